@@ -1,4 +1,4 @@
-"""The one place where objects are built and joined."""
+"""The composition root, which builds and connects all objects of an installation."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
@@ -89,10 +89,10 @@ if TYPE_CHECKING:
 
 
 class App:
-    """An installation: everything there is one of.
+    """An installation, with one object of each service.
 
-    Where it is not *alone*, several may be opened on one database; for tests, and for what is to come.
-    A *clock* that is handed in stands in for the steady one, by which durations are taken, and for the database's.
+    If it is not *alone*, several can be opened on one database, as tests do. *clock* also replaces the
+    monotonic clock, which measures durations, and the database's clock.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class App:
         siblings: WorkerMetrics | None = None,
     ) -> None:
         self.settings = settings
-        self._siblings = siblings
+        self._peers = siblings
         self.clock = clock or SystemClock()
         self._steady = steady or clock or MonotonicClock()
         self.database = database or Database(
@@ -118,7 +118,7 @@ class App:
         )
         self.stopping = Shutdown()
         self.clients = ClientConnections(settings.clients)
-        # Several processes may serve where what they count is counted together, on a database for several.
+        # Several processes are allowed if they share counters and a database server.
         alone = alone and (settings.shared_url is None or self.database.embedded)
         file = database_file(self.database.url) if alone and self.database.embedded else None
         self._lock = FileLock(file) if file is not None else nullcontext()
@@ -143,10 +143,10 @@ class App:
         self._connect_links = ConnectLinks(self.database, self.clock, settings.base_url)
         self._accounts = self._new_accounts()
         self.connecting = self._new_connecting()
-        self._idle = IdleRenewals(
+        self._idle_renewals = IdleRenewals(
             self.database,
             self._vault,
-            self._renewals,
+            self._token_refresher,
             self.clock,
             processes=lambda: self._processes.count,
         )
@@ -168,7 +168,7 @@ class App:
         lost_events = LostEvents(self.database, self._feed, self.runs)
         self.restores = Restores(self.database, self._new_witnesses(), lost_events.note)
         self._watches = WatchStore(self.database, process_id)
-        self._observed = with_events(settings.sites)
+        self._sites_with_events = with_events(settings.sites)
         self.hooks = self._new_hooks(HookVerification(self.database, secrets, settings.base_url, self.clock))
         self._sender = WebhookSender(private=settings.private_webhooks)
         self._positions = DeliveryPositions(self.database)
@@ -187,7 +187,7 @@ class App:
     def _new_tracing(self) -> "Tracing | None":
         if self.settings.traces_url is None:
             return None
-        from connector_gateway.http.server.tracing import Tracing  # noqa: PLC0415  # an extra, which costs time to load
+        from connector_gateway.http.server.tracing import Tracing  # noqa: PLC0415  # an optional extra, which is slow to import
 
         return Tracing(self.settings.traces_url)
 
@@ -199,7 +199,7 @@ class App:
         memory = LocalCounters(self._steady, self.settings.timeouts)
         if self.settings.shared_url is None:
             return memory
-        from connector_gateway.storage.shared import valkey  # noqa: PLC0415  # its driver costs time to load
+        from connector_gateway.storage.shared import valkey  # noqa: PLC0415  # its driver is slow to import
 
         store = valkey.ValkeyCounters(
             self.settings.shared_url,
@@ -211,14 +211,14 @@ class App:
         return FallbackCounters(store, memory, self._steady, lambda: self._processes.count)
 
     def _new_witnesses(self) -> list[Witness]:
-        """What is beside the database, and shows that it was restored."""
+        """Return the records outside the database that reveal that it was restored from a backup."""
         file = database_file(self.database.url) if self.database.embedded else None
-        beside: list[Witness] = [] if file is None else [FileWitness(file)]
-        return [*beside, self._shared] if isinstance(self._shared, FallbackCounters) else beside
+        witnesses: list[Witness] = [] if file is None else [FileWitness(file)]
+        return [*witnesses, self._shared] if isinstance(self._shared, FallbackCounters) else witnesses
 
     def _new_connections(self, connectors: Mapping[str, AnyConnector]) -> ConnectionStore:
         changes = WatchListener(connectors, self.clock, self.database.time)
-        self._renewals = TokenRefresher(
+        self._token_refresher = TokenRefresher(
             self.database, self._vault, self._tokens, changes, self.clock, steady=self._steady
         )
         return ConnectionStore(
@@ -227,7 +227,7 @@ class App:
             connectors,
             self.clock,
             changes,
-            renewals=self._renewals,
+            renewals=self._token_refresher,
             steady=self._steady,
             quota=self.settings.quotas.connections,
         )
@@ -269,28 +269,28 @@ class App:
         return f"{address}{SIGN_IN}?{LINK}={await self._sessions.create_link()}"
 
     async def retry_upstream(self) -> None:
-        """Stop waiting for vendors that asked for a pause, except for pauses that a shared store knows of."""
+        """Clear all vendor-requested delays, except those in a shared store."""
         if isinstance(self._shared, LocalCounters):
             self._shared.reopen()
         await self._watches.retry()
 
     def defer_polls(self) -> None:
-        """Start no poll until ``start_polls``, so that calls have the budgets to themselves."""
+        """Defer polls until ``start_polls``, so that the budgets are reserved for calls."""
         self._watches.enabled.clear()
 
     def start_polls(self) -> None:
-        """Start polls that are due, after ``defer_polls``."""
+        """Resume polls after ``defer_polls``."""
         self._watches.enabled.set()
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
-        """What commands work with, open while inside: the database, and the way to the third parties."""
-        async with self.database, self._counting_together(), self._transport:
+        """Open the database, the shared store and the transport to vendors, for commands."""
+        async with self.database, self._open_shared_store(), self._transport:
             yield
 
     @asynccontextmanager
-    async def _counting_together(self) -> AsyncIterator[None]:
-        """The shared store, where there is one, open while inside."""
+    async def _open_shared_store(self) -> AsyncIterator[None]:
+        """Open the shared store, if there is one."""
         if not isinstance(self._shared, FallbackCounters):
             yield
             return
@@ -298,16 +298,16 @@ class App:
         async with self._shared.opened(installation_id, fresh=new):
             yield
 
-    def _new_hooks(self, handover: HookVerification) -> InboundHooks:
+    def _new_hooks(self, verification: HookVerification) -> InboundHooks:
         return InboundHooks(
             database=self.database,
             vault=self._vault,
             watches=self._watches,
             feed=self._feed,
             connections=self.connections,
-            sites=self._observed,
+            sites=self._sites_with_events,
             clock=self.clock,
-            handover=handover,
+            handover=verification,
         )
 
     def _new_deliverer(self) -> DeliveryWorker:
@@ -343,11 +343,11 @@ class App:
         async def purge_runs() -> int:
             return await self.runs.purge(self.clock.now() - self.settings.keep_runs_days * DAY_SECONDS)
 
-        async def purge_refused() -> int:
+        async def purge_rate_limited() -> int:
             return await self.runs.purge_refused(self.clock.now() - DAY_SECONDS)
 
-        jobs = (purge_runs, purge_refused, self._claims.purge, self._owners.purge, self._change_log.purge)
-        rarely = (
+        jobs = (purge_runs, purge_rate_limited, self._claims.purge, self._owners.purge, self._change_log.purge)
+        rare_jobs = (
             self._feed.purge,
             self._connect_links.purge,
             self._sessions.purge,
@@ -355,14 +355,16 @@ class App:
             self.keys.last_used.store_last_used,
             self.connections.last_used.store_last_used,
         )
-        return JobRunner(self._steady, always=jobs, seldom=rarely, calm=self.database.wait_until_idle)
+        return JobRunner(self._steady, always=jobs, seldom=rare_jobs, calm=self.database.wait_until_idle)
 
     def http(self, example_values: Values = RECORDED) -> AsgiApp:
-        """The service over HTTP, opened and closed with what stands behind it; examples have *example_values*."""
+        """Return the HTTP service, whose lifespan opens and closes everything. Examples use *example_values*."""
         gateway = self._gateway()
         watchers = self._watchers(gateway)
-        metrics = Metrics(self.runs.unexpected, self.clients.refused, self._shared, self._figures(gateway, watchers))
-        edge = ApiContext(
+        metrics = Metrics(
+            self.runs.unexpected, self.clients.refused, self._shared, self._new_figures(gateway, watchers)
+        )
+        api_context = ApiContext(
             gateway,
             self.keys,
             self._limits,
@@ -373,13 +375,13 @@ class App:
         )
         service = Service(
             self._connectors,
-            edge,
+            api_context,
             self.management,
             self.hooks,
             self._new_consents(),
             self.clock,
             metrics,
-            self._checks(),
+            self._new_checks(),
             self._shared,
             self.clients,
             self.settings.metrics_token,
@@ -388,17 +390,19 @@ class App:
             self._feed,
             self._usage,
             self._sessions,
-            McpEndpoint(edge, ConnectionSelector(self.database), self.runs, self._connectors, self.settings.base_url),
+            McpEndpoint(
+                api_context, ConnectionSelector(self.database), self.runs, self._connectors, self.settings.base_url
+            ),
             partial(first_steps, self.database),
             example_values,
-            self._siblings,
+            self._peers,
             self.settings.admin_port,
         )
-        made = application(service, partial(self._lifespan, watchers, metrics))
-        return self._wrapped(made)
+        app = application(service, partial(self._lifespan, watchers, metrics))
+        return self._wrap(app)
 
-    def _wrapped(self, served: AsgiApp) -> AsgiApp:
-        """The application, with what logs and traces its requests, and tells them who their client is, around it."""
+    def _wrap(self, served: AsgiApp) -> AsgiApp:
+        """Wrap *served* in middleware for tracing, the access log and forwarded client IPs."""
         if self._tracing is not None:
             served = self._tracing.middleware(served)
         if self.settings.access_log:
@@ -406,7 +410,7 @@ class App:
         proxies, header = self.settings.trusted_proxies, self.settings.forwarded_header
         return ForwardedClient(served, proxies, header) if proxies else served
 
-    def _figures(self, gateway: Gateway, watchers: PollScheduler) -> Figures:
+    def _new_figures(self, gateway: Gateway, watchers: PollScheduler) -> Figures:
         return Figures(
             Sources(
                 usage=self._usage,
@@ -418,13 +422,13 @@ class App:
                 results={
                     "gateway_hook_deliveries": self.hooks.results,
                     "gateway_polls": watchers.results,
-                    "gateway_token_refreshes": self._renewals.results,
+                    "gateway_token_refreshes": self._token_refresher.results,
                     "gateway_webhook_attempts": self.deliverer.results,
                 },
             )
         )
 
-    def _checks(self) -> dict[str, Check]:
+    def _new_checks(self) -> dict[str, Check]:
         checks: dict[str, Check] = {"database": self._processes.prove_writable}
         return checks | ({"shared_store": self._shared.check} if isinstance(self._shared, FallbackCounters) else {})
 
@@ -448,24 +452,24 @@ class App:
     @asynccontextmanager
     async def _lifespan(self, watchers: PollScheduler, metrics: Metrics, _: Router) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            # The order matters: nothing is opened while another process serves on the database, and nobody polls or
-            # deletes before this process gives signs of life.
+            # The order matters: nothing is opened while another process uses the database, and polls and deletes start
+            # only after the first heartbeat.
             await stack.enter_async_context(self._lock)
             stack.callback(self.database.dispose)
             await self._processes.require_alone()
             await stack.enter_async_context(self.database)
             await check_decryptable(self.database, self._vault)
-            await stack.enter_async_context(self._counting_together())
+            await stack.enter_async_context(self._open_shared_store())
             await stack.enter_async_context(self._transport)
             await stack.enter_async_context(self.restores)
             await stack.enter_async_context(self._processes)
             await stack.enter_async_context(self._retention)
-            await stack.enter_async_context(JobRunner(self._steady, always=[self._idle.renew_idle_tokens]))
+            await stack.enter_async_context(JobRunner(self._steady, always=[self._idle_renewals.renew_idle_tokens]))
             if self.settings.watch:
                 await stack.enter_async_context(watchers)
                 await stack.enter_async_context(self.deliverer)
-            if self._siblings is not None:
-                await stack.enter_async_context(self._siblings.serve_peers(metrics))
+            if self._peers is not None:
+                await stack.enter_async_context(self._peers.serve_peers(metrics))
             yield
 
     def _watchers(self, gateway: Gateway) -> PollScheduler:
@@ -476,7 +480,7 @@ class App:
             connections=self.connections,
             runs=self.runs,
             processes=self._processes,
-            sites=self._observed,
+            sites=self._sites_with_events,
             client=gateway.poll_client,
             clock=self.clock,
         )
@@ -507,7 +511,7 @@ class App:
             clock=self._steady,
             timeouts=self.settings.timeouts,
             max_calls=self.settings.max_calls,
-            max_held_bytes=self.settings.clients.held_bytes,
+            max_buffered_bytes=self.settings.clients.held_bytes,
             events=self._feed,
             time=self.database.time,
             fence=self._processes.fence,

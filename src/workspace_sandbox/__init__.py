@@ -1,4 +1,4 @@
-"""The vendor stand-ins, each on ports of its own, and the address by which tests control them."""
+"""Emulators of the vendors' APIs, each on its own ports, and the control routes for tests."""
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
@@ -14,17 +14,17 @@ APPLICATIONS = (
     "crm",
     "tables",
 )
-"""The folder of each stand-in, one to a line, in the order of their ports; ``notes`` has a ``NotesEmulator``."""
+"""The package of each emulator, one per line, in the order of their ports. ``notes`` contains a ``NotesEmulator``."""
 
 
 class Emulators(Mapping[str, type[Emulator]]):
-    """The stand-ins by name; each is loaded when it is asked for, so that one alone starts at once."""
+    """The emulators by name. Each is imported on first use, so that a single one starts quickly."""
 
     def __getitem__(self, name: str) -> type[Emulator]:
         if name not in APPLICATIONS:
             raise KeyError(name)
-        found: type[Emulator] = getattr(import_module(f"{__name__}.{name}"), f"{name.capitalize()}Emulator")
-        return found
+        emulator: type[Emulator] = getattr(import_module(f"{__name__}.{name}"), f"{name.capitalize()}Emulator")
+        return emulator
 
     def __iter__(self) -> Iterator[str]:
         return iter(APPLICATIONS)
@@ -34,6 +34,6 @@ class Emulators(Mapping[str, type[Emulator]]):
 
 
 EMULATORS: Mapping[str, type[Emulator]] = Emulators()
-"""All stand-ins."""
+"""All emulators."""
 
 __all__ = ["APPLICATIONS", "EMULATORS", "Sandbox"]

@@ -1,4 +1,4 @@
-"""The command ``workspace-sandbox``: the emulators on their own."""
+"""The command ``workspace-sandbox``, which runs the emulators without the gateway."""
 
 import asyncio
 import gc
@@ -20,27 +20,27 @@ from workspace_sandbox.snapshots import Unusable
 from workspace_sandbox.version import VERSION
 
 PORTS = click.IntRange(0, 65_500)
-"""It leaves room for the ports of the applications."""
+"""Valid control ports. The upper bound leaves room for the ports of the emulators."""
 
 
 COLLECT_FROM = (20_000, 2, 2)
-"""New objects, and looks among the young, from which on garbage is looked for; a reset makes as many."""
+"""Thresholds of the garbage collector, in new objects and collections. A reset allocates about that many objects."""
 
 PREPARE_AFTER_SECONDS = 1.0
 
 
 class Names(click.ParamType[tuple[str, ...]]):
-    """Names of applications with commas between them."""
+    """Comma-separated names of emulators."""
 
     name = "names"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
-        """The names, in the order of their ports."""
-        given = [name.strip() for name in value.split(",") if name.strip()]
-        for name in given:
+        """Return the names in the order of their ports."""
+        names = [name.strip() for name in value.split(",") if name.strip()]
+        for name in names:
             if name not in APPLICATIONS:
                 self.fail(f"There is no {name!r}; {suggested(name, APPLICATIONS)}", param, ctx)
-        return tuple(name for name in APPLICATIONS if name in given) or self.fail("Name an application.", param, ctx)
+        return tuple(name for name in APPLICATIONS if name in names) or self.fail("Name an application.", param, ctx)
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -89,58 +89,62 @@ def sandbox(
     """Run only the emulators; prints their addresses and credentials as one line of JSON once ready."""
     if fresh and data is None:
         raise click.UsageError("--fresh forgets what a folder holds: name it with --data.")
-    places = {"host": host, "port": port, "public_host": public_host, "hooks_url": hooks_url, "data": data}
+    options = {"host": host, "port": port, "public_host": public_host, "hooks_url": hooks_url, "data": data}
     chosen = {name: EMULATORS[name] for name in only or APPLICATIONS}
     try:
-        asyncio.run(_play(_made(chosen, seed, places | {"fresh": fresh, "supervised": until_eof}), until_eof=until_eof))
-    except (Unusable, UnreadableSeed) as fault:
-        raise click.ClickException(str(fault)) from fault
+        asyncio.run(
+            _serve(
+                _create_sandbox(chosen, seed, options | {"fresh": fresh, "supervised": until_eof}), until_eof=until_eof
+            )
+        )
+    except (Unusable, UnreadableSeed) as error:
+        raise click.ClickException(str(error)) from error
 
 
-def _made(chosen: Mapping[str, type[Emulator]], seed: Path | None, places: Mapping[str, Any]) -> Sandbox:
-    """The sandbox of the applications *chosen*, with what the file *seed* tells of them.
+def _create_sandbox(chosen: Mapping[str, type[Emulator]], seed: Path | None, options: Mapping[str, Any]) -> Sandbox:
+    """Create the sandbox of the *chosen* emulators, with the data of the file *seed*.
 
-    It is distinct, since a gateway remembers what it has made when the sandbox is started again.
+    Its identifiers are unique, because a gateway remembers the objects that it created before the sandbox restarted.
     """
     if seed is None:
-        return Sandbox(chosen, distinct=True, **places)
+        return Sandbox(chosen, distinct=True, **options)
     file = SeedFile(seed, APPLICATIONS)
     try:
-        return Sandbox(chosen, distinct=True, seeds=file.told, **places)
-    except InvalidSeed as fault:
-        raise file.with_location(fault) from fault
+        return Sandbox(chosen, distinct=True, seeds=file.told, **options)
+    except InvalidSeed as error:
+        raise file.with_location(error) from error
 
 
-async def _play(playing: Sandbox, *, until_eof: bool) -> None:
+async def _serve(running: Sandbox, *, until_eof: bool) -> None:
     loop = asyncio.get_running_loop()
     stopped = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stopped.set)
+    for signal_number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(signal_number, stopped.set)
     try:
-        await playing.start()
-    except OSError as fault:
+        await running.start()
+    except OSError as error:
         raise click.ClickException(
-            f"The sandbox cannot listen: {fault.strerror or fault}. Choose other ports."
-        ) from fault
-    # What is there now stays; a look for garbage that passes it over is done in a tenth of the time.
+            f"The sandbox cannot listen: {error.strerror or error}. Choose other ports."
+        ) from error
+    # Existing objects stay alive. Collections that skip them take a tenth of the time.
     gc.collect()
     gc.freeze()
     gc.set_threshold(*COLLECT_FROM)
-    click.echo(json.dumps({"sandbox_url": playing.address} | playing.describe(), ensure_ascii=False))
-    preparing = asyncio.create_task(_prepare(playing))
+    click.echo(json.dumps({"sandbox_url": running.address} | running.describe(), ensure_ascii=False))
+    preparing = asyncio.create_task(_prepare(running))
     if until_eof:
-        playing.released = lambda: click.echo(json.dumps({"released": True}))
+        running.released = lambda: click.echo(json.dumps({"released": True}))
         try:
             loop.add_reader(sys.stdin, stopped.set)
         except PermissionError:
-            # A file, or /dev/null, which nothing can wait for: it ends as soon as it is read.
+            # The event loop cannot wait for a file or /dev/null, whose end is reached immediately.
             stopped.set()
     await stopped.wait()
     preparing.cancel()
-    await playing.stop()
+    await running.stop()
 
 
-async def _prepare(playing: Sandbox) -> None:
-    # Not at once: who has just started it is waiting for its first answers.
+async def _prepare(running: Sandbox) -> None:
+    # The process that started the sandbox is waiting for its first responses, so the preparation is delayed.
     await asyncio.sleep(PREPARE_AFTER_SECONDS)
-    await playing.prepare()
+    await running.prepare()

@@ -1,4 +1,7 @@
-"""The control routes: what tests read and set, on the sandbox's own port only."""
+"""The control routes, with which tests inspect and change the emulators.
+
+They are served on the sandbox's own port only.
+"""
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -24,11 +27,11 @@ THERE_IS = (
     "such as POST /_control/reset, GET and POST /_control/clock, and below /_control/<connector> GET and DELETE "
     "requests, GET, POST and DELETE faults, POST knobs, revoke, authorise and act, GET acts and coverage."
 )
-"""What somebody is told who asks this port for something else."""
+"""The hint in the response to an unknown control route."""
 
 
 class ControlTarget(Protocol):
-    """What is steered."""
+    """The sandbox that the control routes act on."""
 
     address: str
     emulators: dict[str, Emulator]
@@ -36,30 +39,30 @@ class ControlTarget(Protocol):
 
     @property
     def released(self) -> Callable[[], None]:
-        """Called when clients that were told to wait may send requests again."""
+        """Return the callback for when throttled clients may send requests again."""
         ...
 
     def reset(self) -> None:
-        """Everything as at the start."""
+        """Restore the initial state."""
         ...
 
     snapshots: Snapshots
 
     def save(self, name: str) -> None:
-        """Keep everything under a name."""
+        """Save the complete state under *name*."""
         ...
 
     def load(self, name: str) -> None:
-        """Everything as it was saved."""
+        """Restore the state that was saved under *name*."""
         ...
 
     def forget(self, name: str) -> None:
-        """Keep it no longer."""
+        """Delete the snapshot *name*."""
         ...
 
 
 Steer = Callable[[Emulator, Mapping[str, Any]], Any]
-"""Reads or changes one application, as a body asks."""
+"""Reads or changes one emulator, with the parameters of a request body."""
 
 SteerAll = Callable[[ControlTarget, Mapping[str, Any]], Any]
 """Reads or changes the sandbox as a whole."""
@@ -67,61 +70,63 @@ SteerAll = Callable[[ControlTarget, Mapping[str, Any]], Any]
 
 @dataclass(frozen=True, slots=True)
 class ControlRoute:
-    """One control route; below ``/_control/{connector}`` where it is about one application."""
+    """A control route. Routes of one emulator are below ``/_control/{connector}``."""
 
     method: str
     path: str
     steer: Steer | None = None
     steer_all: SteerAll | None = None
     releases: bool = False
-    """Whether clients that were told to wait may send requests again afterwards."""
+    """Whether throttled clients may send requests again afterwards."""
 
 
 def control(playing: ControlTarget, host: str) -> web.Application:
-    """The control application over *playing*, which listens on *host*."""
+    """Create the web application with the control routes of *playing*, which listens on *host*."""
 
     async def unknown(request: web.Request) -> web.Response:
-        return _refuse(404, f"There is nothing at {request.method} {request.path}. {THERE_IS}")
+        return _error_response(404, f"There is nothing at {request.method} {request.path}. {THERE_IS}")
 
-    made = web.Application(middlewares=[reject_cross_origin(host, _refuse)], client_max_size=MAX_REQUEST_BYTES)
+    application = web.Application(
+        middlewares=[reject_cross_origin(host, _error_response)], client_max_size=MAX_REQUEST_BYTES
+    )
     for route in CONTROLS:
-        made.router.add_route(route.method, route.path, _handler(playing, route))
-    # Last of all, so that it answers a wrong method too.
-    made.router.add_route("*", "/{path:.*}", unknown)
-    return made
+        application.router.add_route(route.method, route.path, _handler(playing, route))
+    # The last route, so that it also matches wrong methods.
+    application.router.add_route("*", "/{path:.*}", unknown)
+    return application
 
 
 def _handler(playing: ControlTarget, route: ControlRoute) -> Callable[[web.Request], Awaitable[web.Response]]:
     async def handle(request: web.Request) -> web.Response:
         try:
-            told = _steered(playing, route, request, await _body(request))
+            content = _call_route(playing, route, request, await _body(request))
             if route.releases:
                 playing.released()
-            return _respond(200, told)
-        except UnknownEmulator as fault:
-            return _refuse(404, str(fault))
-        except InvalidInput as fault:
-            return _refuse(400, str(fault))
-        except (TypeError, ValueError, KeyError) as fault:
-            return _refuse(422, f"{type(fault).__name__}: {fault}")
+            return _respond(200, content)
+        except UnknownEmulator as error:
+            return _error_response(404, str(error))
+        except InvalidInput as error:
+            return _error_response(400, str(error))
+        except (TypeError, ValueError, KeyError) as error:
+            return _error_response(422, f"{type(error).__name__}: {error}")
 
     return handle
 
 
-def _steered(playing: ControlTarget, route: ControlRoute, request: web.Request, body: Mapping[str, Any]) -> Any:
+def _call_route(playing: ControlTarget, route: ControlRoute, request: web.Request, body: Mapping[str, Any]) -> Any:
     if route.steer_all is not None:
         return route.steer_all(playing, body)
     emulator = playing.emulators.get(request.match_info["connector"])
     if emulator is None:
         raise UnknownEmulator(f"No emulator of that name; there are {', '.join(playing.emulators)}.")
-    # Whoever only looks leaves the beginning as it is, which then need not be returned to.
+    # A request that only reads leaves the initial state intact, so that a later reset is free.
     if request.method != "GET":
         emulator.stage.change_count += 1
     return route.steer(emulator, body) if route.steer else DONE
 
 
 class UnknownEmulator(Exception):
-    """There is no application of the name in the path."""
+    """The emulator in the path does not exist."""
 
 
 async def _body(request: web.Request) -> Mapping[str, Any]:
@@ -130,8 +135,8 @@ async def _body(request: web.Request) -> Mapping[str, Any]:
         return {}
     try:
         body = json.loads(content)
-    except (ValueError, RecursionError) as fault:
-        raise InvalidInput(f"The body is no JSON: {fault}") from None
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"The body is no JSON: {error}") from None
     if not isinstance(body, dict):
         raise InvalidInput("The body must be a JSON object.")
     return body
@@ -213,20 +218,25 @@ def reset(playing: ControlTarget, _: Mapping[str, Any]) -> dict[str, Any]:
 def tell_clock(playing: ControlTarget, _: Mapping[str, Any]) -> dict[str, Any]:
     """The time that all applications go by, and whether it stands still."""
     now = playing.clock.now()
-    return {"now": now, "at": _written(now), "frozen": playing.clock.frozen, "steered": playing.clock.is_steered}
+    return {
+        "now": now,
+        "at": _format_timestamp(now),
+        "frozen": playing.clock.frozen,
+        "steered": playing.clock.is_steered,
+    }
 
 
 def set_clock(playing: ControlTarget, wanted: Mapping[str, Any]) -> dict[str, Any]:
     """Give up, stop, set and move the clock, in this order: ``machine``, ``frozen``, ``now``, ``advance_seconds``."""
-    given = read(wanted, CLOCK)
-    if given.get("machine"):
+    options = read(wanted, CLOCK)
+    if options.get("machine"):
         playing.clock.release()
-    if "frozen" in given:
-        (playing.clock.freeze if given["frozen"] else playing.clock.run)()
-    if "now" in given:
-        playing.clock.set(given["now"])
-    if "advance_seconds" in given:
-        playing.clock.set(min(playing.clock.now() + given["advance_seconds"], LATEST))
+    if "frozen" in options:
+        (playing.clock.freeze if options["frozen"] else playing.clock.run)()
+    if "now" in options:
+        playing.clock.set(options["now"])
+    if "advance_seconds" in options:
+        playing.clock.set(min(playing.clock.now() + options["advance_seconds"], LATEST))
     return tell_clock(playing, {})
 
 
@@ -256,12 +266,12 @@ def forget(playing: ControlTarget, wanted: Mapping[str, Any]) -> dict[str, Any]:
 NAMED: Mapping[str, Field] = {"name": name_of}
 
 
-def _written(seconds: float) -> str:
+def _format_timestamp(seconds: float) -> str:
     return instant(seconds).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 LATEST = 253_370_764_800.0
-"""The year 9999, after which Python has no dates."""
+"""The start of the year 9999, near the end of the range of Python's dates."""
 
 
 def _instant(value: Any) -> float:
@@ -302,10 +312,10 @@ CONTROLS: Sequence[ControlRoute] = (
     ControlRoute("GET", f"{HERE}/acts", list_acts),
     ControlRoute("GET", f"{HERE}/coverage", tell_coverage),
 )
-"""In this order: of the whole sandbox, then of one application."""
+"""All control routes: those of the sandbox first, then those of one emulator."""
 
 
-def _refuse(status: int, message: str) -> web.Response:
+def _error_response(status: int, message: str) -> web.Response:
     return _respond(status, {"error": message})
 
 

@@ -1,4 +1,4 @@
-"""The control routes as an OpenAPI document, for programs in other languages."""
+"""The OpenAPI document of the control routes, for programs in other languages."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -15,9 +15,9 @@ INSTANT: Mapping[str, Any] = {
 }
 
 
-def _object(needed: Iterable[str] = (), **properties: Any) -> dict[str, Any]:
-    closed = {"type": "object", "properties": properties, "additionalProperties": False}
-    return closed | ({"required": list(needed)} if needed else {})
+def _object(required: Iterable[str] = (), **properties: Any) -> dict[str, Any]:
+    schema = {"type": "object", "properties": properties, "additionalProperties": False}
+    return schema | ({"required": list(required)} if required else {})
 
 
 def _list_of(item: Any) -> dict[str, Any]:
@@ -82,7 +82,7 @@ BODIES: Mapping[str, Any] = {
     "load": NAMED,
     "forget": NAMED,
 }
-"""What the routes take, by what serves them; the others take nothing."""
+"""Schemas of the request bodies by handler name. Other routes have no body."""
 
 ANSWERS: Mapping[str, Any] = {
     "reset": _object(("reset",), reset=_list_of(TEXT)),
@@ -99,15 +99,15 @@ ANSWERS: Mapping[str, Any] = {
     "tell_coverage": COVERAGE,
     "describe": OBJECT,
 }
-"""What the routes answer, by what serves them; the others answer that it is done."""
+"""Schemas of the responses by handler name. Other routes return ``DONE``."""
 
 
 def openapi(routes: Iterable[tuple[str, str, Any]], address: str, connectors: Iterable[str]) -> dict[str, Any]:
-    """The document of *routes*: method, path and what serves each."""
+    """Return the OpenAPI document of *routes*, each given by its method, path and handler."""
     names = list(connectors)
     paths: dict[str, dict[str, Any]] = {}
-    for method, path, serves in routes:
-        paths.setdefault(path, {})[method.lower()] = _operation(path, serves, names)
+    for method, path, handler in routes:
+        paths.setdefault(path, {})[method.lower()] = _operation(path, handler, names)
     return {
         "openapi": "3.1.0",
         "info": {"title": "Workspace sandbox: control routes", "version": VERSION},
@@ -117,14 +117,14 @@ def openapi(routes: Iterable[tuple[str, str, Any]], address: str, connectors: It
     }
 
 
-def _operation(path: str, serves: Any, connectors: list[str]) -> dict[str, Any]:
-    name = serves.__name__
-    answer = ANSWERS.get(name, DONE)
+def _operation(path: str, handler: Any, connectors: list[str]) -> dict[str, Any]:
+    name = handler.__name__
+    response = ANSWERS.get(name, DONE)
     operation: dict[str, Any] = {
         "operationId": name,
-        "summary": re.sub(r"``", "`", (serves.__doc__ or "").partition("\n")[0]),
+        "summary": re.sub(r"``", "`", (handler.__doc__ or "").partition("\n")[0]),
         "responses": {
-            "200": {"description": "Done.", "content": _json(answer)},
+            "200": {"description": "Done.", "content": _json(response)},
             "4XX": {"description": "Refused.", "content": _json({"$ref": "#/components/schemas/Error"})},
         },
     }

@@ -1,11 +1,11 @@
-"""The pytest plugin: the fixture ``sandbox``, which is as at the start in every test."""
+"""The pytest plugin with the fixture ``sandbox``, which is reset for every test."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 
-# Loaded with the first test that wants a sandbox: every run of pytest loads its plugins.
+# Every run of pytest imports its plugins, so the sandbox is imported with the first test that uses it.
 if TYPE_CHECKING:
     from workspace_sandbox.running import RunningSandbox
 
@@ -13,7 +13,7 @@ ONLY = "sandbox_only"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Which applications there are is a setting of the project."""
+    """Register the setting for the emulators to run."""
     parser.addini(ONLY, "Applications that the sandbox plays, such as: notes chat. All by default.", "args", [])
 
 

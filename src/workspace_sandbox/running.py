@@ -1,4 +1,4 @@
-"""A sandbox beside a test, in a thread of its own: what it is asked and steered by, in Python."""
+"""A sandbox in a background thread of a test, and its Python interface."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,43 +17,43 @@ from workspace_sandbox.sandbox import Sandbox
 
 T = TypeVar("T")
 OnLoop = Callable[[Callable[[], Any]], Any]
-"""Does something where the sandbox is served, and waits for it."""
+"""Runs a function on the event loop that serves the sandbox, and returns its result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The time that all applications go by."""
+    """The clock that all emulators use."""
 
     _sandbox: Sandbox
     _on_loop: OnLoop
 
     def now(self) -> float:
-        """Seconds since the Unix epoch."""
+        """Return the time in seconds since the Unix epoch."""
         return self._sandbox.clock.now()
 
     def set(self, at: datetime | float) -> None:
-        """Tell this time from now on."""
-        self._turn(now=at.isoformat() if isinstance(at, datetime) else at)
+        """Set the clock to *at*."""
+        self._set(now=at.isoformat() if isinstance(at, datetime) else at)
 
     def advance(self, seconds: float) -> None:
-        """Move on; whoever waits by the clock is woken."""
-        self._turn(advance_seconds=seconds)
+        """Advance the clock and wake everything that waits for it."""
+        self._set(advance_seconds=seconds)
 
     def freeze(self) -> None:
-        """Stand still until it is moved."""
-        self._turn(frozen=True)
+        """Stop the clock until it is set, advanced or started again."""
+        self._set(frozen=True)
 
     def run(self) -> None:
-        """Go on from the time it tells."""
-        self._turn(frozen=False)
+        """Start a stopped clock from the time that it shows."""
+        self._set(frozen=False)
 
-    def _turn(self, **wanted: Any) -> None:
-        self._on_loop(lambda: set_clock(self._sandbox, wanted))
+    def _set(self, **changes: Any) -> None:
+        self._on_loop(lambda: set_clock(self._sandbox, changes))
 
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """One application of the sandbox: where it is, how it is entered, and what can be done to it."""
+    """An emulator in the sandbox: its addresses and credentials, and the methods that control it."""
 
     name: str
     _emulator: Emulator
@@ -61,32 +61,32 @@ class Application:
 
     @property
     def url(self) -> str:
-        """The address that stands in for the vendor's."""
+        """Return the base URL of the emulator, which replaces that of the vendor."""
         return self._emulator.stage.addresses["base"]
 
     @property
     def urls(self) -> Mapping[str, str]:
-        """The addresses of all its hosts, such as ``content`` of tables."""
+        """Return the URLs of all its hosts, such as ``content`` for tables."""
         return dict(self._emulator.stage.addresses)
 
     @property
     def token(self) -> str:
-        """The access token that opens it."""
+        """Return a valid access token."""
         return self._emulator.credentials()["token"]
 
     @property
     def credentials(self) -> Mapping[str, str]:
-        """All that a client needs to be let in, by the vendor's names."""
+        """Return the credentials that a client needs, under the vendor's names."""
         return self._emulator.credentials()
 
     @property
     def client(self) -> Mapping[str, str]:
-        """The application that people let in on the pages of consent: ``client_id`` and ``client_secret``."""
+        """Return the OAuth app that users authorise on the consent pages: ``client_id`` and ``client_secret``."""
         return self._emulator.client()
 
     @property
     def examples(self) -> Mapping[str, Any]:
-        """Identifiers of objects worth trying."""
+        """Return identifiers of example objects."""
         return self._emulator.examples()
 
     def fault(
@@ -105,50 +105,50 @@ class Application:
         probability: float | None = None,
         seed: int | None = None,
     ) -> Fault:
-        """Let the next matching requests go wrong; what is returned counts ``matched`` and ``done``."""
-        asked = {"times": times, "method": method, "path": path, "status": status, "headers": headers, "body": body}
-        more = {"seconds": seconds, "token": token, "after": after, "probability": probability, "seed": seed}
-        made = fault_of({"fault": kind, **asked, **more})
-        self._steer(lambda: self._emulator.stage.faults.append(made))
-        return made
+        """Add a fault for the next matching requests. The returned fault counts them in ``matched`` and ``done``."""
+        matching = {"times": times, "method": method, "path": path, "status": status, "headers": headers, "body": body}
+        effects = {"seconds": seconds, "token": token, "after": after, "probability": probability, "seed": seed}
+        fault = fault_of({"fault": kind, **matching, **effects})
+        self._steer(lambda: self._emulator.stage.faults.append(fault))
+        return fault
 
     def clear_faults(self) -> None:
-        """Let everything go right again."""
+        """Remove all faults."""
         self._steer(self._emulator.stage.forget_faults)
 
     def act(self, action: str, **fields: Any) -> dict[str, Any]:
-        """Do what a person would do in the application."""
-        done: dict[str, Any] = self._steer(lambda: self._emulator.perform({"action": action, **fields}))
-        return done
+        """Perform a user action."""
+        result: dict[str, Any] = self._steer(lambda: self._emulator.perform({"action": action, **fields}))
+        return result
 
     def journal(self) -> Sequence[RecordedRequest]:
-        """Every request since the start of the test, oldest first."""
-        told: list[RecordedRequest] = self._on_loop(lambda: list(self._emulator.stage.journal))
-        return told
+        """Return all requests since the start of the test, oldest first."""
+        requests: list[RecordedRequest] = self._on_loop(lambda: list(self._emulator.stage.journal))
+        return requests
 
     def knobs(self, **wanted: Any) -> Mapping[str, Any]:
-        """Turn knobs, and tell all of them."""
-        told: dict[str, Any] = self._steer(lambda: turn_knobs(self._emulator, wanted))
-        return told
+        """Set knobs, and return the values of all knobs."""
+        values: dict[str, Any] = self._steer(lambda: turn_knobs(self._emulator, wanted))
+        return values
 
     def revoke(self) -> None:
-        """Withdraw every authorisation."""
+        """Revoke all authorisations."""
         self._steer(self._emulator.revoke)
 
     def authorise(self) -> None:
-        """Give all of it back."""
+        """Restore all revoked authorisations."""
         self._steer(self._emulator.authorise)
 
     def _steer(self, steer: Callable[[], Any]) -> Any:
-        def do() -> Any:
+        def count_and_run() -> Any:
             self._emulator.stage.change_count += 1
             return steer()
 
-        return self._on_loop(do)
+        return self._on_loop(count_and_run)
 
 
 class RunningSandbox:
-    """A sandbox that is served; an application is an attribute or an item by its name."""
+    """A running sandbox. Each emulator is available as an attribute and as an item."""
 
     def __init__(self, sandbox: Sandbox, on_loop: OnLoop) -> None:
         self._sandbox = sandbox
@@ -160,14 +160,14 @@ class RunningSandbox:
 
     @property
     def url(self) -> str:
-        """The address of the control routes."""
+        """Return the URL of the control port."""
         return self._sandbox.address
 
     @property
     def seeded(self) -> Mapping[str, Any]:
-        """Identifiers of what was made of seeds, by application."""
-        told: Mapping[str, Any] = self._sandbox.describe().get("seeded", {})
-        return told
+        """Return the identifiers of the objects that seeds created, by emulator."""
+        identifiers: Mapping[str, Any] = self._sandbox.describe().get("seeded", {})
+        return identifiers
 
     def __getitem__(self, name: str) -> Application:
         if name not in self._applications:
@@ -176,48 +176,48 @@ class RunningSandbox:
 
     @property
     def notes(self) -> Application:
-        """The stand-in for Notion."""
+        """The emulator of Notion."""
         return self["notes"]
 
     @property
     def boards(self) -> Application:
-        """The stand-in for Trello."""
+        """The emulator of Trello."""
         return self["boards"]
 
     @property
     def mail(self) -> Application:
-        """The stand-in for Gmail."""
+        """The emulator of Gmail."""
         return self["mail"]
 
     @property
     def chat(self) -> Application:
-        """The stand-in for Slack."""
+        """The emulator of Slack."""
         return self["chat"]
 
     @property
     def crm(self) -> Application:
-        """The stand-in for HubSpot."""
+        """The emulator of HubSpot."""
         return self["crm"]
 
     @property
     def tables(self) -> Application:
-        """The stand-in for Airtable."""
+        """The emulator of Airtable."""
         return self["tables"]
 
     def reset(self) -> None:
-        """Everything as at the start, the clock too."""
+        """Restore the initial state, including the clock."""
         self._on_loop(self._sandbox.reset)
 
     def save(self, name: str) -> None:
-        """Save what all applications hold, with the clock, under a name."""
+        """Save the state of all emulators and the clock under *name*."""
         self._on_loop(lambda: self._sandbox.save(name))
 
     def load(self, name: str) -> None:
-        """Let all applications hold what was saved."""
+        """Restore the state that was saved under *name*."""
         self._on_loop(lambda: self._sandbox.load(name))
 
     def forget(self, name: str) -> None:
-        """Keep no longer what was saved."""
+        """Delete the snapshot *name*."""
         self._on_loop(lambda: self._sandbox.forget(name))
 
 
@@ -229,22 +229,25 @@ def run_sandbox(
     data: Path | None = None,
     seeds: Mapping[str, Any] | None = None,
 ) -> Iterator[RunningSandbox]:
-    """A sandbox of the applications named, or of all, while inside; on ports that are free unless told."""
+    """Run a sandbox with the *only* emulators, or all, for the duration of the context.
+
+    Ports are free ones by default.
+    """
     chosen = {name: EMULATORS[name] for name in only or APPLICATIONS}
     sandbox = Sandbox(chosen, port=port, hooks_url=hooks_url, data=data, seeds=seeds)
-    with event_loop_thread("workspace-sandbox") as beside:
+    with event_loop_thread("workspace-sandbox") as loop_thread:
         try:
-            beside.run(sandbox.start())
-            yield RunningSandbox(sandbox, lambda work: _done_on(beside, work))
+            loop_thread.run(sandbox.start())
+            yield RunningSandbox(sandbox, lambda work: _run_on_loop(loop_thread, work))
         finally:
-            beside.run(sandbox.stop())
+            loop_thread.run(sandbox.stop())
 
 
-def _done_on(beside: LoopThread, work: Callable[[], T]) -> T:
-    """The result of *work*, done on the loop: what it changes is served there."""
+def _run_on_loop(loop_thread: LoopThread, work: Callable[[], T]) -> T:
+    """Run *work* on the event loop and return its result."""
 
-    async def do() -> T:
+    async def run() -> T:
         return work()
 
-    # Where requests are served, so that none of them sees a change half done.
-    return beside.run(do())
+    # Requests are served on this loop, so that none of them sees a partial change.
+    return loop_thread.run(run())

@@ -1,4 +1,4 @@
-"""What a sandbox holds, saved by name and loaded again; with a folder, also after it was stopped."""
+"""Snapshots of the sandbox's state, in memory or in a folder that outlives the process."""
 
 import fcntl
 import json
@@ -16,32 +16,32 @@ from workspace_sandbox.version import fingerprint
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
 ABOUT = "sandbox.json"
 NOW = "now"
-"""Where in a folder the state is that goes on with the next start."""
+"""The name of the current state in a folder, with which the next start continues."""
 
 MIB = 1024 * 1024
 MOST_BYTES = 64 * MIB
-"""What snapshots in memory take together: about a dozen of all six applications."""
+"""Maximum total size of snapshots in memory, which is enough for about a dozen of all six emulators."""
 
 Saved = Mapping[str, bytes]
-"""What was saved: files by their names, one for each application and one for the clock."""
+"""A serialized state: file contents by name, one for each emulator and one for the clock."""
 
 
 class Unusable(Exception):
-    """A folder cannot be used; the text is one sentence that says why."""
+    """A folder cannot be used. The message is one sentence with the reason."""
 
 
 class StateFolder:
-    """A folder that one sandbox at a time keeps its state in; closing it lets another have it.
+    """A folder with the state of one sandbox at a time. Closing it releases it for another sandbox.
 
-    Its state is forgotten if it is to be *fresh*, or if another version wrote it and *replace* allows that; otherwise
-    the state of another version is ``Unusable``.
+    Its state is discarded if *fresh* is set, or if another version wrote it and *replace* is set. Otherwise, the state
+    of another version raises ``Unusable``.
     """
 
     def __init__(self, path: Path, *, fresh: bool = False, replace: bool = False) -> None:
         self._path = path
         self._fresh, self._replace = fresh, replace
         self.state = token_hex(8)
-        """Names the state: another one after it was forgotten or reset, or after a sandbox was killed."""
+        """An identifier of the state, which changes when it is discarded or reset, or if a sandbox was killed."""
 
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
@@ -52,87 +52,87 @@ class StateFolder:
             raise
 
     def open(self) -> None:
-        """Forget the state that is not to be gone on with, and take over the rest."""
+        """Discard the state that must not be continued, and claim the rest."""
         if self._fresh:
             for name in (NOW, "snapshots"):
                 shutil.rmtree(self._path / name, ignore_errors=True)
-        # Without a name until the folder is closed: a sandbox that is killed has not written all that it held.
+        # No name until the folder is closed, because a sandbox that is killed has not written its complete state.
         self._write_about(None)
 
     def begin_anew(self) -> None:
-        """Give another name to the state, which is no continuation of what was there."""
+        """Assign a new identifier to the state, which does not continue the previous one."""
         self.state = token_hex(8)
 
     def leave(self) -> None:
-        """Let another sandbox go on with all that is kept."""
+        """Release the folder so that another sandbox can continue with its state."""
         self._write_about(self.state)
         self.close()
 
     def close(self) -> None:
-        """Let another sandbox have it."""
+        """Release the folder."""
         os.close(self._lock)
 
     def _write_about(self, state: str | None) -> None:
         (self._path / ABOUT).write_text(json.dumps({"written_by": fingerprint(), "state": state}))
 
     def replace(self, name: str, saved: Saved) -> None:
-        """Keep *saved* alone under *name*: of what was there, nothing is left."""
-        place = self._place(name)
-        for file in place.iterdir() if place.is_dir() else ():
+        """Store exactly *saved* under *name*, and delete all other files of that name."""
+        folder = self._folder_for(name)
+        for file in folder.iterdir() if folder.is_dir() else ():
             if file.name not in saved:
                 file.unlink()
         self.write(name, saved)
 
     def remove(self, name: str) -> None:
-        """Keep nothing under *name*."""
-        shutil.rmtree(self._place(name))
+        """Delete the files under *name*."""
+        shutil.rmtree(self._folder_for(name))
 
     def write(self, name: str, saved: Saved) -> None:
-        """Keep *saved* under *name*, each file in place of what it was; other files stay."""
-        place = self._place(name)
-        place.mkdir(parents=True, exist_ok=True)
+        """Store the files of *saved* under *name*. Other files remain."""
+        folder = self._folder_for(name)
+        folder.mkdir(parents=True, exist_ok=True)
         for file, content in saved.items():
-            # Written beside and moved: a sandbox that is killed meanwhile leaves the old file whole.
-            beside = place / f"{file}.new"
-            beside.write_bytes(content)
-            beside.replace(place / file)
+            # Written to a new file and moved, so that the old file stays complete if the sandbox is killed.
+            new_file = folder / f"{file}.new"
+            new_file.write_bytes(content)
+            new_file.replace(folder / file)
 
     def read(self, name: str) -> Saved | None:
-        """What is kept under *name*."""
-        place = self._place(name)
-        if not place.is_dir():
+        """Return the files under *name*, or None if there are none."""
+        folder = self._folder_for(name)
+        if not folder.is_dir():
             return None
-        # What ends so was being written when a sandbox was killed.
-        return {file.name: file.read_bytes() for file in place.iterdir() if file.suffix != ".new"}
+        # A file with this suffix was incomplete when a sandbox was killed.
+        return {file.name: file.read_bytes() for file in folder.iterdir() if file.suffix != ".new"}
 
     def names(self) -> Iterator[str]:
-        """What was saved here by name."""
+        """Return the names of all snapshots in the folder."""
         snapshots = self._path / "snapshots"
-        return (place.name for place in sorted(snapshots.iterdir())) if snapshots.is_dir() else iter(())
+        return (folder.name for folder in sorted(snapshots.iterdir())) if snapshots.is_dir() else iter(())
 
-    def _place(self, name: str) -> Path:
+    def _folder_for(self, name: str) -> Path:
         return self._path / NOW if name == NOW else self._path / "snapshots" / name
 
     def _claim(self) -> None:
         try:
-            # The system lets go of it when the process ends, however that ends.
+            # The system releases the lock when the process ends, even if it is killed.
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise Unusable(f"Another sandbox uses the folder {self._path}.") from None
         about = self._path / ABOUT
         if about.exists():
-            self._recognise(about)
-        # A mistyped path must not mix state into somebody's documents.
+            self._check_version(about)
+        # A mistyped path must not mix state into other files of the user.
         elif any(file.name != "lock" for file in self._path.iterdir()):
             raise Unusable(f"The folder {self._path} holds other files and no state of a sandbox; name an empty one.")
 
-    def _recognise(self, about: Path) -> None:
+    def _check_version(self, about: Path) -> None:
         try:
-            told = json.loads(about.read_text())
-            written_by, state = str(told["written_by"]), told.get("state")
+            data = json.loads(about.read_text())
+            written_by, state = str(data["written_by"]), data.get("state")
         except (ValueError, KeyError, TypeError, AttributeError):
             raise Unusable(f"The folder {self._path} has a {about.name} that cannot be read.") from None
-        # What is held is written as objects of this code, which another version reads wrongly or not at all.
+        # The state consists of pickled objects of this code, which another version may not read correctly.
         is_foreign = written_by != fingerprint()
         if is_foreign and not (self._fresh or self._replace):
             raise Unusable(
@@ -145,18 +145,18 @@ class StateFolder:
 
 
 class Snapshots:
-    """What was saved by name: in a folder where there is one, and otherwise in memory, which is bounded."""
+    """Snapshots by name, in a folder if there is one, otherwise in memory with a size limit."""
 
     def __init__(self, folder: StateFolder | None) -> None:
         self._folder = folder
         self._saved: dict[str, Saved] = {}
 
     def names(self) -> list[str]:
-        """What there is to load."""
+        """Return the names of all snapshots."""
         return sorted(self._folder.names() if self._folder else self._saved)
 
     def save(self, name: str, saved: Saved) -> None:
-        """Keep *saved*, in place of what had the name."""
+        """Store *saved* under *name*, replacing any previous snapshot."""
         if self._folder:
             self._folder.replace(name, saved)
             return
@@ -169,14 +169,14 @@ class Snapshots:
         self._saved[name] = saved
 
     def load(self, name: str) -> Saved:
-        """What was saved under *name*."""
-        found = self._folder.read(name) if self._folder else self._saved.get(name)
-        if found is None:
+        """Return the snapshot *name*."""
+        saved = self._folder.read(name) if self._folder else self._saved.get(name)
+        if saved is None:
             raise self._unknown(name)
-        return found
+        return saved
 
     def forget(self, name: str) -> None:
-        """Keep it no longer."""
+        """Delete the snapshot *name*."""
         if name not in self.names():
             raise self._unknown(name)
         if self._folder:
@@ -193,7 +193,7 @@ def _size(saved: Saved) -> int:
 
 
 def name_of(value: Any) -> str:
-    """A name that a snapshot can have."""
+    """Return *value* if it is a valid snapshot name."""
     if not isinstance(value, str) or not NAME.match(value):
         raise ValueError("must be 1 to 64 letters, digits, dots, hyphens and underscores")
     return value

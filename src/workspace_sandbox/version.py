@@ -1,4 +1,4 @@
-"""Which sandbox this is: for its package, and for folders that only the same one can read."""
+"""The version of the sandbox, for its package and for data folders that only the same code can read."""
 
 from functools import cache
 from hashlib import sha256
@@ -9,7 +9,7 @@ VERSION = "0.1.0"
 
 @cache
 def fingerprint() -> str:
-    """The version with a digest of the code: what one writes of its objects, no other is sure to read."""
+    """Return the version with a digest of the code. Only the code that pickled a state can read it."""
     here = Path(__file__).parent
     digest = sha256()
     for file in sorted(here.rglob("*.py")):

@@ -146,13 +146,13 @@ async def test_what_no_secret_opens_is_told_and_left(kept: Kept) -> None:
 @requirement("common-165")
 async def test_what_is_changed_meanwhile_stays_as_it_was_changed(kept: Kept) -> None:
     rotation = SecretRotation(kept.database, vault(NEW, OLD))
-    rows = await rotation._older(tables.connections, None)
+    rows = await rotation._read_older(tables.connections, None)
     renewed = vault(NEW).encrypt({"token": "renewed-token"}, "conn_0001")
     here = tables.connections.c.connection_id == "conn_0001"
     await kept.database.write(
         lambda writing: writing.execute(update(tables.connections).where(here), {"sealed": renewed})
     )
-    await rotation._reseal(tables.connections, rows, rotated := RotationResult())
+    await rotation._encrypt_again(tables.connections, rows, rotated := RotationResult())
 
     assert STEP - 1 == rotated.resealed
     assert ("conn_0001", renewed) in await kept.sealed()

@@ -169,7 +169,7 @@ def test_the_command_ends_with_the_fault_of_a_seed(tmp_path: Path) -> None:
 def test_a_beginning_has_what_was_sown() -> None:
     sandbox = sown({"boards": {"boards": [{"name": "Sown"}]}})
     boards = stand_in(sandbox, BoardsEmulator)
-    beginning: InitialState = next(iter(sandbox._beginnings.values()))
+    beginning: InitialState = next(iter(sandbox._initial_states.values()))
     boards.stage.change_count += 1
 
     beginning.restore()

@@ -325,7 +325,7 @@ def test_a_folder_knows_of_a_reset(tmp_path: Path) -> None:
         notes.perform({**ACT, "database_id": notes.examples()["database_id"]})
         notes.stage.change_count += 1
         assert sandbox._folder
-        sandbox._keep(sandbox._folder)
+        sandbox._write_changes(sandbox._folder)
         sandbox.reset()
         await sandbox.stop()
 
@@ -340,8 +340,8 @@ def test_nothing_is_written_after_the_end(tmp_path: Path) -> None:
         sandbox = Sandbox({"notes": EMULATORS["notes"]}, data=tmp_path)
         await sandbox.start()
         await sandbox.stop()
-        assert sandbox._keeping
-        return sandbox._keeping.done()
+        assert sandbox._write_task
+        return sandbox._write_task.done()
 
     assert asyncio.run(live())
 

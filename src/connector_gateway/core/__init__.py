@@ -1,1 +1,1 @@
-"""What every call passes through."""
+"""The core of the gateway, which every call uses, on whatever surface and for whatever connector."""

@@ -8,7 +8,7 @@ from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 
 NEWEST = 100
-"""Runs that are looked at for a first call; uses of connections are written once a minute."""
+"""Newest runs that are searched for a first call, since uses of connections are stored only once a minute."""
 
 _connections, _runs = tables.connections.c, tables.runs.c
 _DONE = select(
@@ -22,7 +22,7 @@ _NEWEST = select(_runs.key_id, _runs.surface).order_by(_runs.run_id.desc()).limi
 
 @dataclass(frozen=True, slots=True)
 class FirstSteps:
-    """The steps that are done, and stay so whatever is revoked or removed later."""
+    """The completed steps, even if objects are revoked or removed later."""
 
     workspace: bool
     connection: bool
@@ -31,15 +31,15 @@ class FirstSteps:
 
     @property
     def done(self) -> bool:
-        """Whether nothing is left to do."""
+        """Whether all steps are done."""
         return self.workspace and self.connection and self.key and self.call
 
 
 async def first_steps(database: Database) -> FirstSteps:
     """Return the steps that are done."""
     row = await database.read(lambda reading: reading.execute(_DONE).one())
-    called = bool(row.call) or any(
+    has_called = bool(row.call) or any(
         run.key_id or run.surface == "console"
         for run in await database.read(lambda reading: reading.execute(_NEWEST).all())
     )
-    return FirstSteps(bool(row.workspace), bool(row.connection), bool(row.key), called)
+    return FirstSteps(bool(row.workspace), bool(row.connection), bool(row.key), has_called)

@@ -1,4 +1,4 @@
-"""Which processes are alive, and how the work of dead ones is settled."""
+"""Process heartbeats, and recovery of the runs and claims of dead processes."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -29,13 +29,13 @@ from connector_gateway.storage.sql.sqlite_files import DatabaseInUse
 HEARTBEAT_SECONDS = 2.0
 
 LIVE_SECONDS = 6.0
-"""How long after its last sign of life a process may count on its claims and leases."""
+"""Seconds after its last heartbeat for which a process is allowed to rely on its claims and leases."""
 
 DEAD_AFTER_SECONDS = 10.0
-"""How long after its last sign of life others may take them over, by the database's clock."""
+"""Seconds after its last heartbeat, by the database's clock, until other processes take over a process's work."""
 
 LOOK_SECONDS = 0.5
-"""From one look for signs of life of other processes to the next, before one that has to be alone starts."""
+"""Seconds between two checks for heartbeats of other processes, before a single-instance process starts."""
 
 Job = Callable[[], Awaitable[object]]
 
@@ -47,8 +47,8 @@ _processes = tables.processes.c
 class _Statements(NamedTuple):
     """The statements of a heartbeat."""
 
-    sign_of_life: Executable
-    bury: Executable
+    heartbeat: Executable
+    delete_dead: Executable
     living: Executable
 
 
@@ -57,8 +57,8 @@ def _statements(now: ColumnElement[float]) -> _Statements:
     new = insert(tables.processes).values(process_id=bindparam("_process_id"), started_at=now, seen_at=now)
     age = now - _processes.seen_at
     return _Statements(
-        sign_of_life=new.on_conflict_do_update(index_elements=[_processes.process_id], set_={"seen_at": now}),
-        bury=delete(tables.processes).where(_processes.seen_at < now - DEAD_AFTER_SECONDS),
+        heartbeat=new.on_conflict_do_update(index_elements=[_processes.process_id], set_={"seen_at": now}),
+        delete_dead=delete(tables.processes).where(_processes.seen_at < now - DEAD_AFTER_SECONDS),
         living=select(_processes.process_id, age.label("age"))
         .where(age <= DEAD_AFTER_SECONDS)
         .order_by(_processes.started_at, _processes.process_id),
@@ -67,9 +67,9 @@ def _statements(now: ColumnElement[float]) -> _Statements:
 
 @dataclass(eq=False, repr=False)
 class ProcessRegistry:
-    """Tells the others that this process lives, and settles what dead ones have left: runs and claims.
+    """Writes this process's heartbeat, and closes the runs and claims of processes whose heartbeat has expired.
 
-    Signs of life are told and compared by the database's clock; how old this process's own one is, by its stopwatch.
+    Heartbeats use the database's clock. The age of this process's own heartbeat is measured by its monotonic clock.
     """
 
     database: Database
@@ -83,50 +83,53 @@ class ProcessRegistry:
     stopwatch: Callable[[], float] = field(kw_only=True, default=monotonic_seconds)
 
     offline_since: float | None = field(init=False, default=None)
-    """Since when no process lived, until this one did; None if one did all the time, or none ever before."""
+    """The time at which the last process stopped before this one started, in epoch seconds.
+
+    None if there was no gap, or on first start.
+    """
 
     _seen_at: float | None = field(init=False, default=None)
     count: int = field(init=False, default=1)
-    """How many processes lived at the last beat, this one included."""
+    """Number of live processes at the last heartbeat, including this one."""
 
     _lapses: int = field(init=False, default=0)
-    """How often this process was silent for so long that others may have taken its work over."""
+    """Number of times that this process had no heartbeat for so long that others might have taken over its work."""
 
     def __post_init__(self) -> None:
-        self._owner = self.alone and self.database.embedded
-        """Whether no other process can be alive on this database."""
+        self._has_exclusive_database = self.alone and self.database.embedded
+        """Whether the database is exclusive to this process, as an embedded database is."""
 
-        self._alone = self.alone and not self.database.embedded
-        """Whether no other process may be alive on this database."""
+        self._must_be_single = self.alone and not self.database.embedded
+        """Whether this process has to be the only one on a database server, and checks it."""
 
         self._stopping = self.stopping or Shutdown()
 
     async def __aenter__(self) -> Self:
-        self.offline_since = await self._last_sign_of_life()
-        if self._owner:
-            # Nobody else can be alive here, so these rows are of processes that have died.
+        self.offline_since = await self._last_heartbeat()
+        if self._has_exclusive_database:
+            # The database is exclusive to this process, so all rows belong to dead processes.
             await self.database.write(lambda writing: writing.execute(delete(tables.processes)))
         await self.write_heartbeat()
         await self.heartbeat()
-        self._beating = asyncio.create_task(self._beat_forever(), name="heartbeat")
+        self._beating = asyncio.create_task(self._heartbeat_loop(), name="heartbeat")
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await cancel_and_wait(self._beating)
-        leave = delete(tables.processes).where(tables.processes.c.process_id == self.process_id)
-        # Where storage is away the row stays, and others take this process for dead a little later.
+        delete_row = delete(tables.processes).where(tables.processes.c.process_id == self.process_id)
+        # If storage is unavailable, the row remains, and other processes consider this one dead after a while.
         with suppress(StorageUnavailable):
-            await self.database.write(lambda writing: writing.execute(leave))
+            await self.database.write(lambda writing: writing.execute(delete_row))
 
     @property
     def alive(self) -> bool:
-        """Whether the last sign of life is so recent that no other process can have taken over this one's work."""
+        """Whether the last heartbeat is so recent that no other process can have taken over this one's work."""
         return self._seen_at is not None and self.stopwatch() - self._seen_at < LIVE_SECONDS
 
     def fence(self) -> Callable[[], None]:
-        """A check that raises an error if, from now on, others may have taken this process for dead.
+        """Return a check that raises ``StorageUnavailable`` once other processes may consider this process dead.
 
-        It keeps raising after the process gives signs of life again, since its work may have been taken over meanwhile.
+        It also raises after heartbeats resume, since the work might have been taken over meanwhile.
         """
         lapses = self._lapses
 
@@ -137,21 +140,22 @@ class ProcessRegistry:
         return check
 
     async def require_alone(self) -> None:
-        """Wait until no other process gives signs of life, and change nothing; ``AlreadyServed`` if one goes on to.
+        """Wait until no other process has a recent heartbeat, without changing the database.
 
-        It does nothing where several processes may serve.
+        Raises ``DatabaseInUse`` if another process continues to write heartbeats. Returns immediately if several
+        processes are allowed.
         """
-        seen = await self.database.read(self._living) if self._alone else {}
-        while seen:
+        previous = await self.database.read(self._read_live) if self._must_be_single else {}
+        while previous:
             await self.clock.sleep(LOOK_SECONDS)
-            living = await self.database.read(self._living)
-            for other, seen_at in living.items():
-                if seen_at > seen.get(other, seen_at):
-                    raise DatabaseInUse(f"{self._served_by(other)}; stop that one first.")
-            seen = living
+            current = await self.database.read(self._read_live)
+            for other, seen_at in current.items():
+                if seen_at > previous.get(other, seen_at):
+                    raise DatabaseInUse(f"{self._in_use_message(other)}; stop that one first.")
+            previous = current
 
-    def _living(self, reading: Reading) -> dict[str, float]:
-        """Return the processes whose last sign of life is so recent that they count themselves alive, and that."""
+    def _read_live(self, reading: Reading) -> dict[str, float]:
+        """Return the processes that consider themselves alive, with the times of their last heartbeats."""
         # An empty database has no tables yet.
         if not inspect(reading).has_table(tables.processes.name):
             return {}
@@ -159,21 +163,21 @@ class ProcessRegistry:
         query = select(_processes.process_id, _processes.seen_at).where(recent)
         return {row.process_id: row.seen_at for row in reading.execute(query)}
 
-    def _served_by(self, process_id: str) -> str:
+    def _in_use_message(self, process_id: str) -> str:
         return f"The database {self.database.url.database} is being served by another process, {process_id}"
 
-    async def _last_sign_of_life(self) -> float | None:
-        """When any process was last alive, in epoch seconds; None if one is now, or none ever was."""
+    async def _last_heartbeat(self) -> float | None:
+        """Return when the last process stopped, in epoch seconds. None if one is alive or there was none."""
         query = select(func.max(tables.processes.c.seen_at).label("last"), self.database.now.label("now"))
-        found = await self.database.read(lambda reading: reading.execute(query).one())
-        recent = found.last is not None and found.last > found.now - 2 * HEARTBEAT_SECONDS
-        return None if recent and not self._owner else found.last
+        row = await self.database.read(lambda reading: reading.execute(query).one())
+        is_recent = row.last is not None and row.last > row.now - 2 * HEARTBEAT_SECONDS
+        return None if is_recent and not self._has_exclusive_database else row.last
 
     async def write_heartbeat(self) -> None:
-        """Write a sign of life; its age counts from the beginning of the write."""
+        """Write a heartbeat. Its age counts from the start of the write."""
         began = self.stopwatch()
-        mine = {"_process_id": self.process_id}
-        await self.database.write(lambda writing: execute(writing, self._statements.sign_of_life, mine))
+        parameters = {"_process_id": self.process_id}
+        await self.database.write(lambda writing: execute(writing, self._statements.heartbeat, parameters))
         if self._seen_at is not None and began - self._seen_at >= LIVE_SECONDS:
             self._lapses += 1
         self._seen_at = began
@@ -183,39 +187,39 @@ class ProcessRegistry:
         return _statements(self.database.now)
 
     async def prove_writable(self) -> None:
-        """Write this process's row once more, to show that the database takes writes."""
+        """Write this process's row again, to check that the database is writable."""
         touch = update(tables.processes).where(tables.processes.c.process_id == self.process_id)
         await self.database.write(lambda writing: writing.execute(touch.values(seen_at=self.database.now)))
 
     async def heartbeat(self) -> None:
-        """Write a sign of life and what is owed, and settle what dead processes left.
+        """Write a heartbeat and deferred writes, and settle the runs and claims of dead processes.
 
-        If one job fails, the others still run. While storage is away none can succeed, so the rest waits for the next
-        beat.
+        If one job fails, the others still run. While storage is unavailable none can succeed, so all of them are
+        deferred to the next heartbeat.
         """
         jobs = (
             *self.also,
             self.database.set_time,
             self.database.flush,
-            self._look_around,
+            self._refresh_peers,
             self.runs.interrupt_abandoned,
             self.runs.interrupt_lost,
             self.claims.settle_abandoned,
         )
-        if await self._do(self.write_heartbeat):
-            await self._do(*jobs)
+        if await self._run_jobs(self.write_heartbeat):
+            await self._run_jobs(*jobs)
 
-    async def _do(self, *jobs: Job) -> bool:
-        """Do all *jobs* at once, so that they share commits; returns whether all of them reached storage."""
-        return all(await asyncio.gather(*map(self._done, jobs)))
+    async def _run_jobs(self, *jobs: Job) -> bool:
+        """Run *jobs* concurrently, so that they share commits. Returns whether storage was available for all."""
+        return all(await asyncio.gather(*map(self._run_job, jobs)))
 
     @staticmethod
-    async def _done(job: Job) -> bool:
-        """Do one job and log its failure; returns whether storage could be reached."""
+    async def _run_job(job: Job) -> bool:
+        """Run *job* and log its failure. Returns whether storage was available."""
         try:
             settled = await job()
-        except StorageUnavailable as away:
-            log.warning("storage is away", job=job.__name__, private=away.private)
+        except StorageUnavailable as error:
+            log.warning("storage is away", job=job.__name__, private=error.private)
             return False
         except Exception:
             log.exception("a part of the heartbeat failed", job=job.__name__)
@@ -224,22 +228,22 @@ class ProcessRegistry:
                 log.warning("settled what a process left", job=job.__name__, count=settled)
         return True
 
-    def _bury(self, writing: Writing) -> Sequence[tuple[Any, ...]]:
-        """Delete the rows of dead processes; return the others, oldest first, and how old their signs of life are."""
-        execute(writing, self._statements.bury)
+    def _settle_dead(self, writing: Writing) -> Sequence[tuple[Any, ...]]:
+        """Delete the rows of dead processes. Returns the others, oldest first, with the ages of their heartbeats."""
+        execute(writing, self._statements.delete_dead)
         return fetch(writing, self._statements.living)
 
-    async def _look_around(self) -> None:
-        """Count the processes that live, and stop if this one has to be alone and another was there first."""
-        found = await self.database.write(self._bury)
-        self.count = max(1, len(found))
-        oldest = next((process_id for process_id, age in found if age < LIVE_SECONDS), self.process_id)
-        if self._alone and oldest != self.process_id:
-            reason = f"{self._served_by(oldest)}, which was there first."
+    async def _refresh_peers(self) -> None:
+        """Count the live processes. Shuts down if this one has to be the only one and another is older."""
+        processes = await self.database.write(self._settle_dead)
+        self.count = max(1, len(processes))
+        oldest = next((process_id for process_id, age in processes if age < LIVE_SECONDS), self.process_id)
+        if self._must_be_single and oldest != self.process_id:
+            reason = f"{self._in_use_message(oldest)}, which was there first."
             log.error("stopping", reason=reason)
             self._stopping.start(reason)
 
-    async def _beat_forever(self) -> None:
+    async def _heartbeat_loop(self) -> None:
         while True:
             await self.clock.sleep(HEARTBEAT_SECONDS)
             await self.heartbeat()

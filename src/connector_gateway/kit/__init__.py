@@ -1,1 +1,1 @@
-"""The words a connector is written in; imports nothing else of the gateway."""
+"""The vocabulary for writing connectors. It imports nothing else of the gateway."""

@@ -1,4 +1,4 @@
-"""Conversions of plain values without loss, for the properties of any application."""
+"""Lossless conversions of plain values, for the properties of any vendor."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
@@ -13,52 +13,52 @@ T = TypeVar("T")
 
 MAX_EXACT_INTEGER = 2**53
 MAX_EXPONENT = 323
-"""The places of the largest and of the smallest number that a double holds."""
+"""The decimal exponents of the largest and the smallest number that a double can hold."""
 
 MAX_NAMES = 10
 MAX_NAME = 100
-"""How many names a sentence lists, and how many characters of each."""
+"""The maximum number of names in a sentence, and of characters of each."""
 
 FLAGS: Mapping[Any, bool] = {True: True, False: False, "true": True, "false": False}
 NO_INSTANT = "it should be a date, or a date and time with an offset, such as 2026-11-02T09:30:00Z"
 
 
 class Unfit(ValueError):
-    """A value that a property cannot hold without change; the message ends the sentence of ``lossy``."""
+    """A property cannot hold a value without change. The message completes the sentence of ``lossy``."""
 
 
-def convert(place: str, name: str, kind: str, value: Any, cast: Callable[[], T]) -> T:
-    """Return what *cast* makes of *value*; raise ``LossyCast`` for the property *name* if that would lose something."""
+def convert(key: str, name: str, kind: str, value: Any, cast: Callable[[], T]) -> T:
+    """Return the result of *cast*. Raises ``LossyCast`` for the property *name* if *value* would change."""
     try:
         return cast()
     except Unfit as error:
-        raise lossy(place, name, kind, value, str(error)) from error
+        raise lossy(key, name, kind, value, str(error)) from error
     except (ValueError, ArithmeticError) as error:
-        raise lossy(place, name, kind, value, "it is no such value") from error
+        raise lossy(key, name, kind, value, "it is no such value") from error
 
 
-def lossy(place: str, name: str, kind: str, value: Any, why: str) -> LossyCast:
-    """Return the error of a value that would change as a *kind*; *place* is the word for what *name* names."""
+def lossy(key: str, name: str, kind: str, value: Any, why: str) -> LossyCast:
+    """Return the error of a value that would change as a *kind*. *key* is that of *name* in its detail."""
     message = f'The value of "{name}" cannot become {kind} without loss: {why}.'
-    return LossyCast(message, {place: name, "type": kind, "value": as_sent(value)})
+    return LossyCast(message, {key: name, "type": kind, "value": as_sent(value)})
 
 
 def options_missing(
-    error: type[GatewayError], place: str, name: str, missing: Sequence[str], known: Collection[str]
+    error: type[GatewayError], key: str, name: str, missing: Sequence[str], options: Collection[str]
 ) -> GatewayError:
-    """Return the error of options that the property *name* lacks."""
-    details = ({place: name, "value": option, "allowed": nearest_first(option, known)} for option in missing)
+    """Return the error of options that the property *name* does not have."""
+    details = ({key: name, "value": option, "allowed": nearest_first(option, options)} for option in missing)
     return error(f'"{name}" has no option {quoted(missing)}.', *details)
 
 
 def quoted(names: Sequence[str]) -> str:
-    """Return *names* as a sentence lists them: the first of them, and of long ones the beginning."""
-    shown = [f'"{name[:MAX_NAME]}{"…" if len(name) > MAX_NAME else ""}"' for name in names[:MAX_NAMES]]
-    return ", ".join(shown) + (f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else "")
+    """Return *names* as a list for a sentence: the first few of them, with long ones truncated."""
+    names_listed = [f'"{name[:MAX_NAME]}{"…" if len(name) > MAX_NAME else ""}"' for name in names[:MAX_NAMES]]
+    return ", ".join(names_listed) + (f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else "")
 
 
 def decimal(value: Any) -> Decimal:
-    """Return the finite number that *value* is or writes, with all its digits."""
+    """Convert a number or its text to a finite decimal with all its digits."""
     if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
         raise Unfit("it is no number")
     digits = str(value).strip()
@@ -72,7 +72,7 @@ def decimal(value: Any) -> Decimal:
 
 
 def json_number(value: Any) -> int | float:
-    """Return *value* as a JSON number that says exactly the same."""
+    """Convert *value* to a JSON number that is exactly equal."""
     number = decimal(value)
     exact = int(number) if number == number.to_integral_value() else float(number)
     if abs(number) > MAX_EXACT_INTEGER or Decimal(repr(exact)) != number:
@@ -81,47 +81,47 @@ def json_number(value: Any) -> int | float:
 
 
 def flag(value: Any) -> bool:
-    """Return *value*, which is true or false or the word for it."""
+    """Convert *value*, which is true or false or the word for it."""
     if not isinstance(value, bool | str) or value not in FLAGS:
         raise Unfit("it is neither true nor false")
     return FLAGS[value]
 
 
 def text(value: Any) -> str:
-    """Return a text, or a number as people write it."""
+    """Return a text, or a number in plain decimal notation."""
     if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
         return number_text(value)
     return string(value, "it is no text")
 
 
 def string(value: Any, otherwise: str) -> str:
-    """Return *value*, which is a string; *otherwise* says what it is not."""
+    """Return *value* if it is a string. Otherwise raises ``Unfit`` with *otherwise*."""
     if not isinstance(value, str):
         raise Unfit(otherwise)
     return value
 
 
-def strings(value: Any, most: int) -> list[str]:
-    """Return a list of strings, of which one may be given alone."""
-    return [string(item, "it is no string or list of strings") for item in items(value, most)]
+def strings(value: Any, max_items: int) -> list[str]:
+    """Return a list of strings. A single string counts as a list."""
+    return [string(item, "it is no string or list of strings") for item in items(value, max_items)]
 
 
-def items(value: Any, most: int) -> list[Any]:
-    """Return a list, of whose items one may be given alone."""
+def items(value: Any, max_items: int) -> list[Any]:
+    """Return a list of items. A single item counts as a list."""
     listed = value if isinstance(value, list) else [value]
-    if len(listed) > most:
-        raise Unfit(f"it has more than {most} items")
+    if len(listed) > max_items:
+        raise Unfit(f"it has more than {max_items} items")
     return listed
 
 
 def number_text(number: float | Decimal) -> str:
-    """Return a number as people write it: no exponent, no trailing zeros."""
+    """Return a number in plain decimal notation, without exponent and trailing zeros."""
     written = format(Decimal(str(number)), "f")
     return written.rstrip("0").rstrip(".") if "." in written else written
 
 
 def instant(value: Any) -> datetime:
-    """Return the instant of an ISO 8601 date, or of a date and time with an offset."""
+    """Parse an ISO 8601 date, or a date and time with an offset."""
     try:
         return parse_instant(string(value, NO_INSTANT).strip())
     except OffsetMissing as error:
@@ -131,14 +131,14 @@ def instant(value: Any) -> datetime:
 
 
 def in_milliseconds(moment: datetime) -> datetime:
-    """Return *moment*, which is no finer than applications keep it."""
+    """Return *moment* if it has no more than millisecond precision, like vendors' timestamps."""
     if moment.microsecond % 1000:
         raise Unfit("the application keeps milliseconds")
     return moment
 
 
 def as_sent(value: Any) -> Any:
-    """Return a value as it was in JSON: decimals as numbers if a double says the same, otherwise as text."""
+    """Return a value as it was in JSON: decimals as numbers if a double is exactly equal, otherwise as text."""
     if isinstance(value, Decimal):
         number = float(value)
         return number if Decimal(repr(number)) == value else str(value)

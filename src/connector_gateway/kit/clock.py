@@ -7,17 +7,18 @@ from email.utils import parsedate_to_datetime
 from typing import Protocol
 
 SAME_SECONDS = 2.0
-"""Clocks no further apart than this count as the same: a ``Date`` tells whole seconds, and takes time to arrive."""
+"""The maximum difference of clocks that count as equal, because a ``Date`` has whole seconds and takes time to arrive.
+"""
 
 
 class Clock(Protocol):
-    """Tells the time and waits."""
+    """Reads the time and waits."""
 
     def now(self) -> float:
-        """Seconds since the Unix epoch."""
+        """Return the seconds since the Unix epoch."""
 
     async def sleep(self, seconds: float) -> None:
-        """Wait for that many seconds; negative counts as zero."""
+        """Wait for *seconds*. Negative values count as zero."""
 
 
 class SystemClock:
@@ -27,41 +28,41 @@ class SystemClock:
     """Seconds since the Unix epoch."""
 
     async def sleep(self, seconds: float) -> None:
-        """Wait for that many seconds; negative counts as zero."""
+        """Wait for *seconds*. Negative values count as zero."""
         await asyncio.sleep(max(0.0, seconds))
 
 
 def monotonic_seconds() -> float:
-    """Seconds on a clock that nobody can set and that, where the system allows, goes on while the machine sleeps."""
+    """Return the seconds of a clock that cannot be set and that, if the system allows, includes suspended time."""
     return time.clock_gettime(_STOPWATCH)
 
 
-# CLOCK_MONOTONIC of Linux stands still while the machine sleeps, and a lease would seem fresh on waking.
+# CLOCK_MONOTONIC of Linux stops while the machine is suspended, so an expired lease would seem valid on resume.
 _STOPWATCH = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 class MonotonicClock:
-    """The machine's time when this was made plus what has elapsed, so that setting the clock moves nothing."""
+    """The machine's time at creation plus the elapsed time, so that setting the clock has no effect."""
 
     def __init__(self) -> None:
-        self._ahead = time.time() - monotonic_seconds()
+        self._offset = time.time() - monotonic_seconds()
 
     def now(self) -> float:
-        """Seconds since the Unix epoch."""
-        return self._ahead + time.clock_gettime(_STOPWATCH)
+        """Return the seconds since the Unix epoch."""
+        return self._offset + time.clock_gettime(_STOPWATCH)
 
     async def sleep(self, seconds: float) -> None:
-        """Wait for that many seconds; negative counts as zero."""
+        """Wait for *seconds*. Negative values count as zero."""
         await asyncio.sleep(max(0.0, seconds))
 
 
 def utc_datetime(seconds: float) -> datetime:
-    """The aware UTC datetime of *seconds* since the epoch, to the millisecond."""
+    """Return the aware UTC datetime of *seconds* since the epoch, to the millisecond."""
     return datetime.fromtimestamp(round(seconds, 3), UTC)
 
 
 def clock_skew(date: str | None, now: float) -> float:
-    """How many seconds the sender's clock is ahead of ours, if it wrote the header *date* at our time *now*."""
+    """Return the seconds by which the sender's clock is ahead, if it wrote the header *date* at our time *now*."""
     try:
         difference = parsedate_to_datetime(date or "").timestamp() - now
     except ValueError:

@@ -1,4 +1,4 @@
-"""What one operation may use while it is carried out."""
+"""The context of an operation: everything that it may use while it runs."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -22,47 +22,48 @@ T = TypeVar("T")
 
 
 class ConnectionCache(Protocol):
-    """What a connection remembers between calls; it is limited in size, may be lost, and may be outdated."""
+    """Values cached for a connection between calls. The size is limited, and values may be lost or outdated."""
 
     def get(self, name: str) -> Any:
-        """What was remembered under *name*, or None."""
+        """Return the cached value of *name*, or None."""
 
     def put(self, name: str, value: Any, seconds: float) -> None:
-        """Remember *value* for at most that long."""
+        """Cache *value* for at most *seconds*."""
 
     def forget(self, name: str) -> None:
-        """Forget it now, and ignore the result of a look-up under way: it was changed through this connection."""
+        """Remove the value of *name*, and ignore the result of a lookup in progress, because the object was changed."""
 
     async def get_or_load(self, wanted: "CachedLookup[T]", outdated: T | None) -> T:
-        """The remembered value, unless it is *outdated*; otherwise a new look-up, shared by all who ask meanwhile.
+        """Return the cached value unless it is *outdated*, otherwise look it up. Concurrent callers share one lookup.
 
-        An error of the look-up is raised to all who wait for it, and is not remembered. The look-up goes on if a caller
-        leaves, even the first one.
+        An error of the lookup is raised to all of them, and is not cached. The lookup continues if a caller is
+        cancelled, even the first one.
         """
 
 
 class CachedLookup(Struct, Generic[T], frozen=True):
-    """A look-up whose result is remembered for a while; the result is never None."""
+    """A lookup whose result is cached for a while. The result is never None."""
 
     name: str
     seconds: float
     find: Callable[[], Awaitable[T]]
-    """Asks the third party, with the client and in the trace of the call that came first.
+    """Looks the value up, with the client and the log of the first caller.
 
-    That client's time-outs limit it. Calls that join have the same time-outs, so they wait no longer than alone.
+    Its timeouts limit the lookup. Callers that join have the same timeouts, so they do not wait longer than they would
+    alone.
     """
 
 
 class DownloadLinkIssuer(Protocol):
-    """Makes short-lived download addresses, which the service itself answers."""
+    """Issues short-lived download links, which the gateway itself serves."""
 
     def issue(self, content: Position) -> "DownloadLink":
-        """An address under which the connector's ``download`` will be asked for *content*."""
+        """Return a link under which the connector's ``download`` is called with *content*."""
 
 
 @dataclass(frozen=True, slots=True)
 class DownloadLink:
-    """A download address, and until when it works."""
+    """A download URL and its expiry."""
 
     url: str
     expires_at: datetime
@@ -70,7 +71,7 @@ class DownloadLink:
 
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
-    """A file behind a public link: what its server says of it, and its bytes if it is not larger than asked for."""
+    """A file behind a public URL: the server's metadata, and its bytes if it is not larger than requested."""
 
     name: str
     mime_type: str
@@ -79,15 +80,18 @@ class RemoteFile:
 
 
 class FileFetcher(Protocol):
-    """Fetches files from public links, and from nowhere else."""
+    """Fetches files from public URLs only."""
 
     async def fetch(self, url: str, keep_bytes: int) -> RemoteFile:
-        """The file at *url*, its content up to *keep_bytes*; ``UrlNotAllowed`` and others say why it cannot be had."""
+        """Fetch the file at *url*, with its content up to *keep_bytes*.
+
+        Raises ``UrlNotAllowed`` or another ``GatewayError`` if it cannot be fetched.
+        """
 
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A file of a third party on its way to whoever follows a download address."""
+    """A file from a vendor, streamed to the client of a download link."""
 
     filename: str
     mime_type: str
@@ -96,7 +100,7 @@ class Download:
 
 
 class OperationContext(Struct, Generic[C]):
-    """One operation being carried out: the room's client, and everything else that it may use."""
+    """The context of one call: the connector's client, and everything else that an operation may use."""
 
     upstream: C
     connection_id: ConnectionId
@@ -108,127 +112,127 @@ class OperationContext(Struct, Generic[C]):
     steps: StepRunner
     clock: Clock
     exclusive: "ObjectLock"
-    """Holds an object that is to be changed, over all processes."""
+    """Locks an object that is to be changed, across all processes."""
 
     files: FileFetcher
     links: DownloadLinkIssuer
     events: Events
     settle_seconds: float
-    """How long after its sending a request may still be carried out upstream."""
+    """Seconds after sending during which a request may still be carried out upstream."""
 
     grace_seconds: float
-    """How long a call waits for a doubt to resolve before it says ``outcome_unknown``."""
+    """Seconds that a call waits for the outcome of a request in doubt before it returns ``outcome_unknown``."""
 
     restored: bool = False
-    """Whether the database was restored, so that the call may have been carried out already, unknown to anybody.
+    """Whether the database was restored, so that the call may have been carried out before without a record of it.
 
-    What the application shows before the steps may then be the call's own work, and is no reason to refuse it.
+    Upstream state from before the steps may then be the call's own work, and is no reason to reject it.
     """
 
     memory_reservation: MemoryReservation = field(default_factory=unmetered)
-    """Counts what is kept in memory until the call ends, where that is large."""
+    """Counts large values that stay in memory until the call ends."""
 
     account_id: str | None = None
-    """The account as the vendor identifies it; None while that is not known."""
+    """The vendor's identifier of the account, or None while it is unknown."""
 
     warnings: list[str | GatewayError] = field(default_factory=list)
-    """Sentences, and errors of parts of the call, that callers should read although the call succeeds."""
+    """Sentences, and errors of parts of the call, that are reported to the caller of a successful call."""
 
     def warn(self, warning: str | GatewayError) -> None:
-        """Send a sentence, or the message and remedy of an error, to the caller in a ``Warning`` header, once."""
+        """Return a sentence, or the message and remedy of an error, to the caller in a ``Warning`` header, once."""
         if warning not in self.warnings:
             self.warnings.append(warning)
 
     async def wait_until_settled(self, at: float, message: str) -> None:
-        """Wait until *at*, when an earlier request has settled; ``UpstreamConflict`` if that is too far away."""
-        rest = at - self.clock.now()
-        if rest > self.grace_seconds:
-            raise UpstreamConflict(message, retry_after=rest)
-        await self.clock.sleep(rest)
+        """Wait until *at*, when an earlier request has settled. Raises ``UpstreamConflict`` if that is too far away."""
+        remaining = at - self.clock.now()
+        if remaining > self.grace_seconds:
+            raise UpstreamConflict(message, retry_after=remaining)
+        await self.clock.sleep(remaining)
 
     def plan(self, make: Callable[[], Awaitable[T]]) -> Awaitable[T]:
-        """What *make* returns, as JSON: everything that is checked and decided before anything is sent.
+        """Return the result of *make*, as JSON: everything that is checked and decided before anything is sent.
 
-        It is stored with the next step. A repeat of the write gets it from there, and does not call *make* again.
+        It is stored with the next step. A repeated write reads the stored plan and does not call *make* again.
         """
         return self.steps.plan(make)
 
     def step(self, step: "WriteStep[OperationContext[C]]", intent: StepInput) -> Awaitable[StepResult]:
-        """Carry out one step of a write at most once, and return what was learned from it."""
+        """Carry out one step of a write at most once, and return its result."""
         return self.steps.step(step, intent)
 
     def try_step(self, step: "WriteStep[OperationContext[C]]", intent: StepInput) -> Awaitable[StepResult | None]:
-        """The same for a step that the write can do without; None if it was certainly not carried out."""
+        """Carry out a step that the write can do without. Returns None if it was certainly not carried out."""
         return self.steps.try_step(step, intent)
 
     def note_casts(self, make: Callable[[], Iterable[Cast]]) -> None:
-        """Note how values were cast; *make* is called for a dry run only."""
+        """Record how values were cast. *make* is called for a dry run only."""
         self.steps.record_casts(make)
 
     def take_over(self, step: "WriteStep[OperationContext[C]]", intent: StepInput, object_id: str) -> Awaitable[bool]:
-        """Make this call the owner of what *step* of an interrupted call without a key has made; whether it is.
+        """Make this call the owner of the object that *step* of an interrupted call without a key created.
 
-        It is not if this call has a key, or if the other call is, or may be, still under way or has a key, since its
-        repeat will finish it.
+        Returns whether it is the owner. It is not if this call has a key, or if the other call has a key or may still
+        be in progress, because its repeat will finish it.
         """
         return self.steps.adopt(step, intent, object_id)
 
     def undo(self, step: "WriteStep[OperationContext[C]]", intent: StepInput) -> Awaitable[None]:
-        """Take back what was done, with *step*, where a later step was refused; it never fails."""
+        """Undo *step* after a later step was rejected. It never raises."""
         return self.steps.undo(step, intent)
 
-    async def cached(self, wanted: CachedLookup[T], *, suffices: Callable[[T], bool] = lambda _: True) -> T:
-        """The remembered result of *wanted* if it *suffices*, otherwise a new one."""
-        remembered: T | None = self.memory.get(wanted.name)
-        if remembered is not None and suffices(remembered):
-            return remembered
-        return await self._look_up(wanted, remembered)
+    async def cached(self, lookup: CachedLookup[T], *, suffices: Callable[[T], bool] = lambda _: True) -> T:
+        """Return the cached result of *lookup* if it *suffices*, otherwise look it up."""
+        value: T | None = self.memory.get(lookup.name)
+        if value is not None and suffices(value):
+            return value
+        return await self._look_up(lookup, value)
 
-    async def reload(self, wanted: CachedLookup[T]) -> T:
-        """A new result of *wanted*, whatever is remembered; calls that ask at the same time share it."""
-        return await self._look_up(wanted, self.memory.get(wanted.name))
+    async def reload(self, lookup: CachedLookup[T]) -> T:
+        """Perform *lookup*, even if a result is cached. Concurrent callers share one lookup."""
+        return await self._look_up(lookup, self.memory.get(lookup.name))
 
-    async def _look_up(self, wanted: CachedLookup[T], outdated: T | None) -> T:
-        # Not by the client alone: who joins a look-up of another call does not come by there.
+    async def _look_up(self, lookup: CachedLookup[T], outdated: T | None) -> T:
+        # The client alone does not ensure this: a call that joins another call's lookup does not use its own client.
         await self.steps.before_first_request()
-        return await self.memory.get_or_load(wanted, outdated)
+        return await self.memory.get_or_load(lookup, outdated)
 
     async def fetch(self, url: str, keep_bytes: int) -> RemoteFile:
-        """The file behind a public link; see ``RemoteFiles``."""
+        """Fetch the file behind a public URL. See ``FileFetcher``."""
         await self.steps.before_first_request()
         return await self.files.fetch(url, keep_bytes)
 
     async def with_cache_retry(
         self,
-        wanted: CachedLookup[T],
+        lookup: CachedLookup[T],
         use: Callable[[T], Awaitable[R]],
         *,
         outdated: tuple[type[GatewayError], ...],
         suspect: Callable[[R], bool] = lambda _: False,
     ) -> R:
-        """The result of *use* with the remembered value, or with a new one if the remembered value may be outdated.
+        """Return the result of *use* with the cached value, or with a new one if the cached value may be outdated.
 
         It may be outdated if *use* raises one of *outdated*, which leave nothing in doubt, or if its result is
         *suspect*. A value that was looked up for this call is used only once.
         """
-        remembered: T | None = self.memory.get(wanted.name)
-        if remembered is not None:
+        value: T | None = self.memory.get(lookup.name)
+        if value is not None:
             try:
-                result = await use(remembered)
-            except outdated as refusal:
-                if refusal.doubt is not None:
+                result = await use(value)
+            except outdated as error:
+                if error.doubt is not None:
                     raise
             else:
                 if not suspect(result):
                     return result
-        return await use(await self._look_up(wanted, remembered))
+        return await use(await self._look_up(lookup, value))
 
 
 class ObjectLock(Protocol):
-    """Serialises writes to one object over all connections of the connector."""
+    """Serialises writes to one object across all connections of the connector."""
 
     def __call__(self, name: str) -> AbstractAsyncContextManager[None]:
-        """Hold *name* alone while inside, in order of arrival; ``UpstreamConflict`` where that takes too long.
+        """Lock *name* inside the context, in order of arrival. Raises ``UpstreamConflict`` if the wait is too long.
 
-        The name identifies the object throughout the vendor, since two connections may lead to one account.
+        The name identifies the object throughout the vendor, because two connections may belong to one account.
         """

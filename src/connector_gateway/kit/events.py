@@ -1,7 +1,7 @@
-"""The words in which a room says how changes are observed, and what it may use while it looks for them.
+"""The interface through which connectors observe changes.
 
-A *poll* asks the third party what has changed since the last one.
-A *delivery* is what the third party sends of its own accord; it may carry changes, or only say where to poll.
+A *poll* requests the changes since the last one from the vendor. A *delivery* is a request that the vendor sends to the
+gateway. It may contain changes, or only indicate that a poll is worthwhile.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -15,44 +15,45 @@ from connector_gateway.kit.shapes import Page, Position, Result, UtcDatetime
 C = TypeVar("C")
 R = TypeVar("R", bound=Result)
 State = Mapping[str, Any]
-"""What the room notes of a connection, such as its own user there; small, and at hand for every delivery."""
+"""The connector's small notes about a connection, such as its own user at the vendor, available to every delivery."""
 
 FORMER = "former"
 RENEWED_AT = "renewed_at"
-"""All that a state holds after credentials were replaced: the state before, and when that was.
+"""The only keys of a state after credentials were replaced: the previous state, and the time of the replacement.
 
-Whether they are of the same account, the next poll finds out.
+The next poll finds out whether the credentials are of the same account.
 """
 
 CHANGED_AT = "changed_at"
-"""When the settings were changed, in a state from before."""
+"""The time of a change of settings, in a state from before."""
 
 WATCHING = "watching"
 SINCE, PROGRESS, REJECTED = "since", "progress", "rejected"
-"""Scope and names of the snapshots that are not the room's.
+"""Scope and names of the snapshots that do not belong to the connector.
 
-They hold since when everything was read once, how much was until then, and the last delivery that was rejected.
+They contain the time since which everything has been read once, the progress until then, and the last rejected
+delivery.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One change that was seen."""
+    """One observed change."""
 
     identity: tuple[str, ...]
-    """What makes it the same change when it is seen again, by whichever way."""
+    """The identity of the change, equal whenever and however it is observed."""
 
     type: str
     data: Mapping[str, Any]
-    """The event as callers see it, without ``event_id``, ``type`` and ``observed_at``."""
+    """The public event, without ``event_id``, ``type`` and ``observed_at``."""
 
     channel: str | None = None
-    """Where it happened, if callers may ask for that."""
+    """The channel of the change, if callers can filter by it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What a thing is like now; a value of None forgets it."""
+    """The current state of an object. A value of None deletes it."""
 
     scope: str
     name: str
@@ -60,7 +61,7 @@ class Snapshot:
 
 
 class PollContext(Protocol[C]):
-    """One poll of one connection, which nobody else polls meanwhile."""
+    """One poll of one connection, which no other process polls meanwhile."""
 
     upstream: C
     connection_id: ConnectionId
@@ -69,25 +70,25 @@ class PollContext(Protocol[C]):
     clock: Clock
 
     wakes: Collection[str]
-    """Where deliveries said that a poll is worth while."""
+    """The places for which deliveries have requested a poll."""
 
     whole: bool
-    """Whether everything is to be polled, and not only where wakes say."""
+    """Whether to poll everything, and not only ``wakes``."""
 
     behind_since: float | None
-    """Since when deliveries may have been missed, in epoch seconds; None if none was."""
+    """The time since which deliveries may have been missed, in epoch seconds, or None if none was."""
 
     pushed: bool
-    """Whether deliveries carry the changes, so that polls are taken only after some may have been missed."""
+    """Whether deliveries contain the changes, so that polls are needed only after some may have been missed."""
 
     unfinished: bool
-    """Set by the room where something is left to be read for the first time."""
+    """Set by the connector if the first complete reading has not finished."""
 
     async def snapshots(self, scope: str, names: Collection[str] | None = None) -> dict[str, Any]:
-        """The snapshots of *scope* by name: all, or those of *names*."""
+        """Return the snapshots of *scope* by name, either all or those of *names*."""
 
     async def take_wakes(self) -> Collection[str]:
-        """Where deliveries have said to poll since the poll began, or since this was asked last."""
+        """Return the places for which deliveries have requested a poll since the poll began, or since the last call."""
 
     async def commit(
         self,
@@ -98,26 +99,25 @@ class PollContext(Protocol[C]):
         account: str | None = None,
         place: str | None = None,
     ) -> None:
-        """Commit what was observed together with what things are like now: both or neither.
+        """Commit observations together with snapshots, atomically.
 
-        *account* is the connection's identity as deliveries name it in their authorisations, *place* the part of the
-        vendor's system in which it is that identity.
-        A poll that has been taken over by another process ends here.
+        *account* is the connection's identity as deliveries name it in their authorisations. *place* is the part of the
+        vendor's system in which it has that identity. If another process has taken over the poll, it ends here.
         """
 
     async def record_gap(self, since: float, until: float, why: str, channel: str | None = None) -> None:
-        """Note that changes between two instants may never be seen, and *why*, in a sentence for people."""
+        """Record that changes between two times may never be observed, and the reason *why* as a sentence."""
 
     async def progress(self, done: int, total: int) -> None:
-        """Note how many parts of *total* have been read for the first time; ignored once all of them were."""
+        """Record how many parts of *total* have been read for the first time. Ignored once all have been read."""
 
 
 @dataclass(frozen=True, slots=True)
 class HookRequest:
-    """What a third party sent."""
+    """A delivery from a vendor."""
 
     headers: Mapping[str, str]
-    """By their names in lower case."""
+    """The headers by lower-case name."""
 
     body: bytes
     received_at: float
@@ -125,90 +125,92 @@ class HookRequest:
 
 @dataclass(frozen=True, slots=True)
 class HookResult:
-    """What a delivery is about, once it is known to be genuine."""
+    """The content of a delivery that is proven to be genuine."""
 
     reply: Mapping[str, Any] | None = None
-    """What is to be answered, beside that it arrived."""
+    """The response body, if the vendor expects one."""
 
     secret: str | None = None
-    """The secret that further deliveries will be signed with, where this one hands it over."""
+    """The secret with which further deliveries are signed, if this one contains it."""
 
     accounts: Collection[str] = ()
-    """The identities that it names as authorised, in the form that ``Watch.keep`` takes."""
+    """The authorised identities that it names, in the form that ``PollContext.commit`` takes."""
 
     app: str | None = None
-    """The vendor's app that it was made for; None where the vendor's identities belong to one app each."""
+    """The vendor's app that it is addressed to, or None if the vendor's identities belong to one app each."""
 
     app_accounts: Collection[str] = ()
-    """Those of *accounts* that only this app can be, such as its bot."""
+    """The subset of *accounts* that only this app can have, such as its bot."""
 
     places: Collection[str] = ()
-    """Where it happened. Other connections of the same app there get no content; they poll for themselves."""
+    """The places of the change. Other connections of the app there receive no content and poll for themselves."""
 
     wakes: Collection[str] = ()
-    """Where it is worth while to poll."""
+    """The places that are worth polling."""
 
     about: tuple[str, str] | None = None
-    """Scope and name of a snapshot: whoever holds it is concerned too."""
+    """Scope and name of a snapshot. Every connection that has it is also concerned."""
 
     event: Mapping[str, Any] | None = None
-    """What ``read`` makes observations of."""
+    """The event from which ``read`` creates observations."""
 
     revoked: bool = False
-    """Whether it says that the authorisation was withdrawn."""
+    """Whether it reports that the authorisation was withdrawn."""
 
     missed_since: float | None = None
-    """Since when the third party has left deliveries out, if it says so."""
+    """The time since which the vendor has omitted deliveries, if it reports that."""
 
     happened_at: float = 0.0
-    """The earliest instant at which it may have happened, in epoch seconds."""
+    """The earliest time at which the change may have happened, in epoch seconds."""
 
 
 Read = Callable[[Mapping[str, Any], Mapping[str, Any], State], Sequence[Observation] | None]
-"""Makes observations of a delivered event, by a connection's settings and state."""
+"""Creates observations from a delivered event, with a connection's settings and state."""
 
 
 @dataclass(frozen=True)
 class EventSource(Generic[C]):
-    """How the changes of one connector are observed."""
+    """The event source of one connector."""
 
     poll: Callable[[PollContext[C]], Awaitable[None]]
-    """Looks for changes, and keeps them."""
+    """Polls for changes, and commits them."""
 
     poll_interval_seconds: float
-    """How long after the beginning of a poll of everything the next one begins."""
+    """Seconds between the beginnings of two polls of everything."""
 
     signed_with: str
-    """What the third party calls the secret that it signs deliveries with."""
+    """The vendor's name for the secret with which it signs deliveries."""
 
     receive: Callable[[HookRequest, Sequence[str]], HookResult]
-    """Reads a delivery that must be signed with one of some secrets, or hand one over while there are none.
+    """Verifies and parses a delivery. It must be signed with one of the secrets, or contain one while there are none.
 
-    ``InvalidSignature`` or ``InvalidJson`` where it is not genuine, or not readable.
+    Raises ``InvalidSignature`` if it is not genuine, or ``InvalidJson`` if it is not readable.
     """
 
     read: Read | None = None
-    """The observations of a delivered event, by a connection's settings and state; None where deliveries only wake.
+    """Returns the observations of a delivered event, or None for an event that the connection's identity may not be
+    able to read. The connection then polls for itself.
 
-    It returns None for an event that the connection's identity may not be able to read, which then polls for itself.
-    Where deliveries carry the changes themselves, a poll is needed only after some may have been missed.
+    The attribute is None if deliveries only trigger polls. If deliveries contain the changes, a poll is needed only
+    after some may have been missed.
     """
 
     names_app: bool = False
-    """Whether deliveries name the app that they were made for.
+    """Whether deliveries name the app that they are addressed to.
 
-    A connection whose app is unknown is polled regularly until a delivery, or the consent it came from, proves the app.
+    A connection whose app is unknown is polled regularly until a delivery, or the consent that created it, proves the
+    app.
     """
 
     vendor_issues_secret: bool = False
-    """Whether the third party makes up the secret, and hands it over in a delivery of its own."""
+    """Whether the vendor creates the secret, and sends it in a delivery of its own."""
 
     addressed: Callable[[HookRequest], HookResult] | None = None
-    """Reads whom a delivery claims to be for, although it is not proven to be genuine; raises ``InvalidJson``."""
+    """Returns the claimed recipient of a delivery that is not proven to be genuine. Raises ``InvalidJson``."""
 
 
 class Events(Protocol):
-    """What was observed, as far as it is kept."""
+    """The recorded events of a connection."""
 
     async def page(
         self,
@@ -222,8 +224,8 @@ class Events(Protocol):
         channel: str | None = None,
         confirm: Callable[[], Awaitable[object]] | None = None,
     ) -> Page[R]:
-        """Events of a connection, oldest first, from *since* or after *position*.
+        """Return events of a connection, oldest first, from *since* or after *position*.
 
-        *confirm* is one cheap request, by which the third party tells whether it still accepts the connection;
-        it is sent unless that was asked very often lately. ``ConnectionRevoked`` if it does not.
+        *confirm* is one cheap request that shows whether the vendor still accepts the connection. It is skipped if it
+        was sent very recently. Raises ``ConnectionRevoked`` if the vendor does not accept it.
         """

@@ -1,4 +1,4 @@
-"""Fields of declared shapes, described for people: the same for forms, command-line options and their help."""
+"""Descriptions of the fields of declared shapes, for forms, command-line options and help texts."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -94,9 +94,11 @@ def _unwrap(annotation: Any) -> tuple[Any, list[Any]]:
 
 
 def _flatten(metadata: Sequence[Any]) -> Iterator[Any]:
-    for one in metadata:
-        yield from one.metadata if isinstance(one, FieldInfo) else [one]
+    for item in metadata:
+        yield from item.metadata if isinstance(item, FieldInfo) else [item]
 
 
 def _constraint(constraints: Sequence[Any], name: str) -> int | None:
-    return next((getattr(one, name) for one in constraints if getattr(one, name, None) is not None), None)
+    return next(
+        (getattr(constraint, name) for constraint in constraints if getattr(constraint, name, None) is not None), None
+    )

@@ -1,4 +1,4 @@
-"""Durations as a histogram: so many within each bound, and their sum."""
+"""A cumulative histogram of durations."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -6,22 +6,22 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
-"""Seconds."""
+"""The upper bounds of the buckets, in seconds."""
 
 
 @dataclass(slots=True)
 class DurationHistogram:
-    """How many durations lie within each of the bounds, and their sum in seconds."""
+    """The number of durations in each bucket, and their sum in seconds."""
 
     counts: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
     seconds: float = 0.0
 
     def observe(self, seconds: float) -> None:
-        """Count one."""
+        """Add a duration."""
         self.counts[bisect_left(BOUNDS, seconds)] += 1
         self.seconds += seconds
 
     @property
     def samples(self) -> tuple[Sequence[tuple[str, float]], float]:
-        """How many took at most so long, by the bound, and all their seconds."""
+        """The cumulative number of durations by upper bound, and their sum in seconds."""
         return list(zip([*map(str, BOUNDS), "+Inf"], accumulate(self.counts), strict=True)), self.seconds

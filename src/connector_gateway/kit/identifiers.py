@@ -1,4 +1,4 @@
-"""Identifiers: one type per kind, time-sortable and unguessable where we mint them."""
+"""Identifiers: one type per kind. Those that the gateway creates are time-sortable and unguessable."""
 
 import os
 import time
@@ -13,25 +13,25 @@ KeyId = NewType("KeyId", str)
 ProcessId = NewType("ProcessId", str)
 
 POOL_BYTES = 4096
-"""Random bytes asked for in one go, since asking the system for ten costs as much as asking for thousands."""
+"""Random bytes read in one system call, because reading ten costs as much as reading thousands."""
 
 TAIL = 13
-"""Random characters of each identifier, of five bits each."""
+"""The number of random characters in each identifier, of five bits each."""
 
 MOST = 32 * 1024
-"""How many numbers are written in the three characters between the millisecond and the tail."""
+"""The number of values of the three characters between the millisecond and the tail."""
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _PAIRS = [high + low for high in _ALPHABET for low in _ALPHABET]
 _FIVE_BITS = bytes(_ALPHABET[byte % 32].encode()[0] for byte in range(256))
-"""What makes characters of random bytes, each of the 32 as likely as the others."""
+"""The table that translates random bytes to characters, all 32 with equal probability."""
 
 
 class UlidGenerator:
-    """Makes identifiers of the millisecond, a number that grows within it, and random characters.
+    """Generates identifiers from the millisecond, a number that grows within it, and random characters.
 
-    They are put together from text, since a number of 128 bits costs five times as much to make and to write, which was
-    a fiftieth of a call (decision 45).
+    They are assembled as text, because creating and formatting a number of 128 bits costs five times as much, which was
+    a fiftieth of a call.
     """
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class UlidGenerator:
         self._used = 0
         self._millisecond = 0
         self._first_pairs = (-1, "")
-        """The millisecond without its last ten bits, and the characters that tell it."""
+        """The millisecond without its last ten bits, and its characters."""
 
         self._head = ""
         self._number = 0
@@ -47,7 +47,7 @@ class UlidGenerator:
         """Random numbers of 16 bits."""
 
     def next(self) -> str:
-        """The next one, which sorts behind all before it."""
+        """Return the next identifier, which sorts after all earlier ones."""
         millisecond = time.time_ns() // 1_000_000
         if millisecond > self._millisecond:
             self._begin(millisecond)
@@ -60,11 +60,11 @@ class UlidGenerator:
     def _begin(self, millisecond: int) -> None:
         self._millisecond = millisecond
         high = millisecond >> 10
-        # At a thousand calls a second each has a millisecond of its own: only the last pair is new (decision 73).
+        # At a thousand calls a second, each call has a millisecond of its own, and only the last pair changes.
         if high != self._first_pairs[0]:
             self._first_pairs = high, "".join([_PAIRS[(high >> shift) & 1023] for shift in range(30, -1, -10)])
         self._head = self._first_pairs[1] + _PAIRS[millisecond & 1023]
-        # Half of the numbers are left for those that are made in the same millisecond.
+        # The upper half of the numbers is reserved for further identifiers of this millisecond.
         self._number = self._start() % (MOST // 2)
 
     def _start(self) -> int:
@@ -86,12 +86,15 @@ _mint = UlidGenerator()
 
 
 def ulid(number: int | None = None) -> str:
-    """26 characters of Crockford's base 32 that sort by time, or *number* in them. Source: github.com/ulid/spec."""
+    """Return 26 characters of Crockford's base 32 that sort by time, or that encode *number*.
+
+    Source: github.com/ulid/spec.
+    """
     if number is None:
         return _mint.next()
     return "".join([_PAIRS[(number >> shift) & 1023] for shift in range(120, -1, -10)])
 
 
 def run_id() -> RunId:
-    """A new identifier of a call."""
+    """Return a new run identifier."""
     return RunId(f"run_{ulid()}")

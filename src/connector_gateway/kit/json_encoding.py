@@ -1,7 +1,7 @@
-"""JSON texts of plain values: what is sent to third parties, planned, and kept of it.
+"""JSON encoding of plain values: requests to vendors, plans and stored results.
 
-pydantic writes whatever a model may hold, and takes two to four times as long. A write is put into JSON four times
-(decision 73).
+pydantic supports everything that a model may contain, and takes two to four times as long. A write is encoded as JSON
+four times.
 """
 
 from typing import Any
@@ -13,5 +13,5 @@ _ENCODER = msgspec.json.Encoder(enc_hook=to_jsonable_python)
 
 
 def encode_json(value: Any) -> bytes:
-    """*value*, made of what JSON has, as JSON; what JSON has not is written as answers have it."""
+    """Encode *value*, which consists of JSON types, as JSON. Other types are encoded as in responses."""
     return _ENCODER.encode(value)

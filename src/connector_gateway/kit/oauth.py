@@ -1,6 +1,6 @@
-"""How an account is connected by OAuth 2: a connector's dialect as data, and the addresses and bodies made from it.
+"""OAuth 2 as data: the conventions of a vendor, and the URLs and request bodies built from them.
 
-Decision 40 tells why there is no library beneath.
+There is no library beneath, because vendors differ in exactly the parts that libraries fix.
 """
 
 import hashlib
@@ -19,24 +19,24 @@ from connector_gateway.kit.upstream.pool import UpstreamResponse
 from connector_gateway.kit.wire import WireModel
 
 MARGIN_SECONDS = 60.0
-"""How long before its end a token is renewed, unless a connector says otherwise."""
+"""Seconds before its expiry at which a token is refreshed by default."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """An address of the third party: one of the connector's hosts, and a path there."""
+    """An upstream endpoint: one of the connector's hosts, and a path."""
 
     host: str
     path: str
 
     def at(self, addresses: Mapping[str, str]) -> str:
-        """The whole address, in an installation with these *addresses*."""
+        """Return the full URL, in an installation with these *addresses*."""
         return addresses[self.host] + self.path
 
 
 @dataclass(frozen=True, slots=True)
 class OAuthClient:
-    """What this installation is called at the third party, and how it proves that."""
+    """The client credentials of this installation at the vendor."""
 
     client_id: str
     client_secret: str = field(repr=False)
@@ -44,65 +44,65 @@ class OAuthClient:
 
 @dataclass(frozen=True, slots=True)
 class IssuedTokens:
-    """Tokens that the third party has issued."""
+    """Tokens that a vendor has issued."""
 
     token: str = field(repr=False)
     refresh_token: str | None = field(default=None, repr=False)
-    """None where there is none, and where the one there is stays good."""
+    """None if there is none, or if the current one stays valid."""
 
     seconds: float | None = None
-    """How long the token is good; None where nobody says."""
+    """The lifetime of the token, or None if it is unknown."""
 
     scopes: Collection[str] | None = None
-    """What was granted; None where it is not told."""
+    """The granted scopes, or None if they are unknown."""
 
     app_id: str | None = None
-    """The vendor's identifier of the app that the tokens belong to, where the vendor names it."""
+    """The vendor's identifier of the OAuth app that the tokens belong to, if the vendor reports it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Whose a connection is."""
+    """The vendor account of a connection."""
 
     account_id: str
-    """The third party's own identifier, which stays when somebody is renamed."""
+    """The vendor's own identifier, which does not change when the account is renamed."""
 
     name: str
     scopes: Collection[str] | None = None
-    """What the credentials allow; None where it is not told here."""
+    """The scopes of the credentials, or None if the vendor does not report them here."""
 
     expires_at: float | None = None
-    """When the credentials end, where that is told here."""
+    """The expiry of the credentials in epoch seconds, if the vendor reports it here."""
 
     app_id: str | None = None
-    """The vendor's identifier of the app that the credentials belong to, where it is known."""
+    """The vendor's identifier of the OAuth app that the credentials belong to, if it is known."""
 
 
 @dataclass(frozen=True, slots=True)
 class TokenPage:
-    """A page that hands a token to the browser, for installations that have an API key and are no OAuth client.
+    """A page that returns a token to the browser, for installations with an API key instead of an OAuth client.
 
-    The token comes back in the fragment of the address, which a script reads or the user pastes. It is never renewed.
+    The token is in the fragment of the return URL, which a script reads or the user pastes. It is never refreshed.
     """
 
     authorize: Endpoint
     scopes: Mapping[str, Collection[str]]
-    """As those of OAuth."""
+    """The requested scopes, with the operations that need them, as in ``OAuthConfig``."""
 
     parameters: Mapping[str, str]
-    """What the address of the page has besides."""
+    """Further query parameters of the page's URL."""
 
     denied: Collection[str] = ()
-    """What the fragment has as ``error`` where the user did not allow the access."""
+    """Values of ``error`` in the fragment that mean that the user denied access."""
 
     def url(self, addresses: Mapping[str, str], key: str, return_url: str) -> str:
-        """The address of the page for an installation with this API *key*."""
-        asked = {"key": key, "return_url": return_url, "scope": ",".join(self.scopes), **self.parameters}
-        return f"{self.authorize.at(addresses)}?{urlencode(asked, quote_via=quote)}"
+        """Return the URL of the page for an installation with this API *key*."""
+        query = {"key": key, "return_url": return_url, "scope": ",".join(self.scopes), **self.parameters}
+        return f"{self.authorize.at(addresses)}?{urlencode(query, quote_via=quote)}"
 
 
 class TokenResponse(WireModel):
-    """The answer to a request for tokens. Source: RFC 6749, section 5.1."""
+    """The response to a token request. Source: RFC 6749, section 5.1."""
 
     access_token: str
     refresh_token: str | None = None
@@ -111,138 +111,144 @@ class TokenResponse(WireModel):
 
 
 class TokenErrorResponse(WireModel):
-    """The answer to a refused request for tokens. Source: RFC 6749, section 5.2; some say ``code`` instead."""
+    """The error response to a token request. Source: RFC 6749, section 5.2. Some vendors use ``code`` instead."""
 
     error: str = ""
     code: str = ""
 
 
-def parse_token_response(answer: UpstreamResponse) -> IssuedTokens:
-    """The tokens of an answer as RFC 6749 has it; ``UpstreamFailure`` if it has another shape."""
-    issued = answer.decode(TokenResponse)
-    scopes = None if issued.scope is None else frozenset(filter(None, re.split(r"[\s,]+", issued.scope)))
-    return IssuedTokens(issued.access_token, issued.refresh_token, issued.expires_in, scopes)
+def parse_token_response(response: UpstreamResponse) -> IssuedTokens:
+    """Parse the tokens of a response in the form of RFC 6749. Raises ``UpstreamFailure`` if it has another shape."""
+    tokens = response.decode(TokenResponse)
+    scopes = None if tokens.scope is None else frozenset(filter(None, re.split(r"[\s,]+", tokens.scope)))
+    return IssuedTokens(tokens.access_token, tokens.refresh_token, tokens.expires_in, scopes)
 
 
-def parse_token_error(answer: UpstreamResponse) -> str | None:
-    """The error code of a refused request for tokens; empty if it has none, None if it was accepted."""
-    if answer.is_success:
+def parse_token_error(response: UpstreamResponse) -> str | None:
+    """Return the error code of a rejected token request, empty if it has none, or None if it was accepted."""
+    if response.is_success:
         return None
-    refused = answer.try_decode(TokenErrorResponse)
-    return refused.error or refused.code if refused else ""
+    error = response.try_decode(TokenErrorResponse)
+    return error.error or error.code if error else ""
 
 
 @dataclass(frozen=True)
 class OAuthConfig:
-    """How accounts of one connector are connected: where, with what, and in which dialect."""
+    """The OAuth configuration of one connector: endpoints, scopes and vendor conventions."""
 
     application: str
-    """What people know the application as."""
+    """The application's name for people."""
 
     authorize: Endpoint
-    """Where the browser asks for consent."""
+    """The authorisation endpoint, to which the browser is sent for consent."""
 
     token: Endpoint
-    """Where codes and refresh tokens become tokens."""
+    """The token endpoint, for codes and refresh tokens."""
 
     reads: Sequence[str] = ()
-    """What a connection can read, in words for the user who is asked to allow it; the operations if there are none."""
+    """The data that a connection can read, in words for the consent of the user. By default the operations."""
 
     changes: Sequence[str] = ()
-    """What a connection can change, in the same words."""
+    """The data that a connection can change, in words for the consent of the user."""
 
     revoke: Endpoint | None = None
-    """Where tokens are given back, if anywhere."""
+    """The revocation endpoint, if there is one."""
 
     revokes_account: bool = False
-    """Whether a token that is given back takes all others with it that the account gave to this installation."""
+    """Whether revoking a token also revokes all other tokens of the account for this installation."""
 
     scopes: Mapping[str, Collection[str]] = field(default_factory=dict)
-    """What is asked for, with the operations that need it; what none needs may be left out by the user."""
+    """The requested scopes, with the operations that need them. Users may deny scopes that no operation needs."""
 
     separator: str = " "
-    """Stands between scopes."""
+    """The separator between scopes."""
 
     pkce: bool = False
-    """Whether the third party takes a code challenge. Source: RFC 7636."""
+    """Whether the vendor supports a code challenge. Source: RFC 7636."""
 
     callback_paths: bool = False
-    """Whether browsers may be sent back to any path below the registered address.
+    """Whether the vendor accepts redirect URIs with any path below the registered one.
 
-    Each consent then has a callback address of its own, to which the third party binds the code: where there is no code
-    challenge, this keeps the code of one consent from being redeemed in another.
+    Each consent then has its own redirect URI, to which the vendor binds the code. Without a code challenge, this
+    prevents the code of one consent from being redeemed in another.
     """
 
     client_auth: Literal["basic", "body"] = "body"
-    """How the client proves itself: by HTTP Basic, or in the body."""
+    """The authentication of the client: HTTP Basic, or fields of the body."""
 
     body: Literal["form", "json"] = "form"
-    """How requests for tokens are written."""
+    """The encoding of token requests."""
 
     parameters: Mapping[str, str] = field(default_factory=dict)
-    """What the address for consent has besides."""
+    """Further query parameters of the authorisation URL."""
 
     issuer: str | None = None
-    """What the third party calls itself in ``iss``, where it sends one. Source: RFC 9207."""
+    """The vendor's identifier in ``iss``, if it sends one. Source: RFC 9207."""
 
     margin_seconds: float = MARGIN_SECONDS
-    """How long before its end a token is renewed."""
+    """Seconds before its expiry at which a token is refreshed."""
 
     idle_seconds: float | None = None
-    """How long a refresh token lives that nobody uses; None where it does not end of that."""
+    """The lifetime of an unused refresh token, or None if it does not expire from disuse."""
 
     withdrawn: Collection[str] = ("invalid_grant",)
-    """Error codes that say that a refresh token is not good any more."""
+    """Error codes that mean that a refresh token is no longer valid."""
 
     granted: Callable[[UpstreamResponse], IssuedTokens] = parse_token_response
-    """Reads the tokens of an accepted request."""
+    """Parses the tokens of an accepted request."""
 
     refused: Callable[[UpstreamResponse], str | None] = parse_token_error
-    """Reads the error code of a refused request; None if it was accepted."""
+    """Parses the error code of a rejected request. Returns None if it was accepted."""
 
     expired: Callable[[UpstreamResponse], bool] = unauthorised
-    """Whether an answer to a call says that the token may have ended."""
+    """Returns True if the response to a call means that the token may have expired."""
 
     token_page: TokenPage | None = None
-    """How accounts are connected where this installation has an API key and is no client, if there is a way."""
+    """The token page for installations that have an API key and no OAuth client, if the vendor has one."""
 
     by_token_page: bool = False
-    """Whether accounts are connected in that way here."""
+    """Whether this installation connects accounts with the token page."""
 
     @property
     def without_client(self) -> "OAuthConfig | None":
-        """The same for an installation that has an API key and is no client; None if there is no way."""
+        """This configuration for an installation with an API key and no OAuth client, or None if that is impossible."""
         page = self.token_page
         return replace(self, scopes=page.scopes, by_token_page=True) if page else None
 
     def missing_scopes(self, granted: Collection[str] | None) -> dict[str, list[str]]:
-        """The scopes that operations need and that were not *granted*, with these operations; none if untold."""
+        """Return the scopes that operations need but that were not *granted*, with these operations.
+
+        None are missing if the granted scopes are unknown.
+        """
         if granted is None:
             return {}
-        asked = self._asked(granted).items()
-        return {scope: list(needed) for scope, needed in asked if needed and scope not in granted}
+        requested = self._requested_scopes(granted).items()
+        return {scope: list(operations) for scope, operations in requested if operations and scope not in granted}
 
-    def _asked(self, granted: Collection[str]) -> Mapping[str, Collection[str]]:
-        """The scopes that *granted* are some of: a token of the page has others than one of OAuth."""
+    def _requested_scopes(self, granted: Collection[str]) -> Mapping[str, Collection[str]]:
+        """Return the requested scopes to compare *granted* with.
+
+        Tokens of the token page have other scopes than OAuth tokens.
+        """
         page = self.token_page
         return page.scopes if page and granted and page.scopes.keys() >= set(granted) else self.scopes
 
     def consent_url(
         self, addresses: Mapping[str, str], client_id: str, redirect_uri: str, state: str, verifier: str
     ) -> str:
-        """The address that asks the user for consent."""
-        asked = {"client_id": client_id, "response_type": "code", "redirect_uri": redirect_uri, "state": state}
+        """Return the authorisation URL to which the user is sent for consent."""
+        query = {"client_id": client_id, "response_type": "code", "redirect_uri": redirect_uri, "state": state}
         if self.scopes:
-            asked["scope"] = self.separator.join(self.scopes)
+            query["scope"] = self.separator.join(self.scopes)
         if self.pkce:
-            asked |= {"code_challenge": challenge(verifier), "code_challenge_method": "S256"}
-        return f"{self.authorize.at(addresses)}?{urlencode({**asked, **self.parameters}, quote_via=quote)}"
+            query |= {"code_challenge": challenge(verifier), "code_challenge_method": "S256"}
+        return f"{self.authorize.at(addresses)}?{urlencode({**query, **self.parameters}, quote_via=quote)}"
 
     def request(self, client: OAuthClient, fields: Mapping[str, str]) -> tuple[Mapping[str, str], bytes]:
-        """Headers and body of a request of *client* with *fields*."""
+        """Return the headers and body of a token request of *client* with *fields*."""
         headers = {"Accept": "application/json"}
         if self.client_auth == "basic":
-            headers["Authorization"] = _basic(client)
+            headers["Authorization"] = _basic_authorization(client)
         else:
             fields = {"client_id": client.client_id, "client_secret": client.client_secret, **fields}
         if self.body == "json":
@@ -251,16 +257,17 @@ class OAuthConfig:
 
 
 def new_verifier() -> str:
-    """A secret that proves that who redeems a code asked for it. Source: RFC 7636, section 4.1."""
+    """Return a secret that proves that the redeemer of a code has requested it. Source: RFC 7636, section 4.1."""
     return token_urlsafe(48)
 
 
 def challenge(verifier: str) -> str:
-    """What is shown of *verifier* beforehand. Source: RFC 7636, section 4.2."""
+    """Return the code challenge of *verifier*. Source: RFC 7636, section 4.2."""
     return urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
 
 
-def _basic(client: OAuthClient) -> str:
-    # Both are form-encoded first, which only shows where they hold special characters. Source: RFC 6749, section 2.3.1.
+def _basic_authorization(client: OAuthClient) -> str:
+    # Both are form-encoded first, which matters only if they contain special characters. Source: RFC 6749, section
+    # 2.3.1.
     pair = f"{quote_plus(client.client_id)}:{quote_plus(client.client_secret)}"
     return f"Basic {b64encode(pair.encode()).decode()}"

@@ -1,4 +1,4 @@
-"""How operations and connectors are declared: once, for every surface."""
+"""Declarations of operations and connectors, from which every interface is derived."""
 
 import inspect
 import re
@@ -35,13 +35,13 @@ Scope = Literal["read", "write"]
 Errors = Sequence[type[GatewayError]]
 
 
-REPLACING = {"PATCH", "PUT", "DELETE"}
-"""Methods that make of what is there what is said, however often they are called."""
+IDEMPOTENT_METHODS = {"PATCH", "PUT", "DELETE"}
+"""Methods that set a state and are therefore idempotent."""
 
 
 @dataclass(frozen=True)
 class Operation(Generic[C, P, R]):
-    """One operation, complete: what it is called, where it is, what it takes, gives and refuses, and how it is done."""
+    """The complete declaration of one operation: names, route, parameters, result, errors and handler."""
 
     name: str
     method: str
@@ -53,64 +53,64 @@ class Operation(Generic[C, P, R]):
     handler: Callable[[OperationContext[C], P], Awaitable[R]]
     description: str
     overwrites: bool = False
-    """Whether it may change what is there already, rather than only add to it."""
+    """Whether it may change existing data instead of only adding to it."""
 
     targets: frozenset[str] = frozenset()
-    """Parameters of the body that name the object it acts on, as those of the path do."""
+    """Body parameters that name the object it acts on, in addition to those of the path."""
 
     @property
     def summary(self) -> str:
-        """The first sentence of the description."""
+        """The first line of the description."""
         return self.description.partition("\n")[0]
 
     @cached_property
     def path_names(self) -> frozenset[str]:
-        """The parameters that travel in the path."""
+        """The parameters in the path."""
         return frozenset(re.findall(r"{(\w+)}", self.path))
 
     @cached_property
     def target_names(self) -> frozenset[str]:
-        """The parameters that name the object it acts on: one idempotency key is for one object."""
+        """The parameters that name the object it acts on. An idempotency key is valid for one object."""
         return self.path_names | self.targets
 
     @cached_property
     def parameters(self) -> Mapping[str, Any]:
-        """The fields of ``params`` by the names that callers use."""
+        """The fields of ``params`` by their public names."""
         return {declared.alias or name: declared for name, declared in self.params.model_fields.items()}
 
     @cached_property
     def _aliases(self) -> Mapping[str, str]:
-        """The names that callers use of the fields that are called differently here."""
+        """The public names of fields that have an alias."""
         return {name: declared.alias for name, declared in self.params.model_fields.items() if declared.alias}
 
     def sent(self, params: P) -> str:
-        """The names of the parameters that were sent, with commas between them."""
+        """Return the names of the parameters that were sent, separated by commas."""
         if not self._aliases:
             return ",".join(params.model_fields_set)
         return ",".join([self._aliases.get(name, name) for name in params.model_fields_set])
 
     @property
     def title(self) -> str:
-        """Its name for people."""
+        """The operation's name for people."""
         return self.name.replace("_", " ").capitalize()
 
     @cached_property
     def all_errors(self) -> tuple[type[GatewayError], ...]:
-        """Every error it can end with, in the order of the catalogue."""
-        possible = {*EVERY_CALL, *self.errors}
-        # A body is sent with all others, and can be wrong as a whole.
+        """Every error of the operation, in the order of the catalogue."""
+        included = {*EVERY_CALL, *self.errors}
+        # All methods but GET have a body, which can be unreadable as a whole.
         if self.method != "GET":
-            possible |= UNREADABLE_BODY
+            included |= UNREADABLE_BODY
         if self.scope == "write":
-            possible |= EVERY_WRITE
+            included |= EVERY_WRITE
         if self.is_paged:
-            possible |= {InvalidCursor}
-        return tuple(error for error in all_errors() if error in possible)
+            included |= {InvalidCursor}
+        return tuple(error for error in all_errors() if error in included)
 
     @property
     def idempotent(self) -> bool:
-        """Whether repeating it changes nothing more, also without a key."""
-        return self.scope == "read" or self.method in REPLACING
+        """Whether repeating it has no further effect, even without a key."""
+        return self.scope == "read" or self.method in IDEMPOTENT_METHODS
 
     @property
     def is_paged(self) -> bool:
@@ -119,7 +119,7 @@ class Operation(Generic[C, P, R]):
 
     @property
     def item(self) -> type[BaseModel]:
-        """The shape of ``data``, or of its items where it returns a list."""
+        """The shape of ``data``, or of its items if the operation returns a list."""
         if issubclass(self.result, Page | Listing):
             shape: type[BaseModel] = self.result.__pydantic_generic_metadata__["args"][0]
             return shape
@@ -133,21 +133,24 @@ class OperationDecorator(Protocol):
     """Turns the function that performs an operation into its declaration."""
 
     def __call__(self, perform: Callable[[OperationContext[C], P], Awaitable[R]], /) -> Operation[C, P, R]:
-        """The declaration of *perform*, read from its name, annotations and docstring."""
+        """Return the declaration of *perform*, read from its name, annotations and docstring."""
 
 
 def reads(route: str, *, errors: Errors = ()) -> OperationDecorator:
-    """Declare an operation that changes nothing, whatever its method; *route* is ``METHOD /path/{parameter}``."""
+    """Declare an operation that changes nothing, whatever its method.
+
+    *route* is ``METHOD /path/{parameter}``.
+    """
     return _declare(route, "read", errors)
 
 
 def writes(
     route: str, *, errors: Errors = (), overwrites: bool = False, targets: Iterable[str] = ()
 ) -> OperationDecorator:
-    """Declare an operation that changes something, in steps (``Call.step``).
+    """Declare an operation that writes, in steps (``OperationContext.step``).
 
-    One whose method replaces overwrites; another one may say that it does.
-    *targets* are parameters of the body that name the object it acts on.
+    An operation overwrites if its method does, or if *overwrites* is set. *targets* are body parameters that name the
+    object it acts on.
     """
     return _declare(route, "write", errors, overwrites=overwrites, targets=targets)
 
@@ -158,7 +161,7 @@ def _declare(
     method, _, path = route.partition(" ")
 
     def declare(perform: Callable[[OperationContext[C], P], Awaitable[R]], /) -> Operation[C, P, R]:
-        # Evaluated, since a module may have its annotations as text.
+        # Evaluated, because a module may have postponed annotations.
         hints = get_type_hints(perform)
         if unknown := set(targets) - set(hints["params"].model_fields):
             raise TypeError(f"{perform.__name__} has no parameters {sorted(unknown)} that could name its target.")
@@ -172,7 +175,7 @@ def _declare(
             result=hints["return"],
             handler=perform,
             description=inspect.getdoc(perform) or "",
-            overwrites=overwrites or method in REPLACING,
+            overwrites=overwrites or method in IDEMPOTENT_METHODS,
             targets=frozenset(targets),
         )
 
@@ -180,78 +183,79 @@ def _declare(
 
 
 Examples = Mapping[str, Any]
-"""What a stand-in says of the objects that it was filled with, such as the identifier of a page."""
+"""The identifiers of an emulator's default objects, such as that of a page."""
 
 
 @dataclass(frozen=True)
 class SampleCall:
-    """A call that shows what a connector is good for, to be made against its stand-in."""
+    """An example call to the connector's emulator."""
 
     title: str
     operation: AnyOperation
     arguments: Callable[[Examples], Mapping[str, Any]]
-    """The parameters of the call, from the stand-in's examples."""
+    """Returns the parameters of the call, from the emulator's examples."""
 
 
 @dataclass(frozen=True)
 class Connector(Generic[C]):
-    """One room: where its third party is, how it is spoken to and paced, and what can be done through it."""
+    """The declaration of one connector: its vendor's URLs, conventions and budgets, and its operations."""
 
     name: str
     summary: str
     addresses: Mapping[str, str]
-    """The third party's addresses; ``base`` first, others by the host's name."""
+    """The vendor's base URLs by host name, with ``base`` first."""
 
     budgets: Mapping[str, Budget]
-    """What the third party allows, by the name that charges use; the first may be set by the operator."""
+    """The vendor's budgets, by the names that charges use. The operator may override the first."""
 
     client: Callable[[UpstreamClient], C]
     operations: tuple[Operation[C, Any, Any], ...]
     auth_headers: Callable[[Mapping[str, str]], Mapping[str, str]] = bearer_header
-    """The headers that prove the authorisation, from a connection's credentials."""
+    """Returns the headers that authorise a request, from a connection's credentials."""
 
     parse_throttle: Callable[[UpstreamResponse], float | ThrottleDelay | None] = parse_throttle
-    """Seconds to wait if an answer means "too many requests", or which budgets are to rest; otherwise None."""
+    """Returns the seconds to wait after a throttling response, or the budgets to block. None for other responses."""
 
     error_table: ErrorTable = NO_ERRORS
     """The meaning of the vendor's errors, and which of them prove that a write was not carried out."""
 
     max_concurrent_requests: int | None = None
-    """How many requests of one account all processes may have under way, where the third party refuses more."""
+    """The maximum number of concurrent requests of one account over all processes, if the vendor limits them."""
 
     settle_seconds: float = 60.0
-    """How long after its sending a request may still be carried out upstream; the operator may set it."""
+    """Seconds after sending during which a request may still be carried out upstream. The operator may override it."""
 
     credentials: tuple[str, ...] = ("token",)
-    """The names of what a connection must hold to be let in."""
+    """The names of the credentials that a connection needs."""
 
     download: Callable[[C, Position], AbstractAsyncContextManager[Download]] | None = None
-    """Opens the file behind a download address that one of its operations issued."""
+    """Opens the file of a download link that one of the operations issued."""
 
     settings: type[Params] = field(default=Params)
-    """What can be set on a connection."""
+    """The settings of a connection."""
 
     observing: EventSource[C] | None = None
-    """How changes are observed, where they are."""
+    """The event source, if changes are observed."""
 
     oauth: OAuthConfig | None = None
-    """How accounts are connected in a browser, where they can be."""
+    """The OAuth configuration, if accounts can be connected in a browser."""
 
     identify: Callable[[C], Awaitable[Account]] | None = None
-    """Asks the third party whose the credentials are."""
+    """Requests the account of the credentials from the vendor."""
 
     revoke: Callable[[C], Awaitable[bool]] | None = None
-    """Gives a token back that the token page handed out, where there is one; whether the third party took it."""
+    """Revokes a token that the token page issued, if there is one. Returns whether the vendor accepted the revocation.
+    """
 
     sample: SampleCall | None = None
     """The call that ``dev`` shows first."""
 
     examples: Callable[[Examples], Examples] = dict
-    """The stand-in's examples by the names that callers of the gateway use."""
+    """Returns the emulator's examples by public names."""
 
     @property
     def vendor(self) -> str:
-        """The name of the third-party application, such as ``Notion``."""
+        """The name of the vendor's application, such as ``Notion``."""
         return self.oauth.application if self.oauth else self.name
 
 
@@ -259,5 +263,5 @@ AnyConnector = Connector[Any]
 
 
 def operation_names(connectors: Iterable[AnyConnector]) -> Sequence[str]:
-    """The names of all operations, each with its connector's before it, such as ``notes_create_page``."""
+    """Return the names of all operations, prefixed with their connectors', such as ``notes_create_page``."""
     return [f"{connector.name}_{operation.name}" for connector in connectors for operation in connector.operations]

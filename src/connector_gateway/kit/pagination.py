@@ -1,4 +1,4 @@
-"""Reads the pages of a listing to the end, or raises an error if the end is not reached."""
+"""Iterators over the pages and items of a listing."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from typing import Generic, Self, TypeVar
@@ -9,19 +9,19 @@ P = TypeVar("P")
 T = TypeVar("T")
 
 Fetch = Callable[[str | None], Awaitable[tuple[P, str | None]]]
-"""Asks for the page at a cursor (None: the first) and returns it with the cursor of the next; the last has none."""
+"""A function that requests the page at a cursor (None for the first) and returns it with the next cursor, if any."""
 
 
 class PageIterator(Generic[P]):
-    """The pages of a listing, limited to *most* pages on purpose; ``complete`` tells whether these were all.
+    """The pages of a listing, deliberately limited to *most* pages.
 
-    Check ``complete`` before you conclude anything from what is missing. Use ``walk`` if only the whole list will do.
-    Iteration also ends when the third party leads back to a page that it gave before. Where the *whole* list is asked
-    for, an end before its last page is an ``UpstreamError``.
+    Check ``complete`` before you conclude anything from a missing item. Use ``iter_pages`` if you need the complete
+    list. Iteration also ends when the vendor returns a cursor that it returned before. If the *whole* list is required,
+    an end before its last page raises ``UpstreamError``.
     """
 
-    # No generator: the event loop keeps account of each of those until it is closed, and rooms walk in layers. Two of
-    # the three in a search were a fiftieth of it (decision 45).
+    # This is not a generator: the event loop tracks each of those until it is closed, and connectors iterate in layers.
+    # Two of the three generators in a search took a fiftieth of its time.
 
     def __init__(self, fetch: Fetch[P], *, most: int, start: str | None = None, whole: bool = False) -> None:
         self._fetch = fetch
@@ -29,16 +29,16 @@ class PageIterator(Generic[P]):
         self._most = most
         self._start = start
         self._cursor = start
-        self._followed: set[str | None] = set()
+        self._seen_cursors: set[str | None] = set()
         self._ended = False
         self.read = 0
-        """How many pages were read."""
+        """The number of pages read."""
 
         self.complete = False
-        """Whether the last page that was read is the last one of the listing."""
+        """Whether the last page that was read is the last page of the listing."""
 
     def __aiter__(self) -> Self:
-        self._cursor, self._followed = self._start, {self._start}
+        self._cursor, self._seen_cursors = self._start, {self._start}
         self._ended, self.read, self.complete = False, 0, False
         return self
 
@@ -52,29 +52,32 @@ class PageIterator(Generic[P]):
         page, cursor = await self._fetch(self._cursor)
         self.read += 1
         self.complete = not cursor
-        # A listing that leads back to a page it gave before would never end (decision 25).
-        self._ended = not cursor or cursor in self._followed
-        self._followed.add(cursor)
+        # A listing that returns an earlier cursor would never end.
+        self._ended = not cursor or cursor in self._seen_cursors
+        self._seen_cursors.add(cursor)
         self._cursor = cursor
         return page
 
 
 def iter_pages(fetch: Fetch[P], *, most: int, start: str | None = None) -> AsyncIterator[P]:
-    """Every page of a listing; ``UpstreamError`` if it has more than *most* pages, or leads back to an earlier page."""
+    """Iterate over every page of a listing.
+
+    Raises ``UpstreamError`` if it has more than *most* pages, or returns to an earlier page.
+    """
     return aiter(PageIterator(fetch, most=most, start=start, whole=True))
 
 
 async def iter_items(fetch: Fetch[Iterable[T]], *, most: int, start: str | None = None) -> AsyncIterator[T]:
-    """Every item of a listing whose pages are collections of items; it raises what ``walk_pages`` raises."""
+    """Iterate over every item of a listing whose pages are collections of items. Raises like ``iter_pages``."""
     async for page in iter_pages(fetch, most=most, start=start):
         for item in page:
             yield item
 
 
 async def with_smaller_pages(fetch: Callable[[int], Awaitable[P]], most: int) -> P:
-    """What *fetch* gives for *most* items, or for fewer where that many are too large to be read (decision 48).
+    """Return what *fetch* returns for *most* items, or for fewer if so many are too large to be read.
 
-    ``AnswerTooLarge`` where a single item is. What *fetch* gives has to tell where the next page begins.
+    Raises ``ResponseTooLarge`` if a single item is too large. The result of *fetch* must include the next cursor.
     """
     size = most
     while True:

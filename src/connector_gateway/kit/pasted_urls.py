@@ -1,6 +1,6 @@
-"""Pasted addresses: what a person copies out of an application stands for the object that it shows.
+"""URLs that a person copies from a vendor's application and passes instead of an identifier.
 
-A parameter that takes an identifier takes such an address as well; each room says how those of its application look.
+A parameter that accepts an identifier also accepts such a URL. Each connector declares the URL forms of its vendor.
 """
 
 import re
@@ -10,38 +10,39 @@ from pydantic import BeforeValidator
 from pydantic_core import PydanticCustomError
 
 LONGEST = 2000
-"""Characters of an address that is looked at."""
+"""The maximum length of a URL that is parsed, in characters."""
 
 _SCHEME = re.compile(r"https?://", re.IGNORECASE)
 
 
-def id_or_url(what: str, *forms: str) -> BeforeValidator:
-    """Reads the address of *what* as its identifier; any other address is refused."""
-    return BeforeValidator(_reader(forms, what))
+def id_or_url(noun: str, *forms: str) -> BeforeValidator:
+    """Return a validator that reads the URL of *noun* as its identifier, and rejects any other URL."""
+    return BeforeValidator(_create_reader(forms, noun))
 
 
 def name_or_url(*forms: str) -> BeforeValidator:
-    """Reads an address of one of these *forms* as an identifier; any other one may be a name."""
-    return BeforeValidator(_reader(forms, None))
+    """Return a validator that reads a URL of one of these *forms* as an identifier. Any other URL may be a name."""
+    return BeforeValidator(_create_reader(forms, None))
 
 
-def _reader(forms: tuple[str, ...], what: str | None) -> Callable[[object], object]:
-    """Turns an address into the identifier in it: the groups of the first of *forms* that matches, joined by dots.
+def _create_reader(forms: tuple[str, ...], noun: str | None) -> Callable[[object], object]:
+    """Return a function that extracts the identifier from a URL.
 
-    A form is a regular expression of a whole address without its scheme.
+    The identifier consists of the groups of the first matching form, joined by dots. A form is a regular expression for
+    a whole URL without its scheme.
     """
     patterns = [re.compile(form) for form in forms]
 
-    def read(given: object) -> object:
-        scheme = _SCHEME.match(given) if isinstance(given, str) else None
-        if scheme is None or not isinstance(given, str):
-            return given
-        address = given[scheme.end() :].strip() if len(given) <= LONGEST else ""
-        found = next((match for pattern in patterns if (match := pattern.fullmatch(address))), None)
-        if found is not None:
-            return ".".join(found.groups())
-        if what is None:
-            return given
-        raise PydanticCustomError("address", f"Is an address without the identifier of {what}")
+    def read(value: object) -> object:
+        scheme = _SCHEME.match(value) if isinstance(value, str) else None
+        if scheme is None or not isinstance(value, str):
+            return value
+        url = value[scheme.end() :].strip() if len(value) <= LONGEST else ""
+        matched = next((match for pattern in patterns if (match := pattern.fullmatch(url))), None)
+        if matched is not None:
+            return ".".join(matched.groups())
+        if noun is None:
+            return value
+        raise PydanticCustomError("address", f"Is an address without the identifier of {noun}")
 
     return read

@@ -1,4 +1,4 @@
-"""The shapes that operations are declared with: what they accept and what they return."""
+"""The base shapes of operations' parameters and results."""
 
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
@@ -26,15 +26,15 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema, to_json
 Item = TypeVar("Item")
 
 Position = Mapping[str, Any]
-"""Where a page ended, in the room's own terms; callers see it signed, as ``next_cursor``."""
+"""The end of a page, in the connector's own terms. Callers receive it signed, as ``next_cursor``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mentions:
-    """Marks a text parameter in which the application notifies the people whom it mentions."""
+    """Marks a text parameter in which the vendor notifies the people who are mentioned."""
 
     neutralise: Callable[[str], str]
-    """Returns the text so that it shows its mentions and notifies nobody."""
+    """Returns the text with its mentions readable but without notifying anyone."""
 
 
 class Params(BaseModel):
@@ -53,12 +53,12 @@ class Params(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _leave_out_nulls(cls, given: Any) -> Any:
-        """Null for an optional parameter means the same as leaving it out."""
-        if not isinstance(given, dict) or None not in given.values():
-            return given
+    def _remove_nulls(cls, values: Any) -> Any:
+        """Remove optional parameters that are null, which is equivalent to leaving them out."""
+        if not isinstance(values, dict) or None not in values.values():
+            return values
         optional = {declared.alias or name for name, declared in cls.model_fields.items() if not declared.is_required()}
-        return {name: value for name, value in given.items() if value is not None or name not in optional}
+        return {name: value for name, value in values.items() if value is not None or name not in optional}
 
 
 class Result(BaseModel):
@@ -150,10 +150,10 @@ class Listing(BaseModel, Generic[Item]):
 
 
 NO_INSTANT: LiteralString = "Input should be an ISO 8601 date and time"
-"""The message about a value that is no instant."""
+"""The message about a value that is not a timestamp."""
 
 NO_OFFSET: LiteralString = "a time needs an offset: add Z for UTC, or one such as +01:00"
-"""The message about a time without an offset, whose instant nobody can tell."""
+"""The message about a time without an offset, which does not identify an instant."""
 
 
 class OffsetMissing(ValueError):
@@ -164,7 +164,7 @@ class OffsetMissing(ValueError):
 
 
 def parse_instant(text: str) -> datetime:
-    """Return the instant that an ISO 8601 text names, in UTC; a date alone is its midnight in UTC.
+    """Parse an ISO 8601 text to an instant in UTC. A date alone is its midnight in UTC.
 
     Raises ``OffsetMissing`` for a time without an offset, and ``ValueError`` or ``OverflowError`` for other texts.
     """
@@ -182,20 +182,20 @@ def _is_date(text: str) -> bool:
     return True
 
 
-def _read_instant(value: object) -> object:
+def _validate_instant(value: object) -> object:
     if not isinstance(value, str):
         return value
     try:
         return parse_instant(value)
-    except OffsetMissing as fault:
-        raise PydanticCustomError("timestamp", "Input should say which instant it is: " + NO_OFFSET) from fault
-    except (ValueError, OverflowError) as fault:
-        raise PydanticCustomError("timestamp", NO_INSTANT) from fault
+    except OffsetMissing as error:
+        raise PydanticCustomError("timestamp", "Input should say which instant it is: " + NO_OFFSET) from error
+    except (ValueError, OverflowError) as error:
+        raise PydanticCustomError("timestamp", NO_INSTANT) from error
 
 
 def format_timestamp(moment: datetime) -> str:
-    """*moment* as answers have it: in UTC with three decimals, so that texts sort as times do."""
-    # Python's own ``isoformat`` takes eight times as long, a hundredth of a call that tells one instant (decision 73).
+    """Format *moment* as in responses: in UTC with three decimals, so that texts sort by time."""
+    # Python's own ``isoformat`` takes eight times as long, a hundredth of a call that returns one timestamp.
     whole = msgspec.json.encode(moment.astimezone(UTC))[1 : 1 + len("2026-11-02T09:30:00")].decode()
     return f"{whole}.{_THOUSANDTHS[moment.microsecond // 1000]}Z"
 
@@ -205,7 +205,7 @@ _THOUSANDTHS = [f"{number:03}" for number in range(1000)]
 
 UtcDatetime = Annotated[
     datetime,
-    BeforeValidator(_read_instant),
+    BeforeValidator(_validate_instant),
     PlainSerializer(format_timestamp, when_used="json-unless-none"),
     WithJsonSchema({"type": "string", "format": "date-time", "examples": ["2026-11-02T09:30:00.000Z"]}),
 ]
@@ -214,19 +214,19 @@ UtcDatetime = Annotated[
 
 @dataclass(frozen=True)
 class TextPattern:
-    """The form of a text: published as a pattern, but told in words, since a pattern in a message helps nobody."""
+    """The form of a text. It is published as a pattern, but described in words in messages."""
 
     pattern: str
     words: LiteralString
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """The schema of the text, and then of its form."""
+        """Return the schema of the text, followed by that of its form."""
         form = core_schema.str_schema(pattern=self.pattern)
-        told = core_schema.custom_error_schema(form, "form", custom_error_message=self.words)
-        return core_schema.chain_schema([handler(source), told])
+        described_form = core_schema.custom_error_schema(form, "form", custom_error_message=self.words)
+        return core_schema.chain_schema([handler(source), described_form])
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """The schema of the text with its pattern."""
+        """Return the schema of the text with its pattern."""
         return {**handler(schema), "pattern": self.pattern}
 
 
@@ -258,12 +258,12 @@ Name = Annotated[str, Field(min_length=1, max_length=1000)]
 # Files within JSON
 
 BOUNDARY = token_hex(16)
-"""Marks the place of a file in JSON; it is random, so that no other text can be mistaken for it."""
+"""A placeholder for a file in JSON. It is random, so that no other text can be mistaken for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Base64Bytes:
-    """Bytes that are written as base64 only when they are sent; until then they take a quarter less (decision 52)."""
+    """Bytes that are encoded as base64 only when they are sent. Until then they take a quarter less memory."""
 
     content: bytes
 
@@ -275,11 +275,11 @@ class Base64Bytes:
 
 
 Piece = bytes | Base64Bytes
-"""A part of a text that is sent: ``bytes`` makes it what it is on the wire, whose length ``len`` tells."""
+"""A part of a text to send. ``bytes`` returns its encoded form, and ``len`` the length of that."""
 
 
 def _write_base64(pieces: list[bytes], info: SerializationInfo) -> str:
-    """Leave a place for *pieces* where the context collects them; otherwise write them out."""
+    """Insert a placeholder for *pieces* if the context collects them, otherwise encode them."""
     if not isinstance(info.context, list):
         return b64encode(b"".join(pieces)).decode("ascii")
     info.context.append(pieces)
@@ -291,13 +291,13 @@ Base64 = Annotated[list[bytes], PlainSerializer(_write_base64), WithJsonSchema({
 
 
 def json_pieces(value: Any) -> list[Piece]:
-    """*value* as JSON: in one piece, unless it holds files, whose pieces are passed on without a copy."""
+    """Encode *value* as JSON: as one piece, unless it contains files, whose pieces are passed on without a copy."""
     files: list[list[bytes]] = []
     text = to_json(value, context=files)
     if not files:
         return [text]
     before, *after = text.split(BOUNDARY.encode())
-    found: list[Piece] = [before]
+    pieces: list[Piece] = [before]
     for file, following in zip(files, after, strict=True):
-        found += [*map(Base64Bytes, file), following]
-    return found
+        pieces += [*map(Base64Bytes, file), following]
+    return pieces

@@ -1,6 +1,6 @@
-"""How a room describes a write to the core: as steps of one request each, with a way to find what a step has made.
+"""The declaration of writes: steps of one request each, with a search for the result of a step.
 
-The core decides when a step is sent, whether what was found is ours, and when a step may be sent again. A ``find``
+The core decides when to send a step, whether a match belongs to the call, and whether to send a step again. A ``find``
 changes nothing upstream.
 """
 
@@ -12,129 +12,134 @@ K_contra = TypeVar("K_contra", contravariant=True)
 J = TypeVar("J")
 
 StepInput = Mapping[str, Any]
-"""What a step is to do, as JSON; it is stored before the step is sent."""
+"""The input of a step, as JSON. It is stored before the step is sent."""
 
 StepResult = dict[str, Any]
-"""What the answer to a step told, as JSON: the identifiers and instants that the result needs."""
+"""The result of a step, as JSON: the identifiers and timestamps from its response that later steps need."""
 
 
 @dataclass(frozen=True, slots=True)
 class SentStep:
-    """A step that was sent, when its outcome is looked for."""
+    """A step that was sent, passed to the search for its outcome."""
 
     mark: str
-    """The text that its objects are marked with, where the vendor has a place for it; the same for every sending."""
+    """The text that marks the objects of the step, if the vendor has a field for it. It is the same for every attempt.
+    """
 
     earliest: float
-    """The earliest time to search from, in epoch seconds, with a margin for clocks that differ.
+    """The earliest time to search from, in epoch seconds, with a margin for clock differences.
 
-    It is meant for a vendor's filters; the core compares ``Found.made_at`` more closely.
+    It is meant for a vendor's filters. The core compares ``Match.made_at`` more precisely.
     """
 
     restored: bool = False
-    """Whether the database was restored since, so that what was known of the call is lost.
+    """Whether the database was restored since, so that earlier records of the call are lost.
 
-    The later steps may have been carried out too, and what the plan tells of the state before may be the state after.
+    Later steps may have been carried out too, and the plan may contain the state after the write instead of the state
+    before.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Something upstream that equals what a step was to make, or that shows the change it was to make."""
+    """An upstream object that equals the intended object of a step, or that shows the intended change."""
 
     learned: StepResult
     object_id: str = ""
     made_at: float | None = None
-    """When it was made by the vendor's clock, in epoch seconds; None where the vendor does not tell."""
+    """The creation time by the vendor's clock, in epoch seconds, or None if the vendor does not report it."""
 
     slot: int = 0
-    """The index of the step's content that it equals."""
+    """The index of the matching content among the step's ``content_keys``."""
 
 
 @dataclass(frozen=True)
 class WriteStep(Generic[K_contra]):
     """One request that changes something.
 
-    With ``makes``, it makes objects that can only be known by their circumstances: the core keeps who owns them, and
-    takes a ``Found`` for ours only if it was made since, is owned by nobody, and cannot be another call's.
-    Without, one ``Found`` proves that the step was done: the object bears its mark, or is as it should be.
+    With ``object_kind``, it creates objects that can only be recognised by their content and time. The core records who
+    owns them, and accepts a ``Match`` only if it was created since, has no owner, and cannot belong to another call.
+    Without it, one ``Match`` proves that the step was done: the object has its mark, or has the intended state.
     """
 
     name: str
-    """What it does, for callers: ``create the page``."""
+    """The step's name for callers, such as ``create the page``."""
 
     send: Callable[[K_contra, StepInput, str], Awaitable[StepResult]]
-    """Sends the request (the third argument is the mark), and returns what was learned from its answer."""
+    """Sends the request with the mark as third argument, and returns the result from its response."""
 
     find: Callable[[K_contra, StepInput, SentStep], Awaitable[Sequence[Match]]]
-    """Looks upstream for what a sending has made, oldest first; it changes nothing."""
+    """Searches upstream for the objects of an attempt, oldest first. It changes nothing."""
 
     object_kind: str = ""
-    """The kind of object, as the owner's table names it."""
+    """The kind of object in the ownership table."""
 
     within: Callable[[StepInput], str] = lambda _: ""
-    """The vendor account within which identifiers are unique; empty if they are unique throughout the vendor."""
+    """Returns the vendor account within which identifiers are unique. Empty if they are unique for the vendor."""
 
     changes: Callable[[StepInput], Sequence[str]] = lambda _: ()
-    """Names of the objects whose state it sets, unique within ``within``.
+    """Returns the names of the objects whose state it sets, unique within ``within``.
 
-    The core records these changes once they are acknowledged. It does not send a step without ``makes`` again if
-    another call has changed one of the same objects since.
+    The core records these changes once they are acknowledged. It does not resend a step without ``object_kind`` if
+    another call has changed one of these objects since.
     """
 
     made_within_seconds: float = 0.0
-    """How exactly the vendor tells when an object was made."""
+    """The precision of the vendor's creation times."""
 
     content_keys: Callable[[StepInput], Sequence[Any]] = lambda intent: [intent]
-    """The content of each object it makes, by slot; objects of equal content cannot be told apart."""
+    """Returns the content of each object it creates, by slot. Objects of equal content cannot be distinguished."""
 
     object_ids: Callable[[StepResult], Sequence[str]] = lambda learned: [str(learned["id"])]
-    """The identifiers of the objects it made, by slot."""
+    """Returns the identifiers of the objects it created, by slot."""
 
     merge_matches: Callable[[Sequence[Match]], StepResult] = lambda found: found[0].learned
-    """What is learned from what was found, one for each slot."""
+    """Returns the step's result from its matches, one for each slot."""
 
     public_result: Callable[[StepResult], Mapping[str, Any]] = dict
-    """What a caller is told of it when a later step fails."""
+    """Returns the part of the result that is included in the error when a later step fails."""
 
     dry_run_result: Callable[[StepInput], StepResult] | None = None
-    """What a dry run takes for its answer, so that the steps behind it can be shown; None where there are none."""
+    """Returns the result to assume in a dry run, so that later steps can be shown. None if there are no later steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """A value that a caller gave, and what it becomes by the schema of the application."""
+    """A value from a caller, and its form by the vendor's schema."""
 
     parameter: str
-    """Where it stands in the call: ``properties.Due``."""
+    """The path of the value in the call, such as ``properties.Due``."""
 
     type: str
-    """The type of what it is written to, in the application's word."""
+    """The type of its destination, in the vendor's words."""
 
     given: Any
     written: Any
 
 
 class StepRunner(Protocol):
-    """What a write has planned and done, in this attempt and in earlier ones."""
+    """The plan and the steps of a write, over all its attempts."""
 
     async def plan(self, make: Callable[[], Awaitable[J]]) -> J:
-        """What *make* returns, as JSON; a later attempt gets the same without asking again."""
+        """Return the result of *make*, as JSON. Later attempts get the stored result without calling it."""
 
     async def step(self, step: WriteStep[Any], intent: StepInput) -> StepResult:
-        """What is learned from carrying out *step*, now or in an earlier attempt."""
+        """Carry out *step*, unless an earlier attempt has, and return its result."""
 
     async def try_step(self, step: WriteStep[Any], intent: StepInput) -> StepResult | None:
-        """The same for a step that the write can do without: None where it is certain that it was not carried out."""
+        """Carry out a step that the write can do without. Returns None if it was certainly not carried out."""
 
     def record_casts(self, make: Callable[[], Iterable[Cast]]) -> None:
-        """Note how values were cast; only a dry run calls *make*, to tell of them."""
+        """Record how values were cast. *make* is called for a dry run only, which reports them."""
 
     async def before_first_request(self) -> None:
-        """To be awaited before anything is asked of a third party: a repeat of a finished write asks nothing."""
+        """Resolve a repeated write before the first upstream request: a finished write sends no requests."""
 
     async def adopt(self, step: WriteStep[Any], intent: StepInput, object_id: str) -> bool:
-        """Make this call the owner of what *step* of an interrupted call without a key has made; whether it is."""
+        """Make this call the owner of the object that *step* of an interrupted call without a key created.
+
+        Returns whether it is the owner.
+        """
 
     async def undo(self, step: WriteStep[Any], intent: StepInput) -> None:
-        """Undo what was done by carrying out *step*, after a later step was refused; it never raises."""
+        """Undo *step* after a later step was rejected. It never raises."""

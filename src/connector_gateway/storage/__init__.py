@@ -1,1 +1,1 @@
-"""What must outlive a call: tables, transactions, and counters that processes share."""
+"""Persistent and shared state: tables, transactions, and counters shared by processes."""

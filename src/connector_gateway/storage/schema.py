@@ -1,4 +1,4 @@
-"""Brings the schema up to date, by one process while the others wait, and on a server that others go on using."""
+"""Schema migrations, run by one process while others wait, on a server that stays in use."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,43 +13,46 @@ if TYPE_CHECKING:
 MIGRATIONS = Path(__file__).parent / "migrations"
 
 MIGRATION_KEY = 0x636F6E6E65637401
-"""The number of the advisory lock under which the schema is changed, next to that of who serves."""
+"""The number of the advisory lock for migrations, next to that of the serving process."""
 
 LOCK_MILLISECONDS = 2_000
-"""How long calls may wait behind a migration that waits for a table."""
+"""The maximum wait of a migration for a table lock, in milliseconds, because calls wait behind it."""
 
 TRIES = 20
-"""How often a step is tried that got no lock in that time."""
+"""The number of attempts for a step that does not get its lock in that time."""
 
 LOCK_NOT_AVAILABLE = "55P03"
 
 
 def migrate(engine: Engine) -> None:
-    """Bring the schema up to date; ``Unusable`` if it is a newer version's, or from before the first release."""
+    """Bring the schema up to date.
+
+    Raises ``UnusableDatabase`` if it is of a newer version, or from before the first release.
+    """
     version = _version(engine)
     if version == newest():
         return
     if version is not None:
-        _check(version)
+        _check_supported(version)
     configuration = _configuration()
     if version is None or engine.dialect.name == "sqlite":
         _upgrade(engine, configuration, "head")
-    # A transaction for each step: a lock that one step needs for a moment is not kept while the next one reads a table.
+    # One transaction for each step, so that a brief lock of one step is not held while the next one reads a table.
     while _version(engine) != newest():
         _upgrade(engine, configuration, "+1")
 
 
 def newest() -> str:
-    """The newest version that is known here."""
+    """Return the newest known version."""
     return max(versions())
 
 
 def versions() -> list[str]:
-    """The versions that are known here, in no order."""
+    """Return the known versions, in no particular order."""
     return [path.stem.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py")]
 
 
-def _check(version: str) -> None:
+def _check_supported(version: str) -> None:
     if version > newest():
         raise UnusableDatabase(
             f"The database was brought to schema {version} by a newer version of this service, which knows {newest()} "
@@ -81,32 +84,32 @@ def _configuration() -> "Config":
     return configuration
 
 
-def _upgrade(engine: Engine, configuration: "Config", to: str) -> None:
-    for left in reversed(range(TRIES)):
+def _upgrade(engine: Engine, configuration: "Config", revision: str) -> None:
+    for attempts_left in reversed(range(TRIES)):
         try:
-            _upgrade_once(engine, configuration, to)
-        except exc.DBAPIError as fault:
-            if getattr(fault.orig, "sqlstate", None) != LOCK_NOT_AVAILABLE or not left:
+            _upgrade_once(engine, configuration, revision)
+        except exc.DBAPIError as error:
+            if getattr(error.orig, "sqlstate", None) != LOCK_NOT_AVAILABLE or not attempts_left:
                 raise
         else:
             break
 
 
-def _upgrade_once(engine: Engine, configuration: "Config", to: str) -> None:
-    from alembic import command  # noqa: PLC0415  # the same
+def _upgrade_once(engine: Engine, configuration: "Config", revision: str) -> None:
+    from alembic import command  # noqa: PLC0415  # slow to load
 
     with engine.connect().execution_options(writes=True) as connection:
         if engine.dialect.name != "sqlite":
-            _lock(connection)
-        # Another process may have been quicker while this one waited.
+            _acquire_migration_lock(connection)
+        # Another process may have migrated while this one waited.
         if _version_on(connection) != newest():
             configuration.attributes["connection"] = connection
-            command.upgrade(configuration, to)
+            command.upgrade(configuration, revision)
         connection.commit()
 
 
-def _lock(connection: Connection) -> None:
-    """Have this process alone migrate, however long that takes."""
+def _acquire_migration_lock(connection: Connection) -> None:
+    """Ensure that only this process migrates, without a timeout."""
     connection.execute(text("SET LOCAL statement_timeout = 0"))
     connection.execute(text("SET LOCAL idle_in_transaction_session_timeout = 0"))
     connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": MIGRATION_KEY})

@@ -1,4 +1,4 @@
-"""The tables, as SQLAlchemy Core knows them; instants are seconds since the epoch."""
+"""The tables, in SQLAlchemy Core. Times are seconds since the epoch."""
 
 from collections.abc import Callable
 from typing import Any
@@ -30,28 +30,28 @@ metadata = MetaData()
 
 
 class MsgspecJson(TypeDecorator[Any]):
-    """JSON as text, for columns that every call writes and no statement looks into."""
+    """JSON as text, for columns that every call writes and no statement searches."""
 
-    # Plain text with our own encoder: SQLAlchemy's JSON type costs more, and every call writes such columns.
+    # Plain text with our own encoder, because SQLAlchemy's JSON type is slower.
     impl = Text
     cache_ok = True
 
     @override
     def bind_processor(self, dialect: Dialect) -> Callable[[Any], str | None]:
-        """What makes JSON text of a value."""
-        return _to_text
+        """Return the function that encodes a value as JSON text."""
+        return _encode
 
     @override
     def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[str | None], Any]:
-        """What makes a value of JSON text."""
-        return _from_text
+        """Return the function that decodes a value from JSON text."""
+        return _decode
 
 
-def _to_text(value: Any) -> str | None:
+def _encode(value: Any) -> str | None:
     return None if value is None else to_json(value).decode()
 
 
-def _from_text(text: str | None) -> Any:
+def _decode(text: str | None) -> Any:
     return None if text is None else from_json(text)
 
 
@@ -84,9 +84,11 @@ keys = Table(
     Column("operations", JSON(none_as_null=True)),
     Column("mentions", String(10)),
 )
-"""``mentions`` is ``allow`` or ``neutralise``; without either, each surface has its default.
+"""API keys.
 
-``last_used_at`` is written now and then, and may be some seconds behind."""
+``mentions`` is ``allow`` or ``neutralise``. Without either, each surface has its default. ``last_used_at`` is updated
+periodically, and may be some seconds old.
+"""
 
 console_sessions = Table(
     "console_sessions",
@@ -96,9 +98,9 @@ console_sessions = Table(
     Column("operator_id", String(40)),
     Column("seen_at", Double, server_default="0"),
 )
-"""Browsers that are signed in to the console, by the digest of the identifier that they hold.
+"""Console sessions, by the digest of their identifier.
 
-``seen_at`` is when its operator last asked for a page, to some seconds; ``operator_id`` is null for the built-in one.
+``seen_at`` is the time of the last page request, to some seconds. ``operator_id`` is null for the built-in operator.
 """
 
 operators = Table(
@@ -111,7 +113,7 @@ operators = Table(
     Column("created_at", Double, nullable=False),
     Column("revoked_at", Double),
 )
-"""Operators beside the built-in one, by the digest of their token; ``role`` is ``admin`` or ``viewer``."""
+"""Operators other than the built-in one, by the digest of their token. ``role`` is ``admin`` or ``viewer``."""
 
 audit = Table(
     "audit",
@@ -132,7 +134,7 @@ audit = Table(
     Index("ix_audit_actor", "actor", "sequence"),
     Index("ix_audit_workspace", "workspace_id", "sequence"),
 )
-"""Administrative acts; ``mac`` covers an entry and the ``mac`` of the one before it. Rows are only ever added."""
+"""Administrative actions. ``mac`` covers an entry and the ``mac`` of the previous one. Rows are only ever added."""
 
 audit_chain = Table(
     "audit_chain",
@@ -143,13 +145,13 @@ audit_chain = Table(
     Column("mac", LargeBinary(32), nullable=False),
     Column("seal", LargeBinary(32), nullable=False),
 )
-"""One row: the key of the audit trail, the end of its chain, and what proves that this end was written with the key."""
+"""One row: the key of the audit trail, the end of its chain, and the proof that this end was written with the key."""
 
 _kept, _kept_sqlite = text("deleted IS false"), text("deleted IS 0")
-"""With the words of the statements that list connections, since SQLite finds the indexes by them."""
+"""The condition in the statements that list connections. SQLite selects the indexes by its text."""
 
 RENEWABLE = "status = 'active' AND refresh_due_at IS NOT NULL"
-"""Connections whose tokens end when nobody uses them, in the words of the statement and of the index."""
+"""Connections whose refresh tokens expire from disuse. The statement and the index have the same text."""
 
 connections = Table(
     "connections",
@@ -194,13 +196,14 @@ connections = Table(
         postgresql_where=text(f"{RENEWABLE} AND deleted IS false"),
     ),
 )
-"""``status`` is ``pending``, ``active``, ``revoked`` or ``removed``; ``reason`` is why it is revoked.
+"""Connections.
 
-``era`` grows with each replacement of the credentials, which may be those of another account; renewals of tokens do
-not count. ``expires_at`` is when the access token ends. ``refresh_lease`` names the renewal under way, until
-``refresh_until``; ``refresh_began_at`` is set from before its request until its outcome is known. ``refresh_due_at`` is
-when the tokens are renewed though nobody calls, for the third party ends refresh tokens that nobody uses. ``app_id`` is
-the vendor's app that the credentials are proven to belong to.
+``status`` is ``pending``, ``active``, ``revoked`` or ``removed``, and ``reason`` is why it is revoked. ``era`` grows
+with each replacement of the credentials, which may be those of another account. Token refreshes do not count.
+``expires_at`` is when the access token expires. ``refresh_lease`` identifies the refresh in progress, until
+``refresh_until``. ``refresh_began_at`` is set from before its request until its outcome is known. ``refresh_due_at`` is
+when the tokens are refreshed even without calls, because the vendor expires unused refresh tokens. ``app_id`` is the
+vendor's app that the credentials are proven to belong to.
 """
 
 connect_links = Table(
@@ -213,7 +216,7 @@ connect_links = Table(
     Column("expires_at", Double, nullable=False, index=True),
     Column("used_at", Double),
 )
-"""Links by which users connect an account; ``digest`` is that of the token in the address."""
+"""Links by which users connect an account. ``digest`` is that of the token in the URL."""
 
 consents = Table(
     "consents",
@@ -226,10 +229,10 @@ consents = Table(
     Column("link", LargeBinary(32), index=True),
     Column("workspace_id", String(40), index=True),
 )
-"""Browsers that were sent to a third party, by the digest of the ``state`` they come back with.
+"""Browsers that were redirected to a vendor, by the digest of the ``state`` with which they return.
 
-``browser`` is the digest of the cookie; ``sealed`` holds the verifier and the link's token. ``link`` is the digest of
-the connect link, by which consents that are pending are counted, as they are by ``workspace_id``.
+``browser`` is the digest of the cookie. ``sealed`` holds the verifier and the link's token. ``link`` is the digest of
+the connect link. Pending consents are counted by it and by ``workspace_id``.
 """
 
 installation = Table(
@@ -240,9 +243,9 @@ installation = Table(
     Column("epoch", BigInteger, server_default="0"),
     Column("epoch_at", Double),
 )
-"""One row: what the names in a shared store begin with (decision 56), and how old the database is (decision 112).
+"""One row: the prefix of names in a shared store, and the age of the database.
 
-``epoch`` grows with every sign of life of a process, and ``epoch_at`` is the time of the last one.
+``epoch`` grows with every heartbeat of a process, and ``epoch_at`` is the time of the last one.
 """
 
 restores = Table(
@@ -252,7 +255,7 @@ restores = Table(
     Column("backup_at", Double, nullable=False),
     Column("noticed", String(20), nullable=False),
 )
-"""When the database was restored, from a backup of what time, and by what that was ``noticed``."""
+"""Restorations of the database: the time of each, that of its backup, and the evidence that was ``noticed``."""
 
 processes = Table(
     "processes",
@@ -269,7 +272,7 @@ _refused = text("code = 'rate_limited'")
 _and_more = text("and_more IS NOT NULL")
 
 UNSUCCESSFUL = text("status IN ('error', 'interrupted', 'partial')")
-"""Said with the same words by statements that look for such runs, since SQLite finds the index by them."""
+"""Statements that search for such runs have the same text, because SQLite selects the index by it."""
 
 runs = Table(
     "runs",
@@ -308,10 +311,11 @@ runs = Table(
     Index("ix_runs_refused", "run_id", sqlite_where=_refused, postgresql_where=_refused),
     Index("ix_runs_and_more", "workspace_id", "run_id", sqlite_where=_and_more, postgresql_where=_and_more),
 )
-"""``process_id`` is set while a run is under way, so that what a crash interrupts can be found.
+"""Runs.
 
-``and_more`` counts refused calls of the same key that have no row of their own; the last of them is ``more_until``.
-``parameters`` are the names of those that were sent, with commas between them; null where they were not read.
+``process_id`` is set while a run is in progress, so that runs interrupted by a crash can be found. ``and_more`` counts
+rejected calls of the same key without a row of their own, the last of them at ``more_until``. ``parameters`` are the
+names of those that were sent, separated by commas, or null if they were not read.
 """
 
 claims = Table(
@@ -335,11 +339,12 @@ claims = Table(
     Index("ix_claims_process", "process_id", sqlite_where=_under_way, postgresql_where=_under_way),
     Index("ix_claims_doubtful", "settles_at", sqlite_where=_doubtful, postgresql_where=_doubtful),
 )
-"""Idempotency: ``state`` is ``held``, ``doubtful`` or ``done``.
+"""Idempotency claims. ``state`` is ``held``, ``doubtful`` or ``done``.
 
-``run_id`` is the attempt that holds it, and fences it. ``sealed`` is what the attempts planned and sent, with the
-parameters of the first one; once the claim is done, it is the first answer. ``settles_at`` is when what was sent is
-either done or never will be. ``target`` and ``parameters`` are digests of the parameters of the first call.
+``run_id`` is the attempt that holds the claim, and fences it. ``sealed`` is what the attempts planned and sent, with
+the parameters of the first one. Once the claim is done, it is the first response. ``settles_at`` is when the sent
+requests are either done or never will be. ``target`` and ``parameters`` are digests of the parameters of the first
+call.
 """
 
 owned = Table(
@@ -365,13 +370,13 @@ owned = Table(
     ),
     Index("ix_owned_equal", "fingerprint", sqlite_where=_unknown, postgresql_where=_unknown),
 )
-"""Which write an upstream object belongs to; without ``upstream_id``, one that was about to be made.
+"""The write that each upstream object belongs to. Without ``upstream_id``, the object was about to be created.
 
 ``scope`` is that within which the vendor's identifiers are unique: the connector, or one of its accounts. Objects keep
-their owner whatever becomes of the connection.
+their owner whatever happens to the connection.
 
-``owner`` is the run that made it; where it is ``keyed``, a repeat under its key may go on with it.
-``process_id`` is set while its maker may still be told the identifier.
+``owner`` is the run that created it. If it is ``keyed``, a repeat with its key may continue it. ``process_id`` is set
+while its creator may still receive the identifier.
 """
 
 changed = Table(
@@ -385,8 +390,8 @@ changed = Table(
 )
 """Acknowledged changes of upstream objects, so that no older change in doubt is sent over them.
 
-``target`` is a digest of the object's name, ``mark`` that of the step which changed it. ``change_id`` grows with time,
-and rows are purged by it.
+``target`` is a digest of the object's name, ``mark`` that of the step that changed it. ``change_id`` grows with time,
+and rows are deleted by it.
 """
 
 watches = Table(
@@ -411,9 +416,9 @@ watches = Table(
 )
 """Connections whose changes are observed.
 
-``account`` is the identity that deliveries name in their authorisations, ``place`` where in the vendor's system it is.
-``due_at`` is when to poll next, ``whole_at`` when to poll everything; ``lease`` names the one poll under way.
-``behind_since`` is since when nothing is known of what was pushed; ``state`` is what the room notes of the connection.
+``account`` is the identity that deliveries name in their authorisations, ``place`` its part of the vendor's system.
+``due_at`` is when to poll next, ``whole_at`` when to poll everything. ``lease`` identifies the one poll in progress.
+``behind_since`` is the time since which deliveries may have been missed. ``state`` contains the connector's notes.
 ``sequence`` and ``observed_at`` are those of the newest event.
 """
 
@@ -426,7 +431,8 @@ snapshots = Table(
     Column("value", MsgspecJson, nullable=False),
     Index("ix_snapshots_name", "scope", "name"),
 )
-"""What things were like when they were last polled, in the room's own terms, and since when all of it is polled."""
+"""Snapshots of objects at the last poll, in the connector's own terms, and the time since which everything is polled.
+"""
 
 wakes = Table(
     "wakes",
@@ -434,7 +440,7 @@ wakes = Table(
     Column("connection_id", String(40), primary_key=True),
     Column("wake", String(200), primary_key=True),
 )
-"""What a delivery said is worth a poll before everything is polled."""
+"""Places for which a delivery has requested a poll, before everything is polled."""
 
 events = Table(
     "events",
@@ -450,9 +456,10 @@ events = Table(
     UniqueConstraint("connection_id", "event_id"),
     Index("ix_events_since", "connection_id", "observed_at", "sequence"),
 )
-"""Observed events; ``sealed`` is the content, which earlier versions stored in ``data``.
+"""Observed events. ``sealed`` is the content, which earlier versions stored in ``data``.
 
-``sequence`` orders those of a connection, and none ever appears after a later one."""
+``sequence`` orders those of a connection, and none ever appears after a later one.
+"""
 
 gaps = Table(
     "gaps",
@@ -467,7 +474,7 @@ gaps = Table(
     Column("why", Text, nullable=False),
     Index("ix_gaps_connection", "connection_id", "until_at"),
 )
-"""Times of which events may be missing."""
+"""Periods from which events may be missing."""
 
 webhooks = Table(
     "webhooks",
@@ -484,10 +491,10 @@ webhooks = Table(
     Column("updated_at", Double, nullable=False),
     Column("types", JSON(none_as_null=True)),
 )
-"""Addresses that events are delivered to; without ``connection_id``, those of all connections of the workspace.
+"""URLs to which events are delivered. Without ``connection_id``, those of all connections of the workspace.
 
-``status`` is ``active`` or ``disabled``, ``reason`` why it is disabled; ``sealed`` is what it is signed with. ``types``
-are those of the events that are delivered, all of them where there are none.
+``status`` is ``active`` or ``disabled``, and ``reason`` is why it is disabled. ``sealed`` is the signing secret.
+``types`` are the event types that are delivered, or all of them if there are none.
 """
 
 webhook_positions = Table(
@@ -505,11 +512,11 @@ webhook_positions = Table(
     Column("result", String(20)),
     Column("http_status", Integer),
 )
-"""How far webhooks have been told of events: ``after`` is the number of the last one that was accepted.
+"""The delivery position of each webhook. ``after`` is the number of the last accepted event.
 
-``newest`` is at least that of the newest event. ``due_at`` is when the next one is tried, and until when a ``lease``
-holds, which names the delivery under way. ``failures`` and ``failing_since`` are those of the next event, ``result``
-and ``http_status`` are what became of the last attempt that failed.
+``newest`` is at least that of the newest event. ``due_at`` is when the next event is tried, and until when a ``lease``
+holds, which identifies the delivery in progress. ``failures`` and ``failing_since`` are those of the next event,
+``result`` and ``http_status`` the outcome of the last failed attempt.
 """
 
 hooks = Table(
@@ -519,7 +526,7 @@ hooks = Table(
     Column("sealed", LargeBinary, nullable=False),
     Column("received_at", Double, nullable=False),
 )
-"""Secrets that third parties handed over, with which their deliveries are signed."""
+"""Secrets received from vendors, with which their deliveries are signed."""
 
 hook_windows = Table(
     "hook_windows",
@@ -527,4 +534,4 @@ hook_windows = Table(
     Column("connector", String(20), primary_key=True),
     Column("closed_at", Double, nullable=False),
 )
-"""When the windows for handing over a secret were closed before their time; those opened later are not concerned."""
+"""Times at which the windows for receiving a secret were closed early. Windows opened later are not affected."""

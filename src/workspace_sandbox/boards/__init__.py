@@ -1,4 +1,4 @@
-"""A stateful stand-in for Trello's REST API, written from the vendor's documentation."""
+"""The emulator of Trello's REST API, written from the vendor's documentation."""
 
 from workspace_sandbox.boards.emulator import BoardsEmulator
 

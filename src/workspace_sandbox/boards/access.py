@@ -1,4 +1,4 @@
-"""Who is let in: the application, and the four ways of presenting its tokens."""
+"""Authentication, with the registered app and the four ways of sending its tokens."""
 
 import re
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _PAIR = re.compile(r'(\w+)="?([^",]*)"?')
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What a request presents; ``bearer`` says that the token came alone, as an OAuth 2 access token."""
+    """The credentials of a request. ``bearer`` is set if the token is an OAuth 2 access token without a key."""
 
     key: str | None = None
     token: str | None = None
@@ -24,7 +24,7 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """An application registered with the vendor."""
+    """An app that is registered with the vendor."""
 
     id: str
     name: str
@@ -38,24 +38,24 @@ TOKEN = "ATTA" + "4b1d9f7e3c5a6802" * 4 + "8C0FFEE1"
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who a request is from, and what is allowed; nobody without a token."""
+    """The authenticated sender of a request, which has no member without a token."""
 
     token: Token | None = None
 
     @property
     def member(self) -> Member | None:
-        """The member whose token it is."""
+        """The owner of the token."""
         return self.token.grant.account if self.token else None
 
     def author(self, at: float) -> Author:
-        """This visitor as the author of something done *at* that time."""
+        """Return the principal as the author of a change *at* a time."""
         if self.member is None:
             raise Refusal(401, MISSING_SCOPES)
         return Author(self.member, APP.id, at)
 
 
 def described(token: Token) -> dict[str, Any]:
-    """The token object of the vendor."""
+    """Return the vendor's token object."""
     rights = {"read": "read" in token.scopes, "write": "write" in token.scopes}
     member: Member = token.grant.account
     return {
@@ -66,7 +66,8 @@ def described(token: Token) -> dict[str, Any]:
         "dateExpires": None if token.expires_at is None else stamp(token.expires_at),
         "permissions": [
             {"idModel": member.id, "modelType": "Member", "read": True, "write": "account" in token.scopes},
-            # A token of this kind is not given for single boards: it reaches whatever its member reaches.
+            # Tokens of this kind are not limited to single boards. They give access to everything that the member can
+            # access.
             {"idModel": "*", "modelType": "Board", **rights},
             {"idModel": "*", "modelType": "Organization", **rights},
         ],
@@ -74,17 +75,17 @@ def described(token: Token) -> dict[str, Any]:
 
 
 def oauth_pairs(authorization: str) -> dict[str, str]:
-    """The names and values of an ``OAuth`` header; none for any other."""
+    """Return the parameters of an ``OAuth`` header, or none for any other header."""
     scheme, _, rest = authorization.partition(" ")
     return {name: unquote(value) for name, value in _PAIR.findall(rest)} if scheme.lower() == "oauth" else {}
 
 
 def credentials_of(authorization: str, arguments: Arguments) -> Credentials:
-    """What a request presents; a well-formed header wins over query and body."""
+    """Return the credentials of a request. A well-formed header takes precedence over the query and the body."""
     scheme, _, rest = authorization.partition(" ")
     if scheme.lower() == "bearer" and rest:
         return Credentials(token=rest.strip(), bearer=True)
-    # The vendor's page says nothing of both together. Public test suites saw the header win.
+    # The documentation does not define the precedence. In public test suites, the header took precedence.
     pairs = oauth_pairs(authorization)
     presented = Credentials(pairs.get("oauth_consumer_key") or None, pairs.get("oauth_token") or None)
     if presented != Credentials():

@@ -1,4 +1,4 @@
-"""Answers about what happened, and about comments, which are a part of that."""
+"""Routes of actions, including comments."""
 
 from typing import Any
 
@@ -9,42 +9,44 @@ from workspace_sandbox.boards.state import Action
 from workspace_sandbox.boards.wire import HIDDEN_CARD, NOT_FOUND, Refusal
 
 
-def comment(ask: ApiRequest) -> Any:
+def comment(request: ApiRequest) -> Any:
     """Create a comment."""
-    card = ask.card
-    return views.action(ask.store.comment(ask.author, card, ask.arguments.text("text", shortest=1)), Arguments({}))
+    card = request.card
+    return views.action(
+        request.store.comment(request.author, card, request.arguments.text("text", shortest=1)), Arguments({})
+    )
 
 
-def _comment_of(ask: ApiRequest) -> Action:
-    action = ask.action
-    elsewhere = "card" in ask.path and action.card is not ask.card
+def _comment_of(request: ApiRequest) -> Action:
+    action = request.action
+    elsewhere = "card" in request.path and action.card is not request.card
     if elsewhere or action.type != "commentCard":
         raise Refusal(404, NOT_FOUND)
     return action
 
 
-def edit_comment(ask: ApiRequest) -> Any:
-    """Change the text of a comment."""
-    action = _comment_of(ask)
-    # By the route of its own the new text is called ``value``.
-    text = ask.arguments.text("value" if "text" not in ask.arguments else "text", shortest=1)
-    if action.author.member is not ask.author.member:
+def edit_comment(request: ApiRequest) -> Any:
+    """Update the text of a comment."""
+    action = _comment_of(request)
+    # On the action's own route, the parameter with the text is called ``value``.
+    text = request.arguments.text("value" if "text" not in request.arguments else "text", shortest=1)
+    if action.author.member is not request.author.member:
         raise Refusal(401, HIDDEN_CARD)
     old = action.data["text"]
-    ask.store.edit_comment(action, text, ask.now)
-    _announce(ask, "updateComment", action, old={"text": old})
+    request.store.edit_comment(action, text, request.now)
+    _announce(request, "updateComment", action, old={"text": old})
     return views.action(action, Arguments({}))
 
 
-def delete_comment(ask: ApiRequest) -> Any:
+def delete_comment(request: ApiRequest) -> Any:
     """Delete a comment."""
-    comment = _comment_of(ask)
-    ask.store.delete_action(comment)
-    _announce(ask, "deleteComment", comment)
+    comment = _comment_of(request)
+    request.store.delete_action(comment)
+    _announce(request, "deleteComment", comment)
     return {"_value": None}
 
 
-def _announce(ask: ApiRequest, kind: str, comment: Action, **told: Any) -> None:
+def _announce(request: ApiRequest, kind: str, comment: Action, **data: Any) -> None:
     if comment.card:
-        about = {"id": comment.id, "text": comment.data["text"]}
-        ask.store.announce(ask.author, kind, comment.card, action=about, **told)
+        comment_data = {"id": comment.id, "text": comment.data["text"]}
+        request.store.announce(request.author, kind, comment.card, action=comment_data, **data)

@@ -1,4 +1,4 @@
-"""What a colleague does in the application, by hand."""
+"""The actions that a colleague performs in the user interface."""
 
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -42,7 +42,7 @@ def _archive_list(trello: "BoardsEmulator", card_list: CardList) -> Made:
 
 
 def _instant(_: Any, value: Any) -> str | None:
-    """Read an instant, or null, in the vendor's way of writing it."""
+    """Return an instant or null in the vendor's format."""
     return None if value is None else stamp(datetime.fromisoformat(asking.text(value)).timestamp())
 
 

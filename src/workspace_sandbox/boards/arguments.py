@@ -1,4 +1,4 @@
-"""Reads what a caller sent by query, form or JSON as one set of arguments."""
+"""The parameters of a request, from its query, form or JSON body."""
 
 import math
 import re
@@ -18,17 +18,17 @@ IDENTIFIER = re.compile(r"[0-9a-fA-F]{24}")
 SHORT_LINK = re.compile(r"[0-9A-Za-z]{8}")
 
 LONGEST_TEXT = 16_384
-"""Characters in a name, description or comment, by the vendor's OpenAPI document."""
+"""Maximum number of characters in a name, description or comment, from the vendor's OpenAPI document."""
 
 FLAGS = {"true": True, "false": False, "1": True, "0": False}
 
 MOST = 1000
-"""The largest ``limit`` of any collection."""
+"""Maximum ``limit`` of any collection."""
 
 
 async def arguments_of(request: web.Request) -> "Arguments":
-    """The arguments of *request*; those of the body win over those of the query."""
-    # The same arguments are taken from query, form and JSON alike. ``py-trello`` sends JSON, older clients the query.
+    """Return the parameters of *request*. Those of the body take precedence over the query."""
+    # Trello accepts the same parameters in query, form and JSON. ``py-trello`` sends JSON, older clients the query.
     raw: dict[str, Any] = {name: ",".join(request.query.getall(name)) for name in request.query}
     if not request.body_exists:
         return Arguments(raw)
@@ -61,9 +61,9 @@ class Upload:
 
 
 class Arguments:
-    """Arguments by the vendor's names, read with the vendor's strictness.
+    """Parameters by the vendor's names, with the vendor's validation.
 
-    ``label`` is what a refusal calls them when they came under another name, as in ``PUT …/{field}`` with ``value``.
+    ``label`` is their name in errors if they were sent under another name, as in ``PUT …/{field}`` with ``value``.
     """
 
     def __init__(self, raw: Mapping[str, Any], label: str | None = None) -> None:
@@ -77,43 +77,43 @@ class Arguments:
         return iter(self._raw)
 
     def raw(self, name: str) -> Any:
-        """The value as it came, or none."""
+        """Return the raw value, or None."""
         return self._raw.get(name)
 
     def refusal(self, name: str) -> Refusal:
-        """What is answered when *name* is missing or malformed."""
+        """Return the error for a missing or malformed *name*."""
         return invalid(self._label or name)
 
     def having(self, **more: Any) -> "Arguments":
-        """The same with *more*."""
+        """Return a copy with *more* parameters."""
         return Arguments({**self._raw, **more}, self._label)
 
     def renamed(self, old: str, new: str) -> "Arguments":
-        """The same with *old* called *new*, and refused as *old*."""
+        """Return a copy in which *old* is called *new*, but errors still name *old*."""
         return Arguments({new if name == old else name: value for name, value in self._raw.items()}, label=old)
 
     def given(self, name: str) -> bool:
-        """Whether *name* has a value that means something; empty and null do not."""
+        """Return True if *name* has a value other than an empty string or null."""
         return self._raw.get(name) not in (None, "", "null")
 
     def text(self, name: str, *, shortest: int = 0) -> str:
-        """A string within the vendor's lengths; absent and null read as empty."""
+        """Return a string of valid length, or an empty string if *name* is missing or null."""
         value = self._raw.get(name)
         value = "" if value is None else value
         if not isinstance(value, str) or not shortest <= len(value) <= LONGEST_TEXT:
             raise self.refusal(name)
-        # A lone half of a surrogate pair cannot be stored as UTF-8; JSON lets it through.
+        # JSON can contain unpaired surrogates, which cannot be encoded as UTF-8.
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
     def name(self, *, error: str) -> str:
-        """A name; its refusal is one of the vendor's few in JSON, and carries *error*."""
+        """Return a name. Its error is one of the few that Trello sends as JSON, with *error*."""
         try:
             return self.text("name", shortest=1)
         except Refusal as refusal:
             raise Refusal(400, {"message": refusal.body, "error": error}) from None
 
     def flag(self, name: str, *, default: bool = False) -> bool:
-        """True or false, as JSON or as a word."""
+        """Return a boolean, sent as JSON or as a word."""
         value = self._raw.get(name, default)
         if isinstance(value, bool):
             return value
@@ -122,25 +122,25 @@ class Arguments:
         return FLAGS[str(value).lower()]
 
     def identifier(self, name: str) -> str:
-        """One 24-character id; short links do not count."""
+        """Return a 24-character ID. Short links are not accepted."""
         value = self._raw.get(name)
         if not isinstance(value, str) or not IDENTIFIER.fullmatch(value):
             raise self.refusal(name)
         return value.lower()
 
     def identifiers(self, name: str) -> list[str]:
-        """Ids as a comma list or an array; each may be named once only."""
-        found = self.words(name) or []
-        if not all(IDENTIFIER.fullmatch(word) for word in found):
-            # One of the few refusals in JSON. Most are plain text, so a client has to look at the content type.
+        """Return IDs from a comma-separated list or an array, without duplicates."""
+        words = self.words(name) or []
+        if not all(IDENTIFIER.fullmatch(word) for word in words):
+            # One of the few errors in JSON. Most are plain text, so a client has to check the content type.
             raise Refusal(400, {"message": "Invalid objectId", "error": "ERROR"})
-        # An id that is named twice has been refused since spring 2025 (changelog of TrelloDotNet 2.0.4).
-        if len(set(found)) < len(found):
+        # Trello has rejected duplicate IDs since spring 2025 (changelog of TrelloDotNet 2.0.4).
+        if len(set(words)) < len(words):
             raise self.refusal(name)
-        return [word.lower() for word in found]
+        return [word.lower() for word in words]
 
     def words(self, name: str) -> list[str] | None:
-        """A comma list or an array of strings; none if it was not sent."""
+        """Return strings from a comma-separated list or an array, or None if *name* is missing."""
         value = self._raw.get(name)
         if value is None:
             return None
@@ -150,23 +150,23 @@ class Arguments:
         return [part.strip() for part in parts if part.strip()]
 
     def fields(self, name: str = "fields") -> list[str] | None:
-        """The wanted fields; none means all of them."""
-        wanted = self.words(name)
-        return None if wanted is None or "all" in wanted else wanted
+        """Return the requested fields, or None for all."""
+        names = self.words(name)
+        return None if names is None or "all" in names else names
 
     def date(self, name: str) -> str | None:
-        """An ISO date in the vendor's own form; null and empty take it away."""
-        return stamp(self._seconds(name)) if self.given(name) else None
+        """Return a date in the vendor's format, or None if it is null or empty."""
+        return stamp(self._parse_seconds(name)) if self.given(name) else None
 
     def bound(self, name: str) -> float | str | None:
-        """A ``since`` or ``before``: an id, or the seconds of a date."""
+        """Return the value of ``since`` or ``before``, which is an ID or a date in seconds."""
         value = self._raw.get(name)
         if not self.given(name):
             return None
-        return value.lower() if isinstance(value, str) and IDENTIFIER.fullmatch(value) else self._seconds(name)
+        return value.lower() if isinstance(value, str) and IDENTIFIER.fullmatch(value) else self._parse_seconds(name)
 
     def place(self, name: str = "pos", default: Place = "bottom") -> Place:
-        """``top``, ``bottom`` or a positive number."""
+        """Return ``top``, ``bottom`` or a positive number."""
         value = self._raw.get(name)
         if value in (None, "", "top", "bottom"):
             return str(value or default) if isinstance(default, str) else default
@@ -179,14 +179,14 @@ class Arguments:
         return number
 
     def number(self, name: str, default: int, most: int = MOST) -> int:
-        """A whole number from 0 to *most*."""
+        """Return an integer from 0 to *most*."""
         value = self._raw.get(name, default)
         if isinstance(value, bool) or not re.fullmatch(r"\d{1,9}", str(value)) or int(value) > most:
             raise self.refusal(name)
         return int(value)
 
     def choice(self, name: str, options: Mapping[str, Any] | frozenset[str], default: str) -> str:
-        """One of *options*."""
+        """Return one of *options*."""
         value = self._raw.get(name)
         if value in (None, ""):
             return default
@@ -195,27 +195,30 @@ class Arguments:
         return value
 
     def nested(self, singular: str) -> "Arguments":
-        """What is asked of a nested resource, as if its own route had been asked.
+        """Return the parameters of a nested resource, as if it had been requested on its own route.
 
         ``cards=open&card_fields=name&cards_limit=9`` read as ``card`` becomes ``filter=open&fields=name&limit=9``.
         """
         plural = f"{singular}s"
-        kept = {name: value for name, value in self._raw.items() if name.startswith("checkItem")}
+        nested_params = {name: value for name, value in self._raw.items() if name.startswith("checkItem")}
         for name, value in self._raw.items():
             for prefix in (f"{plural}_", f"{singular}_"):
                 if name.startswith(prefix):
-                    kept[name.removeprefix(prefix)] = value
-        asked = self._raw.get(plural)
-        return Arguments(kept | ({"filter": asked} if isinstance(asked, str) and asked.lower() not in FLAGS else {}))
+                    nested_params[name.removeprefix(prefix)] = value
+        requested = self._raw.get(plural)
+        return Arguments(
+            nested_params
+            | ({"filter": requested} if isinstance(requested, str) and requested.lower() not in FLAGS else {})
+        )
 
     def asks_for(self, name: str) -> bool:
-        """Whether the nested resource *name* is wanted at all."""
+        """Return True if the nested resource *name* is requested."""
         return str(self._raw.get(name, "none")).lower() not in {"none", "false", "0", ""}
 
-    def _seconds(self, name: str) -> float:
+    def _parse_seconds(self, name: str) -> float:
         try:
-            moment = datetime.fromisoformat(str(self._raw.get(name)))
-            seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+            date = datetime.fromisoformat(str(self._raw.get(name)))
+            seconds = (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
             instant(seconds)
         except (ValueError, OverflowError):
             raise self.refusal(name) from None

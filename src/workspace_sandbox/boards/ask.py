@@ -1,4 +1,4 @@
-"""One request as the handlers see it, and how the objects in its path are found."""
+"""A request as seen by handlers, with the objects in its path."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -33,7 +33,7 @@ Thing = TypeVar("Thing", Board, CardList, Card, Label, Checklist, Action, Custom
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """How the vendor speaks of one kind of object: where it is kept, and the texts when it is out of reach."""
+    """A kind of object, with the name of its collection and the error texts for hidden and missing objects."""
 
     shelf: str
     hidden: str = HIDDEN
@@ -53,32 +53,35 @@ KINDS = {
     "custom_field": Kind("custom_fields"),
     **{name: Kind("") for name in ("attachment", "membership", "option", "star", "sticker")},
 }
-"""The kinds of objects with a 24-character id, by the name they have in the paths of routes."""
+"""The kinds of objects with a 24-character ID, by their names in the paths of routes."""
 
 
 class Named(Generic[Thing]):
-    """An object that the path of a request names, such as its card."""
+    """A descriptor for the object that the path of a request identifies, such as its card."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
-    def __get__(self, ask: "ApiRequest", _: type["ApiRequest"]) -> Thing:
-        """Return the object; refuse one that is missing or hidden from the visitor."""
-        kind, identifier = KINDS[self._name], ask.path[self._name]
-        # Paths also take the eight letters of a short link (API introduction); fields of a body do not.
-        identifier = ask.store.links.get(identifier, identifier.lower())
-        found: Thing | None = getattr(ask.store, kind.shelf).get(identifier)
-        # Trello answers a stranger's board with 401 or with 404, and does not say when which. The knob plays both.
-        if ask.visitor.member is None or (found and not ask.sees(found) and not ask.knobs["hidden_is_missing"]):
+    def __get__(self, request: "ApiRequest", _: type["ApiRequest"]) -> Thing:
+        """Return the object. Raises an error if it is missing or hidden from the user."""
+        kind, identifier = KINDS[self._name], request.path[self._name]
+        # Paths also accept 8-character short links (API introduction). Fields of a body do not.
+        identifier = request.store.links.get(identifier, identifier.lower())
+        match: Thing | None = getattr(request.store, kind.shelf).get(identifier)
+        # Trello responds to requests for other users' boards with 401 or 404, without documenting which. The knob
+        # selects one.
+        if request.visitor.member is None or (
+            match and not request.sees(match) and not request.knobs["hidden_is_missing"]
+        ):
             raise Refusal(401, kind.hidden)
-        if found is None or not ask.sees(found):
+        if match is None or not request.sees(match):
             raise Refusal(404, kind.missing)
-        return found
+        return match
 
 
 @dataclass(frozen=True, slots=True)
 class ApiRequest:
-    """What somebody wants, with the objects that the path names at hand; ``get`` performs another route for them."""
+    """A request and the objects in its path. ``get`` performs a request to another route with the same credentials."""
 
     store: Store
     oauth: Consent
@@ -90,11 +93,11 @@ class ApiRequest:
     deliverer: Deliverer
     get: Callable[[str], Any]
     base: str = ""
-    """Where the vendor is reached."""
+    """The base URL of the API."""
 
     @property
     def author(self) -> Author:
-        """The visitor as the author of a change."""
+        """The user as the author of a change."""
         return self.visitor.author(self.now)
 
     board = Named[Board]("board")
@@ -107,54 +110,54 @@ class ApiRequest:
 
     @property
     def organization(self) -> Organization:
-        """The organization of the path, by id or name."""
+        """The organization in the path, by ID or name."""
         name = self.path["organization"]
-        for found in self.store.organizations.values():
-            if name in {found.id, found.name} and self.belongs_to(found):
-                return found
+        for match in self.store.organizations.values():
+            if name in {match.id, match.name} and self.belongs_to(match):
+                return match
         raise Refusal(404, NOT_FOUND)
 
     def belongs_to(self, organization: Organization) -> bool:
-        """Whether the visitor is a member of it."""
+        """Return True if the user is a member of *organization*."""
         return self.visitor.member is not None and self.visitor.member.id in organization.members
 
     @property
     def item(self) -> CheckItem:
-        """The check item of the path, on the checklist or card of the path."""
-        held = self.checklist.items.values() if "card" not in self.path else self.card.items()
-        for item in held:
+        """The check item in the path, on the checklist or card in the path."""
+        items = self.checklist.items.values() if "card" not in self.path else self.card.items()
+        for item in items:
             if item.id == self.path["item"].lower():
                 return item
         raise Refusal(404, NOT_FOUND)
 
     @property
     def member(self) -> Member:
-        """The member of the path; ``me`` is whoever asks."""
+        """The member in the path. ``me`` is the user."""
         if self.visitor.member is None:
             raise Refusal(401, HIDDEN)
         name = self.path["member"]
         return require(self.visitor.member if name == "me" else self.store.member(name), Refusal(404, NOT_FOUND))
 
     def sees(self, thing: Any) -> bool:
-        """Whether the visitor is a member of the board of *thing*."""
+        """Return True if the user is a member of the board of *thing*."""
         return self.visitor.member is not None and self.visitor.member.id in thing.board.members
 
     def visible_boards(self) -> list[Board]:
-        """The boards that the visitor is a member of."""
+        """Return the boards that the user is a member of."""
         return [board for board in self.store.boards.values() if self.sees(board)]
 
     def having(self, **path: str) -> "ApiRequest":
-        """The same, with other names in the path."""
+        """Return a copy with other values in the path."""
         return replace(self, path={**self.path, **path})
 
     def field_of(self, fields: Fields, thing: Any) -> dict[str, Any]:
-        """The field of *thing* that the path names, in the vendor's wrapping."""
+        """Return the field of *thing* in the path, in the vendor's wrapper."""
         if self.path["field"] not in fields:
             raise web.HTTPNotFound
         return {"_value": fields[self.path["field"]](thing)}
 
     def as_update(self, allowed: frozenset[str]) -> "ApiRequest":
-        """``PUT …/{field}`` with a ``value``, as if it had been ``PUT …`` with that field."""
+        """Return the request ``PUT …/{field}`` with a ``value`` as the equivalent ``PUT …`` with that field."""
         name = self.path["field"]
         if name not in allowed:
             raise web.HTTPNotFound

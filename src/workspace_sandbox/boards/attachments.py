@@ -1,4 +1,4 @@
-"""Answers about what is attached to cards: links, and files with their bytes."""
+"""Routes of attachments, which are links or files on cards."""
 
 from typing import Any
 from urllib.parse import quote
@@ -15,67 +15,71 @@ from workspace_sandbox.kit.refusals import require
 LONGEST_NAME = 256
 
 
-def read_all(ask: ApiRequest) -> Any:
-    """What is attached to a card; with a filter, its cover alone."""
-    card, wanted = ask.card, ask.arguments.fields()
-    covers = ask.arguments.raw("filter") == "cover"
-    shown = (one for one in card.attachments.values() if not covers or one.id == card.cover_id)
-    return [pick(ATTACHMENT, one, wanted) for one in shown]
+def read_all(request: ApiRequest) -> Any:
+    """Return the attachments of a card, or only its cover with a filter."""
+    card, fields = request.card, request.arguments.fields()
+    covers = request.arguments.raw("filter") == "cover"
+    attachments = (one for one in card.attachments.values() if not covers or one.id == card.cover_id)
+    return [pick(ATTACHMENT, one, fields) for one in attachments]
 
 
-def read(ask: ApiRequest) -> Any:
-    """One attachment."""
-    return pick(ATTACHMENT, _attachment(ask, ask.card), ask.arguments.fields())
+def read(request: ApiRequest) -> Any:
+    """Return an attachment."""
+    return pick(ATTACHMENT, _attachment(request, request.card), request.arguments.fields())
 
 
-def create(ask: ApiRequest) -> Any:
+def create(request: ApiRequest) -> Any:
     """Attach a link or a file."""
-    card, arguments = ask.card, ask.arguments
+    card, arguments = request.card, request.arguments
     file, url = arguments.raw("file"), arguments.text("url")
     name, mime = arguments.text("name"), arguments.text("mimeType")
-    # One of the two, and not both: the library for Python sees to it before it asks.
+    # Exactly one of the two. The Python library checks this before it sends a request.
     if isinstance(file, Upload) == bool(url):
         raise Refusal(400, "must provide either url or file")
     if url and not url.startswith(("http://", "https://")):
         raise invalid("url")
-    identifier, pos = ask.store.mint(ask.now), placed([one.pos for one in card.attachments.values()], "bottom")
+    identifier, pos = request.store.mint(request.now), placed([one.pos for one in card.attachments.values()], "bottom")
     if isinstance(file, Upload):
-        shown = name or file.name
-        address = f"{ask.base}/1/cards/{card.id}/attachments/{identifier}/download/{quote(shown)}"
-        made = Attachment(identifier, shown[:LONGEST_NAME], address, mime or file.type, ask.author, pos, file.content)
+        display_name = name or file.name
+        download_url = f"{request.base}/1/cards/{card.id}/attachments/{identifier}/download/{quote(display_name)}"
+        attachment = Attachment(
+            identifier, display_name[:LONGEST_NAME], download_url, mime or file.type, request.author, pos, file.content
+        )
     else:
-        made = Attachment(identifier, (name or url)[:LONGEST_NAME], url, mime, ask.author, pos)
-    card.attachments[made.id] = made
+        attachment = Attachment(identifier, (name or url)[:LONGEST_NAME], url, mime, request.author, pos)
+    card.attachments[attachment.id] = attachment
     if arguments.given("setCover") and arguments.flag("setCover"):
-        card.cover_id = made.id
-    ask.store.record(ask.author, "addAttachmentToCard", card, attachment=_told(made))
-    return pick(ATTACHMENT, made) | {"limits": {}}
+        card.cover_id = attachment.id
+    request.store.record(request.author, "addAttachmentToCard", card, attachment=_describe(attachment))
+    return pick(ATTACHMENT, attachment) | {"limits": {}}
 
 
-def delete(ask: ApiRequest) -> Any:
-    """Take an attachment off a card."""
-    card = ask.card
-    found = _attachment(ask, card)
-    del card.attachments[found.id]
-    card.cover_id = None if card.cover_id == found.id else card.cover_id
-    ask.store.record(ask.author, "deleteAttachmentFromCard", card, attachment=_told(found))
+def delete(request: ApiRequest) -> Any:
+    """Delete an attachment."""
+    card = request.card
+    attachment = _attachment(request, card)
+    del card.attachments[attachment.id]
+    card.cover_id = None if card.cover_id == attachment.id else card.cover_id
+    request.store.record(request.author, "deleteAttachmentFromCard", card, attachment=_describe(attachment))
     return {"limits": {}}
 
 
-def download(ask: ApiRequest) -> web.Response:
-    """The bytes of a file; key and token have to come in the header."""
-    # Since 2021 the address takes no credentials in the query, as all others do ("Downloading attachments").
-    if "key" in ask.arguments or "token" in ask.arguments:
+def download(request: ApiRequest) -> web.Response:
+    """Return the content of a file. The key and the token must be in the header."""
+    # Since 2021, this route does not accept credentials in the query, unlike all others ("Downloading attachments").
+    if "key" in request.arguments or "token" in request.arguments:
         raise Refusal(401, MISSING_SCOPES)
-    found = _attachment(ask, ask.card)
-    if found.content is None:
+    attachment = _attachment(request, request.card)
+    if attachment.content is None:
         raise Refusal(404, NOT_FOUND)
-    return web.Response(body=found.content, headers={"Content-Type": found.mime or "application/octet-stream"})
+    return web.Response(
+        body=attachment.content, headers={"Content-Type": attachment.mime or "application/octet-stream"}
+    )
 
 
-def _attachment(ask: ApiRequest, card: Card) -> Attachment:
-    return require(card.attachments.get(ask.path["attachment"].lower()), Refusal(404, NOT_FOUND))
+def _attachment(request: ApiRequest, card: Card) -> Attachment:
+    return require(card.attachments.get(request.path["attachment"].lower()), Refusal(404, NOT_FOUND))
 
 
-def _told(shown: Attachment) -> dict[str, Any]:
-    return {"id": shown.id, "name": shown.name, "url": shown.url}
+def _describe(attachment: Attachment) -> dict[str, Any]:
+    return {"id": attachment.id, "name": attachment.name, "url": attachment.url}

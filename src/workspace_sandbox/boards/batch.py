@@ -1,4 +1,4 @@
-"""Answers to several questions at once."""
+"""Batch requests."""
 
 import re
 from typing import Any
@@ -16,24 +16,24 @@ _COMMA = re.compile(r",(?=/|%2[Ff])")
 
 
 def urls(arguments: Arguments) -> list[str]:
-    """The parts of a batch; commas inside a part do not separate unless a path follows them."""
-    found = [unquote(url) if url.startswith("%") else url for url in _COMMA.split(str(arguments.raw("urls") or ""))]
-    if not 1 <= len(found) <= MOST_IN_BATCH or not all(url.startswith("/") for url in found):
+    """Return the URLs of a batch. A comma separates URLs only if a path follows it."""
+    parts = [unquote(url) if url.startswith("%") else url for url in _COMMA.split(str(arguments.raw("urls") or ""))]
+    if not 1 <= len(parts) <= MOST_IN_BATCH or not all(url.startswith("/") for url in parts):
         raise arguments.refusal("urls")
-    return found
+    return parts
 
 
-def batch(ask: ApiRequest) -> Any:
-    """The answers of several GET routes, in order, refusals among them."""
-    return [_part(ask, url) for url in urls(ask.arguments)]
+def batch(request: ApiRequest) -> Any:
+    """Return the responses of several GET routes in order, including errors."""
+    return [_part(request, url) for url in urls(request.arguments)]
 
 
-def _part(ask: ApiRequest, url: str) -> dict[str, Any]:
+def _part(request: ApiRequest, url: str) -> dict[str, Any]:
     try:
-        return {"200": ask.get(url)}
+        return {"200": request.get(url)}
     except web.HTTPNotFound:
         refusal = Refusal(404, f"Cannot GET /1{url}")
-    except Refusal as refused:
-        refusal = refused
+    except Refusal as error:
+        refusal = error
     message = refusal.body if isinstance(refusal.body, str) else refusal.body["message"]
     return {"name": PART_NAMES.get(refusal.status, "Error"), "message": message, "statusCode": refusal.status}

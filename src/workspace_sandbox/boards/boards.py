@@ -1,4 +1,4 @@
-"""Answers about boards."""
+"""Routes of boards."""
 
 from typing import Any
 
@@ -14,63 +14,63 @@ DEFAULT_LABELS = ("green", "yellow", "orange", "red", "purple", "blue")
 PUTTABLE = frozenset({"name", "desc", "closed"})
 
 
-def create(ask: ApiRequest) -> Any:
-    """Create a board, with lists and labels unless they are not wanted."""
-    name = ask.arguments.name(error="ERROR")
-    board = ask.store.add_board(ask.author, name, ask.arguments.text("desc"))
-    if ask.arguments.flag("defaultLists", default=True):
+def create(request: ApiRequest) -> Any:
+    """Create a board, by default with lists and labels."""
+    name = request.arguments.name(error="ERROR")
+    board = request.store.add_board(request.author, name, request.arguments.text("desc"))
+    if request.arguments.flag("defaultLists", default=True):
         for list_name in DEFAULT_LISTS:
-            ask.store.add_list(ask.author, board, list_name)
-    if ask.arguments.flag("defaultLabels", default=True):
+            request.store.add_list(request.author, board, list_name)
+    if request.arguments.flag("defaultLabels", default=True):
         for color in DEFAULT_LABELS:
-            ask.store.add_label(ask.now, board, "", color)
-    return views.board(board, ask.arguments)
+            request.store.add_label(request.now, board, "", color)
+    return views.board(board, request.arguments)
 
 
-def update(ask: ApiRequest) -> Any:
+def update(request: ApiRequest) -> Any:
     """Update a board."""
-    board, arguments = ask.board, ask.arguments
+    board, arguments = request.board, request.arguments
     if "name" in arguments:
         board.name = arguments.text("name", shortest=1)
     if "desc" in arguments:
         board.desc = arguments.text("desc")
     if "closed" in arguments:
         board.closed = arguments.flag("closed")
-    ask.store.record(ask.author, "updateBoard", board)
+    request.store.record(request.author, "updateBoard", board)
     return views.board(board, Arguments({}))
 
 
-def delete(ask: ApiRequest) -> Any:
+def delete(request: ApiRequest) -> Any:
     """Delete a board."""
-    ask.store.delete_board(ask.board)
+    request.store.delete_board(request.board)
     return {"_value": None}
 
 
-def read_lists(ask: ApiRequest) -> Any:
-    """The lists of a board."""
-    return views.lists(ask.board, _filtered(ask))
+def read_lists(request: ApiRequest) -> Any:
+    """Return the lists of a board."""
+    return views.lists(request.board, _add_filter(request))
 
 
-def read_cards(ask: ApiRequest) -> Any:
-    """The cards of a board, or the one whose id stands where a filter might."""
-    if IDENTIFIER.fullmatch(ask.path.get("filter", "")):
-        return _on_board(ask.board, ask.having(card=ask.path["filter"]).card, views.card, ask.arguments)
-    return views.cards(ask.board, _filtered(ask))
+def read_cards(request: ApiRequest) -> Any:
+    """Return the cards of a board, or the card whose ID is in place of the filter."""
+    if IDENTIFIER.fullmatch(request.path.get("filter", "")):
+        return _on_board(request.board, request.having(card=request.path["filter"]).card, views.card, request.arguments)
+    return views.cards(request.board, _add_filter(request))
 
 
-def read_label(ask: ApiRequest) -> Any:
-    """A label of a board."""
-    return _on_board(ask.board, ask.label, views.label, ask.arguments)
+def read_label(request: ApiRequest) -> Any:
+    """Return a label of a board."""
+    return _on_board(request.board, request.label, views.label, request.arguments)
 
 
-def read_nothing(ask: ApiRequest) -> Any:
-    """An empty collection of a board or card that the visitor sees."""
-    _ = ask.card if "card" in ask.path else ask.board
+def read_nothing(request: ApiRequest) -> Any:
+    """Return an empty collection of a board or card that the user can see."""
+    _ = request.card if "card" in request.path else request.board
     return []
 
 
-def _filtered(ask: ApiRequest) -> Arguments:
-    return ask.arguments.having(filter=ask.path["filter"]) if "filter" in ask.path else ask.arguments
+def _add_filter(request: ApiRequest) -> Arguments:
+    return request.arguments.having(filter=request.path["filter"]) if "filter" in request.path else request.arguments
 
 
 def _on_board(board: Board, thing: Any, view: Any, arguments: Arguments) -> Any:

@@ -1,4 +1,4 @@
-"""Answers about cards and the comments on them."""
+"""Routes of cards."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,13 +17,13 @@ DATES = ("due", "start")
 REFERENCES = ("idList", "idBoard", "idLabels", "idMembers", "idAttachmentCover")
 PUTTABLE = frozenset({*TEXTS, *FLAGS, *DATES, *REFERENCES, "pos", "subscribed"})
 IGNORED = frozenset({"dueReminder", "cover"})
-"""Fields that may be put, and are not kept."""
+"""Fields that can be set, but are not stored."""
 
 
-def create(ask: ApiRequest) -> Any:
+def create(request: ApiRequest) -> Any:
     """Create a card."""
-    card_list = _list_for_card(ask)
-    arguments = ask.arguments
+    card_list = _list_for_card(request)
+    arguments = request.arguments
     values: dict[str, Any] = {
         "desc": arguments.text("desc"),
         "due": arguments.date("due"),
@@ -32,21 +32,21 @@ def create(ask: ApiRequest) -> Any:
         "labels": _labels(card_list.board, arguments),
         "members": _members(card_list.board, arguments),
     }
-    name, place = arguments.text("name"), arguments.place()
-    card = ask.store.add_card(ask.author, card_list, name, place, **values)
+    name, position = arguments.text("name"), arguments.place()
+    card = request.store.add_card(request.author, card_list, name, position, **values)
     return pick(CARD, card) | {"attachments": [], "stickers": [], "limits": {}}
 
 
-def _told(member: Member) -> dict[str, str]:
+def _describe(member: Member) -> dict[str, str]:
     return {"id": member.id, "name": member.full_name}
 
 
-def _list_for_card(ask: ApiRequest) -> CardList:
-    card_list = ask.store.lists.get(ask.arguments.identifier("idList"))
-    # Not the 404 text of lists: the text speaks of a board that it did not find (seen in public live tests).
+def _list_for_card(request: ApiRequest) -> CardList:
+    card_list = request.store.lists.get(request.arguments.identifier("idList"))
+    # Unlike the 404 of lists, the text mentions a board (observed in public live tests).
     if card_list is None:
         raise Refusal(404, NO_BOARD_FOR_CARD)
-    if not ask.sees(card_list):
+    if not request.sees(card_list):
         raise Refusal(401, HIDDEN_CARD)
     return card_list
 
@@ -59,55 +59,55 @@ def _members(board: Board, arguments: Arguments) -> list[Member]:
     return _all_of(board.members, arguments, "idMembers")
 
 
-def _all_of(known: Mapping[str, Any], arguments: Arguments, name: str) -> list[Any]:
-    wanted = arguments.identifiers(name)
-    if not all(identifier in known for identifier in wanted):
+def _all_of(available: Mapping[str, Any], arguments: Arguments, name: str) -> list[Any]:
+    identifiers = arguments.identifiers(name)
+    if not all(identifier in available for identifier in identifiers):
         raise arguments.refusal(name)
-    return [known[identifier] for identifier in wanted]
+    return [available[identifier] for identifier in identifiers]
 
 
-def read(ask: ApiRequest) -> Any:
-    """A card."""
-    return views.card(ask.card, ask.arguments)
+def read(request: ApiRequest) -> Any:
+    """Return a card."""
+    return views.card(request.card, request.arguments)
 
 
-def update(ask: ApiRequest) -> Any:
-    """Update a card, perhaps in another list."""
-    card, arguments = ask.card, ask.arguments
-    # Everything is read before anything changes, so that a refused request leaves the card as it was.
-    target = _target(ask, card)
+def update(request: ApiRequest) -> Any:
+    """Update a card, and move it to another list if one is given."""
+    card, arguments = request.card, request.arguments
+    # All parameters are validated before anything changes, so that a rejected request has no effect.
+    target = _target(request, card)
     changes = _changes(arguments)
-    worn = _labels(target.board, arguments) if "idLabels" in arguments else None
+    new_labels = _labels(target.board, arguments) if "idLabels" in arguments else None
     members = _members(target.board, arguments) if "idMembers" in arguments else None
-    place = arguments.place() if "pos" in arguments else None
+    position = arguments.place() if "pos" in arguments else None
     cover_id = _cover(arguments, card)
-    ask.store.move_card(ask.author, card, target)
-    ask.store.update_card(ask.author, card, changes)
-    if place is not None:
-        card.pos = ask.store.place_of(card, place)
-    card.labels = card.labels if worn is None else worn
+    request.store.move_card(request.author, card, target)
+    request.store.update_card(request.author, card, changes)
+    if position is not None:
+        card.pos = request.store.place_of(card, position)
+    card.labels = card.labels if new_labels is None else new_labels
     card.members = card.members if members is None else members
     if arguments.given("subscribed"):
         card.subscribed = arguments.flag("subscribed")
     card.cover_id = cover_id
-    card.active_at = ask.now
+    card.active_at = request.now
     return pick(CARD, card)
 
 
 def _cover(arguments: Arguments, card: Card) -> str | None:
     if "idAttachmentCover" not in arguments:
         return card.cover_id
-    wanted = arguments.raw("idAttachmentCover") or None
-    if wanted is not None and wanted not in card.attachments:
+    cover_id = arguments.raw("idAttachmentCover") or None
+    if cover_id is not None and cover_id not in card.attachments:
         raise arguments.refusal("idAttachmentCover")
-    return wanted
+    return cover_id
 
 
-def update_field(ask: ApiRequest) -> Any:
-    """Update one field of a card."""
-    if ask.path["field"] in IGNORED:
-        return pick(CARD, ask.card)
-    return update(ask.as_update(PUTTABLE))
+def update_field(request: ApiRequest) -> Any:
+    """Update a field of a card."""
+    if request.path["field"] in IGNORED:
+        return pick(CARD, request.card)
+    return update(request.as_update(PUTTABLE))
 
 
 def _changes(arguments: Arguments) -> dict[str, Any]:
@@ -118,82 +118,82 @@ def _changes(arguments: Arguments) -> dict[str, Any]:
     }
 
 
-def _target(ask: ApiRequest, card: Card) -> CardList:
-    """The list a card shall be in; only with ``idBoard`` may it be on another board."""
+def _target(request: ApiRequest, card: Card) -> CardList:
+    """Return the list that a card is moved to. It can be on another board only with ``idBoard``."""
     board = card.board
-    if "idBoard" in ask.arguments:
-        board = ask.having(board=ask.arguments.identifier("idBoard")).board
-    if "idList" not in ask.arguments:
+    if "idBoard" in request.arguments:
+        board = request.having(board=request.arguments.identifier("idBoard")).board
+    if "idList" not in request.arguments:
         return card.card_list if board is card.board else _first_open(board)
-    wanted = require(ask.store.lists.get(ask.arguments.identifier("idList")), Refusal(404, LIST_NOT_FOUND))
-    if wanted.board is not board:
-        raise Refusal(404, f"List {wanted.id} does not exist on board {board.id}")
-    return wanted
+    target = require(request.store.lists.get(request.arguments.identifier("idList")), Refusal(404, LIST_NOT_FOUND))
+    if target.board is not board:
+        raise Refusal(404, f"List {target.id} does not exist on board {board.id}")
+    return target
 
 
 def _first_open(board: Board) -> CardList:
-    found = sorted((one for one in board.lists.values() if not one.closed), key=lambda one: one.pos)
-    if not found:
+    open_lists = sorted((one for one in board.lists.values() if not one.closed), key=lambda one: one.pos)
+    if not open_lists:
         raise invalid("idList")
-    return found[0]
+    return open_lists[0]
 
 
-def delete(ask: ApiRequest) -> Any:
+def delete(request: ApiRequest) -> Any:
     """Delete a card."""
-    ask.store.delete_card(ask.card, ask.author)
+    request.store.delete_card(request.card, request.author)
     return {"limits": {}}
 
 
-def add_label(ask: ApiRequest) -> Any:
-    """Put a label of the board on a card."""
-    card = ask.card
-    label = require(card.board.labels.get(ask.arguments.identifier("value")), invalid("value"))
-    return _wear(ask, card, label)
+def add_label(request: ApiRequest) -> Any:
+    """Add a label of the board to a card."""
+    card = request.card
+    label = require(card.board.labels.get(request.arguments.identifier("value")), invalid("value"))
+    return _add_label(request, card, label)
 
 
-def create_label(ask: ApiRequest) -> Any:
-    """Create a label of the board and put it on a card."""
-    card = ask.card
-    label = labels.new_label(ask, card.board)
-    _wear(ask, card, label)
+def create_label(request: ApiRequest) -> Any:
+    """Create a label on the board and add it to a card."""
+    card = request.card
+    label = labels.new_label(request, card.board)
+    _add_label(request, card, label)
     return pick(LABEL, label)
 
 
-def _wear(ask: ApiRequest, card: Card, label: Label) -> list[str]:
+def _add_label(request: ApiRequest, card: Card, label: Label) -> list[str]:
     if label in card.labels:
         raise Refusal(400, "that label is already on the card")
     card.labels.append(label)
-    card.active_at = ask.now
-    ask.store.announce(ask.author, "addLabelToCard", card, **labels.told(label))
+    card.active_at = request.now
+    request.store.announce(request.author, "addLabelToCard", card, **labels.told(label))
     return [one.id for one in card.labels]
 
 
-def remove_label(ask: ApiRequest) -> Any:
-    """Take a label off a card."""
-    card, label = ask.card, ask.label
+def remove_label(request: ApiRequest) -> Any:
+    """Remove a label from a card."""
+    card, label = request.card, request.label
     if label not in card.labels:
         raise Refusal(400, "that label is not on the card")
     card.labels.remove(label)
-    ask.store.announce(ask.author, "removeLabelFromCard", card, **labels.told(label))
+    request.store.announce(request.author, "removeLabelFromCard", card, **labels.told(label))
     return {"_value": None}
 
 
-def add_member(ask: ApiRequest) -> Any:
+def add_member(request: ApiRequest) -> Any:
     """Add a member of the board to a card."""
-    card = ask.card
-    member = require(card.board.members.get(ask.arguments.identifier("value")), invalid("value"))
+    card = request.card
+    member = require(card.board.members.get(request.arguments.identifier("value")), invalid("value"))
     if member in card.members:
         raise Refusal(400, "member is already on the card")
     card.members.append(member)
-    ask.store.record(ask.author, "addMemberToCard", card, idMember=member.id, member=_told(member))
+    request.store.record(request.author, "addMemberToCard", card, idMember=member.id, member=_describe(member))
     return views.members(card.members, Arguments({}))
 
 
-def remove_member(ask: ApiRequest) -> Any:
-    """Take a member off a card."""
-    card, member = ask.card, ask.member
+def remove_member(request: ApiRequest) -> Any:
+    """Remove a member from a card."""
+    card, member = request.card, request.member
     if member not in card.members:
         raise Refusal(400, "member is not on the card")
     card.members.remove(member)
-    ask.store.record(ask.author, "removeMemberFromCard", card, idMember=member.id, member=_told(member))
+    request.store.record(request.author, "removeMemberFromCard", card, idMember=member.id, member=_describe(member))
     return views.members(card.members, Arguments({}))

@@ -1,4 +1,4 @@
-"""Where a member says yes: the page of tokens, OAuth 1 and OAuth 2, all on the one host of the sandbox."""
+"""Authorisation pages for tokens, OAuth 1 and OAuth 2, all on the sandbox's single host."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ SCOPES = ("read", "write", "account")
 REFRESH_SECONDS = 90 * 86_400.0
 
 OAUTH2_SCOPES = {"read:board:trello": "read", "write:board:trello": "write", "read:member:trello": "read"}
-"""The OAuth 2 scopes that matter here, and what they allow."""
+"""The supported OAuth 2 scopes and the permissions that they grant."""
 
 OFFLINE = "offline_access"
 
@@ -42,7 +42,7 @@ MEANINGS = {
 
 @dataclass(slots=True)
 class RequestToken:
-    """A consent by OAuth 1 on its way to becoming a token."""
+    """A pending OAuth 1 authorisation."""
 
     expires_at: float
     callback: str
@@ -52,13 +52,14 @@ class RequestToken:
 
 
 class Consent(OAuth):
-    """The tokens of members, with the pages and routes that they come from."""
+    """The tokens of members, and the pages and routes that issue them."""
 
-    # Newer tokens begin with ATTA and are longer than the 64 digits of older ones. A client must not measure them.
-    # Trello's ids begin with the second of their making (API introduction), from which clients read a thing's age.
+    # Newer tokens begin with ATTA and are longer than the 64 digits of older ones, so clients must not check the
+    # length. Trello's IDs begin with the creation time in seconds (API introduction), from which clients read an
+    # object's age.
     shapes: ClassVar = {"key": "ATTA{:72X}", "code": "{:32x}", "access": "eyJ{:64x}", "refresh": "eyJ{:64x}"}
     code_seconds = 300.0
-    # Each refresh token serves once. Who loses the answer has to ask the member again.
+    # Each refresh token can be used once. If the response is lost, the user has to authorise the app again.
     ended_by_refresh = frozenset({"refresh"})
     clients: ClassVar = {APP.key: APP.secret}
 
@@ -70,22 +71,25 @@ class Consent(OAuth):
         self.seeded.issued_at = allowed_at
 
     def withdraw(self) -> None:
-        """Withdraw all tokens, and the consents on their way."""
+        """Revoke all tokens and pending authorisations."""
         super().withdraw()
         self._requests.clear()
 
     def restore(self) -> None:
-        """Let the tokens in again, and the seeded one also if it was deleted."""
+        """Restore all revoked tokens, and the default token even if it was deleted."""
         self.tokens[TOKEN] = self.seeded
         super().restore()
 
     def visitor(self, presented: Credentials) -> Principal:
-        """Return who presents these credentials; wrong ones are refused, none at all are a stranger's."""
+        """Return the principal with these credentials.
+
+        Raises an error if they are invalid, but not if there are none.
+        """
         if presented == Credentials():
             return Principal()
         if not presented.bearer and presented.key != APP.key:
             raise Refusal(401, INVALID_KEY)
-        # Refused as a lack of scopes, not of a token: that is the text that live tests got.
+        # The error reports missing scopes instead of a missing token, as observed in live tests.
         if presented.token is None:
             raise Refusal(401, MISSING_SCOPES)
         token = self.living(presented.token, "access" if presented.bearer else "key")
@@ -94,41 +98,41 @@ class Consent(OAuth):
         return Principal(token)
 
     def key_of(self, presented: Credentials) -> str | None:
-        """Return the key whose budget a request spends."""
+        """Return the key whose budget a request uses."""
         is_known = presented.bearer and self.find(presented.token or "", "access")
         return APP.key if is_known else presented.key
 
     def issue_key(self, grant: Grant, lifetime: float | None) -> Token:
-        """Return a new token, of the kind that is presented together with the key of its application."""
+        """Create a token of the kind that is sent together with the app's key."""
         identifier = f"{int(self.now) & 0xFFFFFFFF:08x}{self.stage.random.getrandbits(64):016x}"
         return self.issue("key", grant, lifetime, id=identifier)
 
-    # The page of tokens, and OAuth 1
+    # Token page and OAuth 1
 
     async def authorize_key(self, request: web.Request) -> web.StreamResponse:
-        """``/1/authorize``: asks, then hands a token to the page that sent the member here."""
-        asked, fields = await arguments_of(request), await fields_of(request)
-        _require_key(str(asked.raw("key")))
-        scopes, lifetime = _scopes(asked), _lifetime(asked)
-        return_url = str(asked.raw("return_url") or "")
+        """Show the consent page of ``/1/authorize``, or pass a token to the page that sent the user here."""
+        params, fields = await arguments_of(request), await fields_of(request)
+        _require_key(str(params.raw("key")))
+        scopes, lifetime = _parse_scopes(params), _parse_lifetime(params)
+        return_url = str(params.raw("return_url") or "")
         if return_url and not self.allows(return_url):
             return web.Response(status=400, text=FOREIGN)
         decided = self.decided(fields)
         if decided is None:
-            return self._asking(request, fields, scopes)
-        kept = tuple(filter(decided.keeps, scopes))
-        if not decided.allowed or not kept:
-            return _leave(return_url, f"error={quote('Token request rejected')}")
-        token = self.issue_key(Grant(APP.key, self.chosen(decided.account), kept), lifetime)
-        if asked.raw("callback_method") == "postMessage":
-            # ``postMessage`` is the other way that Trello's page "Authorization" has for handing a token over.
+            return self._consent_page(request, fields, scopes)
+        granted = tuple(filter(decided.keeps, scopes))
+        if not decided.allowed or not granted:
+            return _redirect(return_url, f"error={quote('Token request rejected')}")
+        token = self.issue_key(Grant(APP.key, self.chosen(decided.account), granted), lifetime)
+        if params.raw("callback_method") == "postMessage":
+            # ``postMessage`` is the other way to pass a token that Trello's page "Authorization" documents.
             script = f"<script>(window.opener||window.parent).postMessage('{token.value}','*')</script>"
             return _page("Authorized", script)
-        # In the fragment, which browsers keep to themselves: the token never reaches a server by this way.
-        return _leave(return_url, f"token={token.value}")
+        # In the fragment, which browsers do not send to servers.
+        return _redirect(return_url, f"token={token.value}")
 
     async def request_token(self, request: web.Request) -> web.StreamResponse:
-        """``OAuthGetRequestToken``: the first leg of OAuth 1; any signature will do."""
+        """Start OAuth 1 with ``OAuthGetRequestToken``. The signature is not checked."""
         presented = await self.form(request)
         _require_key(presented.get("oauth_consumer_key", ""))
         callback = presented.get("oauth_callback", "oob")
@@ -139,16 +143,16 @@ class Consent(OAuth):
         return _form(oauth_token=value, oauth_token_secret=secret, oauth_callback_confirmed="true")
 
     async def authorize_token(self, request: web.Request) -> web.StreamResponse:
-        """``OAuthAuthorizeToken``: asks, then sends the member back with a verifier, or shows it."""
-        asked, fields = await arguments_of(request), await fields_of(request)
-        value = str(asked.raw("oauth_token"))
+        """Show the consent page of ``OAuthAuthorizeToken``, or pass a verifier to the app."""
+        params, fields = await arguments_of(request), await fields_of(request)
+        value = str(params.raw("oauth_token"))
         pending = self._requests.get(value)
         if pending is None or self.now >= pending.expires_at:
             return web.Response(status=400, text="token not found")
-        scopes, pending.lifetime = _scopes(asked), _lifetime(asked)
+        scopes, pending.lifetime = _parse_scopes(params), _parse_lifetime(params)
         decided = self.decided(fields)
         if decided is None:
-            return self._asking(request, fields, scopes)
+            return self._consent_page(request, fields, scopes)
         if not decided.allowed:
             del self._requests[value]
             return _page("Denied", "<p>You denied the request.</p>")
@@ -159,7 +163,7 @@ class Consent(OAuth):
         return back({"redirect_uri": pending.callback}, {"oauth_token": value, "oauth_verifier": pending.verifier})
 
     async def access_token(self, request: web.Request) -> web.StreamResponse:
-        """``OAuthGetAccessToken``: the last leg of OAuth 1, once for each request token."""
+        """Finish OAuth 1 with ``OAuthGetAccessToken``, once for each request token."""
         presented = await self.form(request)
         pending = self._requests.pop(presented.get("oauth_token", ""), None)
         if pending is None or pending.grant is None or self.now >= pending.expires_at:
@@ -171,34 +175,34 @@ class Consent(OAuth):
 
     # OAuth 2
 
-    def check(self, asked: dict[str, str]) -> None:
-        """Refuse a consent that cannot be asked for; PKCE is not optional."""
-        _require_key(asked.get("client_id", ""))
-        if not self.allows(asked.get("redirect_uri", "")):
+    def check(self, params: dict[str, str]) -> None:
+        """Raise an error if the authorisation request is invalid. PKCE is required."""
+        _require_key(params.get("client_id", ""))
+        if not self.allows(params.get("redirect_uri", "")):
             raise Refusal(400, "redirect_uri is not registered for client")
-        # Asked of every client, even of one that has a secret (Trello, "OAuth 2.0 for confidential clients").
-        challenged = asked.get("code_challenge") and asked.get("code_challenge_method") == "S256"
-        if asked.get("response_type") != "code" or not challenged:
-            raise RefusedWith(back(asked, {"error": "invalid_request"}))
+        # Required for every client, even with a secret (Trello, "OAuth 2.0 for confidential clients").
+        challenged = params.get("code_challenge") and params.get("code_challenge_method") == "S256"
+        if params.get("response_type") != "code" or not challenged:
+            raise RefusedWith(back(params, {"error": "invalid_request"}))
 
-    def question(self, asked: Mapping[str, str]) -> Question:
-        """Ask for which member, and what of it."""
-        return self._question(asked, (name for name in _wanted(asked) if name in MEANINGS))
+    def question(self, params: Mapping[str, str]) -> Question:
+        """Return the consent page, on which the user selects a member and scopes."""
+        return self._question(params, (name for name in _requested_scopes(params) if name in MEANINGS))
 
-    def grant(self, asked: Mapping[str, str], decided: Decision) -> Grant | None:
-        """Return the grant of the scopes that were left ticked, if any was."""
-        kept = [name for name in _wanted(asked) if decided.keeps(name)]
-        scopes = tuple(name for name in kept if name in OAUTH2_SCOPES)
+    def grant(self, params: Mapping[str, str], decided: Decision) -> Grant | None:
+        """Return the grant of the selected scopes, or None if there are none."""
+        names = [name for name in _requested_scopes(params) if decided.keeps(name)]
+        scopes = tuple(name for name in names if name in OAUTH2_SCOPES)
         member = self.chosen(decided.account)
-        return Grant(APP.key, member, scopes, offline=OFFLINE in kept) if scopes else None
+        return Grant(APP.key, member, scopes, offline=OFFLINE in names) if scopes else None
 
     async def form(self, request: web.Request) -> Mapping[str, str]:
-        """Return everything a client sends as text, be it in body, query or an OAuth header."""
-        asked = await arguments_of(request)
-        return {name: str(asked.raw(name)) for name in asked} | oauth_pairs(request.headers.get("Authorization", ""))
+        """Return all text parameters of a request, from its body, query or OAuth header."""
+        params = await arguments_of(request)
+        return {name: str(params.raw(name)) for name in params} | oauth_pairs(request.headers.get("Authorization", ""))
 
     def issued(self, spent: Token, _: Mapping[str, str]) -> dict[str, Any]:
-        """Return an access token, and a refresh token for a grant that lasts."""
+        """Create an access token, and a refresh token if the grant has offline access."""
         grant, seconds = spent.grant, self.stage.knobs["token_seconds"]
         rights = tuple(sorted({OAUTH2_SCOPES[name] for name in grant.scopes}))
         raw = {
@@ -210,7 +214,7 @@ class Consent(OAuth):
         return raw | ({"refresh_token": self.issue("refresh", grant, REFRESH_SECONDS).value} if grant.offline else {})
 
     def refusal(self, reason: str) -> RefusedWith:
-        """Return the refusal of a token request."""
+        """Return the error of a token request."""
         match reason:
             case "client_id" | "client_secret":
                 status, body = 401, {"error": "access_denied", "error_description": "Unauthorized"}
@@ -222,18 +226,18 @@ class Consent(OAuth):
         return RefusedWith(web.json_response(body, status=status))
 
     def is_registered(self, redirect_uri: str) -> bool:
-        """Return whether an origin is allowed; one without a port stands for all of its ports."""
+        """Return True if the origin is allowed. An allowed origin without a port matches all ports."""
         parts = urlsplit(redirect_uri)
         origins = {f"{parts.scheme}://{parts.netloc}", f"{parts.scheme}://{parts.hostname}"}
         return not origins.isdisjoint(self.stage.knobs["allowed_origins"])
 
-    def _asking(self, request: web.Request, fields: Fields, scopes: Iterable[str]) -> web.Response:
+    def _consent_page(self, request: web.Request, fields: Fields, scopes: Iterable[str]) -> web.Response:
         return self._question(dict(fields), scopes).page(request.path, fields)
 
-    def _question(self, asked: Mapping[str, str], scopes: Iterable[str]) -> Question:
+    def _question(self, params: Mapping[str, str], scopes: Iterable[str]) -> Question:
         accounts = [Account(name, f"{member.full_name} (@{name})") for name, member in self.accounts.items()]
         boxes = [Box(scope, MEANINGS[scope]) for scope in scopes]
-        return Question(vendor=VENDOR, app=asked.get("name") or APP.name, wants=(), accounts=accounts, boxes=boxes)
+        return Question(vendor=VENDOR, app=params.get("name") or APP.name, wants=(), accounts=accounts, boxes=boxes)
 
     def _hex(self, bits: int) -> str:
         return f"{self.stage.random.getrandbits(bits):0{bits // 4}x}"
@@ -244,27 +248,27 @@ def _require_key(key: str) -> None:
         raise Refusal(401, INVALID_KEY)
 
 
-def _wanted(asked: Mapping[str, str]) -> Iterable[str]:
-    return dict.fromkeys(asked.get("scope", "").split())
+def _requested_scopes(params: Mapping[str, str]) -> Iterable[str]:
+    return dict.fromkeys(params.get("scope", "").split())
 
 
-def _scopes(asked: Arguments) -> tuple[str, ...]:
-    scopes = asked.words("scope") or ["read"]
+def _parse_scopes(params: Arguments) -> tuple[str, ...]:
+    scopes = params.words("scope") or ["read"]
     if not set(scopes) <= set(SCOPES):
-        raise asked.refusal("scope")
+        raise params.refusal("scope")
     return tuple(scopes)
 
 
-def _lifetime(asked: Arguments) -> float | None:
-    # Trello's pages disagree on what is meant without it: 30 days or for ever. The cautious one is played.
-    return LIFETIMES[asked.choice("expiration", LIFETIMES, "30days")]
+def _parse_lifetime(params: Arguments) -> float | None:
+    # Trello's pages disagree whether the default is 30 days or unlimited. The emulator uses the shorter one.
+    return LIFETIMES[params.choice("expiration", LIFETIMES, "30days")]
 
 
 def _page(title: str, body: str) -> web.Response:
     return told(VENDOR, title, body)
 
 
-def _leave(return_url: str, fragment: str) -> web.StreamResponse:
+def _redirect(return_url: str, fragment: str) -> web.StreamResponse:
     if not return_url:
         return _page("Your answer", f"<pre>{escape(fragment.partition('=')[2])}</pre>")
     return web.Response(status=302, headers={"Location": f"{return_url.partition('#')[0]}#{fragment}"})

@@ -1,4 +1,4 @@
-"""Custom fields of boards, and what cards have in them."""
+"""Custom fields of boards, and their values on cards."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -8,12 +8,12 @@ from workspace_sandbox.boards.state import Board
 
 KINDS = ("checkbox", "date", "list", "number", "text")
 VALUE_KEYS = {"checkbox": "checked", "date": "date", "number": "number", "text": "text"}
-"""What the value of a card is called by the type of its field; that of a list is an option."""
+"""The keys of values by field type. The value of a list is the ID of an option."""
 
 
 @dataclass(eq=False, slots=True)
 class Choice:
-    """One option of a list."""
+    """An option of a list field."""
 
     id: str
     text: str
@@ -23,7 +23,7 @@ class Choice:
 
 @dataclass(eq=False, slots=True)
 class CustomField:
-    """A field that the cards of a board have beside those of the vendor."""
+    """A custom field of a board."""
 
     id: str
     board: Board
@@ -34,13 +34,13 @@ class CustomField:
     choices: dict[str, Choice] = field(default_factory=dict)
 
     def beside(self) -> Iterable["CustomField"]:
-        """The fields of its board."""
+        """Return all fields of the board."""
         return self.board.custom_fields.values()
 
 
 @dataclass(frozen=True, slots=True)
 class FieldValue:
-    """What a card has in a field: a value as text, or an option by its id."""
+    """The value of a field on a card, which is a text or the ID of an option."""
 
     id: str
     field_id: str
@@ -48,38 +48,40 @@ class FieldValue:
     choice_id: str | None
 
 
-def choice(shown: Choice, field_id: str) -> dict[str, Any]:
-    """An option."""
-    about = {"id": shown.id, "idCustomField": field_id, "value": {"text": shown.text}}
-    return about | {"color": shown.color, "pos": _pos(shown.pos)}
+def choice(option: Choice, field_id: str) -> dict[str, Any]:
+    """Return the vendor's JSON of an option."""
+    raw = {"id": option.id, "idCustomField": field_id, "value": {"text": option.text}}
+    return raw | {"color": option.color, "pos": _pos(option.pos)}
 
 
-def definition(shown: CustomField) -> dict[str, Any]:
-    """A field with its options."""
+def definition(custom_field: CustomField) -> dict[str, Any]:
+    """Return the vendor's JSON of a field with its options."""
     raw: dict[str, Any] = {
-        "id": shown.id,
-        "idModel": shown.board.id,
+        "id": custom_field.id,
+        "idModel": custom_field.board.id,
         "modelType": "board",
-        "fieldGroup": (shown.id * 3)[:64],
-        "display": {"cardFront": shown.on_front},
-        "name": shown.name,
-        "pos": _pos(shown.pos),
-        "type": shown.type,
+        "fieldGroup": (custom_field.id * 3)[:64],
+        "display": {"cardFront": custom_field.on_front},
+        "name": custom_field.name,
+        "pos": _pos(custom_field.pos),
+        "type": custom_field.type,
         "isSuggestedField": False,
     }
-    if shown.type == "list":
-        raw["options"] = [choice(one, shown.id) for one in sorted(shown.choices.values(), key=lambda one: one.pos)]
+    if custom_field.type == "list":
+        raw["options"] = [
+            choice(one, custom_field.id) for one in sorted(custom_field.choices.values(), key=lambda one: one.pos)
+        ]
     return raw
 
 
-def item(shown: FieldValue, card_id: str) -> dict[str, Any]:
-    """What a card has in a field."""
-    about = {"id": shown.id, "value": shown.value, "idCustomField": shown.field_id}
-    return about | {"idModel": card_id, "modelType": "card", "idValue": shown.choice_id}
+def item(value: FieldValue, card_id: str) -> dict[str, Any]:
+    """Return the vendor's JSON of a value."""
+    raw = {"id": value.id, "value": value.value, "idCustomField": value.field_id}
+    return raw | {"idModel": card_id, "modelType": "card", "idValue": value.choice_id}
 
 
 def in_order(fields: Iterable[CustomField]) -> list[dict[str, Any]]:
-    """Fields as a board lists them."""
+    """Return the vendor's JSON of fields in the order of the board."""
     return [definition(one) for one in sorted(fields, key=lambda one: one.pos)]
 
 

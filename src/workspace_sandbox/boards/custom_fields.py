@@ -1,4 +1,4 @@
-"""Answers about custom fields: their definitions, their options, and what cards have in them."""
+"""Routes of custom fields, their options and their values on cards."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,166 +12,185 @@ from workspace_sandbox.boards.wire import NOT_FOUND, Refusal, invalid
 from workspace_sandbox.kit.refusals import require
 
 MOST = 50
-"""Custom fields of a board."""
+"""Maximum number of custom fields of a board."""
 
 
-def create(ask: ApiRequest) -> Any:
-    """Make a custom field of a board, with its options if it is a list."""
-    arguments = ask.arguments
+def create(request: ApiRequest) -> Any:
+    """Create a custom field on a board, with its options if it is a list."""
+    arguments = request.arguments
     if arguments.raw("modelType") not in {None, "board"}:
         raise invalid("modelType")
-    board = ask.having(board=arguments.identifier("idModel")).board
+    board = request.having(board=arguments.identifier("idModel")).board
     name, kind = arguments.text("name", shortest=1), arguments.choice("type", frozenset(KINDS), "")
     options = arguments.raw("options") or []
     if not kind or not isinstance(options, list) or (options and kind != "list"):
         raise invalid("options" if kind else "type")
     if len(board.custom_fields) >= MOST:
         raise Refusal(403, {"message": "Custom field limit exceeded", "error": "LIMIT_EXCEEDED"})
-    place = placed([one.pos for one in board.custom_fields.values()], arguments.place())
+    position = placed([one.pos for one in board.custom_fields.values()], arguments.place())
     front = arguments.flag("display_cardFront", default=True)
-    texts = [_choice_of(Arguments(one if isinstance(one, dict) else {})) for one in options]
-    made = CustomField(ask.store.mint(ask.now), board, name, kind, place, front)
+    texts = [_parse_choice(Arguments(one if isinstance(one, dict) else {})) for one in options]
+    created = CustomField(request.store.mint(request.now), board, name, kind, position, front)
     for text, color in texts:
-        _add(ask, made, text, color, "bottom")
-    board.custom_fields[made.id] = ask.store.custom_fields[made.id] = made
-    ask.store.record(ask.author, "createCustomField", board, customField=_told(made))
-    return custom.definition(made)
+        _add(request, created, text, color, "bottom")
+    board.custom_fields[created.id] = request.store.custom_fields[created.id] = created
+    request.store.record(request.author, "createCustomField", board, customField=_describe(created))
+    return custom.definition(created)
 
 
-def update(ask: ApiRequest) -> Any:
-    """Change the name or the place of a custom field, or whether cards show it."""
-    found, arguments = ask.custom_field, ask.arguments
-    name = arguments.text("name", shortest=1) if "name" in arguments else found.name
-    place = arguments.place() if "pos" in arguments else found.pos
-    front = arguments.flag("display/cardFront", default=found.on_front)
-    old = {"name": found.name} if name != found.name else {}
-    found.name, found.on_front = name, front
-    found.pos = placed([one.pos for one in found.beside() if one is not found], place)
-    ask.store.record(ask.author, "updateCustomField", found.board, customField=_told(found), old=old)
-    return custom.definition(found)
+def update(request: ApiRequest) -> Any:
+    """Update the name, the position or the visibility of a custom field."""
+    custom_field, arguments = request.custom_field, request.arguments
+    name = arguments.text("name", shortest=1) if "name" in arguments else custom_field.name
+    position = arguments.place() if "pos" in arguments else custom_field.pos
+    front = arguments.flag("display/cardFront", default=custom_field.on_front)
+    old = {"name": custom_field.name} if name != custom_field.name else {}
+    custom_field.name, custom_field.on_front = name, front
+    custom_field.pos = placed([one.pos for one in custom_field.beside() if one is not custom_field], position)
+    request.store.record(
+        request.author, "updateCustomField", custom_field.board, customField=_describe(custom_field), old=old
+    )
+    return custom.definition(custom_field)
 
 
-def delete(ask: ApiRequest) -> Any:
-    """Delete a custom field, and what cards have in it."""
-    found = ask.custom_field
-    for card in found.board.cards():
-        card.custom_items.pop(found.id, None)
-    del ask.store.custom_fields[found.id], found.board.custom_fields[found.id]
-    ask.store.record(ask.author, "deleteCustomField", found.board, customField=_told(found))
+def delete(request: ApiRequest) -> Any:
+    """Delete a custom field and its values."""
+    custom_field = request.custom_field
+    for card in custom_field.board.cards():
+        card.custom_items.pop(custom_field.id, None)
+    del request.store.custom_fields[custom_field.id], custom_field.board.custom_fields[custom_field.id]
+    request.store.record(request.author, "deleteCustomField", custom_field.board, customField=_describe(custom_field))
     return {"limits": {}}
 
 
-def read_option(ask: ApiRequest) -> Any:
-    """One option of a list."""
-    return custom.choice(_option(ask), ask.custom_field.id)
+def read_option(request: ApiRequest) -> Any:
+    """Return an option of a list field."""
+    return custom.choice(_option(request), request.custom_field.id)
 
 
-def create_option(ask: ApiRequest) -> Any:
-    """Add an option to a list."""
-    found = ask.custom_field
-    if found.type != "list":
+def create_option(request: ApiRequest) -> Any:
+    """Add an option to a list field."""
+    custom_field = request.custom_field
+    if custom_field.type != "list":
         raise invalid("type")
-    text, color = _choice_of(ask.arguments)
-    return custom.choice(_add(ask, found, text, color, ask.arguments.place()), found.id)
+    text, color = _parse_choice(request.arguments)
+    return custom.choice(_add(request, custom_field, text, color, request.arguments.place()), custom_field.id)
 
 
-def delete_option(ask: ApiRequest) -> Any:
-    """Delete an option; cards that had it have nothing in the field."""
-    found, option = ask.custom_field, _option(ask)
-    for card in found.board.cards():
-        held = card.custom_items.get(found.id)
-        if held is not None and held.choice_id == option.id:
-            del card.custom_items[found.id]
-    del found.choices[option.id]
+def delete_option(request: ApiRequest) -> Any:
+    """Delete an option and the values that use it."""
+    custom_field, option = request.custom_field, _option(request)
+    for card in custom_field.board.cards():
+        value = card.custom_items.get(custom_field.id)
+        if value is not None and value.choice_id == option.id:
+            del card.custom_items[custom_field.id]
+    del custom_field.choices[option.id]
     return {"limits": {}}
 
 
-def set_one(ask: ApiRequest) -> Any:
-    """Put a value into one custom field of a card, or take it out."""
-    card, found = ask.card, ask.custom_field
-    if found.board is not card.board:
+def set_one(request: ApiRequest) -> Any:
+    """Set or clear the value of a custom field on a card."""
+    card, custom_field = request.card, request.custom_field
+    if custom_field.board is not card.board:
         raise Refusal(404, NOT_FOUND)
-    return _set(ask, card, found, ask.arguments)
+    return _set(request, card, custom_field, request.arguments)
 
 
-def set_several(ask: ApiRequest) -> Any:
-    """Put values into several custom fields of a card; all of them or none."""
-    card, items = ask.card, ask.arguments.raw("customFieldItems")
+def set_several(request: ApiRequest) -> Any:
+    """Set the values of several custom fields on a card, atomically."""
+    card, items = request.card, request.arguments.raw("customFieldItems")
     if not isinstance(items, list) or not all(isinstance(one, dict) for one in items):
         raise invalid("customFieldItems")
-    known = card.board.custom_fields
-    wanted = [(known.get(str(one.get("idCustomField"))), Arguments(one)) for one in items]
-    for found, given in wanted:
-        if found is None:
+    definitions = card.board.custom_fields
+    changes = [(definitions.get(str(one.get("idCustomField"))), Arguments(one)) for one in items]
+    for custom_field, params in changes:
+        if custom_field is None:
             raise invalid("idCustomField")
-        _value(found, given)
-    return [_set(ask, card, found, given) for found, given in wanted if found is not None]
+        _parse_value(custom_field, params)
+    return [_set(request, card, custom_field, params) for custom_field, params in changes if custom_field is not None]
 
 
-def _set(ask: ApiRequest, card: Card, found: CustomField, given: Arguments) -> dict[str, Any]:
-    value, choice_id = _value(found, given)
-    before = card.custom_items.get(found.id)
-    held = FieldValue(before.id if before else ask.store.mint(ask.now), found.id, value, choice_id)
+def _set(request: ApiRequest, card: Card, custom_field: CustomField, params: Arguments) -> dict[str, Any]:
+    value, choice_id = _parse_value(custom_field, params)
+    before = card.custom_items.get(custom_field.id)
+    new_value = FieldValue(before.id if before else request.store.mint(request.now), custom_field.id, value, choice_id)
     if value is None and choice_id is None:
-        card.custom_items.pop(found.id, None)
+        card.custom_items.pop(custom_field.id, None)
     else:
-        card.custom_items[found.id] = held
-    shown = custom.item(held, card.id)
+        card.custom_items[custom_field.id] = new_value
+    response = custom.item(new_value, card.id)
     old = {"value": before and before.value, "idValue": before and before.choice_id}
-    told = {"id": held.id, "value": held.value, "idValue": held.choice_id, "idCustomField": found.id}
-    ask.store.record(ask.author, "updateCustomFieldItem", card, customField=_told(found), customFieldItem=told, old=old)
-    return shown
+    item_data = {
+        "id": new_value.id,
+        "value": new_value.value,
+        "idValue": new_value.choice_id,
+        "idCustomField": custom_field.id,
+    }
+    request.store.record(
+        request.author,
+        "updateCustomFieldItem",
+        card,
+        customField=_describe(custom_field),
+        customFieldItem=item_data,
+        old=old,
+    )
+    return response
 
 
-def _value(found: CustomField, given: Arguments) -> tuple[Mapping[str, str] | None, str | None]:
-    """The value and the option that are given; none of both takes out what is there."""
-    if found.type == "list":
-        if not given.given("idValue"):
+def _parse_value(custom_field: CustomField, params: Arguments) -> tuple[Mapping[str, str] | None, str | None]:
+    """Return the requested value and option. Both are None to clear the field."""
+    if custom_field.type == "list":
+        if not params.given("idValue"):
             return None, None
-        if given.raw("idValue") not in found.choices:
+        if params.raw("idValue") not in custom_field.choices:
             raise Refusal(400, {"message": "Invalid custom field item value.", "error": "ERROR"})
-        return None, str(given.raw("idValue"))
-    raw = given.raw("value")
+        return None, str(params.raw("idValue"))
+    raw = params.raw("value")
     if raw in (None, ""):
         return None, None
-    key = VALUE_KEYS[found.type]
+    key = VALUE_KEYS[custom_field.type]
     if not isinstance(raw, dict) or key not in raw:
         raise Refusal(400, {"message": "Invalid custom field item value.", "error": "ERROR"})
-    return {key: _text(found.type, Arguments(raw, "value"), key)}, None
+    return {key: _parse_text(custom_field.type, Arguments(raw, "value"), key)}, None
 
 
-def _text(kind: str, given: Arguments, key: str) -> str:
-    """A value as the vendor keeps it, which is text whatever its type."""
+def _parse_text(kind: str, params: Arguments, key: str) -> str:
+    """Return a value as text, which is how the vendor stores all types."""
     if kind == "checkbox":
-        return str(given.flag(key)).lower()
+        return str(params.flag(key)).lower()
     if kind == "date":
-        return given.date(key) or ""
+        return params.date(key) or ""
     if kind == "number":
         try:
-            float(given.raw(key))
+            float(params.raw(key))
         except (TypeError, ValueError):
             raise Refusal(400, {"message": "Invalid custom field item value.", "error": "ERROR"}) from None
-        return str(given.raw(key))
-    return given.text(key)
+        return str(params.raw(key))
+    return params.text(key)
 
 
-def _choice_of(given: Arguments) -> tuple[str, str]:
-    raw = given.raw("value")
+def _parse_choice(params: Arguments) -> tuple[str, str]:
+    raw = params.raw("value")
     text = raw.get("text") if isinstance(raw, dict) else raw
     if not isinstance(text, str) or not text:
         raise invalid("value")
-    return text, given.choice("color", frozenset({*COLORS, "none"}), "none")
+    return text, params.choice("color", frozenset({*COLORS, "none"}), "none")
 
 
-def _add(ask: ApiRequest, found: CustomField, text: str, color: str, place: Any) -> Choice:
-    made = Choice(ask.store.mint(ask.now), text, color, placed([one.pos for one in found.choices.values()], place))
-    found.choices[made.id] = made
-    return made
+def _add(request: ApiRequest, custom_field: CustomField, text: str, color: str, position: Any) -> Choice:
+    choice = Choice(
+        request.store.mint(request.now),
+        text,
+        color,
+        placed([one.pos for one in custom_field.choices.values()], position),
+    )
+    custom_field.choices[choice.id] = choice
+    return choice
 
 
-def _option(ask: ApiRequest) -> Choice:
-    return require(ask.custom_field.choices.get(ask.path["option"].lower()), Refusal(404, NOT_FOUND))
+def _option(request: ApiRequest) -> Choice:
+    return require(request.custom_field.choices.get(request.path["option"].lower()), Refusal(404, NOT_FOUND))
 
 
-def _told(found: CustomField) -> dict[str, Any]:
-    return {"id": found.id, "name": found.name, "type": found.type}
+def _describe(custom_field: CustomField) -> dict[str, Any]:
+    return {"id": custom_field.id, "name": custom_field.name, "type": custom_field.type}

@@ -1,4 +1,4 @@
-"""Webhooks of boards: who hears of an action, and how it is signed and tried again."""
+"""Webhook deliveries, with their matching, signatures and retries."""
 
 import base64
 import hashlib
@@ -19,12 +19,12 @@ from workspace_sandbox.kit.stage import EmulatorContext
 Model = Board | CardList | Card | Member | Organization
 GONE = 410
 MOST_FAILURES = 1000
-"""In a row, after which a webhook is switched off."""
+"""Number of consecutive failures after which a webhook is deactivated."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Webhook:
-    """An address that hears of one board, list, card, member or organization; it belongs to a token."""
+    """A webhook for the events of a board, list, card, member or organization. It belongs to a token."""
 
     id: str
     token: Token
@@ -36,7 +36,7 @@ class Webhook:
     failing_since: float | None = None
 
     def raw(self) -> dict[str, Any]:
-        """The webhook object of the vendor."""
+        """Return the vendor's webhook object."""
         return {
             "id": self.id,
             "description": self.description,
@@ -48,36 +48,40 @@ class Webhook:
         }
 
     def hears(self, action: Action) -> bool:
-        """Whether *action* is about its model, and its member may know of it."""
-        places = ("list", "listBefore", "listAfter", "card")
-        about = {action.board.id, action.author.member.id, *(action.data.get(one, {}).get("id") for one in places)}
-        about |= {action.board.organization.id} if action.board.organization else set()
-        return self.active and self.model.id in about and self.token.grant.account.id in action.board.members
+        """Return True if *action* affects the webhook's model and is visible to its member."""
+        keys = ("list", "listBefore", "listAfter", "card")
+        affected_ids = {action.board.id, action.author.member.id, *(action.data.get(one, {}).get("id") for one in keys)}
+        affected_ids |= {action.board.organization.id} if action.board.organization else set()
+        return self.active and self.model.id in affected_ids and self.token.grant.account.id in action.board.members
 
 
 class Deliverer:
-    """Tells webhooks of actions."""
+    """Sends actions to webhooks."""
 
     def __init__(self, stage: EmulatorContext, hooks: HookSender) -> None:
-        self._stage = stage
+        self._context = stage
         self._hooks = hooks
 
     def tell(self, webhooks: dict[str, Webhook], action: Action) -> None:
-        """Send *action* to whoever hears of it."""
+        """Send *action* to all matching webhooks."""
         for webhook in list(webhooks.values()):
             if webhook.hears(action):
-                self._hooks.send(self._letter(webhooks, webhook, action))
+                self._hooks.send(self._create_hook(webhooks, webhook, action))
 
     async def accepts(self, url: str) -> int | None:
-        """What the address answers to the question whether it is there."""
-        return await self._hooks.probe("HEAD", url, self._stage.knobs["webhook_ack_seconds"])
+        """Send a HEAD request to *url* and return the status of its response, or None."""
+        return await self._hooks.probe("HEAD", url, self._context.knobs["webhook_ack_seconds"])
 
-    def _letter(self, webhooks: dict[str, Webhook], webhook: Webhook, action: Action) -> OutgoingHook:
-        told = {"action": views.action(action, Arguments({})), "model": _shown(webhook.model), "webhook": webhook.raw()}
-        raw = json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode()
+    def _create_hook(self, webhooks: dict[str, Webhook], webhook: Webhook, action: Action) -> OutgoingHook:
+        payload = {
+            "action": views.action(action, Arguments({})),
+            "model": _describe_model(webhook.model),
+            "webhook": webhook.raw(),
+        }
+        raw = json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode()
         secret = APP.secret.encode()
         digest = hmac.new(secret, raw + webhook.url.encode(), hashlib.sha1).digest()
-        signed = {"X-Trello-Webhook": base64.b64encode(digest).decode()}
+        headers = {"X-Trello-Webhook": base64.b64encode(digest).decode()}
 
         def tried(delivery: Delivery) -> bool:
             if delivery.status == GONE:
@@ -89,9 +93,9 @@ class Deliverer:
             event_id=action.id,
             type=action.type,
             url=webhook.url,
-            write=lambda *_: (raw, signed),
-            pauses=self._stage.knobs["webhook_retry_seconds"],
-            ack_seconds=self._stage.knobs["webhook_ack_seconds"],
+            write=lambda *_: (raw, headers),
+            pauses=self._context.knobs["webhook_retry_seconds"],
+            ack_seconds=self._context.knobs["webhook_ack_seconds"],
             tried=tried,
         )
 
@@ -100,11 +104,11 @@ class Deliverer:
             webhook.failures, webhook.failing_since = 0, None
             return
         webhook.failures += 1
-        webhook.failing_since = webhook.failing_since or self._stage.clock.now()
+        webhook.failing_since = webhook.failing_since or self._context.clock.now()
         webhook.active = webhook.failures < MOST_FAILURES
 
 
-def _shown(model: Model) -> dict[str, Any]:
+def _describe_model(model: Model) -> dict[str, Any]:
     match model:
         case Board():
             return pick(BOARD, model)

@@ -1,4 +1,4 @@
-"""Trello on HTTP: how a request is admitted, throttled and answered."""
+"""The emulator of Trello."""
 
 from collections.abc import Coroutine, Mapping
 from typing import Any, ClassVar
@@ -21,14 +21,14 @@ from workspace_sandbox.kit.coverage import SupportedRoute
 from workspace_sandbox.kit.emulator import Emulator
 
 LONGEST_LINE = 8192
-"""Bytes of a request line; a longer one is answered with 414."""
+"""Maximum length of a request line in bytes. A longer one results in a 414."""
 
 SPENDER = web.RequestKey("spender", BudgetKey)
-"""The budgets that a request spent, once they are known."""
+"""The budgets that a request used, once they are known."""
 
 
 class BoardsEmulator(Emulator):
-    """Trello, with an account of three boards and one board that the account does not see."""
+    """Trello, with an account that sees three boards, and one board that it does not see."""
 
     knobs: ClassVar[Mapping[str, Any]] = {
         "auto_approve": False,
@@ -47,7 +47,7 @@ class BoardsEmulator(Emulator):
     takes_trailing_slash = True
     refusals = wire
     oauth: Consent
-    # Fields that the vendor's document lists as routes of their own, and the routes of any field serve.
+    # The vendor's document lists these fields as routes of their own. The general routes of fields serve them.
     spelled_out = (
         SupportedRoute("GET", "/1/cards/{card}/checkItemStates"),
         SupportedRoute("PUT", "/1/lists/{list}/closed"),
@@ -55,7 +55,7 @@ class BoardsEmulator(Emulator):
     )
 
     def plant(self) -> None:
-        """Hold the seed."""
+        """Create the default data."""
         self.seed = plant()
         self.store = self.seed.store
         self.store.random = self.stage.random
@@ -65,66 +65,69 @@ class BoardsEmulator(Emulator):
         self._deliverer = Deliverer(self.stage, self.hooks)
 
     def break_cycles(self) -> None:
-        """What is on a board no longer knows of it, and the other way round."""
+        """Break the references between boards and their contents."""
         self.store.let_go()
 
     def credentials(self) -> dict[str, str]:
-        """Return the key of the application and the token of the account."""
+        """Return the key of the app and the token of the account."""
         return {"key": APP.key, "token": TOKEN}
 
     def examples(self) -> dict[str, Any]:
-        """Return boards, lists, cards and labels, some of them out of reach."""
+        """Return example boards, lists, cards and labels, some of which are inaccessible."""
         return self.seed.examples
 
     @property
     def colleague(self) -> Author:
-        """The colleague, by hand and now."""
+        """The colleague as the author of a change in the user interface."""
         return Author(self.seed.colleague, None, self.stage.now())
 
     apply_seed = sowing.sow
 
     def check(self, request: web.Request) -> None:
-        """Refuse a request line that is too long."""
+        """Reject a request line that is too long."""
         if len(f"{request.method} {request.raw_path} HTTP/1.1") > LONGEST_LINE:
             raise wire.too_long()
 
     def headers(self, request: web.Request) -> Mapping[str, str]:
-        """Return the budgets that are left."""
-        told = self.throttle.headers(request.get(SPENDER, BudgetKey(None, None)))
-        return {"Access-Control-Expose-Headers": ", ".join(told), **told}
+        """Return headers with the remaining budgets."""
+        budget_headers = self.throttle.headers(request.get(SPENDER, BudgetKey(None, None)))
+        return {"Access-Control-Expose-Headers": ", ".join(budget_headers), **budget_headers}
 
     async def serve(self, route: ApiRoute, request: web.Request) -> web.StreamResponse:
-        """Answer a request of the API."""
+        """Return the response to an API request."""
         arguments = await arguments_of(request)
         presented = credentials_of(request.headers.get("Authorization", ""), arguments)
-        request[SPENDER] = spender = self._spender(presented, request.path, arguments)
+        request[SPENDER] = spender = self._budget_key(presented, request.path, arguments)
         self.throttle.spend(spender)
         await self.stage.admitted()
-        answer = self._perform(route, request.match_info, presented, arguments)
-        # Of all routes the making of a webhook alone asks somebody else first.
-        answer = await answer if isinstance(answer, Coroutine) else answer
-        return wire.rendered(200 if route.method == "GET" else self.stage.knobs["write_status"], answer)
+        result = self._perform(route, request.match_info, presented, arguments)
+        # Only the creation of a webhook sends a request of its own first.
+        result = await result if isinstance(result, Coroutine) else result
+        return wire.rendered(200 if route.method == "GET" else self.stage.knobs["write_status"], result)
 
     def _emit(self, happened: Happened) -> None:
         self._deliverer.tell(self.store.webhooks, happened)
 
-    def _spender(self, presented: Credentials, path: str, arguments: Arguments) -> BudgetKey:
-        """Whose budgets are spent; each part of a batch counts as a request of its own."""
+    def _budget_key(self, presented: Credentials, path: str, arguments: Arguments) -> BudgetKey:
+        """Return the budgets that a request uses. Each part of a batch counts as a request."""
         paths = [f"/1{url}" for url in batch.urls(arguments)] if path.rstrip("/") == "/1/batch" else [path]
         to_members = sum(part.startswith(MEMBER_ROUTES) for part in paths)
         return BudgetKey(self.oauth.key_of(presented), presented.token, len(paths), to_members)
 
     def _perform(self, route: ApiRoute, path: Mapping[str, str], presented: Credentials, arguments: Arguments) -> Any:
-        """What *route* answers; an id is looked at first, then who asks, then what may be seen, then what is there."""
+        """Perform *route* and return its result.
+
+        IDs are checked first, then the token, the permissions and the objects.
+        """
         now = self.stage.clock.now()
         route.check(path)
         visitor = self.oauth.visitor(presented)
         route.admit(visitor)
 
         def get(url: str) -> Any:
-            found, part = part_of_batch(url), url.partition("?")
-            asked = Arguments(dict(parse_qsl(part[2], keep_blank_values=True)))
-            return self._perform(*found, presented, asked)
+            match, part = part_of_batch(url), url.partition("?")
+            params = Arguments(dict(parse_qsl(part[2], keep_blank_values=True)))
+            return self._perform(*match, presented, params)
 
         base = self.stage.addresses.get("base", "https://api.trello.com")
         return route.handler(

@@ -1,4 +1,4 @@
-"""The vendor's fields of every kind of object, each with where it comes from."""
+"""The fields of the vendor's objects, with the functions that compute them."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -9,18 +9,18 @@ Fields = Mapping[str, Callable[[Any], Any]]
 
 
 def pick(fields: Fields, thing: Any, wanted: Iterable[str] | None = None) -> dict[str, Any]:
-    """The *wanted* fields of *thing*, or all of them; the id always."""
+    """Return the *wanted* fields of *thing*, or all of them. The ID is always included."""
     names = fields if wanted is None else (name for name in wanted if name in fields)
     return {"id": thing.id, **{name: fields[name](thing) for name in names}}
 
 
 def pos(number: float) -> float:
-    """A position as the vendor writes it."""
+    """Return a position in the vendor's format."""
     return int(number) if number.is_integer() else number
 
 
 def slug(name: str) -> str:
-    """A name as it stands in an address."""
+    """Return a name as part of a URL."""
     words = "".join(letter.lower() if letter.isascii() and letter.isalnum() else " " for letter in name).split()
     return "-".join(words)
 
@@ -59,14 +59,14 @@ def _prefs(_: Board) -> dict[str, Any]:
 
 
 def membership(place: Board | Organization, member: Member) -> dict[str, Any]:
-    """As what *member* belongs to *place*."""
+    """Return the membership of *member* in *place*."""
     identifier = f"{place.id[:8]}{member.id[8:]}"
-    about = {"id": identifier, "idMember": member.id, "memberType": place.role(member)}
-    return about | {"unconfirmed": False, "deactivated": False}
+    raw = {"id": identifier, "idMember": member.id, "memberType": place.role(member)}
+    return raw | {"unconfirmed": False, "deactivated": False}
 
 
 def memberships(place: Board | Organization) -> list[dict[str, Any]]:
-    """Everybody who belongs to *place*."""
+    """Return all memberships in *place*."""
     return [membership(place, member) for member in place.members.values()]
 
 
@@ -90,7 +90,7 @@ BOARD: Fields = {
 }
 
 BOARD_DEFAULT = tuple(BOARD)[:12]
-"""What a board shows when no fields are asked for."""
+"""The fields of a board that are returned by default."""
 
 LIST: Fields = {
     "name": lambda card_list: card_list.name,
@@ -136,7 +136,7 @@ def _badges(card: Card) -> dict[str, Any]:
 
 
 def check_item_states(card: Card) -> list[dict[str, str]]:
-    """The items of a card that are done."""
+    """Return the completed items of a card."""
     return [{"idCheckItem": item.id, "state": "complete"} for item in card.items() if item.complete]
 
 
@@ -253,7 +253,7 @@ MEMBER_BRIEF = (
     "nonPublicAvailable",
     "username",
 )
-"""What is told of the author of an action."""
+"""The fields of an action's author."""
 
 ACTION: Fields = {
     "idMemberCreator": lambda action: action.author.member.id,

@@ -1,4 +1,4 @@
-"""Answers about labels."""
+"""Routes of labels."""
 
 from typing import Any
 
@@ -10,40 +10,44 @@ from workspace_sandbox.boards.state import SHADES, Board, Label
 PUTTABLE = frozenset({"name", "color"})
 
 
-def create(ask: ApiRequest) -> Any:
+def create(request: ApiRequest) -> Any:
     """Create a label."""
-    board = ask.board if "board" in ask.path else ask.having(board=ask.arguments.identifier("idBoard")).board
-    return views.label(new_label(ask, board), Arguments({}))
+    board = (
+        request.board
+        if "board" in request.path
+        else request.having(board=request.arguments.identifier("idBoard")).board
+    )
+    return views.label(new_label(request, board), Arguments({}))
 
 
-def new_label(ask: ApiRequest, board: Board) -> Label:
-    """A label of *board* made from ``name`` and ``color``."""
-    made = ask.store.add_label(ask.now, board, ask.arguments.text("name"), _color(ask.arguments))
-    ask.store.announce(ask.author, "createLabel", board, **told(made))
-    return made
+def new_label(request: ApiRequest, board: Board) -> Label:
+    """Create a label on *board* from ``name`` and ``color``."""
+    label = request.store.add_label(request.now, board, request.arguments.text("name"), _color(request.arguments))
+    request.store.announce(request.author, "createLabel", board, **told(label))
+    return label
 
 
 def told(label: Label) -> dict[str, Any]:
-    """What an action tells of a label."""
+    """Return the fields of a label that actions include."""
     return {"label": {"id": label.id, "name": label.name, "color": label.color}}
 
 
-def update(ask: ApiRequest) -> Any:
-    """Update the name or the colour of a label."""
-    label = ask.label
-    if "name" in ask.arguments:
-        label.name = ask.arguments.text("name")
-    if "color" in ask.arguments:
-        label.color = _color(ask.arguments)
-    ask.store.announce(ask.author, "updateLabel", label.board, **told(label))
+def update(request: ApiRequest) -> Any:
+    """Update the name or the color of a label."""
+    label = request.label
+    if "name" in request.arguments:
+        label.name = request.arguments.text("name")
+    if "color" in request.arguments:
+        label.color = _color(request.arguments)
+    request.store.announce(request.author, "updateLabel", label.board, **told(label))
     return views.label(label, Arguments({}))
 
 
-def delete(ask: ApiRequest) -> Any:
+def delete(request: ApiRequest) -> Any:
     """Delete a label."""
-    label = ask.label
-    ask.store.delete_label(label)
-    ask.store.announce(ask.author, "deleteLabel", label.board, label={"id": label.id})
+    label = request.label
+    request.store.delete_label(label)
+    request.store.announce(request.author, "deleteLabel", label.board, label={"id": label.id})
     return {"limits": {}}
 
 

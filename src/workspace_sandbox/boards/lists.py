@@ -1,4 +1,4 @@
-"""Answers about lists."""
+"""Routes of lists."""
 
 from typing import Any
 
@@ -11,59 +11,59 @@ from workspace_sandbox.boards.wire import LIST_NOT_FOUND, Refusal
 PUTTABLE = frozenset({"name", "closed", "pos", "idBoard", "subscribed"})
 
 
-def create(ask: ApiRequest) -> Any:
-    """Create a list, on the board of the path or of the body."""
-    board = ask.board if "board" in ask.path else _board_of_body(ask)
-    name = ask.arguments.name(error="BAD_REQUEST_ERROR")
+def create(request: ApiRequest) -> Any:
+    """Create a list on the board in the path or the body."""
+    board = request.board if "board" in request.path else _board_of_body(request)
+    name = request.arguments.name(error="BAD_REQUEST_ERROR")
     return views.card_list(
-        ask.store.add_list(ask.author, board, name, ask.arguments.place(default="top")), Arguments({})
+        request.store.add_list(request.author, board, name, request.arguments.place(default="top")), Arguments({})
     )
 
 
-def _board_of_body(ask: ApiRequest) -> Board:
-    identifier = ask.arguments.identifier("idBoard")
-    board = ask.store.boards.get(identifier)
-    if board is None or not ask.sees(board):
+def _board_of_body(request: ApiRequest) -> Board:
+    identifier = request.arguments.identifier("idBoard")
+    board = request.store.boards.get(identifier)
+    if board is None or not request.sees(board):
         raise Refusal(401, f"unauthorized board list requested {identifier}")
     return board
 
 
-def update(ask: ApiRequest) -> Any:
+def update(request: ApiRequest) -> Any:
     """Update a list."""
-    card_list, arguments = ask.card_list, ask.arguments
+    card_list, arguments = request.card_list, request.arguments
     changes: dict[str, Any] = {}
     if "name" in arguments:
         changes["name"] = arguments.text("name", shortest=1)
     if "closed" in arguments:
         changes["closed"] = arguments.flag("closed")
-    board = _target_board(ask, card_list)
+    board = _target_board(request, card_list)
     if "subscribed" in arguments:
         card_list.subscribed = arguments.flag("subscribed")
     if "pos" in arguments:
-        changes["pos"] = ask.store.place_of(card_list, arguments.place())
-    ask.store.update_list(ask.author, card_list, changes)
-    ask.store.move_list(ask.author, card_list, board)
+        changes["pos"] = request.store.place_of(card_list, arguments.place())
+    request.store.update_list(request.author, card_list, changes)
+    request.store.move_list(request.author, card_list, board)
     return views.card_list(card_list, Arguments({}))
 
 
-def _target_board(ask: ApiRequest, card_list: CardList) -> Board:
-    if "idBoard" not in ask.arguments:
+def _target_board(request: ApiRequest, card_list: CardList) -> Board:
+    if "idBoard" not in request.arguments:
         return card_list.board
-    return ask.having(board=ask.arguments.identifier("idBoard")).board
+    return request.having(board=request.arguments.identifier("idBoard")).board
 
 
-def archive_cards(ask: ApiRequest) -> Any:
-    """Archive every card of a list."""
-    for card in ask.card_list.cards.values():
-        ask.store.update_card(ask.author, card, {"closed": True})
+def archive_cards(request: ApiRequest) -> Any:
+    """Archive all cards of a list."""
+    for card in request.card_list.cards.values():
+        request.store.update_card(request.author, card, {"closed": True})
     return {}
 
 
-def move_cards(ask: ApiRequest) -> Any:
-    """Move every card of a list to another one, whose cards are answered."""
-    target = ask.store.lists.get(ask.arguments.identifier("idList"))
-    if target is None or not ask.sees(target) or target.board.id != ask.arguments.identifier("idBoard"):
+def move_cards(request: ApiRequest) -> Any:
+    """Move all cards of a list to another one, and return its cards."""
+    target = request.store.lists.get(request.arguments.identifier("idList"))
+    if target is None or not request.sees(target) or target.board.id != request.arguments.identifier("idBoard"):
         raise Refusal(404, LIST_NOT_FOUND)
-    for card in list(ask.card_list.cards.values()):
-        ask.store.move_card(ask.author, card, target)
+    for card in list(request.card_list.cards.values()):
+        request.store.move_card(request.author, card, target)
     return views.cards(target, Arguments({}))

@@ -1,4 +1,4 @@
-"""Answers about members."""
+"""Routes of members."""
 
 from typing import Any
 
@@ -10,53 +10,57 @@ from workspace_sandbox.boards.state import Organization
 from workspace_sandbox.boards.wire import HIDDEN, Refusal
 
 
-def read(ask: ApiRequest) -> Any:
-    """A member."""
-    member = ask.member
-    token = ask.visitor.token
+def read(request: ApiRequest) -> Any:
+    """Return a member."""
+    member = request.member
+    token = request.visitor.token
     with_email = token is not None and token.grant.account is member and "account" in token.scopes
-    organizations = [one.id for one in _organizations(ask)]
-    visible = _common_boards(ask)
-    return views.member(member, ask.arguments, visible=visible, organizations=organizations, with_email=with_email)
+    organizations = [one.id for one in _organizations(request)]
+    visible = _common_boards(request)
+    return views.member(member, request.arguments, visible=visible, organizations=organizations, with_email=with_email)
 
 
-def read_boards(ask: ApiRequest) -> Any:
-    """The boards of a member that the visitor sees too."""
-    return views.boards(_common_boards(ask), ask.arguments)
+def read_boards(request: ApiRequest) -> Any:
+    """Return the boards of a member that the user can see."""
+    return views.boards(_common_boards(request), request.arguments)
 
 
-def read_cards(ask: ApiRequest) -> Any:
-    """The cards a member is on."""
-    member, keep = ask.member, views.CARD_FILTERS[ask.arguments.choice("filter", views.CARD_FILTERS, "visible")]
-    cards = [card for board in _common_boards(ask) for card in board.cards() if member in card.members and keep(card)]
-    return [views.card(card, ask.arguments) for card in cards]
+def read_cards(request: ApiRequest) -> Any:
+    """Return the cards of a member."""
+    member, keep = request.member, views.CARD_FILTERS[request.arguments.choice("filter", views.CARD_FILTERS, "visible")]
+    cards = [
+        card for board in _common_boards(request) for card in board.cards() if member in card.members and keep(card)
+    ]
+    return [views.card(card, request.arguments) for card in cards]
 
 
-def read_actions(ask: ApiRequest) -> Any:
-    """What a member did."""
-    member = ask.member
-    told = (action for action in ask.store.actions.values() if action.author.member is member and ask.sees(action))
-    return views.actions(told, ask.arguments, "all")
+def read_actions(request: ApiRequest) -> Any:
+    """Return the actions of a member."""
+    member = request.member
+    member_actions = (
+        action for action in request.store.actions.values() if action.author.member is member and request.sees(action)
+    )
+    return views.actions(member_actions, request.arguments, "all")
 
 
-def read_organizations(ask: ApiRequest) -> Any:
-    """The workspaces of a member."""
-    return [pick(ORGANIZATION, one, ask.arguments.fields()) for one in _organizations(ask)]
+def read_organizations(request: ApiRequest) -> Any:
+    """Return the organizations of a member."""
+    return [pick(ORGANIZATION, one, request.arguments.fields()) for one in _organizations(request)]
 
 
-def read_tokens(ask: ApiRequest) -> Any:
-    """The tokens that a member gave out; nobody else may see them."""
-    if ask.member is not ask.visitor.member:
+def read_tokens(request: ApiRequest) -> Any:
+    """Return the tokens of a member, which only the member can see."""
+    if request.member is not request.visitor.member:
         raise Refusal(401, HIDDEN)
-    mine = (one for one in ask.oauth.tokens.values() if one.kind == "key" and one.grant.account is ask.member)
+    mine = (one for one in request.oauth.tokens.values() if one.kind == "key" and one.grant.account is request.member)
     return [described(one) for one in mine if one.opens]
 
 
-def _organizations(ask: ApiRequest) -> list[Organization]:
-    member = ask.member
-    return [one for one in ask.store.organizations.values() if member.id in one.members and ask.belongs_to(one)]
+def _organizations(request: ApiRequest) -> list[Organization]:
+    member = request.member
+    return [one for one in request.store.organizations.values() if member.id in one.members and request.belongs_to(one)]
 
 
-def _common_boards(ask: ApiRequest) -> list[Any]:
-    member = ask.member
-    return [board for board in ask.visible_boards() if member.id in board.members]
+def _common_boards(request: ApiRequest) -> list[Any]:
+    member = request.member
+    return [board for board in request.visible_boards() if member.id in board.members]

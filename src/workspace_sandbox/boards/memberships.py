@@ -1,4 +1,4 @@
-"""Answers about who belongs to boards and organizations, and as what."""
+"""Routes of the members of boards and organizations, and their roles."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,126 +19,130 @@ FILTERS: Mapping[str, frozenset[str]] = {
     "owners": frozenset({"admin"}),
     "active": ROLES,
 }
-"""The roles that each filter lets through."""
+"""The roles that each filter includes."""
 
 CHANGES = {"admin": "makeAdminOfBoard", "normal": "makeNormalMemberOfBoard", "observer": "makeObserverOfBoard"}
 
-Place = Board | Organization
+Group = Board | Organization
 
 
-def read_members(ask: ApiRequest) -> Any:
-    """The members of a board or an organization."""
-    place = _place(ask)
-    wanted = FILTERS[ask.arguments.choice("filter", FILTERS, "all")]
-    return views.members((one for one in place.members.values() if place.role(one) in wanted), ask.arguments)
+def read_members(request: ApiRequest) -> Any:
+    """Return the members of a board or an organization."""
+    group = _group(request)
+    roles = FILTERS[request.arguments.choice("filter", FILTERS, "all")]
+    return views.members((one for one in group.members.values() if group.role(one) in roles), request.arguments)
 
 
-def read_memberships(ask: ApiRequest) -> Any:
-    """The memberships of a board or an organization, perhaps with the members."""
-    place = _place(ask)
-    asked = ask.arguments.choice("filter", frozenset({*FILTERS, "me", "deactivated"}), "all")
-    wanted = FILTERS.get(asked, ROLES if asked == "me" else frozenset())
-    members = [one for one in place.members.values() if place.role(one) in wanted]
-    if asked == "me":
-        members = [one for one in members if one is ask.visitor.member]
-    shown = [membership(place, one) for one in members]
-    if ask.arguments.flag("member"):
-        told = views.members(members, ask.arguments.nested("member"))
-        shown = [one | {"member": about} for one, about in zip(shown, told, strict=True)]
-    return shown
+def read_memberships(request: ApiRequest) -> Any:
+    """Return the memberships of a board or an organization, optionally with the members."""
+    group = _group(request)
+    filter_name = request.arguments.choice("filter", frozenset({*FILTERS, "me", "deactivated"}), "all")
+    roles = FILTERS.get(filter_name, ROLES if filter_name == "me" else frozenset())
+    members = [one for one in group.members.values() if group.role(one) in roles]
+    if filter_name == "me":
+        members = [one for one in members if one is request.visitor.member]
+    rows = [membership(group, one) for one in members]
+    if request.arguments.flag("member"):
+        member_rows = views.members(members, request.arguments.nested("member"))
+        rows = [one | {"member": member_row} for one, member_row in zip(rows, member_rows, strict=True)]
+    return rows
 
 
-def read_membership(ask: ApiRequest) -> Any:
-    """One membership."""
-    place = _place(ask)
-    return membership(place, _belonging(place, ask.path["membership"]))
+def read_membership(request: ApiRequest) -> Any:
+    """Return a membership."""
+    group = _group(request)
+    return membership(group, _find_member(group, request.path["membership"]))
 
 
-def put_member(ask: ApiRequest) -> Any:
-    """Let somebody belong to a board or an organization, or change as what."""
-    place, member = _place(ask), ask.member
-    _refuse_stranger(ask, place)
-    role = ask.arguments.choice("type", ROLES, "normal")
-    _belong(ask, place, member, role)
-    return _shown(ask, place)
+def put_member(request: ApiRequest) -> Any:
+    """Add a member to a board or an organization, or change their role."""
+    group, member = _group(request), request.member
+    _require_admin(request, group)
+    role = request.arguments.choice("type", ROLES, "normal")
+    _set_role(request, group, member, role)
+    return _describe(request, group)
 
 
-def invite(ask: ApiRequest) -> Any:
-    """Let somebody belong by address; who has no account gets one that is not confirmed."""
-    place = _place(ask)
-    _refuse_stranger(ask, place)
-    email, role = ask.arguments.text("email", shortest=3), ask.arguments.choice("type", ROLES, "normal")
+def invite(request: ApiRequest) -> Any:
+    """Add a member by email address. An unknown address gets an unconfirmed account."""
+    group = _group(request)
+    _require_admin(request, group)
+    email, role = request.arguments.text("email", shortest=3), request.arguments.choice("type", ROLES, "normal")
     if "@" not in email:
         raise invalid("email")
-    known = next((one for one in ask.store.members.values() if one.email == email), None)
+    existing = next((one for one in request.store.members.values() if one.email == email), None)
     name = email.partition("@")[0]
-    member = known or ask.store.add_member(ask.now, name.lower(), ask.arguments.text("fullName") or name, email)
-    _belong(ask, place, member, role)
-    return _shown(ask, place)
+    member = existing or request.store.add_member(
+        request.now, name.lower(), request.arguments.text("fullName") or name, email
+    )
+    _set_role(request, group, member, role)
+    return _describe(request, group)
 
 
-def put_membership(ask: ApiRequest) -> Any:
-    """Change as what somebody belongs to a board."""
-    board = ask.board
-    _refuse_stranger(ask, board)
-    member, role = _belonging(board, ask.path["membership"]), ask.arguments.choice("type", ROLES, "")
+def put_membership(request: ApiRequest) -> Any:
+    """Change the role of a board's member."""
+    board = request.board
+    _require_admin(request, board)
+    member, role = _find_member(board, request.path["membership"]), request.arguments.choice("type", ROLES, "")
     if not role:
         raise invalid("type")
-    _belong(ask, board, member, role)
-    return membership(board, member) | {"member": views.members([member], ask.arguments.nested("member"))[0]}
+    _set_role(request, board, member, role)
+    return membership(board, member) | {"member": views.members([member], request.arguments.nested("member"))[0]}
 
 
-def remove_member(ask: ApiRequest) -> Any:
-    """Let somebody belong no longer; the last admin stays."""
-    place, member = _place(ask), ask.member
-    if member is not ask.visitor.member:
-        _refuse_stranger(ask, place)
-    if member.id not in place.members:
+def remove_member(request: ApiRequest) -> Any:
+    """Remove a member. The last admin cannot be removed."""
+    group, member = _group(request), request.member
+    if member is not request.visitor.member:
+        _require_admin(request, group)
+    if member.id not in group.members:
         raise Refusal(404, NOT_FOUND)
-    if not any(place.role(one) == "admin" for one in place.members.values() if one is not member):
+    if not any(group.role(one) == "admin" for one in group.members.values() if one is not member):
         raise Refusal(403, {"message": "There must be at least one admin", "error": "ERROR"})
-    if isinstance(place, Board):
-        for card in place.cards():
+    if isinstance(group, Board):
+        for card in group.cards():
             card.members = [one for one in card.members if one is not member]
-        ask.store.record(ask.author, "removeMemberFromBoard", place, idMember=member.id, member=_told(member))
-    del place.members[member.id]
-    place.roles.pop(member.id, None)
-    return _shown(ask, place)
+        request.store.record(
+            request.author, "removeMemberFromBoard", group, idMember=member.id, member=_describe_member(member)
+        )
+    del group.members[member.id]
+    group.roles.pop(member.id, None)
+    return _describe(request, group)
 
 
-def _place(ask: ApiRequest) -> Place:
-    return ask.organization if "organization" in ask.path else ask.board
+def _group(request: ApiRequest) -> Group:
+    return request.organization if "organization" in request.path else request.board
 
 
-def _refuse_stranger(ask: ApiRequest, place: Place) -> None:
-    if ask.visitor.member is None or place.role(ask.visitor.member) != "admin":
+def _require_admin(request: ApiRequest, group: Group) -> None:
+    if request.visitor.member is None or group.role(request.visitor.member) != "admin":
         raise Refusal(401, "unauthorized permission requested")
 
 
-def _belong(ask: ApiRequest, place: Place, member: Member, role: str) -> None:
-    is_new, before = member.id not in place.members, place.role(member)
-    place.members[member.id] = member
-    place.roles[member.id] = role
-    if isinstance(place, Organization) or (before == role and not is_new):
+def _set_role(request: ApiRequest, group: Group, member: Member, role: str) -> None:
+    is_new, before = member.id not in group.members, group.role(member)
+    group.members[member.id] = member
+    group.roles[member.id] = role
+    if isinstance(group, Organization) or (before == role and not is_new):
         return
     kind = "addMemberToBoard" if is_new else CHANGES[role]
-    told: dict[str, Any] = {"idMemberAdded": member.id, "memberType": role} if is_new else {"idMember": member.id}
-    ask.store.record(ask.author, kind, place, {}, member=_told(member), **told)
+    data: dict[str, Any] = {"idMemberAdded": member.id, "memberType": role} if is_new else {"idMember": member.id}
+    request.store.record(request.author, kind, group, {}, member=_describe_member(member), **data)
 
 
-def _belonging(place: Place, identifier: str) -> Member:
-    for member in place.members.values():
-        if membership(place, member)["id"] == identifier.lower():
+def _find_member(group: Group, identifier: str) -> Member:
+    for member in group.members.values():
+        if membership(group, member)["id"] == identifier.lower():
             return member
     raise Refusal(404, NOT_FOUND)
 
 
-def _shown(ask: ApiRequest, place: Place) -> dict[str, Any]:
-    if isinstance(place, Organization):
-        return pick(ORGANIZATION, place)
-    brief = views.members(place.members.values(), ask.arguments.nested("member"))
-    return {"id": place.id, "members": brief, "memberships": memberships(place)}
+def _describe(request: ApiRequest, group: Group) -> dict[str, Any]:
+    if isinstance(group, Organization):
+        return pick(ORGANIZATION, group)
+    brief = views.members(group.members.values(), request.arguments.nested("member"))
+    return {"id": group.id, "members": brief, "memberships": memberships(group)}
 
 
-def _told(member: Member) -> dict[str, str]:
+def _describe_member(member: Member) -> dict[str, str]:
     return {"id": member.id, "name": member.full_name}

@@ -1,4 +1,4 @@
-"""What the query of a search asks for: words, and operators such as ``label:bug`` or ``-is:archived``."""
+"""The query language of searches, with words and operators such as ``label:bug`` or ``-is:archived``."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -26,22 +26,22 @@ class Wanted:
 
     @property
     def told(self) -> dict[str, Any]:
-        """How the query was understood."""
+        """The interpretation of the query in the vendor's format."""
         return {"terms": [{"text": word} for word in self.words], "modifiers": list(self.modifiers)}
 
     def has_words(self, text: str) -> bool:
-        """Whether all words stand in *text*."""
+        """Return True if *text* contains all words."""
         return all(word in text.lower() for word in self.words)
 
     def finds(self, card: Card) -> bool:
-        """Whether a card is found: by its name, its description, its comments and its checklists."""
+        """Return True if a card matches by its name, description, comments or checklists."""
         if (card.closed or card.card_list.closed) and not self.shows_archived:
             return False
-        return all(test(card) for test in self.tests) and (not self.words or self.has_words(_texts(card)))
+        return all(test(card) for test in self.tests) and (not self.words or self.has_words(_searchable_text(card)))
 
 
 def parsed(query: str, me: Member | None, now: float) -> Wanted:
-    """What *query* asks for; an operator that there is not is a word like others."""
+    """Parse *query*. Unknown operators are treated as words."""
     words: list[str] = []
     tests: list[Test] = []
     modifiers: list[dict[str, Any]] = []
@@ -53,28 +53,28 @@ def parsed(query: str, me: Member | None, now: float) -> Wanted:
             words.append(f"{name}:{value}".lower())
         elif build is None and value.startswith(("@", "#")):
             at = OPERATORS["member" if value[0] == "@" else "label"]
-            tests.append(_turned(at(value[1:], me, now), minus))
+            tests.append(_negate_if(at(value[1:], me, now), minus))
         elif build is None and minus:
-            tests.append(_turned(_mentions(value), minus))
+            tests.append(_negate_if(_mentions(value), minus))
         elif build is None:
             words.append(value)
         else:
-            tests.append(_turned(build(value, me, now), minus))
+            tests.append(_negate_if(build(value, me, now), minus))
             modifiers.append({"text": f"{minus}{name}:{value}"})
             shows_archived = shows_archived or (name, value) == ("is", "archived")
     return Wanted(tuple(words), tuple(tests), tuple(modifiers), shows_archived)
 
 
-def _turned(test: Test, minus: str) -> Test:
+def _negate_if(test: Test, minus: str) -> Test:
     return (lambda card: not test(card)) if minus else test
 
 
-def _texts(card: Card) -> str:
+def _searchable_text(card: Card) -> str:
     comments = [str(action.data.get("text", "")) for action in card.actions if action.type == "commentCard"]
-    return " ".join([card.name, card.desc, *comments, *_listed(card)]).lower()
+    return " ".join([card.name, card.desc, *comments, *_checklist_texts(card)]).lower()
 
 
-def _listed(card: Card) -> list[str]:
+def _checklist_texts(card: Card) -> list[str]:
     return [name.lower() for one in card.checklists.values() for name in (one.name, *_items(one))]
 
 
@@ -83,7 +83,7 @@ def _items(checklist: Checklist) -> list[str]:
 
 
 def _mentions(word: str) -> Test:
-    return lambda card: word in _texts(card)
+    return lambda card: word in _searchable_text(card)
 
 
 def _of_member(value: str, me: Member | None, _: float) -> Test:
@@ -155,11 +155,11 @@ OPERATORS: Mapping[str, Callable[[str, Member | None, float], Test]] = {
     "edited": _edited,
     "name": lambda value, _, __: lambda card: value in card.name.lower(),
     "description": lambda value, _, __: lambda card: value in card.desc.lower(),
-    "checklist": lambda value, _, __: lambda card: any(value in name for name in _listed(card)),
+    "checklist": lambda value, _, __: lambda card: any(value in name for name in _checklist_texts(card)),
     "comment": lambda value, _, __: (
         lambda card: any(
             value in str(one.data.get("text", "")).lower() for one in card.actions if one.type == "commentCard"
         )
     ),
 }
-"""What each operator asks of a card."""
+"""The operators, each with a function that creates its test."""

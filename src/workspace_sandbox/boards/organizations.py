@@ -1,4 +1,4 @@
-"""Answers about organizations, which the vendor calls workspaces to people."""
+"""Routes of organizations, which the user interface calls workspaces."""
 
 import re
 from typing import Any
@@ -12,67 +12,71 @@ from workspace_sandbox.boards.wire import Refusal, invalid
 NAME = re.compile(r"[a-z0-9_]{3,}")
 
 
-def read(ask: ApiRequest) -> Any:
-    """An organization, with its boards and members if they are asked for."""
-    found = ask.organization
-    raw = pick(ORGANIZATION, found, ask.arguments.fields())
-    if ask.arguments.asks_for("boards"):
-        raw["boards"] = views.boards(_boards(ask, found), ask.arguments.nested("board"))
-    if ask.arguments.asks_for("members"):
-        raw["members"] = views.members(found.members.values(), ask.arguments.nested("member"))
+def read(request: ApiRequest) -> Any:
+    """Return an organization, with its boards and members if requested."""
+    match = request.organization
+    raw = pick(ORGANIZATION, match, request.arguments.fields())
+    if request.arguments.asks_for("boards"):
+        raw["boards"] = views.boards(_boards(request, match), request.arguments.nested("board"))
+    if request.arguments.asks_for("members"):
+        raw["members"] = views.members(match.members.values(), request.arguments.nested("member"))
     return raw
 
 
-def read_boards(ask: ApiRequest) -> Any:
-    """The boards of an organization that the visitor sees."""
-    return views.boards(_boards(ask, ask.organization), ask.arguments)
+def read_boards(request: ApiRequest) -> Any:
+    """Return the boards of an organization that the user can see."""
+    return views.boards(_boards(request, request.organization), request.arguments)
 
 
-def read_actions(ask: ApiRequest) -> Any:
-    """What happened on the boards of an organization that the visitor sees."""
-    told = (action for board in _boards(ask, ask.organization) for action in board.actions)
-    return views.actions(sorted(told, key=lambda one: one.id), ask.arguments, "all")
+def read_actions(request: ApiRequest) -> Any:
+    """Return the actions on an organization's boards that the user can see."""
+    visible_actions = (action for board in _boards(request, request.organization) for action in board.actions)
+    return views.actions(sorted(visible_actions, key=lambda one: one.id), request.arguments, "all")
 
 
-def create(ask: ApiRequest) -> Any:
-    """Make an organization; who makes it is its admin."""
-    display, author = ask.arguments.text("displayName", shortest=1), ask.author
-    wanted = ask.arguments.text("name")
-    name = _free(ask, wanted or f"{slug(display).replace('-', '')}{len(ask.store.organizations)}0", given=bool(wanted))
-    made = Organization(ask.store.mint(ask.now), name, display, ask.arguments.text("desc"))
-    made.website = ask.arguments.text("website") or None
-    made.members[author.member.id] = author.member
-    ask.store.organizations[made.id] = made
-    return pick(ORGANIZATION, made) | {"limits": {}}
+def create(request: ApiRequest) -> Any:
+    """Create an organization. The user becomes its admin."""
+    display, author = request.arguments.text("displayName", shortest=1), request.author
+    requested_name = request.arguments.text("name")
+    name = _check_name(
+        request,
+        requested_name or f"{slug(display).replace('-', '')}{len(request.store.organizations)}0",
+        given=bool(requested_name),
+    )
+    created = Organization(request.store.mint(request.now), name, display, request.arguments.text("desc"))
+    created.website = request.arguments.text("website") or None
+    created.members[author.member.id] = author.member
+    request.store.organizations[created.id] = created
+    return pick(ORGANIZATION, created) | {"limits": {}}
 
 
-def update(ask: ApiRequest) -> Any:
-    """Change what an organization is called, and what is said of it."""
-    found, arguments = ask.organization, ask.arguments
-    name = _free(ask, arguments.text("name"), given=True, but=found) if "name" in arguments else found.name
-    display = arguments.text("displayName", shortest=1) if "displayName" in arguments else found.display_name
-    found.name, found.display_name = name, display
-    found.desc = arguments.text("desc") if "desc" in arguments else found.desc
-    found.website = (arguments.text("website") or None) if "website" in arguments else found.website
-    return pick(ORGANIZATION, found)
+def update(request: ApiRequest) -> Any:
+    """Update the names, description and website of an organization."""
+    match, arguments = request.organization, request.arguments
+    name = _check_name(request, arguments.text("name"), given=True, but=match) if "name" in arguments else match.name
+    display = arguments.text("displayName", shortest=1) if "displayName" in arguments else match.display_name
+    match.name, match.display_name = name, display
+    match.desc = arguments.text("desc") if "desc" in arguments else match.desc
+    match.website = (arguments.text("website") or None) if "website" in arguments else match.website
+    return pick(ORGANIZATION, match)
 
 
-def delete(ask: ApiRequest) -> Any:
-    """Delete an organization; its boards belong to none afterwards."""
-    found = ask.organization
-    for board in ask.store.boards.values():
-        board.organization = None if board.organization is found else board.organization
-    del ask.store.organizations[found.id]
+def delete(request: ApiRequest) -> Any:
+    """Delete an organization. Its boards remain without one."""
+    match = request.organization
+    for board in request.store.boards.values():
+        board.organization = None if board.organization is match else board.organization
+    del request.store.organizations[match.id]
     return {"limits": {}}
 
 
-def _boards(ask: ApiRequest, found: Organization) -> list[Board]:
-    return [board for board in ask.visible_boards() if board.organization is found]
+def _boards(request: ApiRequest, owner: Organization) -> list[Board]:
+    return [board for board in request.visible_boards() if board.organization is owner]
 
 
-def _free(ask: ApiRequest, name: str, *, given: bool, but: Organization | None = None) -> str:
+def _check_name(request: ApiRequest, name: str, *, given: bool, but: Organization | None = None) -> str:
     if given and not NAME.fullmatch(name):
         raise invalid("name")
-    if any(one.name == name for one in ask.store.organizations.values() if one is not but):
+    if any(one.name == name for one in request.store.organizations.values() if one is not but):
         raise Refusal(400, {"message": "Organization short name is taken", "error": "ERROR"})
     return name

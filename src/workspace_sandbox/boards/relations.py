@@ -1,4 +1,4 @@
-"""Answers about what an object belongs to: the board of a card, the list of an action, and their kin."""
+"""Routes of related objects, such as the board of a card or the list of an action."""
 
 from typing import Any
 
@@ -11,69 +11,71 @@ from workspace_sandbox.boards.wire import NOT_FOUND, Refusal
 from workspace_sandbox.kit.refusals import require
 
 
-def board(ask: ApiRequest) -> Any:
-    """The board that something is on."""
-    return views.board(_subject(ask).board, ask.arguments)
+def board(request: ApiRequest) -> Any:
+    """Return the board of an object."""
+    return views.board(_subject(request).board, request.arguments)
 
 
-def card_list(ask: ApiRequest) -> Any:
-    """The list that something is in, or was in when it happened."""
-    if "card" in ask.path:
-        return views.card_list(ask.card.card_list, ask.arguments)
-    found = require(ask.store.lists.get(ask.action.data.get("list", {}).get("id", "")), Refusal(404, NOT_FOUND))
-    return views.card_list(found, ask.arguments)
+def card_list(request: ApiRequest) -> Any:
+    """Return the list of an object, or of the time of an action."""
+    if "card" in request.path:
+        return views.card_list(request.card.card_list, request.arguments)
+    match = require(request.store.lists.get(request.action.data.get("list", {}).get("id", "")), Refusal(404, NOT_FOUND))
+    return views.card_list(match, request.arguments)
 
 
-def card(ask: ApiRequest) -> Any:
-    """The card that an action is about."""
-    found = require(ask.action.card, Refusal(404, NOT_FOUND))
-    return views.card(found, ask.arguments)
+def card(request: ApiRequest) -> Any:
+    """Return the card of an action."""
+    match = require(request.action.card, Refusal(404, NOT_FOUND))
+    return views.card(match, request.arguments)
 
 
-def author(ask: ApiRequest) -> Any:
-    """Who did something."""
-    return pick(MEMBER, ask.action.author.member, ask.arguments.fields())
+def author(request: ApiRequest) -> Any:
+    """Return the author of an action."""
+    return pick(MEMBER, request.action.author.member, request.arguments.fields())
 
 
-def member(ask: ApiRequest) -> Any:
-    """Whom an action is about."""
-    found = require(ask.store.members.get(ask.action.data.get("member", {}).get("id", "")), Refusal(404, NOT_FOUND))
-    return pick(MEMBER, found, ask.arguments.fields())
+def member(request: ApiRequest) -> Any:
+    """Return the member that an action affects."""
+    match = require(
+        request.store.members.get(request.action.data.get("member", {}).get("id", "")), Refusal(404, NOT_FOUND)
+    )
+    return pick(MEMBER, match, request.arguments.fields())
 
 
-def organization(ask: ApiRequest) -> Any:
-    """The organization of the board that an action is about."""
-    return pick(ORGANIZATION, ask.action.board.organization, ask.arguments.fields())
+def organization(request: ApiRequest) -> Any:
+    """Return the organization of an action's board."""
+    return pick(ORGANIZATION, request.action.board.organization, request.arguments.fields())
 
 
-def voters(ask: ApiRequest) -> Any:
-    """Who voted for a card."""
-    return views.members(ask.card.voters, ask.arguments)
+def voters(request: ApiRequest) -> Any:
+    """Return the members who voted for a card."""
+    return views.members(request.card.voters, request.arguments)
 
 
-def vote(ask: ApiRequest) -> Any:
+def vote(request: ApiRequest) -> Any:
     """Vote for a card."""
-    found, voter = ask.card, ask.having(member=ask.arguments.identifier("value")).member
-    if voter in found.voters:
+    voted_card, voter = request.card, request.having(member=request.arguments.identifier("value")).member
+    if voter in voted_card.voters:
         raise Refusal(400, "member has already voted on the card")
-    found.voters.append(voter)
-    ask.store.record(ask.author, "voteOnCard", found, voted=True)
-    return views.members(found.voters, Arguments({}))
+    voted_card.voters.append(voter)
+    request.store.record(request.author, "voteOnCard", voted_card, voted=True)
+    return views.members(voted_card.voters, Arguments({}))
 
 
-def unvote(ask: ApiRequest) -> Any:
-    """Take a vote back."""
-    found, voter = ask.card, ask.member
-    if voter not in found.voters:
+def unvote(request: ApiRequest) -> Any:
+    """Remove a vote from a card."""
+    voted_card, voter = request.card, request.member
+    if voter not in voted_card.voters:
         raise Refusal(400, "member has not voted on the card")
-    found.voters.remove(voter)
-    ask.store.record(ask.author, "voteOnCard", found, voted=False)
-    return views.members(found.voters, Arguments({}))
+    voted_card.voters.remove(voter)
+    request.store.record(request.author, "voteOnCard", voted_card, voted=False)
+    return views.members(voted_card.voters, Arguments({}))
 
 
-def _subject(ask: ApiRequest) -> Board | Card | CardList | Any:
-    if "action" in ask.path:
-        return ask.action
-    if "checklist" in ask.path:
-        return ask.checklist
-    return ask.card if "card" in ask.path else ask.card_list
+def _subject(request: ApiRequest) -> Board | Card | CardList | Any:
+    if "action" in request.path:
+        return request.action
+    if "checklist" in request.path:
+        return request.checklist
+    return request.card if "card" in request.path else request.card_list

@@ -1,4 +1,4 @@
-"""The vendor's routes that are played, what serves each, and what of it is not played."""
+"""The emulated routes of the vendor, with their handlers and unsupported features."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -45,15 +45,15 @@ OWN_FIELDS = "fields that this stand-in does not show"
 
 @dataclass(frozen=True, kw_only=True)
 class ApiRoute(Route[Callable[[ApiRequest], Any]]):
-    """A route below ``/1`` for applications, with its checks before anything is looked for."""
+    """A route below ``/1`` of the API, with checks that precede any lookup."""
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """What a whole path must look like; a slash at its end makes no difference."""
+        """Return the pattern of the complete path, with an optional trailing slash."""
         return re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", self.path) + "/?")
 
     def check(self, path: Mapping[str, str]) -> None:
-        """Refuse malformed ids in *path*."""
+        """Raise an error for malformed IDs in *path*."""
         for name, kind in KINDS.items():
             identifier = path.get(name, "0" * 24)
             linked = kind.linked and SHORT_LINK.fullmatch(identifier)
@@ -61,7 +61,7 @@ class ApiRoute(Route[Callable[[ApiRequest], Any]]):
                 raise Refusal(400, INVALID_ID)
 
     def admit(self, visitor: Principal) -> None:
-        """Refuse a visitor who may not use this method."""
+        """Raise an error if the user is not allowed to use this method."""
         needed = "read" if self.method == "GET" else "write"
         anonymous_read = visitor.token is None and needed == "read"
         if not anonymous_read and (visitor.token is None or needed not in visitor.token.scopes):
@@ -74,7 +74,7 @@ ROUTES: tuple[ApiRoute | Page, ...] = (
     on("POST /boards", boards.create, "copies of another board, preferences, Power-Ups"),
     on(
         "GET /boards/{board}",
-        lambda ask: views.board(ask.board, ask.arguments),
+        lambda request: views.board(request.board, request.arguments),
         "nested memberships, organization, tags and plugin data",
     ),
     on("PUT /boards/{board}", boards.update, "fields other than name, desc and closed"),
@@ -84,46 +84,46 @@ ROUTES: tuple[ApiRoute | Page, ...] = (
     on("GET /boards/{board}/lists/{filter}", boards.read_lists),
     on("GET /boards/{board}/cards", boards.read_cards),
     on("GET /boards/{board}/cards/{filter}", boards.read_cards),
-    on("GET /boards/{board}/labels", lambda ask: views.labels(ask.board, ask.arguments)),
+    on("GET /boards/{board}/labels", lambda request: views.labels(request.board, request.arguments)),
     on("POST /boards/{board}/labels", labels.create),
     on("GET /boards/{board}/labels/{label}", boards.read_label),
-    on("GET /boards/{board}/actions", lambda ask: views.board_actions(ask.board, ask.arguments), LOG_ONLY),
-    on("GET /boards/{board}/checklists", lambda ask: views.board_checklists(ask.board, ask.arguments)),
+    on("GET /boards/{board}/actions", lambda request: views.board_actions(request.board, request.arguments), LOG_ONLY),
+    on("GET /boards/{board}/checklists", lambda request: views.board_checklists(request.board, request.arguments)),
     on("GET /boards/{board}/members", memberships.read_members),
     on("PUT /boards/{board}/members", memberships.invite, "whom it invites is a member at once"),
     on("PUT /boards/{board}/members/{member}", memberships.put_member),
     on("DELETE /boards/{board}/members/{member}", memberships.remove_member),
     on("GET /boards/{board}/memberships", memberships.read_memberships),
     on("PUT /boards/{board}/memberships/{membership}", memberships.put_membership),
-    on("GET /boards/{board}/customFields", lambda ask: custom.in_order(ask.board.custom_fields.values())),
-    on("GET /boards/{board}/{field}", lambda ask: ask.field_of(BOARD, ask.board), OWN_FIELDS),
+    on("GET /boards/{board}/customFields", lambda request: custom.in_order(request.board.custom_fields.values())),
+    on("GET /boards/{board}/{field}", lambda request: request.field_of(BOARD, request.board), OWN_FIELDS),
     on(
         "PUT /boards/{board}/{field}",
-        lambda ask: boards.update(ask.as_update(boards.PUTTABLE)),
+        lambda request: boards.update(request.as_update(boards.PUTTABLE)),
         "fields other than name, desc and closed",
     ),
     on("POST /lists", lists.create, "copies of another list"),
-    on("GET /lists/{list}", lambda ask: views.card_list(ask.card_list, ask.arguments)),
+    on("GET /lists/{list}", lambda request: views.card_list(request.card_list, request.arguments)),
     on("PUT /lists/{list}", lists.update),
-    on("GET /lists/{list}/cards", lambda ask: views.cards(ask.card_list, ask.arguments)),
+    on("GET /lists/{list}/cards", lambda request: views.cards(request.card_list, request.arguments)),
     on("GET /lists/{list}/board", relations.board),
-    on("GET /lists/{list}/actions", lambda ask: views.list_actions(ask.card_list, ask.arguments), LOG_ONLY),
+    on("GET /lists/{list}/actions", lambda request: views.list_actions(request.card_list, request.arguments), LOG_ONLY),
     on("POST /lists/{list}/archiveAllCards", lists.archive_cards),
     on("POST /lists/{list}/moveAllCards", lists.move_cards),
-    on("GET /lists/{list}/{field}", lambda ask: ask.field_of(LIST, ask.card_list)),
-    on("PUT /lists/{list}/{field}", lambda ask: lists.update(ask.as_update(lists.PUTTABLE))),
+    on("GET /lists/{list}/{field}", lambda request: request.field_of(LIST, request.card_list)),
+    on("PUT /lists/{list}/{field}", lambda request: lists.update(request.as_update(lists.PUTTABLE))),
     on("POST /labels", labels.create),
-    on("GET /labels/{label}", lambda ask: views.label(ask.label, ask.arguments)),
+    on("GET /labels/{label}", lambda request: views.label(request.label, request.arguments)),
     on("PUT /labels/{label}", labels.update),
     on("DELETE /labels/{label}", labels.delete),
-    on("PUT /labels/{label}/{field}", lambda ask: labels.update(ask.as_update(labels.PUTTABLE))),
+    on("PUT /labels/{label}/{field}", lambda request: labels.update(request.as_update(labels.PUTTABLE))),
     on("POST /cards", cards.create, "copies of another card, attachments, places on a map"),
     on("GET /cards/{card}", cards.read, "plugin data, which is always empty"),
     on("PUT /cards/{card}", cards.update, "colours of covers, reminders, places on a map"),
     on("DELETE /cards/{card}", cards.delete),
     on("GET /cards/{card}/board", relations.board),
     on("GET /cards/{card}/list", relations.card_list),
-    on("GET /cards/{card}/members", lambda ask: views.members(ask.card.members, ask.arguments)),
+    on("GET /cards/{card}/members", lambda request: views.members(request.card.members, request.arguments)),
     on("POST /cards/{card}/members", cards.add_member),
     on("GET /cards/{card}/membersVoted", relations.voters),
     on("POST /cards/{card}/membersVoted", relations.vote),
@@ -133,7 +133,7 @@ ROUTES: tuple[ApiRoute | Page, ...] = (
     on("GET /cards/{card}/attachments/{attachment}", attachments.read),
     on("DELETE /cards/{card}/attachments/{attachment}", attachments.delete),
     on("GET /cards/{card}/attachments/{attachment}/download/{name}", attachments.download),
-    on("GET /cards/{card}/stickers", lambda ask: [one.raw() for one in ask.card.stickers.values()]),
+    on("GET /cards/{card}/stickers", lambda request: [one.raw() for one in request.card.stickers.values()]),
     on("POST /cards/{card}/stickers", stickers.create, "pictures: any name is taken"),
     on("GET /cards/{card}/stickers/{sticker}", stickers.read),
     on("PUT /cards/{card}/stickers/{sticker}", stickers.update),
@@ -141,27 +141,30 @@ ROUTES: tuple[ApiRoute | Page, ...] = (
     on("GET /cards/{card}/pluginData", boards.read_nothing, NONE_THERE),
     on(
         "GET /cards/{card}/customFieldItems",
-        lambda ask: [custom.item(held, ask.card.id) for held in ask.card.custom_items.values()],
+        lambda request: [custom.item(held, request.card.id) for held in request.card.custom_items.values()],
     ),
     on("PUT /cards/{card}/customFields", custom_fields.set_several),
     on("PUT /cards/{card}/customField/{custom_field}/item", custom_fields.set_one),
     on("PUT /card/{card}/customField/{custom_field}/item", custom_fields.set_one),
     on("POST /customFields", custom_fields.create),
-    on("GET /customFields/{custom_field}", lambda ask: custom.definition(ask.custom_field)),
+    on("GET /customFields/{custom_field}", lambda request: custom.definition(request.custom_field)),
     on("PUT /customFields/{custom_field}", custom_fields.update),
     on("DELETE /customFields/{custom_field}", custom_fields.delete),
-    on("GET /customFields/{custom_field}/options", lambda ask: custom.definition(ask.custom_field).get("options", [])),
+    on(
+        "GET /customFields/{custom_field}/options",
+        lambda request: custom.definition(request.custom_field).get("options", []),
+    ),
     on("POST /customFields/{custom_field}/options", custom_fields.create_option),
     on("GET /customFields/{custom_field}/options/{option}", custom_fields.read_option),
     on("DELETE /customFields/{custom_field}/options/{option}", custom_fields.delete_option),
-    on("GET /cards/{card}/actions", lambda ask: views.card_actions(ask.card, ask.arguments), LOG_ONLY),
+    on("GET /cards/{card}/actions", lambda request: views.card_actions(request.card, request.arguments), LOG_ONLY),
     on("POST /cards/{card}/actions/comments", actions.comment),
     on("PUT /cards/{card}/actions/{action}/comments", actions.edit_comment),
     on("DELETE /cards/{card}/actions/{action}/comments", actions.delete_comment),
-    on("GET /cards/{card}/checklists", lambda ask: views.checklists(ask.card, ask.arguments)),
+    on("GET /cards/{card}/checklists", lambda request: views.checklists(request.card, request.arguments)),
     on("POST /cards/{card}/checklists", checklists.create),
     on("DELETE /cards/{card}/checklists/{checklist}", checklists.delete),
-    on("GET /cards/{card}/checkItem/{item}", lambda ask: views.item(ask.item, ask.arguments)),
+    on("GET /cards/{card}/checkItem/{item}", lambda request: views.item(request.item, request.arguments)),
     on("PUT /cards/{card}/checkItem/{item}", checklists.update_item, "members, reminders, moves to another checklist"),
     on("DELETE /cards/{card}/checkItem/{item}", checklists.delete_item),
     on(
@@ -174,25 +177,32 @@ ROUTES: tuple[ApiRoute | Page, ...] = (
     on("POST /cards/{card}/labels", cards.create_label),
     on("POST /cards/{card}/idMembers", cards.add_member),
     on("DELETE /cards/{card}/idMembers/{member}", cards.remove_member),
-    on("GET /cards/{card}/{field}", lambda ask: ask.field_of(CARD, ask.card)),
+    on("GET /cards/{card}/{field}", lambda request: request.field_of(CARD, request.card)),
     on(
         "PUT /cards/{card}/{field}", cards.update_field, "colours of covers and reminders, which are taken and not kept"
     ),
     on("POST /checklists", checklists.create),
-    on("GET /checklists/{checklist}", lambda ask: views.checklist(ask.checklist, ask.arguments), "nested cards"),
+    on(
+        "GET /checklists/{checklist}",
+        lambda request: views.checklist(request.checklist, request.arguments),
+        "nested cards",
+    ),
     on("PUT /checklists/{checklist}", checklists.update),
     on("DELETE /checklists/{checklist}", checklists.delete),
-    on("GET /checklists/{checklist}/checkItems", lambda ask: views.items(ask.checklist, ask.arguments)),
+    on("GET /checklists/{checklist}/checkItems", lambda request: views.items(request.checklist, request.arguments)),
     on("POST /checklists/{checklist}/checkItems", checklists.create_item, "members and reminders"),
-    on("GET /checklists/{checklist}/checkItems/{item}", lambda ask: views.item(ask.item, ask.arguments)),
+    on("GET /checklists/{checklist}/checkItems/{item}", lambda request: views.item(request.item, request.arguments)),
     on("DELETE /checklists/{checklist}/checkItems/{item}", checklists.delete_item),
     on("GET /checklists/{checklist}/board", relations.board),
-    on("GET /checklists/{checklist}/cards", lambda ask: [views.card(ask.checklist.card, ask.arguments)]),
-    on("GET /checklists/{checklist}/{field}", lambda ask: ask.field_of(CHECKLIST, ask.checklist)),
-    on("PUT /checklists/{checklist}/{field}", lambda ask: checklists.update(ask.as_update(frozenset({"name", "pos"})))),
+    on("GET /checklists/{checklist}/cards", lambda request: [views.card(request.checklist.card, request.arguments)]),
+    on("GET /checklists/{checklist}/{field}", lambda request: request.field_of(CHECKLIST, request.checklist)),
+    on(
+        "PUT /checklists/{checklist}/{field}",
+        lambda request: checklists.update(request.as_update(frozenset({"name", "pos"}))),
+    ),
     on(
         "GET /actions/{action}",
-        lambda ask: views.action(ask.action, ask.arguments),
+        lambda request: views.action(request.action, request.arguments),
         "nested card, list, board and organization",
     ),
     on("PUT /actions/{action}", actions.edit_comment),
@@ -204,7 +214,7 @@ ROUTES: tuple[ApiRoute | Page, ...] = (
     on("GET /actions/{action}/member", relations.member),
     on("GET /actions/{action}/memberCreator", relations.author),
     on("GET /actions/{action}/organization", relations.organization),
-    on("GET /actions/{action}/{field}", lambda ask: ask.field_of(ACTION, ask.action)),
+    on("GET /actions/{action}/{field}", lambda request: request.field_of(ACTION, request.action)),
     on("GET /members/{member}", members.read, "nested resources other than boards"),
     on("GET /members/{member}/boards", members.read_boards, "filters other than all, open, closed and none"),
     on("GET /members/{member}/cards", members.read_cards),
@@ -216,7 +226,7 @@ ROUTES: tuple[ApiRoute | Page, ...] = (
     on("GET /members/{member}/boardStars/{star}", stickers.read_star),
     on("PUT /members/{member}/boardStars/{star}", stickers.update_star),
     on("DELETE /members/{member}/boardStars/{star}", stickers.delete_star),
-    on("GET /members/{member}/{field}", lambda ask: ask.field_of(MEMBER, ask.member), OWN_FIELDS),
+    on("GET /members/{member}/{field}", lambda request: request.field_of(MEMBER, request.member), OWN_FIELDS),
     on("POST /organizations", organizations.create),
     on("GET /organizations/{organization}", organizations.read, "nested resources other than boards and members"),
     on("PUT /organizations/{organization}", organizations.update, "preferences"),
@@ -231,7 +241,7 @@ ROUTES: tuple[ApiRoute | Page, ...] = (
     on("GET /organizations/{organization}/memberships/{membership}", memberships.read_membership),
     on(
         "GET /organizations/{organization}/{field}",
-        lambda ask: ask.field_of(ORGANIZATION, ask.organization),
+        lambda request: request.field_of(ORGANIZATION, request.organization),
         OWN_FIELDS,
     ),
     on("GET /tokens/{token}", tokens.read, "webhooks"),
@@ -258,15 +268,15 @@ ROUTES: tuple[ApiRoute | Page, ...] = (
     page("POST /oauth/token", Consent.token),
     page("POST /authorize/oauth/token", Consent.token),
 )
-"""Every route; of several that fit a path the first one serves."""
+"""All routes. If several match a path, the first one is used."""
 
 
 def part_of_batch(url: str) -> tuple[ApiRoute, Mapping[str, str]]:
-    """The route of a part of a batch, and the names in its path."""
+    """Return the route for *url* in a batch, and the values in its path."""
     path = f"/1{url.partition('?')[0]}"
     for route in ROUTES:
         if isinstance(route, ApiRoute) and route.method == "GET" and route.handler is not batch.batch:
-            found = route.pattern.fullmatch(path)
-            if found:
-                return route, {name: unquote(value) for name, value in found.groupdict().items()}
+            match = route.pattern.fullmatch(path)
+            if match:
+                return route, {name: unquote(value) for name, value in match.groupdict().items()}
     raise web.HTTPNotFound

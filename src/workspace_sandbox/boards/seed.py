@@ -1,4 +1,4 @@
-"""The account that every sandbox starts with: three boards its owner sees, and one that is somebody else's."""
+"""The default account, which sees three boards, and a board of another user."""
 
 from dataclasses import dataclass, field
 from itertools import count, cycle
@@ -9,12 +9,12 @@ from workspace_sandbox.boards.store import Store
 from workspace_sandbox.kit.chance import ReproducibleRandom
 
 BEGINNING = 1_767_600_000.0
-"""When the first board was made: 2026-01-05, 08:00 UTC."""
+"""The creation time of the first board, 2026-01-05 08:00 UTC."""
 
 ORGANIZATION_ID = "63a1b2c3d4e5f60718293a4b"
 
 BETWEEN = 9_000.0
-"""Seconds between two things that happen in the seed."""
+"""Seconds between two events in the default data."""
 
 OPEN_LISTS = (
     ("Backlog", 240),
@@ -24,7 +24,7 @@ OPEN_LISTS = (
     ("Review ✅", 55),
     ("Waiting", 20),
 )
-"""Open lists of the main board with their cards; one name is there twice."""
+"""The open lists of the main board with their cards. One name occurs twice."""
 
 DONE = ("Done", 90)
 ARCHIVED_LISTS = (("To do", 18), ("Ideas 2024 (alt)", 9))
@@ -38,12 +38,12 @@ NAMES = (
     "europe", "americas", "asia", "release notes", "translation", "contract", "procurement", "travel",
     "newsletter", "webinar", "press", "Bug", "bug",
 )  # fmt: skip
-"""Label names of the main board, in their order; ``bug`` is there twice, and once in capitals."""
+"""Label names of the main board in order. ``bug`` occurs twice, and once in capitals."""
 
 UNNAMED = ("green", "yellow", "orange", "red", "purple", "blue", None)
 
 EXAMPLE_LABELS = ("urgent", "日本語", "press")
-"""One early, one in another script, and one beyond the default limit of 50."""
+"""An early label, one in another script, and one beyond the default limit of 50."""
 
 VERBS = ("Fix", "Write", "Review", "Plan", "Ship", "Measure", "Translate", "Prüfen:", "Redesign", "Test", "Investigate")
 THINGS = (
@@ -64,7 +64,7 @@ STEPS = ("Draft", "Ask for feedback", "Füge Bilder hinzu", "Publish", "Tell eve
 
 @dataclass(slots=True)
 class Seed:
-    """What the account starts with, and the names of things worth trying."""
+    """The default data, and the names of example objects."""
 
     store: Store
     owner: Member
@@ -74,7 +74,7 @@ class Seed:
 
 
 class Seeder:
-    """Fills a store, a little later with every step."""
+    """Creates the objects in a store, each a little later than the previous one."""
 
     def __init__(self) -> None:
         self.store = Store(ReproducibleRandom("boards"))
@@ -90,21 +90,21 @@ class Seeder:
         self.stranger = add(self.now(), "r.okafor", "Rowan Okafor", "rowan@elsewhere.example")
 
     def now(self) -> float:
-        """The time of the next step."""
+        """Return the time of the next step."""
         return BEGINNING + next(self._steps) * BETWEEN
 
     def by(self, member: Member) -> Author:
-        """*member*, doing something by hand."""
+        """Return *member* as the author of a change in the user interface."""
         return Author(member, None, self.now())
 
     def board(self, name: str, desc: str = "") -> Board:
-        """A board of the owner and the colleague."""
+        """Create a board of the owner and the colleague."""
         board = self.store.add_board(self.by(self.owner), name, desc)
         board.members[self.colleague.id] = self.colleague
         return board
 
     def labels(self, board: Board) -> None:
-        """All labels of the main board, in a row of colours."""
+        """Create all labels of the main board, in a sequence of colors."""
         at, colors = self.now(), cycle(sorted(SHADES))
         for name in NAMES[:6]:
             self.store.add_label(at, board, name, next(colors))
@@ -114,11 +114,11 @@ class Seeder:
             self.store.add_label(at, board, name, next(colors))
 
     def cards(self, card_list: CardList, amount: int) -> list[Card]:
-        """A list filled with cards of some variety."""
+        """Create a list with varied cards."""
         return [self.card(card_list, STEP * (place + 1)) for place in range(amount)]
 
     def card(self, card_list: CardList, place: float) -> Card:
-        """A card, of which the next ones differ in most things."""
+        """Create a card that differs from the previous ones in most fields."""
         number, labels = next(self._cards), list(card_list.board.labels.values())
         author = self.by(self.owner if number % 2 else self.colleague)
         label = number % max(1, len(labels))
@@ -134,7 +134,7 @@ class Seeder:
         )
 
     def work_on(self, card: Card) -> None:
-        """A checklist and a few comments."""
+        """Add a checklist and comments to a card."""
         checklist = self.store.add_checklist(self.by(self.colleague), card, "Before we ship")
         for done, step in enumerate(STEPS):
             self.store.add_item(self.now(), checklist, step, complete=done < 2)
@@ -147,7 +147,7 @@ class Seeder:
             self.store.update_card(self.by(self.colleague), card, {"closed": True})
 
     def archived_list(self, board: Board, name: str, amount: int) -> CardList:
-        """An archived list, with the cards still in it."""
+        """Create an archived list that contains cards."""
         card_list = self.store.add_list(self.by(self.owner), board, name)
         self.cards(card_list, amount)
         self.store.update_list(self.by(self.owner), card_list, {"closed": True})
@@ -155,7 +155,7 @@ class Seeder:
 
 
 def plant() -> Seed:
-    """The seed, the same every time."""
+    """Create the default data, identical each time."""
     seeder = Seeder()
     allowed_at = seeder.now()
     examples = _main_board(seeder) | _other_boards(seeder)

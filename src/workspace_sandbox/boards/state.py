@@ -1,4 +1,4 @@
-"""Boards, lists, cards and what is on them: the vendor's objects, without any HTTP."""
+"""The vendor's objects: boards, lists, cards and their contents, independent of HTTP."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -11,22 +11,22 @@ if TYPE_CHECKING:
 
 COLORS = ("green", "yellow", "orange", "red", "purple", "blue", "sky", "lime", "pink", "black")
 SHADES = frozenset(f"{color}{shade}" for color in COLORS for shade in ("", "_light", "_dark"))
-"""The 30 label colours."""
+"""The 30 label colors."""
 
 STEP = 16_384.0
-"""Between two neighbours, when a place is asked for by word."""
+"""The distance between neighbouring positions that are requested by word."""
 
 Place = float | str
 """A position: a positive number, ``top`` or ``bottom``."""
 
 
 def stamp(at: float) -> str:
-    """The vendor's way of writing an instant."""
+    """Return a timestamp in the vendor's format."""
     return instant(at).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def placed(taken: Iterable[float], place: Place) -> float:
-    """The number that puts something at *place* among those at *taken*."""
+    """Return the number for *place* among the positions in *taken*."""
     if isinstance(place, float):
         return place
     return min(taken, default=2 * STEP) / 2 if place == "top" else max(taken, default=0.0) + STEP
@@ -34,7 +34,7 @@ def placed(taken: Iterable[float], place: Place) -> float:
 
 @dataclass(eq=False, slots=True)
 class Member:
-    """A person, or a bot with an account."""
+    """A user or bot with an account."""
 
     id: str
     username: str
@@ -46,20 +46,20 @@ class Member:
 
 @dataclass(eq=False, slots=True)
 class Star:
-    """A board that a member keeps at hand."""
+    """A board that a member starred."""
 
     id: str
     board_id: str
     pos: float
 
     def raw(self) -> dict[str, Any]:
-        """The vendor's JSON for it."""
+        """Return the vendor's JSON."""
         return {"id": self.id, "idBoard": self.board_id, "pos": int(self.pos)}
 
 
 @dataclass(eq=False, slots=True)
 class Organization:
-    """What boards and their members belong to."""
+    """An organization, which boards and their members belong to."""
 
     id: str
     name: str
@@ -70,13 +70,13 @@ class Organization:
     roles: dict[str, str] = field(default_factory=dict)
 
     def role(self, member: Member) -> str:
-        """As what somebody belongs to it."""
+        """Return the role of *member* in the organization."""
         return self.roles.get(member.id, "admin") if member.id in self.members else ""
 
 
 @dataclass(frozen=True)
 class Author:
-    """Who does something, by which application (none: by hand), and when."""
+    """The author of a change, with the app, or None for the user interface, and the time."""
 
     member: Member
     app: str | None
@@ -85,7 +85,7 @@ class Author:
 
 @dataclass(eq=False, slots=True)
 class Action:
-    """Something that happened, with the names as they were then."""
+    """An action, with the names at that time."""
 
     id: str
     type: str
@@ -97,7 +97,7 @@ class Action:
 
 @dataclass(eq=False, slots=True)
 class Board:
-    """A board; only its members see it."""
+    """A board, which only its members can see."""
 
     id: str
     short_link: str
@@ -107,7 +107,7 @@ class Board:
     organization: Organization | None = None
     members: dict[str, Member] = field(default_factory=dict)
     roles: dict[str, str] = field(default_factory=dict)
-    """Who is no admin."""
+    """The roles of members who are not admins."""
 
     custom_fields: dict[str, "CustomField"] = field(default_factory=dict)
     lists: dict[str, "CardList"] = field(default_factory=dict)
@@ -118,15 +118,15 @@ class Board:
 
     @property
     def board(self) -> "Board":
-        """Itself, so that everything on a board can be asked for its board."""
+        """The board itself, so that every object on a board has this attribute."""
         return self
 
     def role(self, member: Member) -> str:
-        """As what somebody belongs to it."""
+        """Return the role of *member* on the board."""
         return self.roles.get(member.id, "admin") if member.id in self.members else ""
 
     def cards(self) -> Iterator["Card"]:
-        """Every card on it, archived ones and those on archived lists included."""
+        """Return all cards, including archived ones and those on archived lists."""
         for card_list in self.lists.values():
             yield from card_list.cards.values()
 
@@ -144,13 +144,13 @@ class CardList:
     cards: dict[str, "Card"] = field(default_factory=dict)
 
     def beside(self) -> Iterable["CardList"]:
-        """The lists of its board."""
+        """Return all lists of the board."""
         return self.board.lists.values()
 
 
 @dataclass(eq=False, slots=True)
 class Label:
-    """A label of a board; its name may be empty and need not be unique."""
+    """A label of a board. Its name can be empty and is not unique."""
 
     id: str
     board: Board
@@ -182,22 +182,22 @@ class Card:
     cover_id: str | None = None
     stickers: dict[str, "Sticker"] = field(default_factory=dict)
     custom_items: dict[str, "FieldValue"] = field(default_factory=dict)
-    """By the field."""
+    """Custom field values by field."""
 
     checklists: dict[str, "Checklist"] = field(default_factory=dict)
     actions: list[Action] = field(default_factory=list)
 
     @property
     def board(self) -> Board:
-        """The board its list is on."""
+        """The board of the card's list."""
         return self.card_list.board
 
     def beside(self) -> Iterable["Card"]:
-        """The cards of its list."""
+        """Return all cards of the list."""
         return self.card_list.cards.values()
 
     def items(self) -> Iterator["CheckItem"]:
-        """The items of all its checklists."""
+        """Return the items of all checklists."""
         for checklist in self.checklists.values():
             yield from checklist.items.values()
 
@@ -217,14 +217,14 @@ class Attachment:
 
 @dataclass(eq=False, slots=True)
 class Sticker:
-    """A picture on a card; ``where`` has its place by the vendor's names."""
+    """A picture on a card. ``where`` contains its position under the vendor's names."""
 
     id: str
     image: str
     where: dict[str, float]
 
     def raw(self) -> dict[str, Any]:
-        """The vendor's JSON for it."""
+        """Return the vendor's JSON."""
         return {"id": self.id, "image": self.image, "imageUrl": None, "imageScaled": [], **self.where}
 
 
@@ -240,17 +240,17 @@ class Checklist:
 
     @property
     def board(self) -> Board:
-        """The board its card is on."""
+        """The board of the checklist's card."""
         return self.card.board
 
     def beside(self) -> Iterable["Checklist"]:
-        """The checklists of its card."""
+        """Return all checklists of the card."""
         return self.card.checklists.values()
 
 
 @dataclass(eq=False, slots=True)
 class CheckItem:
-    """One thing to tick off."""
+    """An item of a checklist."""
 
     id: str
     checklist: Checklist
@@ -260,5 +260,5 @@ class CheckItem:
     due: str | None = None
 
     def beside(self) -> Iterable["CheckItem"]:
-        """The items of its checklist."""
+        """Return all items of the checklist."""
         return self.checklist.items.values()

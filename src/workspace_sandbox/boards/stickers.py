@@ -1,4 +1,4 @@
-"""Answers about stickers on cards, and about boards that members keep at hand."""
+"""Routes of stickers on cards, and of starred boards."""
 
 from typing import Any
 
@@ -12,35 +12,35 @@ WITHIN = {"top": MOST_OFFSET, "left": MOST_OFFSET, "zIndex": 10_000.0, "rotate":
 NEEDED = ("top", "left", "zIndex")
 
 
-def read(ask: ApiRequest) -> Any:
-    """One sticker."""
-    return _sticker(ask).raw()
+def read(request: ApiRequest) -> Any:
+    """Return a sticker."""
+    return _sticker(request).raw()
 
 
-def create(ask: ApiRequest) -> Any:
-    """Put a sticker on a card."""
-    card, image = ask.card, ask.arguments.text("image", shortest=1)
-    where = {name: _number(ask, name) for name in NEEDED} | {"rotate": _number(ask, "rotate", 0.0)}
-    made = Sticker(ask.store.mint(ask.now), image, where)
-    card.stickers[made.id] = made
-    return made.raw()
+def create(request: ApiRequest) -> Any:
+    """Add a sticker to a card."""
+    card, image = request.card, request.arguments.text("image", shortest=1)
+    where = {name: _number(request, name) for name in NEEDED} | {"rotate": _number(request, "rotate", 0.0)}
+    sticker = Sticker(request.store.mint(request.now), image, where)
+    card.stickers[sticker.id] = sticker
+    return sticker.raw()
 
 
-def update(ask: ApiRequest) -> Any:
+def update(request: ApiRequest) -> Any:
     """Move a sticker."""
-    found = _sticker(ask)
-    found.where = {name: _number(ask, name, old) for name, old in found.where.items()}
-    return found.raw()
+    sticker = _sticker(request)
+    sticker.where = {name: _number(request, name, old) for name, old in sticker.where.items()}
+    return sticker.raw()
 
 
-def delete(ask: ApiRequest) -> Any:
-    """Take a sticker off a card."""
-    del ask.card.stickers[_sticker(ask).id]
-    return {"stickers": [one.raw() for one in ask.card.stickers.values()]}
+def delete(request: ApiRequest) -> Any:
+    """Remove a sticker from a card."""
+    del request.card.stickers[_sticker(request).id]
+    return {"stickers": [one.raw() for one in request.card.stickers.values()]}
 
 
-def _number(ask: ApiRequest, name: str, default: float | None = None) -> float:
-    raw = ask.arguments.raw(name)
+def _number(request: ApiRequest, name: str, default: float | None = None) -> float:
+    raw = request.arguments.raw(name)
     try:
         number = default if raw is None else float(raw)
     except (TypeError, ValueError):
@@ -50,49 +50,49 @@ def _number(ask: ApiRequest, name: str, default: float | None = None) -> float:
     return number
 
 
-def _sticker(ask: ApiRequest) -> Sticker:
-    return require(ask.card.stickers.get(ask.path["sticker"].lower()), Refusal(404, NOT_FOUND))
+def _sticker(request: ApiRequest) -> Sticker:
+    return require(request.card.stickers.get(request.path["sticker"].lower()), Refusal(404, NOT_FOUND))
 
 
-def read_stars(ask: ApiRequest) -> Any:
-    """The boards that a member keeps at hand."""
-    return [one.raw() for one in _stars(ask).values()]
+def read_stars(request: ApiRequest) -> Any:
+    """Return the starred boards of a member."""
+    return [one.raw() for one in _stars(request).values()]
 
 
-def read_star(ask: ApiRequest) -> Any:
-    """One of them."""
-    return _star(ask).raw()
+def read_star(request: ApiRequest) -> Any:
+    """Return a starred board."""
+    return _star(request).raw()
 
 
-def create_star(ask: ApiRequest) -> Any:
-    """Keep a board at hand."""
-    stars, board = _stars(ask), ask.having(board=ask.arguments.identifier("idBoard")).board
+def create_star(request: ApiRequest) -> Any:
+    """Star a board."""
+    stars, board = _stars(request), request.having(board=request.arguments.identifier("idBoard")).board
     if any(one.board_id == board.id for one in stars.values()):
         raise Refusal(400, "board is already starred")
-    pos = placed([one.pos for one in stars.values()], ask.arguments.place())
-    made = Star(ask.store.mint(ask.now), board.id, pos)
-    stars[made.id] = made
-    return made.raw()
+    pos = placed([one.pos for one in stars.values()], request.arguments.place())
+    star = Star(request.store.mint(request.now), board.id, pos)
+    stars[star.id] = star
+    return star.raw()
 
 
-def update_star(ask: ApiRequest) -> Any:
-    """Give one of them another place."""
-    found = _star(ask)
-    found.pos = placed([one.pos for one in _stars(ask).values() if one is not found], ask.arguments.place())
-    return found.raw()
+def update_star(request: ApiRequest) -> Any:
+    """Change the position of a starred board."""
+    star = _star(request)
+    star.pos = placed([one.pos for one in _stars(request).values() if one is not star], request.arguments.place())
+    return star.raw()
 
 
-def delete_star(ask: ApiRequest) -> Any:
-    """Keep a board at hand no longer."""
-    del _stars(ask)[_star(ask).id]
+def delete_star(request: ApiRequest) -> Any:
+    """Remove the star from a board."""
+    del _stars(request)[_star(request).id]
     return {"limits": {}}
 
 
-def _stars(ask: ApiRequest) -> dict[str, Star]:
-    if ask.member is not ask.visitor.member:
+def _stars(request: ApiRequest) -> dict[str, Star]:
+    if request.member is not request.visitor.member:
         raise Refusal(401, HIDDEN)
-    return ask.member.stars
+    return request.member.stars
 
 
-def _star(ask: ApiRequest) -> Star:
-    return require(_stars(ask).get(ask.path["star"].lower()), Refusal(404, NOT_FOUND))
+def _star(request: ApiRequest) -> Star:
+    return require(_stars(request).get(request.path["star"].lower()), Refusal(404, NOT_FOUND))

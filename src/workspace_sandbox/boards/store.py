@@ -1,4 +1,4 @@
-"""Keeps every object there is, and the rules of what can be done to them."""
+"""A store with all objects, and the rules for changing them."""
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
@@ -35,11 +35,11 @@ CARD_ATTRIBUTES = {
     "dueComplete": "due_complete",
     "pos": "pos",
 }
-"""The vendor's names of what a card's action log keeps the old values of."""
+"""The vendor's names of the fields whose old values a card's actions contain."""
 
 
 class Store:
-    """Every object there is, by id, and everything that can be done to them."""
+    """All objects by ID, and all operations on them."""
 
     def __init__(self, random: ReproducibleRandom) -> None:
         self.random = random
@@ -55,45 +55,45 @@ class Store:
         self.custom_fields: dict[str, CustomField] = {}
         self.organizations: dict[str, Organization] = {}
         self.emit: Callable[[Action], None] = unheard
-        """Told of every action."""
+        """A callback for every action."""
         self._process = random.getrandbits(40)
         self._minted = random.getrandbits(20)
 
     def let_go(self) -> None:
-        """Take everything apart, so that nothing holds what holds it."""
+        """Break all reference cycles between the objects."""
         for board in self.boards.values():
-            _emptied(board.lists, board.labels, board.actions, board.custom_fields)
+            _clear_all(board.lists, board.labels, board.actions, board.custom_fields)
         for card_list in self.lists.values():
             card_list.cards.clear()
         for card in self.cards.values():
-            _emptied(card.checklists, card.actions)
+            _clear_all(card.checklists, card.actions)
         for checklist in self.checklists.values():
             checklist.items.clear()
 
     def mint(self, at: float) -> str:
-        """A new id: the seconds of *at*, a process, a counter."""
+        """Return a new ID from the seconds of *at*, a process and a counter."""
         self._minted += 1
         process = self._process ^ self.random.offset
         return f"{int(at) & 0xFFFFFFFF:08x}{process:010x}{self._minted & 0xFFFFFF:06x}"
 
     def link(self, identifier: str) -> str:
-        """A new short link to *identifier*."""
+        """Return a new short link to *identifier*."""
         short_link = "".join(LINK_LETTERS[byte % len(LINK_LETTERS)] for byte in self.random.randbytes(8))
         self.links[short_link] = identifier
         return short_link
 
     def add_member(self, at: float, username: str, full_name: str, email: str, bio: str = "") -> Member:
-        """Add a person."""
+        """Add a member."""
         member = Member(self.mint(at), username, full_name, email, bio)
         self.members[member.id] = member
         return member
 
     def member(self, name: str) -> Member | None:
-        """Whoever has *name* for id or username."""
+        """Return the member with *name* as ID or username, or None."""
         return self.members.get(name) or next((one for one in self.members.values() if one.username == name), None)
 
     def add_board(self, author: Author, name: str, desc: str = "") -> Board:
-        """Make a board, seen by its author only."""
+        """Create a board, which only its author can see."""
         identifier = self.mint(author.at)
         board = Board(identifier, self.link(identifier), name, desc, members={author.member.id: author.member})
         board.organization = next((one for one in self.organizations.values() if author.member.id in one.members), None)
@@ -102,17 +102,17 @@ class Store:
         return board
 
     def delete_board(self, board: Board) -> None:
-        """Delete a board and all that is on it."""
+        """Delete a board and its contents."""
         for card in list(board.cards()):
             self.delete_card(card)
-        self._forget(self.lists, board.lists)
-        self._forget(self.labels, board.labels)
-        self._forget(self.actions, [action.id for action in board.actions])
-        self._forget(self.custom_fields, board.custom_fields)
+        self._remove_all(self.lists, board.lists)
+        self._remove_all(self.labels, board.labels)
+        self._remove_all(self.actions, [action.id for action in board.actions])
+        self._remove_all(self.custom_fields, board.custom_fields)
         del self.boards[board.id]
 
     def add_list(self, author: Author, board: Board, name: str, place: Place = "bottom") -> CardList:
-        """Make a list."""
+        """Create a list."""
         pos = placed([other.pos for other in board.lists.values()], place)
         card_list = CardList(self.mint(author.at), board, name, pos)
         self.lists[card_list.id] = board.lists[card_list.id] = card_list
@@ -120,11 +120,11 @@ class Store:
         return card_list
 
     def place_of(self, thing: Card | CardList | Checklist | CheckItem, place: Place) -> float:
-        """The number of *place* for *thing* among the others beside it."""
+        """Return the number of *place* for *thing* among its siblings."""
         return placed([other.pos for other in thing.beside() if other is not thing], place)
 
     def update_list(self, author: Author, card_list: CardList, changes: Mapping[str, Any]) -> None:
-        """Change name, closed or pos of a list, with one action for each value that is new."""
+        """Update the name, state or position of a list. Records an action for each changed value."""
         for name, value in changes.items():
             old = getattr(card_list, name)
             if old != value:
@@ -132,31 +132,31 @@ class Store:
                 self.record(author, "updateList", card_list, old={name: old})
 
     def move_list(self, author: Author, card_list: CardList, board: Board) -> None:
-        """Take a list and its cards to another board; labels stay behind."""
+        """Move a list and its cards to another board, without their labels."""
         if board is card_list.board:
             return
         del card_list.board.lists[card_list.id]
         card_list.board = board
         board.lists[card_list.id] = card_list
-        # Labels belong to a board, and so do the short numbers of cards: neither can go along.
+        # Labels and the short numbers of cards belong to a board, so they cannot be moved.
         for card in card_list.cards.values():
-            self._settle(card)
+            self._assign_to_board(card)
         self.record(author, "moveListToBoard", card_list)
 
     def add_label(self, at: float, board: Board, name: str, color: str | None) -> Label:
-        """Make a label."""
+        """Create a label."""
         label = Label(self.mint(at), board, name, color)
         self.labels[label.id] = board.labels[label.id] = label
         return label
 
     def delete_label(self, label: Label) -> None:
-        """Delete a label, also from the cards that wear it."""
+        """Delete a label, and remove it from cards."""
         for card in label.board.cards():
             card.labels = [other for other in card.labels if other is not label]
         del self.labels[label.id], label.board.labels[label.id]
 
     def add_card(self, author: Author, card_list: CardList, name: str, place: Place = "bottom", **values: Any) -> Card:
-        """Make a card; *values* are attributes of ``Card``."""
+        """Create a card. *values* are attributes of ``Card``."""
         identifier = self.mint(author.at)
         card_list.board.cards_made += 1
         pos = placed((other.pos for other in card_list.cards.values()), place)
@@ -167,7 +167,7 @@ class Store:
         return card
 
     def update_card(self, author: Author, card: Card, changes: Mapping[str, Any]) -> None:
-        """Change a card, by the vendor's names, with one action for each value that is new."""
+        """Update a card with *changes* under the vendor's names. Records an action for each changed value."""
         for name, value in changes.items():
             old = getattr(card, CARD_ATTRIBUTES[name])
             if old != value:
@@ -175,7 +175,7 @@ class Store:
                 self.record(author, "updateCard", card, {name: value}, old={name: old})
 
     def move_card(self, author: Author, card: Card, target: CardList) -> None:
-        """Take a card to another list; to where it already is nothing happens."""
+        """Move a card to another list. Does nothing if it is already there."""
         source = card.card_list
         if target is source:
             return
@@ -183,17 +183,17 @@ class Store:
         target.cards[card.id] = card
         card.card_list = target
         if target.board is not source.board:
-            self._settle(card)
+            self._assign_to_board(card)
             self.record(author, "moveCardToBoard", card, boardSource={"id": source.board.id, "name": source.board.name})
             return
         moved = {"listBefore": _named(source), "listAfter": _named(target), "old": {"idList": source.id}}
-        # A move is an update with the names of both lists; it has no type of action of its own.
+        # A move is an update with the names of both lists. There is no separate action type.
         self.record(author, "updateCard", card, {"idList": target.id}, **moved)
 
     def delete_card(self, card: Card, author: Author | None = None) -> None:
-        """Delete a card with its checklists and its log; *author* is told of to who listens."""
+        """Delete a card with its checklists and actions. With an *author*, listeners are notified."""
         gone = {"id": card.id, "idShort": card.number, "shortLink": card.short_link}
-        self._forget(self.checklists, card.checklists)
+        self._remove_all(self.checklists, card.checklists)
         for action in list(card.actions):
             self.delete_action(action)
         del self.cards[card.id], card.card_list.cards[card.id], self.links[card.short_link]
@@ -201,22 +201,22 @@ class Store:
             self.record(author, "deleteCard", card.card_list, card=gone)
 
     def comment(self, author: Author, card: Card, text: str) -> Action:
-        """Post a comment."""
+        """Create a comment."""
         return self.record(author, "commentCard", card, text=text, textData={"emoji": {}})
 
     def edit_comment(self, action: Action, text: str, at: float) -> None:
-        """Change the text of a comment."""
+        """Update the text of a comment."""
         action.data |= {"text": text, "dateLastEdited": stamp(at)}
 
     def delete_action(self, action: Action) -> None:
-        """Delete a comment from the log."""
+        """Delete a comment and its action."""
         del self.actions[action.id]
         action.board.actions.remove(action)
         if action.card:
             action.card.actions.remove(action)
 
     def add_checklist(self, author: Author, card: Card, name: str, place: Place = "bottom") -> Checklist:
-        """Put a checklist on a card."""
+        """Add a checklist to a card."""
         pos = placed([other.pos for other in card.checklists.values()], place)
         checklist = Checklist(self.mint(author.at), card, name, pos)
         self.checklists[checklist.id] = card.checklists[checklist.id] = checklist
@@ -224,14 +224,14 @@ class Store:
         return checklist
 
     def delete_checklist(self, checklist: Checklist) -> None:
-        """Take a checklist off its card."""
+        """Remove a checklist from its card."""
         del self.checklists[checklist.id], checklist.card.checklists[checklist.id]
 
     def add_item(
         self, at: float, checklist: Checklist, name: str, place: Place = "bottom", *, most: int = 200, **values: Any
     ) -> CheckItem:
-        """Add an item to a checklist that has fewer than *most*; *values* are attributes of ``CheckItem``."""
-        # Trello's page on limits shows such numbers as examples, and says that they differ. Hence the caller's number.
+        """Add an item to a checklist with fewer than *most* items. *values* are attributes of ``CheckItem``."""
+        # Trello's page on limits describes its numbers as examples that vary, so the caller provides one.
         if len(checklist.items) >= most:
             raise Refusal(403, {"message": "Checklist item limit exceeded", "error": "LIMIT_EXCEEDED"})
         pos = placed([other.pos for other in checklist.items.values()], place)
@@ -241,12 +241,12 @@ class Store:
         return item
 
     def tick(self, author: Author, item: CheckItem, *, complete: bool) -> None:
-        """Complete an item, or take it back."""
+        """Complete or reopen an item."""
         if item.complete == complete:
             return
         item.complete = complete
-        told = {"id": item.id, "name": item.name, "state": "complete" if complete else "incomplete"}
-        self.record(author, "updateCheckItemStateOnCard", item.checklist.card, checkItem=told)
+        item_data = {"id": item.id, "name": item.name, "state": "complete" if complete else "incomplete"}
+        self.record(author, "updateCheckItemStateOnCard", item.checklist.card, checkItem=item_data)
 
     def record(
         self,
@@ -254,10 +254,10 @@ class Store:
         kind: str,
         subject: Board | CardList | Card,
         new: Mapping[str, Any] = MappingProxyType({}),
-        **told: Any,
+        **data: Any,
     ) -> Action:
-        """Write an action into the logs of *subject* and its board; *new* is told of the card, *told* of the action."""
-        action = self._action(author, kind, subject, new, told)
+        """Record an action on *subject* and its board. *new* are changes of the card, *data* is that of the action."""
+        action = self._action(author, kind, subject, new, data)
         board, card = action.board, action.card
         board.active_at = max(board.active_at, author.at)
         self.actions[action.id] = action
@@ -268,9 +268,9 @@ class Store:
         self.emit(action)
         return action
 
-    def announce(self, author: Author, kind: str, subject: Board | CardList | Card, **told: Any) -> None:
-        """Tell who listens of an action that no log keeps."""
-        self.emit(self._action(author, kind, subject, {}, told))
+    def announce(self, author: Author, kind: str, subject: Board | CardList | Card, **data: Any) -> None:
+        """Notify listeners of an action that is not recorded."""
+        self.emit(self._action(author, kind, subject, {}, data))
 
     def _action(
         self,
@@ -296,15 +296,15 @@ class Store:
             }
         return Action(self.mint(author.at), kind, author, board, card, data | dict(told))
 
-    def _settle(self, card: Card) -> None:
-        """What a card loses and gets when it comes to another board."""
+    def _assign_to_board(self, card: Card) -> None:
+        """Assign a short number to a card that was moved to another board, and clear its labels and custom fields."""
         card.labels = []
         card.custom_items = {}
         card.board.cards_made += 1
         card.number = card.board.cards_made
 
     @staticmethod
-    def _forget(shelf: dict[str, Any], identifiers: Iterable[str]) -> None:
+    def _remove_all(shelf: dict[str, Any], identifiers: Iterable[str]) -> None:
         for identifier in identifiers:
             shelf.pop(identifier, None)
 
@@ -313,6 +313,6 @@ def _named(card_list: CardList) -> dict[str, str]:
     return {"id": card_list.id, "name": card_list.name}
 
 
-def _emptied(*shelves: dict[str, Any] | list[Any]) -> None:
+def _clear_all(*shelves: dict[str, Any] | list[Any]) -> None:
     for shelf in shelves:
         shelf.clear()

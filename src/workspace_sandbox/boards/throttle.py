@@ -1,4 +1,4 @@
-"""Trello's budgets: 100 requests per token and 300 per key in 10 seconds, 100 per token in 900 for member routes."""
+"""Trello's rate limits: 100 requests per token and 300 per key in 10 seconds, 100 member requests per token in 900."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,14 +9,17 @@ from workspace_sandbox.kit.stage import EmulatorContext
 from workspace_sandbox.kit.throttling import Budgets
 
 STRIKES = throttling.Budget(200, 10.0)
-"""Refusals of one key; one more, and all its requests are refused until the ten seconds are over."""
+"""The maximum of rejected requests per key.
+
+If a key exceeds it, all its requests are rejected for the rest of the period.
+"""
 
 MEMBER_ROUTES = ("/1/members", "/1/search")
 
 
 @dataclass(frozen=True)
 class Budget(throttling.Budget):
-    """A documented budget with the name its headers carry, and the refusal when it is spent."""
+    """A documented budget, with its name in headers and its error."""
 
     name: str = ""
     error: str = ""
@@ -30,7 +33,7 @@ MEMBER = Budget(100, 900.0, name="member", error="RATE_LIMIT_EXCEEDED", message=
 
 @dataclass(frozen=True, slots=True)
 class BudgetKey:
-    """Whose budgets a request spends, and how much of them."""
+    """The owners of the budgets that a request uses, and the units."""
 
     key: str | None
     token: str | None
@@ -38,29 +41,29 @@ class BudgetKey:
     member_requests: int = 0
 
     def claims(self) -> Iterator[tuple[Budget, str, int]]:
-        """Return the budgets that it spends, their owners and the units."""
-        # A key is spent by all tokens under it: three busy accounts are enough to use up what the application has.
-        wanted = (
+        """Return the budgets with their owners and units."""
+        # All tokens of a key share its budget: three busy accounts are enough to use it up.
+        all_claims = (
             (TOKEN, self.token, self.requests),
             (KEY, self.key, self.requests),
             (MEMBER, self.token, self.member_requests),
         )
-        return ((budget, owner, units) for budget, owner, units in wanted if owner and units)
+        return ((budget, owner, units) for budget, owner, units in all_claims if owner and units)
 
 
 class Throttle:
-    """All budgets of an emulator."""
+    """The rate limits of an emulator."""
 
     def __init__(self, stage: EmulatorContext) -> None:
         self._budgets = Budgets(stage)
 
     def spend(self, spender: BudgetKey) -> None:
-        """Spend from every budget, or refuse and spend from none."""
+        """Use units of every budget, or raise an error without using any."""
         if not self._budgets.count:
             return
         key, claims = spender.key or "", list(spender.claims())
-        # More than 200 refusals of one key within ten seconds close the key, also for members who sent nothing.
-        # Trello tells this on its page "Rate limits"; a client that resends without waiting must feel it here.
+        # More than 200 rejected requests of a key within ten seconds block the key, also for other members. Trello
+        # documents this on its page "Rate limits", and a client that retries without waiting must be affected by it.
         if self._budgets.closed(key):
             raise exhausted(KEY.error, KEY.message)
         for budget, owner, units in claims:
@@ -70,17 +73,17 @@ class Throttle:
             self._budgets.take(budget, owner, units)
 
     def headers(self, spender: BudgetKey) -> dict[str, str]:
-        """Return what the vendor tells about the budgets in every answer."""
-        told = {budget: self._budgets.remaining(budget, owner) for budget, owner, _ in spender.claims()}
-        # No ``Retry-After`` beside them: Trello documents none, so a client must be able to do without.
-        shown = (TOKEN, KEY, MEMBER) if spender.member_requests else (TOKEN, KEY)
+        """Return the vendor's headers with the budgets."""
+        remaining = {budget: self._budgets.remaining(budget, owner) for budget, owner, _ in spender.claims()}
+        # Trello documents no ``Retry-After``, so clients must work without it.
+        budgets = (TOKEN, KEY, MEMBER) if spender.member_requests else (TOKEN, KEY)
         return {
             f"x-rate-limit-{budget.name}-{name}": str(int(value))
-            for budget in shown
+            for budget in budgets
             for name, value in {
                 "interval-ms": budget.per_seconds * 1000,
                 "max": self._budgets.limit(budget),
-                "remaining": told.get(budget, self._budgets.limit(budget)),
+                "remaining": remaining.get(budget, self._budgets.limit(budget)),
             }.items()
         }
 

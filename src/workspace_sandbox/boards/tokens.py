@@ -1,4 +1,4 @@
-"""Answers about tokens."""
+"""Routes of tokens."""
 
 from typing import Any
 
@@ -10,23 +10,23 @@ from workspace_sandbox.kit.oauth import Token
 from workspace_sandbox.kit.refusals import require
 
 
-def read(ask: ApiRequest) -> Any:
-    """What a token allows."""
-    raw = described(_token(ask))
-    wanted = ask.arguments.fields()
-    return {name: value for name, value in raw.items() if wanted is None or name in {"id", *wanted}}
+def read(request: ApiRequest) -> Any:
+    """Return a token."""
+    raw = described(_token(request))
+    fields = request.arguments.fields()
+    return {name: value for name, value in raw.items() if fields is None or name in {"id", *fields}}
 
 
-def read_member(ask: ApiRequest) -> Any:
-    """Whose token it is."""
-    return pick(MEMBER, _token(ask).grant.account, ask.arguments.fields())
+def read_member(request: ApiRequest) -> Any:
+    """Return the owner of a token."""
+    return pick(MEMBER, _token(request).grant.account, request.arguments.fields())
 
 
-def delete(ask: ApiRequest) -> Any:
+def delete(request: ApiRequest) -> Any:
     """Revoke a token."""
-    del ask.oauth.tokens[_token(ask).value]
+    del request.oauth.tokens[_token(request).value]
     return {}
 
 
-def _token(ask: ApiRequest) -> Token:
-    return require(ask.oauth.find(ask.path["token"], "key"), Refusal(404, NOT_FOUND))
+def _token(request: ApiRequest) -> Token:
+    return require(request.oauth.find(request.path["token"], "key"), Refusal(404, NOT_FOUND))

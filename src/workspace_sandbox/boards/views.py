@@ -1,4 +1,4 @@
-"""What callers are shown: filters, paging, field selection and nested resources."""
+"""JSON of objects, with filters, pagination, field selection and nested resources."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -24,10 +24,10 @@ from workspace_sandbox.boards.state import Action, Board, Card, CardList, CheckI
 from workspace_sandbox.boards.wire import exhausted
 
 DEFAULT_LIMIT = 50
-"""Labels and actions in an answer, when no limit is asked for."""
+"""Default limit of labels and actions in a response."""
 
 CARDS_WITH_ACTIONS = 300
-"""Cards that may be asked for together with actions."""
+"""Maximum number of cards that can be requested together with actions."""
 
 PAGES = 19
 """The last page of actions."""
@@ -48,81 +48,81 @@ OPENNESS: Mapping[str, Callable[[Board | CardList], bool]] = {
 }
 
 ON_CARDS: Mapping[str, Callable[[Card], list[Any]]] = {
-    "attachments": lambda shown: [pick(ATTACHMENT, one) for one in shown.attachments.values()],
-    "stickers": lambda shown: [one.raw() for one in shown.stickers.values()],
+    "attachments": lambda model: [pick(ATTACHMENT, one) for one in model.attachments.values()],
+    "stickers": lambda model: [one.raw() for one in model.stickers.values()],
     "pluginData": lambda _: [],
-    "customFieldItems": lambda shown: [custom.item(one, shown.id) for one in shown.custom_items.values()],
+    "customFieldItems": lambda model: [custom.item(one, model.id) for one in model.custom_items.values()],
 }
 """Nested collections of a card."""
 
 
-def board(shown: Board, arguments: Arguments) -> dict[str, Any]:
-    """A board with the nested resources asked for."""
-    raw = pick(BOARD, shown, arguments.fields() if "fields" in arguments else BOARD_DEFAULT)
+def board(model: Board, arguments: Arguments) -> dict[str, Any]:
+    """Return a board with the requested nested resources."""
+    raw = pick(BOARD, model, arguments.fields() if "fields" in arguments else BOARD_DEFAULT)
     for name, nested in BOARD_NESTED.items():
         if arguments.asks_for(f"{name}s"):
-            raw[f"{name}s"] = nested(shown, arguments.nested(name))
-    # A refusal by size that Trello sends as 429 ("Rate limits"). No waiting helps against it.
+            raw[f"{name}s"] = nested(model, arguments.nested(name))
+    # Trello sends this size limit as a 429 ("Rate limits"), although waiting does not help.
     if arguments.asks_for("cards") and arguments.asks_for("actions"):
-        _refuse_too_many(raw["cards"])
+        _check_card_count(raw["cards"])
     if arguments.asks_for("customFields"):
-        raw["customFields"] = custom.in_order(shown.custom_fields.values())
-    if arguments.asks_for("organization") and shown.organization:
-        raw["organization"] = pick(ORGANIZATION, shown.organization, arguments.fields("organization_fields"))
+        raw["customFields"] = custom.in_order(model.custom_fields.values())
+    if arguments.asks_for("organization") and model.organization:
+        raw["organization"] = pick(ORGANIZATION, model.organization, arguments.fields("organization_fields"))
     return raw
 
 
-def boards(shown: Iterable[Board], arguments: Arguments) -> list[dict[str, Any]]:
-    """Boards of a member; they come with all fields."""
+def boards(model: Iterable[Board], arguments: Arguments) -> list[dict[str, Any]]:
+    """Return the boards of a member with all fields."""
     keep = OPENNESS[arguments.choice("filter", OPENNESS, "all")]
     everything = arguments if "fields" in arguments else arguments.having(fields="all")
-    return [board(one, everything) for one in shown if keep(one)]
+    return [board(one, everything) for one in model if keep(one)]
 
 
-def lists(shown: Board, arguments: Arguments) -> list[dict[str, Any]]:
-    """The lists of a board, in their order."""
+def lists(model: Board, arguments: Arguments) -> list[dict[str, Any]]:
+    """Return the lists of a board in order."""
     keep = OPENNESS[arguments.choice("filter", OPENNESS, "open")]
-    return [card_list(one, arguments) for one in sorted(shown.lists.values(), key=lambda one: one.pos) if keep(one)]
+    return [card_list(one, arguments) for one in sorted(model.lists.values(), key=lambda one: one.pos) if keep(one)]
 
 
-def card_list(shown: CardList, arguments: Arguments) -> dict[str, Any]:
-    """A list with the nested resources asked for."""
-    raw = pick(LIST, shown, arguments.fields())
+def card_list(model: CardList, arguments: Arguments) -> dict[str, Any]:
+    """Return a list with the requested nested resources."""
+    raw = pick(LIST, model, arguments.fields())
     if arguments.asks_for("cards"):
-        raw["cards"] = cards(shown, arguments.nested("card"))
+        raw["cards"] = cards(model, arguments.nested("card"))
     if arguments.asks_for("board"):
-        raw["board"] = pick(BOARD, shown.board, arguments.fields("board_fields"))
+        raw["board"] = pick(BOARD, model.board, arguments.fields("board_fields"))
     return raw
 
 
-# A board may have a thousand labels. Whoever names no limit gets 50, and no hint that there are more.
-def labels(shown: Board, arguments: Arguments) -> list[dict[str, Any]]:
-    """The labels of a board; 50 of them, if no more are asked for."""
+# A board can have a thousand labels. Without a limit, 50 are returned, with no hint that there are more.
+def labels(model: Board, arguments: Arguments) -> list[dict[str, Any]]:
+    """Return the labels of a board, at most 50 by default."""
     if arguments.choice("filter", frozenset({"all", "none"}), "all") == "none":
         return []
     limit = arguments.number("limit", DEFAULT_LIMIT)
-    return [label(one, arguments) for one in list(shown.labels.values())[:limit]]
+    return [label(one, arguments) for one in list(model.labels.values())[:limit]]
 
 
-def label(shown: Label, arguments: Arguments) -> dict[str, Any]:
-    """A label."""
-    return pick(LABEL, shown, arguments.fields())
+def label(model: Label, arguments: Arguments) -> dict[str, Any]:
+    """Return a label."""
+    return pick(LABEL, model, arguments.fields())
 
 
-def cards(shown: Board | CardList, arguments: Arguments) -> list[dict[str, Any]]:
-    """Cards in their order; with a limit, the newest ones."""
-    keep = CARD_FILTERS[arguments.choice("filter", CARD_FILTERS, "open" if isinstance(shown, CardList) else "visible")]
-    held = shown.cards.values() if isinstance(shown, CardList) else shown.cards()
-    chosen = _page_of_cards([one for one in held if keep(one)], arguments)
+def cards(model: Board | CardList, arguments: Arguments) -> list[dict[str, Any]]:
+    """Return cards in order, limited to the newest ones."""
+    keep = CARD_FILTERS[arguments.choice("filter", CARD_FILTERS, "open" if isinstance(model, CardList) else "visible")]
+    candidates = model.cards.values() if isinstance(model, CardList) else model.cards()
+    chosen = _page_of_cards([one for one in candidates if keep(one)], arguments)
     if arguments.asks_for("actions"):
-        _refuse_too_many(chosen)
+        _check_card_count(chosen)
     return [card(one, arguments) for one in chosen]
 
 
 def _page_of_cards(chosen: list[Card], arguments: Arguments) -> list[Card]:
     since, before = _least_id(arguments.bound("since")), _least_id(arguments.bound("before"))
     chosen = [one for one in chosen if (not since or one.id > since) and (not before or one.id < before)]
-    # Trello counts a page from the newest card on, whatever the order in which it is then shown.
+    # Trello counts pages from the newest card, independent of the sort order.
     if arguments.given("limit"):
         chosen = sorted(chosen, key=lambda one: one.id, reverse=True)[: arguments.number("limit", DEFAULT_LIMIT)]
     if arguments.raw("sort") == "-id":
@@ -134,132 +134,132 @@ def _least_id(bound: float | str | None) -> str | None:
     return f"{min(max(0, int(bound)), 0xFFFFFFFF):08x}{'0' * 16}" if isinstance(bound, float) else bound
 
 
-def _refuse_too_many(shown: list[Any]) -> None:
-    if len(shown) > CARDS_WITH_ACTIONS:
+def _check_card_count(model: list[Any]) -> None:
+    if len(model) > CARDS_WITH_ACTIONS:
         raise exhausted("API_TOO_MANY_CARDS_REQUESTED", "Requested too many cards")
 
 
-def card(shown: Card, arguments: Arguments) -> dict[str, Any]:
-    """A card with the nested resources asked for."""
-    raw = pick(CARD, shown, arguments.fields())
+def card(model: Card, arguments: Arguments) -> dict[str, Any]:
+    """Return a card with the requested nested resources."""
+    raw = pick(CARD, model, arguments.fields())
     if arguments.asks_for("list"):
-        raw["list"] = pick(LIST, shown.card_list, arguments.fields("list_fields"))
+        raw["list"] = pick(LIST, model.card_list, arguments.fields("list_fields"))
     if arguments.asks_for("board"):
-        raw["board"] = pick(BOARD, shown.board, arguments.fields("board_fields"))
+        raw["board"] = pick(BOARD, model.board, arguments.fields("board_fields"))
     if arguments.asks_for("members"):
-        raw["members"] = members(shown.members, arguments.nested("member"))
+        raw["members"] = members(model.members, arguments.nested("member"))
     if arguments.asks_for("checklists"):
-        raw["checklists"] = checklists(shown, arguments.nested("checklist"))
+        raw["checklists"] = checklists(model, arguments.nested("checklist"))
     if arguments.asks_for("actions"):
-        raw["actions"] = card_actions(shown, arguments.nested("action"))
-    return raw | {name: nested(shown) for name, nested in ON_CARDS.items() if arguments.asks_for(name)}
+        raw["actions"] = card_actions(model, arguments.nested("action"))
+    return raw | {name: nested(model) for name, nested in ON_CARDS.items() if arguments.asks_for(name)}
 
 
-def checklists(shown: Card, arguments: Arguments) -> list[dict[str, Any]]:
-    """The checklists of a card, in their order."""
+def checklists(model: Card, arguments: Arguments) -> list[dict[str, Any]]:
+    """Return the checklists of a card in order."""
     if arguments.choice("filter", frozenset({"all", "none"}), "all") == "none":
         return []
-    return [checklist(one, arguments) for one in sorted(shown.checklists.values(), key=lambda one: one.pos)]
+    return [checklist(one, arguments) for one in sorted(model.checklists.values(), key=lambda one: one.pos)]
 
 
-def board_checklists(shown: Board, arguments: Arguments) -> list[dict[str, Any]]:
-    """The checklists of all cards of a board."""
-    return [raw for one in shown.cards() for raw in checklists(one, arguments)]
+def board_checklists(model: Board, arguments: Arguments) -> list[dict[str, Any]]:
+    """Return the checklists of all cards of a board."""
+    return [raw for one in model.cards() for raw in checklists(one, arguments)]
 
 
-def checklist(shown: Checklist, arguments: Arguments) -> dict[str, Any]:
-    """A checklist, with its items unless they are not wanted."""
-    raw = pick(CHECKLIST, shown, arguments.fields())
+def checklist(model: Checklist, arguments: Arguments) -> dict[str, Any]:
+    """Return a checklist, by default with its items."""
+    raw = pick(CHECKLIST, model, arguments.fields())
     if arguments.choice("checkItems", frozenset({"all", "none"}), "all") == "all":
-        raw["checkItems"] = items(shown, arguments, "checkItem_fields")
+        raw["checkItems"] = items(model, arguments, "checkItem_fields")
     return raw
 
 
-def items(shown: Checklist, arguments: Arguments, fields: str = "fields") -> list[dict[str, Any]]:
-    """The items of a checklist, in their order."""
-    wanted = arguments.fields(fields)
-    return [pick(CHECK_ITEM, one, wanted) for one in sorted(shown.items.values(), key=lambda one: one.pos)]
+def items(model: Checklist, arguments: Arguments, fields: str = "fields") -> list[dict[str, Any]]:
+    """Return the items of a checklist in order."""
+    selected = arguments.fields(fields)
+    return [pick(CHECK_ITEM, one, selected) for one in sorted(model.items.values(), key=lambda one: one.pos)]
 
 
-def item(shown: CheckItem, arguments: Arguments) -> dict[str, Any]:
-    """One item."""
-    return pick(CHECK_ITEM, shown, arguments.fields())
+def item(model: CheckItem, arguments: Arguments) -> dict[str, Any]:
+    """Return a checklist item."""
+    return pick(CHECK_ITEM, model, arguments.fields())
 
 
-def members(shown: Iterable[Member], arguments: Arguments) -> list[dict[str, Any]]:
-    """Members, with the few fields that lists of them have."""
-    wanted = arguments.fields() if "fields" in arguments else list(MEMBER_BRIEF)
-    return [pick(MEMBER, one, wanted) for one in shown]
+def members(model: Iterable[Member], arguments: Arguments) -> list[dict[str, Any]]:
+    """Return members with the default fields of lists."""
+    selected = arguments.fields() if "fields" in arguments else list(MEMBER_BRIEF)
+    return [pick(MEMBER, one, selected) for one in model]
 
 
-def board_actions(shown: Board, arguments: Arguments) -> list[dict[str, Any]]:
-    """What happened on a board."""
-    return actions(shown.actions, arguments, "all")
+def board_actions(model: Board, arguments: Arguments) -> list[dict[str, Any]]:
+    """Return the actions of a board."""
+    return actions(model.actions, arguments, "all")
 
 
-def card_actions(shown: Card, arguments: Arguments) -> list[dict[str, Any]]:
-    """What happened to a card; by default comments and moves."""
-    return actions(shown.actions, arguments, "commentCard,updateCard:idList")
+def card_actions(model: Card, arguments: Arguments) -> list[dict[str, Any]]:
+    """Return the actions of a card, by default comments and moves."""
+    return actions(model.actions, arguments, "commentCard,updateCard:idList")
 
 
-def list_actions(shown: CardList, arguments: Arguments) -> list[dict[str, Any]]:
-    """What happened in a list."""
-    told = (one for one in shown.board.actions if shown.id in _lists_of(one))
-    return actions(told, arguments, "commentCard,updateCard:idList")
+def list_actions(model: CardList, arguments: Arguments) -> list[dict[str, Any]]:
+    """Return the actions of a list."""
+    matches = (one for one in model.board.actions if model.id in _lists_of(one))
+    return actions(matches, arguments, "commentCard,updateCard:idList")
 
 
-def _lists_of(shown: Action) -> set[str]:
-    return {shown.data[name]["id"] for name in ("list", "listBefore", "listAfter") if name in shown.data}
+def _lists_of(model: Action) -> set[str]:
+    return {model.data[name]["id"] for name in ("list", "listBefore", "listAfter") if name in model.data}
 
 
-def actions(shown: Iterable[Action], arguments: Arguments, default: str) -> list[dict[str, Any]]:
-    """Actions, newest first, a page at a time."""
-    wanted = set(arguments.words("filter") or default.split(","))
+def actions(model: Iterable[Action], arguments: Arguments, default: str) -> list[dict[str, Any]]:
+    """Return a page of actions, newest first."""
+    types = set(arguments.words("filter") or default.split(","))
     since, before = arguments.bound("since"), arguments.bound("before")
     limit = arguments.number("limit", DEFAULT_LIMIT)
     first = arguments.number("page", 0, PAGES) * limit
-    found = [
+    matches = [
         one
-        for one in reversed(list(shown))
-        if _is_wanted(one, wanted)
+        for one in reversed(list(model))
+        if _has_type(one, types)
         and (since is None or not _is_before(one, since))
         and (before is None or _is_before(one, before))
         and one.id not in {since, before}
     ]
-    return [action(one, arguments) for one in found[first : first + limit]]
+    return [action(one, arguments) for one in matches[first : first + limit]]
 
 
-def _is_wanted(shown: Action, wanted: set[str]) -> bool:
-    kinds = {"all", shown.type} | {f"{shown.type}:{name}" for name in shown.data.get("old", {})}
-    return not kinds.isdisjoint(wanted)
+def _has_type(model: Action, types: set[str]) -> bool:
+    kinds = {"all", model.type} | {f"{model.type}:{name}" for name in model.data.get("old", {})}
+    return not kinds.isdisjoint(types)
 
 
-def _is_before(shown: Action, bound: float | str) -> bool:
-    """Compares as the vendor writes dates, to the millisecond."""
-    return shown.id < bound if isinstance(bound, str) else stamp(shown.author.at) < stamp(bound)
+def _is_before(model: Action, bound: float | str) -> bool:
+    """Return True if the action is before *bound*, with the millisecond precision of the vendor's dates."""
+    return model.id < bound if isinstance(bound, str) else stamp(model.author.at) < stamp(bound)
 
 
-def action(shown: Action, arguments: Arguments) -> dict[str, Any]:
-    """An action, with its author unless it is not wanted."""
-    raw = pick(ACTION, shown, arguments.fields())
+def action(model: Action, arguments: Arguments) -> dict[str, Any]:
+    """Return an action, by default with its author."""
+    raw = pick(ACTION, model, arguments.fields())
     if arguments.flag("memberCreator", default=True):
         fields = arguments.fields("memberCreator_fields") or MEMBER_BRIEF
-        raw["memberCreator"] = pick(MEMBER, shown.author.member, fields)
+        raw["memberCreator"] = pick(MEMBER, model.author.member, fields)
     return raw
 
 
 def member(
-    shown: Member, arguments: Arguments, *, visible: list[Board], organizations: list[str], with_email: bool
+    model: Member, arguments: Arguments, *, visible: list[Board], organizations: list[str], with_email: bool
 ) -> dict[str, Any]:
-    """A member; the address only for those who may know it."""
-    raw = pick(MEMBER, shown, arguments.fields())
+    """Return a member, with the email address if *with_email* is set."""
+    raw = pick(MEMBER, model, arguments.fields())
     extra = {
-        "email": shown.email if with_email else None,
+        "email": model.email if with_email else None,
         "idBoards": [one.id for one in visible],
         "idOrganizations": organizations,
     }
-    wanted = arguments.fields()
-    raw |= {name: value for name, value in extra.items() if wanted is None or name in wanted}
+    selected = arguments.fields()
+    raw |= {name: value for name, value in extra.items() if selected is None or name in selected}
     if arguments.asks_for("boards"):
         raw["boards"] = boards(visible, arguments.nested("board"))
     return raw
@@ -270,7 +270,7 @@ BOARD_NESTED: Mapping[str, Callable[[Board, Arguments], list[dict[str, Any]]]] =
     "card": cards,
     "label": labels,
     "checklist": board_checklists,
-    "member": lambda shown, arguments: members(shown.members.values(), arguments),
+    "member": lambda model, arguments: members(model.members.values(), arguments),
     "action": board_actions,
 }
-"""What a board may carry, by the singular of its name."""
+"""Nested collections of a board by the singular of their names."""

@@ -1,4 +1,4 @@
-"""Answers about webhooks: their making, which asks the address first, and what becomes of them."""
+"""Routes of webhooks. Creating one sends a request to its URL."""
 
 from collections.abc import Coroutine
 from typing import Any
@@ -13,104 +13,115 @@ from workspace_sandbox.kit.refusals import require
 THERE_IS_ONE = "A webhook with that callback, model, and token already exists"
 
 
-def create(ask: ApiRequest) -> Coroutine[Any, Any, Any]:
-    """Make a webhook, if its address answers."""
-    token, model, url = _token(ask), _model(ask), _url(ask)
-    description, active = ask.arguments.text("description"), ask.arguments.flag("active", default=True)
+def create(request: ApiRequest) -> Coroutine[Any, Any, Any]:
+    """Create a webhook if its URL responds."""
+    token, model, url = _token(request), _model(request), _url(request)
+    description, active = request.arguments.text("description"), request.arguments.flag("active", default=True)
 
-    async def made() -> Any:
-        status = await ask.deliverer.accepts(url)
+    async def check_and_create() -> Any:
+        status = await request.deliverer.accepts(url)
         if status != 200:
             raise Refusal(400, f"URL ({url}) did not return 200 status code, got {status or 'no answer'}")
-        _refuse_twin(ask, token, model, url)
+        _check_unique(request, token, model, url)
         webhook = Webhook(
-            id=ask.store.mint(ask.now), token=token, model=model, url=url, description=description, active=active
+            id=request.store.mint(request.now),
+            token=token,
+            model=model,
+            url=url,
+            description=description,
+            active=active,
         )
-        ask.store.webhooks[webhook.id] = webhook
+        request.store.webhooks[webhook.id] = webhook
         return webhook.raw()
 
-    return made()
+    return check_and_create()
 
 
-def read(ask: ApiRequest) -> Any:
-    """One webhook."""
-    return _own(ask).raw()
+def read(request: ApiRequest) -> Any:
+    """Return a webhook."""
+    return _own(request).raw()
 
 
-def read_all(ask: ApiRequest) -> Any:
-    """The webhooks of a token."""
-    token = _token(ask)
-    return [webhook.raw() for webhook in ask.store.webhooks.values() if webhook.token is token]
+def read_all(request: ApiRequest) -> Any:
+    """Return the webhooks of a token."""
+    token = _token(request)
+    return [webhook.raw() for webhook in request.store.webhooks.values() if webhook.token is token]
 
 
-def read_field(ask: ApiRequest) -> Any:
-    """One field of a webhook."""
-    raw = _own(ask).raw()
-    if ask.path["field"] not in raw:
+def read_field(request: ApiRequest) -> Any:
+    """Return a field of a webhook."""
+    raw = _own(request).raw()
+    if request.path["field"] not in raw:
         raise invalid("field")
-    return {"_value": raw[ask.path["field"]]}
+    return {"_value": raw[request.path["field"]]}
 
 
-def update(ask: ApiRequest) -> Any:
-    """Change a webhook."""
-    webhook = _own(ask)
-    if "description" in ask.arguments:
-        webhook.description = ask.arguments.text("description")
-    if "callbackURL" in ask.arguments:
-        webhook.url = _url(ask)
-    if "idModel" in ask.arguments:
-        webhook.model = _model(ask)
-    webhook.active = ask.arguments.flag("active", default=webhook.active)
+def update(request: ApiRequest) -> Any:
+    """Update a webhook."""
+    webhook = _own(request)
+    if "description" in request.arguments:
+        webhook.description = request.arguments.text("description")
+    if "callbackURL" in request.arguments:
+        webhook.url = _url(request)
+    if "idModel" in request.arguments:
+        webhook.model = _model(request)
+    webhook.active = request.arguments.flag("active", default=webhook.active)
     return webhook.raw()
 
 
-def delete(ask: ApiRequest) -> Any:
+def delete(request: ApiRequest) -> Any:
     """Delete a webhook."""
-    del ask.store.webhooks[_own(ask).id]
+    del request.store.webhooks[_own(request).id]
     return {"_value": None}
 
 
-def _token(ask: ApiRequest) -> Token:
-    """The token that asks, which is that of the path where the path names one."""
-    token = require(ask.visitor.token, Refusal(401, MISSING_SCOPES))
-    if ask.path.get("token", token.value) != token.value:
+def _token(request: ApiRequest) -> Token:
+    """Return the token of the request, which must be the token in the path if there is one."""
+    token = require(request.visitor.token, Refusal(401, MISSING_SCOPES))
+    if request.path.get("token", token.value) != token.value:
         raise Refusal(404, NOT_FOUND)
     return token
 
 
-def _own(ask: ApiRequest) -> Webhook:
-    token = _token(ask)
-    webhook: Webhook | None = ask.store.webhooks.get(ask.path["webhook"].lower())
+def _own(request: ApiRequest) -> Webhook:
+    token = _token(request)
+    webhook: Webhook | None = request.store.webhooks.get(request.path["webhook"].lower())
     if webhook is None or webhook.token is not token:
         raise Refusal(404, NOT_FOUND)
     return webhook
 
 
-def _url(ask: ApiRequest) -> str:
-    url = ask.arguments.text("callbackURL")
+def _url(request: ApiRequest) -> str:
+    url = request.arguments.text("callbackURL")
     if not url.startswith(("http://", "https://")):
         raise invalid("callbackURL")
     return url
 
 
-def _model(ask: ApiRequest) -> Model:
-    identifier = ask.arguments.text("idModel").lower()
-    shelves = (ask.store.boards, ask.store.lists, ask.store.cards, ask.store.members, ask.store.organizations)
-    found: Model | None = next((shelf[identifier] for shelf in shelves if identifier in shelf), None)
-    if found is None:
+def _model(request: ApiRequest) -> Model:
+    identifier = request.arguments.text("idModel").lower()
+    shelves = (
+        request.store.boards,
+        request.store.lists,
+        request.store.cards,
+        request.store.members,
+        request.store.organizations,
+    )
+    match: Model | None = next((shelf[identifier] for shelf in shelves if identifier in shelf), None)
+    if match is None:
         raise Refusal(400, INVALID_ID) if len(identifier) != 24 else invalid("idModel")
-    match found:
+    match match:
         case Member():
-            is_own = found is ask.visitor.member
+            is_own = match is request.visitor.member
         case Organization():
-            is_own = ask.belongs_to(found)
+            is_own = request.belongs_to(match)
         case _:
-            is_own = ask.sees(found)
+            is_own = request.sees(match)
     if not is_own:
         raise Refusal(401, MISSING_SCOPES)
-    return found
+    return match
 
 
-def _refuse_twin(ask: ApiRequest, token: Token, model: Model, url: str) -> None:
-    if any((one.token, one.model, one.url) == (token, model, url) for one in ask.store.webhooks.values()):
+def _check_unique(request: ApiRequest, token: Token, model: Model, url: str) -> None:
+    if any((one.token, one.model, one.url) == (token, model, url) for one in request.store.webhooks.values()):
         raise Refusal(400, THERE_IS_ONE)

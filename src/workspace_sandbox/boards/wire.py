@@ -1,4 +1,4 @@
-"""How Trello answers and refuses, word for word; refusals are raised from wherever they are found out."""
+"""Trello's responses and error texts, verbatim. Errors can be raised anywhere."""
 
 import json
 from functools import partial
@@ -21,7 +21,7 @@ NO_BOARD_FOR_CARD = "could not find the board that the card belongs to"
 
 
 class Refusal(Refused):
-    """Ends a request with ``status`` and ``body``, which are answered as ``rendered`` does."""
+    """An error that ends a request with ``status`` and ``body``, encoded by ``rendered``."""
 
     def __init__(self, status: int, body: str | dict[str, Any]) -> None:
         super().__init__(status, body)
@@ -29,7 +29,7 @@ class Refusal(Refused):
         self.body = body
 
     def response(self, _: EmulatorContext) -> web.Response:
-        """Return the body under its status."""
+        """Return the response with the body and its status."""
         return rendered(self.status, self.body)
 
 
@@ -38,37 +38,37 @@ failed = partial(Refusal, 500, "Internal Server Error")
 
 
 def invalid(name: str) -> Refusal:
-    """The refusal of a missing or malformed argument."""
+    """Return the error for a missing or malformed parameter."""
     return Refusal(400, f"invalid value for {name}")
 
 
 def exhausted(error: str, message: str = "Rate limit exceeded") -> Refusal:
-    """The refusal of a caller who asks too often or for too much."""
+    """Return the error for a client that exceeds a rate or size limit."""
     return Refusal(429, {"error": error, "message": message})
 
 
 def unknown(request: web.Request, _: int) -> Refusal:
-    """A path or method that the vendor does not have."""
+    """Return the error for an unknown path or method."""
     return Refusal(404, f"Cannot {request.method} {request.raw_path}")
 
 
 def too_long() -> RefusedWith:
-    """A request line that is too long."""
+    """Return the error for a request line that is too long."""
     return RefusedWith(web.Response(status=414, text=TOO_LONG, content_type="text/html"))
 
 
 def absent(message: str) -> Refusal:
-    """A route that is not played, in the vendor's words for what it cannot do."""
+    """Return the error for a route that is not emulated, in the vendor's format."""
     return Refusal(501, {"error": "NOT_IMPLEMENTED", "message": message})
 
 
 def throttled(_: EmulatorContext, __: float) -> Refusal:
-    """A token that has spent its ten seconds; the vendor does not say how long to wait."""
+    """Return the error for a token that used up its ten seconds. The vendor does not include the time to wait."""
     return exhausted("API_TOKEN_LIMIT_EXCEEDED")
 
 
 def rendered(status: int, body: Any) -> web.Response:
-    """An answer: plain text for a string, JSON for anything else that is none yet."""
+    """Return a response: plain text for a string, JSON for other values, or the response itself."""
     if isinstance(body, web.Response):
         return body
     if isinstance(body, str):

@@ -1,4 +1,4 @@
-"""The chat vendor's stand-in: its web methods, its consent page, and its event deliveries."""
+"""The emulator of Slack: its Web API, its consent page and its event deliveries."""
 
 from workspace_sandbox.chat.emulator import ChatEmulator
 

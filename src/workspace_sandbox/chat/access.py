@@ -1,4 +1,4 @@
-"""Who is let in: the installations in workspaces, their tokens, and the page on which a person consents."""
+"""Authentication: the installations in workspaces, their tokens and the consent page."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,16 +15,16 @@ CLIENT_ID = "7104110011.8205110022"
 CLIENT_SECRET = "c0ffee5a7d0b4e1f9a6b3c2d1e0f4a5b"  # noqa: S105 - opens nothing but the stand-in
 TOKEN = "xoxb-7104110011-8205110022-northwind"  # noqa: S105 - the same
 VISITOR_TOKEN = "xoxb-7104110011-8309110099-visitor"  # noqa: S105 - the same
-"""The token of another vendor's application in the first workspace, which is in no channel."""
+"""The token of another vendor's app in the first workspace, which is in no channel."""
 
 REFRESH_GRACE_SECONDS = 60
-"""How long a spent refresh token is still taken; the vendor says a short while."""
+"""Seconds for which a used refresh token remains valid. Slack documents only a short period."""
 
 ACTIVE_TOKENS = 2
-"""Rotating access tokens that may be alive at once; one more ends the oldest."""
+"""Maximum number of valid rotating access tokens. One more revokes the oldest."""
 
 LASTING = "xoxb-{0:10d}-{0:10d}-{0:12}"
-"""The form of a token that does not rotate."""
+"""The format of tokens that do not rotate."""
 
 REASONS = {
     "grant_type": "invalid_grant_type",
@@ -65,21 +65,21 @@ MEANINGS = {
 
 @dataclass(eq=False, slots=True)
 class WorkspaceInstallation:
-    """A workspace, and the grants of the application there."""
+    """A workspace and the app's grants in it."""
 
     workspace: Workspace
     grants: list[Grant] = field(default_factory=list)
     seeded: Grant | None = None
-    """The grant whose scopes the knob has."""
+    """The default grant, whose scopes are set by the knob."""
 
     @property
     def is_installed(self) -> bool:
-        """Whether the application is in it."""
+        """Whether the app is installed."""
         return any(not grant.withdrawn for grant in self.grants)
 
 
 class Installations(OAuth):
-    """The application's installations in workspaces, with their tokens."""
+    """The app's installations in workspaces, with their tokens."""
 
     shapes: ClassVar = {
         "code": "{0:10d}.{0:12d}.{0:32}",
@@ -90,27 +90,27 @@ class Installations(OAuth):
     hint = "team"
 
     def install(self, home: WorkspaceInstallation, value: str) -> None:
-        """Let the application be in a workspace from the start, with that token."""
+        """Install the app in a workspace by default, with the token *value*."""
         home.seeded = Grant(CLIENT_ID, home)
         home.grants.append(home.seeded)
         self.keep(value, "access", home.seeded)
 
     def scopes(self, home: WorkspaceInstallation) -> list[str]:
-        """Return what the installation may do: first what it was seeded with, then what was granted since."""
+        """Return the scopes of the installation, in the order in which they were granted."""
         good = (grant for grant in home.grants if not grant.withdrawn)
         seeded = self.stage.knobs["scopes"].split(",")
         scopes = (scope for grant in good for scope in (seeded if grant is home.seeded else grant.scopes) if scope)
         return list(dict.fromkeys(scopes))
 
     def home(self, presented: Iterable[Any]) -> WorkspaceInstallation:
-        """Return the home of a token, a code or a refresh token, dead or alive, or else the first."""
-        known = (self.tokens[value] for value in presented if isinstance(value, str) and value in self.tokens)
-        token = next(known, None)
+        """Return the installation of a valid or revoked token or code, or the first one if there is none."""
+        matches = (self.tokens[value] for value in presented if isinstance(value, str) and value in self.tokens)
+        token = next(matches, None)
         home: WorkspaceInstallation = token.grant.account if token else self.chosen("")
         return home
 
     def admit(self, value: str) -> Token:
-        """Return the living token of that value."""
+        """Return the valid token *value*. Raises an error if there is none."""
         if not value:
             raise SlackError("not_authed")
         token = self.tokens.get(value)
@@ -119,14 +119,14 @@ class Installations(OAuth):
         if token.ended:
             raise SlackError("token_revoked")
         if token.grant.withdrawn:
-            # A bot's token is told so after an uninstall. ``token_revoked`` is said of single tokens.
+            # Bot tokens get this error after the app was uninstalled. ``token_revoked`` is for single tokens.
             raise SlackError("account_inactive")
         if token.has_expired(self.now):
             raise SlackError("token_expired")
         return token
 
     def uninstall(self, home: WorkspaceInstallation) -> None:
-        """Remove the application: every grant is withdrawn, and the codes of the workspace are gone."""
+        """Uninstall the app: revoke every grant and delete the codes of the workspace."""
         for grant in home.grants:
             grant.withdrawn = True
         codes = [one.value for one in self.tokens.values() if one.kind == "code" and one.grant.account is home]
@@ -134,75 +134,75 @@ class Installations(OAuth):
             del self.tokens[value]
 
     def exchange(self, arguments: Arguments) -> dict[str, Any]:
-        """Return new tokens for a code or a refresh token."""
+        """Exchange a code or a refresh token for new tokens."""
         check_client(arguments)
         names = ("grant_type", "code", "redirect_uri", "code_verifier", "refresh_token")
         form = {name: value for name in names if (value := arguments.optional(name)) is not None}
         return self.trade(CLIENT_ID, {"grant_type": "authorization_code", **form})
 
     def swap(self, arguments: Arguments) -> dict[str, Any]:
-        """Return a rotating pair for a token that does not rotate, once."""
+        """Exchange a token that does not rotate for a rotating pair, once."""
         check_client(arguments)
         token = self.admit(arguments.text("token"))
-        # A token can be swapped once: afterwards it rotates, and rotation cannot be switched off again.
+        # A token can be exchanged once. Rotation cannot be switched off again.
         if token.expires_at is not None:
             raise SlackError("token_already_exchanged")
         token.ended = True
         return self._pair(token.grant)
 
-    def check(self, asked: dict[str, str]) -> None:
-        """Refuse a consent that cannot be asked for."""
-        asked.setdefault("state", "")
-        if asked.get("client_id") != CLIENT_ID:
+    def check(self, params: dict[str, str]) -> None:
+        """Raise an error if the authorisation request is invalid."""
+        params.setdefault("state", "")
+        if params.get("client_id") != CLIENT_ID:
             raise _page("Invalid client_id parameter", "invalid_client_id")
-        if not _scopes(asked):
+        if not _scopes(params):
             raise _page("No scopes requested", "no_scopes")
-        if not self.allows(asked.get("redirect_uri", "")):
+        if not self.allows(params.get("redirect_uri", "")):
             raise _page("redirect_uri did not match any configured URIs", "bad_redirect_uri")
 
     def is_registered(self, redirect_uri: str) -> bool:
-        """Return whether the knob lists an address, or one that it goes on below."""
+        """Return True if the knob lists *redirect_uri* or a parent of it."""
         registered = self.stage.knobs["redirect_uris"]
         return not registered or any(f"{redirect_uri}/".startswith(f"{one}/") for one in registered)
 
-    def question(self, asked: Mapping[str, str]) -> Question:
-        """Ask for which workspace."""
+    def question(self, params: Mapping[str, str]) -> Question:
+        """Return the consent page, on which the user selects a workspace."""
         teams = (home.workspace.team for home in self.accounts.values())
         accounts = [Account(team.id, f"{team.name} ({team.domain}.slack.com)") for team in teams]
-        wants = [MEANINGS.get(scope, scope) for scope in _scopes(asked)]
+        wants = [MEANINGS.get(scope, scope) for scope in _scopes(params)]
         return Question(vendor="Slack", app="Connector Gateway", wants=wants, accounts=accounts)
 
-    def grant(self, asked: Mapping[str, str], decided: Decision) -> Grant:
-        """Return the grant of the chosen workspace."""
-        return Grant(CLIENT_ID, self.chosen(decided.account or asked.get("team", "")), _scopes(asked))
+    def grant(self, params: Mapping[str, str], decided: Decision) -> Grant:
+        """Return the grant for the selected workspace."""
+        return Grant(CLIENT_ID, self.chosen(decided.account or params.get("team", "")), _scopes(params))
 
     def redeem(self, client_id: str, form: Mapping[str, str]) -> Token:
-        """Return the code, which installs the application."""
+        """Return the code and install the app."""
         code = super().redeem(client_id, form)
         code.grant.account.grants.append(code.grant)
         return code
 
     def renew(self, client_id: str, form: Mapping[str, str]) -> Token:
-        """Return the refresh token, which is good for a little longer."""
+        """Return the refresh token, which expires after the grace period."""
         token = super().renew(client_id, form)
-        # Two processes that refresh at the same moment both succeed for a short while ("Using token rotation").
+        # Two simultaneous refreshes both succeed for a short period ("Using token rotation").
         token.expires_at = token.expires_at or self.now + REFRESH_GRACE_SECONDS
         return token
 
     def issued(self, spent: Token, _: Mapping[str, str]) -> dict[str, Any]:
-        """Return a pair if tokens rotate, and a token that lasts otherwise."""
+        """Create a pair of tokens if tokens rotate, otherwise a token that does not expire."""
         if self.stage.knobs["rotation"] or spent.kind == "refresh":
             return self._pair(spent.grant)
         return {"access_token": self.issue("access", spent.grant, shape=LASTING).value}
 
     def refusal(self, reason: str) -> SlackError:
-        """Return the refusal of a token request."""
+        """Return the error of a token request."""
         return SlackError(REASONS[reason])
 
     def _pair(self, grant: Grant) -> dict[str, Any]:
         rotating = (one for one in self.tokens.values() if one.kind == "access" and one.expires_at is not None)
         living = [one for one in rotating if one.opens and one.grant.account is grant.account]
-        # A third refresh ends the oldest token, so a client that refreshes without a lock loses a token that is in use.
+        # A third refresh revokes the oldest token, so a client that refreshes without a lock loses a token in use.
         for old in living[: max(0, len(living) - ACTIVE_TOKENS + 1)]:
             old.ended = True
         seconds = self.stage.knobs["token_seconds"]
@@ -211,15 +211,15 @@ class Installations(OAuth):
 
 
 def check_client(arguments: Arguments) -> None:
-    """Let nobody but the one registered application through."""
+    """Reject requests of clients other than the registered app."""
     if arguments.optional("client_id") != CLIENT_ID:
         raise SlackError("invalid_client_id")
     if arguments.optional("client_secret") != CLIENT_SECRET:
         raise SlackError("bad_client_secret")
 
 
-def _scopes(asked: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(asked.get("scope", "").replace(",", " ").split())
+def _scopes(params: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(params.get("scope", "").replace(",", " ").split())
 
 
 def _page(title: str, code: str) -> RefusedWith:

@@ -1,4 +1,4 @@
-"""What people do in the workspace, played for tests."""
+"""The actions that users perform in the workspace."""
 
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -31,27 +31,27 @@ def _post(
     escape: bool = True,
 ) -> Done:
     workspace = slack.workspace
-    about = {"thread_ts": _thread(channel, thread_ts), "subtype": subtype}
+    fields = {"thread_ts": _thread(channel, thread_ts), "subtype": subtype}
     content = escaped(said) if escape else said
     if subtype == "bot_message":
-        made = workspace.post(channel, content, None, bot_id="B09CLASSIC1", username="Build", **about)
+        message = workspace.post(channel, content, None, bot_id="B09CLASSIC1", username="Build", **fields)
     else:
         author = _author(workspace, channel, user)
         client = uuid5(NAMESPACE_URL, f"{channel.id}/{workspace.now()}/{len(channel.messages)}")
-        made = workspace.post(channel, content, author, client_msg_id=str(client), **about)
-    return {"ts": made.ts, "channel_id": channel.id}
+        message = workspace.post(channel, content, author, client_msg_id=str(client), **fields)
+    return {"ts": message.ts, "channel_id": channel.id}
 
 
 def _edit(slack: "ChatEmulator", channel: Channel, ts: str, said: str) -> Done:
-    found = _message(channel, ts)
-    slack.workspace.change(channel, found, found.user or slack.workspace.team.installer_id, text=escaped(said))
+    message = _message(channel, ts)
+    slack.workspace.change(channel, message, message.user or slack.workspace.team.installer_id, text=escaped(said))
     return {"ts": ts}
 
 
 def _unfurl(slack: "ChatEmulator", channel: Channel, ts: str) -> Done:
-    found = _message(channel, ts)
+    message = _message(channel, ts)
     preview = {"id": 1, "title": "Preview", "from_url": "https://northwind.example/", "fallback": "Preview"}
-    slack.workspace.change(channel, found, None, attachments=[*found.attachments, preview])
+    slack.workspace.change(channel, message, None, attachments=[*message.attachments, preview])
     return {"ts": ts}
 
 
@@ -61,9 +61,9 @@ def _delete(slack: "ChatEmulator", channel: Channel, ts: str) -> Done:
 
 
 def _react(slack: "ChatEmulator", channel: Channel, ts: str, name: str, *, user: str | None = None) -> Done:
-    found, author = _message(channel, ts), _author(slack.workspace, channel, user)
-    if author not in found.reactions.get(name, []):
-        slack.workspace.react(channel, found, name, author)
+    message, author = _message(channel, ts), _author(slack.workspace, channel, user)
+    if author not in message.reactions.get(name, []):
+        slack.workspace.react(channel, message, name, author)
     return {"ts": ts}
 
 
@@ -75,9 +75,9 @@ def _share_file(
         workspace.new_file_id(), name, author, int(workspace.now()), "", content=content.encode(), complete=True
     )
     workspace.files[file.id] = file
-    made = workspace.post(channel, escaped(text), author, subtype="file_share", files=[file.id])
-    workspace.share(channel, made, file)
-    return {"ts": made.ts, "file_id": file.id}
+    message = workspace.post(channel, escaped(text), author, subtype="file_share", files=[file.id])
+    workspace.share(channel, message, file)
+    return {"ts": message.ts, "file_id": file.id}
 
 
 def _invite(slack: "ChatEmulator", channel: Channel, *, user: str | None = None) -> Done:
@@ -155,7 +155,7 @@ def _message(channel: Channel, ts: str) -> Message:
 
 
 def _author(workspace: Workspace, channel: Channel, user: str | None) -> str:
-    """Who acts: the named user, who is let into a public channel first, or any person in the channel."""
+    """Return the author of an action: *user*, who joins a public channel first, or any user in the channel."""
     if user is None:
         people = (member for member in channel.members if not workspace.users[member].is_bot)
         return next(people, workspace.team.installer_id)

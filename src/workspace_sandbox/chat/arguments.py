@@ -1,4 +1,4 @@
-"""A method's arguments, out of every form the vendor takes them in."""
+"""The arguments of a method, in all formats that the vendor accepts."""
 
 import base64
 import json
@@ -13,46 +13,46 @@ from workspace_sandbox.kit.refusals import require
 
 FORMS = {"application/x-www-form-urlencoded", "multipart/form-data", "text/plain"}
 CHARSETS = {None, "utf-8", "utf8", "iso-8859-1", "us-ascii"}
-# Slack's own libraries disagree: the one for Python sends 1 and 0, the one for Node sends words.
+# Slack's own libraries differ: Python sends 1 and 0, Node sends words.
 TRUTHS = {"1", "true", "True", "yes"}
 
 
 class Arguments:
-    """Arguments by name; empty text and null count as absent."""
+    """Arguments by name. Empty strings and null count as missing."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self._values = values
 
     def raw(self, name: str) -> Any:
-        """The argument as it came; none if absent."""
+        """Return the raw argument, or None if it is missing."""
         value = self._values.get(name)
         return None if value == "" else value
 
     @property
     def everything(self) -> Mapping[str, Any]:
-        """All of them, as they came."""
+        """Return all raw arguments."""
         return self._values
 
     def optional(self, name: str) -> str | None:
-        """The text of an argument, if it was given."""
+        """Return an argument as a string, or None if it is missing."""
         value = self.raw(name)
         if value is None or isinstance(value, str):
             return value
         raise invalid_arguments(f"must be a string [json-pointer:/{name}]")
 
     def text(self, name: str) -> str:
-        """The text of an argument that must be given."""
+        """Return a required argument as a string."""
         return require(self.optional(name), invalid_arguments(f"missing required field: {name}"))
 
     def flag(self, name: str) -> bool:
-        """Whether a yes-or-no argument was given and says yes."""
+        """Return True if a boolean argument is present and true."""
         value = self.raw(name)
         return value is True or str(value) in TRUTHS
 
     def limit(self, usual: int, most: int) -> int:
-        """The wanted page length; 0 and nothing mean the *usual* one."""
+        """Return the requested page size. 0 and a missing argument mean the *usual* one."""
         value = self.raw("limit")
-        # JSON knows true and 2.5, and ``int`` would take both.
+        # JSON has true and 2.5, which ``int`` would accept.
         if isinstance(value, bool | float):
             raise SlackError("invalid_limit")
         try:
@@ -64,7 +64,7 @@ class Arguments:
         return limit or usual
 
     def structure(self, name: str, refusal: str) -> Any:
-        """A nested argument: as such in JSON, as JSON text in a form; *refusal* is said of other text."""
+        """Return a nested argument, sent as JSON or as JSON text in a form. Raises *refusal* for other text."""
         value = self.raw(name)
         if not isinstance(value, str):
             return value
@@ -74,7 +74,7 @@ class Arguments:
             raise SlackError(refusal) from None
 
     def words(self, name: str) -> list[str]:
-        """A list: as such in JSON, or comma separated, or JSON text."""
+        """Return a list, sent as JSON, as a comma-separated string or as JSON text."""
         value = self.raw(name)
         if isinstance(value, str):
             value = self.structure(name, "invalid_array_arg") if value.startswith("[") else value.split(",")
@@ -87,7 +87,7 @@ class Arguments:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """What a request brought: who calls, what with, and what the vendor will remark on."""
+    """The token and arguments of a request, and the warnings of the response."""
 
     arguments: Arguments
     token: str
@@ -95,7 +95,7 @@ class Received:
 
 
 async def receive(request: web.Request) -> Received:
-    """Read *request*; a token is taken from its header, or from a form, but never from JSON or the address."""
+    """Parse *request*. A token is accepted in the header or a form, but not in JSON or the query."""
     in_form: Mapping[str, Any] = {}
     body: Mapping[str, Any] = {}
     warnings: list[str] = []
@@ -116,7 +116,7 @@ async def receive(request: web.Request) -> Received:
     scheme, _, credentials = request.headers.get("Authorization", "").partition(" ")
     token = credentials.strip() if scheme.lower() == "bearer" else str(in_form.get("token", ""))
     client = _client(credentials) if scheme.lower() == "basic" else {}
-    # Slack stopped taking tokens from addresses, which end up in logs.
+    # Slack no longer accepts tokens in URLs, which are logged.
     query = {name: value for name, value in request.query.items() if name != "token"}
     return Received(Arguments({**query, **body, **client}), token, warnings)
 

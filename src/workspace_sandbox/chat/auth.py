@@ -1,4 +1,4 @@
-"""``auth.*``, ``oauth.*`` and ``apps.*``: whose a token is, where tokens come from, and how they end."""
+"""``auth.*``, ``oauth.*`` and ``apps.*``: issuing, inspecting and revoking tokens."""
 
 from typing import Any
 
@@ -6,11 +6,11 @@ from workspace_sandbox.chat.access import check_client
 from workspace_sandbox.chat.call import ApiRequest
 
 
-def test(call: ApiRequest) -> dict[str, Any]:
+def test(request: ApiRequest) -> dict[str, Any]:
     """``auth.test``."""
-    team = call.workspace.team
-    expires_at = call.oauth.admit(call.token).expires_at
-    remaining = {} if expires_at is None else {"expires_in": int(expires_at - call.workspace.now())}
+    team = request.workspace.team
+    expires_at = request.oauth.admit(request.token).expires_at
+    remaining = {} if expires_at is None else {"expires_in": int(expires_at - request.workspace.now())}
     return {
         "url": team.url,
         "team": team.name,
@@ -22,41 +22,42 @@ def test(call: ApiRequest) -> dict[str, Any]:
     } | remaining
 
 
-def revoke(call: ApiRequest) -> dict[str, Any]:
-    """``auth.revoke``: the application goes with its token, unless tokens rotate."""
-    if call.arguments.flag("test"):
+def revoke(request: ApiRequest) -> dict[str, Any]:
+    """``auth.revoke``, which uninstalls the app unless tokens rotate."""
+    if request.arguments.flag("test"):
         return {"revoked": False}
-    # With rotation, only this one token dies and events go on. Without it, the installation ends (``auth.revoke``).
-    if call.token.startswith("xoxe."):
-        call.oauth.tokens[call.token].ended = True
+    # With rotation, only this token is revoked and events continue. Without it, the app is uninstalled
+    # (``auth.revoke``).
+    if request.token.startswith("xoxe."):
+        request.oauth.tokens[request.token].ended = True
     else:
-        call.uninstall()
+        request.uninstall()
     return {"revoked": True}
 
 
-def uninstall(call: ApiRequest) -> dict[str, Any]:
+def uninstall(request: ApiRequest) -> dict[str, Any]:
     """``apps.uninstall``."""
-    check_client(call.arguments)
-    call.uninstall()
+    check_client(request.arguments)
+    request.uninstall()
     return {}
 
 
-def grant(call: ApiRequest) -> dict[str, Any]:
+def grant(request: ApiRequest) -> dict[str, Any]:
     """``oauth.v2.access``."""
-    return call.oauth.exchange(call.arguments) | _installation(call)
+    return request.oauth.exchange(request.arguments) | _installation(request)
 
 
-def swap(call: ApiRequest) -> dict[str, Any]:
+def swap(request: ApiRequest) -> dict[str, Any]:
     """``oauth.v2.exchange``."""
-    return call.oauth.swap(call.arguments) | _installation(call)
+    return request.oauth.swap(request.arguments) | _installation(request)
 
 
-def _installation(call: ApiRequest) -> dict[str, Any]:
-    team = call.workspace.team
+def _installation(request: ApiRequest) -> dict[str, Any]:
+    team = request.workspace.team
     return {
         "app_id": team.app_id,
         "authed_user": {"id": team.installer_id},
-        "scope": ",".join(call.scopes),
+        "scope": ",".join(request.scopes),
         "token_type": "bot",
         "bot_user_id": team.bot_user_id,
         "team": {"id": team.id, "name": team.name},

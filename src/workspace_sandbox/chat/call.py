@@ -1,4 +1,4 @@
-"""One call of a method, and what the method may use while it is served."""
+"""A request to a method, and the services that the method can use."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,12 +13,12 @@ from workspace_sandbox.chat.throttle import Limits
 from workspace_sandbox.chat.wire import SlackError
 
 FAMILIES = {"public_channel": "channels", "private_channel": "groups", "im": "im", "mpim": "mpim"}
-"""The first word of the scopes that open each type of conversation."""
+"""The first part of the scopes for each type of conversation."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApiRequest:
-    """A request that was let in."""
+    """An authenticated request to a method."""
 
     home: WorkspaceInstallation
     oauth: Installations
@@ -29,12 +29,12 @@ class ApiRequest:
     chance: Random
     uninstall: Callable[[], None]
     wake_at: Callable[[int], None]
-    """Posts what has waited, once it is that time."""
+    """Schedules the posting of due messages at a time."""
     warnings: list[str] = field(default_factory=list)
 
     @property
     def workspace(self) -> Workspace:
-        """The workspace that it is about."""
+        """The workspace of the request."""
         return self.home.workspace
 
     @property
@@ -43,17 +43,17 @@ class ApiRequest:
         return self.oauth.scopes(self.home)
 
     def require(self, *any_of: str) -> None:
-        """Refuse a token that has none of these scopes; none asked for is always enough."""
+        """Raise an error unless the token has one of these scopes. No scopes mean no restriction."""
         scopes = self.scopes
         if any_of and not any(scope in scopes for scope in any_of):
             raise SlackError("missing_scope", needed=",".join(any_of), provided=",".join(scopes))
 
     def require_for(self, kind: ChannelType | str, verb: str) -> None:
-        """Refuse a token that may not *verb* (read, history) conversations of that type."""
+        """Raise an error unless the token has the *verb* (read, history) scope for conversations of type *kind*."""
         self.require(f"{FAMILIES[kind]}:{verb}")
 
     def visible(self, verb: str) -> Channel:
-        """The conversation the call names by id, if the token may *verb* its like."""
+        """Return the conversation in the ``channel`` argument, if the token has the *verb* scope for its type."""
         channel = self.workspace.visible(self.arguments.text("channel"))
         self.require_for(channel.type, verb)
         return channel

@@ -1,4 +1,4 @@
-"""A conversation, and what is said in it."""
+"""Conversations and their messages."""
 
 import re
 from collections.abc import Iterator
@@ -12,18 +12,18 @@ TS = re.compile(r"\d{10}\.\d{6}")
 
 
 def ts_of(micros: int) -> str:
-    """The message id of an instant; ids sort as text like the instants they name."""
+    """Return the message ID for a time. IDs sort in chronological order."""
     return f"{micros // MICROSECONDS}.{micros % MICROSECONDS:06d}"
 
 
 def micros_of(ts: str) -> int:
-    """The instant a message id names."""
+    """Return the time of a message ID in microseconds."""
     return int(ts.replace(".", ""))
 
 
 @dataclass(slots=True)
 class Message:
-    """One message; ``thread_ts`` is its parent's id, none for one that stands in the channel itself."""
+    """A message. ``thread_ts`` is the ID of its parent, or None for messages in the channel itself."""
 
     ts: str
     text: str
@@ -41,17 +41,17 @@ class Message:
     reactions: dict[str, list[str]] = field(default_factory=dict)
     files: list[str] = field(default_factory=list)
     told: dict[str, Any] = field(default_factory=dict)
-    """What messages of its subtype tell beside."""
+    """Further fields that depend on the subtype of the message."""
 
     @property
     def stands_in_channel(self) -> bool:
-        """Whether the channel's own history shows it."""
+        """Whether the history of the channel includes the message."""
         return self.thread_ts is None or self.subtype == "thread_broadcast"
 
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """When something was pinned, and by whom."""
+    """The time and the user of a pin."""
 
     created: int
     by: str
@@ -59,7 +59,7 @@ class Pin:
 
 @dataclass(slots=True)
 class Channel:
-    """A conversation of any type; ``name`` of an ``im`` is empty."""
+    """A conversation of any type. The ``name`` of an ``im`` is empty."""
 
     id: str
     name: str
@@ -75,52 +75,52 @@ class Channel:
     updated: int = 0
     messages: dict[str, Message] = field(default_factory=dict)
     threads: dict[str, list[str]] = field(default_factory=dict)
-    """The replies' ids by their parent's, oldest first."""
+    """The IDs of replies by the ID of their parent, oldest first."""
 
     pins: dict[str, Pin] = field(default_factory=dict)
-    """By message."""
+    """Pins by message ID."""
 
     last_read: str = "0000000000.000000"
-    """Up to where the bot has read."""
+    """The ID of the last message that the bot has read."""
 
     is_open: bool = True
-    """Whether a conversation without a channel is in sight."""
+    """Whether a direct conversation is open."""
 
     _last: int = 0
 
     @property
     def is_private(self) -> bool:
-        """Whether only its members know of it."""
+        """Whether only members can see the conversation."""
         return self.type != "public_channel"
 
     @property
     def event_type(self) -> str:
-        """The word for its type in events."""
+        """The type of the conversation in message events."""
         return {"public_channel": "channel", "private_channel": "group"}.get(self.type, self.type)
 
     @property
     def family(self) -> str:
-        """The word that events about the conversation itself begin with."""
+        """The prefix of events about the conversation itself."""
         return "group" if self.is_private else "channel"
 
     def next_ts(self, now: float) -> str:
-        """An id for a message of *now*, greater than every one before."""
+        """Return an ID for a message at *now*, greater than all previous ones."""
         self._last = max(int(now * MICROSECONDS), self._last + 1)
         return ts_of(self._last)
 
     def add(self, message: Message) -> None:
-        """Keep *message*, which is the newest one, and note it in its thread."""
+        """Store the newest *message*, and add it to its thread."""
         self._last = max(self._last, micros_of(message.ts))
         self.messages[message.ts] = message
         if message.thread_ts is not None:
             self.threads.setdefault(message.thread_ts, []).append(message.ts)
 
     def newest_first(self) -> Iterator[Message]:
-        """What its history shows."""
+        """Return the messages of the history, newest first."""
         return (message for message in reversed(self.messages.values()) if message.stands_in_channel)
 
     def root_of(self, ts: str) -> Message | None:
-        """The message that starts the thread of message *ts*."""
+        """Return the parent message of the thread that contains message *ts*."""
         message = self.messages.get(ts)
         if message is None or message.thread_ts is None:
             return message

@@ -1,4 +1,4 @@
-"""``conversations.*`` and ``users.conversations``: finding, entering and reading conversations."""
+"""``conversations.*`` and ``users.conversations``: listing, opening, joining and reading conversations."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -18,115 +18,119 @@ MICROS = re.compile(r"[0-9]{16}")
 INSTANT = re.compile(r"(\d{1,10})(?:\.(\d{1,6}))?")
 
 
-def list_all(call: ApiRequest) -> dict[str, Any]:
-    """``conversations.list``: what the bot sees, whether in it or not."""
-    return _listed(call, call.workspace.channels, counted=True)
+def list_all(request: ApiRequest) -> dict[str, Any]:
+    """``conversations.list``: all conversations that the bot can see."""
+    return _listed(request, request.workspace.channels, counted=True)
 
 
-def list_joined(call: ApiRequest) -> dict[str, Any]:
-    """``users.conversations``: what a user is in, as far as the bot sees it; without counts."""
-    user = call.arguments.optional("user") or call.workspace.team.bot_user_id
-    if user not in call.workspace.users:
+def list_joined(request: ApiRequest) -> dict[str, Any]:
+    """``users.conversations``: the conversations of a user that the bot can see, without member counts."""
+    user = request.arguments.optional("user") or request.workspace.team.bot_user_id
+    if user not in request.workspace.users:
         raise SlackError("user_not_found")
-    # No counts of members here, and no ``is_member``: the samples in Slack's own libraries have neither.
-    joined = {name: channel for name, channel in call.workspace.channels.items() if user in channel.members}
-    return _listed(call, joined, counted=False)
+    # No member counts and no ``is_member``, as in the samples in Slack's own libraries.
+    joined = {name: channel for name, channel in request.workspace.channels.items() if user in channel.members}
+    return _listed(request, joined, counted=False)
 
 
-def info(call: ApiRequest) -> dict[str, Any]:
+def info(request: ApiRequest) -> dict[str, Any]:
     """``conversations.info``."""
-    channel = call.visible("read")
-    members = call.arguments.flag("include_num_members")
-    shown = wire.channel(call.workspace, channel, membership=True, members=members)
-    return {"channel": shown | ({"last_read": channel.last_read} if call.workspace.is_member(channel) else {})}
+    channel = request.visible("read")
+    members = request.arguments.flag("include_num_members")
+    channel_json = wire.channel(request.workspace, channel, membership=True, members=members)
+    return {
+        "channel": channel_json | ({"last_read": channel.last_read} if request.workspace.is_member(channel) else {})
+    }
 
 
-def members(call: ApiRequest) -> dict[str, Any]:
+def members(request: ApiRequest) -> dict[str, Any]:
     """``conversations.members``."""
-    channel = call.visible("read")
-    limit = call.arguments.limit(USUAL_PAGE, MOST)
+    channel = request.visible("read")
+    limit = request.arguments.limit(USUAL_PAGE, MOST)
     everyone = {member: member for member in channel.members}
-    page, following = paging.cut(everyone, "user_id", call.arguments.optional("cursor"), limit)
+    page, following = paging.cut(everyone, "user_id", request.arguments.optional("cursor"), limit)
     return {"members": page} | following
 
 
-def open_im(call: ApiRequest) -> dict[str, Any]:
-    """``conversations.open``: a conversation with one person or with several, who need a scope of their own."""
-    # Opening what is open is no fault: the answer has ``already_open``, and the same identifier.
-    known = call.arguments.optional("channel")
-    if known:
-        channel = call.workspace.visible(known)
+def open_im(request: ApiRequest) -> dict[str, Any]:
+    """``conversations.open``: a direct conversation with one user, or with several, which needs another scope."""
+    # Opening an open conversation is not an error. The response has ``already_open`` and the same ID.
+    existing_id = request.arguments.optional("channel")
+    if existing_id:
+        channel = request.workspace.visible(existing_id)
         was_open, channel.is_open = channel.is_open, True
-        return _opened(call, channel, opened=not was_open)
-    users = [_openable(call, user) for user in call.arguments.words("users")]
+        return _opened(request, channel, opened=not was_open)
+    users = [_openable(request, user) for user in request.arguments.words("users")]
     if not users:
         raise SlackError("users_list_not_supplied")
     if len(users) > MOST_IN_GROUP:
         raise SlackError("too_many_users")
-    call.require("mpim:write" if len(users) > 1 else "im:write")
-    channel, opened = call.workspace.direct_with(users)
-    return _opened(call, channel, opened=opened)
+    request.require("mpim:write" if len(users) > 1 else "im:write")
+    channel, opened = request.workspace.direct_with(users)
+    return _opened(request, channel, opened=opened)
 
 
-def join(call: ApiRequest) -> dict[str, Any]:
+def join(request: ApiRequest) -> dict[str, Any]:
     """``conversations.join``."""
-    channel = call.workspace.visible(call.arguments.text("channel"))
+    channel = request.workspace.visible(request.arguments.text("channel"))
     if channel.is_private:
         raise SlackError("method_not_supported_for_channel_type")
     if channel.is_archived:
         raise SlackError("is_archived")
-    if call.workspace.is_member(channel):
-        call.warnings.append("already_in_channel")
+    if request.workspace.is_member(channel):
+        request.warnings.append("already_in_channel")
     else:
-        call.workspace.join(channel, call.workspace.team.bot_user_id)
-    return {"channel": wire.channel(call.workspace, channel, membership=True, members=False)}
+        request.workspace.join(channel, request.workspace.team.bot_user_id)
+    return {"channel": wire.channel(request.workspace, channel, membership=True, members=False)}
 
 
-def history(call: ApiRequest) -> dict[str, Any]:
-    """``conversations.history``: newest first, without the replies."""
-    channel = _read(call)
-    latest = _cursor(call)
-    between = _between(call, latest)
-    # Replies are not part of a history, unless they were also sent to the channel. They are read thread by thread.
+def history(request: ApiRequest) -> dict[str, Any]:
+    """``conversations.history``: newest first, without replies."""
+    channel = _read(request)
+    latest = _cursor(request)
+    between = _between(request, latest)
+    # A history includes replies only if they were also sent to the channel. Others are read by thread.
     matching = (message for message in channel.newest_first() if between(message))
-    shown, following = _page(call, channel, matching)
-    return shown | following | {"pin_count": len(channel.pins), "channel_actions_ts": None, "channel_actions_count": 0}
+    messages, following = _page(request, channel, matching)
+    return (
+        messages | following | {"pin_count": len(channel.pins), "channel_actions_ts": None, "channel_actions_count": 0}
+    )
 
 
-def replies(call: ApiRequest) -> dict[str, Any]:
-    """``conversations.replies``: a thread, oldest first, its parent before all else; of a reply, that reply alone."""
-    channel = _read(call)
-    ts = call.arguments.text("ts")
+def replies(request: ApiRequest) -> dict[str, Any]:
+    """``conversations.replies``: a thread, parent first, then oldest first. For the ID of a reply, only that reply."""
+    channel = _read(request)
+    ts = request.arguments.text("ts")
     root = require(channel.messages.get(ts), SlackError("thread_not_found"))
-    start = _cursor(call)
-    between = _between(call, None)
+    start = _cursor(request)
+    between = _between(request, None)
     thread = [channel.messages[reply] for reply in channel.threads.get(ts, [])]
     matching = [reply for reply in thread if between(reply) and micros_of(reply.ts) >= (start or 0)]
-    shown, following = _page(call, channel, matching if start is not None else [root, *matching])
-    return shown | following
+    messages, following = _page(request, channel, matching if start is not None else [root, *matching])
+    return messages | following
 
 
-def _listed(call: ApiRequest, conversations: Mapping[str, Channel], *, counted: bool) -> dict[str, Any]:
-    """A page of *conversations*; it is cut before it is filtered, and so may come out short or empty."""
-    types = set(call.arguments.words("types")) or {"public_channel"}
+def _listed(request: ApiRequest, conversations: Mapping[str, Channel], *, counted: bool) -> dict[str, Any]:
+    """Return a page of *conversations*. It is filtered after it is cut, so it can be short or empty."""
+    types = set(request.arguments.words("types")) or {"public_channel"}
     if not types <= FAMILIES.keys():
         raise SlackError("invalid_types")
     for kind in sorted(types):
-        call.require_for(kind, "read")
-    limit = call.arguments.limit(USUAL_PAGE, MOST)
-    # The page is cut before the filters run, as Slack's does: short and even empty pages come before the end.
-    page, following = paging.cut(conversations, "team", call.arguments.optional("cursor"), limit)
-    without_archived = call.arguments.flag("exclude_archived")
-    shown = [
-        wire.channel(call.workspace, channel, membership=counted, members=counted)
+        request.require_for(kind, "read")
+    limit = request.arguments.limit(USUAL_PAGE, MOST)
+    # The page is cut before it is filtered, as in Slack, so short and empty pages occur before the last one.
+    page, following = paging.cut(conversations, "team", request.arguments.optional("cursor"), limit)
+    without_archived = request.arguments.flag("exclude_archived")
+    visible = [
+        wire.channel(request.workspace, channel, membership=counted, members=counted)
         for channel in page
-        if channel.type in types and call.workspace.sees(channel) and not (without_archived and channel.is_archived)
+        if channel.type in types and request.workspace.sees(channel) and not (without_archived and channel.is_archived)
     ]
-    return {"channels": shown} | following
+    return {"channels": visible} | following
 
 
-def _openable(call: ApiRequest, user_id: str) -> User:
-    user = require(call.workspace.users.get(user_id), SlackError("user_not_found"))
+def _openable(request: ApiRequest, user_id: str) -> User:
+    user = require(request.workspace.users.get(user_id), SlackError("user_not_found"))
     if user.deleted:
         raise SlackError("user_disabled")
     if user.is_bot:
@@ -134,24 +138,24 @@ def _openable(call: ApiRequest, user_id: str) -> User:
     return user
 
 
-def _opened(call: ApiRequest, channel: Channel, *, opened: bool) -> dict[str, Any]:
+def _opened(request: ApiRequest, channel: Channel, *, opened: bool) -> dict[str, Any]:
     if channel.type not in {"im", "mpim"}:
         raise SlackError("method_not_supported_for_channel_type")
-    shown = wire.channel(call.workspace, channel, membership=False, members=False)
-    whole = shown if call.arguments.flag("return_im") else {"id": channel.id}
-    return {"channel": whole} | ({} if opened else {"no_op": True, "already_open": True})
+    channel_json = wire.channel(request.workspace, channel, membership=False, members=False)
+    full = channel_json if request.arguments.flag("return_im") else {"id": channel.id}
+    return {"channel": full} | ({} if opened else {"no_op": True, "already_open": True})
 
 
-def _read(call: ApiRequest) -> Channel:
-    channel = call.visible("history")
-    return call.workspace.joined(channel.id)
+def _read(request: ApiRequest) -> Channel:
+    channel = request.visible("history")
+    return request.workspace.joined(channel.id)
 
 
-def _between(call: ApiRequest, before: int | None) -> Callable[[Message], bool]:
-    """Whether a message lies within the asked time, and not *before* the page's newest."""
-    inclusive = call.arguments.flag("inclusive")
-    oldest = _instant(call, "oldest")
-    latest = _instant(call, "latest")
+def _between(request: ApiRequest, before: int | None) -> Callable[[Message], bool]:
+    """Return a test for messages in the requested period and not newer than *before*."""
+    inclusive = request.arguments.flag("inclusive")
+    oldest = _instant(request, "oldest")
+    latest = _instant(request, "latest")
 
     def within(message: Message) -> bool:
         at = micros_of(message.ts)
@@ -164,18 +168,18 @@ def _between(call: ApiRequest, before: int | None) -> Callable[[Message], bool]:
     return within
 
 
-def _instant(call: ApiRequest, name: str) -> int | None:
-    value = call.arguments.raw(name)
+def _instant(request: ApiRequest, name: str) -> int | None:
+    value = request.arguments.raw(name)
     if value is None:
         return None
-    found = INSTANT.fullmatch(f"{value:.6f}" if isinstance(value, float) else str(value))
-    if found is None:
+    match = INSTANT.fullmatch(f"{value:.6f}" if isinstance(value, float) else str(value))
+    if match is None:
         raise SlackError(f"invalid_ts_{name}")
-    return int(found[1]) * MICROSECONDS + int((found[2] or "").ljust(6, "0"))
+    return int(match[1]) * MICROSECONDS + int((match[2] or "").ljust(6, "0"))
 
 
-def _cursor(call: ApiRequest) -> int | None:
-    cursor = call.arguments.optional("cursor")
+def _cursor(request: ApiRequest) -> int | None:
+    cursor = request.arguments.optional("cursor")
     if not cursor:
         return None
     key = paging.key_of("next_ts", cursor)
@@ -184,15 +188,15 @@ def _cursor(call: ApiRequest) -> int | None:
     return int(key)
 
 
-def _page(call: ApiRequest, channel: Channel, matching: Iterable[Message]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The first messages of *matching*, and a cursor if there are more; without more there is no such key."""
-    limit = call.limits.items(call.arguments.limit(USUAL_PAGE, MOST))
-    metadata = call.arguments.flag("include_all_metadata")
+def _page(request: ApiRequest, channel: Channel, matching: Iterable[Message]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a page of *matching* and a cursor if there are more messages. Otherwise the key is missing."""
+    limit = request.limits.items(request.arguments.limit(USUAL_PAGE, MOST))
+    metadata = request.arguments.flag("include_all_metadata")
     page: list[dict[str, Any]] = []
     for message in matching:
-        # The key is left out at the end of a history, where listings of channels say it with an empty text.
+        # The key is missing on the last page of a history. Lists of channels have an empty string instead.
         if len(page) == limit:
             cursor = paging.cursor_of("next_ts", str(micros_of(message.ts)))
             return {"messages": page, "has_more": True}, {"response_metadata": {"next_cursor": cursor}}
-        page.append(wire.message(call.workspace, channel, message, metadata=metadata))
+        page.append(wire.message(request.workspace, channel, message, metadata=metadata))
     return {"messages": page, "has_more": False}, {}

@@ -1,4 +1,4 @@
-"""The events sender: what is sent of an event, and how it is signed."""
+"""Event deliveries: their content and their signatures."""
 
 import base64
 import hashlib
@@ -24,7 +24,7 @@ MOST_REDIRECTS = 2
 
 
 class Deliverer:
-    """Sends events to the knob ``events_url``, in the background."""
+    """Sends events to the URL in the knob ``events_url`` in the background."""
 
     def __init__(self, stage: EmulatorContext, hooks: HookSender) -> None:
         self._stage = stage
@@ -34,12 +34,12 @@ class Deliverer:
         self._warned_minute = 0
 
     def tell(self, team: Team, event: dict[str, Any]) -> None:
-        """Deliver an *event* of *team*, or the remark that there were too many this hour."""
+        """Deliver an *event* of *team*, or a rate-limit event if there were too many in this hour."""
         if not self._stage.knobs["events_url"]:
             return
         now = self._stage.clock.now()
         if self._take(now):
-            # Each copy has an identifier of its own: users saw one message under several, without any retry header.
+            # Each copy has its own ID. Users observed the same message under several IDs, without a retry header.
             for _ in range(2 if self._stage.knobs["deliver_twice"] else 1):
                 self._send(self._envelope(team, event, now))
         elif (minute := int(now // 60)) != self._warned_minute:
@@ -48,7 +48,7 @@ class Deliverer:
             self._send(limited | {"team_id": team.id, "api_app_id": team.app_id})
 
     def verify(self) -> str:
-        """Ask the address to prove itself; the challenge that it has to repeat."""
+        """Send a challenge to the URL and return the value that it must respond with."""
         challenge = hashlib.sha256(f"{self._stage.random.random()}".encode()).hexdigest()
         self._send({"type": "url_verification", "token": VERIFICATION_TOKEN, "challenge": challenge})
         return challenge
@@ -60,7 +60,10 @@ class Deliverer:
         return self._hour.take(now) == 0
 
     def _envelope(self, team: Team, event: dict[str, Any], now: float) -> dict[str, Any]:
-        """The event's envelope; ids count on from the instant, so that none returns after a reset."""
+        """Return the envelope of the event.
+
+        IDs are derived from the time, so that they are not reused after a reset.
+        """
         self._count += 1
         micros = int(now * 1_000_000)
         installation = {"enterprise_id": None, "team_id": team.id, "user_id": team.bot_user_id}
@@ -84,7 +87,7 @@ class Deliverer:
         knobs = self._stage.knobs
         if not knobs["events_url"]:
             return
-        # Encoded once: the signature covers the bytes exactly, and every retry has to send the same.
+        # Encoded once, because the signature covers the exact bytes and retries must send the same ones.
         raw = json.dumps(body, separators=(",", ":")).encode()
         challenge: str | None = body.get("challenge")
 
@@ -96,7 +99,7 @@ class Deliverer:
             (reason, _), text = await hooks.judge(response), await response.text(errors="replace")
             if reason is None and challenge and challenge not in _repeated(text):
                 reason = "challenge_mismatch"
-            # The documented way to refuse an event for good.
+            # The documented way for receivers to prevent retries of an event.
             return reason, response.headers.get("X-Slack-No-Retry") != "1"
 
         self._hooks.send(
@@ -106,7 +109,7 @@ class Deliverer:
                 url=knobs["events_url"],
                 write=write,
                 judge=judge,
-                # The page on the Events API tells of retries for events only, not for the handshake.
+                # The Events API documents retries only for events, not for the challenge.
                 pauses=knobs["retry_seconds"] if "event" in body else (),
                 ack_seconds=knobs["ack_seconds"],
                 first=0,
@@ -116,8 +119,8 @@ class Deliverer:
         )
 
     def _signed(self, raw: bytes) -> dict[str, str]:
-        # Signed again for each attempt: receivers reject signatures that are more than five minutes old. Receivers do
-        # not go by a clock that was steered.
+        # Signed for each attempt, because receivers reject signatures older than five minutes. Receivers do not use the
+        # sandbox's clock.
         timestamp = str(int(now_below(self._stage.clock)))
         signature = hmac.new(SIGNING_SECRET.encode(), f"v0:{timestamp}:".encode() + raw, hashlib.sha256).hexdigest()
         return {
@@ -129,10 +132,10 @@ class Deliverer:
 
 
 def _repeated(text: str) -> list[Any]:
-    """What an answer to a challenge may be meant to repeat: plain, as a form, or as JSON."""
-    found: list[Any] = [text.strip(), *parse_qs(text).get("challenge", [])]
+    """Return the possible values in a challenge response: plain text, a form field or a JSON field."""
+    candidates: list[Any] = [text.strip(), *parse_qs(text).get("challenge", [])]
     try:
         body = json.loads(text)
     except ValueError:
-        return found
-    return [*found, body.get("challenge")] if isinstance(body, dict) else found
+        return candidates
+    return [*candidates, body.get("challenge")] if isinstance(body, dict) else candidates

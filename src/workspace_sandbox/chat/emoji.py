@@ -1,4 +1,4 @@
-"""The emoji a workspace knows: the standard ones, and those its people added."""
+"""The emoji of a workspace: the standard set and custom ones."""
 
 from functools import cache
 from pathlib import Path
@@ -12,18 +12,18 @@ CUSTOM = {
     "deploying": "https://emoji.slack-edge.com/T04NW2K7QLM/deploying/1122334455aa.gif",
     "shipit": "alias:squirrel",
 }
-"""As ``emoji.list`` shows them: an image, or another emoji by name."""
+"""Custom emoji in the format of ``emoji.list``: an image, or an alias of another emoji."""
 
 
 def canonical(name: str) -> str | None:
-    """The one name that reactions of *name* are kept under; none if there is no such emoji."""
+    """Return the canonical name of *name* for reactions, or None if there is no such emoji."""
     plain, toned, tone = name.partition(SKIN_TONE)
     if plain in CUSTOM:
         return None if toned else plain
-    known = _standard().get(plain)
-    if known is None:
+    entry = _standard().get(plain)
+    if entry is None:
         return None
-    first, has_tones = known
+    first, has_tones = entry
     if toned and not (has_tones and tone in SKIN_TONES):
         return None
     return first + toned + tone
@@ -31,14 +31,14 @@ def canonical(name: str) -> str | None:
 
 @cache
 def _standard() -> dict[str, tuple[str, bool]]:
-    """Every standard name with its canonical one and whether it comes in skin tones.
+    """Return the standard emoji by name, each with its canonical name and whether it has skin tones.
 
-    A line of ``emoji.txt`` is one emoji: its names, canonical first, and a star if it has skin tones; the names are
-    those of github.com/iamcal/emoji-data, which the vendor uses.
+    Each line of ``emoji.txt`` is an emoji: its names, canonical first, and a star if it has skin tones. The names are
+    those of github.com/iamcal/emoji-data, which Slack uses.
     """
-    found = {}
+    entries = {}
     for line in (Path(__file__).parent / "emoji.txt").read_text("utf-8").splitlines():
         names = line.removesuffix(" *").split()
         for name in names:
-            found[name] = (names[0], line.endswith(" *"))
-    return found
+            entries[name] = (names[0], line.endswith(" *"))
+    return entries

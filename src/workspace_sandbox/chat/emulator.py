@@ -1,4 +1,4 @@
-"""Slack on HTTP: one path per method, the page of consent, and files."""
+"""The emulator of Slack: methods, the consent page and files."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -27,7 +27,7 @@ SCOPES = (
 
 
 class ChatEmulator(Emulator):
-    """A stand-in for Slack: one workspace with one application in it."""
+    """An emulator of Slack with the app installed in one workspace."""
 
     knobs: ClassVar[Mapping[str, Any]] = {
         "scopes": SCOPES,
@@ -62,7 +62,7 @@ class ChatEmulator(Emulator):
     }
 
     def plant(self) -> None:
-        """Hold the seed."""
+        """Create the default data."""
         self.limits = Limits(self.stage)
         self.workspace = seed.workspace(self.stage.now)
         self._homes = [WorkspaceInstallation(self.workspace), WorkspaceInstallation(seed.annex(self.stage.now))]
@@ -75,34 +75,34 @@ class ChatEmulator(Emulator):
             home.workspace.addresses = self.stage.addresses
 
     def break_cycles(self) -> None:
-        """A workspace no longer emits to the home that holds it, and a grant no longer knows its home."""
+        """Break the references between workspaces, installations and grants."""
         for home in self._homes:
             home.workspace.emit = unheard
         for token in self.oauth.tokens.values():
             token.grant.account = None
 
     def credentials(self) -> dict[str, str]:
-        """Return the bot token, and the secret that events are signed with."""
+        """Return the bot token and the signing secret of events."""
         return {"token": TOKEN, "signing_secret": SIGNING_SECRET}
 
     def examples(self) -> dict[str, Any]:
-        """Return channels of every kind, and messages of the bot's and of others."""
+        """Return example channels of every type, and messages of the bot and of users."""
         return dict(seed.EXAMPLES)
 
     def revoke(self) -> None:
-        """Remove the application from every workspace."""
+        """Uninstall the app from all workspaces."""
         for home in self._homes:
             self._uninstall(home)
 
     def perform(self, action: Mapping[str, Any]) -> dict[str, Any]:
-        """Do what a person would do, after what was due before."""
+        """Perform a user action, after posting messages that are due."""
         post_due(self.workspace)
         return super().perform(action)
 
     apply_seed = sowing.sow
 
     def _uninstall(self, home: WorkspaceInstallation) -> None:
-        """Remove the application from a workspace; the vendor says so in two last events."""
+        """Uninstall the app from a workspace. Slack reports this with two final events."""
         bot = home.workspace.team.bot_user_id
         home.workspace.tell(None, {"type": "tokens_revoked", "tokens": {"oauth": [], "bot": [bot]}})
         home.workspace.tell(None, {"type": "app_uninstalled"})
@@ -111,20 +111,20 @@ class ChatEmulator(Emulator):
     def _emit(self, home: WorkspaceInstallation, event: dict[str, Any]) -> None:
         if event["type"] == "app_mention" and "app_mentions:read" not in self.oauth.scopes(home):
             return
-        # An uninstalled application hears nothing more.
+        # An uninstalled app receives no further events.
         if home.is_installed:
             self.deliverer.tell(home.workspace.team, event)
 
     async def _post_at(self, home: WorkspaceInstallation, at: int) -> None:
-        """Post what is due at that time also if nobody asks for anything then."""
+        """Post scheduled messages that are due *at* a time, without waiting for a request."""
         clock = self.stage.clock
-        # Again, since time may go back meanwhile, and no wait becomes longer by that.
-        while (left := at - clock.now()) > 0:
-            await clock.sleep(left)
+        # Repeated, because setting the clock back does not lengthen a wait.
+        while (remaining := at - clock.now()) > 0:
+            await clock.sleep(remaining)
         post_due(home.workspace)
 
     async def serve(self, method: Method, request: web.Request) -> web.StreamResponse:
-        """Answer a call of *method*; all but a throttled one with status 200."""
+        """Return the response to a request to *method*, with status 200 unless it is throttled."""
         if request.method not in {"GET", "POST"}:
             raise wire.unknown(request, 200)
         warnings: list[str] = []
@@ -132,25 +132,26 @@ class ChatEmulator(Emulator):
         try:
             received = await receive(request)
             warnings = received.warnings
-            given = (received.arguments.raw(name) for name in ("token", "code", "refresh_token"))
-            home = self.oauth.home([received.token, *given])
+            values = (received.arguments.raw(name) for name in ("token", "code", "refresh_token"))
+            home = self.oauth.home([received.token, *values])
             if not method.is_open:
                 self.oauth.admit(received.token)
                 headers = _scope_headers(method, self.oauth.scopes(home))
-            # Counted before the scopes are checked: the cautious reading is that a refused call uses up budget too.
+            # Counted before the scopes are checked, on the cautious assumption that rejected requests use the budget
+            # too.
             self.limits.spend_call(method.name, method.per_minute)
             await self.stage.admitted()
             body = {"ok": True} | self._run(method, received, home)
-        except SlackError as refusal:
-            if refusal.status != 200:
+        except SlackError as error:
+            if error.status != 200:
                 raise
-            body = refusal.body()
+            body = error.body()
         return web.json_response(wire.warned(body, warnings), headers=headers)
 
     def _run(self, method: Method, received: Received, home: WorkspaceInstallation) -> dict[str, Any]:
-        """Check the scopes of a call and do it."""
+        """Check the scopes of a request and perform it."""
         post_due(home.workspace)
-        call = ApiRequest(
+        api_request = ApiRequest(
             home=home,
             oauth=self.oauth,
             limits=self.limits,
@@ -162,11 +163,11 @@ class ChatEmulator(Emulator):
             wake_at=partial(self.hooks.begin, self._post_at, home),
             warnings=received.warnings,
         )
-        call.require(*method.scopes)
-        body = method.handler(call)
+        api_request.require(*method.scopes)
+        body = method.handler(api_request)
         if method.writes and self.stage.knobs["fatal_after_commit"] > 0:
             self.stage.knobs["fatal_after_commit"] -= 1
-            # The reference says of this error that part of the work may have been done.
+            # According to the documentation, part of the work may be done when this error occurs.
             raise SlackError("fatal_error")
         return body
 

@@ -1,4 +1,4 @@
-"""``files.*``: uploads in three steps, and what was uploaded."""
+"""``files.*``: files and their uploads in three steps."""
 
 import math
 from collections.abc import Callable
@@ -21,28 +21,28 @@ MOST_IN_PAGE = 1000
 KINDS = frozenset({"all", "spaces", "snippets", "images", "gdocs", "zips", "pdfs"})
 
 
-def get_upload_url(call: ApiRequest) -> dict[str, Any]:
-    """``files.getUploadURLExternal``: where the bytes go."""
-    name = call.arguments.text("filename")
-    length = str(call.arguments.raw("length") or "")
+def get_upload_url(request: ApiRequest) -> dict[str, Any]:
+    """``files.getUploadURLExternal``, which returns the URL for the content."""
+    name = request.arguments.text("filename")
+    length = str(request.arguments.raw("length") or "")
     if not length.isdecimal() or int(length) == 0:
         raise invalid_arguments("must be more than 0 [json-pointer:/length]")
-    workspace = call.workspace
+    workspace = request.workspace
     identifier = workspace.new_file_id()
-    ticket = f"{call.chance.getrandbits(160):040x}"
-    made = File(identifier, name, workspace.team.bot_user_id, int(workspace.now()), ticket)
-    workspace.files[identifier] = made
+    ticket = f"{request.chance.getrandbits(160):040x}"
+    file = File(identifier, name, workspace.team.bot_user_id, int(workspace.now()), ticket)
+    workspace.files[identifier] = file
     return {"upload_url": f"{workspace.base}/upload/v1/{ticket}", "file_id": identifier}
 
 
 async def take(oauth: Installations, request: web.Request) -> web.Response:
-    """The bytes themselves, plain or as a form; whoever has the address needs no token."""
+    """Receive the content, as a raw body or a form. The URL needs no token."""
     announced = (one for home in oauth.accounts.values() for one in home.workspace.files.values())
-    found = next((one for one in announced if one.ticket == request.match_info["ticket"]), None)
-    if found is None or found.complete:
+    file = next((one for one in announced if one.ticket == request.match_info["ticket"]), None)
+    if file is None or file.complete:
         return web.Response(status=404, text="Not Found")
-    found.content = await _content(request)
-    return web.Response(text=f"OK - {len(found.content)}")
+    file.content = await _content(request)
+    return web.Response(text=f"OK - {len(file.content)}")
 
 
 async def _content(request: web.Request) -> bytes:
@@ -52,157 +52,157 @@ async def _content(request: web.Request) -> bytes:
     return parts[0].file.read() if parts else b""
 
 
-def complete_upload(call: ApiRequest) -> dict[str, Any]:
-    """``files.completeUploadExternal``: the files are there, and shared where they are wanted."""
-    files = _announced(call)
-    channels = [_target(call, one) for one in _wanted(call)]
-    thread = thread_of(call, channels[0]) if len(channels) == 1 else {}
+def complete_upload(request: ApiRequest) -> dict[str, Any]:
+    """``files.completeUploadExternal``, which completes the files and shares them."""
+    files = _announced_files(request)
+    channels = [_target(request, one) for one in _target_channels(request)]
+    thread = thread_of(request, channels[0]) if len(channels) == 1 else {}
     for one in files:
         one.complete = True
         event = {"type": "file_created", "file_id": one.id, "user_id": one.user, "file": {"id": one.id}}
-        call.workspace.tell(None, event)
-    text = escaped(call.arguments.optional("initial_comment") or "")
+        request.workspace.tell(None, event)
+    text = escaped(request.arguments.optional("initial_comment") or "")
     for channel in channels:
-        _share(call, files, channel, text, thread)
+        _share(request, files, channel, text, thread)
     return {"files": [{"id": one.id, "title": one.title or one.name} for one in files]}
 
 
-def _announced(call: ApiRequest) -> list[File]:
-    given = call.arguments.structure("files", "invalid_arguments")
-    if not isinstance(given, list) or not given or not all(isinstance(one, dict) for one in given):
+def _announced_files(request: ApiRequest) -> list[File]:
+    specs = request.arguments.structure("files", "invalid_arguments")
+    if not isinstance(specs, list) or not specs or not all(isinstance(one, dict) for one in specs):
         raise invalid_arguments("missing required field: files")
-    found = [call.workspace.files.get(str(one.get("id"))) for one in given]
-    # Once only: what was finished is not found again.
-    files = [one for one in found if one is not None and one.content is not None and not one.complete]
-    if len(files) < len(given):
+    matches = [request.workspace.files.get(str(one.get("id"))) for one in specs]
+    # Possible once only: completed files are no longer found.
+    files = [one for one in matches if one is not None and one.content is not None and not one.complete]
+    if len(files) < len(specs):
         raise SlackError("file_not_found")
-    for one, asked in zip(files, given, strict=True):
-        one.title = str(asked.get("title") or one.name)
+    for one, spec in zip(files, specs, strict=True):
+        one.title = str(spec.get("title") or one.name)
     return files
 
 
-def _wanted(call: ApiRequest) -> list[str]:
-    channels = [*filter(None, [call.arguments.optional("channel_id")]), *call.arguments.words("channels")]
+def _target_channels(request: ApiRequest) -> list[str]:
+    channels = [*filter(None, [request.arguments.optional("channel_id")]), *request.arguments.words("channels")]
     if len(channels) > MOST_CHANNELS:
         raise SlackError("channels_limit_exceeded")
     return list(dict.fromkeys(channels))
 
 
-def _target(call: ApiRequest, named: str) -> Channel:
-    """Unlike a message, a file is only shared where the bot is."""
-    channel = destination(call, named)
-    return call.workspace.joined(channel.id)
+def _target(request: ApiRequest, named: str) -> Channel:
+    """Return the channel to share a file in. Unlike for messages, the bot must be in it."""
+    channel = destination(request, named)
+    return request.workspace.joined(channel.id)
 
 
-def _share(call: ApiRequest, files: list[File], channel: Channel, text: str, thread: dict[str, Any]) -> None:
+def _share(request: ApiRequest, files: list[File], channel: Channel, text: str, thread: dict[str, Any]) -> None:
     subtype = {"subtype": "file_share", "files": [one.id for one in files]}
-    message = call.workspace.post_as_bot(channel, text, **thread | subtype)
+    message = request.workspace.post_as_bot(channel, text, **thread | subtype)
     for one in files:
-        call.workspace.share(channel, message, one)
+        request.workspace.share(channel, message, one)
 
 
-def info(call: ApiRequest) -> dict[str, Any]:
+def info(request: ApiRequest) -> dict[str, Any]:
     """``files.info``."""
-    found = _file(call)
-    return {"file": _shown(call, found), "comments": [], "response_metadata": {"next_cursor": ""}}
+    file = _file(request)
+    return {"file": _describe(request, file), "comments": [], "response_metadata": {"next_cursor": ""}}
 
 
-def list_all(call: ApiRequest) -> dict[str, Any]:
-    """``files.list``: what the bot sees, the newest first, by numbered pages."""
-    is_wanted = _wish(call)
-    found = [one for one in reversed(call.workspace.files.values()) if is_wanted(one)]
-    count, page = _number(call, "count", 100), _number(call, "page", 1)
-    shown = [_shown(call, one) for one in found[(page - 1) * count : page * count]]
-    paging = {"count": count, "total": len(found), "page": page, "pages": math.ceil(len(found) / count)}
+def list_all(request: ApiRequest) -> dict[str, Any]:
+    """``files.list``: the visible files, newest first, on numbered pages."""
+    is_wanted = _parse_filter(request)
+    matches = [one for one in reversed(request.workspace.files.values()) if is_wanted(one)]
+    count, page = _number(request, "count", 100), _number(request, "page", 1)
+    shown = [_describe(request, one) for one in matches[(page - 1) * count : page * count]]
+    paging = {"count": count, "total": len(matches), "page": page, "pages": math.ceil(len(matches) / count)}
     return {"files": shown, "paging": paging}
 
 
-def delete(call: ApiRequest) -> dict[str, Any]:
-    """``files.delete``: its bytes are gone, and messages keep a stone in its place."""
-    found = _file(call)
-    if found.user != call.workspace.team.bot_user_id:
+def delete(request: ApiRequest) -> dict[str, Any]:
+    """``files.delete``. Messages show a placeholder for the file."""
+    file = _file(request)
+    if file.user != request.workspace.team.bot_user_id:
         raise SlackError("cant_delete_file")
-    found.deleted, found.content = True, b""
-    call.workspace.tell(None, {"type": "file_deleted", "file_id": found.id})
+    file.deleted, file.content = True, b""
+    request.workspace.tell(None, {"type": "file_deleted", "file_id": file.id})
     return {}
 
 
 def refuse_old_upload(_: ApiRequest) -> dict[str, Any]:
-    """``files.upload``, which the vendor has switched off."""
+    """``files.upload``, which Slack has discontinued."""
     raise SlackError("method_deprecated")
 
 
 async def download(oauth: Installations, request: web.Request) -> web.StreamResponse:
-    """The bytes of a file, for a token that may read files; anybody else is sent to the sign-in page."""
+    """Return the content of a file if the token can read files. Other requests are redirected to the sign-in page."""
     team_id, _, identifier = request.match_info["file"].partition("-")
     home = oauth.accounts.get(team_id)
-    found = home.workspace.files.get(identifier) if home else None
-    if home is None or found is None or found.deleted or not sees(home.workspace, found):
+    file = home.workspace.files.get(identifier) if home else None
+    if home is None or file is None or file.deleted or not sees(home.workspace, file):
         return web.Response(status=404, text="Not Found")
     token = oauth.living(bearer(request), "access")
     if token is None or token.grant.account is not home or "files:read" not in oauth.scopes(home):
-        # No 401 and no 403: a client that does not look keeps a page of HTML for its file.
+        # Neither a 401 nor a 403: a client that does not check stores an HTML page as its file.
         return web.Response(status=302, headers={"Location": f"{home.workspace.team.url}?redir={request.path}"})
-    return web.Response(body=found.content, content_type=found.mimetype)
+    return web.Response(body=file.content, content_type=file.mimetype)
 
 
 def sees(workspace: Workspace, found: File) -> bool:
-    """Whether the bot may know of a file: its own, and those shared where it is or could be."""
+    """Return True if the bot can see a file, which is its own or shared in a visible channel."""
     if not found.complete:
         return False
     shared = (workspace.channels[channel_id] for channel_id in found.shares)
     return found.user == workspace.team.bot_user_id or any(workspace.sees(channel) for channel in shared)
 
 
-def _file(call: ApiRequest) -> File:
-    found = call.workspace.files.get(call.arguments.text("file"))
-    if found is None or not sees(call.workspace, found):
+def _file(request: ApiRequest) -> File:
+    file = request.workspace.files.get(request.arguments.text("file"))
+    if file is None or not sees(request.workspace, file):
         raise SlackError("file_not_found")
-    if found.deleted:
+    if file.deleted:
         raise SlackError("file_deleted")
-    return found
+    return file
 
 
-def _shown(call: ApiRequest, found: File) -> dict[str, Any]:
-    workspace = call.workspace
+def _describe(request: ApiRequest, file: File) -> dict[str, Any]:
+    workspace = request.workspace
     shares: dict[str, dict[str, Any]] = {}
-    for channel_id, posts in found.shares.items():
+    for channel_id, posts in file.shares.items():
         channel = workspace.channels[channel_id]
         if workspace.sees(channel):
-            told = [{"ts": ts, "channel_name": channel.name, "team_id": workspace.team.id} for ts in posts]
-            shares.setdefault("private" if channel.is_private else "public", {})[channel_id] = told
-    return wire.file(workspace, found) | {"shares": shares}
+            posts_json = [{"ts": ts, "channel_name": channel.name, "team_id": workspace.team.id} for ts in posts]
+            shares.setdefault("private" if channel.is_private else "public", {})[channel_id] = posts_json
+    return wire.file(workspace, file) | {"shares": shares}
 
 
-def _wish(call: ApiRequest) -> Callable[[File], bool]:
-    """The test of what the call asks for."""
-    channel, user = call.arguments.optional("channel"), call.arguments.optional("user")
-    kinds = set(call.arguments.words("types")) or {"all"}
+def _parse_filter(request: ApiRequest) -> Callable[[File], bool]:
+    """Return a test for the requested files."""
+    channel, user = request.arguments.optional("channel"), request.arguments.optional("user")
+    kinds = set(request.arguments.words("types")) or {"all"}
     if not kinds <= KINDS:
         raise SlackError("unknown_type")
-    since, until = _instant(call, "ts_from", 0.0), _instant(call, "ts_to", math.inf)
+    since, until = _instant(request, "ts_from", 0.0), _instant(request, "ts_to", math.inf)
 
-    def is_wanted(found: File) -> bool:
-        kind = {"pdf": "pdfs", "zip": "zips"}.get(found.type, f"{found.mimetype.partition('/')[0]}s")
+    def is_wanted(file: File) -> bool:
+        kind = {"pdf": "pdfs", "zip": "zips"}.get(file.type, f"{file.mimetype.partition('/')[0]}s")
         return (
-            sees(call.workspace, found)
-            and not found.deleted
-            and (channel is None or channel in found.shares)
-            and (user is None or user == found.user)
+            sees(request.workspace, file)
+            and not file.deleted
+            and (channel is None or channel in file.shares)
+            and (user is None or user == file.user)
             and not kinds.isdisjoint({"all", kind})
-            and since <= found.created <= until
+            and since <= file.created <= until
         )
 
     return is_wanted
 
 
-def _instant(call: ApiRequest, name: str, usual: float) -> float:
+def _instant(request: ApiRequest, name: str, usual: float) -> float:
     try:
-        return float(call.arguments.raw(name) or usual)
+        return float(request.arguments.raw(name) or usual)
     except (TypeError, ValueError):
         raise invalid_arguments(f"must be a number [json-pointer:/{name}]") from None
 
 
-def _number(call: ApiRequest, name: str, usual: int) -> int:
-    given = str(call.arguments.raw(name) or usual)
-    return min(int(given), MOST_IN_PAGE) if given.isdecimal() and int(given) else usual
+def _number(request: ApiRequest, name: str, usual: int) -> int:
+    value = str(request.arguments.raw(name) or usual)
+    return min(int(value), MOST_IN_PAGE) if value.isdecimal() and int(value) else usual

@@ -1,4 +1,4 @@
-"""``conversations.kick`` and its kin: who is in a conversation no longer, and how far it has been read."""
+"""``conversations.kick`` and related methods: leaving and closing conversations, and marking them as read."""
 
 from typing import Any
 
@@ -8,28 +8,28 @@ from workspace_sandbox.chat.channels import changed, is_direct, require_write
 from workspace_sandbox.chat.wire import SlackError
 
 
-def kick(call: ApiRequest) -> dict[str, Any]:
+def kick(request: ApiRequest) -> dict[str, Any]:
     """``conversations.kick``."""
-    channel, user = changed(call), call.arguments.text("user")
-    if user not in call.workspace.users:
+    channel, user = changed(request), request.arguments.text("user")
+    if user not in request.workspace.users:
         raise SlackError("user_not_found")
-    if user == call.workspace.team.bot_user_id:
+    if user == request.workspace.team.bot_user_id:
         raise SlackError("cant_kick_self")
     if channel.is_general:
         raise SlackError("cant_kick_from_general")
     if user not in channel.members:
         raise SlackError("not_in_channel")
-    call.workspace.leave(channel, user)
+    request.workspace.leave(channel, user)
     return {}
 
 
-def leave(call: ApiRequest) -> dict[str, Any]:
-    """``conversations.leave``; to leave where one is not is no fault."""
-    workspace = call.workspace
-    channel = workspace.visible(call.arguments.text("channel"))
+def leave(request: ApiRequest) -> dict[str, Any]:
+    """``conversations.leave``. Leaving is not an error if the bot is not a member."""
+    workspace = request.workspace
+    channel = workspace.visible(request.arguments.text("channel"))
     if is_direct(channel):
         raise SlackError("method_not_supported_for_channel_type")
-    require_write(call, channel)
+    require_write(request, channel)
     if not workspace.is_member(channel):
         return {"not_in_channel": True}
     if channel.is_archived:
@@ -44,21 +44,21 @@ def leave(call: ApiRequest) -> dict[str, Any]:
     return {}
 
 
-def close(call: ApiRequest) -> dict[str, Any]:
-    """``conversations.close``: a conversation without a channel is put out of sight, and kept."""
-    channel = call.workspace.visible(call.arguments.text("channel"))
+def close(request: ApiRequest) -> dict[str, Any]:
+    """``conversations.close``, which hides a direct conversation but retains it."""
+    channel = request.workspace.visible(request.arguments.text("channel"))
     if not is_direct(channel):
         raise SlackError("method_not_supported_for_channel_type")
-    require_write(call, channel)
+    require_write(request, channel)
     was_open, channel.is_open = channel.is_open, False
     return {} if was_open else {"no_op": True, "already_closed": True}
 
 
-def mark(call: ApiRequest) -> dict[str, Any]:
-    """``conversations.mark``: what is read up to."""
-    channel = call.workspace.joined(call.arguments.text("channel"))
-    require_write(call, channel)
-    ts = call.arguments.text("ts")
+def mark(request: ApiRequest) -> dict[str, Any]:
+    """``conversations.mark``, which sets the last message that was read."""
+    channel = request.workspace.joined(request.arguments.text("channel"))
+    require_write(request, channel)
+    ts = request.arguments.text("ts")
     if not TS.fullmatch(ts):
         raise SlackError("invalid_timestamp")
     channel.last_read = ts

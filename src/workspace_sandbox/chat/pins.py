@@ -1,4 +1,4 @@
-"""``pins.*``: messages that a channel keeps in sight."""
+"""``pins.*``: pinned messages of channels."""
 
 from typing import Any
 
@@ -12,44 +12,50 @@ from workspace_sandbox.chat.wire import SlackError
 MOST_PINS = 100
 
 
-def add(call: ApiRequest) -> dict[str, Any]:
+def add(request: ApiRequest) -> dict[str, Any]:
     """``pins.add``."""
-    channel, message = item(call)
+    channel, message = item(request)
     if message.ts in channel.pins:
         raise SlackError("already_pinned")
     if len(channel.pins) >= MOST_PINS:
         raise SlackError("not_pinnable")
-    channel.pins[message.ts] = Pin(int(call.workspace.now()), call.workspace.team.bot_user_id)
-    _tell(call, "pin_added", channel, message)
+    channel.pins[message.ts] = Pin(int(request.workspace.now()), request.workspace.team.bot_user_id)
+    _emit(request, "pin_added", channel, message)
     return {}
 
 
-def remove(call: ApiRequest) -> dict[str, Any]:
+def remove(request: ApiRequest) -> dict[str, Any]:
     """``pins.remove``."""
-    channel, message = item(call)
+    channel, message = item(request)
     if message.ts not in channel.pins:
         raise SlackError("not_pinned")
     del channel.pins[message.ts]
-    _tell(call, "pin_removed", channel, message)
+    _emit(request, "pin_removed", channel, message)
     return {}
 
 
-def list_all(call: ApiRequest) -> dict[str, Any]:
-    """``pins.list``: those of a channel, the newest first."""
-    channel = call.workspace.joined(call.arguments.text("channel"))
+def list_all(request: ApiRequest) -> dict[str, Any]:
+    """``pins.list``: the pins of a channel, newest first."""
+    channel = request.workspace.joined(request.arguments.text("channel"))
     newest = sorted(channel.pins.items(), key=lambda pinned: (pinned[1].created, pinned[0]), reverse=True)
-    return {"items": [_shown(call, channel, channel.messages[ts], pin) for ts, pin in newest]}
+    return {"items": [_describe(request, channel, channel.messages[ts], pin) for ts, pin in newest]}
 
 
-def _shown(call: ApiRequest, channel: Channel, message: Message, pin: Pin) -> dict[str, Any]:
-    shown = wire.message(call.workspace, channel, message) | {"permalink": permalink(call, channel, message)}
-    about = {"type": "message", "created": pin.created, "created_by": pin.by, "channel": channel.id}
-    return about | {"message": shown}
+def _describe(request: ApiRequest, channel: Channel, message: Message, pin: Pin) -> dict[str, Any]:
+    item_json = wire.message(request.workspace, channel, message) | {"permalink": permalink(request, channel, message)}
+    base = {"type": "message", "created": pin.created, "created_by": pin.by, "channel": channel.id}
+    return base | {"message": item_json}
 
 
-def _tell(call: ApiRequest, happened: str, channel: Channel, message: Message) -> None:
-    about = {"type": "message", "created": int(call.workspace.now()), "created_by": call.workspace.team.bot_user_id}
-    told = about | {"channel": channel.id, "message": wire.message(call.workspace, channel, message)}
-    event = {"type": happened, "user": call.workspace.team.bot_user_id, "channel_id": channel.id, "item": told}
-    more: dict[str, Any] = {"item_user": message.user, "pin_count": len(channel.pins), "pinned_info": {}}
-    call.workspace.tell(channel, event | more | ({"has_pins": bool(channel.pins)} if happened == "pin_removed" else {}))
+def _emit(request: ApiRequest, happened: str, channel: Channel, message: Message) -> None:
+    item_json = {
+        "type": "message",
+        "created": int(request.workspace.now()),
+        "created_by": request.workspace.team.bot_user_id,
+    }
+    item = item_json | {"channel": channel.id, "message": wire.message(request.workspace, channel, message)}
+    event = {"type": happened, "user": request.workspace.team.bot_user_id, "channel_id": channel.id, "item": item}
+    extra: dict[str, Any] = {"item_user": message.user, "pin_count": len(channel.pins), "pinned_info": {}}
+    request.workspace.tell(
+        channel, event | extra | ({"has_pins": bool(channel.pins)} if happened == "pin_removed" else {})
+    )

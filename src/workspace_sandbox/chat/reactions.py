@@ -11,88 +11,88 @@ from workspace_sandbox.chat.wire import SlackError
 from workspace_sandbox.kit.refusals import require
 
 MOST_EMOJI = 50
-"""Distinct emoji on one message."""
+"""Maximum number of distinct emoji on a message."""
 
 USUAL_PAGE, MOST = 100, 1000
 
 MOST_REACTIONS = 23
-"""Distinct emoji of one user on one message."""
+"""Maximum number of distinct emoji of a user on a message."""
 
 
-def add(call: ApiRequest) -> dict[str, Any]:
+def add(request: ApiRequest) -> dict[str, Any]:
     """``reactions.add``."""
-    channel, message = item(call)
+    channel, message = item(request)
     if channel.is_archived:
         raise SlackError("is_archived")
-    name = _name(call)
-    bot = call.workspace.team.bot_user_id
+    name = _name(request)
+    bot = request.workspace.team.bot_user_id
     users = message.reactions.get(name, [])
     if bot in users:
-        # It counts by user: the same emoji from somebody else is no repetition.
+        # Counted per user: the same emoji of another user is not a duplicate.
         raise SlackError("already_reacted")
     if not users and len(message.reactions) >= MOST_EMOJI:
         raise SlackError("too_many_emoji")
     if sum(bot in others for others in message.reactions.values()) >= MOST_REACTIONS:
         raise SlackError("too_many_reactions")
-    call.workspace.react(channel, message, name, bot)
+    request.workspace.react(channel, message, name, bot)
     return {}
 
 
-def remove(call: ApiRequest) -> dict[str, Any]:
+def remove(request: ApiRequest) -> dict[str, Any]:
     """``reactions.remove``."""
-    channel, message = item(call)
-    name = _name(call)
-    bot = call.workspace.team.bot_user_id
+    channel, message = item(request)
+    name = _name(request)
+    bot = request.workspace.team.bot_user_id
     if bot not in message.reactions.get(name, []):
         raise SlackError("no_reaction")
-    call.workspace.unreact(channel, message, name, bot)
+    request.workspace.unreact(channel, message, name, bot)
     return {}
 
 
-def get(call: ApiRequest) -> dict[str, Any]:
+def get(request: ApiRequest) -> dict[str, Any]:
     """``reactions.get``."""
-    return _shown(call, *item(call))
+    return _describe(request, *item(request))
 
 
-def list_all(call: ApiRequest) -> dict[str, Any]:
-    """``reactions.list``: what somebody reacted to, as far as the bot is there, channel by channel."""
-    user = call.arguments.optional("user") or call.workspace.team.bot_user_id
-    if user not in call.workspace.users:
+def list_all(request: ApiRequest) -> dict[str, Any]:
+    """``reactions.list``: the reactions of a user in the bot's channels, by channel."""
+    user = request.arguments.optional("user") or request.workspace.team.bot_user_id
+    if user not in request.workspace.users:
         raise SlackError("user_not_found")
-    found = {f"{channel.id}:{message.ts}": (channel, message) for channel, message in _reacted_to(call, user)}
-    limit = call.arguments.limit(USUAL_PAGE, MOST)
-    page, following = paging.cut(found, "next_item", call.arguments.optional("cursor"), limit)
-    return {"items": [_shown(call, *one) for one in page]} | following
+    items = {f"{channel.id}:{message.ts}": (channel, message) for channel, message in _reacted_to(request, user)}
+    limit = request.arguments.limit(USUAL_PAGE, MOST)
+    page, following = paging.cut(items, "next_item", request.arguments.optional("cursor"), limit)
+    return {"items": [_describe(request, *one) for one in page]} | following
 
 
 def list_emoji(_: ApiRequest) -> dict[str, Any]:
-    """``emoji.list``: those that people added."""
+    """``emoji.list``: the custom emoji."""
     return {"emoji": emoji.CUSTOM, "cache_ts": "1735689600.000000"}
 
 
-def _reacted_to(call: ApiRequest, user: str) -> Iterator[tuple[Channel, Message]]:
-    for channel in filter(call.workspace.is_member, call.workspace.channels.values()):
+def _reacted_to(request: ApiRequest, user: str) -> Iterator[tuple[Channel, Message]]:
+    for channel in filter(request.workspace.is_member, request.workspace.channels.values()):
         for message in reversed(channel.messages.values()):
             if any(user in users for users in message.reactions.values()):
                 yield channel, message
 
 
-def _shown(call: ApiRequest, channel: Channel, message: Message) -> dict[str, Any]:
-    shown = wire.message(call.workspace, channel, message) | {"permalink": permalink(call, channel, message)}
+def _describe(request: ApiRequest, channel: Channel, message: Message) -> dict[str, Any]:
+    shown = wire.message(request.workspace, channel, message) | {"permalink": permalink(request, channel, message)}
     return {"type": "message", "channel": channel.id, "message": shown}
 
 
-def item(call: ApiRequest) -> tuple[Channel, Message]:
-    """The message that the call names."""
-    channel_id = call.arguments.optional("channel")
-    ts = call.arguments.optional("timestamp")
+def item(request: ApiRequest) -> tuple[Channel, Message]:
+    """Return the message of the request."""
+    channel_id = request.arguments.optional("channel")
+    ts = request.arguments.optional("timestamp")
     if channel_id is None or ts is None:
         raise SlackError("no_item_specified")
     if not TS.fullmatch(ts):
         raise SlackError("bad_timestamp")
-    channel = call.workspace.joined(channel_id)
-    return channel, call.workspace.message(channel, ts)
+    channel = request.workspace.joined(channel_id)
+    return channel, request.workspace.message(channel, ts)
 
 
-def _name(call: ApiRequest) -> str:
-    return require(emoji.canonical(call.arguments.text("name")), SlackError("invalid_name"))
+def _name(request: ApiRequest) -> str:
+    return require(emoji.canonical(request.arguments.text("name")), SlackError("invalid_name"))

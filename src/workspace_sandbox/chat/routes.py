@@ -1,4 +1,4 @@
-"""Every route there is: what serves it, how often it may be called, and which scopes open it."""
+"""All routes, with their handlers, rate limits and scopes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -30,18 +30,18 @@ OPEN = ("channels:manage", "groups:write", "im:write", "mpim:write")
 
 @dataclass(frozen=True, kw_only=True)
 class Method(Route[Callable[[ApiRequest], dict[str, Any]]]):
-    """A method of the vendor's, called with GET or POST: how often, and which scopes open it (any one of them)."""
+    """A method of the Web API, called with GET or POST, with its rate limit and alternative scopes."""
 
     method: str = "*"
     per_minute: int
     scopes: tuple[str, ...] = ()
     writes: bool = False
     is_open: bool = False
-    """Whether it is called without a token."""
+    """Whether the method needs no token."""
 
     @property
     def name(self) -> str:
-        """What the vendor calls it."""
+        """The vendor's name of the method."""
         return self.path.removeprefix("/api/")
 
 

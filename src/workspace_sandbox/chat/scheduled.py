@@ -1,4 +1,4 @@
-"""``chat.scheduleMessage`` and its kin: messages that are posted later."""
+"""``chat.scheduleMessage`` and related methods."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +11,7 @@ from workspace_sandbox.chat.wire import SlackError
 
 FARTHEST_SECONDS = 120 * 86_400
 LAST_SECONDS = 60
-"""Within so long before it is posted, a message can no longer be taken back."""
+"""Seconds before it is posted in which a scheduled message cannot be deleted."""
 
 USUAL_PAGE = 100
 MOST = 1000
@@ -19,7 +19,7 @@ MOST = 1000
 
 @dataclass(frozen=True, slots=True)
 class Scheduled:
-    """A message of the bot's that waits for its time."""
+    """A scheduled message of the bot."""
 
     id: str
     channel_id: str
@@ -29,50 +29,52 @@ class Scheduled:
     fields: dict[str, Any] = field(default_factory=dict)
 
 
-def schedule(call: ApiRequest) -> dict[str, Any]:
+def schedule(request: ApiRequest) -> dict[str, Any]:
     """``chat.scheduleMessage``."""
-    channel = destination(call, call.arguments.text("channel"))
-    post_at = _time(call)
-    content = content_of(call)
+    channel = destination(request, request.arguments.text("channel"))
+    post_at = _time(request)
+    content = content_of(request)
     text = content.pop("text", "")
-    workspace = call.workspace
-    identifier = f"Q{call.chance.randrange(10**9, 10**10)}"
-    fields = content | thread_of(call, channel)
+    workspace = request.workspace
+    identifier = f"Q{request.chance.randrange(10**9, 10**10)}"
+    fields = content | thread_of(request, channel)
     waiting = Scheduled(identifier, channel.id, post_at, int(workspace.now()), text, fields)
     workspace.scheduled[identifier] = waiting
-    call.wake_at(post_at)
+    request.wake_at(post_at)
     team = workspace.team
     by = {"user": team.bot_user_id, "bot_id": team.bot_id, "team": team.id}
-    shown = {"type": "delayed_message", "text": text} | by
-    answer = {"channel": channel.id, "scheduled_message_id": identifier, "post_at": post_at}
-    return answer | {"message": shown | {name: content[name] for name in ("blocks", "attachments") if name in content}}
+    message_json = {"type": "delayed_message", "text": text} | by
+    response = {"channel": channel.id, "scheduled_message_id": identifier, "post_at": post_at}
+    return response | {
+        "message": message_json | {name: content[name] for name in ("blocks", "attachments") if name in content}
+    }
 
 
-def delete(call: ApiRequest) -> dict[str, Any]:
-    """``chat.deleteScheduledMessage``; not in the last minute before it is posted."""
-    channel = call.workspace.visible(call.arguments.text("channel"))
-    waiting = call.workspace.scheduled.get(call.arguments.text("scheduled_message_id"))
-    is_late = waiting is not None and waiting.post_at - call.workspace.now() < LAST_SECONDS
+def delete(request: ApiRequest) -> dict[str, Any]:
+    """``chat.deleteScheduledMessage``, which is not possible in the last minute before the message is posted."""
+    channel = request.workspace.visible(request.arguments.text("channel"))
+    waiting = request.workspace.scheduled.get(request.arguments.text("scheduled_message_id"))
+    is_late = waiting is not None and waiting.post_at - request.workspace.now() < LAST_SECONDS
     if waiting is None or is_late or waiting.channel_id != channel.id:
         raise SlackError("invalid_scheduled_message_id")
-    del call.workspace.scheduled[waiting.id]
+    del request.workspace.scheduled[waiting.id]
     return {}
 
 
-def list_all(call: ApiRequest) -> dict[str, Any]:
-    """``chat.scheduledMessages.list``: what waits, the soonest first."""
-    wanted = call.arguments.optional("channel")
-    if wanted and wanted not in call.workspace.channels:
+def list_all(request: ApiRequest) -> dict[str, Any]:
+    """``chat.scheduledMessages.list``: the pending messages, earliest first."""
+    channel_id = request.arguments.optional("channel")
+    if channel_id and channel_id not in request.workspace.channels:
         raise SlackError("invalid_channel")
-    soonest = sorted(call.workspace.scheduled.values(), key=lambda one: (one.post_at, one.id))
-    waiting = {one.id: one for one in soonest if one.channel_id == (wanted or one.channel_id)}
-    limit = call.arguments.limit(USUAL_PAGE, MOST)
-    page, following = paging.cut(waiting, "next_ts", call.arguments.optional("cursor"), limit)
-    return {"scheduled_messages": [_shown(one) for one in page]} | following
+    soonest = sorted(request.workspace.scheduled.values(), key=lambda one: (one.post_at, one.id))
+    waiting = {one.id: one for one in soonest if one.channel_id == (channel_id or one.channel_id)}
+    limit = request.arguments.limit(USUAL_PAGE, MOST)
+    page, following = paging.cut(waiting, "next_ts", request.arguments.optional("cursor"), limit)
+    return {"scheduled_messages": [_describe(one) for one in page]} | following
 
 
 def post_due(workspace: Workspace) -> None:
-    """Post what has waited long enough, each in its order; what has lost its channel is dropped."""
+    """Post all due messages in order. Messages without a channel are dropped."""
     now = workspace.now()
     due = sorted((one for one in workspace.scheduled.values() if one.post_at <= now), key=lambda one: one.post_at)
     for one in due:
@@ -82,11 +84,11 @@ def post_due(workspace: Workspace) -> None:
             workspace.post_as_bot(channel, one.text, **one.fields)
 
 
-def _time(call: ApiRequest) -> int:
-    given = str(call.arguments.raw("post_at") or "")
-    if not given.isdecimal():
+def _time(request: ApiRequest) -> int:
+    value = str(request.arguments.raw("post_at") or "")
+    if not value.isdecimal():
         raise SlackError("invalid_time")
-    post_at, now = int(given), call.workspace.now()
+    post_at, now = int(value), request.workspace.now()
     if post_at <= now:
         raise SlackError("time_in_past")
     if post_at > now + FARTHEST_SECONDS:
@@ -94,7 +96,7 @@ def _time(call: ApiRequest) -> int:
     return post_at
 
 
-def _shown(waiting: Scheduled) -> dict[str, Any]:
+def _describe(waiting: Scheduled) -> dict[str, Any]:
     return {
         "id": waiting.id,
         "channel_id": waiting.channel_id,

@@ -1,4 +1,4 @@
-"""A workspace with some history; the same one every time."""
+"""The default workspace with its history, identical each time."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -29,14 +29,14 @@ ANNEX = Team(
     bot_name="relay",
     installer_id="U09HC000001",
 )
-"""A second workspace, in which the application is not installed at first."""
+"""A second workspace, in which the app is not installed by default."""
 
 VISITOR = replace(TEAM, app_id="A07VISITOR3", bot_id="B07VISITOR8Q", bot_user_id="U07VISITBOT", bot_name="visitor")
-"""Another vendor's application in the first workspace; it is in no channel, and its deliveries go elsewhere."""
+"""The app of another vendor in the first workspace. It is in no channel, and its events are sent elsewhere."""
 
 BEGAN = 1_735_689_600
 ENDED = 1_759_000_000
-"""The history lies between 2025-01-01 and late September of that year."""
+"""The end of the history, which begins on 2025-01-01, in epoch seconds."""
 
 EXAMPLES = {
     "channel_id": "C04GENERAL1",
@@ -61,9 +61,9 @@ NAMED: list[tuple[str, str, ChannelType, bool, int]] = [
     ("C04LONGNAME", "longest-name-there-can-be-" + "x" * 54, "public_channel", True, 0),
     ("C04EMPTY001", "nobody-wrote-yet", "public_channel", True, 0),
 ]
-"""Id, name, type, whether the bot is in it, and messages of the channels with something particular.
+"""ID, name, type, membership of the bot, and number of messages of the special channels.
 
-Two names stand twice: a public channel and an old group, with the bot in it and without.
+Two names occur twice: a public channel and an old group, one with the bot and one without.
 """
 
 GENERAL_MESSAGES = 240
@@ -72,34 +72,34 @@ PARTNERS = 14
 
 
 def workspace(now: Callable[[], float]) -> Workspace:
-    """The seeded workspace, read by the clock *now*."""
+    """Return the default workspace. *now* is its clock."""
     return _Seed(now).grow()
 
 
 def annex(now: Callable[[], float]) -> Workspace:
-    """The second workspace: two people and a channel."""
-    made = Workspace(ANNEX, now)
+    """Return the second workspace, with two users and a channel."""
+    new_workspace = Workspace(ANNEX, now)
     people = [("U09HC000001", "Marit Solheim"), ("U09HC000002", "Tadeo Ruiz")]
     for identifier, name in people:
-        made.users[identifier] = User(identifier, name.split()[0].lower(), name, is_admin=True)
-    made.users[ANNEX.bot_user_id] = User(ANNEX.bot_user_id, ANNEX.bot_name, "Relay", is_bot=True)
+        new_workspace.users[identifier] = User(identifier, name.split()[0].lower(), name, is_admin=True)
+    new_workspace.users[ANNEX.bot_user_id] = User(ANNEX.bot_user_id, ANNEX.bot_name, "Relay", is_bot=True)
     members = dict.fromkeys([*(identifier for identifier, _ in people), ANNEX.bot_user_id])
     general = Channel("C09HARBOUR1", "general", "public_channel", ANNEX.installer_id, BEGAN, members, is_general=True)
     general.updated = BEGAN * 1000
     general.add(Message(ts_of(ENDED * MICROSECONDS), "Welcome aboard ⚓", ANNEX.installer_id))
-    made.channels[general.id] = general
-    return made
+    new_workspace.channels[general.id] = general
+    return new_workspace
 
 
 def visitor(now: Callable[[], float]) -> Workspace:
-    """The first workspace as the other application sees it: without any channel."""
-    made = Workspace(VISITOR, now)
-    made.users[VISITOR.bot_user_id] = User(VISITOR.bot_user_id, VISITOR.bot_name, "Visitor", is_bot=True)
-    return made
+    """Return the first workspace as seen by the other app, without any channels."""
+    new_workspace = Workspace(VISITOR, now)
+    new_workspace.users[VISITOR.bot_user_id] = User(VISITOR.bot_user_id, VISITOR.bot_name, "Visitor", is_bot=True)
+    return new_workspace
 
 
 class _Seed:
-    """Fills a workspace, with randomness of its own."""
+    """Fills a workspace, with its own random generator."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self.luck = Random(20_250_101)
@@ -140,7 +140,7 @@ class _Seed:
         general.is_general = True
         general.topic = "Company-wide announcements & work-based matters"
         general.members = dict.fromkeys([*self.people, TEAM.bot_user_id, "U05DEPLOYER"])
-        self._talk(general, GENERAL_MESSAGES)
+        self._add_messages(general, GENERAL_MESSAGES)
         ours, theirs = EXAMPLES["message_ts"], EXAMPLES["foreign_message_ts"]
         release = Message(ours, "Release 4.2 is out :tada: <https://status.northwind.example|status>", TEAM.bot_user_id)
         release.bot_id, release.app_id = TEAM.bot_id, TEAM.app_id
@@ -149,7 +149,7 @@ class _Seed:
         self._channel("C04RANDOM01", "random", "public_channel", ours=True, messages=60)
 
     def _old_projects(self) -> None:
-        """Archived channels in a row, so that whole pages of a list are filtered away."""
+        """Create consecutive archived channels, so that whole pages of a list are empty after filtering."""
         for number in range(1, ARCHIVED_IN_A_ROW + 1):
             ours = number == 1
             identifier, name = f"C04ARCHIVE{number}", f"2024-project-{number:02d}"
@@ -157,16 +157,16 @@ class _Seed:
 
     def _channel(self, identifier: str, name: str, kind: ChannelType, *, ours: bool, messages: int) -> Channel:
         created = BEGAN - self.luck.randrange(1, 40_000_000)
-        members = self._some(self.people, self.luck.randint(2, 24)) + [TEAM.bot_user_id] * ours
+        members = self._pick_members(self.people, self.luck.randint(2, 24)) + [TEAM.bot_user_id] * ours
         channel = Channel(identifier, name, kind, members[0], created, dict.fromkeys(members))
         channel.updated = created * 1000
         channel.purpose = self.luck.choice(words.PURPOSES)
         self.made.channels[identifier] = channel
-        self._talk(channel, messages)
+        self._add_messages(channel, messages)
         return channel
 
-    def _talk(self, channel: Channel, messages: int) -> None:
-        """Let the members talk, sometimes in threads and with reactions."""
+    def _add_messages(self, channel: Channel, messages: int) -> None:
+        """Create messages of the members, some with threads and reactions."""
         people = [member for member in channel.members if member != TEAM.bot_user_id]
         roots: list[str] = []
         for number in range(messages):
@@ -184,22 +184,22 @@ class _Seed:
     def _say(self, channel: Channel, ts: str, people: list[str]) -> Message:
         message = Message(ts, self.luck.choice(words.SENTENCES), self.luck.choice(people))
         if self.luck.random() < 0.2:
-            names = self._some(words.REACTIONS, self.luck.randint(1, 3))
-            message.reactions = {name: self._some(people, 2) for name in names}
+            names = self._pick_members(words.REACTIONS, self.luck.randint(1, 3))
+            message.reactions = {name: self._pick_members(people, 2) for name in names}
         channel.add(message)
         return message
 
-    def _some(self, everyone: list[str], number: int) -> list[str]:
-        """Neighbours in a list that closes in a ring."""
+    def _pick_members(self, everyone: list[str], number: int) -> list[str]:
+        """Return *number* consecutive users from a circular list."""
         start = int(self.luck.random() * len(everyone))
         return (everyone[start:] + everyone[:start])[:number]
 
     def _conversations(self) -> None:
-        """The bot's conversations with people, one of whom has left, and one between two other people."""
-        left = f"U04NW{words.DELETED[0]:06d}"
-        pairs = [(TEAM.bot_user_id, user) for user in [*self.people[1:PARTNERS], left]]
+        """Create direct conversations of the bot, one with a deactivated user, and one between two other users."""
+        deactivated = f"U04NW{words.DELETED[0]:06d}"
+        pairs = [(TEAM.bot_user_id, user) for user in [*self.people[1:PARTNERS], deactivated]]
         for number, pair in enumerate([*pairs, (self.people[0], self.people[1])], 1):
             channel = Channel(f"D04IM{number:06d}", "", "im", pair[1], BEGAN, dict.fromkeys(pair))
             channel.updated = BEGAN * 1000
             self.made.channels[channel.id] = channel
-            self._talk(channel, 3)
+            self._add_messages(channel, 3)

@@ -1,4 +1,4 @@
-"""Channels with their messages, from the plain words of a seed."""
+"""Channels with their messages, created from a seed."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -9,25 +9,25 @@ if TYPE_CHECKING:
 
 
 def sow(slack: "ChatEmulator", given: SeedValue) -> dict[str, Any]:
-    """Create what *given* tells; a channel that there is goes on. Identifiers by name, messages in their order."""
+    """Create the objects in *given*, and extend existing channels. Returns identifiers by name, messages in order."""
     given.object_of("channels")
     channels = [one.object_of("name", "is_private", "bot", "messages", needs="name") for one in given.each("channels")]
     return {"channels": {one.text("name"): _channel(slack, one) for one in channels}}
 
 
-def _channel(slack: "ChatEmulator", given: SeedValue) -> dict[str, Any]:
-    name, private = given.text("name"), given.flag("is_private")
-    known = next((channel.id for channel in slack.workspace.channels.values() if channel.name == name), "")
-    with given.locate_errors():
-        channel_id = known or slack.perform({"action": "create", "name": name, "is_private": private})["channel_id"]
-        if given.flag("bot"):
+def _channel(slack: "ChatEmulator", entry: SeedValue) -> dict[str, Any]:
+    name, private = entry.text("name"), entry.flag("is_private")
+    existing = next((channel.id for channel in slack.workspace.channels.values() if channel.name == name), "")
+    with entry.locate_errors():
+        channel_id = existing or slack.perform({"action": "create", "name": name, "is_private": private})["channel_id"]
+        if entry.flag("bot"):
             slack.perform({"action": "invite", "channel_id": channel_id})
-    messages = [_message(slack, channel_id, one) for one in given.each("messages")]
+    messages = [_message(slack, channel_id, one) for one in entry.each("messages")]
     return {"channel_id": channel_id, "messages": messages}
 
 
-def _message(slack: "ChatEmulator", channel_id: str, given: SeedValue) -> str:
-    is_text = isinstance(given.value, str)
-    fields = {"text": given.value} if is_text else given.object_of("text", "user", needs="text").value
-    with given.locate_errors():
+def _message(slack: "ChatEmulator", channel_id: str, entry: SeedValue) -> str:
+    is_text = isinstance(entry.value, str)
+    fields = {"text": entry.value} if is_text else entry.object_of("text", "user", needs="text").value
+    with entry.locate_errors():
         return str(slack.perform({"action": "message", "channel_id": channel_id, **fields})["ts"])

@@ -1,4 +1,4 @@
-"""The workspace: its people, its conversations, and what happens in them."""
+"""A workspace with its users, conversations and events."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Team:
-    """The workspace's own particulars, and those of the application installed in it."""
+    """The data of a workspace and of the app that is installed in it."""
 
     id: str
     name: str
@@ -29,18 +29,18 @@ class Team:
 
     @property
     def email_domain(self) -> str:
-        """What the addresses of its people end in."""
+        """The domain of the users' email addresses."""
         return f"{self.domain}.example"
 
     @property
     def url(self) -> str:
-        """Where people open the workspace."""
+        """The URL of the workspace."""
         return f"https://{self.domain}.slack.com/"
 
 
 @dataclass(slots=True)
 class User:
-    """A person or a bot."""
+    """A user or a bot."""
 
     id: str
     name: str
@@ -55,7 +55,7 @@ class User:
 
 
 class Workspace:
-    """One team's objects and rules, as seen by the one bot installed in it."""
+    """The objects and rules of a workspace, as seen by the installed bot."""
 
     def __init__(self, team: Team, now: Callable[[], float]) -> None:
         self.team = team
@@ -68,60 +68,60 @@ class Workspace:
         self.scheduled: dict[str, Scheduled] = {}
         self.addresses: dict[str, str] = {}
         self.emit: Callable[[dict[str, Any]], None] = unheard
-        """Takes every event the bot is entitled to."""
+        """A callback for every event that the bot receives."""
 
     @property
     def base(self) -> str:
-        """Where it is served."""
+        """The base URL of the emulator."""
         return self.addresses.get("base", "https://files.slack.com")
 
     def email(self, user: User) -> str:
-        """The address of a person; a bot has none."""
+        """Return the email address of a user, or an empty string for a bot."""
         return "" if user.is_bot or user.id == "USLACKBOT" else f"{user.name}@{self.team.email_domain}"
 
     def is_member(self, channel: Channel) -> bool:
-        """Whether the bot is in *channel*."""
+        """Return True if the bot is in *channel*."""
         return self.team.bot_user_id in channel.members
 
     def sees(self, channel: Channel) -> bool:
-        """Whether the bot may know of *channel*."""
+        """Return True if the bot can see *channel*."""
         return not channel.is_private or self.is_member(channel)
 
     def visible(self, channel_id: str) -> Channel:
-        """The channel of that id; unknown and hidden ones are not told apart."""
+        """Return the channel with that ID. Unknown and hidden channels raise the same error."""
         channel = self.channels.get(channel_id)
         if channel is None or not self.sees(channel):
             raise SlackError("channel_not_found")
         return channel
 
     def joined(self, channel_id: str) -> Channel:
-        """The channel of that id, which the bot must be in."""
+        """Return the channel with that ID. Raises an error if the bot is not in it."""
         channel = self.visible(channel_id)
         if not self.is_member(channel):
             raise SlackError("not_in_channel")
         return channel
 
     def public_named(self, name: str) -> Channel:
-        """The public channel of that name; private ones cannot be named."""
+        """Return the public channel with that name. Private channels cannot be found by name."""
         for channel in self.channels.values():
             if channel.name == name and not channel.is_private:
                 return channel
         raise SlackError("channel_not_found")
 
     def message(self, channel: Channel, ts: str) -> Message:
-        """The message of that id in *channel*."""
+        """Return the message with that ID in *channel*."""
         try:
             return channel.messages[ts]
         except KeyError:
             raise SlackError("message_not_found") from None
 
     def partner(self, channel: Channel) -> User | None:
-        """Whom the bot talks to in an ``im``."""
+        """Return the user of the bot's ``im``."""
         others = [member for member in channel.members if member != self.team.bot_user_id]
         return self.users[others[0]] if channel.type == "im" and others else None
 
     def direct_with(self, users: list[User]) -> tuple[Channel, bool]:
-        """The bot's conversation with *users* alone, and whether it was opened just now."""
+        """Return the bot's conversation with exactly *users*, and whether it was created."""
         members = dict.fromkeys([self.team.bot_user_id, *(user.id for user in users)])
         kind: ChannelType = "im" if len(users) == 1 else "mpim"
         for channel in self.channels.values():
@@ -139,17 +139,17 @@ class Workspace:
         return opened, True
 
     def found(self, name: str, creator: str, *, private: bool) -> Channel:
-        """Make a channel, with whoever makes it in it; everyone is told of a public one."""
+        """Create a channel with its creator as member. Everyone receives an event about a public one."""
         identifier, now = f"C0NEW{len(self.channels):06d}", int(self.now())
         kind: ChannelType = "private_channel" if private else "public_channel"
         channel = Channel(identifier, name, kind, creator, now, {creator: None}, updated=now * 1000)
         self.channels[identifier] = channel
-        told = {"id": identifier, "name": name, "name_normalized": name, "created": now, "creator": creator}
-        self.tell(channel, {"type": "channel_created", "channel": told}, to_all=not private)
+        event = {"id": identifier, "name": name, "name_normalized": name, "created": now, "creator": creator}
+        self.tell(channel, {"type": "channel_created", "channel": event}, to_all=not private)
         return channel
 
     def archive(self, channel: Channel, user: str, *, archived: bool) -> None:
-        """Put *channel* away, or back, as *user*; it says so."""
+        """Archive or unarchive *channel* as *user*, and post a message about it."""
         word = "archive" if archived else "unarchive"
         self.post(channel, f"<@{user}> {word}d the channel", user, subtype=f"channel_{word}")
         channel.is_archived, channel.updated = archived, int(self.now() * 1000)
@@ -157,24 +157,24 @@ class Workspace:
         self.tell(channel, event, to_all=not channel.is_private)
 
     def rename(self, channel: Channel, name: str, user: str) -> None:
-        """Call *channel* something else, as *user*; it says so."""
+        """Rename *channel* as *user*, and post a message about it."""
         text = f'<@{user}> has renamed the channel from "{channel.name}" to "{name}"'
-        told = {"old_name": channel.name, "name": name}
+        change = {"old_name": channel.name, "name": name}
         channel.previous_names, channel.name = [channel.name, *channel.previous_names], name
         channel.updated = int(self.now() * 1000)
-        self.post(channel, text, user, subtype="channel_name", told=told)
+        self.post(channel, text, user, subtype="channel_name", told=change)
         renamed = {"id": channel.id, "name": name, "name_normalized": name, "created": channel.created}
         self.tell(channel, {"type": f"{channel.family}_rename", "channel": renamed}, to_all=not channel.is_private)
 
     def note(self, channel: Channel, what: Literal["topic", "purpose"], value: str, user: str) -> None:
-        """Give *channel* a topic or a purpose, as *user*; it says so."""
+        """Set the topic or the purpose of *channel* as *user*, and post a message about it."""
         setattr(channel, what, value)
         channel.updated = int(self.now() * 1000)
         text = f"<@{user}> set the channel {what}: {value}" if value else f"<@{user}> cleared the channel {what}"
         self.post(channel, text, user, subtype=f"channel_{what}", told={what: value})
 
     def post(self, channel: Channel, text: str, user: str | None, **fields: Any) -> Message:
-        """Say *text* in *channel*."""
+        """Post *text* in *channel*."""
         message = Message(channel.next_ts(self.now()), text, user, **fields)
         channel.add(message)
         self.tell(channel, wire.message_event(self, channel, message))
@@ -183,7 +183,7 @@ class Workspace:
         return message
 
     def post_as_bot(self, channel: Channel, text: str, **fields: Any) -> Message:
-        """Say *text* in *channel* as the bot."""
+        """Post *text* in *channel* as the bot."""
         team = self.team
         message = self.post(channel, text, team.bot_user_id, bot_id=team.bot_id, app_id=team.app_id, **fields)
         if message.client_msg_id:
@@ -191,7 +191,7 @@ class Workspace:
         return message
 
     def change(self, channel: Channel, message: Message, editor: str | None, **fields: Any) -> None:
-        """Replace *fields* of *message*; without an *editor* it does not count as edited (a link preview)."""
+        """Replace *fields* of *message*. Without an *editor*, it does not count as edited (a link preview)."""
         before = wire.message(self, channel, message)
         for name, value in fields.items():
             setattr(message, name, value)
@@ -201,7 +201,7 @@ class Workspace:
         self.tell(channel, self._hidden(channel, "message_changed", message=after, previous_message=before))
 
     def delete(self, channel: Channel, message: Message) -> None:
-        """Remove *message*; one that has replies leaves a tombstone to hold them."""
+        """Delete *message*. If it has replies, a tombstone remains."""
         before = wire.message(self, channel, message)
         if channel.threads.get(message.ts):
             message.subtype, message.user, message.text = "tombstone", "USLACKBOT", "This message was deleted."
@@ -215,52 +215,52 @@ class Workspace:
         self.tell(channel, event)
 
     def join(self, channel: Channel, user: str, inviter: str | None = None) -> None:
-        """Let *user* into *channel*, which says so."""
+        """Add *user* to *channel*, and post a message about it."""
         channel.members[user] = None
         event = {"type": "member_joined_channel", "user": user, "channel": channel.id, "team": self.team.id}
         self.tell(channel, event | {"channel_type": channel.id[0]} | ({"inviter": inviter} if inviter else {}))
         self.post(channel, f"<@{user}> has joined the channel", user, subtype="channel_join")
 
     def new_file_id(self) -> str:
-        """An id for a file that there is not yet."""
+        """Return an ID for a new file."""
         return f"F0NEW{len(self.files):06d}"
 
     def share(self, channel: Channel, message: Message, file: File) -> None:
-        """Note that *message* brings *file* into *channel*."""
+        """Record that *message* shares *file* in *channel*."""
         file.shares.setdefault(channel.id, []).append(message.ts)
         event = {"type": "file_shared", "channel_id": channel.id, "user_id": file.user}
         self.tell(channel, event | {"file_id": file.id, "file": {"id": file.id}})
 
     def leave(self, channel: Channel, user: str) -> None:
-        """Let *user* be in *channel* no longer."""
+        """Remove *user* from *channel*."""
         if user not in channel.members:
             return
         where = {"channel": channel.id, "channel_type": channel.id[0], "team": self.team.id}
         self.tell(channel, {"type": "member_left_channel", "user": user} | where)
         del channel.members[user]
         if user == self.team.bot_user_id:
-            left = {"type": f"{channel.family}_left", "channel": channel.id, "actor_id": user}
-            self.tell(channel, left, to_all=True)
+            event = {"type": f"{channel.family}_left", "channel": channel.id, "actor_id": user}
+            self.tell(channel, event, to_all=True)
 
     def react(self, channel: Channel, message: Message, name: str, user: str) -> None:
-        """Put an emoji on *message* as *user*."""
+        """Add a reaction of *user* to *message*."""
         message.reactions[name] = [*message.reactions.get(name, []), user]
         self.tell(channel, wire.reaction_event("reaction_added", channel, message, name, user))
 
     def unreact(self, channel: Channel, message: Message, name: str, user: str) -> None:
-        """Take an emoji of *user* off *message*."""
+        """Remove a reaction of *user* from *message*."""
         message.reactions[name].remove(user)
         if not message.reactions[name]:
             del message.reactions[name]
         self.tell(channel, wire.reaction_event("reaction_removed", channel, message, name, user))
 
     def tell(self, channel: Channel | None, event: dict[str, Any], *, to_all: bool = False) -> None:
-        """Emit *event* if the bot is in *channel*, or if everyone is told of it."""
+        """Emit *event* if the bot is in *channel*, or unconditionally with *to_all*."""
         if to_all or channel is None or self.is_member(channel):
             self.emit({"event_ts": ts_of(int(self.now() * MICROSECONDS))} | event)
 
     def _hidden(self, channel: Channel, subtype: str, **fields: Any) -> dict[str, Any]:
-        """A message event that people do not see; its id is one of its own."""
+        """Return a hidden message event with its own ID."""
         ts = channel.next_ts(self.now())
         common = {"type": "message", "subtype": subtype, "hidden": True, "channel": channel.id, "ts": ts}
         return common | {"event_ts": ts, "channel_type": channel.event_type} | fields

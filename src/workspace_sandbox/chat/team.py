@@ -1,4 +1,4 @@
-"""``team.info``, ``bots.info`` and ``api.test``: the workspace, and the application in it."""
+"""``team.info``, ``bots.info`` and ``api.test``."""
 
 from typing import Any
 
@@ -9,30 +9,30 @@ from workspace_sandbox.chat.wire import SlackError
 ICONS = (34, 44, 68, 88, 102, 132)
 
 
-def info(call: ApiRequest) -> dict[str, Any]:
-    """``team.info``; of another workspace nothing is told."""
-    team, asked = call.workspace.team, call.arguments.optional("team")
-    if asked not in {None, team.id}:
+def info(request: ApiRequest) -> dict[str, Any]:
+    """``team.info``. Other workspaces are not visible."""
+    team, team_id = request.workspace.team, request.arguments.optional("team")
+    if team_id not in {None, team.id}:
         raise SlackError("team_not_found")
     icon = {f"image_{size}": f"https://a.slack-edge.com/80588/img/avatars-teams/ava_0001-{size}.png" for size in ICONS}
-    about = {"id": team.id, "name": team.name, "url": team.url, "domain": team.domain}
-    return {"team": about | {"email_domain": team.email_domain, "icon": icon | {"image_default": True}}}
+    team_json = {"id": team.id, "name": team.name, "url": team.url, "domain": team.domain}
+    return {"team": team_json | {"email_domain": team.email_domain, "icon": icon | {"image_default": True}}}
 
 
-def bot_info(call: ApiRequest) -> dict[str, Any]:
-    """``bots.info``; without a bot nothing but an empty answer."""
-    asked = call.arguments.optional("bot")
-    if asked is None:
+def bot_info(request: ApiRequest) -> dict[str, Any]:
+    """``bots.info``, whose response is empty without a bot."""
+    bot_id = request.arguments.optional("bot")
+    if bot_id is None:
         return {}
-    if asked != call.workspace.team.bot_id:
+    if bot_id != request.workspace.team.bot_id:
         raise SlackError("bot_not_found")
-    return {"bot": wire.bot(call.workspace)}
+    return {"bot": wire.bot(request.workspace)}
 
 
-def test(call: ApiRequest) -> dict[str, Any]:
-    """``api.test``: what was sent comes back, as a refusal if an ``error`` is asked for."""
-    sent = {name: value for name, value in call.arguments.everything.items() if name != "token"}
-    error = call.arguments.optional("error")
+def test(request: ApiRequest) -> dict[str, Any]:
+    """``api.test``, which returns the arguments, or an error if there is an ``error`` argument."""
+    sent = {name: value for name, value in request.arguments.everything.items() if name != "token"}
+    error = request.arguments.optional("error")
     if error:
         raise SlackError(error, args=sent)
     return {"args": sent} if sent else {}

@@ -1,4 +1,4 @@
-"""The files of a workspace: announced, uploaded, shared and read."""
+"""The files of a workspace."""
 
 import mimetypes
 from collections.abc import Iterable
@@ -8,12 +8,12 @@ from typing import Any
 
 PRETTY = {"png": "PNG", "jpg": "JPEG", "gif": "GIF", "pdf": "PDF", "text": "Plain Text", "python": "Python"}
 EXTENSIONS = {"txt": "text", "py": "python", "jpeg": "jpg", "": "binary"}
-"""File types that are not called what names of files end in."""
+"""Names of file types that differ from their extensions."""
 
 
 @dataclass(slots=True)
 class File:
-    """One file, from its announcement on; ``content`` is there once it was uploaded."""
+    """A file. ``content`` is None until it is uploaded."""
 
     id: str
     name: str
@@ -25,25 +25,25 @@ class File:
     complete: bool = False
     deleted: bool = False
     shares: dict[str, list[str]] = field(default_factory=dict)
-    """Messages by the conversation that it was shared in."""
+    """Message IDs by the conversation in which the file was shared."""
 
     @property
     def type(self) -> str:
-        """What the vendor calls its type."""
+        """The vendor's name of the file type."""
         ending = PurePath(self.name).suffix.lower().removeprefix(".")
         return EXTENSIONS.get(ending, ending)
 
     @property
     def mimetype(self) -> str:
-        """What it is by the end of its name."""
+        """The MIME type, from the extension."""
         return mimetypes.guess_type(self.name)[0] or "application/octet-stream"
 
     def describe(self, team_id: str, team_url: str, base: str, channels: Iterable[tuple[str, str]]) -> dict[str, Any]:
-        """The file object; *channels* are those where the caller sees it, with their types."""
+        """Return the file object. *channels* are the visible conversations that it is shared in, with their types."""
         if self.deleted:
             return {"id": self.id, "mode": "tombstone"}
         private = f"{base}/files-pri/{team_id}-{self.id}"
-        found = list(channels)
+        shares = list(channels)
         return {
             "id": self.id,
             "created": self.created,
@@ -60,7 +60,7 @@ class File:
             "mode": "hosted",
             "is_external": False,
             "external_type": "",
-            "is_public": any(kind == "public_channel" for _, kind in found),
+            "is_public": any(kind == "public_channel" for _, kind in shares),
             "public_url_shared": False,
             "display_as_bot": False,
             "username": "",
@@ -69,9 +69,9 @@ class File:
             "permalink": f"{team_url}files/{self.user}/{self.id}/{self.name}",
             "comments_count": 0,
             "is_starred": False,
-            "channels": [one for one, kind in found if kind == "public_channel"],
-            "groups": [one for one, kind in found if kind == "private_channel"],
-            "ims": [one for one, kind in found if kind == "im"],
+            "channels": [one for one, kind in shares if kind == "public_channel"],
+            "groups": [one for one, kind in shares if kind == "private_channel"],
+            "ims": [one for one, kind in shares if kind == "im"],
             "has_rich_preview": False,
             "file_access": "visible",
         }

@@ -1,4 +1,4 @@
-"""``users.*``: the people of the workspace."""
+"""``users.*``: the users of the workspace."""
 
 from typing import Any
 
@@ -11,48 +11,50 @@ from workspace_sandbox.kit.refusals import require
 UNPAGED = 1_000_000
 
 
-def info(call: ApiRequest) -> dict[str, Any]:
+def info(request: ApiRequest) -> dict[str, Any]:
     """``users.info``."""
-    return {"user": _shown(call, _user(call, call.arguments.text("user")))}
+    return {"user": _describe(request, _user(request, request.arguments.text("user")))}
 
 
-def look_up_by_email(call: ApiRequest) -> dict[str, Any]:
-    """``users.lookupByEmail``: who has that address and is still there."""
-    wanted = call.arguments.text("email").lower()
-    for user in call.workspace.users.values():
-        if not user.deleted and call.workspace.email(user) == wanted:
-            return {"user": _shown(call, user)}
+def look_up_by_email(request: ApiRequest) -> dict[str, Any]:
+    """``users.lookupByEmail``, which ignores deactivated users."""
+    email = request.arguments.text("email").lower()
+    for user in request.workspace.users.values():
+        if not user.deleted and request.workspace.email(user) == email:
+            return {"user": _describe(request, user)}
     raise SlackError("users_not_found")
 
 
-def presence(call: ApiRequest) -> dict[str, Any]:
-    """``users.getPresence``: the bot is there, people are away."""
-    user = _user(call, call.arguments.optional("user") or call.workspace.team.bot_user_id)
+def presence(request: ApiRequest) -> dict[str, Any]:
+    """``users.getPresence``: the bot is active, users are away."""
+    user = _user(request, request.arguments.optional("user") or request.workspace.team.bot_user_id)
     return {"presence": "active" if user.is_bot else "away"}
 
 
-def profile(call: ApiRequest) -> dict[str, Any]:
+def profile(request: ApiRequest) -> dict[str, Any]:
     """``users.profile.get``."""
-    user = _user(call, call.arguments.optional("user") or call.workspace.team.bot_user_id)
-    told = wire.profile(call.workspace, user, with_email=_sees_addresses(call))
-    return {"profile": told | {"avatar_hash": f"g{user.id[-7:].lower()}", "phone": "", "skype": "", "fields": {}}}
+    user = _user(request, request.arguments.optional("user") or request.workspace.team.bot_user_id)
+    profile_json = wire.profile(request.workspace, user, with_email=_sees_addresses(request))
+    return {
+        "profile": profile_json | {"avatar_hash": f"g{user.id[-7:].lower()}", "phone": "", "skype": "", "fields": {}}
+    }
 
 
-def list_all(call: ApiRequest) -> dict[str, Any]:
-    """``users.list``: everyone, deleted ones too; in one page unless a length is asked for."""
-    limit = call.arguments.limit(UNPAGED, UNPAGED)
-    page, following = paging.cut(call.workspace.users, "user", call.arguments.optional("cursor"), limit)
-    shown = [_shown(call, user) for user in page]
-    return {"members": shown, "cache_ts": int(call.workspace.now())} | following
+def list_all(request: ApiRequest) -> dict[str, Any]:
+    """``users.list``: all users, including deactivated ones, in one page unless a limit is given."""
+    limit = request.arguments.limit(UNPAGED, UNPAGED)
+    page, following = paging.cut(request.workspace.users, "user", request.arguments.optional("cursor"), limit)
+    members = [_describe(request, user) for user in page]
+    return {"members": members, "cache_ts": int(request.workspace.now())} | following
 
 
-def _user(call: ApiRequest, user_id: str) -> User:
-    return require(call.workspace.users.get(user_id), SlackError("user_not_found"))
+def _user(request: ApiRequest, user_id: str) -> User:
+    return require(request.workspace.users.get(user_id), SlackError("user_not_found"))
 
 
-def _shown(call: ApiRequest, user: User) -> dict[str, Any]:
-    return wire.user(call.workspace, user, with_email=_sees_addresses(call))
+def _describe(request: ApiRequest, user: User) -> dict[str, Any]:
+    return wire.user(request.workspace, user, with_email=_sees_addresses(request))
 
 
-def _sees_addresses(call: ApiRequest) -> bool:
-    return "users:read.email" in call.scopes
+def _sees_addresses(request: ApiRequest) -> bool:
+    return "users:read.email" in request.scopes

@@ -1,4 +1,4 @@
-"""How the vendor answers and refuses, and how its objects look in answers and events."""
+"""Slack's responses, errors and objects."""
 
 import math
 from collections.abc import Mapping
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 SHOWN_REPLIERS = 5
 
 
-# Answers
+# Responses
 
 
 def warned(body: dict[str, Any], warnings: list[str]) -> dict[str, Any]:
-    """*body* with the vendor's remarks, which it makes on success and refusal alike."""
-    # A missing charset is remarked on, and the call still succeeds: a client must not read remarks as refusals.
+    """Return *body* with warnings, which Slack sends with success and error responses alike."""
+    # A missing charset causes a warning, but the request succeeds: clients must not treat warnings as errors.
     if not warnings:
         return body
-    about = body.get("response_metadata", {}) | {"warnings": warnings}
-    return body | {"warning": ",".join(warnings), "response_metadata": about}
+    metadata = body.get("response_metadata", {}) | {"warnings": warnings}
+    return body | {"warning": ",".join(warnings), "response_metadata": metadata}
 
 
-# Refusals
+# Errors
 
 
-# Slack refuses with status 200. Only 429 and its own failures show in the status line.
+# Slack sends errors with status 200. Only 429 and internal errors have their own status.
 class SlackError(Refused):
-    """Ends a method with ``ok: false`` and this code; *details* are further keys of the answer."""
+    """Ends a method with ``ok: false`` and this code. *details* are further keys of the response."""
 
     def __init__(self, code: str, status: int = 200, headers: Mapping[str, str] | None = None, **details: Any) -> None:
         super().__init__(code)
@@ -45,11 +45,11 @@ class SlackError(Refused):
         self.details = details
 
     def body(self) -> dict[str, Any]:
-        """Return the answer."""
+        """Return the response body."""
         return {"ok": False, "error": self.code, **self.details}
 
     def response(self, _: EmulatorContext) -> web.Response:
-        """Return it."""
+        """Return the response."""
         return web.json_response(self.body(), status=self.status, headers=self.headers)
 
 
@@ -58,13 +58,13 @@ failed = partial(SlackError, "internal_error", 500)
 
 
 def rate_limited(seconds: float, code: str = "ratelimited") -> SlackError:
-    """A method that was called too often: nothing was done, and there is room again after *seconds*."""
-    # ``Retry-After`` is in whole seconds. A zero would invite the client to come back at once.
+    """Return the error for too many requests, which can be retried after *seconds*."""
+    # ``Retry-After`` is in whole seconds. A zero would cause an immediate retry.
     return SlackError(code, 429, {"Retry-After": str(max(1, math.ceil(seconds)))})
 
 
 def unknown(request: web.Request, status: int) -> Refused:
-    """A method that there is not, or a page."""
+    """Return the error for an unknown method, or a page."""
     if request.path.startswith("/api/"):
         return SlackError("unknown_method", req_method=request.path.removeprefix("/api/"))
     page = "<!doctype html><title>There has been a glitch</title>"
@@ -72,97 +72,100 @@ def unknown(request: web.Request, status: int) -> Refused:
 
 
 def absent(message: str) -> SlackError:
-    """A method that is not played."""
+    """Return the error for a method that is not emulated."""
     return SlackError("not_implemented", 501, detail=message)
 
 
 def throttled(_: EmulatorContext, seconds: float) -> SlackError:
-    """A method that was called too often."""
+    """Return the error for too many requests."""
     return rate_limited(seconds)
 
 
 def invalid_arguments(*messages: str) -> SlackError:
-    """The refusal of arguments that do not fit the method, with a line for each fault."""
+    """Return the error for invalid arguments, with a line for each of them."""
     return SlackError("invalid_arguments", response_metadata={"messages": [f"[ERROR] {line}" for line in messages]})
 
 
 # Objects
 
 
-def message(workspace: "Workspace", channel: "Channel", shown: "Message", *, metadata: bool = False) -> dict[str, Any]:
-    """A message, with its *metadata* only where that was asked for."""
-    raw: dict[str, Any] = {"type": "message", "ts": shown.ts, "text": shown.text, "team": workspace.team.id}
+def message(workspace: "Workspace", channel: "Channel", model: "Message", *, metadata: bool = False) -> dict[str, Any]:
+    """Return a message, with its *metadata* if requested."""
+    raw: dict[str, Any] = {"type": "message", "ts": model.ts, "text": model.text, "team": workspace.team.id}
     optional = {
-        "user": shown.user,
-        "subtype": shown.subtype,
-        "bot_id": shown.bot_id,
-        "app_id": shown.app_id,
-        "username": shown.username,
-        "client_msg_id": shown.client_msg_id,
-        "blocks": shown.blocks,
-        "attachments": shown.attachments,
-        "edited": shown.edited,
-        "reactions": reactions(shown),
-        "files": [file(workspace, workspace.files[identifier]) for identifier in shown.files],
-        "upload": bool(shown.files),
-        "pinned_to": [channel.id] if shown.ts in channel.pins else [],
-        "metadata": shown.metadata if metadata else None,
+        "user": model.user,
+        "subtype": model.subtype,
+        "bot_id": model.bot_id,
+        "app_id": model.app_id,
+        "username": model.username,
+        "client_msg_id": model.client_msg_id,
+        "blocks": model.blocks,
+        "attachments": model.attachments,
+        "edited": model.edited,
+        "reactions": reactions(model),
+        "files": [file(workspace, workspace.files[identifier]) for identifier in model.files],
+        "upload": bool(model.files),
+        "pinned_to": [channel.id] if model.ts in channel.pins else [],
+        "metadata": model.metadata if metadata else None,
     }
-    # Slack leaves out what is empty. A client that expects ``edited`` or ``blocks`` to be there must fail here too.
+    # Slack omits empty fields. A client that requires ``edited`` or ``blocks`` must fail here too.
     raw |= {name: value for name, value in optional.items() if value}
-    if shown.bot_id == workspace.team.bot_id:
+    if model.bot_id == workspace.team.bot_id:
         raw["bot_profile"] = bot(workspace) | {"team_id": workspace.team.id}
-    return raw | shown.told | _thread(channel, shown)
+    return raw | model.told | _thread(channel, model)
 
 
-def message_event(workspace: "Workspace", channel: "Channel", shown: "Message") -> dict[str, Any]:
-    """The event that tells of a new message."""
-    place = {"channel": channel.id, "channel_type": channel.event_type, "event_ts": shown.ts}
-    return message(workspace, channel, shown, metadata=True) | place
+def message_event(workspace: "Workspace", channel: "Channel", model: "Message") -> dict[str, Any]:
+    """Return the event for a new message."""
+    fields = {"channel": channel.id, "channel_type": channel.event_type, "event_ts": model.ts}
+    return message(workspace, channel, model, metadata=True) | fields
 
 
-def mention_event(workspace: "Workspace", channel: "Channel", shown: "Message") -> dict[str, Any]:
-    """The event that tells of a message that mentions the bot, beside the one of the message."""
-    said = message(workspace, channel, shown)
-    return said | {"type": "app_mention", "channel": channel.id, "event_ts": shown.ts}
+def mention_event(workspace: "Workspace", channel: "Channel", model: "Message") -> dict[str, Any]:
+    """Return the event for a message that mentions the bot, which follows the message event."""
+    said = message(workspace, channel, model)
+    return said | {"type": "app_mention", "channel": channel.id, "event_ts": model.ts}
 
 
-def reaction_event(happened: str, channel: "Channel", shown: "Message", name: str, user: str) -> dict[str, Any]:
-    """The event that tells of a reaction; who wrote the message is left out where no user did."""
-    item = {"type": "message", "channel": channel.id, "ts": shown.ts}
-    author = {"item_user": shown.user} if shown.user else {}
+def reaction_event(happened: str, channel: "Channel", model: "Message", name: str, user: str) -> dict[str, Any]:
+    """Return the event for a reaction. The message's author is omitted if it is not a user."""
+    item = {"type": "message", "channel": channel.id, "ts": model.ts}
+    author = {"item_user": model.user} if model.user else {}
     return {"type": happened, "user": user, "reaction": name, "item": item, **author}
 
 
-def file(workspace: "Workspace", shown: "File") -> dict[str, Any]:
-    """A file, with the conversations where the bot sees it."""
-    shared = (workspace.channels[identifier] for identifier in shown.shares)
-    seen = ((channel.id, channel.type) for channel in shared if workspace.sees(channel))
-    return shown.describe(workspace.team.id, workspace.team.url, workspace.base, seen)
+def file(workspace: "Workspace", model: "File") -> dict[str, Any]:
+    """Return a file with the conversations in which the bot can see it."""
+    shared = (workspace.channels[identifier] for identifier in model.shares)
+    visible = ((channel.id, channel.type) for channel in shared if workspace.sees(channel))
+    return model.describe(workspace.team.id, workspace.team.url, workspace.base, visible)
 
 
-def reactions(shown: "Message") -> list[dict[str, Any]]:
-    """Who reacted with what."""
-    return [{"name": name, "users": users, "count": len(users)} for name, users in shown.reactions.items()]
+def reactions(model: "Message") -> list[dict[str, Any]]:
+    """Return the reactions with their users."""
+    return [{"name": name, "users": users, "count": len(users)} for name, users in model.reactions.items()]
 
 
-def channel(workspace: "Workspace", shown: "Channel", *, membership: bool, members: bool) -> dict[str, Any]:
-    """A conversation; *membership* adds ``is_member`` and *members* adds ``num_members``, which an ``im`` lacks."""
-    # A conversation between two has neither a name nor a count of members: the reference shows neither for it.
-    if shown.type == "im":
-        return _im(workspace, shown)
-    is_group = shown.id.startswith("G")
+def channel(workspace: "Workspace", model: "Channel", *, membership: bool, members: bool) -> dict[str, Any]:
+    """Return a conversation.
+
+    *membership* adds ``is_member`` and *members* adds ``num_members``, which an ``im`` lacks.
+    """
+    # A conversation of two users has neither a name nor a member count in the documentation.
+    if model.type == "im":
+        return _im(workspace, model)
+    is_group = model.id.startswith("G")
     raw: dict[str, Any] = {
-        "id": shown.id,
-        "name": shown.name,
-        "name_normalized": shown.name,
+        "id": model.id,
+        "name": model.name,
+        "name_normalized": model.name,
         "is_channel": not is_group,
         "is_group": is_group,
         "is_im": False,
-        "is_mpim": shown.type == "mpim",
-        "is_private": shown.is_private,
-        "is_archived": shown.is_archived,
-        "is_general": shown.is_general,
+        "is_mpim": model.type == "mpim",
+        "is_private": model.is_private,
+        "is_archived": model.is_archived,
+        "is_general": model.is_general,
         "is_shared": False,
         "is_ext_shared": False,
         "is_org_shared": False,
@@ -170,68 +173,68 @@ def channel(workspace: "Workspace", shown: "Channel", *, membership: bool, membe
         "pending_shared": [],
         "parent_conversation": None,
         "context_team_id": workspace.team.id,
-        "created": shown.created,
-        "updated": shown.updated,
-        "creator": shown.creator,
+        "created": model.created,
+        "updated": model.updated,
+        "creator": model.creator,
         "unlinked": 0,
-        "topic": _noted(shown, shown.topic),
-        "purpose": _noted(shown, shown.purpose),
-        "previous_names": shown.previous_names,
+        "topic": _noted(model, model.topic),
+        "purpose": _noted(model, model.purpose),
+        "previous_names": model.previous_names,
     }
     if membership:
-        raw["is_member"] = workspace.is_member(shown)
+        raw["is_member"] = workspace.is_member(model)
     if members:
-        raw["num_members"] = len(shown.members)
+        raw["num_members"] = len(model.members)
     return raw
 
 
-def user(workspace: "Workspace", shown: "User", *, with_email: bool) -> dict[str, Any]:
-    """A person or bot; an address needs a scope of its own."""
+def user(workspace: "Workspace", model: "User", *, with_email: bool) -> dict[str, Any]:
+    """Return a user or bot. The email address needs a separate scope."""
     raw: dict[str, Any] = {
-        "id": shown.id,
+        "id": model.id,
         "team_id": workspace.team.id,
-        "name": shown.name,
-        "deleted": shown.deleted,
-        "is_bot": shown.is_bot,
+        "name": model.name,
+        "deleted": model.deleted,
+        "is_bot": model.is_bot,
         "is_app_user": False,
-        "updated": shown.updated,
-        "profile": profile(workspace, shown, with_email=with_email),
+        "updated": model.updated,
+        "profile": profile(workspace, model, with_email=with_email),
     }
-    return raw if shown.deleted else raw | {"real_name": shown.real_name, "tz": shown.tz} | _rank(shown)
+    return raw if model.deleted else raw | {"real_name": model.real_name, "tz": model.tz} | _rank(model)
 
 
-def profile(workspace: "Workspace", shown: "User", *, with_email: bool) -> dict[str, Any]:
-    """What somebody tells of themselves; bots have no address."""
-    told = {
-        "real_name": shown.real_name,
-        "real_name_normalized": shown.real_name,
-        "display_name": shown.display_name,
-        "display_name_normalized": shown.display_name,
-        "title": shown.title,
+def profile(workspace: "Workspace", model: "User", *, with_email: bool) -> dict[str, Any]:
+    """Return the profile of a user. Bots have no email address."""
+    profile_json = {
+        "real_name": model.real_name,
+        "real_name_normalized": model.real_name,
+        "display_name": model.display_name,
+        "display_name_normalized": model.display_name,
+        "title": model.title,
         "status_text": "",
         "status_emoji": "",
         "team": workspace.team.id,
     }
-    email = workspace.email(shown)
-    return told | ({"email": email} if with_email and email else {})
+    email = workspace.email(model)
+    return profile_json | ({"email": email} if with_email and email else {})
 
 
-def _rank(shown: "User") -> dict[str, bool]:
+def _rank(model: "User") -> dict[str, bool]:
     guest = {"is_restricted": False, "is_ultra_restricted": False}
-    return {"is_admin": shown.is_admin, "is_owner": False, "is_primary_owner": False} | guest
+    return {"is_admin": model.is_admin, "is_owner": False, "is_primary_owner": False} | guest
 
 
-def _thread(channel: "Channel", shown: "Message") -> dict[str, Any]:
-    if shown.thread_ts is not None:
-        parent = channel.messages.get(shown.thread_ts)
-        known = {"parent_user_id": parent.user} if parent and parent.user else {}
-        return {"thread_ts": shown.thread_ts} | known
-    replies = channel.threads.get(shown.ts)
+def _thread(channel: "Channel", model: "Message") -> dict[str, Any]:
+    if model.thread_ts is not None:
+        parent = channel.messages.get(model.thread_ts)
+        author = {"parent_user_id": parent.user} if parent and parent.user else {}
+        return {"thread_ts": model.thread_ts} | author
+    replies = channel.threads.get(model.ts)
     if not replies:
         return {}
     repliers = list(dict.fromkeys(channel.messages[ts].user for ts in replies))
     return {
-        "thread_ts": shown.ts,
+        "thread_ts": model.ts,
         "reply_count": len(replies),
         "reply_users_count": len(repliers),
         "reply_users": repliers[:SHOWN_REPLIERS],
@@ -241,13 +244,13 @@ def _thread(channel: "Channel", shown: "Message") -> dict[str, Any]:
     }
 
 
-def _im(workspace: "Workspace", shown: "Channel") -> dict[str, Any]:
-    partner = workspace.partner(shown)
+def _im(workspace: "Workspace", model: "Channel") -> dict[str, Any]:
+    partner = workspace.partner(model)
     return {
-        "id": shown.id,
-        "created": shown.created,
-        "updated": shown.updated,
-        "is_archived": shown.is_archived,
+        "id": model.id,
+        "created": model.created,
+        "updated": model.updated,
+        "is_archived": model.is_archived,
         "is_im": True,
         "is_org_shared": False,
         "context_team_id": workspace.team.id,
@@ -257,12 +260,12 @@ def _im(workspace: "Workspace", shown: "Channel") -> dict[str, Any]:
     }
 
 
-def _noted(shown: "Channel", value: str) -> Mapping[str, Any]:
-    return {"value": value, "creator": shown.creator if value else "", "last_set": shown.created if value else 0}
+def _noted(model: "Channel", value: str) -> Mapping[str, Any]:
+    return {"value": value, "creator": model.creator if value else "", "last_set": model.created if value else 0}
 
 
 def bot(workspace: "Workspace") -> dict[str, Any]:
-    """The bot of the application."""
+    """Return the bot of the app."""
     team = workspace.team
     return {
         "id": team.bot_id,

@@ -1,4 +1,4 @@
-"""The names and sentences the seeded workspace is made of."""
+"""The names and sentences of the default workspace."""
 
 PEOPLE = [
     ("Anna de Vries", "Anna"),
@@ -50,7 +50,7 @@ PEOPLE = [
 ]
 
 DELETED = (45, 46)
-"""Those of the people, counted from one, who have left."""
+"""The deactivated users, counted from one."""
 
 TITLES = ["", "Engineer", "Designer", "Office lead", "Support", "Head of Operations", "Analyst 📊"]
 
@@ -102,10 +102,10 @@ THEMES = [
 
 
 def channel_names() -> list[str]:
-    """The public channels' names."""
+    """Return the names of the public channels."""
     return [f"{area}-{theme}" for area in AREAS for theme in THEMES]
 
 
 def private_names() -> list[str]:
-    """The private channels' names."""
+    """Return the names of the private channels."""
     return [f"{area}-{theme}-private" for area in AREAS[:4] for theme in THEMES[:10]]

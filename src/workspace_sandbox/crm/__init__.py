@@ -1,4 +1,4 @@
-"""A stand-in for HubSpot, written from its documentation: records, search, associations, properties, OAuth."""
+"""The emulator of HubSpot, written from its documentation: records, search, associations, properties, OAuth."""
 
 from workspace_sandbox.crm.emulator import CrmEmulator
 

@@ -1,4 +1,4 @@
-"""Who may call: the service key, and the applications that were authorised with OAuth."""
+"""Authentication with the service key and with OAuth tokens."""
 
 from collections.abc import Mapping
 from math import ceil
@@ -27,7 +27,7 @@ SCOPES = (
     *("crm.objects.line_items.read", "crm.objects.line_items.write", "crm.schemas.line_items.write"),
     *("crm.lists.read", "crm.lists.write"),
 )
-"""What the portal grants when asked for it."""
+"""The scopes that the portal can grant."""
 
 REASONS = {
     "client_id": ("invalid_client", "BAD_CLIENT_ID", "missing or unknown client id"),
@@ -47,9 +47,9 @@ REASONS = {
 
 
 class Grants(OAuth):
-    """Every authorisation of the portals that one user has; the first portal is that of the service key.
+    """The grants of a user for all portals. The service key belongs to the first portal.
 
-    Refresh tokens stay the same when they are used, although no page of HubSpot's promises that.
+    Refresh tokens are not replaced on use, although HubSpot does not document this.
     """
 
     # Access tokens have more than 300 characters.
@@ -61,54 +61,54 @@ class Grants(OAuth):
         self.keep(SERVICE_KEY, "access", Grant("", accounts[0]))
 
     def authenticate(self, request: web.Request) -> Token:
-        """Return the access token of *request*. Refuses one that is not good."""
+        """Return the access token of *request*. Raises an error if it is invalid."""
         token = require(self.find(bearer(request), "access"), unauthenticated())
-        # Checked after everything else, since expired tokens and unknown ones have different categories.
+        # Checked last, because expired and unknown tokens have different error categories.
         if token.expires_at is not None and token.has_expired(self.now):
             raise expired(int(self.now - token.expires_at), timestamp(token.expires_at))
         return token
 
     def require(self, token: Token, scopes: tuple[str, ...]) -> None:
-        """Refuse, unless one of *scopes* was granted."""
+        """Raise an error unless one of *scopes* was granted."""
         granted = token.scopes if token.grant.client_id else self.stage.knobs["scopes"]
         if not set(scopes) & set(granted):
             raise missing_scopes(scopes)
 
-    def check(self, asked: dict[str, str]) -> None:
-        """Refuse a consent that cannot be asked for."""
-        missing = [name for name in ("client_id", "redirect_uri", "scope") if not asked.get(name)]
-        if missing or asked["client_id"] not in self.registered:
+    def check(self, params: dict[str, str]) -> None:
+        """Raise an error if the authorisation request is invalid."""
+        missing = [name for name in ("client_id", "redirect_uri", "scope") if not params.get(name)]
+        if missing or params["client_id"] not in self.registered:
             raise invalid(f"missing or unknown query parameters: {', '.join(missing) or 'client_id'}")
-        if asked.get("code_challenge") and asked.get("code_challenge_method") != "S256":
+        if params.get("code_challenge") and params.get("code_challenge_method") != "S256":
             raise invalid("code_challenge_method must be S256")
-        if not self.allows(asked["redirect_uri"]):
+        if not self.allows(params["redirect_uri"]):
             raise invalid("redirect_uri must be an absolute http address that is registered with the application")
 
-    def question(self, asked: Mapping[str, str]) -> Question:
-        """Ask for which portal."""
+    def question(self, params: Mapping[str, str]) -> Question:
+        """Return the consent page, on which the user selects a portal."""
         accounts = [Account(number, f"{account.domain} ({number})") for number, account in self.accounts.items()]
-        wants = [_meaning(scope) for scope in _scopes(asked)]
+        wants = [_describe_scope(scope) for scope in _scopes(params)]
         return Question(vendor="HubSpot", app="Connector Gateway", wants=wants, accounts=accounts)
 
-    def grant(self, asked: Mapping[str, str], decided: Decision) -> Grant:
-        """Return the grant of the chosen portal."""
-        # What the portal does not have is left out without a word. The token's answer lists what was granted.
-        wanted = dict.fromkeys(["oauth", *_scopes(asked)])
-        scopes = tuple(scope for scope in wanted if scope in self.stage.knobs["scopes"])
-        return Grant(asked["client_id"], self.chosen(decided.account), scopes)
+    def grant(self, params: Mapping[str, str], decided: Decision) -> Grant:
+        """Return the grant for the selected portal."""
+        # Unsupported scopes are omitted without an error. The token response lists the granted ones.
+        requested = dict.fromkeys(["oauth", *_scopes(params)])
+        scopes = tuple(scope for scope in requested if scope in self.stage.knobs["scopes"])
+        return Grant(params["client_id"], self.chosen(decided.account), scopes)
 
     def denial(self) -> Mapping[str, str]:
-        """Return the refusal of a user."""
+        """Return the redirect parameters for a user who denied access."""
         return {"error": "access_denied", "error_description": "User denied access"}
 
     async def form(self, request: web.Request) -> Mapping[str, str]:
-        """Return the form; only the oldest version takes its fields from the query too."""
+        """Return the parameters of a token request. Only the oldest version also reads them from the query."""
         posted = await super().form(request)
-        # The dated versions take secrets in the body alone; addresses end up in logs.
+        # The dated versions read secrets only from the body, because URLs are logged.
         return {**request.query, **posted} if "/v1/" in request.path else posted
 
     def issued(self, spent: Token, _: Mapping[str, str]) -> dict[str, Any]:
-        """Return an access token, with the refresh token that stays."""
+        """Create an access token, and return it with the unchanged refresh token."""
         grant, seconds = spent.grant, self.stage.knobs["token_seconds"]
         refresh = spent if spent.kind == "refresh" else self.issue("refresh", grant)
         return {
@@ -122,41 +122,41 @@ class Grants(OAuth):
         }
 
     async def introspect(self, request: web.Request) -> web.Response:
-        """Tell whose a token is, and what it may do."""
+        """Return the owner and the scopes of a token."""
         form = await self.form(request)
         self.identify(request, form)
         value = form.get("token") or form.get("access_token") or form.get("refresh_token") or ""
         token = self.living(value, "access", "refresh")
         if token is None or not token.grant.client_id:
             return web.json_response({"active": False})
-        return web.json_response({"active": True, "token_use": f"{token.kind}_token", **self._described(token)})
+        return web.json_response({"active": True, "token_use": f"{token.kind}_token", **self._describe(token)})
 
     async def revoke(self, request: web.Request) -> web.Response:
-        """Withdraw a token for its application."""
+        """Revoke a token."""
         form = await self.form(request)
         self.identify(request, form)
-        self._end(form.get("token") or "")
+        self._revoke_token(form.get("token") or "")
         return web.Response(status=200)
 
     async def read_access_token(self, request: web.Request) -> web.Response:
-        """Tell whose an access token is, in the older form."""
+        """Return the owner of an access token in the older format."""
         return self._read(request, "access")
 
     async def read_refresh_token(self, request: web.Request) -> web.Response:
-        """Tell whose a refresh token is, in the older form."""
+        """Return the owner of a refresh token in the older format."""
         return self._read(request, "refresh")
 
     async def delete_refresh_token(self, request: web.Request) -> web.Response:
-        """Withdraw a refresh token, in the older form."""
-        self._end(request.match_info["token"])
+        """Revoke a refresh token with the older route."""
+        self._revoke_token(request.match_info["token"])
         return web.Response(status=204)
 
     def refusal(self, reason: str) -> GrantRejection:
-        """Return the refusal of a token request."""
+        """Return the error of a token request."""
         return GrantRejection(*REASONS[reason])
 
-    def _end(self, value: str) -> None:
-        """Withdraw a refresh token with all that came of it, or one access token; unknown ones are no fault."""
+    def _revoke_token(self, value: str) -> None:
+        """Revoke an access token, or a refresh token with all its access tokens. Unknown tokens are ignored."""
         token = self.tokens.get(value)
         if token:
             token.ended = True
@@ -166,17 +166,17 @@ class Grants(OAuth):
         token = self.living(request.match_info["token"], kind)
         if token is None or not token.grant.client_id:
             raise ApiError(404, "OBJECT_NOT_FOUND", f"{kind} token was not found")
-        return web.json_response(self._described(token))
+        return web.json_response(self._describe(token))
 
-    def _described(self, token: Token) -> dict[str, Any]:
+    def _describe(self, token: Token) -> dict[str, Any]:
         account: directory.Account = token.grant.account
-        about: dict[str, Any] = {"client_id": token.grant.client_id}
+        raw: dict[str, Any] = {"client_id": token.grant.client_id}
         if token.expires_at is not None:
-            about = {"expires_in": ceil(token.expires_at - self.now), "app_id": account.app_id}
+            raw = {"expires_in": ceil(token.expires_at - self.now), "app_id": account.app_id}
         return {
             "token": token.value,
             "token_type": token.kind,
-            **about,
+            **raw,
             "hub_id": account.portal_id,
             "hub_domain": account.domain,
             "user_id": account.user_id,
@@ -185,12 +185,12 @@ class Grants(OAuth):
         }
 
 
-def _scopes(asked: Mapping[str, str]) -> list[str]:
-    return f"{asked['scope']} {asked.get('optional_scope', '')}".split()
+def _scopes(params: Mapping[str, str]) -> list[str]:
+    return f"{params['scope']} {params.get('optional_scope', '')}".split()
 
 
-def _meaning(scope: str) -> str:
-    """A scope in words: ``crm.objects.contacts.read`` is to view contacts."""
+def _describe_scope(scope: str) -> str:
+    """Return a description of a scope: ``crm.objects.contacts.read`` is to view contacts."""
     match scope.split("."):
         case ["crm", "objects", what, right] if right in RIGHTS:
             return f"{RIGHTS[right]} {what}"

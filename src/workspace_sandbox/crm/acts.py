@@ -1,4 +1,4 @@
-"""What a person does in the application, and in its settings."""
+"""The actions that a user performs in the user interface and its settings."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -49,8 +49,8 @@ def _create_pipeline(hubspot: "CrmEmulator", label: str, labels: list[str], *, a
     pipelines = hubspot.portal.pipelines
     number = 98_112_300 + 10 * len(pipelines)
     stages = tuple(deal_stage(str(number + position), one, "0.5") for position, one in enumerate(labels, 1))
-    made = pipelines[str(number)] = Pipeline(str(number), label, stages, archived=bool(archived))
-    return made.described(len(pipelines) - 1)
+    pipeline = pipelines[str(number)] = Pipeline(str(number), label, stages, archived=bool(archived))
+    return pipeline.described(len(pipelines) - 1)
 
 
 def _archive_owner(hubspot: "CrmEmulator", owner: Owner) -> Shown:
@@ -88,17 +88,21 @@ SHOWN = "the record in the vendor's shape"
 
 
 def _creates(kind: Kind) -> UserAction:
-    do = partial(_of, _create, kind)
+    do = partial(_call_with_kind, _create, kind)
     return UserAction(do, f"Makes a {kind.singular}.", (PROPERTIES, *MADE), SHOWN)
 
 
 def _updates(kind: Kind) -> UserAction:
     identifier = Field(f"{kind.singular}_id", f"the {kind.singular}", RECORD.read)
-    return UserAction(partial(_of, _update, kind), f"Changes a {kind.singular}.", (identifier, PROPERTIES), SHOWN)
+    return UserAction(
+        partial(_call_with_kind, _update, kind), f"Changes a {kind.singular}.", (identifier, PROPERTIES), SHOWN
+    )
 
 
-def _of(do: Callable[..., Shown], kind: Kind, hubspot: "CrmEmulator", *needed: Any, **given: Any) -> Shown:
-    return do(hubspot, kind, *needed, **given)
+def _call_with_kind(
+    do: Callable[..., Shown], kind: Kind, hubspot: "CrmEmulator", *needed: Any, **options: Any
+) -> Shown:
+    return do(hubspot, kind, *needed, **options)
 
 
 ACTS: Acts = {

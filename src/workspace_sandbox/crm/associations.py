@@ -1,4 +1,4 @@
-"""The routes of associations."""
+"""Routes of associations."""
 
 from typing import Any
 
@@ -18,13 +18,13 @@ MOST_WRITTEN = 2_000
 
 
 async def associate_default(portal: Portal, request: web.Request) -> web.Response:
-    """Associate two records without a label; doing it again changes nothing."""
+    """Associate two records without a label. Repeating it has no effect."""
     source, target = _ends(portal, request)
     return batch(portal.now, _default(portal, source, target))
 
 
 async def associate(portal: Portal, request: web.Request) -> web.Response:
-    """Associate two records by the types that the body names."""
+    """Associate two records with the types in the body."""
     source, target = _ends(portal, request)
     kinds = _types(portal, await body(request), source.kind, target.kind)
     for kind in kinds:
@@ -33,26 +33,26 @@ async def associate(portal: Portal, request: web.Request) -> web.Response:
 
 
 async def dissociate(portal: Portal, request: web.Request) -> None:
-    """Remove every association of two records."""
+    """Remove all associations between two records."""
     source, target = _ends(portal, request)
     portal.dissociate(source, target)
 
 
 async def associate_by_type(portal: Portal, request: web.Request) -> web.Response:
-    """The older way, with the type's number or name at the end of the path; answers the record."""
+    """Associate two records with the older route, whose path ends with the type. Returns the record."""
     source, target = _ends(portal, request)
     portal.associate(source, target, _path_type(portal, request, source.kind, target.kind))
     return web.json_response(described(portal, source))
 
 
 async def dissociate_by_type(portal: Portal, request: web.Request) -> None:
-    """Remove one association of two records."""
+    """Remove an association between two records."""
     source, target = _ends(portal, request)
     portal.dissociate(source, target, _path_type(portal, request, source.kind, target.kind))
 
 
 async def list_associations(portal: Portal, request: web.Request) -> web.Response:
-    """The records of one type that a record is associated with."""
+    """Return the records of a type that a record is associated with."""
     source = portal.find(kind_of(request), request.match_info["id"])
     limit, after = whole(request, "limit", LARGEST_PAGE, LARGEST_PAGE), cursor(request)
     rows, following = _rows(portal, source, kind_of(request, "to_type"), after, limit)
@@ -60,28 +60,28 @@ async def list_associations(portal: Portal, request: web.Request) -> web.Respons
 
 
 async def batch_read(portal: Portal, request: web.Request) -> web.Response:
-    """The same for many records; those without any association are named among the errors."""
+    """Return the associations of many records. Records without associations are listed as errors."""
     kind, target = kind_of(request), kind_of(request, "to_type")
-    _, given = await inputs(request, MOST_READ)
-    shown: list[dict[str, Any]] = []
+    _, items = await inputs(request, MOST_READ)
+    results: list[dict[str, Any]] = []
     errors: list[ApiError] = []
-    for one in given:
+    for one in items:
         identifier, after = str(one.get("id")), position(one.get("after"))
         source = portal.find_live(kind, identifier)
         rows, following = _rows(portal, source, target, after, LARGEST_PAGE) if source else ([], None)
         if rows:
             paging = {"paging": {"next": {"after": following}}} if following else {}
-            shown.append({"from": {"id": identifier}, "to": rows, **paging})
+            results.append({"from": {"id": identifier}, "to": rows, **paging})
         else:
-            # To have no association is reported as a fault of that one input, although nothing went wrong.
+            # The absence of associations is reported as an error of that input.
             errors.append(_none_found(kind, target, identifier))
-    return batch(portal.now, shown, errors)
+    return batch(portal.now, results, errors)
 
 
 async def batch_create(portal: Portal, request: web.Request) -> web.Response:
-    """Associate many pairs of records by the types that each input names."""
-    _, given = await inputs(request, MOST_WRITTEN)
-    labelled = _labelled_pairs(portal, request, given)
+    """Associate pairs of records with the types in each input."""
+    _, items = await inputs(request, MOST_WRITTEN)
+    labelled = _labelled_pairs(portal, request, items)
     for source, target, kinds in labelled:
         for kind in kinds:
             portal.associate(source, target, kind)
@@ -89,17 +89,17 @@ async def batch_create(portal: Portal, request: web.Request) -> web.Response:
 
 
 async def batch_associate_default(portal: Portal, request: web.Request) -> web.Response:
-    """Associate many pairs of records without a label."""
-    _, given = await inputs(request, MOST_WRITTEN)
-    pairs = _pairs(portal, request, given)
+    """Associate pairs of records without a label."""
+    _, items = await inputs(request, MOST_WRITTEN)
+    pairs = _pairs(portal, request, items)
     return batch(portal.now, [row for source, target in pairs for row in _default(portal, source, target)])
 
 
 async def batch_archive(portal: Portal, request: web.Request) -> None:
-    """Remove the associations of many records with those that each input names."""
+    """Remove all associations between the records in each input."""
     kind, target = kind_of(request), kind_of(request, "to_type")
-    _, given = await inputs(request, MOST_WRITTEN)
-    for one in given:
+    _, items = await inputs(request, MOST_WRITTEN)
+    for one in items:
         source = portal.find_live(kind, _end(one.get("from")))
         others = [portal.find_live(target, _end(other)) for other in list_in(one, "to")]
         for other in others:
@@ -108,9 +108,9 @@ async def batch_archive(portal: Portal, request: web.Request) -> None:
 
 
 async def batch_archive_labels(portal: Portal, request: web.Request) -> None:
-    """Remove many associations, each of the types that its input names."""
-    _, given = await inputs(request, MOST_WRITTEN)
-    for source, target, kinds in _labelled_pairs(portal, request, given):
+    """Remove the associations of the types in each input."""
+    _, items = await inputs(request, MOST_WRITTEN)
+    for source, target, kinds in _labelled_pairs(portal, request, items):
         for kind in kinds:
             portal.dissociate(source, target, kind)
 
@@ -120,11 +120,11 @@ def _ends(portal: Portal, request: web.Request) -> tuple[Record, Record]:
     return source, portal.find(kind_of(request, "to_type"), request.match_info["to_id"])
 
 
-def _pairs(portal: Portal, request: web.Request, given: list[dict[str, Any]]) -> list[tuple[Record, Record]]:
+def _pairs(portal: Portal, request: web.Request, items: list[dict[str, Any]]) -> list[tuple[Record, Record]]:
     kinds = kind_of(request), kind_of(request, "to_type")
     pairs = []
     missing = []
-    for one in given:
+    for one in items:
         ids = _end(one.get("from")), _end(one.get("to"))
         source, target = (portal.find_live(kind, end) for kind, end in zip(kinds, ids, strict=True))
         if source and target:
@@ -137,11 +137,11 @@ def _pairs(portal: Portal, request: web.Request, given: list[dict[str, Any]]) ->
 
 
 def _labelled_pairs(
-    portal: Portal, request: web.Request, given: list[dict[str, Any]]
+    portal: Portal, request: web.Request, items: list[dict[str, Any]]
 ) -> list[tuple[Record, Record, list[AssociationType]]]:
     return [
         (source, target, _types(portal, one.get("types"), source.kind, target.kind))
-        for one, (source, target) in zip(given, _pairs(portal, request, given), strict=True)
+        for one, (source, target) in zip(items, _pairs(portal, request, items), strict=True)
     ]
 
 
@@ -180,9 +180,9 @@ def _no_type(word: str, source: Kind, target: Kind) -> ApiError:
     return invalid(f"Association type {word} is not valid from {source.type_id} to {target.type_id}")
 
 
-# Each direction has a type number of its own, and the number of the wrong direction is refused.
+# Each direction has its own type ID, and the type ID of the other direction is rejected.
 def _default(portal: Portal, source: Record, target: Record) -> list[dict[str, Any]]:
-    """Both directions of a new unlabelled association."""
+    """Return both directions of a new unlabelled association."""
     if portal.edges.types.plain(source.kind.plural, target.kind.plural) is None:
         raise _no_type("default", source.kind, target.kind)
     there = portal.associate(source, target)
@@ -196,7 +196,7 @@ def _direction(source: Record, target: Record, kind: AssociationType) -> dict[st
 def _labels(source: Record, target: Record, kinds: list[AssociationType]) -> dict[str, Any]:
     return {
         "fromObjectTypeId": source.kind.type_id,
-        # A number here and a text everywhere else: both are HubSpot's own (its published document agrees).
+        # A number here and a string in all other responses, as in HubSpot's published document.
         "fromObjectId": source.id,
         "toObjectTypeId": target.kind.type_id,
         "toObjectId": target.id,

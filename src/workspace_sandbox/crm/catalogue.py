@@ -1,4 +1,4 @@
-"""The properties that every portal has for its object types."""
+"""The built-in properties of the object types."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,7 +13,7 @@ LIFECYCLE = options(
     *("salesqualifiedlead=Sales Qualified Lead", "opportunity=Opportunity", "customer=Customer"),
     *("evangelist=Evangelist", "other=Other"),
 )
-"""In the order in which records move through them."""
+"""The lifecycle stages in order."""
 
 INDUSTRIES = options(
     *("COMPUTER_SOFTWARE=Computer Software", "CONSTRUCTION=Construction", "FINANCIAL_SERVICES=Financial Services"),
@@ -27,7 +27,7 @@ LEAD_STATUS = options(
 
 
 def built_in(kind: Kind) -> Iterator[Definition]:
-    """What every portal has for *kind*."""
+    """Return the built-in properties of *kind*."""
     group = GROUPS[kind.plural]
     yield from _stamps(kind)
     yield Definition("hubspot_owner_id", "Owner", "enumeration", group=group, refers_to="OWNER")
@@ -43,7 +43,7 @@ MADE_BY = {
     "hs_object_source_user_id": "Record source user ID",
     "hs_created_by_user_id": "Created by user ID",
 }
-"""Who made a record, as records and the property lists of public integrations show it."""
+"""The creators of a record, as in records and the property lists of public integrations."""
 
 
 def _stamps(kind: Kind) -> Iterator[Definition]:
@@ -56,7 +56,7 @@ def _stamps(kind: Kind) -> Iterator[Definition]:
 
 
 def _family(kind: str, patterns: str, words: str) -> tuple[Definition, ...]:
-    """Calculated definitions for every pattern and word, as the vendor keeps one for each stage or source."""
+    """Return calculated definitions for every pattern and word, as the vendor defines one per stage or source."""
     named = [pattern.format(word) for pattern, word in product(patterns.split(), words.split())]
     return tuple(
         Definition(name, name.replace("_", " ").capitalize(), kind, read_only=True, calculated=True, hidden=True)
@@ -180,4 +180,4 @@ FAMILIES: dict[str, tuple[Definition, ...]] = {
         *_family("number", "hs_v2_latest_time_in_{}", STAGES),
     ),
 }
-"""Several hundred, so that a list of properties is as long as a real one; nothing writes them."""
+"""Several hundred read-only properties, so that lists of properties have a realistic length."""

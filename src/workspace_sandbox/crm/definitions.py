@@ -1,4 +1,4 @@
-"""Property definitions as the vendor describes them."""
+"""The definitions of properties."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ FIELD_TYPES = {
     "bool": "booleancheckbox",
     "phone_number": "phonenumber",
 }
-"""The field type a property of each type has unless it says otherwise."""
+"""The default field types by property type."""
 
 ACCEPTED_FIELD_TYPES = frozenset(
     (
@@ -25,20 +25,20 @@ ACCEPTED_FIELD_TYPES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One choice of an enumeration; the value is what is written, the label what people see."""
+    """An option of an enumeration. The value is stored, and the label is displayed."""
 
     value: str
     label: str
     hidden: bool = False
 
     def described(self, position: int) -> dict[str, Any]:
-        """The vendor's JSON for it."""
+        """Return the vendor's JSON."""
         return {"label": self.label, "value": self.value, "displayOrder": position, "hidden": self.hidden}
 
 
 @dataclass(frozen=True)
 class Definition:
-    """One property of one object type."""
+    """A property of an object type."""
 
     name: str
     label: str
@@ -60,12 +60,12 @@ class Definition:
 
     @property
     def many(self) -> bool:
-        """Whether it holds several options at once."""
+        """Whether the property can have several options."""
         return self.type == "enumeration" and self.field_type == "checkbox"
 
     def described(self, options: Sequence[Option]) -> dict[str, Any]:
-        """The vendor's JSON for it, with the *options* it has at present."""
-        shown = {
+        """Return the vendor's JSON with the current *options*."""
+        raw = {
             "updatedAt": self.updated,
             "createdAt": self.created,
             "name": self.name,
@@ -85,15 +85,15 @@ class Definition:
             "dataSensitivity": self.sensitivity,
             "archived": self.archived_at is not None,
         }
-        told = {
+        optional = {
             "hubspotDefined": self.built_in or None,
             "referencedObjectType": self.refers_to,
             "archivedAt": self.archived_at,
         }
-        return shown | {name: value for name, value in told.items() if value is not None}
+        return raw | {name: value for name, value in optional.items() if value is not None}
 
     def archived(self, at: str) -> "Definition":
-        """The same one, archived."""
+        """Return an archived copy."""
         return replace(self, archived_at=at, updated=at)
 
     def _modification(self) -> dict[str, bool]:
@@ -107,7 +107,7 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Where properties stand together; its name is its label without blanks, where nothing else was said."""
+    """A group of properties. Its default name is its label without spaces."""
 
     name: str
     label: str = ""
@@ -115,27 +115,27 @@ class Group:
     archived: bool = False
 
     def described(self) -> dict[str, Any]:
-        """The vendor's JSON for it."""
-        shown = {"name": self.name, "label": self.label or self.name, "displayOrder": self.order}
-        return shown | {"archived": self.archived}
+        """Return the vendor's JSON."""
+        raw = {"name": self.name, "label": self.label or self.name, "displayOrder": self.order}
+        return raw | {"archived": self.archived}
 
 
 def options(*pairs: str) -> tuple[Option, ...]:
-    """Options written as ``value=Label``; without a label, the value is it."""
+    """Return options from ``value=Label``. The default label is the value."""
     split = [pair.partition("=") for pair in pairs]
     return tuple(Option(value, label or value) for value, _, label in split)
 
 
 def of_type(kind: str, *names: str, **more: Any) -> tuple[Definition, ...]:
-    """Definitions of one type, each named as ``name=Label``."""
+    """Return definitions of one type from ``name=Label``."""
     return tuple(replace(Definition(option.value, option.label, kind), **more) for option in options(*names))
 
 
 def choice(name: str, label: str, choices: tuple[Option, ...], field_type: str = "select") -> Definition:
-    """A definition of an enumeration."""
+    """Return the definition of an enumeration."""
     return Definition(name, label, "enumeration", field_type, options=choices)
 
 
 def custom_name_is_legal(name: str) -> bool:
-    """Whether a property may be called that: lower-case letters, digits and underscores, a letter first."""
+    """Return True if *name* has only lower-case letters, digits and underscores and begins with a letter."""
     return name[:1].isalpha() and name == name.lower() and name.replace("_", "a").isalnum() and name.isascii()

@@ -1,4 +1,4 @@
-"""Webhooks of a portal's application: what is told of records, how it is signed and tried again."""
+"""Webhook deliveries, with their events, signatures and retries."""
 
 import base64
 import hashlib
@@ -13,7 +13,7 @@ from workspace_sandbox.kit.hooks import HookSender, OutgoingHook
 from workspace_sandbox.kit.stage import EmulatorContext
 
 TOLD_OF = frozenset({"contact", "company", "deal", "ticket", "product", "line_item"})
-"""Types of which the classic subscriptions tell."""
+"""The object types that classic subscriptions support."""
 
 Portalled = Mapping[str, int]
 """``portalId`` and ``appId`` of an event."""
@@ -22,7 +22,7 @@ FIRST_SUBSCRIPTION = 4_210_000
 
 
 class Deliverer:
-    """Sends to the address that the application's settings name, once they name one."""
+    """Sends events to the URL in the app's settings, if there is one."""
 
     def __init__(self, stage: EmulatorContext, hooks: HookSender) -> None:
         self._stage = stage
@@ -30,7 +30,7 @@ class Deliverer:
         self._count = 0
 
     def tell(self, about: Portalled, url: str, happened: str, record: Record, **more: Any) -> None:
-        """Send that something *happened* to *record*; a change of associations names both records by itself."""
+        """Send an event about *record*. Association changes include the IDs of both records."""
         if not url or record.kind.singular not in TOLD_OF:
             return
         self._count += 1
@@ -46,7 +46,7 @@ class Deliverer:
         }
 
         def write(attempt: int, _: str | None) -> tuple[bytes, Mapping[str, str]]:
-            # The vendor counts attempts from 0.
+            # HubSpot counts attempts from 0.
             raw = json.dumps([event | {"attemptNumber": attempt - 1}], ensure_ascii=False).encode()
             return raw, self._signed(url, raw)
 
@@ -63,7 +63,7 @@ class Deliverer:
 
     def _signed(self, url: str, raw: bytes) -> dict[str, str]:
         secret: str = self._stage.knobs["client_secret"]
-        # Receivers compare it with their own clock, which is not steered.
+        # Receivers compare it with their own clock, which testers cannot change.
         timestamp = str(int(now_below(self._stage.clock) * 1000))
         signed = f"POST{url}".encode() + raw + timestamp.encode()
         third = base64.b64encode(hmac.new(secret.encode(), signed, hashlib.sha256).digest()).decode()

@@ -1,4 +1,4 @@
-"""What a portal has beside records: its account, its owners and its pipelines."""
+"""The account, owners and pipelines of a portal."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,11 +8,11 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """The portal itself."""
+    """A portal's account."""
 
     portal_id: int = 4_471_120
     time_zone: str = "Africa/Algiers"
-    """Without summer time, so that the offset always holds."""
+    """A time zone without daylight saving time, so that the offset is constant."""
     offset: timedelta = timedelta(hours=1)
     currency: str = "EUR"
     domain: str = "fjordlicht.example"
@@ -22,11 +22,11 @@ class Account:
 
     @property
     def zone(self) -> timezone:
-        """Where midnight, and with it the daily budget, is counted."""
+        """The time zone in which the day of the daily budget ends."""
         return timezone(self.offset)
 
     def described(self) -> dict[str, Any]:
-        """The vendor's JSON for it."""
+        """Return the vendor's JSON."""
         return {
             "portalId": self.portal_id,
             "accountType": "STANDARD",
@@ -45,7 +45,7 @@ MAIN = Account()
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Somebody, or a queue, that records can belong to."""
+    """A user or a queue that can own records."""
 
     id: int
     user_id: int | None
@@ -57,8 +57,8 @@ class Owner:
     created: str = "2024-01-08T09:00:00.000Z"
 
     def described(self) -> dict[str, Any]:
-        """The vendor's JSON for it; people who left keep their user only under the name that says so."""
-        shown = {
+        """Return the vendor's JSON. Deactivated users have their user ID only in the field for inactive users."""
+        raw = {
             "id": str(self.id),
             "email": self.email,
             "type": self.type,
@@ -71,13 +71,13 @@ class Owner:
             "archived": self.archived,
         }
         if self.email is None:
-            del shown["email"]
-        return shown
+            del raw["email"]
+        return raw
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One stage of a pipeline; what it means is in its metadata, where even numbers and booleans are text."""
+    """A stage of a pipeline. Its metadata contains numbers and booleans as strings."""
 
     id: str
     label: str
@@ -89,16 +89,16 @@ class Stage:
 
     @property
     def closed(self) -> bool:
-        """Whether records in it are done with."""
+        """Whether the stage is a final one."""
         return self.metadata.get("isClosed") == "true"
 
     @property
     def won(self) -> bool:
-        """Whether deals in it are won: those that are closed at probability 1."""
+        """Whether deals in the stage are won, which means closed with probability 1."""
         return self.closed and self.metadata.get("probability") == "1.0"
 
     def described(self, position: int) -> dict[str, Any]:
-        """The vendor's JSON for it."""
+        """Return the vendor's JSON."""
         return {
             "label": self.label,
             "displayOrder": position if self.order is None else self.order,
@@ -112,19 +112,19 @@ class Stage:
 
 
 def deal_stage(identifier: str, label: str, probability: str, *, closed: bool = False) -> Stage:
-    """A stage of deals."""
+    """Return a stage of deals."""
     return Stage(identifier, label, {"isClosed": str(closed).lower(), "probability": probability})
 
 
 def ticket_stage(identifier: str, label: str, *, closed: bool = False) -> Stage:
-    """A stage of tickets."""
+    """Return a stage of tickets."""
     state = "CLOSED" if closed else "OPEN"
     return Stage(identifier, label, {"ticketState": state, "isClosed": str(closed).lower()})
 
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """The way records of one type go."""
+    """A pipeline of records of one type."""
 
     id: str
     label: str
@@ -136,11 +136,11 @@ class Pipeline:
     updated: str = "2024-01-08T09:00:00.000Z"
 
     def stage(self, identifier: str | None) -> Stage | None:
-        """The stage of that id, if it is one of this pipeline."""
+        """Return the stage with that ID, or None."""
         return next((stage for stage in self.stages if stage.id == identifier), None)
 
     def described(self, position: int) -> dict[str, Any]:
-        """The vendor's JSON for it."""
+        """Return the vendor's JSON."""
         return {
             "label": self.label,
             "displayOrder": position if self.order is None else self.order,
@@ -154,7 +154,7 @@ class Pipeline:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What was done to a pipeline or a stage, when, and by which user."""
+    """A change of a pipeline or a stage, with its time and user."""
 
     identifier: str
     action: str
@@ -162,6 +162,6 @@ class Audit:
     user_id: int
 
     def described(self, portal_id: int) -> dict[str, Any]:
-        """The vendor's JSON for it."""
-        about = {"portalId": portal_id, "identifier": self.identifier, "action": self.action}
-        return about | {"timestamp": self.at, "fromUserId": self.user_id}
+        """Return the vendor's JSON."""
+        raw = {"portalId": portal_id, "identifier": self.identifier, "action": self.action}
+        return raw | {"timestamp": self.at, "fromUserId": self.user_id}

@@ -1,4 +1,4 @@
-"""Associations: the types there are, and the edges between records, kept in both directions."""
+"""Association types, and the associations between records in both directions."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,12 +11,12 @@ HUBSPOT_DEFINED = "HUBSPOT_DEFINED"
 USER_DEFINED = "USER_DEFINED"
 
 Reference = tuple[str, int]
-"""A record: the plural name of its type, and its id."""
+"""A reference to a record: the plural name of its type, and its ID."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AssociationType:
-    """One direction of a relation between two object types; there is one object for each."""
+    """One direction of a relation between two object types. Instances are compared by identity."""
 
     type_id: int
     source: str
@@ -28,28 +28,31 @@ class AssociationType:
 
     @property
     def primary(self) -> bool:
-        """Whether a record has at most one of it."""
+        """Whether a record can have only one association of this type."""
         return self.label == "Primary" and self.target == "companies"
 
     @property
     def spec(self) -> dict[str, Any]:
-        """What names it in a request, and in the answer to a default association."""
+        """Return the fields that identify the type in requests and in default associations."""
         return {"associationCategory": self.category, "associationTypeId": self.type_id}
 
     @property
     def labelled(self) -> dict[str, Any]:
-        """What names it where associations are listed."""
+        """Return the fields that identify the type in lists of associations."""
         return {"category": self.category, "typeId": self.type_id, "label": self.label}
 
 
 def pair(there: int, back: int, source: str, target: str, *names: str, **more: Any) -> Iterator[AssociationType]:
-    """Both directions of a relation."""
+    """Return both directions of a relation."""
     yield AssociationType(there, source, target, back, names[0], **more)
     yield AssociationType(back, target, source, there, names[1], **more)
 
 
 def _of_activity(singular: str, *numbers: int) -> Iterator[AssociationType]:
-    """From an activity to contacts, companies, deals and tickets; the number back is the one before."""
+    """Return the types from an activity to contacts, companies, deals and tickets.
+
+    The inverse has the preceding number.
+    """
     others = (("contact", "contacts"), ("company", "companies"), ("deal", "deals"), ("ticket", "tickets"))
     for number, (other, plural) in zip(numbers, others, strict=True):
         names = f"{singular}_to_{other}", f"{other}_to_{singular}"
@@ -86,56 +89,56 @@ TYPES: tuple[AssociationType, ...] = (
         category=USER_DEFINED,
     ),
 )
-"""The first of each pair of object types is the one that carries no label."""
+"""The built-in types. The first one of each pair of object types has no label."""
 
 
 class AssociationTypes:
-    """The types of one portal: those that all have, and the labels that were made in it."""
+    """The association types of a portal: the built-in ones and its own labels."""
 
     def __init__(self, own: Iterable[AssociationType] = ()) -> None:
         self._own = list(own)
         self._arrange()
 
     def copy(self) -> "AssociationTypes":
-        """An independent copy."""
+        """Return an independent copy."""
         return AssociationTypes(self._own)
 
     def add(self, *types: AssociationType) -> None:
-        """Have these from now on."""
+        """Add types."""
         self._own += types
         self._arrange()
 
     def remove(self, *types: AssociationType) -> None:
-        """Have these no longer."""
+        """Remove types."""
         self._own = [kind for kind in self._own if kind not in types]
         self._arrange()
 
     def everything(self) -> list[AssociationType]:
-        """Every type, in the order in which the vendor lists them."""
+        """Return all types in the vendor's order."""
         return [*TYPES, *self._own]
 
     def between(self, source: str, target: str) -> list[AssociationType]:
-        """Every type in that direction, the unlabelled one first."""
+        """Return all types in that direction, starting with the unlabelled one."""
         return [kind for kind in self.everything() if (kind.source, kind.target) == (source, target)]
 
     def plain(self, source: str, target: str) -> AssociationType | None:
-        """The unlabelled type in that direction."""
+        """Return the unlabelled type in that direction, or None."""
         return self._plain.get((source, target))
 
     def primary(self, source: str, target: str) -> AssociationType | None:
-        """The type in that direction of which a record has at most one."""
+        """Return the type in that direction that a record can have only once, or None."""
         return self._primary.get((source, target))
 
     def named(self, source: str, target: str, category: str, type_id: int) -> AssociationType | None:
-        """The type of that number, if it has that direction."""
+        """Return the type with that ID if it has that direction, or None."""
         return self._named.get((source, target, category, type_id))
 
     def inverse(self, kind: AssociationType) -> AssociationType:
-        """The same relation, told from the other end."""
+        """Return the type of the opposite direction."""
         return self._named[kind.target, kind.source, kind.category, kind.inverse_id]
 
     def in_order(self, kinds: set[AssociationType]) -> list[AssociationType]:
-        """The types as the vendor lists them."""
+        """Return the types in the vendor's order."""
         return sorted(kinds, key=self._places.__getitem__)
 
     def _arrange(self) -> None:
@@ -147,7 +150,7 @@ class AssociationTypes:
 
 
 class Edges:
-    """Which records are associated, and how."""
+    """The associations between records."""
 
     def __init__(
         self,
@@ -160,14 +163,14 @@ class Edges:
             self._edges[source] = {target: set(kinds) for target, kinds in targets.items()}
 
     def copy(self) -> "Edges":
-        """An independent copy."""
+        """Return an independent copy."""
         return Edges(self._edges, self.types.copy())
 
     def associate(self, source: Reference, target: Reference, kind: AssociationType | None = None) -> AssociationType:
-        """Associate two records, without a label unless *kind* has one; returns the type that was set.
+        """Associate two records, by default without a label, and return the type.
 
-        A label brings the unlabelled type with it, the first company of a record becomes its primary one,
-        and a new primary one displaces the old.
+        A label adds the unlabelled type too. The first company of a record becomes its primary one, and a new primary
+        company replaces the old one.
         """
         plain = self._plain_of(source[0], target[0])
         self._add(source, target, plain)
@@ -177,12 +180,12 @@ class Edges:
         return kind or plain
 
     def remove(self, source: Reference, target: Reference) -> None:
-        """Remove every association of the two."""
+        """Remove all associations between two records."""
         self._edges[source].pop(target, None)
         self._edges[target].pop(source, None)
 
     def remove_type(self, source: Reference, target: Reference, kind: AssociationType) -> None:
-        """Remove one association of the two; without its unlabelled type nothing is left."""
+        """Remove one association between two records. Without the unlabelled type, all others are removed too."""
         if kind == self._plain_of(kind.source, kind.target):
             self.remove(source, target)
             return
@@ -190,7 +193,7 @@ class Edges:
         self._edges[target].get(source, set()).discard(self.types.inverse(kind))
 
     def relabel(self, old: AssociationType, new: AssociationType) -> None:
-        """Let *new* be what *old* was."""
+        """Replace the type *old* with *new* in all associations."""
         self.types.remove(old)
         self.types.add(new)
         for targets in self._edges.values():
@@ -200,19 +203,21 @@ class Edges:
                     kinds.add(new)
 
     def forget(self, kind: AssociationType) -> None:
-        """Remove every association of that type."""
+        """Remove all associations of a type."""
         for targets in self._edges.values():
             for kinds in targets.values():
                 kinds.discard(kind)
 
     def of(self, source: Reference, target: Reference) -> frozenset[AssociationType]:
-        """How the two are associated, from the first to the second."""
+        """Return the types of the associations from *source* to *target*."""
         return frozenset(self._edges[source].get(target, ()))
 
     def linked(self, source: Reference, target: str) -> list[tuple[int, list[AssociationType]]]:
-        """The records of the type *target* that *source* is associated with, by id."""
-        found = [(far[1], self.types.in_order(kinds)) for far, kinds in self._edges[source].items() if far[0] == target]
-        return sorted(found, key=lambda link: link[0])
+        """Return the records of type *target* that *source* is associated with, in order of their IDs."""
+        matches = [
+            (far[1], self.types.in_order(kinds)) for far, kinds in self._edges[source].items() if far[0] == target
+        ]
+        return sorted(matches, key=lambda link: link[0])
 
     def _plain_of(self, source: str, target: str) -> AssociationType:
         return require(self.types.plain(source, target), KeyError(source, target))

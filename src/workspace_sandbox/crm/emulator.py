@@ -1,4 +1,4 @@
-"""HubSpot on HTTP: how a request is admitted, and answered by the portal that it is for."""
+"""The emulator of HubSpot."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
@@ -29,11 +29,11 @@ OUTAGES: Mapping[str, Callable[[], Refused]] = {
     "bad_gateway": lambda: page(502, "Bad Gateway"),
     "timeout": lambda: page(524, "A Timeout Occurred"),
 }
-"""What the knob ``outage`` lets every call be answered with; a lock only meets writes."""
+"""The responses that the knob ``outage`` selects. ``locked`` affects only writes."""
 
 
 class CrmEmulator(Emulator):
-    """HubSpot: one portal, called with a service key or as an application authorised with OAuth."""
+    """HubSpot with a portal, which is accessed with a service key or with OAuth."""
 
     knobs: ClassVar[Mapping[str, Any]] = {
         "search_lag_seconds": 2.0,
@@ -58,7 +58,7 @@ class CrmEmulator(Emulator):
 
     acts = acts.ACTS
     routes = ROUTES
-    # The vendor's own library sends one for owners.
+    # HubSpot's own library sends a trailing slash for owners.
     takes_trailing_slash = True
     refusals = wire
     oauth: Grants
@@ -70,7 +70,7 @@ class CrmEmulator(Emulator):
     }
 
     def plant(self) -> None:
-        """Hold the seed."""
+        """Create the default data."""
         self._deliverer = Deliverer(self.stage, self.hooks)
         self.oauth = Grants(self.stage, (MAIN, seed.ANNEX))
         self.portal, annex = (Portal(self.stage, account) for account in (MAIN, seed.ANNEX))
@@ -87,24 +87,24 @@ class CrmEmulator(Emulator):
         return {"token": SERVICE_KEY}
 
     def examples(self) -> dict[str, Any]:
-        """Return identifiers of seeded objects worth trying."""
+        """Return identifiers of example objects."""
         return seed.examples(self.portal)
 
     apply_seed = sowing.sow
 
     def _emit(self, portal: Portal, happened: str, record: Record, **more: Any) -> None:
-        about = {"portalId": portal.account.portal_id, "appId": portal.account.app_id}
-        self._deliverer.tell(about, self.hooks_url, happened, record, **more)
+        event_base = {"portalId": portal.account.portal_id, "appId": portal.account.app_id}
+        self._deliverer.tell(event_base, self.hooks_url, happened, record, **more)
 
     def check(self, request: web.Request) -> None:
-        """Refuse an address that is too long."""
+        """Reject a URL that is too long."""
         if len(request.path_qs) > LONGEST_ADDRESS:
             raise page(414, "Request-URI Too Long")
 
     async def serve(self, route: ScopedRoute, request: web.Request) -> web.StreamResponse:
-        """Answer a request with a token."""
+        """Return the response to an authenticated request."""
         outage = self.stage.knobs["outage"]
-        # A lock lets reading pass.
+        # A lock does not affect reads.
         if outage and not (outage == "locked" and _reads(request)):
             refusal = OUTAGES[outage]()
             raise refusal
@@ -119,10 +119,10 @@ class CrmEmulator(Emulator):
         try:
             self.oauth.require(token, route.scopes(request))
             await self.stage.admitted()
-            answer = await route.handler(self._portals[account.portal_id], request)
-            response = web.Response(status=204) if answer is None else answer
-        except ApiError as rejection:
-            response = rejection.response(self.stage)
+            result = await route.handler(self._portals[account.portal_id], request)
+            response = web.Response(status=204) if result is None else result
+        except ApiError as error:
+            response = error.response(self.stage)
         response.headers.update(headers)
         return response
 

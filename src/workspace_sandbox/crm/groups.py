@@ -1,4 +1,4 @@
-"""The routes of the groups that properties stand in."""
+"""Routes of property groups."""
 
 from dataclasses import replace
 
@@ -12,17 +12,17 @@ from workspace_sandbox.kit.refusals import require
 
 
 async def list_groups(portal: Portal, request: web.Request) -> web.Response:
-    """Every group of an object type."""
+    """Return all groups of an object type."""
     return web.json_response({"results": [one.described() for one in portal.groups[kind_of(request).plural].values()]})
 
 
 async def read_group(portal: Portal, request: web.Request) -> web.Response:
-    """One group."""
+    """Return a group."""
     return web.json_response(_group(portal, request).described())
 
 
 async def create_group(portal: Portal, request: web.Request) -> web.Response:
-    """Make a group."""
+    """Create a group."""
     groups, raw = portal.groups[kind_of(request).plural], await record_body(request)
     name, label = raw.get("name"), raw.get("label")
     if not isinstance(name, str) or not isinstance(label, str):
@@ -36,7 +36,7 @@ async def create_group(portal: Portal, request: web.Request) -> web.Response:
 
 
 async def update_group(portal: Portal, request: web.Request) -> web.Response:
-    """Change the label or the place of a group."""
+    """Update the label or the position of a group."""
     group, raw = _group(portal, request), await record_body(request)
     changed = replace(
         group, label=str(raw.get("label", group.label)), order=integer_in(raw, "displayOrder", group.order)
@@ -46,7 +46,7 @@ async def update_group(portal: Portal, request: web.Request) -> web.Response:
 
 
 async def archive_group(portal: Portal, request: web.Request) -> None:
-    """Delete a group in which no property stands any more."""
+    """Archive an empty group."""
     kind, group = kind_of(request), _group(portal, request)
     if any(one.group == group.name for one in portal.live_definitions(kind).values()):
         raise invalid(f"Property group {group.name} still has properties")

@@ -1,30 +1,30 @@
-"""Who holds which value of the properties that must be unique."""
+"""The unique property values and their records."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
 from workspace_sandbox.crm.records import Record
 
 Identity = tuple[str, str, str]
-"""Object type, property and value, the value in lower case."""
+"""Object type, property and lower-case value."""
 
 
 class Identities:
-    """The unique values of live records; further addresses of a contact count as addresses too."""
+    """The unique values of live records. The additional email addresses of a contact count as email addresses."""
 
     def __init__(self, unique: Iterable[tuple[str, str]] = (), holders: Mapping[Identity, int] | None = None) -> None:
         self._unique = dict.fromkeys(unique)
         self._holders = dict(holders or {})
 
     def copy(self) -> "Identities":
-        """An independent copy."""
+        """Return an independent copy."""
         return Identities(self._unique, self._holders)
 
     def watch(self, plural: str, name: str) -> None:
-        """Keep the values of that property unique from now on."""
+        """Enforce unique values of a property from now on."""
         self._unique[plural, name] = None
 
     def holder(self, plural: str, name: str, value: str) -> int | None:
-        """The id of the record that has *value*."""
+        """Return the ID of the record with *value*, or None."""
         return self._holders.get((plural, name, value.strip().lower()))
 
     def take(self, record: Record) -> None:
@@ -38,7 +38,7 @@ class Identities:
                 del self._holders[identity]
 
     def clash(self, records: Iterable[Record]) -> tuple[Record, Identity, int] | None:
-        """The first of *records* that wants what another one has or wants, what it is, and whose."""
+        """Return the first of *records* with a value of another record, the value and the other record's ID."""
         promised: dict[Identity, int] = {}
         for record in records:
             for identity in self._of(record):

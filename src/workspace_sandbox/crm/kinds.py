@@ -1,4 +1,4 @@
-"""The object types, and the names and rights they go by."""
+"""The object types with their names and scopes."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,7 +6,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """An object type; ``scope`` is the one its records are read and written under."""
+    """An object type. ``scope`` is the scope for reading and writing its records."""
 
     plural: str
     singular: str
@@ -16,28 +16,28 @@ class Kind:
     modified: str
     defaults: tuple[str, ...]
     searched: tuple[str, ...]
-    """Properties that a search's free text looks into."""
+    """The properties that the text of a search is compared with."""
 
     required: tuple[str, ...] = ()
-    """Properties without which nothing is made."""
+    """The properties that are required to create a record."""
 
     way: tuple[str, str] | None = None
-    """The properties for pipeline and stage, where records go through one; the pipeline's is set by itself."""
+    """The properties for pipeline and stage, if records have them. The pipeline has a default."""
 
     first_pipeline: str = "default"
 
     @property
     def stamped(self) -> tuple[str, ...]:
-        """Properties that come with every answer, asked for or not."""
+        """The properties that every response includes."""
         return (self.created, self.modified, "hs_object_id")
 
     def right(self, verb: Literal["read", "write"]) -> str:
-        """The scope that its records are read or written under; tickets have one for both."""
+        """Return the scope for reading or writing records. Tickets have one scope for both."""
         return self.scope if self.scope == "tickets" else f"crm.objects.{self.scope}.{verb}"
 
     @property
     def schema_right(self) -> str:
-        """The scope that its properties and pipelines are changed under."""
+        """The scope for changing properties and pipelines."""
         return self.scope if self.scope == "tickets" else f"crm.schemas.{self.scope}.write"
 
 
@@ -84,12 +84,12 @@ LINE_ITEMS = Kind(
 
 
 def _activity(plural: str, type_id: str, searched: str) -> Kind:
-    """Something that happened with a contact, which is read and written under the scope of contacts."""
+    """Return an activity type, which uses the scopes of contacts."""
     return Kind(
         *(plural, plural.removesuffix("s"), type_id, "contacts", "hs_createdate", "hs_lastmodifieddate"),
         defaults=("hs_createdate", "hs_lastmodifieddate", "hs_object_id"),
         searched=tuple(searched.split()),
-        # The time places it on the timeline; HubSpot refuses it without, and has no default.
+        # The position on the timeline, which HubSpot requires.
         required=("hs_timestamp",),
     )
 
@@ -102,4 +102,4 @@ EMAILS = _activity("emails", "0-49", "hs_email_subject hs_email_text")
 
 KINDS = (CONTACTS, COMPANIES, DEALS, NOTES, TICKETS, PRODUCTS, LINE_ITEMS, TASKS, MEETINGS, CALLS, EMAILS)
 KIND_NAMES = {name: kind for kind in KINDS for name in (kind.plural, kind.singular, kind.type_id)}
-"""Every name an object type goes by."""
+"""Object types by all their names."""

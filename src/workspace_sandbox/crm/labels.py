@@ -1,4 +1,4 @@
-"""The routes of association labels: the types that there are, and those that a portal makes for itself."""
+"""Routes of association labels, both built-in and custom ones."""
 
 from dataclasses import replace
 from typing import Any
@@ -12,17 +12,17 @@ from workspace_sandbox.crm.state import Portal
 from workspace_sandbox.crm.wire import ApiError, invalid, malformed, resource_not_found
 
 FIRST_OWN = 101
-"""Labels of a portal are numbered apart from those of the vendor."""
+"""Custom labels have a separate range of IDs."""
 
 
 async def list_labels(portal: Portal, request: web.Request) -> web.Response:
-    """The types of association from one object type to another."""
+    """Return the association types between two object types."""
     kinds = portal.edges.types.between(kind_of(request).plural, kind_of(request, "to_type").plural)
     return web.json_response({"results": [kind.labelled for kind in kinds]})
 
 
 async def create_label(portal: Portal, request: web.Request) -> web.Response:
-    """Make a label, with one of its own for the way back if there is an ``inverseLabel``."""
+    """Create a label, and a label for the opposite direction if there is an ``inverseLabel``."""
     source, target, raw = kind_of(request).plural, kind_of(request, "to_type").plural, await record_body(request)
     name, label = raw.get("name"), raw.get("label")
     back_label = raw.get("inverseLabel") or label
@@ -42,29 +42,29 @@ async def create_label(portal: Portal, request: web.Request) -> web.Response:
 
 
 async def update_label(portal: Portal, request: web.Request) -> None:
-    """Call a label something else; associations keep it."""
+    """Rename a label. Existing associations use the new name."""
     raw = await record_body(request)
     if not isinstance(raw.get("label"), str):
         raise malformed('Some required fields were not set: ["label"]')
-    found = _own(portal, request, raw.get("associationTypeId"))
-    portal.edges.relabel(found, replace(found, label=raw["label"]))
+    label = _own(portal, request, raw.get("associationTypeId"))
+    portal.edges.relabel(label, replace(label, label=raw["label"]))
     if isinstance(raw.get("inverseLabel"), str):
-        back = portal.edges.types.inverse(found)
+        back = portal.edges.types.inverse(label)
         portal.edges.relabel(back, replace(back, label=raw["inverseLabel"]))
 
 
 async def delete_label(portal: Portal, request: web.Request) -> None:
-    """Delete a label, and take it off whatever has it."""
-    found = _own(portal, request, request.match_info["type_id"])
-    back = portal.edges.types.inverse(found)
-    for kind in (found, back):
+    """Delete a label, and remove it from all associations."""
+    label = _own(portal, request, request.match_info["type_id"])
+    back = portal.edges.types.inverse(label)
+    for kind in (label, back):
         portal.edges.forget(kind)
-    portal.edges.types.remove(found, back)
+    portal.edges.types.remove(label, back)
 
 
 def _own(portal: Portal, request: web.Request, number: Any) -> AssociationType:
     source, target = kind_of(request).plural, kind_of(request, "to_type").plural
-    found = portal.edges.types.named(source, target, USER_DEFINED, digits(str(number)) or 0)
-    if found is None:
+    match = portal.edges.types.named(source, target, USER_DEFINED, digits(str(number)) or 0)
+    if match is None:
         raise resource_not_found()
-    return found
+    return match

@@ -1,4 +1,4 @@
-"""The routes of lists: made, found, renamed and put away."""
+"""Routes of lists."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ USUAL_COUNT, MOST = 20, 500
 
 
 async def create_list(portal: Portal, request: web.Request) -> web.Response:
-    """Make a list; one that is not dynamic and has a filter is filled with what it finds now."""
+    """Create a list. If it has a filter and is not dynamic, it is filled with the current matches."""
     raw = await record_body(request)
     missing = [name for name in ("name", "objectTypeId", "processingType") if not isinstance(raw.get(name), str)]
     if missing:
@@ -31,102 +31,102 @@ async def create_list(portal: Portal, request: web.Request) -> web.Response:
         raise invalid(f"A list of the type {processing} cannot have such a filterBranch")
     _refuse_taken(portal, kind.type_id, raw["name"])
     number = max(portal.lists, default=FIRST_ID - 1) + 1
-    made = ObjectList(number, raw["name"], kind, processing, branch, portal.account.user_id, portal.now, portal.now)
+    created = ObjectList(number, raw["name"], kind, processing, branch, portal.account.user_id, portal.now, portal.now)
     if branch is not None:
-        found = tested(branch)
+        test = tested(branch)
         if processing == "SNAPSHOT":
-            made.joined = {one.id: portal.now for one in portal.listed(kind, 0, archived=False) if found(one)}
-    portal.lists[number] = made
-    return _shown(portal, made, with_filters=True)
+            created.joined = {one.id: portal.now for one in portal.listed(kind, 0, archived=False) if test(one)}
+    portal.lists[number] = created
+    return _list_response(portal, created, with_filters=True)
 
 
 async def read_list(portal: Portal, request: web.Request) -> web.Response:
-    """One list."""
-    return _shown(portal, find(portal, request), with_filters=flag(request, "includeFilters"))
+    """Return a list."""
+    return _list_response(portal, find(portal, request), with_filters=flag(request, "includeFilters"))
 
 
 async def read_list_by_name(portal: Portal, request: web.Request) -> web.Response:
-    """The list of that name and object type."""
+    """Return the list with a name and an object type."""
     for one in portal.lists.values():
-        asked = (request.match_info["type_id"], request.match_info["name"])
-        if one.deleted is None and (one.kind.type_id, one.name) == asked:
-            return _shown(portal, one, with_filters=flag(request, "includeFilters"))
+        key = (request.match_info["type_id"], request.match_info["name"])
+        if one.deleted is None and (one.kind.type_id, one.name) == key:
+            return _list_response(portal, one, with_filters=flag(request, "includeFilters"))
     raise missing_list(request.match_info["name"])
 
 
 async def read_lists(portal: Portal, request: web.Request) -> web.Response:
-    """Several lists; those that are not there are left out."""
-    wanted = [portal.lists.get(digits(number) or 0) for number in names(request, "listIds")]
+    """Return several lists. Missing ones are omitted."""
+    selected = [portal.lists.get(digits(number) or 0) for number in names(request, "listIds")]
     filters = flag(request, "includeFilters")
-    found = [_described(portal, one, with_filters=filters) for one in wanted if one and one.deleted is None]
-    return web.json_response({"lists": found})
+    results = [_describe(portal, one, with_filters=filters) for one in selected if one and one.deleted is None]
+    return web.json_response({"lists": results})
 
 
 async def search_lists(portal: Portal, request: web.Request) -> web.Response:
-    """The lists whose names have a text, by pages that are counted in lists."""
+    """Return a page of the lists whose names contain a text."""
     raw = await record_body(request)
-    query, wanted = str(raw.get("query") or "").lower(), set(map(str, list_in(raw, "listIds")))
+    query, list_ids = str(raw.get("query") or "").lower(), set(map(str, list_in(raw, "listIds")))
     processing = set(map(str, list_in(raw, "processingTypes")))
     kind = KIND_NAMES.get(str(raw.get("objectTypeId")))
-    found = [
+    matches = [
         one
         for one in portal.lists.values()
         if one.deleted is None
         and query in one.name.lower()
-        and (not wanted or str(one.id) in wanted)
+        and (not list_ids or str(one.id) in list_ids)
         and (not processing or one.processing in processing)
         and kind in {None, one.kind}
     ]
     offset, count = integer_in(raw, "offset", 0, least=0), min(integer_in(raw, "count", USUAL_COUNT, least=0), MOST)
-    page = found[offset : offset + count]
+    page = matches[offset : offset + count]
     end = offset + len(page)
-    answer = {"offset": end, "hasMore": end < len(found), "total": len(found)}
-    return web.json_response({"lists": [_hit(portal, one) for one in page], **answer})
+    response = {"offset": end, "hasMore": end < len(matches), "total": len(matches)}
+    return web.json_response({"lists": [_search_result(portal, one) for one in page], **response})
 
 
 async def rename_list(portal: Portal, request: web.Request) -> web.Response:
-    """Call a list something else."""
-    found, name = find(portal, request), request.query.get("listName", "")
+    """Rename a list."""
+    match, name = find(portal, request), request.query.get("listName", "")
     if not name:
         raise invalid("listName is required")
-    _refuse_taken(portal, found.kind.type_id, name)
-    found.name, found.updated, found.version = name, portal.now, found.version + 1
-    return web.json_response({"updatedList": _described(portal, found, with_filters=flag(request, "includeFilters"))})
+    _refuse_taken(portal, match.kind.type_id, name)
+    match.name, match.updated, match.version = name, portal.now, match.version + 1
+    return web.json_response({"updatedList": _describe(portal, match, with_filters=flag(request, "includeFilters"))})
 
 
 async def refilter_list(portal: Portal, request: web.Request) -> web.Response:
-    """Give a dynamic list another filter."""
-    found, raw = find(portal, request), await record_body(request)
-    if found.processing != "DYNAMIC":
-        raise invalid(f"List {found.id} is not dynamic, and its filters cannot be updated")
+    """Change the filter of a dynamic list."""
+    match, raw = find(portal, request), await record_body(request)
+    if match.processing != "DYNAMIC":
+        raise invalid(f"List {match.id} is not dynamic, and its filters cannot be updated")
     tested(raw.get("filterBranch"))
-    found.branch, found.updated, found.version = raw["filterBranch"], portal.now, found.version + 1
-    return web.json_response({"updatedList": _described(portal, found, with_filters=True)})
+    match.branch, match.updated, match.version = raw["filterBranch"], portal.now, match.version + 1
+    return web.json_response({"updatedList": _describe(portal, match, with_filters=True)})
 
 
 async def delete_list(portal: Portal, request: web.Request) -> None:
-    """Put a list away; it can be restored."""
+    """Delete a list, which can be restored."""
     find(portal, request).deleted = portal.now
 
 
 async def restore_list(portal: Portal, request: web.Request) -> None:
-    """Have a list again that was put away."""
-    found = portal.lists.get(digits(request.match_info["list_id"]) or 0)
-    if found is None:
+    """Restore a deleted list."""
+    match = portal.lists.get(digits(request.match_info["list_id"]) or 0)
+    if match is None:
         raise missing_list(request.match_info["list_id"])
-    found.deleted = None
+    match.deleted = None
 
 
 def find(portal: Portal, request: web.Request, name: str = "list_id") -> ObjectList:
-    """The list of the path."""
-    found = portal.lists.get(digits(request.match_info[name]) or 0)
-    if found is None or found.deleted is not None:
+    """Return the list in the path."""
+    match = portal.lists.get(digits(request.match_info[name]) or 0)
+    if match is None or match.deleted is not None:
         raise missing_list(request.match_info[name])
-    return found
+    return match
 
 
 def missing_list(named: str) -> ApiError:
-    """The refusal of a list that is not there."""
+    """Return the error for a list that does not exist."""
     return ApiError(404, "OBJECT_NOT_FOUND", f"List does not exist with ID {named}.")
 
 
@@ -136,15 +136,15 @@ def _refuse_taken(portal: Portal, type_id: str, name: str) -> None:
         raise invalid(f"A list named '{name}' already exists", subCategory="ILS.DUPLICATE_LIST_NAMES")
 
 
-def _described(portal: Portal, shown: ObjectList, *, with_filters: bool) -> dict[str, Any]:
-    return shown.described(len(members_of(portal, shown)), with_filters=with_filters)
+def _describe(portal: Portal, object_list: ObjectList, *, with_filters: bool) -> dict[str, Any]:
+    return object_list.described(len(members_of(portal, object_list)), with_filters=with_filters)
 
 
-def _shown(portal: Portal, shown: ObjectList, *, with_filters: bool) -> web.Response:
-    return web.json_response({"list": _described(portal, shown, with_filters=with_filters)})
+def _list_response(portal: Portal, object_list: ObjectList, *, with_filters: bool) -> web.Response:
+    return web.json_response({"list": _describe(portal, object_list, with_filters=with_filters)})
 
 
-def _hit(portal: Portal, shown: ObjectList) -> dict[str, Any]:
-    about = shown.described(0)
-    del about["size"]
-    return about | {"additionalProperties": {"hs_list_size": str(len(members_of(portal, shown)))}}
+def _search_result(portal: Portal, object_list: ObjectList) -> dict[str, Any]:
+    raw = object_list.described(0)
+    del raw["size"]
+    return raw | {"additionalProperties": {"hs_list_size": str(len(members_of(portal, object_list)))}}

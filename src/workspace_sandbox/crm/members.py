@@ -1,13 +1,16 @@
-"""Who is in a list."""
+"""The members of lists."""
 
 from workspace_sandbox.crm.segments import ObjectList, tested
 from workspace_sandbox.crm.state import Portal
 
 
-def members_of(portal: Portal, asked: ObjectList) -> dict[int, float]:
-    """The live records in a list by id, with the time when each came in; of a dynamic one, when it last changed."""
-    if asked.branch is not None and asked.processing == "DYNAMIC":
-        found = tested(asked.branch)
-        return {one.id: one.updated_at for one in portal.listed(asked.kind, 0, archived=False) if found(one)}
-    records = portal.records[asked.kind.plural]
-    return {number: at for number, at in sorted(asked.joined.items()) if records[number].archived_at is None}
+def members_of(portal: Portal, object_list: ObjectList) -> dict[int, float]:
+    """Return the live records of a list by ID, with the time when each was added.
+
+    In a dynamic list, it is the last change.
+    """
+    if object_list.branch is not None and object_list.processing == "DYNAMIC":
+        test = tested(object_list.branch)
+        return {one.id: one.updated_at for one in portal.listed(object_list.kind, 0, archived=False) if test(one)}
+    records = portal.records[object_list.kind.plural]
+    return {number: at for number, at in sorted(object_list.joined.items()) if records[number].archived_at is None}

@@ -1,4 +1,4 @@
-"""The routes of memberships: which records are in which list."""
+"""Routes of list memberships."""
 
 from typing import Any
 
@@ -19,69 +19,69 @@ MOST_CHANGED = 100_000
 
 
 async def list_members(portal: Portal, request: web.Request) -> web.Response:
-    """The records in a list, by id."""
-    found = members_of(portal, find(portal, request))
+    """Return the records in a list in order of their IDs."""
+    members = members_of(portal, find(portal, request))
     limit, after = whole(request, "limit", USUAL_PAGE, LARGEST_PAGE), cursor(request)
-    left = [number for number in found if number > after]
-    return _page(request, found, left, limit)
+    remaining = [number for number in members if number > after]
+    return _page(request, members, remaining, limit)
 
 
 async def list_by_joining(portal: Portal, request: web.Request) -> web.Response:
-    """The records in a list, in the order in which they came in."""
-    found = members_of(portal, find(portal, request))
+    """Return the records in a list in the order in which they were added."""
+    members = members_of(portal, find(portal, request))
     limit, after = whole(request, "limit", USUAL_PAGE, LARGEST_PAGE), cursor(request)
-    order = sorted(found, key=lambda number: (found[number], number))
+    order = sorted(members, key=lambda number: (members[number], number))
     start = order.index(after) + 1 if after in order else 0
-    return _page(request, found, order[start:], limit)
+    return _page(request, members, order[start:], limit)
 
 
 async def add_members(portal: Portal, request: web.Request) -> web.Response:
-    """Put records into a list."""
-    return _changed(portal, find(portal, request), await _numbers(request), [])
+    """Add records to a list."""
+    return _change_members(portal, find(portal, request), await _numbers(request), [])
 
 
 async def remove_members(portal: Portal, request: web.Request) -> web.Response:
-    """Take records out of a list."""
-    return _changed(portal, find(portal, request), [], await _numbers(request))
+    """Remove records from a list."""
+    return _change_members(portal, find(portal, request), [], await _numbers(request))
 
 
 async def change_members(portal: Portal, request: web.Request) -> web.Response:
-    """Put some records into a list and take others out."""
+    """Add records to a list and remove others."""
     raw = await record_body(request)
-    more, less = ([str(one) for one in list_in(raw, name)] for name in ("recordIdsToAdd", "recordIdsToRemove"))
-    return _changed(portal, find(portal, request), more, less)
+    to_add, to_remove = ([str(one) for one in list_in(raw, name)] for name in ("recordIdsToAdd", "recordIdsToRemove"))
+    return _change_members(portal, find(portal, request), to_add, to_remove)
 
 
 async def add_from(portal: Portal, request: web.Request) -> None:
-    """Put all records of another list into this one."""
-    asked, source = find(portal, request), find(portal, request, "source_id")
-    if source.kind is not asked.kind:
+    """Add all records of another list."""
+    target, source = find(portal, request), find(portal, request, "source_id")
+    if source.kind is not target.kind:
         raise invalid("Both lists must be of the same object type")
-    _changed(portal, asked, [str(number) for number in members_of(portal, source)], [])
+    _change_members(portal, target, [str(number) for number in members_of(portal, source)], [])
 
 
 async def remove_all(portal: Portal, request: web.Request) -> None:
-    """Take all records out of a list."""
-    _by_hand(find(portal, request)).joined.clear()
+    """Remove all records from a list."""
+    _check_not_dynamic(find(portal, request)).joined.clear()
 
 
 async def list_lists(portal: Portal, request: web.Request) -> web.Response:
-    """The lists that a record is in."""
+    """Return the lists that contain a record."""
     kind = _kind(request.match_info["type_id"])
     record = portal.find(kind, request.match_info["id"])
-    shown = _lists_of(portal, kind, record.id)
-    return web.json_response({"results": shown, "total": len(shown)})
+    results = _lists_of(portal, kind, record.id)
+    return web.json_response({"results": results, "total": len(results)})
 
 
 async def batch_read(portal: Portal, request: web.Request) -> web.Response:
-    """The lists that each of several records is in."""
-    _, given = await inputs(request)
-    shown = []
-    for one in given:
+    """Return the lists that contain each of several records."""
+    _, items = await inputs(request)
+    results = []
+    for one in items:
         kind, identifier = _kind(str(one.get("objectTypeId"))), str(one.get("recordId"))
-        found = _lists_of(portal, kind, digits(identifier) or 0)
-        shown.append({"recordId": identifier, "objectTypeId": kind.type_id, "recordListMemberships": found})
-    return batch(portal.now, shown)
+        memberships = _lists_of(portal, kind, digits(identifier) or 0)
+        results.append({"recordId": identifier, "objectTypeId": kind.type_id, "recordListMemberships": memberships})
+    return batch(portal.now, results)
 
 
 def _lists_of(portal: Portal, kind: Kind, number: int) -> list[dict[str, Any]]:
@@ -90,11 +90,11 @@ def _lists_of(portal: Portal, kind: Kind, number: int) -> list[dict[str, Any]]:
         {
             "listId": str(one.id),
             "listVersion": one.version,
-            "firstAddedTimestamp": timestamp(found[number]),
-            "lastAddedTimestamp": timestamp(found[number]),
+            "firstAddedTimestamp": timestamp(members[number]),
+            "lastAddedTimestamp": timestamp(members[number]),
         }
         for one in alike
-        if number in (found := members_of(portal, one))
+        if number in (members := members_of(portal, one))
     ]
 
 
@@ -102,10 +102,10 @@ def _kind(type_id: str) -> Kind:
     return require(KIND_NAMES.get(type_id), invalid(f"Unable to infer object type from: {type_id}"))
 
 
-def _page(request: web.Request, found: dict[int, float], left: list[int], limit: int) -> web.Response:
-    page = left[:limit]
-    rows = [{"recordId": str(number), "membershipTimestamp": timestamp(found[number])} for number in page]
-    return paged(request, rows, str(page[-1]) if len(left) > limit else None, total=len(found))
+def _page(request: web.Request, members: dict[int, float], remaining: list[int], limit: int) -> web.Response:
+    page = remaining[:limit]
+    rows = [{"recordId": str(number), "membershipTimestamp": timestamp(members[number])} for number in page]
+    return paged(request, rows, str(page[-1]) if len(remaining) > limit else None, total=len(members))
 
 
 async def _numbers(request: web.Request) -> list[str]:
@@ -115,20 +115,20 @@ async def _numbers(request: web.Request) -> list[str]:
     return [str(one) for one in raw]
 
 
-def _by_hand(asked: ObjectList) -> ObjectList:
-    if asked.processing == "DYNAMIC":
-        raise invalid(f"List {asked.id} is dynamic, and its memberships cannot be changed")
-    return asked
+def _check_not_dynamic(object_list: ObjectList) -> ObjectList:
+    if object_list.processing == "DYNAMIC":
+        raise invalid(f"List {object_list.id} is dynamic, and its memberships cannot be changed")
+    return object_list
 
 
-def _changed(portal: Portal, asked: ObjectList, more: list[str], less: list[str]) -> web.Response:
-    """Change who is in a list; records that are not there are named, and change nothing."""
-    joined = _by_hand(asked).joined
-    missing = [one for one in [*more, *less] if portal.find_live(asked.kind, one) is None]
-    added = [int(one) for one in dict.fromkeys(more) if one not in missing and int(one) not in joined]
-    removed = [int(one) for one in dict.fromkeys(less) if one not in missing and int(one) in joined]
+def _change_members(portal: Portal, object_list: ObjectList, to_add: list[str], to_remove: list[str]) -> web.Response:
+    """Change the records in a list. Missing records are reported and ignored."""
+    joined = _check_not_dynamic(object_list).joined
+    missing = [one for one in [*to_add, *to_remove] if portal.find_live(object_list.kind, one) is None]
+    added = [int(one) for one in dict.fromkeys(to_add) if one not in missing and int(one) not in joined]
+    removed = [int(one) for one in dict.fromkeys(to_remove) if one not in missing and int(one) in joined]
     joined.update(dict.fromkeys(added, portal.now))
     for number in removed:
         del joined[number]
-    told: dict[str, list[Any]] = {"recordsIdsAdded": added, "recordIdsRemoved": removed, "recordIdsMissing": missing}
-    return web.json_response({name: [str(one) for one in numbers] for name, numbers in told.items()})
+    changes: dict[str, list[Any]] = {"recordsIdsAdded": added, "recordIdsRemoved": removed, "recordIdsMissing": missing}
+    return web.json_response({name: [str(one) for one in numbers] for name, numbers in changes.items()})

@@ -1,4 +1,4 @@
-"""The routes of owners, and of the account that they belong to."""
+"""Routes of owners and of the account."""
 
 from aiohttp import web
 
@@ -10,32 +10,32 @@ MOST_OWNERS = 500
 
 
 async def read_account(portal: Portal, request: web.Request) -> web.Response:
-    """The account, with the portal id."""
+    """Return the account with the portal ID."""
     del request
     return web.json_response(portal.account.described())
 
 
 async def list_owners(portal: Portal, request: web.Request) -> web.Response:
-    """Active owners, or archived ones, by id; perhaps only those with an address."""
+    """Return active or archived owners in order of their IDs, optionally with one email address."""
     limit, after = whole(request, "limit", 100, MOST_OWNERS), cursor(request)
     email, archived = request.query.get("email", "").lower(), flag(request, "archived")
-    found = [
+    matches = [
         owner
         for owner in portal.owners.values()
         if owner.id > after and owner.archived == archived and email in {"", (owner.email or "").lower()}
     ]
-    page = found[:limit]
-    following = str(page[-1].id) if len(found) > limit else None
+    page = matches[:limit]
+    following = str(page[-1].id) if len(matches) > limit else None
     return paged(request, [owner.described() for owner in page], following)
 
 
 async def read_owner(portal: Portal, request: web.Request) -> web.Response:
-    """One owner, by its own id or that of its user."""
-    wanted, archived = request.match_info["id"], flag(request, "archived")
+    """Return an owner by its ID or its user's ID."""
+    identifier, archived = request.match_info["id"], flag(request, "archived")
     id_property = request.query.get("idProperty", "id")
     if id_property not in {"id", "userId"}:
         raise invalid(f"idProperty must be one of: [id, userId], received {id_property}")
     for owner in portal.owners.values():
-        if str(owner.user_id if id_property == "userId" else owner.id) == wanted and owner.archived == archived:
+        if str(owner.user_id if id_property == "userId" else owner.id) == identifier and owner.archived == archived:
             return web.json_response(owner.described())
     raise resource_not_found()

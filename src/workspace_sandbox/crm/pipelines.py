@@ -1,4 +1,4 @@
-"""The routes of pipelines and their stages."""
+"""Routes of pipelines and their stages."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -15,78 +15,78 @@ from workspace_sandbox.crm.wire import ApiError, invalid, malformed, resource_no
 from workspace_sandbox.kit.refusals import require
 
 NEEDED = {"deals": "probability", "tickets": "ticketState"}
-"""What the metadata of a stage must tell."""
+"""The required metadata of stages."""
 
 FIRST_ID = 700_000_001
 
 
 async def list_pipelines(portal: Portal, request: web.Request) -> web.Response:
-    """Every pipeline of an object type with its stages; only deals and tickets have any here."""
-    return web.json_response({"results": _described(portal, kind_of(request))})
+    """Return all pipelines of an object type with their stages. Only deals and tickets have any."""
+    return web.json_response({"results": _list_json(portal, kind_of(request))})
 
 
 async def read_pipeline(portal: Portal, request: web.Request) -> web.Response:
-    """One pipeline with its stages."""
-    return _shown(portal, _pipeline(portal, request))
+    """Return a pipeline with its stages."""
+    return _pipeline_response(portal, _pipeline(portal, request))
 
 
 async def create_pipeline(portal: Portal, request: web.Request) -> web.Response:
-    """Make a pipeline with its stages."""
+    """Create a pipeline with its stages."""
     kind, raw = kind_of(request), await record_body(request)
     if kind.way is None:
         raise invalid(f"Object type {kind.type_id} has no pipelines")
     identifier = str(raw.get("pipelineId") or _next_id(portal))
     if identifier in portal.pipelines:
         raise ApiError(409, "CONFLICT", f"Pipeline ID '{identifier}' already exists")
-    made = _keep(portal, _written(portal, kind, identifier, raw), "CREATE")
-    return _shown(portal, made, status=201)
+    pipeline = _store(portal, _parse_pipeline(portal, kind, identifier, raw), "CREATE")
+    return _pipeline_response(portal, pipeline, status=201)
 
 
 async def update_pipeline(portal: Portal, request: web.Request) -> web.Response:
-    """Change the label or the place of a pipeline, or take it out of the archive."""
+    """Update the label or the position of a pipeline, or restore it from the archive."""
     pipeline, raw = _pipeline(portal, request), await record_body(request)
     changed = replace(pipeline, updated=timestamp(portal.now), **_changes(raw))
-    return _shown(portal, _keep(portal, changed, "UPDATE"))
+    return _pipeline_response(portal, _store(portal, changed, "UPDATE"))
 
 
 async def replace_pipeline(portal: Portal, request: web.Request) -> web.Response:
-    """Replace a pipeline, its stages too; stages that are named by their ids stay the same ones."""
+    """Replace a pipeline and its stages. Stages with the ID of an existing one retain it."""
     before, raw = _pipeline(portal, request), await record_body(request)
-    written = _written(portal, kind_of(request), before.id, raw)
-    _refuse_used(portal, request, before, [one for one in before.stages if written.stage(one.id) is None])
-    return _shown(portal, _keep(portal, replace(written, created=before.created), "UPDATE"))
+    replacement = _parse_pipeline(portal, kind_of(request), before.id, raw)
+    _check_unused(portal, request, before, [one for one in before.stages if replacement.stage(one.id) is None])
+    return _pipeline_response(portal, _store(portal, replace(replacement, created=before.created), "UPDATE"))
 
 
 async def delete_pipeline(portal: Portal, request: web.Request) -> None:
-    """Delete a pipeline, perhaps only if no record is in it."""
+    """Delete a pipeline, optionally only if it has no records."""
     pipeline = _pipeline(portal, request)
-    _refuse_used(portal, request, pipeline, pipeline.stages)
+    _check_unused(portal, request, pipeline, pipeline.stages)
     del portal.pipelines[pipeline.id]
     _note(portal, pipeline.id, "DELETE")
 
 
 async def list_stages(portal: Portal, request: web.Request) -> web.Response:
-    """The stages of one pipeline."""
+    """Return the stages of a pipeline."""
     return web.json_response({"results": _pipeline(portal, request).described(0)["stages"]})
 
 
 async def read_stage(portal: Portal, request: web.Request) -> web.Response:
-    """One stage of one pipeline."""
+    """Return a stage of a pipeline."""
     pipeline = _pipeline(portal, request)
-    return _shown_stage(pipeline, _stage(pipeline, request))
+    return _stage_response(pipeline, _stage(pipeline, request))
 
 
 async def create_stage(portal: Portal, request: web.Request) -> web.Response:
     """Add a stage to a pipeline."""
     pipeline, raw = _pipeline(portal, request), await record_body(request)
-    made = _stage_of(portal, kind_of(request), raw, str(raw.get("stageId") or _next_id(portal)))
-    changed = _keep(portal, replace(pipeline, stages=(*pipeline.stages, made)), "UPDATE")
-    _note(portal, made.id, "CREATE")
-    return _shown_stage(changed, made, status=201)
+    stage = _parse_stage(portal, kind_of(request), raw, str(raw.get("stageId") or _next_id(portal)))
+    changed = _store(portal, replace(pipeline, stages=(*pipeline.stages, stage)), "UPDATE")
+    _note(portal, stage.id, "CREATE")
+    return _stage_response(changed, stage, status=201)
 
 
 async def update_stage(portal: Portal, request: web.Request) -> web.Response:
-    """Change a stage; what its metadata does not say stays."""
+    """Update a stage. Metadata that is not sent remains."""
     pipeline, raw = _pipeline(portal, request), await record_body(request)
     before = _stage(pipeline, request)
     metadata = {**before.metadata, **_metadata(raw)}
@@ -97,81 +97,81 @@ async def replace_stage(portal: Portal, request: web.Request) -> web.Response:
     """Replace a stage."""
     pipeline, raw = _pipeline(portal, request), await record_body(request)
     before = _stage(pipeline, request)
-    made = _stage_of(portal, kind_of(request), raw, before.id)
-    return _restaged(portal, pipeline, replace(made, created=before.created))
+    new_stage = _parse_stage(portal, kind_of(request), raw, before.id)
+    return _restaged(portal, pipeline, replace(new_stage, created=before.created))
 
 
 async def delete_stage(portal: Portal, request: web.Request) -> None:
-    """Delete a stage, perhaps only if no record is in it."""
+    """Delete a stage, optionally only if it has no records."""
     pipeline = _pipeline(portal, request)
     stage = _stage(pipeline, request)
-    _refuse_used(portal, request, pipeline, [stage])
-    _keep(portal, replace(pipeline, stages=tuple(one for one in pipeline.stages if one is not stage)), "UPDATE")
+    _check_unused(portal, request, pipeline, [stage])
+    _store(portal, replace(pipeline, stages=tuple(one for one in pipeline.stages if one is not stage)), "UPDATE")
     _note(portal, stage.id, "DELETE")
 
 
 async def audit(portal: Portal, request: web.Request) -> web.Response:
-    """What was done to a pipeline, or to one of its stages; the newest first."""
+    """Return the changes of a pipeline or one of its stages, newest first."""
     pipeline = _pipeline(portal, request)
     identifier = _stage(pipeline, request).id if "stage_id" in request.match_info else pipeline.id
-    found = [one for one in reversed(portal.audits) if one.identifier == identifier]
-    return web.json_response({"results": [one.described(portal.account.portal_id) for one in found]})
+    matches = [one for one in reversed(portal.audits) if one.identifier == identifier]
+    return web.json_response({"results": [one.described(portal.account.portal_id) for one in matches]})
 
 
-def _described(portal: Portal, kind: Kind) -> list[dict[str, Any]]:
-    shown = [pipeline.described(position) for position, pipeline in enumerate(portal.pipelines_of(kind))]
-    return sorted(shown, key=lambda one: one["displayOrder"])
+def _list_json(portal: Portal, kind: Kind) -> list[dict[str, Any]]:
+    results = [pipeline.described(position) for position, pipeline in enumerate(portal.pipelines_of(kind))]
+    return sorted(results, key=lambda one: one["displayOrder"])
 
 
-def _shown(portal: Portal, pipeline: Pipeline, *, status: int = 200) -> web.Response:
+def _pipeline_response(portal: Portal, pipeline: Pipeline, *, status: int = 200) -> web.Response:
     alike = [one.id for one in portal.pipelines.values() if one.plural == pipeline.plural]
     return web.json_response(pipeline.described(alike.index(pipeline.id)), status=status)
 
 
-def _shown_stage(pipeline: Pipeline, stage: Stage, *, status: int = 200) -> web.Response:
+def _stage_response(pipeline: Pipeline, stage: Stage, *, status: int = 200) -> web.Response:
     return web.json_response(stage.described([one.id for one in pipeline.stages].index(stage.id)), status=status)
 
 
 def _pipeline(portal: Portal, request: web.Request) -> Pipeline:
-    found = portal.pipelines.get(request.match_info["pipeline_id"])
-    if found is None or found.plural != kind_of(request).plural:
+    match = portal.pipelines.get(request.match_info["pipeline_id"])
+    if match is None or match.plural != kind_of(request).plural:
         raise resource_not_found()
-    return found
+    return match
 
 
 def _stage(pipeline: Pipeline, request: web.Request) -> Stage:
     return require(pipeline.stage(request.match_info["stage_id"]), resource_not_found())
 
 
-def _written(portal: Portal, kind: Kind, identifier: str, raw: Mapping[str, Any]) -> Pipeline:
+def _parse_pipeline(portal: Portal, kind: Kind, identifier: str, raw: Mapping[str, Any]) -> Pipeline:
     stages = list_in(raw, "stages")
     if not isinstance(raw.get("label"), str) or not stages or not all(isinstance(one, dict) for one in stages):
         raise malformed('Some required fields were not set: ["label", "displayOrder", "stages"]')
     first = _next_id(portal) + 1
-    made = [
-        _stage_of(portal, kind, one, str(one.get("stageId") or first + number)) for number, one in enumerate(stages)
+    new_stages = [
+        _parse_stage(portal, kind, one, str(one.get("stageId") or first + number)) for number, one in enumerate(stages)
     ]
     at = timestamp(portal.now)
     changes = _changes(raw)
-    return Pipeline(identifier, changes.pop("label"), tuple(made), kind.plural, created=at, updated=at, **changes)
+    return Pipeline(identifier, changes.pop("label"), tuple(new_stages), kind.plural, created=at, updated=at, **changes)
 
 
-def _stage_of(portal: Portal, kind: Kind, raw: Mapping[str, Any], identifier: str) -> Stage:
+def _parse_stage(portal: Portal, kind: Kind, raw: Mapping[str, Any], identifier: str) -> Stage:
     metadata, needed = _metadata(raw), NEEDED[kind.plural]
     if not isinstance(raw.get("label"), str) or needed not in metadata:
         raise invalid(f'Some required fields were not set: ["label", "metadata.{needed}"]')
     closed = metadata.get("ticketState") == "CLOSED" or metadata.get("probability") in {"0.0", "1.0"}
     at = timestamp(portal.now)
     changes = _changes(raw)
-    told = {"isClosed": str(closed).lower(), **metadata}
-    return Stage(identifier, changes.pop("label"), told, created=at, updated=at, **changes)
+    stage_metadata = {"isClosed": str(closed).lower(), **metadata}
+    return Stage(identifier, changes.pop("label"), stage_metadata, created=at, updated=at, **changes)
 
 
 def _metadata(raw: Mapping[str, Any]) -> dict[str, str]:
-    given = raw.get("metadata") or {}
-    if not isinstance(given, dict):
+    metadata = raw.get("metadata") or {}
+    if not isinstance(metadata, dict):
         raise malformed("Cannot deserialize value of type `LinkedHashMap` (metadata)")
-    return {name: value if isinstance(value, str) else str(value).lower() for name, value in given.items()}
+    return {name: value if isinstance(value, str) else str(value).lower() for name, value in metadata.items()}
 
 
 CHANGEABLE: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
@@ -179,25 +179,25 @@ CHANGEABLE: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "displayOrder": ("order", lambda value: isinstance(value, int) and not isinstance(value, bool)),
     "archived": ("archived", lambda value: isinstance(value, bool)),
 }
-"""What a change may hold, where it is kept, and what it has to be."""
+"""The attributes that an update can change, with their names and types."""
 
 
 def _changes(raw: Mapping[str, Any]) -> dict[str, Any]:
     for name, (_, fits) in CHANGEABLE.items():
         if name in raw and not fits(raw[name]):
             raise malformed(f"Cannot deserialize value of {name}")
-    return {kept: raw[name] for name, (kept, _) in CHANGEABLE.items() if name in raw}
+    return {attribute: raw[name] for name, (attribute, _) in CHANGEABLE.items() if name in raw}
 
 
 def _restaged(portal: Portal, pipeline: Pipeline, stage: Stage) -> web.Response:
     stage = replace(stage, updated=timestamp(portal.now))
     stages = tuple(stage if one.id == stage.id else one for one in pipeline.stages)
-    changed = _keep(portal, replace(pipeline, stages=stages), "UPDATE")
+    changed = _store(portal, replace(pipeline, stages=stages), "UPDATE")
     _note(portal, stage.id, "UPDATE")
-    return _shown_stage(changed, stage)
+    return _stage_response(changed, stage)
 
 
-def _keep(portal: Portal, pipeline: Pipeline, action: str) -> Pipeline:
+def _store(portal: Portal, pipeline: Pipeline, action: str) -> Pipeline:
     portal.pipelines[pipeline.id] = pipeline
     _note(portal, pipeline.id, action)
     return pipeline
@@ -208,15 +208,18 @@ def _note(portal: Portal, identifier: str, action: str) -> None:
 
 
 def _next_id(portal: Portal) -> int:
-    # Each call leaves room for as many stages as a pipeline may have.
+    # Each request reserves enough IDs for the maximum number of stages.
     return FIRST_ID + 200 * len(portal.audits)
 
 
 REFUSE_USED = ("validateReferencesBeforeDelete", "validateDealStageUsagesBeforeDelete")
 
 
-def _refuse_used(portal: Portal, request: web.Request, pipeline: Pipeline, stages: Any) -> None:
-    """Refuse to let *stages* go that records are in, if that is asked for; otherwise records keep what is gone."""
+def _check_unused(portal: Portal, request: web.Request, pipeline: Pipeline, stages: Any) -> None:
+    """Raise an error if *stages* have records and the request demands the check.
+
+    Otherwise, records keep their stage.
+    """
     kind, gone = kind_of(request), {stage.id for stage in stages}
     if kind.way is None or not any(flag(request, name) for name in REFUSE_USED):
         return

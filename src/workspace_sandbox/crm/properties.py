@@ -1,4 +1,4 @@
-"""The routes of properties."""
+"""Routes of properties."""
 
 from dataclasses import replace
 from typing import Any
@@ -23,23 +23,23 @@ MOST_UNIQUE = 10
 
 
 async def list_properties(portal: Portal, request: web.Request) -> web.Response:
-    """Every property of an object type, live or archived ones, of one sensitivity."""
+    """Return all live or archived properties of an object type with one sensitivity."""
     kind, archived = kind_of(request), flag(request, "archived")
     sensitivity = request.query.get("dataSensitivity", SENSITIVITIES[0])
     if sensitivity not in SENSITIVITIES:
         raise invalid(f"dataSensitivity must be one of: [{', '.join(SENSITIVITIES)}], received {sensitivity}")
-    shown = [
+    results = [
         definition.described(portal.options(definition))
         for definition in portal.definitions[kind.plural].values()
         if (definition.archived_at is not None) == archived and definition.sensitivity == sensitivity
     ]
-    return web.json_response({"results": shown})
+    return web.json_response({"results": results})
 
 
 async def read_property(portal: Portal, request: web.Request) -> web.Response:
-    """One property."""
+    """Return a property."""
     definition = _definition(portal, request, archived=flag(request, "archived"))
-    return _shown(portal, definition)
+    return _property_response(portal, definition)
 
 
 async def create_property(portal: Portal, request: web.Request) -> web.Response:
@@ -47,7 +47,7 @@ async def create_property(portal: Portal, request: web.Request) -> web.Response:
     kind, raw = kind_of(request), await record_body(request)
     definition = _custom(portal, kind, raw)
     portal.define(kind, definition)
-    return _shown(portal, definition, status=201)
+    return _property_response(portal, definition, status=201)
 
 
 async def update_property(portal: Portal, request: web.Request) -> web.Response:
@@ -57,50 +57,50 @@ async def update_property(portal: Portal, request: web.Request) -> web.Response:
         raise invalid(f"Property {definition.name} is defined by HubSpot and cannot be changed")
     changed = replace(definition, updated=timestamp(portal.now), **_changes(raw))
     portal.define(kind_of(request), changed)
-    return _shown(portal, changed)
+    return _property_response(portal, changed)
 
 
 async def archive_property(portal: Portal, request: web.Request) -> None:
-    """Archive a custom property; records keep their values, but nobody sees them."""
+    """Archive a custom property. Records keep its values, but they are hidden."""
     _archive(portal, kind_of(request), _definition(portal, request))
 
 
 async def batch_read(portal: Portal, request: web.Request) -> web.Response:
-    """Several properties; those that are not there are named among the errors."""
-    kind, (raw, given) = kind_of(request), await inputs(request)
+    """Return several properties. Missing ones are listed as errors."""
+    kind, (raw, items) = kind_of(request), await inputs(request)
     archived, sensitivity = raw.get("archived") is True, raw.get("dataSensitivity", SENSITIVITIES[0])
-    found, missing = _named(portal, kind, given, archived=archived)
-    shown = [one.described(portal.options(one)) for one in found if one.sensitivity == sensitivity]
-    return batch(portal.now, shown, [_missing(kind, name) for name in missing])
+    matches, missing = _named(portal, kind, items, archived=archived)
+    results = [one.described(portal.options(one)) for one in matches if one.sensitivity == sensitivity]
+    return batch(portal.now, results, [_missing(kind, name) for name in missing])
 
 
 async def batch_create(portal: Portal, request: web.Request) -> web.Response:
-    """Create several custom properties; one that cannot be is named among the errors."""
-    kind, (_, given) = kind_of(request), await inputs(request)
-    shown, errors = [], []
-    for raw in given:
+    """Create several custom properties. Those that cannot be created are listed as errors."""
+    kind, (_, items) = kind_of(request), await inputs(request)
+    results, errors = [], []
+    for raw in items:
         try:
             definition = _custom(portal, kind, raw)
-        except ApiError as rejection:
-            errors.append(rejection)
+        except ApiError as error:
+            errors.append(error)
         else:
             portal.define(kind, definition)
-            shown.append(definition.described(portal.options(definition)))
-    return batch(portal.now, shown, errors, status=201)
+            results.append(definition.described(portal.options(definition)))
+    return batch(portal.now, results, errors, status=201)
 
 
 async def batch_archive(portal: Portal, request: web.Request) -> None:
-    """Archive several custom properties; those that are not there are passed over."""
-    kind, (_, given) = kind_of(request), await inputs(request)
-    found, _ = _named(portal, kind, given)
-    for definition in found:
+    """Archive several custom properties. Missing ones are ignored."""
+    kind, (_, items) = kind_of(request), await inputs(request)
+    definitions, _ = _named(portal, kind, items)
+    for definition in definitions:
         _archive(portal, kind, definition)
 
 
 def _named(
-    portal: Portal, kind: Kind, given: list[dict[str, Any]], *, archived: bool = False
+    portal: Portal, kind: Kind, items: list[dict[str, Any]], *, archived: bool = False
 ) -> tuple[list[Definition], list[str]]:
-    names = [str(one.get("name")) for one in given]
+    names = [str(one.get("name")) for one in items]
     definitions = portal.definitions[kind.plural]
     there = [name for name in names if name in definitions and (definitions[name].archived_at is not None) == archived]
     return [definitions[name] for name in there], [name for name in names if name not in there]
@@ -112,7 +112,7 @@ def _archive(portal: Portal, kind: Kind, definition: Definition) -> None:
     portal.define(kind, definition.archived(timestamp(portal.now)))
 
 
-def _shown(portal: Portal, definition: Definition, *, status: int = 200) -> web.Response:
+def _property_response(portal: Portal, definition: Definition, *, status: int = 200) -> web.Response:
     return web.json_response(definition.described(portal.options(definition)), status=status)
 
 
@@ -145,8 +145,10 @@ def _custom(portal: Portal, kind: Kind, raw: dict[str, Any]) -> Definition:
     if unique and sum(one.unique and not one.built_in for one in definitions.values()) >= MOST_UNIQUE:
         raise invalid(f"At most {MOST_UNIQUE} properties of an object type can have unique values")
     at = timestamp(portal.now)
-    made = Definition(name, str(raw["label"]), str(raw["type"]), built_in=False, unique=unique, created=at, updated=at)
-    return replace(made, refers_to=raw.get("referencedObjectType"), **_changes(raw))
+    definition = Definition(
+        name, str(raw["label"]), str(raw["type"]), built_in=False, unique=unique, created=at, updated=at
+    )
+    return replace(definition, refers_to=raw.get("referencedObjectType"), **_changes(raw))
 
 
 CHANGEABLE = {
@@ -157,11 +159,11 @@ CHANGEABLE = {
     "hidden": "hidden",
     "options": "options",
 }
-"""What a change may hold, and where it is kept."""
+"""The attributes that an update can change, with their names."""
 
 
 def _changes(raw: dict[str, Any]) -> dict[str, Any]:
-    changes = {kept: raw[name] for name, kept in CHANGEABLE.items() if name in raw}
+    changes = {attribute: raw[name] for name, attribute in CHANGEABLE.items() if name in raw}
     if "options" in changes:
         changes["options"] = tuple(_option(one) for one in list_in(raw, "options"))
     return changes

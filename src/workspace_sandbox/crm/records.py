@@ -1,4 +1,4 @@
-"""One record; every write makes a new one, so that older copies stay true."""
+"""Records, which are immutable: every write creates a new version."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from workspace_sandbox.crm.kinds import Kind
 from workspace_sandbox.crm.values import timestamp
 
 APPLICATION, PERSON = "INTEGRATION", "CRM_UI"
-"""Where a change comes from."""
+"""The sources of a change."""
 
 
 @dataclass(frozen=True, slots=True)
 class Maker:
-    """Who makes a record: an application, a person in the browser, or the vendor itself."""
+    """The creator of a record: an app, a user or the vendor."""
 
     source: str
     id: str = ""
@@ -22,23 +22,23 @@ class Maker:
 
     @classmethod
     def application(cls, app_id: object) -> "Maker":
-        """An application that calls the API."""
+        """Return an app that calls the API."""
         return cls(APPLICATION, str(app_id))
 
     @classmethod
     def person(cls, user_id: object) -> "Maker":
-        """Somebody in the browser."""
+        """Return a user of the user interface."""
         return cls(PERSON, f"userId:{user_id}", str(user_id))
 
     @property
     def properties(self) -> dict[str, str]:
-        """What a record tells of it."""
+        """Return the properties of a record that name its creator."""
         return dict(zip(MADE_BY, (self.source, self.id, self.source, self.user_id, self.user_id), strict=True))
 
 
 @dataclass(frozen=True)
 class Record:
-    """A contact, company, deal or note as it was at one time; empty properties are absent."""
+    """A version of a record. Empty properties are missing."""
 
     kind: Kind
     id: int
@@ -49,20 +49,20 @@ class Record:
 
     @property
     def reference(self) -> tuple[str, int]:
-        """What associations know it by."""
+        """The reference to the record in associations."""
         return self.kind.plural, self.id
 
     def described(self, names: Iterable[str], portal_id: int) -> dict[str, Any]:
-        """The vendor's JSON for it, with the properties *names* and those that always come."""
-        told = dict.fromkeys((*names, *self.kind.stamped))
-        shown: dict[str, Any] = {
+        """Return the vendor's JSON with the properties *names* and those of every response."""
+        property_names = dict.fromkeys((*names, *self.kind.stamped))
+        raw: dict[str, Any] = {
             "id": str(self.id),
-            "properties": {name: self.properties.get(name) for name in sorted(told)},
+            "properties": {name: self.properties.get(name) for name in sorted(property_names)},
             "createdAt": timestamp(self.created_at),
             "updatedAt": timestamp(self.updated_at),
             "archived": self.archived_at is not None,
             "url": f"https://app-eu1.hubspot.com/contacts/{portal_id}/record/{self.kind.type_id}/{self.id}",
         }
         if self.archived_at is not None:
-            shown["archivedAt"] = timestamp(self.archived_at)
-        return shown
+            raw["archivedAt"] = timestamp(self.archived_at)
+        return raw

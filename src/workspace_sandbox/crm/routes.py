@@ -1,4 +1,4 @@
-"""The vendor routes that are played, at every path they go by."""
+"""The emulated routes of the vendor, with all their paths."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -24,40 +24,40 @@ from workspace_sandbox.crm.state import Portal
 from workspace_sandbox.kit.routes import Page, Route
 
 DATED = "{version:2026-0[39]}"
-"""The versions that are served, as a segment of the path."""
+"""The supported versions, as a segment of the path."""
 
 Handler = Callable[[Portal, web.Request], Awaitable[web.Response | None]]
-"""Answers a request; without an answer, the status is 204."""
+"""Handles a request. None results in a 204."""
 
 Scopes = Callable[[web.Request], tuple[str, ...]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScopedRoute(Route[Handler]):
-    """A route with the scopes of which it wants one, and the budget it is charged to."""
+    """A route with its alternative scopes and its budget."""
 
     scopes: Scopes
     limit: Literal["burst", "search"] = "burst"
 
 
 def reads(request: web.Request) -> tuple[str, ...]:
-    """The scope for reading records of the type in the path."""
+    """Return the scope for reading records of the type in the path."""
     return (kind_of(request).right("read"),)
 
 
 def writes(request: web.Request) -> tuple[str, ...]:
-    """The scope for writing records of the type in the path."""
+    """Return the scope for writing records of the type in the path."""
     return (kind_of(request).right("write"),)
 
 
 def any_object(request: web.Request) -> tuple[str, ...]:
-    """Any scope over any object."""
+    """Return all scopes of any object type."""
     del request
     return tuple(dict.fromkeys(right for kind in KINDS for right in (kind.right("read"), kind.right("write"))))
 
 
 def reads_properties(request: web.Request) -> tuple[str, ...]:
-    """Reading any object will do, unless it is about sensitive properties."""
+    """Return the scopes for properties: reading any object, or a special scope for sensitive properties."""
     sensitivity = request.query.get("dataSensitivity", "non_sensitive")
     if sensitivity not in {"sensitive", "highly_sensitive"}:
         return any_object(request)
@@ -65,12 +65,12 @@ def reads_properties(request: web.Request) -> tuple[str, ...]:
 
 
 def changes_properties(request: web.Request) -> tuple[str, ...]:
-    """The scope for changing the properties of the type in the path."""
+    """Return the scope for changing the properties of the type in the path."""
     return (kind_of(request).schema_right,)
 
 
 def only(scope: str) -> Scopes:
-    """One scope, whatever is asked."""
+    """Return a function that requires one fixed scope."""
     return lambda _: (scope,)
 
 
@@ -183,4 +183,4 @@ ROUTES: tuple[ScopedRoute | Page, ...] = (
     OLD_TOKENS("GET /refresh-tokens/{token}", Grants.read_refresh_token),
     OLD_TOKENS("DELETE /refresh-tokens/{token}", Grants.delete_refresh_token),
 )
-"""What is played of the vendor: fully, or but for what ``lacks`` says."""
+"""All emulated routes. ``lacks`` describes the unsupported parts."""

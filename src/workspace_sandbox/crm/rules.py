@@ -1,4 +1,4 @@
-"""The rules for property values: what a write may say, and what the vendor works out from it."""
+"""The rules for property values: validation of writes and calculated properties."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -28,59 +28,63 @@ from workspace_sandbox.crm.wire import (
 
 MARKUP = re.compile(r"<[^>]+>")
 NORMALISED = {"email": accepted_email, "domain": accepted_domain, "hs_additional_emails": str.lower}
-"""Properties whose values are kept in another form than they were sent in."""
+"""Properties whose values are normalised before they are stored."""
 
 STAGES_IN_ORDER = [option.value for option in LIFECYCLE]
 
 
 class RuleContext(Protocol):
-    """What the rules look at beside the values."""
+    """The data of a portal that the rules need."""
 
     account: Account
     owners: dict[int, Owner]
     pipelines: dict[str, Pipeline]
 
     def live_definitions(self, kind: Kind) -> Mapping[str, Definition]:
-        """The properties that records of *kind* have at present."""
+        """Return the current properties of *kind*."""
         ...
 
     def options(self, definition: Definition) -> Sequence[Option]:
-        """The options a property lists."""
+        """Return the options of a property."""
         ...
 
     def knob(self, name: str) -> Any:
-        """The value of that knob."""
+        """Return the value of a knob."""
         ...
 
 
 class Rules:
-    """Checks what is written to records of one portal."""
+    """Validates writes to records of a portal."""
 
     def __init__(self, portal: RuleContext) -> None:
         self._portal = portal
 
     def accepted(self, kind: Kind, properties: Any, record: Record | None) -> dict[str, str]:
-        """*properties* as they are kept, an empty text for a cleared one; all faults are refused together."""
+        """Validate *properties* and return their stored values, empty if cleared.
+
+        Raises one error with all violations.
+        """
         if not isinstance(properties, Mapping):
             raise malformed('Some required fields were not set: ["properties"]')
         definitions = self._portal.live_definitions(kind)
         values: dict[str, str] = {}
         faults: list[PropertyFault] = []
-        for name, given in properties.items():
+        for name, value in properties.items():
             try:
-                values[name] = self._value(definitions.get(name), name, given, record)
-            except InvalidValue as fault:
-                faults.append(PropertyFault(name, fault.code, fault.message))
+                values[name] = self._value(definitions.get(name), name, value, record)
+            except InvalidValue as error:
+                faults.append(PropertyFault(name, error.code, error.message))
             except TypeError:
                 raise malformed(f"Cannot deserialize value of type `String` (property {name})") from None
-        faults = faults or self._faults_together(kind, values, record)
+        faults = faults or self._combined_violations(kind, values, record)
         if faults:
             raise invalid_properties(faults, self._portal.account.portal_id)
         return values
 
     def require(self, kind: Kind, values: Mapping[str, str]) -> None:
-        """Refuse a new record that lacks what the vendor, or the portal's own rules, demand."""
-        # From version 2026-09 on, a portal's own rules apply to writes by API as well: what worked may now be a 400.
+        """Raise an error if a new record lacks properties that the vendor or the portal requires."""
+        # From version 2026-09, a portal's own rules apply to API writes, so requests that used to succeed can be
+        # rejected.
         required = [*kind.required, *self._portal.knob("required_properties").get(kind.plural, ())]
         missing = [name for name in required if not values.get(name)]
         # A company needs one of the two ("Companies" guide).
@@ -90,7 +94,7 @@ class Rules:
             raise missing_properties(kind.singular.upper(), missing)
 
     def completed(self, record: Record, properties: Mapping[str, str]) -> dict[str, str]:
-        """*properties* with those that are not written but worked out, without the empty ones."""
+        """Return *properties* with the calculated ones and without the empty ones."""
         stamps = {
             "hs_object_id": str(record.id),
             record.kind.created: timestamp(record.created_at),
@@ -100,12 +104,12 @@ class Rules:
         worked_out = work_out(self._portal, properties) if work_out else {}
         return {name: value for name, value in {**properties, **stamps, **worked_out}.items() if value}
 
-    def _value(self, definition: Definition | None, name: str, given: Any, record: Record | None) -> str:
+    def _value(self, definition: Definition | None, name: str, value: Any, record: Record | None) -> str:
         if definition is None:
             raise InvalidValue("PROPERTY_DOESNT_EXIST", unknown_property(name).message)
         if definition.read_only:
             raise InvalidValue("READ_ONLY_VALUE", f'"{name}" is a read only property; its value cannot be set.')
-        text = written(given)
+        text = written(value)
         if not text.strip():
             return ""
         if definition.type == "enumeration":
@@ -118,22 +122,23 @@ class Rules:
             return [str(owner) for owner in self._portal.owners]
         return [option.value for option in self._portal.options(definition)]
 
-    def _faults_together(self, kind: Kind, values: dict[str, str], record: Record | None) -> list[PropertyFault]:
-        """What is wrong with values that are right one by one; a backward lifecycle stage is dropped, if tolerated."""
+    def _combined_violations(self, kind: Kind, values: dict[str, str], record: Record | None) -> list[PropertyFault]:
+        """Return violations that involve several values. Drops a backward lifecycle stage if the knob allows that."""
         before = record.properties if record else {}
         faults = []
         if goes_back(before.get("lifecyclestage"), values.get("lifecyclestage")):
             stage = values.pop("lifecyclestage")
-            # That a stage only moves forward is documented. Whether a step back is refused or ignored is not.
+            # It is documented that the stage only moves forward, but not whether a backward move is rejected or
+            # ignored.
             if self._portal.knob("backward_lifecycle") == "refuse":
                 faults.append(PropertyFault("lifecyclestage", "INVALID_OPTION", f"{stage} would move it backward"))
         if kind.way:
             if record is None and not values.get(kind.way[0]):
                 values[kind.way[0]] = kind.first_pipeline
-            faults += self._stage_faults(kind.way, {**before, **values})
+            faults += self._stage_violations(kind.way, {**before, **values})
         return faults
 
-    def _stage_faults(self, way: tuple[str, str], values: Mapping[str, str]) -> list[PropertyFault]:
+    def _stage_violations(self, way: tuple[str, str], values: Mapping[str, str]) -> list[PropertyFault]:
         stage, pipeline = values.get(way[1]), self._portal.pipelines.get(values.get(way[0], ""))
         if not stage or pipeline is None or pipeline.stage(stage):
             return []
@@ -143,7 +148,7 @@ class Rules:
 
 
 def goes_back(before: str | None, after: str | None) -> bool:
-    """Whether a lifecycle stage would move backward, which it only does by being cleared first."""
+    """Return True if a lifecycle stage would move backward, which is possible only by clearing it first."""
     if not before or not after:
         return False
     return STAGES_IN_ORDER.index(after) < STAGES_IN_ORDER.index(before)
@@ -181,4 +186,4 @@ CALCULATIONS: Mapping[str, Callable[[RuleContext, Mapping[str, str]], dict[str, 
     "notes": _of_notes,
     "line_items": _of_line_items,
 }
-"""What is worked out of the properties of a record, by its type."""
+"""The functions for calculated properties by object type."""

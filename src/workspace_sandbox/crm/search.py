@@ -1,4 +1,4 @@
-"""The search: its own, lagging copy of the records, and the queries that run over it."""
+"""The search, with a delayed index of the records and its queries."""
 
 import re
 from collections import deque
@@ -29,30 +29,30 @@ Test = Callable[[str | None], bool]
 
 
 class SearchIndex:
-    """What the search sees: every write, some time after it happened."""
+    """The search index, which includes every write after a delay."""
 
     def __init__(self, documents: Mapping[str, Mapping[int, Record]] | None = None) -> None:
-        self._documents = {plural: dict(found) for plural, found in (documents or {}).items()}
+        self._documents = {plural: dict(by_id) for plural, by_id in (documents or {}).items()}
         self._pending: deque[tuple[float, Record]] = deque()
 
     def copy(self) -> "SearchIndex":
-        """An independent copy of the documents, without what is still pending."""
+        """Return an independent copy of the documents, without pending writes."""
         return SearchIndex(self._documents)
 
     def load(self, record: Record) -> None:
-        """Index *record* at once."""
+        """Add *record* to the index immediately."""
         documents = self._documents.setdefault(record.kind.plural, {})
         documents[record.id] = record
         if record.archived_at is not None:
             del documents[record.id]
 
     def note(self, record: Record, at: float) -> None:
-        """Index *record* or remove it from the index, once the lag has passed."""
+        """Add *record* to the index or remove it after the delay."""
         self._pending.append((at, record))
 
     def documents(self, plural: str, now: float, lag_seconds: float) -> Iterable[Record]:
-        """What can be found now."""
-        # A search reads a copy that lags; reading by identifier does not ("CRM search"). This is what makes doubles.
+        """Return the documents that can be found now."""
+        # The index lags behind, unlike reads by ID ("CRM search"), which causes duplicates in clients.
         while self._pending and has_passed(lag_seconds, self._pending[0][0], now):
             self.load(self._pending.popleft()[1])
         return self._documents.get(plural, {}).values()
@@ -60,7 +60,7 @@ class SearchIndex:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """One condition of a query."""
+    """A condition of a query."""
 
     name: str
     operator: str
@@ -71,7 +71,7 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A search as it was asked for; groups are alternatives, the filters of a group all hold."""
+    """A search query. A record matches if all filters of any group match."""
 
     groups: tuple[tuple[Filter, ...], ...]
     words: tuple[str, ...]
@@ -83,13 +83,13 @@ class Query:
 
 
 def parse(raw: Mapping[str, Any], cap: int) -> Query:
-    """The query of a request body; refused when it breaks one of the vendor's rules."""
+    """Parse the query in a request body. Raises an error if it violates a rule of the vendor."""
     groups = tuple(_group(group) for group in list_in(raw, "filterGroups"))
     _count(groups)
     sort, descending = _sort(list_in(raw, "sorts"))
     limit = _limit(raw.get("limit"))
     after = _after(raw.get("after"))
-    # Past the cap the answer is a 400, not an empty page: a walk that goes on until nothing comes ends in an error.
+    # Beyond the limit, the response is a 400 and not an empty page, so a loop until the first empty page fails.
     if after + limit > cap:
         raise invalid(f"Paging through search results is limited to {cap} records.")
     words = tuple(str(raw.get("query") or "").lower().split())
@@ -104,44 +104,44 @@ def run(
     searched: Iterable[str],
     associated: Callable[[Record, str], Iterable[int]],
 ) -> list[Record]:
-    """Every record the query finds, in its order."""
+    """Return all records that match the query in its order."""
     tests = [[_record_test(one, definitions, associated) for one in group] for group in query.groups]
     searched = tuple(searched)
-    found = [
+    matches = [
         record
         for record in documents
         if (not tests or any(all(test(record) for test in group) for group in tests))
         and _has_words(record, query.words, searched)
     ]
-    return _sorted(found, query, definitions)
+    return _sorted(matches, query, definitions)
 
 
-def _sorted(found: list[Record], query: Query, definitions: Mapping[str, Definition]) -> list[Record]:
-    # Without a sort, the oldest come first. The identifier decides between records of the same instant.
-    found.sort(key=lambda record: (record.created_at, record.id))
+def _sorted(matches: list[Record], query: Query, definitions: Mapping[str, Definition]) -> list[Record]:
+    # The default order is oldest first. The ID decides between records of the same time.
+    matches.sort(key=lambda record: (record.created_at, record.id))
     if query.sort is None:
-        return found
+        return matches
     name = query.sort
     key = _key(definitions, name)
-    present = [record for record in found if record.properties.get(name)]
-    absent = [record for record in found if not record.properties.get(name)]
+    present = [record for record in matches if record.properties.get(name)]
+    absent = [record for record in matches if not record.properties.get(name)]
     present.sort(key=lambda record: key(record.properties[name]), reverse=query.descending)
     return present + absent
 
 
 def _record_test(
-    wanted: Filter, definitions: Mapping[str, Definition], associated: Callable[[Record, str], Iterable[int]]
+    condition: Filter, definitions: Mapping[str, Definition], associated: Callable[[Record, str], Iterable[int]]
 ) -> Callable[[Record], bool]:
-    if wanted.name.startswith(ASSOCIATED):
-        return _associated_test(wanted, associated)
-    test = OPERATORS[wanted.operator](wanted, _key(definitions, wanted.name))
-    return lambda record: test(record.properties.get(wanted.name))
+    if condition.name.startswith(ASSOCIATED):
+        return _associated_test(condition, associated)
+    test = OPERATORS[condition.operator](condition, _key(definitions, condition.name))
+    return lambda record: test(record.properties.get(condition.name))
 
 
-def _associated_test(wanted: Filter, associated: Callable[[Record, str], Iterable[int]]) -> Callable[[Record], bool]:
-    """A test of the ids that a record is associated with; of none, it is the test of an absent value."""
-    target = wanted.name.removeprefix(ASSOCIATED)
-    test = OPERATORS[wanted.operator](wanted, str)
+def _associated_test(condition: Filter, associated: Callable[[Record, str], Iterable[int]]) -> Callable[[Record], bool]:
+    """Return a test of the IDs that a record is associated with. Without any, the value is missing."""
+    target = condition.name.removeprefix(ASSOCIATED)
+    test = OPERATORS[condition.operator](condition, str)
 
     def hold(record: Record) -> bool:
         ids: list[str | None] = [str(one) for one in associated(record, target)]
@@ -157,8 +157,8 @@ def _key(definitions: Mapping[str, Definition], name: str) -> Key:
         try:
             return KEYS.get(definition.type, str.lower)(text)
         except ValueError:
-            fault = PropertyFault(name, "INVALID_LONG", f"{text} was not a valid long.")
-            raise invalid_search(fault) from None
+            error = PropertyFault(name, "INVALID_LONG", f"{text} was not a valid long.")
+            raise invalid_search(error) from None
 
     return key
 
@@ -170,52 +170,52 @@ KEYS: Mapping[str, Key] = {
     "enumeration": str,
     "bool": str,
 }
-"""What values are compared as; text is compared without regard to case."""
+"""The keys for comparing values. Text is compared case-insensitively."""
 
 
 def _compared(accepts: Callable[[Any, Any], bool]) -> Callable[[Filter, Key], Test]:
-    def build(wanted: Filter, key: Key) -> Test:
-        operand = key(_needed(wanted, wanted.value))
+    def build(condition: Filter, key: Key) -> Test:
+        operand = key(_needed(condition, condition.value))
         return lambda stored: bool(stored) and accepts(key(stored or ""), operand)
 
     return build
 
 
-def _between(wanted: Filter, key: Key) -> Test:
-    low, high = key(_needed(wanted, wanted.value)), key(_needed(wanted, wanted.high_value))
+def _range_test(condition: Filter, key: Key) -> Test:
+    low, high = key(_needed(condition, condition.value)), key(_needed(condition, condition.high_value))
     return lambda stored: bool(stored) and low <= key(stored or "") <= high
 
 
-def _among(wanted: Filter, key: Key) -> Test:
-    """One of the values, which the vendor wants in lower case where case does not matter."""
-    if not wanted.values:
-        raise invalid(f"operator {wanted.operator} requires values")
-    return lambda stored: bool(stored) and (key(stored or "") in wanted.values or stored in wanted.values)
+def _any_test(condition: Filter, key: Key) -> Test:
+    """Return a test for one of several values, which must be lower-case if comparison is case-insensitive."""
+    if not condition.values:
+        raise invalid(f"operator {condition.operator} requires values")
+    return lambda stored: bool(stored) and (key(stored or "") in condition.values or stored in condition.values)
 
 
-def _not_among(wanted: Filter, key: Key) -> Test:
-    among = _among(wanted, key)
+def _none_test(condition: Filter, key: Key) -> Test:
+    among = _any_test(condition, key)
     return lambda stored: not among(stored)
 
 
-def _present(wanted: Filter, key: Key) -> Test:
-    del wanted, key
+def _present(condition: Filter, key: Key) -> Test:
+    del condition, key
     return bool
 
 
-def _absent(wanted: Filter, key: Key) -> Test:
-    del wanted, key
+def _absent(condition: Filter, key: Key) -> Test:
+    del condition, key
     return lambda stored: not stored
 
 
-def _has_token(wanted: Filter, key: Key) -> Test:
+def _has_token(condition: Filter, key: Key) -> Test:
     del key
-    patterns = _needed(wanted, wanted.value).lower().split()
+    patterns = _needed(condition, condition.value).lower().split()
     return lambda stored: bool(stored) and all(_matches(tokens(stored or ""), pattern) for pattern in patterns)
 
 
-def _has_no_token(wanted: Filter, key: Key) -> Test:
-    has_token = _has_token(wanted, key)
+def _has_no_token(condition: Filter, key: Key) -> Test:
+    has_token = _has_token(condition, key)
     return lambda stored: not has_token(stored)
 
 
@@ -226,9 +226,9 @@ OPERATORS: Mapping[str, Callable[[Filter, Key], Test]] = {
     "LTE": _compared(lambda stored, operand: bool(stored <= operand)),
     "GT": _compared(lambda stored, operand: bool(stored > operand)),
     "GTE": _compared(lambda stored, operand: bool(stored >= operand)),
-    "BETWEEN": _between,
-    "IN": _among,
-    "NOT_IN": _not_among,
+    "BETWEEN": _range_test,
+    "IN": _any_test,
+    "NOT_IN": _none_test,
     "HAS_PROPERTY": _present,
     "NOT_HAS_PROPERTY": _absent,
     "CONTAINS_TOKEN": _has_token,
@@ -237,7 +237,7 @@ OPERATORS: Mapping[str, Callable[[Filter, Key], Test]] = {
 
 
 def tokens(text: str) -> set[str]:
-    """The words that a text is found by: those between blanks or semicolons, and the plain ones within."""
+    """Return the searchable words of a text: those between spaces or semicolons, and the alphanumeric parts of them."""
     lowered = text.lower()
     return {*lowered.replace(";", " ").split(), *WORDS.findall(lowered), lowered}
 
@@ -253,9 +253,9 @@ def _has_words(record: Record, words: tuple[str, ...], searched: tuple[str, ...]
     return all(any(token.startswith(word) for token in there) for word in words)
 
 
-def _needed(wanted: Filter, value: str | None) -> str:
+def _needed(condition: Filter, value: str | None) -> str:
     if value is None:
-        raise invalid(f"operator {wanted.operator} requires a value for property {wanted.name}")
+        raise invalid(f"operator {condition.operator} requires a value for property {condition.name}")
     return value
 
 
@@ -275,8 +275,8 @@ def _filter(raw: Any) -> Filter:
     return Filter(raw["propertyName"], operator, _text(raw.get("value")), _text(raw.get("highValue")), values)
 
 
-def _text(given: Any) -> str | None:
-    return given if given is None or isinstance(given, str) else str(given).lower()
+def _text(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else str(value).lower()
 
 
 def _count(groups: tuple[tuple[Filter, ...], ...]) -> None:
@@ -300,19 +300,19 @@ def _sort(raw: list[Any]) -> tuple[str | None, bool]:
     return None, False
 
 
-def _limit(given: Any) -> int:
-    limit = DEFAULT_PAGE if given is None else given
+def _limit(value: Any) -> int:
+    limit = DEFAULT_PAGE if value is None else value
     if not isinstance(limit, int) or isinstance(limit, bool) or not 0 <= limit <= LARGEST_PAGE:
-        raise invalid(f"limit must be between 0 and {LARGEST_PAGE}, received {given}")
+        raise invalid(f"limit must be between 0 and {LARGEST_PAGE}, received {value}")
     return limit
 
 
-def _after(given: Any) -> int:
-    # In a search ``after`` is a position. In a listing, the same word means the identifier of the last record.
-    return require(digits(str(given or 0)), invalid(f"after must be an integer, received {given}"))
+def _after(value: Any) -> int:
+    # In searches, ``after`` is an offset. In lists, it is the ID of the last record.
+    return require(digits(str(value or 0)), invalid(f"after must be an integer, received {value}"))
 
 
-def results(query: Query, found: list[Record]) -> tuple[Iterator[Record], str | None]:
-    """The page the query asks for, and where the next one starts."""
+def results(query: Query, matches: list[Record]) -> tuple[Iterator[Record], str | None]:
+    """Return the requested page and the offset of the next one."""
     end = query.after + query.limit
-    return iter(found[query.after : end]), str(end) if end < len(found) else None
+    return iter(matches[query.after : end]), str(end) if end < len(matches) else None

@@ -1,4 +1,4 @@
-"""The portal at the start: a lighting maker with its customers, its two pipelines and its sales team."""
+"""The default portal of a lighting manufacturer, with its customers, two pipelines and sales team."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -68,7 +68,7 @@ SUPPORT = Pipeline(
 )
 
 ANNEX = Account(9_022_540, domain="nordwolke.example", user_id=90_411, user="ines.baum@nordwolke.example")
-"""A second portal, in which the application is not installed at first."""
+"""A second portal, in which the app is not installed by default."""
 
 ANNEX_OWNER = Owner(880_101, ANNEX.user_id, ANNEX.user, "Ines", "Baum")
 
@@ -155,24 +155,24 @@ PLANTER = Maker.person(OWNERS[0].user_id)
 
 
 def plant(portal: Portal) -> None:
-    """Fill *portal*, the same every time."""
-    portal.adopt(_planted())
+    """Create the default data in *portal*, identical each time."""
+    portal.adopt(_template())
 
 
 def plant_annex(portal: Portal) -> None:
-    """Fill a second, small *portal*: nothing in it is anybody's but its own."""
+    """Create the data of the second, small *portal*, which shares no objects with the first."""
     portal.owners[ANNEX_OWNER.id] = ANNEX_OWNER
     portal.pipelines.update((pipeline.id, pipeline) for pipeline in (PIPELINES[0], SUPPORT))
     for kind in KINDS:
         for definition in built_in(kind):
             portal.define(kind, definition)
     people = [{"email": f"{name.lower()}@nordwolke.example", "firstname": name} for name in ("Ines", "Pavel", "Thu")]
-    _keep(portal, CONTACTS, people, Random(2))
+    _store_all(portal, CONTACTS, people, Random(2))
 
 
 @cache
-def _planted() -> Portal:
-    """A filled portal that is only copied from; records never change, so that they can be shared."""
+def _template() -> Portal:
+    """Return a portal with the default data. Records are immutable, so copies share them."""
     portal = Portal(EmulatorContext(SystemClock()))
     random = Random(20_240_205)
     portal.owners.update((owner.id, owner) for owner in OWNERS)
@@ -180,15 +180,15 @@ def _planted() -> Portal:
     for kind in KINDS:
         for definition in (*built_in(kind), *CUSTOM.get(kind.plural, ())):
             portal.define(kind, definition)
-    for kind, made in (
+    for kind, records in (
         (COMPANIES, _companies(random)),
         (CONTACTS, _contacts(random)),
         (DEALS, _deals(random)),
         (NOTES, _notes(random)),
     ):
-        _keep(portal, kind, list(made), random)
+        _store_all(portal, kind, list(records), random)
     _associate(portal, random)
-    _keep(portal, TICKETS, list(_tickets()), Random(5))
+    _store_all(portal, TICKETS, list(_tickets()), Random(5))
     for number, ticket in enumerate(portal.records["tickets"].values()):
         contact = list(portal.records["contacts"].values())[number]
         portal.edges.associate(ticket.reference, contact.reference)
@@ -196,7 +196,7 @@ def _planted() -> Portal:
 
 
 def examples(portal: Portal) -> dict[str, Any]:
-    """Identifiers worth trying: a contact with a company, an open deal of the standard pipeline, and more."""
+    """Return identifiers of example objects, such as a contact with a company and an open deal."""
     contact = portal.records["contacts"][FIRST_IDS["contacts"]]
     company = portal.records["companies"][FIRST_IDS["companies"]]
     return {
@@ -212,10 +212,10 @@ def examples(portal: Portal) -> dict[str, Any]:
     }
 
 
-def _keep(portal: Portal, kind: Kind, made: list[dict[str, str]], random: Random) -> None:
+def _store_all(portal: Portal, kind: Kind, rows: list[dict[str, str]], random: Random) -> None:
     first, step = FIRST_IDS[kind.plural], STEPS[kind.plural]
-    every = (ENDING - BEGINNING) / len(made)
-    for number, properties in enumerate(made):
+    every = (ENDING - BEGINNING) / len(rows)
+    for number, properties in enumerate(rows):
         created = round(BEGINNING + number * every, 3)
         updated = round(created + random.randrange(40 * A_DAY), 3)
         archived = updated + A_DAY if number and number % 61 == 0 else None
@@ -249,7 +249,7 @@ def _contacts(random: Random) -> Iterator[dict[str, str]]:
     for number in range(CONTACT_COUNT):
         first, last = _names(number)
         email = _address(number, first, last)
-        given = {
+        properties = {
             "email": email if number % 19 != 18 else "",
             "firstname": first,
             "lastname": last,
@@ -262,7 +262,7 @@ def _contacts(random: Random) -> Iterator[dict[str, str]]:
             "hs_additional_emails": _further_addresses(number),
             "annualrevenue": f"{random.randrange(10_000, 9_000_000)}.5" if number % 6 == 0 else "",
         }
-        yield given | _custom_values(number, random)
+        yield properties | _custom_values(number, random)
 
 
 def _names(number: int) -> tuple[str, str]:
@@ -272,7 +272,7 @@ def _names(number: int) -> tuple[str, str]:
 
 
 def _address(number: int, first: str, last: str) -> str:
-    """An address as somebody typed it, in the form that the vendor keeps."""
+    """Return an email address as a user might type it, in the vendor's normalised form."""
     typed = ".".join(filter(None, (_plain(first), _plain(last)))) or "info"
     word, ending = COMPANY_WORDS[number % len(COMPANY_WORDS)], COMPANY_KINDS[number // 16 % 4][1]
     tag = f"+{number}" if number >= len(COMPANY_WORDS) else ""

@@ -1,4 +1,4 @@
-"""Lists of records: kept by hand, or worked out of a filter."""
+"""Lists of records, maintained manually or by a filter."""
 
 from collections.abc import Callable, Mapping
 from copy import copy
@@ -17,7 +17,7 @@ Test = Callable[[Record], bool]
 
 @dataclass(slots=True)
 class ObjectList:
-    """One list; who is in a dynamic one is worked out whenever it is asked for."""
+    """A list of records. The members of a dynamic list are computed on access."""
 
     id: int
     name: str
@@ -30,17 +30,17 @@ class ObjectList:
     version: int = 1
     deleted: float | None = None
     joined: dict[int, float] = field(default_factory=dict)
-    """When each record came in, of lists that are not dynamic."""
+    """The time when each record was added, for lists that are not dynamic."""
 
     def copy(self) -> "ObjectList":
-        """An independent copy."""
-        made = copy(self)
-        made.joined = dict(self.joined)
-        return made
+        """Return an independent copy."""
+        new = copy(self)
+        new.joined = dict(self.joined)
+        return new
 
     def described(self, size: int, *, with_filters: bool = False) -> dict[str, Any]:
-        """The vendor's JSON for it."""
-        shown: dict[str, Any] = {
+        """Return the vendor's JSON."""
+        raw: dict[str, Any] = {
             "listId": str(self.id),
             "listVersion": self.version,
             "name": self.name,
@@ -55,12 +55,12 @@ class ObjectList:
             "size": size,
         }
         if self.deleted is not None:
-            shown["deletedAt"] = timestamp(self.deleted)
-        return shown | ({"filterBranch": self.branch} if with_filters and self.branch else {})
+            raw["deletedAt"] = timestamp(self.deleted)
+        return raw | ({"filterBranch": self.branch} if with_filters and self.branch else {})
 
 
 def tested(branch: Any) -> Test:
-    """The test that a filter branch stands for; refused if it is none, or has filters of other kinds."""
+    """Return the test of a filter branch. Raises an error if it is invalid or has unsupported filters."""
     if not isinstance(branch, Mapping) or branch.get("filterBranchType") not in {"OR", "AND"}:
         raise invalid("filterBranch must be of the type OR or AND")
     parts = [*map(tested, list_in(branch, "filterBranches")), *map(_filter, list_in(branch, "filters"))]
@@ -82,11 +82,11 @@ def _filter(raw: Any) -> Test:
     accepts = OPERATORS.get((FAMILIES.get(kind, kind), operator))
     if accepts is None:
         raise invalid(f"operator {operator} is not valid for the operation type {kind}")
-    wanted = list_in(operation, "values") or [operation.get("value")]
-    if kind == "NUMBER" and _number(wanted[0]) is None:
+    expected = list_in(operation, "values") or [operation.get("value")]
+    if kind == "NUMBER" and _number(expected[0]) is None:
         raise invalid(f"operator {operator} needs a number as its value")
     without = operation.get("includeObjectsWithNoValueSet") is True
-    operands = [str(one).lower() for one in wanted]
+    operands = [str(one).lower() for one in expected]
 
     def holds(record: Record) -> bool:
         value = record.properties.get(name)
@@ -103,12 +103,12 @@ KNOWN: Mapping[str, Callable[[str | None], bool]] = {
 }
 
 FAMILIES = {"STRING": "TEXT", "MULTISTRING": "TEXT", "BOOL": "TEXT", "ENUMERATION": "CHOICE"}
-"""Operation types that are compared in the same way."""
+"""Operation types with the same comparison."""
 
 
 def _numbers(compare: Callable[[float, float], bool]) -> Callable[[str, list[str]], bool]:
-    def holds(value: str, wanted: list[str]) -> bool:
-        number, other = _number(value), _number(wanted[0])
+    def holds(value: str, expected: list[str]) -> bool:
+        number, other = _number(value), _number(expected[0])
         return number is not None and other is not None and compare(number, other)
 
     return holds

@@ -1,4 +1,4 @@
-"""Records of every type, from the plain words of a seed."""
+"""Records of all types, created from a seed."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -9,23 +9,23 @@ if TYPE_CHECKING:
     from workspace_sandbox.crm.emulator import CrmEmulator
 
 MADE = ("companies", "contacts", *(kind.plural for kind in KINDS[2:]))
-"""In this order: a new contact may find its company there."""
+"""The order of creation. Companies are first, so that new contacts can be associated with them."""
 
 
 def sow(hubspot: "CrmEmulator", given: SeedValue) -> dict[str, Any]:
-    """Create what *given* tells, records of plain properties; the identifiers in their order."""
+    """Create the records in *given*. Returns their identifiers in order."""
     given.object_of(*MADE)
     return {kind: [_record(hubspot, kind, one) for one in given.each(kind)] for kind in MADE}
 
 
-def _record(hubspot: "CrmEmulator", kind: str, given: SeedValue) -> str:
-    properties = {name: _plain(value) for name, value in given.items()}
-    with given.locate_errors():
+def _record(hubspot: "CrmEmulator", kind: str, entry: SeedValue) -> str:
+    properties = {name: _to_text(value) for name, value in entry.items()}
+    with entry.locate_errors():
         return str(hubspot.perform({"action": "create", "type": kind, "properties": properties})["id"])
 
 
-def _plain(given: SeedValue) -> str:
-    """Properties are texts on the wire; a seed may say numbers and yes or no."""
-    if isinstance(given.value, bool):
-        return str(given.value).lower()
-    return str(given.value) if isinstance(given.value, int | float) else given.as_text()
+def _to_text(entry: SeedValue) -> str:
+    """Return a property as a string. Seeds can also contain numbers and booleans."""
+    if isinstance(entry.value, bool):
+        return str(entry.value).lower()
+    return str(entry.value) if isinstance(entry.value, int | float) else entry.as_text()

@@ -1,4 +1,4 @@
-"""The properties of tickets, products, line items and activities."""
+"""The built-in properties of tickets, products, line items and activities."""
 
 from workspace_sandbox.crm.definitions import Definition, choice, of_type, options
 

@@ -1,4 +1,4 @@
-"""The portal: its records, how they are found, and how they come to be written."""
+"""A portal with its records and operations."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -31,12 +31,12 @@ from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.kit.stage import EmulatorContext
 
 FREE_MAIL = frozenset({"gmail.com", "outlook.com", "icloud.com", "yahoo.com", "proton.me", "gmx.de"})
-"""Domains that never become companies."""
+"""Email domains that never become companies."""
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """An association that a new record comes with."""
+    """An association that is created with a new record."""
 
     target: Reference
     type: AssociationType
@@ -44,7 +44,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A write that was checked and only has to happen; ``sent`` are the properties it was asked to write."""
+    """A validated write. ``sent`` are the requested properties."""
 
     record: Record
     sent: tuple[str, ...]
@@ -53,15 +53,15 @@ class Draft:
 
 
 class Emit(Protocol):
-    """Takes what happens to records: ``creation``, ``propertyChange``, ``deletion`` or ``associationChange``."""
+    """Receives changes of records: ``creation``, ``propertyChange``, ``deletion`` or ``associationChange``."""
 
     def __call__(self, portal: "Portal", happened: str, record: Record, **more: Any) -> None:
-        """*more* is told of it."""
+        """Handle an event, with *more* fields."""
         ...
 
 
 class Portal:
-    """One customer's account; its clock, randomness and knobs are the stage's."""
+    """A customer's account. Its clock, random generator and knobs are those of the context."""
 
     def __init__(self, stage: EmulatorContext, account: Account = MAIN) -> None:
         self.stage = stage
@@ -80,7 +80,7 @@ class Portal:
         self.emit: Emit = unheard
 
     def adopt(self, other: "Portal") -> None:
-        """Start with everything that *other* has; what either does from now on is its own."""
+        """Copy all data of *other*. Later changes affect only one of the two."""
         self.owners = dict(other.owners)
         self.pipelines = dict(other.pipelines)
         self.definitions = {plural: dict(definitions) for plural, definitions in other.definitions.items()}
@@ -94,76 +94,78 @@ class Portal:
 
     @property
     def rules(self) -> Rules:
-        """What is checked and worked out; made anew, so that a portal leaves memory when it is no longer used."""
+        """The rules for property values, created on each access to avoid a reference cycle."""
         return Rules(self)
 
     @property
     def now(self) -> float:
-        """The stage's time."""
+        """The current time of the sandbox."""
         return self.stage.clock.now()
 
     def knob(self, name: str) -> Any:
-        """How that knob stands."""
+        """Return the value of a knob."""
         return self.stage.knobs[name]
 
     def live_definitions(self, kind: Kind) -> dict[str, Definition]:
-        """The properties that records of *kind* have at present."""
+        """Return the current properties of *kind*."""
         definitions = self.definitions[kind.plural]
         return {name: definition for name, definition in definitions.items() if definition.archived_at is None}
 
     def options(self, definition: Definition) -> tuple[Option, ...]:
-        """The options a property lists; those for the way of a record are its pipelines and stages."""
+        """Return the options of a property. Those of pipelines and stages are computed."""
         for kind in KINDS:
             if kind.way and definition.name in kind.way:
                 pipelines = self.pipelines_of(kind)
-                found = (
-                    pipelines if definition.name == kind.way[0] else [one for way in pipelines for one in way.stages]
+                values = (
+                    pipelines
+                    if definition.name == kind.way[0]
+                    else [one for pipeline in pipelines for one in pipeline.stages]
                 )
-                return tuple(Option(one.id, one.label) for one in found)
+                return tuple(Option(one.id, one.label) for one in values)
         return definition.options
 
     def pipelines_of(self, kind: Kind) -> list[Pipeline]:
-        """The ways that records of *kind* go."""
+        """Return the pipelines of *kind*."""
         return [pipeline for pipeline in self.pipelines.values() if pipeline.plural == kind.plural]
 
     def define(self, kind: Kind, definition: Definition) -> None:
-        """Let records of *kind* have that property, or have it changed."""
+        """Add or replace a property of *kind*."""
         self.definitions[kind.plural][definition.name] = definition
         if definition.unique:
             self.identities.watch(kind.plural, definition.name)
 
     def find(self, kind: Kind, identifier: str, id_property: str | None = None, *, archived: bool = False) -> Record:
-        """The record of that id, or of that value of a unique property; refused with 404 if there is none."""
-        found = self._look_up(kind, identifier, id_property)
-        if found is None or (found.archived_at is not None) != archived:
+        """Return the record with that ID or unique property value. Raises a 404 if there is none."""
+        match = self._look_up(kind, identifier, id_property)
+        if match is None or (match.archived_at is not None) != archived:
             raise not_found(identifier)
-        return found
+        return match
 
     def find_live(self, kind: Kind, identifier: str, id_property: str | None = None) -> Record | None:
-        """The live record of that id, or of that value of a unique property, if there is one."""
-        found = self._look_up(kind, identifier, id_property)
-        return found if found and found.archived_at is None else None
+        """Return the live record with that ID or unique property value, or None."""
+        match = self._look_up(kind, identifier, id_property)
+        return match if match and match.archived_at is None else None
 
     def listed(self, kind: Kind, after: int, *, archived: bool) -> list[Record]:
-        """The records behind the id *after*, by id."""
+        """Return the records with IDs greater than *after*, in order."""
         records = self.records[kind.plural].values()
         return [record for record in records if record.id > after and (record.archived_at is not None) == archived]
 
     def search(self, kind: Kind, query: search.Query) -> list[Record]:
-        """Every record that the query finds, as the index knows it."""
+        """Return all records that match the query, as of the index."""
         documents = self.index.documents(kind.plural, self.now, self.knob("search_lag_seconds"))
         return search.run(query, documents, self.live_definitions(kind), kind.searched, self._associated)
 
     def linked(self, record: Record, target: Kind) -> list[tuple[int, list[AssociationType]]]:
-        """The live records of the type *target* that *record* is associated with, by id."""
+        """Return the live records of type *target* that *record* is associated with, in order of their IDs."""
         others = self.records[target.plural]
         linked = self.edges.linked(record.reference, target.plural)
         return [(other, types) for other, types in linked if others[other].archived_at is None]
 
     def draft_new(self, kind: Kind, properties: Any, associations: Any = None, maker: Maker | None = None) -> Draft:
-        """A record to be made, by this application unless *maker* says otherwise.
+        """Validate a new record, by default created by the app.
 
-        Refused if a value, an association or a required property is wrong.
+        Raises an error if a value, an association or a required property is invalid.
         """
         maker = maker or Maker.application(self.account.app_id)
         values = self.rules.accepted(kind, properties, None)
@@ -174,14 +176,14 @@ class Portal:
         return Draft(replace(record, properties=completed), tuple(values), links)
 
     def draft_change(self, record: Record, properties: Any) -> Draft:
-        """A record to be changed."""
+        """Validate a change of a record."""
         values = self.rules.accepted(record.kind, properties, record)
         changed = replace(record, updated_at=self.now)
         completed = self.rules.completed(changed, {**record.properties, **values})
         return Draft(replace(changed, properties=completed), tuple(properties), is_new=False)
 
     def commit(self, *drafts: Draft, source: str = APPLICATION) -> None:
-        """Write all of *drafts*, or none if one takes a value that must be unique; *source* is told with the change."""
+        """Write all *drafts*, or none if one has a duplicate unique value. *source* is included in events."""
         self._refuse_clash(drafts)
         for draft in drafts:
             self.keep(draft.record)
@@ -193,27 +195,27 @@ class Portal:
                 self._add_company(draft.record)
 
     def at(self, reference: Reference) -> Record:
-        """The record that associations know by *reference*."""
+        """Return the record of *reference*."""
         return self.records[reference[0]][reference[1]]
 
     def associate(
         self, near: Record, far: Record, kind: AssociationType | None = None, *, source: str = APPLICATION
     ) -> AssociationType:
-        """Associate two records; who listens is told of what is new."""
-        with self._told_of_change(near, far, source):
+        """Associate two records, and emit events for new associations."""
+        with self._emit_association_changes(near, far, source):
             return self.edges.associate(near.reference, far.reference, kind)
 
     def dissociate(self, near: Record, far: Record, kind: AssociationType | None = None) -> None:
-        """Remove one association of two records, or all of them."""
-        with self._told_of_change(near, far, APPLICATION):
+        """Remove one association between two records, or all of them."""
+        with self._emit_association_changes(near, far, APPLICATION):
             if kind is None:
                 self.edges.remove(near.reference, far.reference)
             else:
                 self.edges.remove_type(near.reference, far.reference, kind)
 
     @contextmanager
-    def _told_of_change(self, near: Record, far: Record, source: str) -> Iterator[None]:
-        """Tell of both directions of what is another way between the two afterwards; labels are not told of."""
+    def _emit_association_changes(self, near: Record, far: Record, source: str) -> Iterator[None]:
+        """Emit events for both directions of associations that change within the context, except for labels."""
         ends = ((near, far), (far, near))
         before = [self.edges.of(one.reference, other.reference) for one, other in ends]
         yield
@@ -221,10 +223,10 @@ class Portal:
             has = self.edges.of(one.reference, other.reference)
             for kind in self.edges.types.in_order(set(had ^ has)):
                 if kind.label is None or kind.primary:
-                    more = {"associationType": f"{one.kind.singular}_to_{other.kind.singular}".upper()}
+                    type_field = {"associationType": f"{one.kind.singular}_to_{other.kind.singular}".upper()}
                     ids = {"fromObjectId": one.id, "toObjectId": other.id, "associationRemoved": kind in had}
-                    about = {**more, **ids, "isPrimaryAssociation": kind.primary, "changeSource": source}
-                    self.emit(self, "associationChange", one, **about)
+                    event = {**type_field, **ids, "isPrimaryAssociation": kind.primary, "changeSource": source}
+                    self.emit(self, "associationChange", one, **event)
 
     def _tell(self, draft: Draft, source: str) -> None:
         if draft.is_new:
@@ -234,14 +236,14 @@ class Portal:
             self.emit(self, "propertyChange", draft.record, changeSource=source, **change)
 
     def archive(self, record: Record, *, source: str = APPLICATION) -> None:
-        """Put a record away; what it held of unique values is free again."""
+        """Archive a record, and release its unique values."""
         self.emit(self, "deletion", record, changeSource=source, changeFlag="DELETED")
         archived = replace(record, archived_at=self.now)
         self.keep(archived)
         self.index.note(archived, self.now)
 
     def keep(self, record: Record) -> None:
-        """Store *record* as it is, over what it was before."""
+        """Store *record* as it is, replacing the previous version."""
         records = self.records[record.kind.plural]
         if before := records.get(record.id):
             self.identities.release(before)
@@ -251,7 +253,7 @@ class Portal:
         self.latest[record.kind.plural] = max(record.id, self.latest[record.kind.plural])
 
     def unique_property(self, kind: Kind, name: str) -> bool:
-        """Whether records of *kind* can be named by that property."""
+        """Return True if *name* is a unique property of *kind*."""
         definition = self.definitions[kind.plural].get(name)
         return definition is not None and definition.unique and definition.archived_at is None
 
@@ -270,7 +272,7 @@ class Portal:
         return records[holder] if is_primary or self.knob("secondary_email_lookup") else None
 
     def _next_id(self, kind: Kind) -> int:
-        # With gaps, so that a client that counts on the next number fails here.
+        # With gaps, so that a client that assumes consecutive IDs fails.
         chance = self.stage.random
         self.latest[kind.plural] = max(self.latest[kind.plural], chance.offset) + 1 + chance.randrange(40)
         return self.latest[kind.plural]
@@ -290,11 +292,11 @@ class Portal:
 
     def _link(self, kind: Kind, identifier: str, category: str, type_id: int) -> Link:
         for other in KINDS:
-            if found := self.edges.types.named(kind.plural, other.plural, category, type_id):
+            if kind_of_link := self.edges.types.named(kind.plural, other.plural, category, type_id):
                 target = self.find_live(other, identifier)
                 if target is None:
                     raise invalid_associations([f"{other.singular.upper()}={identifier} is not valid"])
-                return Link(target.reference, found)
+                return Link(target.reference, kind_of_link)
         raise invalid(f"associationTypeId {type_id} ({category}) is not valid from {kind.type_id}")
 
     def _add_company(self, contact: Record) -> None:
@@ -304,7 +306,7 @@ class Portal:
         companies = self.listed(COMPANIES, 0, archived=False)
         company = next((one for one in companies if one.properties.get("domain") == domain), None)
         if company is None:
-            # That the vendor names itself so here is not documented.
+            # The vendor's name as creator is an assumption, because it is not documented.
             draft = self.draft_new(COMPANIES, {"domain": domain, "name": domain}, maker=Maker("INTERNAL_PROCESSING"))
             self.commit(draft)
             company = draft.record

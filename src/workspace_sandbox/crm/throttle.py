@@ -1,4 +1,4 @@
-"""HubSpot's budgets: ten seconds per application, a second for searches, a day for static tokens."""
+"""HubSpot's rate limits: per ten seconds and app, per second for searches, and per day for static tokens."""
 
 from collections.abc import Mapping
 from datetime import datetime, timezone
@@ -13,7 +13,7 @@ PREFIX = "X-HubSpot-RateLimit"
 
 
 class Throttle:
-    """Counts the calls of every application on one portal."""
+    """Counts the requests of all apps to a portal."""
 
     def __init__(self, stage: EmulatorContext, zone: timezone) -> None:
         self._stage = stage
@@ -23,16 +23,16 @@ class Throttle:
         self._spent_today = 0
 
     def spend_search(self) -> None:
-        """Count a search, which all applications share and which no header tells of."""
+        """Count a search. The limit is shared by all apps and not included in headers."""
         if self._budgets.take(SEARCHES, ""):
-            # Searches answer without any budget header ("API usage guidelines"), so a client must count by itself.
+            # Search responses have no rate-limit headers ("API usage guidelines"), so clients must count themselves.
             raise too_many("SECONDLY", "secondly", {})
 
     def spend(self, app: str, *, daily: bool) -> Mapping[str, str]:
-        """Count a call of *app* and return the headers that tell what is left; *daily* if the day counts too."""
+        """Count a request of *app*, optionally in the *daily* budget, and return the rate-limit headers."""
         if not self._budgets.count:
             return {}
-        # Only service keys have a day's budget. Applications that were authorised with OAuth have none.
+        # Only service keys have a daily budget. OAuth apps have none.
         if daily and self._left_today() <= 0:
             raise too_many("DAILY", "daily", self._headers(app, daily=daily))
         if self._budgets.take(BURST, app):
@@ -41,7 +41,7 @@ class Throttle:
         return self._headers(app, daily=daily)
 
     def _left_today(self) -> int:
-        # The day ends at midnight where the account is, not in UTC.
+        # The day ends at midnight in the account's time zone, not in UTC.
         day = datetime.fromtimestamp(self._stage.now(), self._zone).date().isoformat()
         if day != self._day:
             self._day, self._spent_today = day, 0

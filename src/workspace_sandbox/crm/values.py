@@ -1,4 +1,4 @@
-"""Property values: what is accepted on writing, and the text it is kept as."""
+"""Property values: validation and their stored form."""
 
 import re
 from collections.abc import Callable, Collection, Mapping
@@ -16,7 +16,7 @@ EPOCH = re.compile(r"-?\d+")
 
 
 class InvalidValue(Exception):
-    """A value that its property does not take."""
+    """A value is invalid for its property."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -25,42 +25,42 @@ class InvalidValue(Exception):
 
 
 def timestamp(seconds: float) -> str:
-    """The instant as the vendor writes it, in UTC to the millisecond."""
+    """Return the time in the vendor's format, in UTC with milliseconds."""
     return instant(seconds).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def milliseconds(text: str) -> float:
-    """Epoch milliseconds of a day, an instant or epoch milliseconds; a ``ValueError`` if it is none of them."""
+    """Return a date, a time or epoch milliseconds as epoch milliseconds. Raises ``ValueError`` for other text."""
     if EPOCH.fullmatch(text):
-        # HubSpot takes and compares days and instants as epoch milliseconds too.
+        # HubSpot also accepts dates and times as epoch milliseconds.
         return float(text)
     moment = datetime.fromisoformat(text)
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000
 
 
-def written(given: Any) -> str:
-    """A JSON scalar as text; a ``TypeError`` for anything else."""
-    if given is None:
+def written(value: Any) -> str:
+    """Return a JSON scalar as text. Raises ``TypeError`` for other values."""
+    if value is None:
         return ""
-    if isinstance(given, bool):
-        return "true" if given else "false"
-    # Every value is kept as text, and HubSpot shows no ".0" that nobody wrote.
-    if isinstance(given, float) and given.is_integer():
-        return str(int(given))
-    if isinstance(given, str | int | float):
-        return str(given)
-    raise TypeError(type(given).__name__)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    # Every value is stored as text, and HubSpot does not add a ".0".
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, str | int | float):
+        return str(value)
+    raise TypeError(type(value).__name__)
 
 
 def accepted(kind: str, text: str) -> str:
-    """*text* as kept by a property of that type; an ``InvalidValue`` if it is not one."""
+    """Return *text* in the stored form of its type. Raises ``InvalidValue`` if it is invalid."""
     if len(text) > LONGEST_VALUE:
         raise InvalidValue("INVALID_LENGTH", f"Property value exceeds the maximum of {LONGEST_VALUE} characters.")
     return ACCEPTED[kind](text)
 
 
 def accepted_email(text: str) -> str:
-    """An address, lower-cased and trimmed as the vendor does."""
+    """Return an email address in lower case and without surrounding spaces, as the vendor does."""
     address = text.strip().lower()
     if not EMAIL.fullmatch(address):
         raise InvalidValue("INVALID_EMAIL", f"Email address {text} is invalid")
@@ -68,13 +68,13 @@ def accepted_email(text: str) -> str:
 
 
 def accepted_domain(text: str) -> str:
-    """A domain without scheme, path and ``www.``, lower-cased."""
+    """Return a domain in lower case without scheme, path and ``www.``."""
     bare = text.strip().lower().partition("://")[2] or text.strip().lower()
     return bare.partition("/")[0].removeprefix("www.").rstrip(".")
 
 
 def accepted_options(text: str, allowed: Collection[str], *, many: bool, current: str | None) -> str:
-    """One option, or several joined by ``;``; a leading ``;`` appends to *current*."""
+    """Return one option, or several separated by ``;``. A leading ``;`` appends to *current*."""
     chosen = [value for value in text.split(";") if value] if many else [text]
     for value in chosen:
         if value not in allowed:

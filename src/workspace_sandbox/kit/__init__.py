@@ -1,1 +1,1 @@
-"""What every application here is built from; it knows none of them."""
+"""Shared building blocks of the emulators. Nothing here depends on a single emulator."""

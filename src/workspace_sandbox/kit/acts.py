@@ -1,42 +1,48 @@
-"""User actions, declared once: checked, performed, listed by a control route and documented from the declaration."""
+"""User actions, each declared once, and validated, performed and documented from its declaration."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workspace_sandbox.kit import asking
 
+if TYPE_CHECKING:
+    from workspace_sandbox.kit.emulator import Emulator
+
 Read = Callable[[Any, Any], Any]
-"""Reads a value for an emulator; a ``ValueError`` ends the sentence that begins with the field's name."""
+"""Reads a value for an emulator.
+
+The message of a ``ValueError`` continues a sentence that begins with the field's name.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of an act, with a sentence on it."""
+    """A field of a user action, with its description."""
 
     name: str
     about: str
     read: Read = lambda _, value: value
     needed: bool = True
     nullable: bool = False
-    """Whether null means something other than leaving it out."""
+    """Whether null differs from leaving the field out."""
 
     def is_in(self, action: Mapping[str, Any]) -> bool:
-        """Return whether it is given."""
+        """Return True if *action* contains the field."""
         return self.name in action and (self.nullable or action[self.name] is not None)
 
     def of(self, emulator: Any, action: Mapping[str, Any]) -> Any:
-        """Return its value, read."""
+        """Return the parsed value of the field. Raises ``ValueError`` if it is missing or invalid."""
         if not self.is_in(action):
             raise ValueError(f"{self.name} is needed")
         try:
             return self.read(emulator, action[self.name])
-        except ValueError as fault:
-            raise ValueError(f"{self.name} {fault}") from fault
+        except ValueError as error:
+            raise ValueError(f"{self.name} {error}") from error
 
     def said(self, about: str) -> "Field":
-        """Return the same field with another sentence."""
+        """Return a copy of the field with another description."""
         return replace(self, about=about)
 
 
@@ -44,7 +50,7 @@ optional = partial(Field, needed=False)
 
 
 def reading(reader: asking.Field) -> Read:
-    """Return what reads values of one kind, such as texts, for any emulator."""
+    """Return an emulator-independent reader for values of one kind."""
     return lambda _, value: reader(value)
 
 
@@ -52,29 +58,30 @@ text, flag = reading(asking.text), reading(asking.flag)
 
 
 def populated(_: Any, value: Any) -> str:
-    """Read a text that is not empty."""
+    """Return *value* if it is a non-empty string."""
     if not asking.text(value):
         raise ValueError("must be a text that is not empty")
     return str(value)
 
 
 def known(shelf: Callable[[Any], Mapping[str, Any]]) -> Read:
-    """Return what finds an object of the emulator by its identifier."""
+    """Return a reader that looks up an object of the emulator by its identifier."""
 
     def find(emulator: Any, value: Any) -> Any:
-        found = shelf(emulator).get(value) if isinstance(value, str) else None
-        if found is None:
+        match = shelf(emulator).get(value) if isinstance(value, str) else None
+        if match is None:
             raise ValueError(f"is {value!r}, and there is no such object")
-        return found
+        return match
 
     return find
 
 
 @dataclass(frozen=True, slots=True)
 class UserAction:
-    """One act: what does it, what it does, its fields, and what it answers.
+    """A user action: its handler, description, fields and result.
 
-    ``do`` is called with the emulator and the needed fields in their order, and with optional fields by their names.
+    ``handler`` is called with the emulator, then with the required fields in their order, and with optional fields as
+    keyword arguments.
     """
 
     handler: Callable[..., dict[str, Any]]
@@ -83,45 +90,53 @@ class UserAction:
     answers: str = ""
 
     def perform(self, emulator: Any, action: Mapping[str, Any]) -> dict[str, Any]:
-        """Do it as *action* says. Raises a ``ValueError`` that says what is wrong with it."""
+        """Perform *action*. Raises ``ValueError`` with the reason if it is invalid."""
         needed = [field.of(emulator, action) for field in self.fields if field.needed]
-        given = [field for field in self.fields if not field.needed and field.is_in(action)]
-        return self.handler(emulator, *needed, **{field.name: field.of(emulator, action) for field in given})
+        present = [field for field in self.fields if not field.needed and field.is_in(action)]
+        return self.handler(emulator, *needed, **{field.name: field.of(emulator, action) for field in present})
 
 
 Acts = Mapping[str, UserAction]
-"""Acts by the name that ``action`` takes."""
+"""User actions by the name in the ``action`` field."""
+
+
+def _list_deliveries(emulator: "Emulator") -> dict[str, Any]:
+    return {"deliveries": emulator.hooks.journal.described()}
+
 
 DELIVERIES = UserAction(
-    lambda emulator: {"deliveries": emulator.hooks.journal.described()},
+    _list_deliveries,
     "Tells how deliveries went.",
     answers="`deliveries`: `event_id`, `type`, `attempt`, `status`, `reason` of each",
 )
 
 
 def actions_json(acts: Acts) -> list[dict[str, Any]]:
-    """Every act with its fields, as JSON."""
+    """Return all user actions with their fields as JSON."""
     return [
         {
             "action": name,
-            "does": act.does,
-            "fields": [{"name": one.name, "needed": one.needed, "about": one.about} for one in act.fields],
-            "answers": act.answers,
+            "does": action.does,
+            "fields": [{"name": one.name, "needed": one.needed, "about": one.about} for one in action.fields],
+            "answers": action.answers,
         }
-        for name, act in acts.items()
+        for name, action in acts.items()
     ]
 
 
 def table(acts: Acts) -> list[str]:
-    """The same as the lines of a table in Markdown."""
-    rows = (f"| {_written(name, act)} | {act.does} | {_listed(act)} | {act.answers} |" for name, act in acts.items())
+    """Return all user actions as the lines of a Markdown table."""
+    rows = (
+        f"| {_format_call(name, action)} | {action.does} | {_format_fields(action)} | {action.answers} |"
+        for name, action in acts.items()
+    )
     return ["| Act | Does | Fields | Answers |", "|---|---|---|---|", *rows]
 
 
-def _written(name: str, act: UserAction) -> str:
-    parts = (f'"{one.name}"' + "?" * (not one.needed) for one in act.fields)
+def _format_call(name: str, action: UserAction) -> str:
+    parts = (f'"{one.name}"' + "?" * (not one.needed) for one in action.fields)
     return "`{" + ", ".join([f'"action": "{name}"', *parts]) + "}`"
 
 
-def _listed(act: UserAction) -> str:
-    return " ".join(f"`{one.name}`: {one.about}." for one in act.fields)
+def _format_fields(action: UserAction) -> str:
+    return " ".join(f"`{one.name}`: {one.about}." for one in action.fields)

@@ -1,18 +1,18 @@
-"""What identifiers, tokens and everything else that is made by chance are drawn from."""
+"""The reproducible random source for identifiers and tokens."""
 
 from random import Random
 
 OFFSET_BITS = 36
-"""Room for 69 billion; identifiers of records are that long."""
+"""Bits of the offset, enough for 69 billion values. Record identifiers have that many digits."""
 
 
 class ReproducibleRandom(Random):
-    """The same at each first start, and another after each new beginning."""
+    """A random generator that repeats on each first start, and differs after each reset."""
 
     offset = 0
-    """What sets identifiers that are counted apart from those of earlier beginnings."""
+    """An offset that makes counted identifiers differ from those before a reset."""
 
     def begin_anew(self, word: str) -> None:
-        """Go on as *word* tells: no application gives an identifier again."""
+        """Reseed the generator with *word*, so that no identifier is used twice."""
         self.seed(word)
         self.offset = self.getrandbits(OFFSET_BITS)

@@ -1,4 +1,4 @@
-"""Time as a thing handed in, so that tests can move it."""
+"""Clocks that are passed in, so that tests can control the time."""
 
 import asyncio
 import time
@@ -7,14 +7,14 @@ from typing import Any, Protocol
 
 
 class Clock(Protocol):
-    """Tells the time and waits."""
+    """A source of time that can also wait."""
 
     def now(self) -> float:
-        """Seconds since the Unix epoch."""
+        """Return the time in seconds since the Unix epoch."""
         ...
 
     async def sleep(self, seconds: float) -> None:
-        """Wait for that many seconds; negative counts as zero."""
+        """Wait for *seconds*. Negative values count as zero."""
         ...
 
 
@@ -25,78 +25,81 @@ class SystemClock:
     """Seconds since the Unix epoch."""
 
     async def sleep(self, seconds: float) -> None:
-        """Wait for that many seconds; negative counts as zero."""
+        """Wait for *seconds*. Negative values count as zero."""
         await asyncio.sleep(max(0.0, seconds))
 
 
 class ControllableClock:
-    """Another clock that testers can set, stop and move on; all that waits by it is woken when it moves."""
+    """A clock that testers can set, stop and advance. Moving it wakes everything that waits for it."""
 
     def __init__(self, clock: Clock) -> None:
         self.below = clock
         self.ahead = 0.0
-        """Seconds that it is ahead of the clock below it."""
+        """Seconds that this clock is ahead of the underlying one."""
         self.stopped_at: float | None = None
-        """The time that it stands still at."""
+        """The time at which the clock is stopped, or None if it runs."""
         self._waiting: set[asyncio.Future[float]] = set()
 
     def now(self) -> float:
-        """Seconds since the Unix epoch."""
+        """Return the time in seconds since the Unix epoch."""
         return self.below.now() + self.ahead if self.stopped_at is None else self.stopped_at
 
     @property
     def frozen(self) -> bool:
-        """Whether it stands still until it is moved."""
+        """Whether the clock is stopped."""
         return self.stopped_at is not None
 
     @property
     def is_steered(self) -> bool:
-        """Whether it tells another time than the clock below it, or stands still."""
+        """Whether the clock is stopped or differs from the underlying one."""
         return self.frozen or self.ahead != 0
 
     def set(self, at: float) -> None:
-        """Tell this time from now on."""
+        """Set the clock to *at*."""
         if self.stopped_at is None:
             self.steer(ahead=at - self.below.now(), stopped_at=None)
         else:
             self.steer(ahead=self.ahead, stopped_at=at)
 
     def freeze(self) -> None:
-        """Stand still."""
+        """Stop the clock."""
         self.steer(ahead=self.ahead, stopped_at=self.now())
 
     def run(self) -> None:
-        """Go on from the time it tells."""
+        """Start a stopped clock from the time that it shows."""
         if self.stopped_at is not None:
             self.steer(ahead=self.stopped_at - self.below.now(), stopped_at=None)
 
     def steer(self, *, ahead: float, stopped_at: float | None) -> None:
-        """Be so far ahead of the clock below it, or stand still."""
+        """Set the lead over the underlying clock, or stop the clock at a time."""
         before = self.now()
         self.ahead, self.stopped_at = ahead, stopped_at
         self._wake(before)
 
     def release(self) -> None:
-        """Tell the time of the clock below it again."""
+        """Follow the underlying clock again."""
         self.steer(ahead=0.0, stopped_at=None)
 
     async def sleep(self, seconds: float) -> None:
-        """Wait for *seconds* by this clock; negative counts as zero. Time that goes back does not lengthen the wait."""
+        """Wait for *seconds* of this clock.
+
+        Negative values count as zero. Setting the clock back does not lengthen the wait.
+        """
         until = self.now() + max(0.0, seconds)
         if until <= self.now():
-            # Others get their turn, as with any other clock.
+            # Other tasks run in between, as with any other clock.
             await asyncio.sleep(0)
-        while (left := until - self.now()) > 0:
-            until -= await self._wait(left)
+        while (remaining := until - self.now()) > 0:
+            until -= await self._wait(remaining)
 
     async def _wait(self, seconds: float) -> float:
-        """Wait until the clock is moved, or until *seconds* have passed if it does not stand still.
+        """Wait until the clock is moved, or until *seconds* have passed if it is not stopped.
 
-        Returns by how much the time has gone back.
+        Returns the seconds by which the clock was set back.
         """
         moved: asyncio.Future[float] = asyncio.get_running_loop().create_future()
         waits: list[asyncio.Future[Any]] = [moved]
-        # Where it stands still only somebody who moves it can end the wait.
+        # A stopped clock ends the wait only when it is moved.
         if not self.frozen:
             waits.append(asyncio.ensure_future(self.below.sleep(seconds)))
         self._waiting.add(moved)
@@ -109,29 +112,29 @@ class ControllableClock:
                 wait.cancel()
 
     def _wake(self, before: float) -> None:
-        """Wake all that waits; the time was *before* until now."""
+        """Wake all waiting tasks. *before* is the time before the clock was moved."""
         gone_back = max(0.0, before - self.now())
         for moved in list(self._waiting):
-            # Tests steer from another thread than the one that serves.
-            moved.get_loop().call_soon_threadsafe(_moved, moved, gone_back)
+            # Tests control the clock from another thread than the one that serves.
+            moved.get_loop().call_soon_threadsafe(_finish_wait, moved, gone_back)
 
 
-def _moved(waiting: asyncio.Future[float], gone_back: float) -> None:
+def _finish_wait(waiting: asyncio.Future[float], gone_back: float) -> None:
     if not waiting.done():
         waiting.set_result(gone_back)
 
 
 def now_below(clock: Clock) -> float:
-    """Return the time of the clock below a steered one: the time of all who are not steered with it."""
+    """Return the time of the underlying clock, which testers cannot change."""
     return clock.below.now() if isinstance(clock, ControllableClock) else clock.now()
 
 
 def has_passed(seconds: float, since: float, now: float) -> bool:
-    """Return True if *seconds* have passed since an instant, or if time has gone back to before that instant."""
-    # What happens within a request may be a moment later than its *now*.
+    """Return True if *seconds* have passed since *since*, or if the clock was set back to before *since*."""
+    # Events within a request can be slightly later than its *now*.
     return now >= since + seconds or now < since - 1
 
 
 def instant(seconds: float) -> datetime:
-    """The aware UTC datetime of *seconds* since the epoch, to the millisecond."""
+    """Return the UTC datetime of *seconds* since the epoch, rounded to milliseconds."""
     return datetime.fromtimestamp(round(seconds, 3), UTC)

@@ -1,4 +1,4 @@
-"""The page on which a person is asked whether an application may in, and what they decide there."""
+"""The consent page on which a user authorises an OAuth app, and the user's decision."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from aiohttp import web
 from multidict import MultiDict
 
 Fields = Sequence[tuple[str, str]]
-"""What a request carries in query and form, in its order; a name may come again."""
+"""The query and form parameters of a request in their order. Names can be repeated."""
 
 YES = frozenset({"1", "true", "yes"})
 DECIDED = frozenset({"decision", "account", "granted", "boxes", "auto_approve"})
-"""What the page adds to the parameters that an application sent people there with."""
+"""Parameters that the page adds to those of the OAuth app."""
 
 GRANTED = "granted"
-"""The name of a box; of one that belongs to an account, with that behind a colon."""
+"""The name of a checkbox. For one that belongs to an account, a colon and the account ID follow."""
 
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
@@ -40,7 +40,7 @@ button {{ font: inherit; padding: .6rem 1.4rem; margin: .5rem .5rem 0 0; cursor:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Something that may be left out of what is allowed."""
+    """A permission that the user can deselect."""
 
     value: str
     label: str
@@ -48,7 +48,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """An account that may be let into, with the boxes of what lies in it, where a person picks from that."""
+    """An account that the user can choose, with checkboxes for its contents if the user can select from them."""
 
     id: str
     name: str
@@ -57,20 +57,20 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a person decided; ``granted`` is None where nothing was picked, which means everything."""
+    """The decision of the user. ``granted`` is None if there was no selection, which grants everything."""
 
     allowed: bool
     account: str
     granted: frozenset[str] | None
 
     def keeps(self, value: str) -> bool:
-        """Whether *value* was left ticked."""
+        """Return True if *value* was left selected."""
         return self.granted is None or value in self.granted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What a person is asked; *boxes* concern every account."""
+    """The contents of a consent page. *boxes* apply to every account."""
 
     vendor: str
     app: str
@@ -79,11 +79,11 @@ class Question:
     boxes: Sequence[Box] = ()
 
     def page(self, path: str, asked: Fields, chosen: str = "") -> web.Response:
-        """The page, which sends the decision to *path* with everything that was *asked*."""
+        """Return the page. Its form sends the decision to *path* with all parameters in *asked*."""
         wants = "".join(f"<li>{escape(want)}</li>" for want in self.wants)
-        # Posted, so that a browser that loads addresses ahead of time never allows anything.
+        # A POST form, so that a browser that prefetches pages never grants access.
         body = (
-            f'<form method="post" action="{escape(path)}">{_kept(asked)}'
+            f'<form method="post" action="{escape(path)}">{_hidden_inputs(asked)}'
             + (f"<p>It wants to:</p><ul>{wants}</ul>" if wants else "")
             + (f"<fieldset><legend>Allow it to</legend>{_boxes(self.boxes)}</fieldset>" if self.boxes else "")
             + f"<fieldset><legend>Account</legend>{self._accounts(chosen)}</fieldset>{self._mark()}"
@@ -93,49 +93,49 @@ class Question:
         return told(self.vendor, f"{self.app} asks for access to your account", body)
 
     def _accounts(self, chosen: str) -> str:
-        known = [account.id for account in self.accounts]
-        first = chosen if chosen in known else known[0]
+        account_ids = [account.id for account in self.accounts]
+        first = chosen if chosen in account_ids else account_ids[0]
         return "".join(_account(account, checked=account.id == first) for account in self.accounts)
 
     def _mark(self) -> str:
-        """Tells a form whose boxes are all unticked from one that had none."""
+        """Return a marker that distinguishes a form with all boxes deselected from one without boxes."""
         has_boxes = self.boxes or any(account.boxes for account in self.accounts)
         return '<input type="hidden" name="boxes" value="1">' if has_boxes else ""
 
 
 async def fields_of(request: web.Request) -> Fields:
-    """Everything that *request* carries in its query and its form."""
+    """Return all query and form parameters of *request*."""
     posted = await request.post() if request.method == "POST" else MultiDict[str]()
     return [*request.query.items(), *((name, value) for name, value in posted.items() if isinstance(value, str))]
 
 
 def decision(asked: Fields, *, automatic: bool) -> Decision | None:
-    """What was decided; None as long as the person has to be asked."""
-    given = dict(asked)
-    agreed = automatic or given.get("auto_approve", "").casefold() in YES
-    if "decision" not in given and not agreed:
+    """Return the decision in *asked*, or None if the user has not decided yet."""
+    values = dict(asked)
+    agreed = automatic or values.get("auto_approve", "").casefold() in YES
+    if "decision" not in values and not agreed:
         return None
-    account = given.get("account", "")
-    # Browsers send the boxes of the other accounts as well, which nobody sees.
-    granted = frozenset(value for name, value in asked if name in {GRANTED, _of(account)})
-    picked = granted if granted or "boxes" in given else None
-    return Decision(given.get("decision", "allow") == "allow", account, picked)
+    account = values.get("account", "")
+    # Browsers also send the boxes of accounts that are hidden.
+    granted = frozenset(value for name, value in asked if name in {GRANTED, _box_name(account)})
+    picked = granted if granted or "boxes" in values else None
+    return Decision(values.get("decision", "allow") == "allow", account, picked)
 
 
-def _of(account: str) -> str:
-    """The name of the boxes of an account."""
+def _box_name(account: str) -> str:
+    """Return the name of an account's boxes."""
     return f"{GRANTED}:{account}"
 
 
 def told(vendor: str, title: str, body: str, status: int = 200) -> web.Response:
-    """A page of *vendor* that says *body*, which is HTML."""
+    """Return a page of *vendor* with the HTML *body*."""
     text = PAGE.format(vendor=escape(vendor), title=escape(title), body=body)
     return web.Response(status=status, text=text, content_type="text/html")
 
 
-def _kept(asked: Fields) -> str:
-    kept = ((escape(name), escape(value)) for name, value in asked if not _is_decision(name))
-    return "".join(f'<input type="hidden" name="{name}" value="{value}">' for name, value in kept)
+def _hidden_inputs(asked: Fields) -> str:
+    fields = ((escape(name), escape(value)) for name, value in asked if not _is_decision(name))
+    return "".join(f'<input type="hidden" name="{name}" value="{value}">' for name, value in fields)
 
 
 def _is_decision(name: str) -> bool:
@@ -143,7 +143,7 @@ def _is_decision(name: str) -> bool:
 
 
 def _account(account: Account, *, checked: bool) -> str:
-    boxes = _boxes(account.boxes, _of(account.id))
+    boxes = _boxes(account.boxes, _box_name(account.id))
     inner = f"<fieldset><legend>Share with it</legend>{boxes}</fieldset>" if boxes else ""
     identifier, mark = escape(account.id), " checked" * checked
     return (

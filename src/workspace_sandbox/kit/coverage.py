@@ -1,6 +1,6 @@
-"""Which of the vendor's routes are played: those of its published document, held against those of the stand-in.
+"""The emulated share of the vendor's published API.
 
-The document itself is not here, but what it lists: ``published.txt`` of each application, a method and a path a line.
+``published.txt`` of each emulator lists the routes of the vendor's document, one method and path per line.
 """
 
 import re
@@ -14,17 +14,17 @@ from aiohttp import web
 
 NAMED = re.compile(r"\{(\w+)(?::[^{}]*)?\}")
 TRAILING = re.compile(r"\{(?:_|slash)(?::[^{}]*)?\}$")
-"""A slash at the end that some applications do not mind."""
+"""A trailing slash that some emulators ignore."""
 
 KINDS = frozenset({"type", "to_type", "version"})
-"""Parameters of paths that stand for words which the vendor's document spells out."""
+"""Path parameters whose values the vendor's document spells out as separate paths."""
 
 Support = Literal["done", "partly", "absent"]
 
 
 @dataclass(frozen=True, slots=True)
 class SupportedRoute:
-    """A route that is answered, and what of it is not played."""
+    """A route that an emulator serves, and the features that it does not support."""
 
     method: str
     path: str
@@ -33,37 +33,41 @@ class SupportedRoute:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A method, and the segments of a path in which a name in braces stands for anything."""
+    """A method and a path in which names in braces match any segment."""
 
     method: str
     path: str
 
     @property
     def segments(self) -> list[str]:
-        """The parts of the path; a parameter keeps its name alone."""
+        """Return the segments of the path, with parameters reduced to their names."""
         return NAMED.sub(r"{\1}", TRAILING.sub("", self.path)).split("/")
 
     def is_served_by(self, other: "Template") -> bool:
-        """Whether *other* is the same route by other names of its parameters."""
-        return _alike(other.method, self.method) and _each(self.segments, other.segments, _same)
+        """Return True if *other* is the same route, except for the names of its parameters."""
+        return _same_method(other.method, self.method) and _all_segments(self.segments, other.segments, _same)
 
     def refines(self, other: "Template") -> bool:
-        """Whether all that has this path has that of *other* as well, which says less of it."""
-        return _alike(other.method, self.method) and _each(self.segments, other.segments, _narrower)
+        """Return True if every path of this template also matches the more general template *other*."""
+        return _same_method(other.method, self.method) and _all_segments(
+            self.segments, other.segments, _same_or_parameter
+        )
 
     @property
     def pattern(self) -> re.Pattern[str]:
-        """What a path looks like that is meant."""
+        """Return the pattern of paths that the template matches."""
         parts = ("[^/]+" if part.startswith("{") else re.escape(part) for part in self.segments)
         return re.compile("/".join(parts) + "/?")
 
 
-def _alike(one: str, other: str) -> bool:
+def _same_method(one: str, other: str) -> bool:
     return one == other or "*" in {one, other}
 
 
-def _each(some: list[str], others: list[str], compare: Callable[[str, str], bool]) -> bool:
-    return len(some) == len(others) and all(compare(one, other) for one, other in zip(some, others, strict=True))
+def _all_segments(segments: list[str], other_segments: list[str], compare: Callable[[str, str], bool]) -> bool:
+    return len(segments) == len(other_segments) and all(
+        compare(one, other) for one, other in zip(segments, other_segments, strict=True)
+    )
 
 
 def _same(published: str, played: str) -> bool:
@@ -72,12 +76,12 @@ def _same(published: str, played: str) -> bool:
     return published == played or played.strip("{}") in KINDS
 
 
-def _narrower(published: str, played: str) -> bool:
+def _same_or_parameter(published: str, played: str) -> bool:
     return played.startswith("{") or published == played
 
 
 class Coverage:
-    """The routes of one application: of its published document, and played."""
+    """The routes of one emulator, and those of the vendor's published document."""
 
     def __init__(self, package: str, played: Iterable[SupportedRoute]) -> None:
         self._file = Path(package).parent / "published.txt"
@@ -85,25 +89,30 @@ class Coverage:
         self._shadowed: dict[tuple[str, str], list[tuple[re.Pattern[str], Template]]] = {}
 
     def to_json(self) -> dict[str, Any]:
-        """The document, how many of its routes are played, and each of them; then what is played beyond it."""
-        published = [self._described(route) for route in self._published]
+        """Return the published routes with their support, the counts, and the routes that are not published."""
+        published = [self._describe(route) for route in self._published]
         counts = {kind: sum(one["support"] == kind for one in published) for kind in ("done", "partly", "absent")}
-        beyond = [{**_described(one), "published": False} for one in self._played if self._is_beyond(one)]
+        beyond = [{**_describe(one), "published": False} for one in self._played if self._is_beyond(one)]
         return {**self._about, **counts, "routes": [*published, *beyond]}
 
     def absent(self, request: web.Request) -> Template | None:
-        """The route of the vendor's that *request* is for, if it is not played."""
+        """Return the vendor's route of *request* if it is not emulated."""
         resource = request.match_info.route.resource
-        # By route rather than by path, of which there are as many as there are objects.
+        # Cached per route, because there are as many paths as objects.
         key = (request.method, resource.canonical if resource else "")
         if key not in self._shadowed:
-            self._shadowed[key] = self._hidden_by(*key)
+            self._shadowed[key] = self._routes_hidden_by(*key)
         return next((one for pattern, one in self._shadowed[key] if pattern.fullmatch(request.path)), None)
 
-    def _hidden_by(self, method: str, canonical: str) -> list[tuple[re.Pattern[str], Template]]:
-        """What is not played and looks like a route that is, or like none; with the paths that are meant."""
-        shown = Template(method, canonical)
-        hidden = (one for one in self._absent if _alike(one.method, method) and (not canonical or one.refines(shown)))
+    def _routes_hidden_by(self, method: str, canonical: str) -> list[tuple[re.Pattern[str], Template]]:
+        """Return routes that are not emulated but match the route *canonical*, or no route.
+
+        Each has its path pattern.
+        """
+        emulated = Template(method, canonical)
+        hidden = (
+            one for one in self._absent if _same_method(one.method, method) and (not canonical or one.refines(emulated))
+        )
         return [(one.pattern, one) for one in hidden]
 
     @cached_property
@@ -121,22 +130,22 @@ class Coverage:
 
     @cached_property
     def _absent(self) -> list[Template]:
-        return [route for route in self._published if self._serving(route) is None]
+        return [route for route in self._published if self._find_serving(route) is None]
 
-    def _serving(self, route: Template) -> SupportedRoute | None:
+    def _find_serving(self, route: Template) -> SupportedRoute | None:
         return next((one for one in self._played if route.is_served_by(Template(one.method, one.path))), None)
 
-    def _described(self, route: Template) -> dict[str, Any]:
-        served = self._serving(route)
-        about = {"method": route.method, "path": route.path}
-        return {**about, **_support(served)} if served else {**about, "support": "absent"}
+    def _describe(self, route: Template) -> dict[str, Any]:
+        served = self._find_serving(route)
+        raw = {"method": route.method, "path": route.path}
+        return {**raw, **_support(served)} if served else {**raw, "support": "absent"}
 
     def _is_beyond(self, one: SupportedRoute) -> bool:
         played = Template(one.method, one.path)
         return not any(route.is_served_by(played) for route in self._published)
 
 
-def _described(played: SupportedRoute) -> Mapping[str, Any]:
+def _describe(played: SupportedRoute) -> Mapping[str, Any]:
     return {"method": played.method, "path": NAMED.sub(r"{\1}", played.path), **_support(played)}
 
 

@@ -1,4 +1,4 @@
-"""The base of every emulator: what it declares here, the kit does."""
+"""The base class of all emulators."""
 
 import inspect
 import logging
@@ -28,24 +28,24 @@ TRAILING_SLASH = "{_:/?}"
 
 
 class Emulator(LazyState, ABC):
-    """An application that stands in for one vendor's."""
+    """An emulator of one vendor's API."""
 
     knobs: ClassVar[Mapping[str, Any]]
-    """The knobs it has beside ``limits``, with their first values. ``FIDELITY.md`` says what each is.
+    """The knobs besides ``limits``, with their initial values. ``FIDELITY.md`` describes each of them.
 
-    All have ``auto_approve``, which says yes on every page of consent, and ``token_seconds``, the life of the access
-    tokens that are issued from now on.
+    All emulators have ``auto_approve``, which confirms every consent page, and ``token_seconds``, the lifetime of
+    access tokens issued from now on.
     """
 
     knob_readers: ClassVar[Mapping[str, Field]] = {}
-    """Readers of knobs whose first values do not show what they take."""
+    """Readers for knobs whose initial values do not show their type."""
 
     acts: Acts
-    """What people can do in it."""
+    """The user actions of the emulator."""
 
     routes: Sequence[Route[Any]]
     spelled_out: Sequence[SupportedRoute] = ()
-    """Routes of the vendor's document that one of ``routes`` serves among others."""
+    """Published routes that are served by a more general one of ``routes``."""
 
     takes_trailing_slash: bool = False
     refusals: Refusals
@@ -62,19 +62,19 @@ class Emulator(LazyState, ABC):
         self.reset()
 
     def reset(self) -> None:
-        """Return to the seed, with nothing revoked, spent or under way."""
+        """Restore the default data, with all authorisations and full budgets, and without pending work."""
         self.hooks.forget()
         self.plant()
 
     def applications(self) -> Mapping[str, web.Application]:
         """Return a new application per host name, in the order of their ports. The first is ``base``."""
         hosts = {
-            route.host: web.Application(middlewares=[self._speak], client_max_size=MAX_REQUEST_BYTES)
+            route.host: web.Application(middlewares=[self._handle_errors], client_max_size=MAX_REQUEST_BYTES)
             for route in self.routes
         }
         slash = TRAILING_SLASH if self.takes_trailing_slash else ""
         for route in self.routes:
-            handler = partial(self._show, route) if isinstance(route, Page) else partial(self.serve, route)
+            handler = partial(self._serve_page, route) if isinstance(route, Page) else partial(self.serve, route)
             for path in route.paths:
                 hosts[route.host].router.add_route(route.method, path + slash, handler)
         hosts["base"].on_startup.append(self.hooks.start)
@@ -82,18 +82,18 @@ class Emulator(LazyState, ABC):
         return hosts
 
     @web.middleware
-    async def _speak(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Refuse as the vendor would what no route answers, and the emulator's own failures."""
+    async def _handle_errors(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Convert unmatched routes and exceptions of the emulator to the vendor's error responses."""
         try:
             self.check(request)
             response = await handler(request)
-        except Refused as refusal:
-            return self.refused(refusal, request)
+        except Refused as error:
+            return self.refused(error, request)
         except web.HTTPRequestEntityTooLarge:
             return self.refused(self.refusals.too_large(), request)
-        except web.HTTPException as unknown:
-            return await self.unknown(request, unknown.status)
-        # Other tests use the server too.
+        except web.HTTPException as error:
+            return await self.unknown(request, error.status)
+        # A failure must not stop the server, which other tests use too.
         except Exception:
             LOG.exception("The stand-in failed at %s %s", request.method, request.path)
             return self.refused(self.refusals.failed(), request)
@@ -101,66 +101,69 @@ class Emulator(LazyState, ABC):
         return response
 
     def refused(self, refusal: Refused, request: web.Request) -> web.Response:
-        """Return the response to a *request* that is refused."""
+        """Return the error response for a rejected *request*."""
         response = refusal.response(self.stage)
         response.headers.update(self.headers(request))
         return response
 
-    async def _show(self, page: Page, request: web.Request) -> web.StreamResponse:
+    async def _serve_page(self, page: Page, request: web.Request) -> web.StreamResponse:
         await self.stage.admitted()
         return await page.handler(self.oauth, request)
 
     async def unknown(self, request: web.Request, status: int) -> web.StreamResponse:
-        """Answer a request that no route matches."""
+        """Return the response to a request that no route matches."""
         return self.refused(self.refusals.unknown(request, status), request)
 
     def check(self, request: web.Request) -> None:
-        """Refuse a request by its form alone."""
+        """Reject an invalid *request* before it is routed."""
 
     def headers(self, request: web.Request) -> Mapping[str, str]:
-        """Return headers of every response to *request*."""
+        """Return the headers of every response to *request*."""
         del request
         return {}
 
     def client(self) -> dict[str, str]:
-        """Return the application that people let in on the pages of consent: ``client_id`` and ``client_secret``."""
+        """Return the OAuth app that users authorise on consent pages: ``client_id`` and ``client_secret``."""
         client_id, secret = next(iter(self.oauth.registered.items()))
         return {"client_id": client_id, "client_secret": secret or ""}
 
     def revoke(self) -> None:
-        """Withdraw every authorisation, by ``credentials`` and by OAuth, as users would in the application."""
+        """Revoke all authorisations, both ``credentials`` and OAuth grants, as users would."""
         self.oauth.withdraw()
 
     def authorise(self) -> None:
-        """Give all of it back."""
+        """Restore all revoked authorisations."""
         self.oauth.restore()
 
     def perform(self, action: Mapping[str, Any]) -> dict[str, Any]:
-        """Do what a person would do in the application. Unknown keys are ignored, a bad action is a ``ValueError``."""
-        act = self.acts.get(str(action.get("action")))
-        if act is None:
+        """Perform a user action. Ignores unknown keys, and raises ``ValueError`` if the action is invalid."""
+        user_action = self.acts.get(str(action.get("action")))
+        if user_action is None:
             raise ValueError(f"no action {action.get('action')!r}; there are {', '.join(self.acts)}")
         try:
-            return act.perform(self, action)
-        except Refused as refusal:
-            raise ValueError(str(refusal)) from refusal
+            return user_action.perform(self, action)
+        except Refused as error:
+            raise ValueError(str(error)) from error
 
     @abstractmethod
     async def serve(self, route: Any, request: web.Request) -> web.StreamResponse:
-        """Answer a request that *route* matches."""
+        """Return the response to a request that *route* matches."""
 
     @abstractmethod
     def plant(self) -> None:
-        """Hold the seed."""
+        """Create the default data."""
 
     @abstractmethod
     def credentials(self) -> dict[str, str]:
-        """Return what a client needs to be let in, by the vendor's names (``token``, ``key`` …)."""
+        """Return the credentials that a client needs, under the vendor's names (``token``, ``key`` …)."""
 
     @abstractmethod
     def examples(self) -> dict[str, Any]:
-        """Return identifiers of seeded objects worth trying."""
+        """Return identifiers of example objects."""
 
     @abstractmethod
     def apply_seed(self, given: SeedValue) -> dict[str, Any]:
-        """Create what a seed tells, and return its identifiers. Raises ``InvalidSeed`` if it cannot be created."""
+        """Create the objects of a seed and return their identifiers.
+
+        Raises ``InvalidSeed`` if they cannot be created.
+        """

@@ -1,4 +1,4 @@
-"""What testers let go wrong."""
+"""Faults that testers inject into responses."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -17,16 +17,17 @@ KINDS: tuple[FaultKind, ...] = ("status", "delay", "drop_before", "drop_after", 
 
 @dataclass(slots=True)
 class Fault:
-    """Something that goes wrong with the next ``times`` requests that match.
+    """A fault of the next ``times`` matching requests.
 
-    ``status`` answers with ``status``, ``headers`` and ``body`` and writes nothing, unless the request is ``served``
-    first.
-    ``delay`` waits ``seconds`` once the request has arrived and is counted, then serves as usual, even when the caller
-    has gone.
-    ``drop_before`` cuts the connection and writes nothing; ``drop_after`` serves, then cuts before the answer.
-    ``garbage`` serves, then answers with something that is not JSON.
-    ``slow_body`` serves, then lets the body trickle over ``seconds``.
-    ``throttle`` refuses as the vendor does who was asked too often, for ``seconds``, and writes nothing.
+    ``status`` responds with ``status``, ``headers`` and ``body`` without any change, or after serving the request if
+    ``served`` is set.
+    ``delay`` waits for ``seconds`` after the request was received and counted, then serves it, even if the client has
+    disconnected.
+    ``drop_before`` aborts the connection without any change. ``drop_after`` serves the request, then aborts the
+    connection before the response.
+    ``garbage`` serves the request, then responds with invalid JSON.
+    ``slow_body`` serves the request, then sends the body slowly over ``seconds``.
+    ``throttle`` responds with the vendor's throttling error for ``seconds``, without any change.
     """
 
     fault: FaultKind
@@ -40,14 +41,14 @@ class Fault:
     served: bool = False
     """Whether a ``status`` replaces the response to a request that was carried out."""
     token: str | None = None
-    """Only requests that present this token match."""
+    """The access token of matching requests, or None for any."""
     after: int = 0
-    """So many matching requests are served as usual first."""
+    """Number of matching requests that are served before the fault occurs."""
     probability: float = 1.0
-    """How likely each matching request is met, by chance that begins with ``seed`` and so repeats."""
+    """The probability that the fault occurs on a matching request. ``seed`` makes the sequence reproducible."""
     seed: int = 0
     asked: Mapping[str, Any] = field(default_factory=dict)
-    """What a tester said, as far as a tester said it."""
+    """The parameters that the tester specified."""
     matched: int = 0
     done: int = 0
     _chance: Random = field(init=False, repr=False, compare=False)
@@ -56,41 +57,41 @@ class Fault:
         self._chance = Random(self.seed)
 
     def matches(self, method: str, path: str, tokens: Iterable[str] = ()) -> bool:
-        """Whether such a request is one of those this fault is for."""
+        """Return True if the fault applies to such a request."""
         alike = self.times > 0 and self.method in {None, method} and path.startswith(self.path)
         return alike and (self.token is None or self.token in tokens)
 
     def consume(self) -> bool:
-        """Count a request that it concerns; whether it goes wrong."""
+        """Count a matching request. Returns whether the fault occurs on it."""
         self.matched += 1
         if self.matched <= self.after or (self.probability < 1 and self._chance.random() >= self.probability):
             return False
-        # Only what meets a request is used up; what chance has spared is still to come.
+        # Only occurrences use up ``times``. Requests spared by chance do not count.
         self.times -= 1
         self.done += 1
         return True
 
     def answer(self) -> web.Response:
-        """The answer of a ``status`` fault."""
+        """Return the response of a ``status`` fault."""
         if not isinstance(self.body, str):
-            answer = web.json_response(self.body, status=self.status)
+            response = web.json_response(self.body, status=self.status)
         else:
-            answer = web.Response(status=self.status, text=self.body)
-        # Set afterwards: a type given beside a text would be refused by aiohttp, and the one given here counts.
-        answer.headers.update(self.headers)
-        return answer
+            response = web.Response(status=self.status, text=self.body)
+        # Set after construction, because aiohttp rejects a content type next to a text.
+        response.headers.update(self.headers)
+        return response
 
     def told(self) -> dict[str, Any]:
-        """The fault as it was asked for, how many requests matched it, met it, and may still meet it."""
-        asked = {"fault": self.fault, **self.asked}
-        return {**asked, "matched": self.matched, "done": self.done, "left": self.times}
+        """Return the parameters of the fault and its counters of matching, affected and remaining requests."""
+        options = {"fault": self.fault, **self.asked}
+        return {**options, "matched": self.matched, "done": self.done, "left": self.times}
 
 
 def _path(value: Any) -> str:
     prefix = text(value)
     if prefix and not prefix.startswith("/"):
         raise ValueError("must begin with /")
-    # It would never match, and a fault that never comes looks like one that was survived.
+    # It would never match, and a fault that never occurs looks like one that the client survived.
     if "?" in prefix:
         raise ValueError("is compared with the path alone, so it has no ?")
     return prefix
@@ -104,17 +105,17 @@ def _status(value: Any) -> int:
 
 
 def _headers(value: Any) -> dict[str, str]:
-    given = object_of(value)
-    for name, told in given.items():
-        if isinstance(told, bool) or not isinstance(told, str | int | float):
+    headers = object_of(value)
+    for name, content in headers.items():
+        if isinstance(content, bool) or not isinstance(content, str | int | float):
             raise ValueError(f"must have a text for {name}")
-        # Faults are sent as they are: what breaks the wire is a kind of its own.
-        if not name or any(character in f"{name}{told}" for character in "\r\n\0") or not name.isascii():
+        # Header values are sent unchanged. Malformed responses are a separate kind of fault.
+        if not name or any(character in f"{name}{content}" for character in "\r\n\0") or not name.isascii():
             raise ValueError(f"cannot have {name!r} on the wire")
-    return {name: str(told) for name, told in given.items()}
+    return {name: str(content) for name, content in headers.items()}
 
 
-def _likely(value: Any) -> float:
+def _probability(value: Any) -> float:
     share = number(value)
     if share > 1:
         raise ValueError("must be from 0 to 1")
@@ -133,32 +134,36 @@ ASKED: Mapping[str, Field] = {
     "served": flag,
     "token": text,
     "after": whole,
-    "probability": _likely,
+    "probability": _probability,
     "seed": whole,
 }
-"""What a tester says of a fault, and how each is read."""
+"""Readers of the parameters of a fault."""
 
 
 def fault_of(wanted: Mapping[str, Any]) -> Fault:
-    """The fault that is asked for; all that is wrong with it is told at once."""
-    made = read(wanted, ASKED, needs=("fault",))
+    """Create the fault that *wanted* describes. Raises ``InvalidInput`` with all errors."""
+    options = read(wanted, ASKED, needs=("fault",))
     if "body" in wanted:
-        made["body"] = wanted["body"]  # Null is a body too.
-    return Fault(**made, asked=made)
+        options["body"] = wanted["body"]  # Null is a body too.
+    return Fault(**options, asked=options)
 
 
 async def tokens_of(request: web.Request) -> list[str]:
-    """Every text of a request that may be its token: in the header, in the query, in a form or a JSON body."""
-    scheme, _, given = request.headers.get("Authorization", "").partition(" ")
-    # One vendor's header holds several quoted values after its scheme.
-    found = [scheme, given.strip(), *(part.split('"')[1] for part in given.split(",") if part.count('"') == 2)]
-    found += request.query.values()
-    # Read only what handlers read as a whole too: the parts of a form with files are read once.
+    """Return all strings of a request that can be its token, from the header, the query, a form or a JSON body."""
+    scheme, _, credentials = request.headers.get("Authorization", "").partition(" ")
+    # Trello's header contains several quoted values after its scheme.
+    candidates = [
+        scheme,
+        credentials.strip(),
+        *(part.split('"')[1] for part in credentials.split(",") if part.count('"') == 2),
+    ]
+    candidates += request.query.values()
+    # Only bodies that handlers read completely: the parts of a multipart form can be read only once.
     if request.content_type == "application/x-www-form-urlencoded":
-        found += (value for _, value in parse_qsl((await request.read()).decode("utf-8", "replace")))
+        candidates += (value for _, value in parse_qsl((await request.read()).decode("utf-8", "replace")))
     elif request.content_type == "application/json":
-        found += _in_json(await request.read())
-    return found
+        candidates += _in_json(await request.read())
+    return candidates
 
 
 def _in_json(content: bytes) -> list[str]:

@@ -1,4 +1,4 @@
-"""Webhooks: signed for each attempt, retried after pauses, and recorded."""
+"""Webhook deliveries, which are signed for each attempt, retried and recorded."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
@@ -12,10 +12,10 @@ from workspace_sandbox.kit.journal import RequestLog
 from workspace_sandbox.kit.stage import EmulatorContext
 
 JOURNAL_LENGTH = 10_000
-"""Delivery attempts that are remembered."""
+"""Maximum number of recorded delivery attempts."""
 
 HOLD_SECONDS = 0.25
-"""Delay of every second event when events are to arrive in disorder."""
+"""Seconds by which every second event is delayed if events are to arrive out of order."""
 
 UNREACHED: Mapping[type[Exception], str] = {
     TimeoutError: "http_timeout",
@@ -24,12 +24,12 @@ UNREACHED: Mapping[type[Exception], str] = {
     aiohttp.ClientConnectionError: "connection_failed",
     Exception: "unknown_error",
 }
-"""Reasons of attempts that got no response, most specific first."""
+"""Failure reasons of attempts without a response, most specific first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One attempt: the status of its response, and the reason if it failed."""
+    """A delivery attempt, with the status of its response and the failure reason."""
 
     event_id: str
     type: str
@@ -39,17 +39,20 @@ class Delivery:
 
 
 Verdict = tuple[str | None, bool]
-"""The reason of a failed attempt, and whether the vendor would try again."""
+"""The failure reason of an attempt, and whether the vendor would retry it."""
 
 
 async def judge(response: aiohttp.ClientResponse) -> Verdict:
-    """Accept every status of success."""
+    """Accept every successful status."""
     return None if 200 <= response.status < 300 else "http_error", True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutgoingHook:
-    """An outgoing request; ``write`` returns body and headers of an attempt, by its number and the last reason."""
+    """An outgoing hook.
+
+    ``write`` returns the body and headers for the number of an attempt and the last failure reason.
+    """
 
     event_id: str
     type: str
@@ -62,7 +65,7 @@ class OutgoingHook:
     held: float = 0.0
     """Seconds before the first attempt."""
     twice: bool = False
-    """Whether an attempt that succeeds at once is followed by another."""
+    """Whether a successful first attempt is repeated."""
     redirects: int = 0
     judge: Callable[[aiohttp.ClientResponse], Awaitable[Verdict]] = judge
     tried: Callable[[Delivery], bool] = lambda _: True
@@ -70,21 +73,21 @@ class OutgoingHook:
 
 
 class HookSender:
-    """Sends letters, and does other work, in the background of the application that it is started with."""
+    """Sends hooks and runs other work in the background of a web application."""
 
     def __init__(self, stage: EmulatorContext) -> None:
-        self._stage = stage
+        self._context = stage
         self._loop: asyncio.AbstractEventLoop | None = None
         self._session: aiohttp.ClientSession | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self.forget()
 
     async def start(self, _: web.Application) -> None:
-        """Be ready to send from the running loop."""
+        """Bind to the running event loop."""
         self._loop = asyncio.get_running_loop()
 
     async def stop(self, _: web.Application) -> None:
-        """Drop all pending work and close."""
+        """Cancel all pending work and close the HTTP session."""
         tasks = list(self._tasks)
         self._cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -98,35 +101,35 @@ class HookSender:
         return not self._tasks
 
     def forget(self) -> None:
-        """Drop all pending work, and begin the journal again."""
+        """Cancel all pending work, and clear the log."""
         self.journal: RequestLog[Delivery] = RequestLog(JOURNAL_LENGTH)
         self.drop()
 
     def drop(self) -> None:
-        """Cancel all pending work, from whichever thread."""
+        """Cancel all pending work. Can be called from any thread."""
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._cancel)
 
-    def begin(self, work: Callable[..., Coroutine[Any, Any, None]], *about: Any) -> None:
-        """Start *work*, from whichever thread: acts arrive from a test's thread as well as from the server's loop."""
+    def begin(self, work: Callable[..., Coroutine[Any, Any, None]], *args: Any) -> None:
+        """Start *work*. Can be called from any thread, because user actions also arrive from a test's thread."""
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._spawn, work, *about)
+            self._loop.call_soon_threadsafe(self._spawn, work, *args)
 
     def send(self, letter: OutgoingHook) -> None:
-        """Send *letter*, from whichever thread."""
+        """Send *letter*. Can be called from any thread."""
         self.begin(self._deliver, letter)
 
     async def probe(self, method: str, url: str, seconds: float) -> int | None:
         """Return the status of the response to an empty request, or None if there is none."""
-        within = aiohttp.ClientTimeout(total=seconds)
+        timeout = aiohttp.ClientTimeout(total=seconds)
         try:
-            async with self._client.request(method, url, timeout=within, allow_redirects=False) as response:
+            async with self._client.request(method, url, timeout=timeout, allow_redirects=False) as response:
                 return response.status
         except (aiohttp.ClientError, TimeoutError, ValueError):
             return None
 
-    def _spawn(self, work: Callable[..., Coroutine[Any, Any, None]], *about: Any) -> None:
-        task = asyncio.get_running_loop().create_task(work(*about))
+    def _spawn(self, work: Callable[..., Coroutine[Any, Any, None]], *args: Any) -> None:
+        task = asyncio.get_running_loop().create_task(work(*args))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -136,23 +139,23 @@ class HookSender:
 
     @property
     def _client(self) -> aiohttp.ClientSession:
-        # Created on the loop that uses it.
+        # Created on the event loop that uses it.
         self._session = self._session or aiohttp.ClientSession(headers={"Content-Type": "application/json"})
         return self._session
 
     async def _deliver(self, letter: OutgoingHook) -> None:
-        # A reset in the meantime begins another journal, which this is not for.
+        # A reset in the meantime replaces the log, and this delivery belongs to the old one.
         journal, reason = self.journal, None
         for number, pause in enumerate((letter.held, *letter.pauses), letter.first):
             if pause:
-                await self._stage.clock.sleep(pause)
+                await self._context.clock.sleep(pause)
             status, reason, may_retry = await self._post(letter, *letter.write(number, reason))
-            tried = Delivery(letter.event_id, letter.type, number, status, reason)
-            journal.append(tried)
+            attempt = Delivery(letter.event_id, letter.type, number, status, reason)
+            journal.append(attempt)
             if letter.twice and reason is None and number == letter.first:
-                status, again, _ = await self._post(letter, *letter.write(number + 1, None))
-                journal.append(Delivery(letter.event_id, letter.type, number + 1, status, again))
-            if not letter.tried(tried) or not may_retry or reason is None:
+                status, second_reason, _ = await self._post(letter, *letter.write(number + 1, None))
+                journal.append(Delivery(letter.event_id, letter.type, number + 1, status, second_reason))
+            if not letter.tried(attempt) or not may_retry or reason is None:
                 return
 
     async def _post(
@@ -164,15 +167,15 @@ class HookSender:
             headers=headers,
             timeout=aiohttp.ClientTimeout(total=letter.ack_seconds),
             allow_redirects=letter.redirects > 0,
-            # aiohttp refuses the last of the redirects it is allowed.
+            # aiohttp raises an error on the last permitted redirect.
             max_redirects=letter.redirects + 1,
         )
         try:
             async with request as response:
                 return response.status, *await letter.judge(response)
-        except (aiohttp.ClientError, TimeoutError, ValueError) as fault:
-            return None, next(reason for kind, reason in UNREACHED.items() if isinstance(fault, kind)), True
+        except (aiohttp.ClientError, TimeoutError, ValueError) as error:
+            return None, next(reason for kind, reason in UNREACHED.items() if isinstance(error, kind)), True
 
 
 def unheard(*_: Any, **__: Any) -> None:
-    """Tell nobody of what happened, as long as nobody listens."""
+    """Ignore an event, as long as there is no listener."""

@@ -1,4 +1,4 @@
-"""What is remembered of a stand-in's traffic, as it is told to whoever asks."""
+"""A bounded log of requests and deliveries."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -9,18 +9,18 @@ T = TypeVar("T")
 
 
 class RequestLog(deque[T]):
-    """Dataclasses in the order in which they happened; the oldest fall out first.
+    """A bounded log of dataclasses in chronological order. The oldest entries are dropped first.
 
-    It goes on being written while it is read: a test reads from its own thread what the server's loop adds to.
+    It can be read while it is written, because a test reads from its own thread while the server's loop appends.
     """
 
     def __init__(self, length: int) -> None:
         super().__init__(maxlen=length)
 
     def __iter__(self) -> Iterator[T]:
-        """What is there now, copied in one step."""
+        """Return an iterator over a copy of the entries."""
         return iter(list(super().__iter__()))
 
     def described(self) -> list[dict[str, Any]]:
-        """It as JSON."""
+        """Return the entries as JSON."""
         return [asdict(one) for one in self]  # type: ignore[call-overload]

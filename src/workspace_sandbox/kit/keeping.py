@@ -1,10 +1,10 @@
-"""What an emulator holds, as bytes and back: for snapshots, and for a folder that outlives the process.
+"""Serialization of an emulator's state, for snapshots and for the data folder.
 
-Everything is written but what belongs to the process: the stage with its clock, what delivers, and the emulator itself
-are named in the bytes, and are those of the reader when they are read. So are the constants of its modules, which the
-code tells apart by what they are and not by what they are like.
+Everything is pickled except objects of the process: the context with its clock, the hook sender and the emulator itself
+are stored as names, and replaced with those of the reader. So are constants of its modules, because the code compares
+them by identity.
 
-Frozen classes with thousands of objects have no slots: with both, Python code reads each of them back.
+Frozen classes with thousands of instances must not have slots. With both, each instance is restored by Python code.
 """
 
 import copy
@@ -24,7 +24,7 @@ from workspace_sandbox.kit.stage import EmulatorContext
 
 HERE = "workspace_sandbox."
 FRESH_SECONDS = 600.0
-"""How long what was planted is returned to."""
+"""Seconds for which the serialized default data is reused."""
 
 PLAIN = frozenset(
     {
@@ -52,25 +52,25 @@ PLAIN = frozenset(
         ("zoneinfo", "ZoneInfo._unpickle"),
     }
 )
-"""Beside the sandbox's own classes and functions, what the bytes may name; nothing that does more than hold a value."""
+"""The globals that pickled state may reference besides those of the sandbox. All of them only hold values."""
 
 
 class Unreadable(ValueError):
-    """The bytes hold something that no emulator wrote."""
+    """A serialized state references something that no emulator writes."""
 
 
 def dump_state(emulator: Emulator) -> bytes:
-    """All that *emulator* holds now, with its knobs; not its journal, its faults and its deliveries."""
+    """Return the serialized state and knobs of *emulator*, without its request log, faults and deliveries."""
     emulator.awaken()
     target = io.BytesIO()
-    stage = emulator.stage
+    context = emulator.stage
     state = {name: value for name, value in vars(emulator).items() if name not in WORKINGS}
-    _Writer(target, emulator).dump((dict(stage.knobs), state))
+    _StatePickler(target, emulator).dump((dict(context.knobs), state))
     return target.getvalue()
 
 
 def restore(emulator: Emulator, content: bytes) -> None:
-    """Let *emulator* hold what *content* holds; what it was delivering is dropped."""
+    """Replace the state of *emulator* with *content*, and cancel its deliveries."""
     knobs, state = _read(emulator, content)
     emulator.stage.knobs.update(knobs)
     emulator.hooks.forget()
@@ -81,95 +81,95 @@ def restore(emulator: Emulator, content: bytes) -> None:
 
 def _read(emulator: Emulator, content: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
     try:
-        knobs, state = _Reader(io.BytesIO(content), emulator).load()
+        knobs, state = _StateUnpickler(io.BytesIO(content), emulator).load()
     except Unreadable:
         raise
-    except Exception as fault:
-        raise Unreadable(f"the bytes cannot be read ({type(fault).__name__})") from fault
+    except Exception as error:
+        raise Unreadable(f"the bytes cannot be read ({type(error).__name__})") from error
     return knobs, state
 
 
-def _wake(emulator: Emulator, content: bytes) -> None:
-    """Let *emulator* hold what *content* holds, and leave knobs as they have been turned since."""
+def _load(emulator: Emulator, content: bytes) -> None:
+    """Load the state in *content* into *emulator*, without changing its knobs."""
     with uncollected():
         vars(emulator).update(_read(emulator, content)[1])
 
 
 class InitialState:
-    """What an emulator begins with, remembered so that it returns to it at once."""
+    """The initial state of an emulator, serialized so that it can be restored quickly."""
 
     def __init__(self, emulator: Emulator, sow: Callable[[], None]) -> None:
         self._emulator = emulator
-        self._sow = sow
+        self._apply_seed = sow
         self._content = b""
         self._knobs: dict[str, Any] = {}
-        self._planted_at = emulator.stage.clock.now()
-        self._touches: int | None = emulator.stage.change_count
+        self._created_at = emulator.stage.clock.now()
+        self._change_count: int | None = emulator.stage.change_count
         self._clock = emulator.stage.clock
 
     def remember(self) -> None:
-        """Write down the beginning, if it is still there; otherwise the first return to it does."""
-        if not self._content and self._is_there(self._emulator.stage):
-            self._write_down()
+        """Serialize the initial state if it has not changed yet. Otherwise the next restore does it."""
+        if not self._content and self._is_unchanged(self._emulator.stage):
+            self._serialize()
 
     def restore(self) -> None:
-        """Return to the beginning; an emulator that nobody asked or steered since is as it was."""
-        stage = self._emulator.stage
-        if self._is_there(stage):
+        """Restore the initial state, unless nothing has changed since the last restore."""
+        context = self._emulator.stage
+        if self._is_unchanged(context):
             return
-        stage.reset()
-        # What a folder has of it is of before.
-        stage.change_count += 1
-        if stage.clock is self._clock:
-            self._return()
-            self._touches = stage.change_count
+        context.reset()
+        # The state in a data folder is outdated now.
+        context.change_count += 1
+        if context.clock is self._clock:
+            self._restore_or_create()
+            self._change_count = context.change_count
         else:
-            # By the clock of a test, which may be another one each time, so it is not written down.
-            self._plant()
-            self._touches = None
-        stage.reseed_ids()
+            # The clock of a test can differ each time, so the state is not serialized.
+            self._create()
+            self._change_count = None
+        context.reseed_ids()
 
-    def _return(self) -> None:
-        stage = self._emulator.stage
-        # Seeds are told in days before now: what was planted a while ago is planted anew.
-        fresh = 0 <= stage.clock.now() - self._planted_at < FRESH_SECONDS
+    def _restore_or_create(self) -> None:
+        context = self._emulator.stage
+        # The default data has dates relative to now, so it is created again after a while.
+        fresh = 0 <= context.clock.now() - self._created_at < FRESH_SECONDS
         if self._content and fresh:
-            stage.knobs.update(copy.deepcopy(self._knobs))
+            context.knobs.update(copy.deepcopy(self._knobs))
             self._emulator.hooks.forget()
-            # Read when it is asked for (decision 78): most tests ask one of the six applications.
-            self._emulator.sleep(partial(_wake, self._emulator, self._content))
+            # Loaded on first use, because most tests use one of the six emulators.
+            self._emulator.sleep(partial(_load, self._emulator, self._content))
         else:
-            self._planted_at = stage.clock.now()
-            self._plant()
-            self._write_down()
+            self._created_at = context.clock.now()
+            self._create()
+            self._serialize()
 
-    def _plant(self) -> None:
+    def _create(self) -> None:
         self._emulator.awaken()
         self._emulator.reset()
-        self._sow()
+        self._apply_seed()
 
-    def _write_down(self) -> None:
-        stage = self._emulator.stage
+    def _serialize(self) -> None:
+        context = self._emulator.stage
         self._content = dump_state(self._emulator)
-        self._knobs = copy.deepcopy(stage.knobs)
+        self._knobs = copy.deepcopy(context.knobs)
 
-    def _is_there(self, stage: EmulatorContext) -> bool:
-        untouched = stage.change_count == self._touches and stage.clock is self._clock
-        return untouched and stage.knobs == stage.default_knobs and not stage.faults and not stage.journal
+    def _is_unchanged(self, context: EmulatorContext) -> bool:
+        untouched = context.change_count == self._change_count and context.clock is self._clock
+        return untouched and context.knobs == context.default_knobs and not context.faults and not context.journal
 
 
 def _named(emulator: Emulator) -> Iterator[tuple[str, Any]]:
-    """What is named in the bytes, and not written."""
-    stage = emulator.stage
-    yield from (("emulator", emulator), ("stage", stage), ("clock", stage.clock), ("random", stage.random))
-    yield from (("knobs", stage.knobs), ("addresses", stage.addresses), ("defaults", stage.default_knobs))
+    """Return the objects that are stored as names."""
+    context = emulator.stage
+    yield from (("emulator", emulator), ("stage", context), ("clock", context.clock), ("random", context.random))
+    yield from (("knobs", context.knobs), ("addresses", context.addresses), ("defaults", context.default_knobs))
     yield ("hooks", emulator.hooks)
     yield from _constants(type(emulator).__module__.rpartition(".")[0]).items()
 
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Looks for no garbage while inside: among tens of thousands of new objects that would take ten times as long."""
+    """Disable garbage collection for the duration of the context. It makes restoring a large state ten times slower."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -181,17 +181,17 @@ def uncollected() -> Iterator[None]:
 
 @cache
 def _constants(package: str) -> Mapping[str, Any]:
-    """The constants of a package's modules that are objects of its own classes, by where they stand."""
+    """Return the constants of a package's modules that are instances of its own classes, by their location."""
     modules = {name: module for name, module in sys.modules.items() if f"{name}.".startswith(f"{package}.")}
     return {
-        place: value
+        location: value
         for name, module in sorted(modules.items())
-        for place, value in _within(name, vars(module))
+        for location, value in _module_constants(name, vars(module))
         if type(value).__module__.startswith(HERE)
     }
 
 
-def _within(name: str, names: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _module_constants(name: str, names: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for constant in filter(str.isupper, names):
         value = names[constant]
         yield f"{name}:{constant}", value
@@ -200,7 +200,7 @@ def _within(name: str, names: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield from ((f"{name}:{constant}:{key}", one) for key, one in listed.items())
 
 
-class _Writer(pickle.Pickler):
+class _StatePickler(pickle.Pickler):
     def __init__(self, target: io.BytesIO, emulator: Emulator) -> None:
         super().__init__(target, protocol=5)
         self._names = {id(value): name for name, value in _named(emulator)}
@@ -209,11 +209,11 @@ class _Writer(pickle.Pickler):
         return self._names.get(id(obj))
 
     def reducer_override(self, obj: Any) -> Any:
-        # The usual way names ``getattr``, with which bytes could reach anything.
-        return (_bound, (obj.__self__, obj.__name__)) if isinstance(obj, MethodType) else NotImplemented
+        # By default, methods are pickled with ``getattr``, which would give access to any attribute.
+        return (_bound_method, (obj.__self__, obj.__name__)) if isinstance(obj, MethodType) else NotImplemented
 
 
-class _Reader(pickle.Unpickler):
+class _StateUnpickler(pickle.Unpickler):
     def __init__(self, source: io.BytesIO, emulator: Emulator) -> None:
         super().__init__(source)
         self._named = dict(_named(emulator))
@@ -224,14 +224,14 @@ class _Reader(pickle.Unpickler):
     def find_class(self, module_name: str, global_name: str) -> Any:
         if (module_name, global_name) in PLAIN:
             return super().find_class(module_name, global_name)
-        found = super().find_class(module_name, global_name) if module_name.startswith(HERE) else None
-        if isinstance(found, type | FunctionType) and found.__module__.startswith(HERE):
-            return found
+        match = super().find_class(module_name, global_name) if module_name.startswith(HERE) else None
+        if isinstance(match, type | FunctionType) and match.__module__.startswith(HERE):
+            return match
         raise Unreadable(f"the bytes name {module_name}.{global_name}, which no state has")
 
 
-def _bound(owner: Any, name: str) -> Any:
-    """The method of that name, of an object of the sandbox's."""
+def _bound_method(owner: Any, name: str) -> Any:
+    """Return the method *name* of *owner*, which must be an object of the sandbox."""
     if not type(owner).__module__.startswith(HERE) or name.startswith("__"):
         raise Unreadable(f"the bytes name {name} of a {type(owner).__name__}")
     return getattr(owner, name)

@@ -1,4 +1,4 @@
-"""What knobs are turned to, read strictly: by the kind of the first value, unless an application says more."""
+"""Validation of knob values, by the type of the initial value unless the emulator defines a reader."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,43 +9,46 @@ SECONDS = "_seconds"
 
 
 def turned(wanted: Mapping[str, Any], first: Mapping[str, Any], readers: Mapping[str, Field]) -> dict[str, Any]:
-    """What *wanted* turns of the knobs with those *first* values; all that is wrong with it is told at once."""
-    wrong: list[str] = []
+    """Validate the knob changes in *wanted* by the *first* values and *readers*.
+
+    Raises ``InvalidInput`` with all errors.
+    """
+    errors: list[str] = []
     for name, value in wanted.items():
         if name not in first:
-            wrong.append(f"There is no knob {name!r}; {suggested(name, first)}")
+            errors.append(f"There is no knob {name!r}; {suggested(name, first)}")
             continue
         try:
             (readers.get(name) or _reader(name, first[name]))(value)
-        except ValueError as fault:
-            wrong.append(f"{name} {fault}.")
-    if wrong:
-        raise InvalidInput(" ".join(wrong))
-    # As it was given: a whole number of seconds is told as one.
+        except ValueError as error:
+            errors.append(f"{name} {error}.")
+    if errors:
+        raise InvalidInput(" ".join(errors))
+    # Values are not converted, so that an integer is returned as one.
     return dict(wanted)
 
 
 def or_null(field: Field) -> Field:
-    """A reader of the same, or of null."""
+    """Return a reader that also accepts null."""
 
     def read(value: Any) -> Any:
         try:
             return None if value is None else field(value)
-        except ValueError as fault:
-            raise ValueError(f"{fault}, or null") from None
+        except ValueError as error:
+            raise ValueError(f"{error}, or null") from None
 
     return read
 
 
 def texts(value: Any) -> list[str]:
-    """A list of texts."""
+    """Return *value* if it is a list of strings."""
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
         raise ValueError("must be a list of texts")
     return value
 
 
 def numbers(value: Any) -> list[float]:
-    """A list of numbers from 0 on."""
+    """Return *value* if it is a list of non-negative numbers."""
     if not isinstance(value, list):
         raise ValueError("must be a list of numbers from 0 on")
     try:
@@ -55,7 +58,7 @@ def numbers(value: Any) -> list[float]:
 
 
 def _reader(name: str, first: Any) -> Field:
-    """What reads values like *first*."""
+    """Return the reader for values of the type of *first*."""
     if isinstance(first, list | tuple):
         return numbers if name.endswith(SECONDS) else texts
     if isinstance(first, float) or name.endswith(SECONDS):

@@ -1,4 +1,4 @@
-"""Emulators whose state is read when it is asked for first: a reset is a note, and not the work of making it anew."""
+"""Emulators whose state is loaded on first use, so that a reset is cheap."""
 
 from collections.abc import Callable
 from threading import RLock
@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from workspace_sandbox.kit.stage import EmulatorContext
 
 WORKINGS = frozenset({"stage", "hooks", "_wake"})
-"""Attributes that an emulator has from the beginning and keeps through every reset."""
+"""Attributes that an emulator keeps through every reset."""
 
 
 class LazyState:
-    """An emulator that can be put to sleep; whoever asks for something that it held wakes it."""
+    """An emulator whose state can be unloaded, and is loaded again on access."""
 
     stage: EmulatorContext
 
-    _waking: ClassVar[RLock] = RLock()
-    """Tests ask from a thread of their own, while requests are served in another."""
+    _load_lock: ClassVar[RLock] = RLock()
+    """A lock, because tests access emulators from their own thread while requests are served in another."""
 
     def sleep(self, wake: Callable[[], None]) -> None:
-        """Drop all that is held; *wake* brings it back."""
-        with self._waking:
+        """Unload the state. *wake* loads it again."""
+        with self._load_lock:
             state = {name: value for name, value in vars(self).items() if name not in WORKINGS}
-            # A request that is under way may still use what it found.
+            # Requests in progress may still use the objects that they loaded.
             if state and not self.stage.under_way:
                 self.break_cycles()
             for name in state:
@@ -30,25 +30,25 @@ class LazyState:
             vars(self)["_wake"] = wake
 
     def awaken(self) -> None:
-        """Hold something again."""
-        with self._waking:
+        """Load the state if it is unloaded."""
+        with self._load_lock:
             wake = vars(self).pop("_wake", None)
             if wake is not None:
                 wake()
 
     def break_cycles(self) -> None:
-        """Open the circles in what is held, so that it leaves memory at once and not when garbage is looked for."""
+        """Break reference cycles in the state, so that its memory is freed without a garbage collection."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Wake up first: what is set before the state is read would be gone once it is."""
+        """Load the state first, because loading would overwrite the new value."""
         if "_wake" in vars(self):
             self.awaken()
         super().__setattr__(name, value)
 
     if not TYPE_CHECKING:
-        # Hidden from the type checker, which would take every misspelt attribute for one.
+        # Hidden from the type checker, which would otherwise accept every misspelt attribute.
         def __getattr__(self, name: str) -> Any:
-            """Wake up; only what is not there is asked for here."""
+            """Load the state. Python calls this only for missing attributes."""
             if name == "_wake" or name.startswith("__"):
                 raise AttributeError(name)
             self.awaken()

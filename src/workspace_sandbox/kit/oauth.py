@@ -1,7 +1,7 @@
-"""An OAuth server as vendors run it: what people allowed, and the codes and tokens that stand for it.
+"""A generic OAuth server, with the grants of users and their codes and tokens.
 
-A vendor's server declares what its tokens look like, how long they last and which of them a refresh ends. Its answers,
-and the words of its refusals, are its own.
+Each emulator declares the format and lifetime of its tokens, and which of them a refresh revokes. Its responses and
+error texts are its own.
 """
 
 import string
@@ -53,22 +53,22 @@ class Noise:
 
 @dataclass(eq=False)
 class Grant:
-    """What a person allowed a client, in one account."""
+    """The permissions that a user granted to a client in one account."""
 
     client_id: str
     account: Any
     scopes: tuple[str, ...] = ()
     picked: frozenset[str] | None = None
-    """What the person shares of the account; None for all of it."""
+    """The parts of the account that the user shares, or None for all of it."""
 
     offline: bool = True
-    """Whether it lasts while the person is away, by refresh tokens."""
+    """Whether the grant includes refresh tokens for offline access."""
 
     withdrawn: bool = False
-    """Whether the person took it away, and may give it back."""
+    """Whether the user revoked the grant, which can be restored."""
 
     ended: bool = False
-    """Whether it is over for good."""
+    """Whether the grant is permanently invalid."""
 
 
 @dataclass(eq=False)
@@ -86,154 +86,160 @@ class Token:
     challenge: str = ""
     challenge_method: str = "S256"
     refreshable: bool = True
-    """Whether a code is worth a refresh token."""
+    """Whether a refresh token is issued for a code."""
 
     id: str = ""
-    """The identifier that the vendor tells it apart by."""
+    """The vendor's identifier of the token."""
 
     @property
     def opens(self) -> bool:
-        """Whether it is good for anything, unless it has expired."""
+        """Whether the token is valid, apart from its expiry."""
         return not (self.ended or self.grant.ended or self.grant.withdrawn)
 
     def has_expired(self, now: float) -> bool:
-        """Return whether its time is over."""
+        """Return True if the token has expired."""
         return self.expires_at is not None and now >= self.expires_at
 
     def is_proved_by(self, verifier: str) -> bool:
-        """Return whether *verifier* is that of the challenge of a code, if it has one."""
-        shown = challenge_of(verifier) if self.challenge_method == "S256" else verifier
-        return not self.challenge or compare_digest(shown.encode(), self.challenge.encode())
+        """Return True if *verifier* matches the code's challenge, or if it has none."""
+        computed = challenge_of(verifier) if self.challenge_method == "S256" else verifier
+        return not self.challenge or compare_digest(computed.encode(), self.challenge.encode())
 
 
 class OAuth(ABC):
-    """The pages and token routes of one vendor, with all that people have allowed on them."""
+    """The consent pages and token routes of one vendor, with all grants and tokens."""
 
     shapes: ClassVar[Mapping[str, str]]
-    """The form of tokens by their kinds, for ``Noise``."""
+    """Format strings of tokens by kind, for ``Noise``."""
 
     code_seconds: ClassVar[float] = 600.0
     ended_by_refresh: ClassVar[frozenset[str]] = frozenset()
-    """Kinds of tokens of a grant that a refresh ends."""
+    """Kinds of tokens of a grant that a refresh revokes."""
 
     client_by: ClassVar[Literal["body", "header", "either"]] = "body"
-    """Part of a token request that has id and secret of the client."""
+    """The part of a token request with the client's ID and secret."""
 
     clients: ClassVar[Mapping[str, str | None]] = {}
-    """Secrets of the registered clients by their ids. Without any, the client is that of the knobs."""
+    """Secrets of the registered clients by ID. If empty, the client is configured with knobs."""
 
     hint: ClassVar[str] = ""
-    """Parameter that names the account to begin with."""
+    """The parameter with the account to preselect."""
 
     def __init__(self, stage: EmulatorContext, accounts: Mapping[str, Any]) -> None:
         self.stage = stage
         self.accounts = accounts
-        """By the ids that the page of consent has for them. The first is the one that people start with."""
+        """The accounts by their IDs on the consent page. The first one is preselected."""
 
         self.tokens: dict[str, Token] = {}
 
     @property
     def registered(self) -> Mapping[str, str | None]:
-        """The clients that there are. The first is the one that testers are told."""
+        """The registered clients. The first one is reported to testers."""
         knobs = self.stage.knobs
         return self.clients or {knobs["client_id"]: knobs["client_secret"]}
 
     @abstractmethod
     def refusal(self, reason: str) -> Refused:
-        """Return the refusal of a token request, by the parameter that is wrong, or ``expired`` for a late code."""
+        """Return the error of a token request.
+
+        *reason* is the invalid parameter, or ``expired`` for an expired code.
+        """
 
     @property
     def now(self) -> float:
-        """The stage's time."""
+        """The current time of the sandbox."""
         return self.stage.now()
 
     # Tokens
 
-    def issue(self, kind: str, grant: Grant, seconds: float | None = None, shape: str = "", **more: Any) -> Token:
-        """Create a token that lasts for *seconds*, or until it is withdrawn."""
+    def issue(self, kind: str, grant: Grant, seconds: float | None = None, shape: str = "", **fields: Any) -> Token:
+        """Create a token that is valid for *seconds*, or until it is revoked."""
         value = (shape or self.shapes[kind]).format(Noise(self.stage.random))
-        return self.keep(value, kind, grant, seconds, **more)
+        return self.keep(value, kind, grant, seconds, **fields)
 
-    def keep(self, value: str, kind: str, grant: Grant, seconds: float | None = None, **more: Any) -> Token:
-        """Let in whoever presents *value*."""
+    def keep(self, value: str, kind: str, grant: Grant, seconds: float | None = None, **fields: Any) -> Token:
+        """Register *value* as a token."""
         until = None if seconds is None else self.now + seconds
-        token = self.tokens[value] = Token(value, kind, grant, self.now, until, **{"scopes": grant.scopes, **more})
+        token = self.tokens[value] = Token(value, kind, grant, self.now, until, **{"scopes": grant.scopes, **fields})
         return token
 
     def find(self, value: str, *kinds: str) -> Token | None:
-        """Return the token of that value, expired or not, unless it has ended or was withdrawn."""
+        """Return the token *value* unless it was revoked. It may be expired."""
         token = self.tokens.get(value)
         return token if token and token.kind in kinds and token.opens else None
 
     def living(self, value: str, *kinds: str) -> Token | None:
-        """Return the token of that value if it is good now."""
+        """Return the token *value* if it is valid now."""
         token = self.find(value, *kinds)
         return token if token and not token.has_expired(self.now) else None
 
     def tokens_of(self, grant: Grant, *kinds: str) -> Iterator[Token]:
-        """Return the tokens of *grant* that have not ended."""
+        """Return the tokens of *grant* that were not revoked."""
         return (one for one in self.tokens.values() if one.grant is grant and one.kind in kinds and not one.ended)
 
     def withdraw(self) -> None:
-        """Withdraw all grants there are, as users would in the application. Later ones are not affected."""
+        """Revoke all existing grants, as users would."""
         self.tokens = {value: token for value, token in self.tokens.items() if token.kind != "code"}
         for token in self.tokens.values():
             token.grant.withdrawn = True
 
     def restore(self) -> None:
-        """Give back what was withdrawn."""
+        """Restore all revoked grants."""
         for token in self.tokens.values():
             token.grant.withdrawn = False
 
-    # The page of consent
+    # Consent page
 
     async def authorize(self, request: web.Request) -> web.StreamResponse:
-        """Ask a person, or take the decision and send them back to the client."""
+        """Show the consent page, or process the decision and redirect the user to the client."""
         fields = await fields_of(request)
-        asked = dict(fields)
-        self.check(asked)
+        params = dict(fields)
+        self.check(params)
         decided = self.decided(fields)
         if decided is None:
-            return self.question(asked).page(request.path, fields, asked.get(self.hint, ""))
-        answer = self.agree(asked, decided) if decided.allowed else None
-        return back(asked, self.denial() if answer is None else answer)
+            return self.question(params).page(request.path, fields, params.get(self.hint, ""))
+        redirect_params = self.agree(params, decided) if decided.allowed else None
+        return back(params, self.denial() if redirect_params is None else redirect_params)
 
     @abstractmethod
-    def check(self, asked: dict[str, str]) -> None:
-        """Refuse a consent that cannot be asked for."""
+    def check(self, params: dict[str, str]) -> None:
+        """Raise an error if the authorization request is invalid."""
 
     @abstractmethod
-    def question(self, asked: Mapping[str, str]) -> Question:
-        """Return what a person is asked."""
+    def question(self, params: Mapping[str, str]) -> Question:
+        """Return the contents of the consent page."""
 
     @abstractmethod
-    def grant(self, asked: Mapping[str, str], decided: Decision) -> Grant | None:
-        """Return the grant of a person who agreed, or None if nothing is left of it."""
+    def grant(self, params: Mapping[str, str], decided: Decision) -> Grant | None:
+        """Return the grant for a user who agreed, or None if nothing is granted."""
 
     def decided(self, fields: Fields) -> Decision | None:
-        """Return the decision, or None as long as the person has to be asked."""
+        """Return the decision, or None if the user has not decided yet."""
         return decision(fields, automatic=self.stage.knobs["auto_approve"])
 
-    def agree(self, asked: Mapping[str, str], decided: Decision) -> Mapping[str, str] | None:
-        """Return what the client is sent of a decision to allow it, or None if that allows nothing."""
-        grant = self.grant(asked, decided)
+    def agree(self, params: Mapping[str, str], decided: Decision) -> Mapping[str, str] | None:
+        """Return the redirect parameters for a decision to allow, or None if it grants nothing."""
+        grant = self.grant(params, decided)
         if grant is None:
             return None
-        code = self.issue("code", grant, self.code_seconds, redirect_uri=asked.get("redirect_uri", ""))
-        code.challenge = asked.get("code_challenge", "")
-        code.challenge_method = asked.get("code_challenge_method", "S256")
+        code = self.issue("code", grant, self.code_seconds, redirect_uri=params.get("redirect_uri", ""))
+        code.challenge = params.get("code_challenge", "")
+        code.challenge_method = params.get("code_challenge_method", "S256")
         return {"code": code.value}
 
     def denial(self) -> Mapping[str, str]:
-        """Return what the client is sent of a decision against it."""
+        """Return the redirect parameters for a decision to deny."""
         return {"error": "access_denied"}
 
     def chosen(self, account: str) -> Any:
-        """Return the account of that id, or the first one."""
+        """Return the account with that ID, or the first one."""
         return self.accounts.get(account) or next(iter(self.accounts.values()))
 
     def allows(self, redirect_uri: str) -> bool:
-        """Return whether people may be sent there: to any address of HTTP, unless the knob lists addresses."""
+        """Return True if users may be redirected to *redirect_uri*.
+
+        All HTTP URLs are allowed unless the knob lists some.
+        """
         try:
             parts = urlsplit(redirect_uri)
         except ValueError:
@@ -242,19 +248,19 @@ class OAuth(ABC):
         return is_address and redirect_uri.isprintable() and self.is_registered(redirect_uri)
 
     def is_registered(self, redirect_uri: str) -> bool:
-        """Return whether the knob lists an address."""
+        """Return True if the knob lists *redirect_uri*, or lists none."""
         registered = self.stage.knobs["redirect_uris"]
         return not registered or redirect_uri in registered
 
-    # The token routes
+    # Token routes
 
     async def token(self, request: web.Request) -> web.Response:
-        """Answer a client that has a code or a refresh token."""
+        """Return the response to a token request with a code or a refresh token."""
         form = await self.form(request)
         return self.answer(self.trade(self.identify(request, form), form))
 
     def trade(self, client_id: str, form: Mapping[str, str]) -> dict[str, Any]:
-        """Return the tokens that a client gets for its code or its refresh token."""
+        """Exchange a code or a refresh token for new tokens."""
         redeem = {"authorization_code": self.redeem, "refresh_token": self.renew}.get(form.get("grant_type", ""))
         if redeem is None:
             raise self.refusal("grant_type")
@@ -262,46 +268,46 @@ class OAuth(ABC):
 
     @abstractmethod
     def issued(self, spent: Token, form: Mapping[str, str]) -> dict[str, Any]:
-        """Create the tokens that a code or a refresh token is worth, and return them as the vendor does."""
+        """Create the tokens for a code or a refresh token, and return them in the vendor's format."""
 
     async def form(self, request: web.Request) -> Mapping[str, str]:
         """Return the parameters of a token request."""
         return {name: value for name, value in (await request.post()).items() if isinstance(value, str)}
 
     def answer(self, body: Mapping[str, Any]) -> web.Response:
-        """Return the response of a token route."""
+        """Return the response of a token route with *body*."""
         return web.json_response(body, headers={"Cache-Control": "no-store"})
 
     def identify(self, request: web.Request, form: Mapping[str, str]) -> str:
-        """Return the id of the client that asks. Refuses one without its secret."""
+        """Return the client's ID. Raises an error if its secret is wrong."""
         client_id, secret = form.get("client_id", ""), form.get("client_secret", "")
         if self.client_by != "body":
             client_id, secret = basic(request) or ((client_id, secret) if self.client_by == "either" else ("", ""))
-        known = self.registered.get(client_id)
-        if known is None:
+        expected_secret = self.registered.get(client_id)
+        if expected_secret is None:
             raise self.refusal("client_id")
-        if not compare_digest(secret.encode(), known.encode()):
+        if not compare_digest(secret.encode(), expected_secret.encode()):
             raise self.refusal("client_secret")
         return client_id
 
     def redeem(self, client_id: str, form: Mapping[str, str]) -> Token:
-        """Return the code of a token request, which is spent by it."""
+        """Return the code of a token request, and consume it."""
         code = self.find(form.get("code", ""), "code")
         if code is None:
             raise self.refusal("code")
         del self.tokens[code.value]
-        wrong = {
+        errors = {
             "expired": code.has_expired(self.now),
             "client": code.grant.client_id != client_id,
             "redirect_uri": code.redirect_uri != form.get("redirect_uri", ""),
             "code_verifier": not code.is_proved_by(form.get("code_verifier", "")),
         }
-        for reason in filter(wrong.get, wrong):
+        for reason in filter(errors.get, errors):
             raise self.refusal(reason)
         return code
 
     def renew(self, client_id: str, form: Mapping[str, str]) -> Token:
-        """Return the refresh token of a token request, which ends what ``ended_by_refresh`` names."""
+        """Return the refresh token of a token request, and revoke the tokens that ``ended_by_refresh`` lists."""
         token = self.living(form.get("refresh_token", ""), "refresh")
         if token is None:
             raise self.refusal("refresh_token")
@@ -312,18 +318,18 @@ class OAuth(ABC):
         return token
 
 
-def back(asked: Mapping[str, str], answer: Mapping[str, str]) -> web.Response:
-    """Return the redirect to the client that *asked*, with the state that it sent."""
-    query = urlencode({**answer, **({"state": asked["state"]} if "state" in asked else {})})
-    address = asked["redirect_uri"]
+def back(params: Mapping[str, str], extra: Mapping[str, str]) -> web.Response:
+    """Return the redirect to the client, with the state of its request."""
+    query = urlencode({**extra, **({"state": params["state"]} if "state" in params else {})})
+    address = params["redirect_uri"]
     return web.Response(status=302, headers={"Location": f"{address}{'&' if '?' in address else '?'}{query}"})
 
 
 def basic(request: web.Request) -> tuple[str, str] | None:
-    """Return name and password of HTTP Basic, or None if a request has none."""
+    """Return the username and password of HTTP Basic authentication, or None."""
     scheme, _, encoded = request.headers.get("Authorization", "").partition(" ")
     try:
-        # Without validation, Python passes over foreign characters, and a damaged header would be let in.
+        # Without validation, Python skips invalid characters, and a damaged header would be accepted.
         name, _, password = b64decode(encoded, validate=True).decode().partition(":")
     except (Error, UnicodeDecodeError):
         return None
@@ -331,7 +337,7 @@ def basic(request: web.Request) -> tuple[str, str] | None:
 
 
 def bearer(request: web.Request) -> str:
-    """Return the bearer token of a request, or nothing."""
+    """Return the bearer token of a request, or an empty string."""
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     return token.strip() if scheme.casefold() == "bearer" else ""
 

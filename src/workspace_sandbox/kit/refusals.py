@@ -1,4 +1,4 @@
-"""How a vendor turns requests down."""
+"""The vendors' error responses."""
 
 from typing import Protocol, TypeVar
 
@@ -10,42 +10,42 @@ T = TypeVar("T")
 
 
 class Refused(Exception):
-    """Ends a request with the vendor's own refusal, from wherever in the emulator it is raised."""
+    """Ends a request with the vendor's error response. It can be raised anywhere in an emulator."""
 
     def response(self, stage: EmulatorContext) -> web.Response:
-        """Return the refusal as the vendor sends it."""
+        """Return the error in the vendor's format."""
         raise NotImplementedError
 
 
 class RefusedWith(Refused):
-    """A refusal whose response is ready, such as a page."""
+    """An error with a prepared response, such as a page."""
 
     def __init__(self, response: web.Response) -> None:
         super().__init__(response.status)
         self._response = response
 
     def response(self, _: EmulatorContext) -> web.Response:
-        """Return the response."""
+        """Return the prepared response."""
         return self._response
 
 
 class Refusals(Protocol):
-    """Refusals of requests that no route answers. Each emulator's module of refusals has these functions."""
+    """The errors of requests that no handler serves. Each emulator's ``refusals`` module has these functions."""
 
     def unknown(self, request: web.Request, status: int) -> Refused:
-        """Return the refusal of a path, or of a method (*status* 405), that the vendor does not have."""
+        """Return the error for an unknown path, or for an unknown method (*status* 405)."""
         ...
 
     def too_large(self) -> Refused:
-        """Return the refusal of a body that is too large for the emulator."""
+        """Return the error for a body that exceeds the emulator's limit."""
         ...
 
     def absent(self, message: str) -> Refused:
-        """Return the refusal of a route that the vendor has and the emulator does not play."""
+        """Return the error for a vendor's route that is not emulated."""
         ...
 
     def throttled(self, stage: EmulatorContext, seconds: float) -> Refused:
-        """Return the refusal of a client that has to wait for *seconds*."""
+        """Return the error for a client that has to wait for *seconds*."""
         ...
 
     def failed(self) -> Refused:
@@ -54,7 +54,7 @@ class Refusals(Protocol):
 
 
 def require(found: T | None, refusal: Exception | type[Exception]) -> T:
-    """Return *found*; raise *refusal* if there is nothing."""
+    """Return *found*, or raise *refusal* if it is None."""
     if found is None:
         raise refusal
     return found

@@ -1,4 +1,4 @@
-"""Declared routes: what an emulator answers, at the paths that the vendor gives them."""
+"""Declarations of the routes that an emulator serves."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -13,20 +13,23 @@ Support = Literal["fully", "partly"]
 
 @dataclass(frozen=True, kw_only=True)
 class Route(Generic[H]):
-    """A route of the vendor's, and what serves it."""
+    """A vendor's route and its handler."""
 
     method: str
     path: str
     handler: H
     lacks: str = ""
-    """The part of it that is not played."""
+    """The unsupported part of the route."""
     host: str = "base"
     aliases: tuple[str, ...] = ()
-    """Older paths that mean the same."""
+    """Older paths of the same route."""
 
     @classmethod
     def at(cls, prefix: str = "", *older: str, **always: Any) -> Callable[..., Self]:
-        """Return what declares routes below a prefix, and below *older* ones: ``on("GET /path", handler, "lacks")``."""
+        """Return a function that declares routes below *prefix*: ``on("GET /path", handler, "lacks")``.
+
+        The routes are also served below the *older* prefixes.
+        """
 
         def on(route: str, handler: Any, lacks: str = "", **more: Any) -> Any:
             method, path = route.split(" ")
@@ -38,17 +41,17 @@ class Route(Generic[H]):
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """All paths that it is served at."""
+        """All paths of the route."""
         return (self.path, *self.aliases)
 
     @property
     def support(self) -> Support:
-        """How far it is played."""
+        """The degree of support."""
         return "partly" if self.lacks else "fully"
 
 
 class Page(Route[Callable[[Any, web.Request], Awaitable[web.StreamResponse]]]):
-    """A page for people, a file, or a route of OAuth: its handler decides who may use it."""
+    """A page, a file or an OAuth route. Its handler checks the authorisation itself."""
 
 
 page = Page.at()

@@ -1,4 +1,4 @@
-"""A seed in plain words: values that know where they stand in their file, so that what is wrong can be found."""
+"""Seed values that know their path in the seed file, so that errors can be located."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ Path = tuple[str | int, ...]
 
 
 class InvalidSeed(ValueError):
-    """Something in a seed cannot be made; ``path`` leads to it."""
+    """A seed contains an invalid value at ``path``."""
 
     def __init__(self, path: Path, message: str) -> None:
         super().__init__(message)
@@ -20,17 +20,17 @@ class InvalidSeed(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class SeedValue:
-    """A value of a seed, and the way to it."""
+    """A value in a seed and its path."""
 
     value: Any
     path: Path = ()
 
     def wrong(self, message: str) -> InvalidSeed:
-        """What is raised where this value will not do."""
+        """Return an error about this value."""
         return InvalidSeed(self.path, message)
 
     def object_of(self, *known: str, needs: str = "") -> "SeedValue":
-        """The same, if it is an object of these fields alone and has the one it *needs*."""
+        """Return the value if it is an object with no fields other than *known*, and with the field *needs*."""
         if not isinstance(self.value, Mapping):
             raise self.wrong("An object is needed here.")
         for name in self.value:
@@ -41,42 +41,42 @@ class SeedValue:
         return self
 
     def items(self) -> Iterator[tuple[str, "SeedValue"]]:
-        """What an object of any fields has."""
+        """Return the fields of an object with arbitrary names."""
         if not isinstance(self.value, Mapping):
             raise self.wrong("An object is needed here.")
         return ((str(name), SeedValue(value, (*self.path, name))) for name, value in self.value.items())
 
     def each(self, name: str) -> list["SeedValue"]:
-        """The items of the list *name*; none where there is none."""
+        """Return the items of the list *name*, or none if it is missing."""
         listed = self.value.get(name, [])
         if not isinstance(listed, list):
             raise InvalidSeed((*self.path, name), f"{name} must be a list.")
         return [SeedValue(value, (*self.path, name, index)) for index, value in enumerate(listed)]
 
     def text(self, name: str, otherwise: str = "") -> str:
-        """The text *name*."""
+        """Return the string *name*."""
         return SeedValue(self.value.get(name, otherwise), (*self.path, name)).as_text()
 
     def as_text(self) -> str:
-        """The text that this is."""
+        """Return the value if it is a string."""
         if not isinstance(self.value, str):
             raise self.wrong("A text is needed here.")
         return self.value
 
     def flag(self, name: str) -> bool:
-        """Whether *name* is true."""
-        given = self.value.get(name, False)
-        if not isinstance(given, bool):
+        """Return the boolean *name*, False by default."""
+        value = self.value.get(name, False)
+        if not isinstance(value, bool):
             raise InvalidSeed((*self.path, name), f"{name} must be true or false.")
-        return given
+        return value
 
     @contextmanager
     def locate_errors(self) -> Iterator[None]:
-        """What an application does not take while inside is wrong with this value."""
+        """Report errors that are raised inside the context as errors of this value."""
         try:
             yield
         except InvalidSeed:
             raise
-        # Applications refuse in their own way, which says what is wrong and not where.
-        except (ValueError, KeyError, TypeError, AttributeError) as fault:
-            raise self.wrong(str(fault).rstrip(".") + ".") from fault
+        # Errors of emulators state the reason, but not the location in the seed.
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise self.wrong(str(error).rstrip(".") + ".") from error

@@ -1,4 +1,4 @@
-"""What an emulator is given to play with: time, chance, knobs, and the journal and faults that testers steer it by."""
+"""The context of an emulator: clock, randomness, knobs, request log and faults."""
 
 import asyncio
 from collections.abc import Iterable
@@ -16,15 +16,15 @@ from workspace_sandbox.kit.faults import Fault, FaultKind, tokens_of
 from workspace_sandbox.kit.journal import RequestLog
 
 JOURNAL_LENGTH = 100_000
-"""Exchanges kept per emulator; the oldest fall out first."""
+"""Maximum number of recorded requests per emulator. The oldest are dropped first."""
 
 _delay: ContextVar[Fault | None] = ContextVar("delay", default=None)
-"""What the request that is served now waits for."""
+"""The fault that delays the current request."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedRequest:
-    """One request that reached an emulator, and the status it was answered with (none if cut)."""
+    """A request to an emulator, and the status of its response. It is None if the connection was aborted."""
 
     at: float
     method: str
@@ -33,15 +33,18 @@ class RecordedRequest:
 
 
 class EmulatorContext:
-    """Where an emulator plays: clock, randomness, knobs, journal, faults and its own addresses."""
+    """The context of an emulator: clock, randomness, knobs, request log, faults and URLs."""
 
     def __init__(self, clock: Clock, **knobs: Any) -> None:
         self.clock = clock
         self.random = ReproducibleRandom(0)
         self.salt = ""
-        """What sets this sandbox apart from others; without it, the same steps make the same identifiers."""
+        """A salt that makes identifiers unique to this sandbox.
 
-        self._beginnings = 0
+        Without it, the same steps create the same identifiers.
+        """
+
+        self._reset_count = 0
         self._request_ids = Random("requests")
         self.default_knobs = {"limits": True, **knobs}
         self.knobs = dict(self.default_knobs)
@@ -49,19 +52,19 @@ class EmulatorContext:
         self.journal: RequestLog[RecordedRequest] = RequestLog(JOURNAL_LENGTH)
         self.faults: list[Fault] = []
         self.change_count = 0
-        """How often something was asked of the emulator, or done to it, by a client or a tester."""
+        """Number of requests and control operations that may have changed the emulator."""
 
         self.under_way = 0
-        """Requests that are being served, also those whose callers have gone."""
+        """Number of requests in progress, including those of disconnected clients."""
 
         self._delays: set[asyncio.Future[None]] = set()
 
     def now(self) -> float:
-        """Return the time, in seconds since the Unix epoch."""
+        """Return the time in seconds since the Unix epoch."""
         return self.clock.now()
 
     def reset(self) -> None:
-        """Forget journal and faults, put the knobs back, and draw as at the first start."""
+        """Clear the request log and faults, and reset the knobs and the random generator."""
         self.random = ReproducibleRandom(0)
         self._request_ids = Random("requests")
         self.knobs = dict(self.default_knobs)
@@ -69,30 +72,33 @@ class EmulatorContext:
         self.forget_faults()
 
     def reseed_ids(self) -> None:
-        """Give what is made from now on identifiers that nothing had before; what was planted keeps its own."""
-        self._beginnings += 1
-        self.random.begin_anew(f"{self.salt} {self._beginnings}")
+        """Make identifiers of new objects differ from all previous ones. Existing objects keep theirs."""
+        self._reset_count += 1
+        self.random.begin_anew(f"{self.salt} {self._reset_count}")
 
     def request_id(self) -> str:
-        """The identifier of a request, drawn apart: what is made does not depend on how much was asked before."""
+        """Return a request ID.
+
+        It has its own generator, so that the number of requests does not change other identifiers.
+        """
         return str(UUID(int=self._request_ids.getrandbits(128), version=4))
 
     def forget_faults(self) -> None:
-        """Let everything go right again; requests that a fault holds up go on at once."""
+        """Remove all faults, and continue the requests that they delay."""
         self.faults.clear()
         for delay in list(self._delays):
-            # Tests steer from another thread than the one that serves.
+            # Tests control faults from another thread than the one that serves.
             delay.get_loop().call_soon_threadsafe(delay.cancel)
 
     async def work(self, seconds: float) -> None:
-        """Be at work for so long; where time stands still, by the machine's."""
+        """Simulate work for *seconds*. If the sandbox's clock is stopped, the machine's clock is used."""
         stands_still = isinstance(self.clock, ControllableClock) and self.clock.frozen
         await (asyncio.sleep(seconds) if stands_still else self.clock.sleep(seconds))
 
     async def wait_for_fault(self, fault: Fault, seconds: float) -> None:
-        """Let a request wait for *fault*, at most until faults are forgotten."""
-        # The fault may have been forgotten between the match and here.
-        if not any(known is fault for known in self.faults):
+        """Wait for *fault* for *seconds*, or until the faults are removed."""
+        # The fault may have been removed since it matched.
+        if not any(current is fault for current in self.faults):
             return
         delay = asyncio.ensure_future(self.clock.sleep(seconds))
         self._delays.add(delay)
@@ -103,18 +109,18 @@ class EmulatorContext:
             delay.cancel()
 
     def delay(self, fault: Fault) -> None:
-        """Let the request that is served now wait for *fault* once it is ``admitted``."""
+        """Delay the current request by *fault* once it is ``admitted``."""
         _delay.set(fault)
 
     async def admitted(self) -> None:
-        """Wait if a fault says so: the request has arrived and is counted, and the work for it begins afterwards."""
+        """Wait if a fault delays the request, which was received and counted but not processed yet."""
         fault = _delay.get()
         if fault is not None:
             _delay.set(None)
             await self.wait_for_fault(fault, fault.seconds)
 
     async def next_fault(self, request: web.Request) -> Fault | None:
-        """The first fault that meets *request*, spent once by asking."""
+        """Return the first fault that occurs on *request*, and consume one occurrence."""
         if not self.faults:
             return None
         tokens = await tokens_of(request) if any(fault.token for fault in self.faults) else ()
@@ -123,10 +129,10 @@ class EmulatorContext:
     def fault_for(
         self, method: str, path: str, tokens: Iterable[str] = (), *, kind: FaultKind | None = None
     ) -> Fault | None:
-        """The first fault, of any or of one *kind*, that meets such a request, spent once by asking."""
-        met = (
+        """Return the first fault, of one *kind* if given, that occurs on such a request, and consume one occurrence."""
+        occurring = (
             fault
             for fault in self.faults
             if kind in {None, fault.fault} and fault.matches(method, path, tokens) and fault.consume()
         )
-        return next(met, None)
+        return next(occurring, None)

@@ -1,4 +1,4 @@
-"""JSON as vendors read it: without the numbers ``NaN`` and ``Infinity``, which Python takes and they do not."""
+"""Strict JSON parsing without ``NaN`` and ``Infinity``, which Python accepts and vendors reject."""
 
 import json
 from typing import Any, NoReturn
@@ -6,8 +6,8 @@ from typing import Any, NoReturn
 
 def parse_json(content: str | bytes) -> Any:
     """Return the value of *content*; raise ``ValueError`` or ``RecursionError`` if it is not JSON."""
-    return json.loads(content, parse_constant=_refuse)
+    return json.loads(content, parse_constant=_reject_constant)
 
 
-def _refuse(constant: str) -> NoReturn:
+def _reject_constant(constant: str) -> NoReturn:
     raise ValueError(constant)

@@ -1,4 +1,4 @@
-"""An event loop in a thread of its own, beside what blocks."""
+"""An event loop in a background thread."""
 
 import asyncio
 import threading
@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 LONGEST_SECONDS = 60.0
-"""How long anything may take that is waited for; far longer than it does."""
+"""Maximum seconds to wait for any result, far longer than needed."""
 
 
 class LoopThread:
@@ -19,30 +19,30 @@ class LoopThread:
         self._loop = loop
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """What comes of *work*."""
+        """Run *work* on the loop and return its result."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(LONGEST_SECONDS)
 
 
 @contextmanager
 def event_loop_thread(name: str) -> Iterator[LoopThread]:
-    """A loop that runs in a thread called *name* while inside; what it has not ended by then is cancelled."""
+    """Run an event loop in a thread called *name* for the duration of the context, then cancel its remaining tasks."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name=name, daemon=True)
     thread.start()
-    beside = LoopThread(loop)
+    loop_thread = LoopThread(loop)
     try:
-        yield beside
+        yield loop_thread
     finally:
-        # Requests whose caller has left are still carried out; Python tells whoever closes the loop before they end.
-        beside.run(_cancel_others())
+        # Requests of disconnected clients are still running, and Python warns about tasks that outlive their loop.
+        loop_thread.run(_cancel_others())
         loop.call_soon_threadsafe(loop.stop)
         thread.join(LONGEST_SECONDS)
         loop.close()
 
 
 async def _cancel_others() -> None:
-    left = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in left:
+    remaining = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in remaining:
         task.cancel()
-    await asyncio.gather(*left, return_exceptions=True)
+    await asyncio.gather(*remaining, return_exceptions=True)
     await asyncio.get_running_loop().shutdown_asyncgens()

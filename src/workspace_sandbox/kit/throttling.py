@@ -1,4 +1,4 @@
-"""How vendors count what may still be asked for."""
+"""The rate limits of vendors."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from workspace_sandbox.kit.stage import EmulatorContext
 
 
 class SlidingWindow:
-    """At most ``limit`` units in any ``per_seconds``, as a strict vendor counts."""
+    """A limit of ``limit`` units in any ``per_seconds``, as a strict vendor counts."""
 
     def __init__(self, limit: float, per_seconds: float) -> None:
         self.limit = limit
@@ -31,21 +31,21 @@ class SlidingWindow:
         return self.per_seconds
 
     def remaining(self, now: float) -> float:
-        """Units that could be spent now."""
+        """Return the units that can be spent now."""
         self._forget(now)
         return self.limit - self._sum
 
     def _forget(self, now: float) -> None:
-        # Time that has gone back releases what was counted in the future.
+        # Setting the clock back releases units that were counted in the future.
         while self._spent and self._spent[-1][0] > now:
             self._sum -= self._spent.pop()[1]
-        # By request and not by whole windows: a strict vendor lets no burst through at the edge of two windows.
+        # Counted per request and not per fixed window: a strict vendor allows no burst at the boundary of two windows.
         while self._spent and self._spent[0][0] <= now - self.per_seconds:
             self._sum -= self._spent.popleft()[1]
 
 
 class TokenBucket:
-    """``rate`` units a second on average, with at most ``burst`` saved up."""
+    """A limit of ``rate`` units per second on average, with up to ``burst`` saved units."""
 
     def __init__(self, rate: float, burst: float) -> None:
         self.rate = rate
@@ -55,7 +55,7 @@ class TokenBucket:
 
     def take(self, now: float, units: float = 1) -> float:
         """Spend *units* and return 0, or spend nothing and return the seconds until there is room."""
-        # Time that has gone back fills the bucket: it was emptied in the future.
+        # Setting the clock back fills the bucket, which was emptied in the future.
         missed = self.burst if now < self._at else (now - self._at) * self.rate
         self._level, self._at = min(self.burst, self._level + missed), now
         if self._level >= units:
@@ -66,50 +66,50 @@ class TokenBucket:
 
 @dataclass(frozen=True)
 class Budget:
-    """A documented budget: so many units, or as many as a knob says, in so many seconds."""
+    """A documented budget: a number of units, or the value of a knob, per number of seconds."""
 
     limit: float | str
     per_seconds: float
     burst: float = 0.0
-    """Units that can be saved up, if it counts an average and not any such time."""
+    """Maximum number of saved units if the budget limits the average. 0 for a sliding window."""
 
 
 class Budgets:
-    """What was spent of budgets, by their owners. Without the knob ``limits``, nothing is counted."""
+    """The spent units of budgets by owner. Nothing is counted if the knob ``limits`` is off."""
 
     def __init__(self, stage: EmulatorContext) -> None:
-        self._stage = stage
+        self._context = stage
         self._windows: dict[tuple[Budget, str], SlidingWindow | TokenBucket] = {}
-        self._closed: dict[str, tuple[float, float]] = {}
-        """Since when owners are shut out, and for how many seconds."""
+        self._blocks: dict[str, tuple[float, float]] = {}
+        """The start and the length in seconds of each owner's block."""
 
     @property
     def count(self) -> bool:
-        """Whether anything is counted."""
-        return bool(self._stage.knobs["limits"])
+        """Whether units are counted."""
+        return bool(self._context.knobs["limits"])
 
     def limit(self, budget: Budget) -> float:
         """Return the units of *budget*."""
         limit = budget.limit
-        return float(self._stage.knobs[limit]) if isinstance(limit, str) else limit
+        return float(self._context.knobs[limit]) if isinstance(limit, str) else limit
 
     def take(self, budget: Budget, owner: str, units: float = 1) -> float:
         """Spend *units* and return 0, or spend nothing and return the seconds until there is room."""
-        return self._window(budget, owner).take(self._stage.now(), units) if self.count else 0.0
+        return self._window(budget, owner).take(self._context.now(), units) if self.count else 0.0
 
     def remaining(self, budget: Budget, owner: str) -> int:
-        """Return the units that could be spent now."""
+        """Return the units that can be spent now."""
         window = self._window(budget, owner)
-        return int(window.remaining(self._stage.now())) if isinstance(window, SlidingWindow) else 0
+        return int(window.remaining(self._context.now())) if isinstance(window, SlidingWindow) else 0
 
     def close(self, owner: str, seconds: float) -> None:
-        """Shut *owner* out for so long."""
-        self._closed[owner] = self._stage.now(), seconds
+        """Block *owner* for *seconds*."""
+        self._blocks[owner] = self._context.now(), seconds
 
     def closed(self, owner: str) -> float:
-        """Return for how many more seconds *owner* is shut out."""
-        now = self._stage.now()
-        since, seconds = self._closed.get(owner, (now, 0.0))
+        """Return the remaining seconds of *owner*'s block."""
+        now = self._context.now()
+        since, seconds = self._blocks.get(owner, (now, 0.0))
         return 0.0 if has_passed(seconds, since, now) or not self.count else since + seconds - now
 
     def _window(self, budget: Budget, owner: str) -> SlidingWindow | TokenBucket:

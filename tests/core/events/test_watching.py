@@ -526,7 +526,7 @@ async def test_after_a_crash_it_is_known_since_when_nobody_listened(pushed: Node
     await polled(pushed)
     last_sign_of_life = clock.at
     clock.at += DEAD_AFTER_SECONDS + 1
-    absent_since = await pushed.app._processes._last_sign_of_life()
+    absent_since = await pushed.app._processes._last_heartbeat()
 
     assert last_sign_of_life == absent_since
     assert (await row(pushed, connection)).behind_since is None

@@ -1,1 +1,1 @@
-"""Who may call and administer: keys, operators, sessions, workspaces, quotas and the audit trail."""
+"""Authentication and authorisation: keys, operators, sessions, workspaces, quotas and the audit trail."""

@@ -1,9 +1,9 @@
-"""The audit trail: every administrative act, in the transaction that carries it out, chained so that tampering shows.
+"""The audit trail of administrative actions, written in their transactions, as a tamper-evident chain.
 
-Each entry has the HMAC of its content and of the entry before it, under a key of the trail's own that the vault seals.
-One row, ``audit_chain``, holds that key and the end of the chain. It is locked while an entry is appended, so that
-processes append one after the other, and is sealed by the same key, so that the newest entries cannot be cut off
-unnoticed. Entries are never changed and never deleted (decision 108).
+Each entry has an HMAC of its content and of the HMAC before it, under a separate key that the vault encrypts. One row,
+``audit_chain``, contains that key and the end of the chain. The row is locked while an entry is appended, so that
+processes append one after the other. It has an HMAC too, so that a removal of the newest entries is detected. Entries
+are never changed or deleted, because the chain would break.
 """
 
 import hashlib
@@ -26,24 +26,24 @@ from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 
 CHAIN = "audit"
-"""The name of the chain's row, which its key is sealed for."""
+"""The name of the chain's row, and the encryption context of its key."""
 
 KEY_BYTES = 32
 NO_MAC = bytes(32)
-"""What stands before the first entry."""
+"""The HMAC that precedes the first entry."""
 
 MINUTE_SECONDS = 60.0
 RECORDED = 20
-"""Kinds of refusals of one actor that have entries of their own in a minute; the others are counted together.
+"""Kinds of rejected actions per actor and minute that have separate entries. Others are counted together.
 
-Everybody whose token is wrong is one actor, at however many addresses.
+All requests with a wrong token have the same actor, whatever their client IPs.
 """
 
-SEVERAL = "several"
-"""The act and outcome of refusals that are counted together."""
+COUNTED_TOGETHER = "several"
+"""The action and outcome of rejections that are counted together."""
 
 VERIFY_STEP = 1000
-"""Entries that are read at once when the trail is verified or exported."""
+"""Entries per query when the trail is verified or exported."""
 
 SIGNED = (
     "sequence",
@@ -58,35 +58,35 @@ SIGNED = (
     "count",
     "details",
 )
-"""What the HMAC of an entry covers, in this order."""
+"""The columns that the HMAC of an entry covers, in this order."""
 
 _audit, _chain = tables.audit.c, tables.audit_chain.c
-_PRESENT = select(tables.audit_chain).where(_chain.name == CHAIN)
-_LOCKED = _PRESENT.with_for_update()
+_CURRENT = select(tables.audit_chain).where(_chain.name == CHAIN)
+_LOCKED = _CURRENT.with_for_update()
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The result of verifying the trail: how far it holds, and the first entry that does not."""
+    """The result of verifying the trail: the number of valid entries, and the first invalid one."""
 
     entries: int
     head: str | None
-    """The number and HMAC of the last entry, to be noted elsewhere; None where there is none."""
+    """The number and HMAC of the last entry, to be recorded elsewhere. None if there is no entry."""
 
     broken: int | None = None
-    """The number of the first entry that does not hold."""
+    """The number of the first invalid entry."""
 
     reason: str | None = None
 
 
 @dataclass
 class _Minute:
-    """The refusals since an instant: by kind, how many have no entry yet."""
+    """The rejected actions of a minute, with the number per kind that has no entry yet."""
 
     began: float
     uncounted: Counter[tuple[Actor, str, str, str]] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
-    """How many kinds each actor has."""
+    """Kinds per actor."""
 
 
 class Audit:
@@ -99,17 +99,17 @@ class Audit:
         self._minute = _Minute(clock.now())
 
     def append(self, writing: Connection, entry: Entry) -> None:
-        """Add *entry* to the end of the chain; other processes wait until the transaction has ended."""
+        """Append *entry* to the chain. Other processes wait until the transaction has ended."""
         chain = writing.execute(_LOCKED).first() or self._begin(writing)
         key = self._key(chain)
         row = {**entry, "sequence": chain.sequence + 1, "at": self._clock.now()}
         row["mac"] = _mac(key, chain.mac, row)
         writing.execute(insert(tables.audit), row)
-        end = {"sequence": row["sequence"], "mac": row["mac"], "seal": _seal(key, row["sequence"], row["mac"])}
+        end = {"sequence": row["sequence"], "mac": row["mac"], "seal": _end_mac(key, row["sequence"], row["mac"])}
         writing.execute(update(tables.audit_chain).where(_chain.name == CHAIN).values(end))
 
     def _begin(self, writing: Connection) -> Row[Any]:
-        """The row of a new chain, under a new key; behind the entries of a former one, where there are any."""
+        """Insert the row of a new chain with a new key. It continues after the entries of an earlier chain."""
         last = writing.execute(select(_audit.sequence, _audit.mac).order_by(_audit.sequence.desc()).limit(1)).first()
         key, sequence, mac = secrets.token_bytes(KEY_BYTES), last.sequence if last else 0, last.mac if last else NO_MAC
         row = {
@@ -117,9 +117,9 @@ class Audit:
             "sealed": self._vault.encrypt({"key": key.hex()}, CHAIN),
             "sequence": sequence,
             "mac": mac,
-            "seal": _seal(key, sequence, mac),
+            "seal": _end_mac(key, sequence, mac),
         }
-        # Another process may begin it at the same time; its row is then the one that is locked.
+        # If another process begins a chain concurrently, its row is used.
         writing.execute(insert(tables.audit_chain).on_conflict_do_nothing(), row)
         return writing.execute(_LOCKED).one()
 
@@ -127,7 +127,7 @@ class Audit:
         return bytes.fromhex(self._vault.decrypt(chain.sealed, CHAIN)["key"])
 
     async def restart(self) -> dict[str, Any]:
-        """Begin a new chain behind the present entries, for want of the secret that sealed its key."""
+        """Begin a new chain after the existing entries, if the secret that encrypted its key is lost."""
 
         def restart(writing: Connection) -> int:
             writing.execute(delete(tables.audit_chain))
@@ -137,18 +137,18 @@ class Audit:
         return {"first": first}
 
     async def note(self, actor: Actor, act: str, object_id: str, workspace_id: str, **details: str) -> None:
-        """Record an act that changes nothing here, before it is carried out."""
+        """Record an action that changes no row, before it is performed."""
         entry = actor.entry(act, object_id, workspace_id)
         entry["details"] |= details
         await self._database.write(lambda writing: self.append(writing, entry))
 
-    # Refusals
+    # Rejected actions
 
     async def refuse(self, actor: Actor, act: str, outcome: str, object_id: str = "") -> None:
-        """Record that an act of *actor* was refused with the code *outcome*.
+        """Record that an action of *actor* was rejected with the code *outcome*.
 
-        The first of a kind in a minute has an entry. Further ones are counted, and so are all kinds of an actor beyond
-        ``RECORDED``, so that nobody can fill the disk with them. While storage is away they are counted as well.
+        The first of a kind in a minute gets an entry. Further ones are counted, and so are all kinds of an actor beyond
+        ``RECORDED``, so that a client cannot fill the disk. While storage is unavailable, all are counted.
         """
         await self.commit()
         uncounted, kind = self._minute.uncounted, (actor, act, object_id, outcome)
@@ -156,14 +156,14 @@ class Audit:
             uncounted[kind] += 1
             return
         if self._minute.kinds[actor.name] >= RECORDED:
-            uncounted[Actor(actor.name), SEVERAL, "", SEVERAL] += 1
+            uncounted[Actor(actor.name), COUNTED_TOGETHER, "", COUNTED_TOGETHER] += 1
             return
         self._minute.kinds[actor.name] += 1
         uncounted[kind] = 0
-        uncounted[kind] += not await self._stored([actor.entry(act, object_id, outcome=outcome)])
+        uncounted[kind] += not await self._store([actor.entry(act, object_id, outcome=outcome)])
 
     async def commit(self) -> None:
-        """Record the refusals of a minute that has passed, as far as they are only counted."""
+        """Write entries for the counted rejections, once their minute has passed."""
         minute, now = self._minute, self._clock.now()
         if now - minute.began < MINUTE_SECONDS:
             return
@@ -173,11 +173,11 @@ class Audit:
             actor.entry(act, object_id, outcome=outcome) | {"count": count}
             for (actor, act, object_id, outcome), count in counted.items()
         ]
-        if entries and not await self._stored(entries):
+        if entries and not await self._store(entries):
             self._minute.uncounted.update(counted)
 
-    async def _stored(self, entries: Sequence[Entry]) -> bool:
-        """Append *entries* in a transaction of their own; whether storage took them."""
+    async def _store(self, entries: Sequence[Entry]) -> bool:
+        """Append *entries* in a separate transaction. Returns False if storage is unavailable."""
 
         def append(writing: Connection) -> None:
             for entry in entries:
@@ -200,7 +200,7 @@ class Audit:
         until: float | None = None,
         **filters: str | None,
     ) -> tuple[Sequence[dict[str, Any]], int | None]:
-        """Entries, newest first, equal in all *filters*; and before which to look for more, if there are any."""
+        """Return entries that match all *filters*, newest first, and the next *before* or None."""
         conditions: list[ColumnElement[bool]] = [
             _audit[name] == value for name, value in filters.items() if value is not None
         ]
@@ -209,42 +209,42 @@ class Audit:
         conditions += [] if until is None else [_audit.at < until]
         query = select(tables.audit).where(*conditions).order_by(_audit.sequence.desc()).limit(limit + 1)
         rows = await self._database.read_slow(lambda reading: reading.execute(query).mappings().all())
-        shown = [_public(row) for row in rows[:limit]]
-        return shown, shown[-1]["sequence"] if len(rows) > limit else None
+        entries = [_public(row) for row in rows[:limit]]
+        return entries, entries[-1]["sequence"] if len(rows) > limit else None
 
     async def export(self, after: int = 0) -> AsyncIterator[dict[str, Any]]:
-        """All entries behind number *after*, the oldest first."""
+        """Yield all entries after number *after*, oldest first."""
         async for row in self._rows(after):
             yield _public(row)
 
     async def verify(self, after: int = 0) -> Verdict:
-        """Check every entry behind number *after* against the one before it, and the last one against the chain's end.
+        """Check every entry after number *after* against the one before it, and the last one against the chain's end.
 
-        Entries that are appended meanwhile are checked as well.
+        Entries that are appended meanwhile are checked too.
         """
-        chain = await self._database.read_slow(lambda reading: reading.execute(_PRESENT).first())
+        chain = await self._database.read_slow(lambda reading: reading.execute(_CURRENT).first())
         if chain is None:
             last = await self._database.read_slow(
                 lambda reading: reading.execute(select(func.max(_audit.sequence))).scalar()
             )
             return Verdict(0, None) if last is None else Verdict(0, None, last, "The end of the chain is missing.")
         key = self._key(chain)
-        if not hmac.compare_digest(chain.seal, _seal(key, chain.sequence, chain.mac)):
+        if not hmac.compare_digest(chain.seal, _end_mac(key, chain.sequence, chain.mac)):
             return Verdict(0, None, chain.sequence, "The end of the chain was altered.")
-        mac = await self._mac_of(after)
+        mac = await self._read_mac(after)
         if mac is None:
             return Verdict(0, None, after, f"Entry {after} is missing.")
         checked, before = 0, after
         async for row in self._rows(after):
-            if fault := _fault(key, before, mac, row, chain):
-                return Verdict(checked, _head(before, mac), before + 1, f"Entry {before + 1} {fault}.")
+            if reason := _invalid_reason(key, before, mac, row, chain):
+                return Verdict(checked, _head(before, mac), before + 1, f"Entry {before + 1} {reason}.")
             checked, before, mac = checked + 1, row["sequence"], row["mac"]
         if before < chain.sequence:
             return Verdict(checked, _head(before, mac), before + 1, f"Entry {before + 1} is missing.")
         return Verdict(checked, _head(before, mac))
 
-    async def _mac_of(self, sequence: int) -> bytes | None:
-        """The HMAC of an entry, which the next one covers; None if there is no such entry."""
+    async def _read_mac(self, sequence: int) -> bytes | None:
+        """Return the HMAC of an entry, which the next entry covers, or None if there is no such entry."""
         query = select(_audit.mac).where(_audit.sequence == sequence)
         return (
             NO_MAC if not sequence else await self._database.read_slow(lambda reading: reading.execute(query).scalar())
@@ -253,7 +253,7 @@ class Audit:
     async def _rows(self, after: int) -> AsyncIterator[Mapping[Any, Any]]:
         while True:
             query = select(tables.audit).where(_audit.sequence > after).order_by(_audit.sequence).limit(VERIFY_STEP)
-            rows = await self._database.read_slow(_all_of(query))
+            rows = await self._database.read_slow(_fetch_all(query))
             for row in rows:
                 yield row
             if len(rows) < VERIFY_STEP:
@@ -261,7 +261,7 @@ class Audit:
             after = rows[-1]["sequence"]
 
 
-def _all_of(query: Any) -> Callable[[Connection], Sequence[Mapping[Any, Any]]]:
+def _fetch_all(query: Any) -> Callable[[Connection], Sequence[Mapping[Any, Any]]]:
     return lambda reading: reading.execute(query).mappings().all()
 
 
@@ -269,7 +269,7 @@ def _mac(key: bytes, before: bytes, row: Mapping[Any, Any]) -> bytes:
     return hmac.digest(key, before + to_json([row[name] for name in SIGNED]), hashlib.sha256)
 
 
-def _seal(key: bytes, sequence: int, mac: bytes) -> bytes:
+def _end_mac(key: bytes, sequence: int, mac: bytes) -> bytes:
     return hmac.digest(key, b"end\0%d\0" % sequence + mac, hashlib.sha256)
 
 
@@ -277,8 +277,8 @@ def _head(sequence: int, mac: bytes) -> str | None:
     return f"{sequence}:{mac.hex()}" if sequence else None
 
 
-def _fault(key: bytes, before: int, mac: bytes, row: Mapping[Any, Any], chain: Row[Any]) -> str:
-    """What is wrong with an entry behind the one of number *before*; empty if nothing is."""
+def _invalid_reason(key: bytes, before: int, mac: bytes, row: Mapping[Any, Any], chain: Row[Any]) -> str:
+    """Return why the entry after number *before* is invalid, or an empty string if it is valid."""
     if row["sequence"] != before + 1:
         return "is missing"
     if not hmac.compare_digest(row["mac"], _mac(key, mac, row)):

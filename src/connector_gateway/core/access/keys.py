@@ -1,4 +1,4 @@
-"""API keys and their callers; a key is shown once and never stored."""
+"""API keys and their callers. A key is returned only when it is created, and only its hash is stored."""
 
 import hmac
 import secrets
@@ -29,23 +29,23 @@ from connector_gateway.storage.sql.database import Database
 KeyScope = Literal["read", "read_write"]
 MentionRule = Literal["allow", "neutralise"]
 NEUTRALISE: MentionRule = "neutralise"
-"""The rule of a key, and the preference of a call, that no text of a write notifies anybody."""
+"""The rule of a key, or the preference of a call, that mentions in written texts send no notifications."""
 
 PREFIX = "cgw_"
 SECRET_LENGTH = 43
-"""Characters of 32 random bytes in url-safe base 64; six hexadecimal digits of a checksum follow."""
+"""Characters of 32 random bytes in URL-safe Base64. A checksum of six hexadecimal digits follows."""
 
 CALLS_PER_MINUTE = 120
 
-MOST_NAMED = 10
-"""Operations that do not exist that a sentence names."""
+MAX_REPORTED_NAMES = 10
+"""Maximum unknown operations that an error message names."""
 
 _keys = tables.keys.c
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Whoever holds an API key: a workspace, and what the key may do in it."""
+    """The holder of an API key: its workspace, scope and restrictions."""
 
     key_id: KeyId
     workspace_id: WorkspaceId
@@ -55,13 +55,13 @@ class Caller:
     expires_at: float | None
     manages_connections: bool = False
     operations: tuple[str, ...] | None = None
-    """Names of the operations that the key is limited to, such as ``notes_create_page``, or patterns of names."""
+    """Allowed operations by name, such as ``notes_create_page``, or by pattern. None allows all."""
 
     mentions: MentionRule | None = None
-    """Whether texts that are written may mention people; without a rule, that is up to the surface and the call."""
+    """The rule for mentions of people in written texts. Without a rule, the surface and the call decide."""
 
     def require(self, connector: str, operation: AnyOperation) -> None:
-        """Refuse a write with a key that may only read, and what is not among the operations that it is limited to."""
+        """Raise an error if the key's scope or its list of operations does not include *operation*."""
         if operation.scope == "write" and self.scope == "read":
             raise errors.WriteScopeRequired("This key may only read.")
         if self.operations is not None and not self.allows(operation.scope, f"{connector}_{operation.name}"):
@@ -70,25 +70,25 @@ class Caller:
             )
 
     def allows(self, scope: Scope, name: str) -> bool:
-        """Whether the key may call the operation *name*, such as ``notes_create_page``."""
+        """Return True if the key is allowed to call the operation *name*, such as ``notes_create_page``."""
         if scope == "write" and self.scope == "read":
             return False
         return self.operations is None or any(fnmatchcase(name, pattern) for pattern in self.operations)
 
     def may_use(self, connection_id: ConnectionId) -> bool:
-        """Whether the key is not limited to other connections."""
+        """Return True unless the key is limited to other connections."""
         return self.connection_ids is None or connection_id in self.connection_ids
 
 
 @dataclass(eq=False, repr=False)
 class ApiKeys:
-    """Issues, recognises and revokes API keys; look-ups are trusted for a while by the *steady* clock."""
+    """Creates, authenticates and revokes API keys. Look-ups are cached for seconds of the *steady* clock."""
 
     database: Database
     clock: Clock
     steady: Clock | None = None
     operations: Collection[str] = field(kw_only=True, default=())
-    """The names of all operations, which keys can be limited to."""
+    """The names of all operations to which keys can be limited."""
 
     quota: int = field(kw_only=True, default=DEFAULT_QUOTAS.keys)
 
@@ -99,11 +99,11 @@ class ApiKeys:
         self.last_used = LastUsed(self.database, tables.keys, self.clock)
 
     async def authenticate(self, authorization: str | None) -> Caller:
-        """The caller of an ``Authorization`` header."""
+        """Return the caller of an ``Authorization`` header."""
         key = parse_bearer(authorization)
-        found = token_digest(key)
-        caller = await self._callers.get(found, partial(self._look_up, key, found), TRUSTED_SECONDS)
-        # Also where it is remembered: an answer of three seconds ago may have expired since (decision 25).
+        digest = token_digest(key)
+        caller = await self._callers.get(digest, partial(self._look_up, key, digest), TRUSTED_SECONDS)
+        # Cached callers are checked too, because their keys can expire while they are cached.
         if caller is None:
             raise errors.InvalidApiKey("The API key is unknown or revoked.")
         if caller.expires_at is not None and caller.expires_at <= self.clock.now():
@@ -111,8 +111,8 @@ class ApiKeys:
         self.last_used.note(caller.key_id)
         return caller
 
-    def _require_ahead(self, expires_at: float | None) -> None:
-        """Refuse a key that nobody could ever use."""
+    def _check_expiry(self, expires_at: float | None) -> None:
+        """Raise ``InvalidParameters`` if a new key would already be expired."""
         if expires_at is not None and expires_at <= self.clock.now():
             raise errors.InvalidParameters(
                 "The key would have ended before it was made.",
@@ -136,10 +136,10 @@ class ApiKeys:
         operations: Sequence[str] | None = None,
         mentions: MentionRule | None = None,
     ) -> dict[str, Any]:
-        """A new key, the only time with ``key`` itself."""
+        """Create a key. Only this result contains the ``key`` itself."""
         _check_rights(connection_ids, manages_connections=manages_connections)
         _check_operations(operations or (), self.operations)
-        self._require_ahead(expires_at)
+        self._check_expiry(expires_at)
         key, now = generate_key(), self.clock.now()
         row: dict[str, Any] = {
             "key_id": f"key_{ulid()}",
@@ -160,29 +160,29 @@ class ApiKeys:
         }
 
         def create(connection: Connection) -> Mapping[str, Any]:
-            require_below(connection, workspace_id, "keys", self.quota, _count(workspace_id, now))
+            require_below(connection, workspace_id, "keys", self.quota, _count_query(workspace_id, now))
             connection.execute(insert(tables.keys), row)
             return row
 
-        made = recorded(create, "create_key", row["key_id"], scope=scope, manages_connections=manages_connections)
-        await self.database.write(made)
+        work = recorded(create, "create_key", row["key_id"], scope=scope, manages_connections=manages_connections)
+        await self.database.write(work)
         return {"key": key} | _public(row)
 
     async def page(
         self, workspace_id: WorkspaceId | None, before: str | None, limit: int
     ) -> tuple[Sequence[dict[str, Any]], str | None]:
-        """Keys, newest first, those *before* another; and before which to look for more, if there are any."""
+        """Return keys older than *before*, newest first, and the next *before* or None."""
         query = select(tables.keys).order_by(_keys.key_id.desc()).limit(limit + 1)
         if workspace_id is not None:
             query = query.where(_keys.workspace_id == workspace_id)
         if before is not None:
             query = query.where(_keys.key_id < before)
         rows = await self.database.read(lambda reading: reading.execute(query).mappings().all())
-        shown = [_public(self.last_used.apply(row)) for row in rows[:limit]]
-        return shown, shown[-1]["key_id"] if len(rows) > limit else None
+        keys = [_public(self.last_used.apply(row)) for row in rows[:limit]]
+        return keys, keys[-1]["key_id"] if len(rows) > limit else None
 
     async def show(self, key_id: str) -> dict[str, Any]:
-        """What is told of one key."""
+        """Return the public fields of one key."""
         query = select(tables.keys).where(_keys.key_id == key_id)
         row = await self.database.read(lambda reading: reading.execute(query).mappings().first())
         if row is None:
@@ -190,18 +190,18 @@ class ApiKeys:
         return _public(self.last_used.apply(row))
 
     async def identify(self, key: str) -> KeyId | None:
-        """The identifier of *key* itself, revoked or not; None if it is no key of this installation."""
+        """Return the identifier of *key*, even if revoked, or None if it is no key of this installation."""
         query = select(_keys.key_id).where(_keys.digest == token_digest(key))
         return (
             await self.database.read(lambda reading: reading.execute(query).scalar()) if is_well_formed(key) else None
         )
 
     async def revoke(self, key_id: KeyId) -> dict[str, Any]:
-        """Revoke a key: at once in this process, within seconds in others."""
+        """Revoke a key: immediately in this process, within seconds in others."""
         revoke = (
             update(tables.keys)
             .where(tables.keys.c.key_id == key_id)
-            # Once more changes nothing: since when it is refused stays told.
+            # A repeated revocation retains the time of the first one.
             .values(revoked_at=func.coalesce(tables.keys.c.revoked_at, self.clock.now()))
             .returning(*tables.keys.c)
         )
@@ -212,24 +212,24 @@ class ApiKeys:
         row = await self.database.write(recorded(update_row, "revoke_key", key_id))
         if row is None:
             raise _not_found(key_id)
-        # Other processes trust what they looked up for three seconds more.
+        # Other processes use their cached callers for up to three seconds.
         self._callers.forget(row["digest"])
         return _public(self.last_used.apply(row))
 
-    async def _look_up(self, key: str, found: bytes) -> Caller | None:
-        # The checksum keeps guesses and typing errors away from the database.
+    async def _look_up(self, key: str, digest: bytes) -> Caller | None:
+        # The checksum avoids database look-ups of guesses and typing errors.
         if not is_well_formed(key):
-            raise errors.InvalidApiKey(_what_is_wrong(key))
-        row = await self.database.read(lambda connection: connection.execute(USABLE, {"_digest": found}).first())
-        if row is None or not hmac.compare_digest(row.digest, found):
+            raise errors.InvalidApiKey(_malformed_key_message(key))
+        row = await self.database.read(lambda connection: connection.execute(UNREVOKED, {"_digest": digest}).first())
+        if row is None or not hmac.compare_digest(row.digest, digest):
             return None
         return _caller(row)
 
 
-USABLE = select(tables.keys).where(_keys.digest == bindparam("_digest"), _keys.revoked_at.is_(None))
+UNREVOKED = select(tables.keys).where(_keys.digest == bindparam("_digest"), _keys.revoked_at.is_(None))
 
 
-def _count(workspace_id: str, now: float) -> Select[Any]:
+def _count_query(workspace_id: str, now: float) -> Select[Any]:
     query = select(func.count()).select_from(tables.keys)
     lasting = or_(_keys.expires_at.is_(None), _keys.expires_at > now)
     return query.where(_keys.workspace_id == workspace_id, _keys.revoked_at.is_(None), lasting)
@@ -240,27 +240,27 @@ def _not_found(key_id: str) -> errors.KeyNotFound:
 
 
 def generate_key(prefix: str = PREFIX) -> str:
-    """A new key: prefix, 43 random characters, checksum; so that scanners recognise it and typing errors show."""
+    """Return a new key: a prefix for secret scanners, 43 random characters, and a checksum against typing errors."""
     body = prefix + secrets.token_urlsafe(32)
     return body + _checksum(body)
 
 
 def is_well_formed(key: str, prefix: str = PREFIX) -> bool:
-    """Whether *key* has the form and checksum of a key of ours; it may still be unknown."""
+    """Return True if *key* has the format and checksum of a key. It can still be unknown."""
     body = key[: len(prefix) + SECRET_LENGTH]
     return key.isascii() and body.startswith(prefix) and key == body + _checksum(body)
 
 
 def parse_bearer(authorization: str | None) -> str:
-    """The token of an ``Authorization: Bearer`` header; ``MissingApiKey`` without one."""
+    """Return the token of an ``Authorization: Bearer`` header. Raises ``MissingApiKey`` if there is none."""
     scheme, _, token = (authorization or "").partition(" ")
     if scheme.lower() != "bearer" or not token.strip():
-        raise errors.MissingApiKey(_what_is_missing(scheme, token))
+        raise errors.MissingApiKey(_missing_key_message(scheme, token))
     return token.strip()
 
 
-def _what_is_missing(scheme: str, token: str) -> str:
-    """Why a header has no key, as far as that can be told without a word of it."""
+def _missing_key_message(scheme: str, token: str) -> str:
+    """Explain why a header contains no key, without quoting it."""
     if not scheme:
         return "The request carries no API key."
     if scheme.lower() == "bearer":
@@ -270,8 +270,8 @@ def _what_is_missing(scheme: str, token: str) -> str:
     return "The header Authorization begins with another word than Bearer."
 
 
-def _what_is_wrong(key: str) -> str:
-    """Why *key* cannot be a key of ours, without a word of it."""
+def _malformed_key_message(key: str) -> str:
+    """Explain why *key* is malformed, without quoting it."""
     if key.lower().startswith("bearer "):
         return "The word Bearer stands twice before the API key."
     if key.startswith(PREFIX):
@@ -298,7 +298,7 @@ def _caller(row: Row[Any]) -> Caller:
 
 
 def _check_rights(connection_ids: Sequence[ConnectionId] | None, *, manages_connections: bool) -> None:
-    """Refuse a key that could make connections and then not see them."""
+    """Raise ``InvalidParameters`` for a key that could create connections but not use them."""
     if manages_connections and connection_ids is not None:
         raise errors.InvalidParameters(
             "A key that manages connections is for all of its workspace.",
@@ -306,19 +306,22 @@ def _check_rights(connection_ids: Sequence[ConnectionId] | None, *, manages_conn
         )
 
 
-def _check_operations(wanted: Sequence[str], known: Collection[str]) -> None:
-    """Refuse names and patterns that no operation has: a key would be limited to less than was meant."""
-    unknown = [pattern for pattern in wanted if not any(fnmatchcase(name, pattern) for name in known)]
+def _check_operations(patterns: Sequence[str], names: Collection[str]) -> None:
+    """Raise ``InvalidParameters`` for names and patterns without an operation, which would limit the key too much."""
+    unknown = [pattern for pattern in patterns if not any(fnmatchcase(name, pattern) for name in names)]
     if unknown:
-        faults = [(pattern, closest_match(pattern, known)) for pattern in unknown]
+        suggestions = [(pattern, closest_match(pattern, names)) for pattern in unknown]
         raise errors.InvalidParameters(
-            f"There is no operation {', '.join(map(truncate, unknown[:MOST_NAMED]))}.",
-            *({"parameter": "operations", "value": name} | ({MEANT: meant} if meant else {}) for name, meant in faults),
+            f"There is no operation {', '.join(map(truncate, unknown[:MAX_REPORTED_NAMES]))}.",
+            *(
+                {"parameter": "operations", "value": name} | ({MEANT: suggestion} if suggestion else {})
+                for name, suggestion in suggestions
+            ),
         )
 
 
 def _public(row: Mapping[Any, Any]) -> dict[str, Any]:
-    shown = (
+    columns = (
         "key_id",
         "workspace_id",
         "name",
@@ -331,6 +334,6 @@ def _public(row: Mapping[Any, Any]) -> dict[str, Any]:
         "ending",
     )
     times = ("created_at", "expires_at", "revoked_at", "last_used_at")
-    return {name: row[name] for name in shown} | {
+    return {name: row[name] for name in columns} | {
         name: None if row[name] is None else utc_datetime(row[name]) for name in times
     }

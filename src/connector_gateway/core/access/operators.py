@@ -1,4 +1,4 @@
-"""Operators: who administers the installation, by name, with what role, and recognised by which token."""
+"""Operators, the administrators of an installation, with a name, a role and a token."""
 
 import hmac
 import re
@@ -23,11 +23,11 @@ from connector_gateway.storage.sql.database import Database
 Role = Literal["admin", "viewer"]
 
 PREFIX = "cgo_"
-"""What operators' tokens begin with, so that scanners recognise them and keys are not looked up as tokens."""
+"""The prefix of operator tokens, which secret scanners recognise and which API keys do not have."""
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,59}")
 RESERVED = ("operator", "system", "cli", "anonymous", "connect_link", "application")
-"""Names by which the audit trail knows others."""
+"""Names of other actors in the audit trail."""
 
 IDENTIFIER = re.compile("(key|opr)_.*")
 
@@ -36,20 +36,20 @@ _operators = tables.operators.c
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """Someone who administers."""
+    """An administrator of the installation."""
 
     name: str
     role: Role
     operator_id: str | None
-    """None for the built-in one, whose token is a setting."""
+    """None for the built-in operator, whose token is a setting."""
 
     @property
     def may_change(self) -> bool:
-        """Whether the role allows more than to look."""
+        """Whether the role allows changes."""
         return self.role == "admin"
 
     def require_admin(self) -> None:
-        """Refuse a change to an operator who may only look."""
+        """Raise ``AdminRoleRequired`` if the operator is only allowed to read."""
         if not self.may_change:
             raise AdminRoleRequired(f"The operator {self.name} may look at everything and change nothing.")
 
@@ -59,26 +59,26 @@ BUILT_IN = Operator("operator", "admin", None)
 
 
 class Operators:
-    """Makes, recognises and revokes operators; look-ups are trusted for a while by the *steady* clock."""
+    """Creates, authenticates and revokes operators. Look-ups are cached for seconds of the *steady* clock."""
 
     def __init__(self, database: Database, operator_token: str, clock: Clock, steady: Clock | None = None) -> None:
         self._database = database
         self._operator_token = operator_token.encode()
         self._clock = clock
-        self._known: SingleFlight[bytes, Operator | None] = SingleFlight(steady or clock, MOST_ROWS, from_start=True)
+        self._cache: SingleFlight[bytes, Operator | None] = SingleFlight(steady or clock, MOST_ROWS, from_start=True)
 
     async def find(self, token: str) -> Operator | None:
-        """The operator whose token this is; None if it is nobody's, or was revoked."""
+        """Return the operator with *token*, or None if it is unknown or revoked."""
         if hmac.compare_digest(token.encode(errors="replace"), self._operator_token):
             return BUILT_IN
         if not is_well_formed(token, PREFIX):
             return None
-        found = token_digest(token)
-        return await self._known.get(found, partial(self._look_up, found), TRUSTED_SECONDS)
+        digest = token_digest(token)
+        return await self._cache.get(digest, partial(self._look_up, digest), TRUSTED_SECONDS)
 
     async def create(self, name: str, role: Role) -> dict[str, Any]:
-        """A new operator, the only time with the ``token`` itself."""
-        _check(name)
+        """Create an operator. Only this result contains its ``token``."""
+        _check_name(name)
         token = generate_key(PREFIX)
         row = {
             "operator_id": f"opr_{ulid()}",
@@ -91,7 +91,7 @@ class Operators:
 
         def create(writing: Connection) -> str:
             if writing.execute(select(_operators.name).where(_operators.name == name)).first():
-                raise _refused(name, "There is, or was, an operator of this name")
+                raise _invalid_name(name, "There is, or was, an operator of this name")
             writing.execute(insert(tables.operators), row)
             return name
 
@@ -101,31 +101,32 @@ class Operators:
         return {"token": token} | _public(row)
 
     async def page(self, before: str | None, limit: int) -> tuple[Sequence[dict[str, Any]], str | None]:
-        """Operators, newest first, as keys are paged."""
+        """Return operators, newest first, and the next *before* or None."""
         query = select(tables.operators).order_by(_operators.operator_id.desc()).limit(limit + 1)
         query = query if before is None else query.where(_operators.operator_id < before)
         rows = await self._database.read(lambda reading: reading.execute(query).mappings().all())
-        shown = [_public(row) for row in rows[:limit]]
-        return shown, shown[-1]["operator_id"] if len(rows) > limit else None
+        operators = [_public(row) for row in rows[:limit]]
+        return operators, operators[-1]["operator_id"] if len(rows) > limit else None
 
-    async def show(self, wanted: str) -> dict[str, Any]:
-        """One operator, by identifier or name."""
-        query = select(tables.operators).where(or_(_operators.operator_id == wanted, _operators.name == wanted))
+    async def show(self, name: str) -> dict[str, Any]:
+        """Return one operator, by identifier or name."""
+        query = select(tables.operators).where(or_(_operators.operator_id == name, _operators.name == name))
         row = await self._database.read(lambda reading: reading.execute(query).mappings().first())
         if row is None:
-            raise _not_found(wanted)
+            raise _not_found(name)
         return _public(row)
 
-    async def revoke(self, wanted: str) -> dict[str, Any]:
-        """Revoke the token of an operator, by identifier or name: at once here, within seconds in other processes.
+    async def revoke(self, name: str) -> dict[str, Any]:
+        """Revoke the token of an operator, by identifier or name.
 
-        Sessions in the console end at once everywhere.
+        It takes effect immediately in this process, and within seconds in others. Console sessions end immediately in
+        all processes.
         """
-        shown = await self.show(wanted)
+        operator = await self.show(name)
         revoke = (
             update(tables.operators)
-            .where(_operators.operator_id == shown["operator_id"])
-            # A repeat changes nothing: the time of the first one stays.
+            .where(_operators.operator_id == operator["operator_id"])
+            # A repeated revocation retains the time of the first one.
             .values(revoked_at=func.coalesce(_operators.revoked_at, self._clock.now()))
             .returning(*_operators)
         )
@@ -134,36 +135,36 @@ class Operators:
             return writing.execute(revoke).mappings().first()
 
         row = await self._database.write(
-            recorded(update_row, "revoke_operator", shown["operator_id"], operator=shown["name"])
+            recorded(update_row, "revoke_operator", operator["operator_id"], operator=operator["name"])
         )
         if row is None:
-            raise _not_found(wanted)
-        self._known.forget(row["digest"])
+            raise _not_found(name)
+        self._cache.forget(row["digest"])
         return _public(row)
 
-    async def _look_up(self, found: bytes) -> Operator | None:
-        query = select(tables.operators).where(_operators.digest == found, _operators.revoked_at.is_(None))
+    async def _look_up(self, digest: bytes) -> Operator | None:
+        query = select(tables.operators).where(_operators.digest == digest, _operators.revoked_at.is_(None))
         row = await self._database.read(lambda reading: reading.execute(query).first())
         return None if row is None else Operator(row.name, row.role, row.operator_id)
 
 
-def _check(name: str) -> None:
-    """Refuse names that the audit trail could mistake for somebody else's."""
+def _check_name(name: str) -> None:
+    """Raise ``InvalidParameters`` for a name that is malformed or used by other actors of the audit trail."""
     if not NAME.fullmatch(name):
-        raise _refused(name, "Should be 1 to 60 letters, digits and . _ @ + -, beginning with a letter or digit")
+        raise _invalid_name(name, "Should be 1 to 60 letters, digits and . _ @ + -, beginning with a letter or digit")
     if name in RESERVED or IDENTIFIER.fullmatch(name):
-        raise _refused(name, "Is reserved: the audit trail knows others by it")
+        raise _invalid_name(name, "Is reserved: the audit trail knows others by it")
 
 
-def _refused(name: str, why: str) -> InvalidParameters:
+def _invalid_name(name: str, why: str) -> InvalidParameters:
     return InvalidParameters(
         f"No operator can be called {truncate(name)}.", {"parameter": "name", "value": truncate(name), "message": why}
     )
 
 
-def _not_found(wanted: str) -> OperatorNotFound:
+def _not_found(name: str) -> OperatorNotFound:
     return OperatorNotFound(
-        f"There is no operator {truncate(wanted)}.", {"parameter": "operator_id", "value": truncate(wanted)}
+        f"There is no operator {truncate(name)}.", {"parameter": "operator_id", "value": truncate(name)}
     )
 
 

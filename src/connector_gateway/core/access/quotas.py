@@ -1,4 +1,4 @@
-"""Quotas: how much one workspace may have at the same time."""
+"""Quotas of workspaces."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -32,7 +32,7 @@ _REMEDIES = {
 
 
 def require_below(writing: Transaction, workspace_id: str, name: str, limit: int, counted: Select[Any]) -> None:
-    """Refuse to make one more of what *counted* counts in a workspace that has *limit* of it."""
+    """Raise ``QuotaExceeded`` if the query *counted* returns *limit* or more for the workspace."""
     lock_workspace(writing, workspace_id)
     count = writing.execute(counted).scalar_one()
     if count >= limit:
@@ -46,7 +46,10 @@ def require_below(writing: Transaction, workspace_id: str, name: str, limit: int
 
 
 def lock_workspace(writing: Transaction, workspace_id: str) -> None:
-    """Keep the number of a workspace's records as it is until the transaction ends; refuse an unknown workspace."""
+    """Lock the workspace, and so the number of its records, until the transaction ends.
+
+    Raises ``WorkspaceNotFound`` if it is unknown.
+    """
     workspaces = tables.workspaces.c
     query = select(workspaces.workspace_id).where(workspaces.workspace_id == workspace_id)
     if writing.execute(query.with_for_update(key_share=True)).first() is None:

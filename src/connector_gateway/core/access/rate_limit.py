@@ -1,4 +1,4 @@
-"""How often a key may call: so many times in any rolling minute, over all connectors."""
+"""The rate limit of an API key: a number of calls per rolling minute, over all connectors."""
 
 from collections.abc import Awaitable
 from functools import lru_cache
@@ -13,22 +13,22 @@ WINDOW_SECONDS = 60
 
 
 class KeyRateLimiter:
-    """Counts the calls of every key; refused calls do not count."""
+    """Counts the calls of every key. Rejected calls do not count."""
 
     def __init__(self, shared: SharedState) -> None:
         self._shared = shared
 
     def consume(self, caller: Caller) -> Awaitable[RateLimitWindow]:
-        """Count one call and return what is left; with ``retry_after`` above 0 it was one too many."""
-        return self._shared.consume(_take(caller.key_id, caller.calls_per_minute))
+        """Count one call and return the remaining allowance. Above the limit, its ``retry_after`` is positive."""
+        return self._shared.consume(_charge(caller.key_id, caller.calls_per_minute))
 
     def peek(self, caller: Caller) -> Awaitable[RateLimitWindow]:
-        """What is left, counting nothing."""
-        return self._shared.peek(_take(caller.key_id, caller.calls_per_minute))
+        """Return the remaining allowance without counting a call."""
+        return self._shared.peek(_charge(caller.key_id, caller.calls_per_minute))
 
 
 def raise_if_exceeded(allowance: RateLimitWindow | None) -> None:
-    """Refuse the call that was one too many; one that counts against no key never is."""
+    """Raise ``RateLimited`` if the call exceeds the limit. Calls without an allowance are unlimited."""
     if allowance is not None and allowance.retry_after > 0:
         raise RateLimited(
             f"The key's {allowance.limit} calls of this minute are used up.", retry_after=allowance.retry_after
@@ -36,5 +36,5 @@ def raise_if_exceeded(allowance: RateLimitWindow | None) -> None:
 
 
 @lru_cache(maxsize=1024)
-def _take(key_id: KeyId, calls_per_minute: int) -> ResolvedCharge:
+def _charge(key_id: KeyId, calls_per_minute: int) -> ResolvedCharge:
     return ResolvedCharge(f"key:{key_id}", Budget(calls_per_minute, WINDOW_SECONDS))

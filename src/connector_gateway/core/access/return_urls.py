@@ -1,4 +1,4 @@
-"""Where users may be sent back to after they have connected an account: never to where nobody has allowed it."""
+"""Return URLs: users who have connected an account are redirected to allowed URLs only."""
 
 from collections.abc import Sequence
 from urllib.parse import urlsplit
@@ -9,7 +9,7 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 def check_return_url(url: str | None, allowed: Sequence[str]) -> None:
-    """Refuse to send users anywhere but to the addresses that the workspace allows."""
+    """Raise ``InvalidParameters`` unless the workspace allows *url*."""
     if url is not None and not is_allowed(url, allowed):
         raise InvalidParameters(
             "Users are only sent back to an address that is among the return_urls of the workspace.",
@@ -18,12 +18,12 @@ def check_return_url(url: str | None, allowed: Sequence[str]) -> None:
 
 
 def is_allowed(url: str, allowed: Sequence[str]) -> bool:
-    """Whether *url* is one of *allowed*, in all but the query that the application may add."""
+    """Return True if *url* without its query is one of *allowed*. The app is allowed to add a query."""
     return wrong_with(url) == "" and url.partition("?")[0] in allowed
 
 
 def wrong_with(url: str) -> str:
-    """What keeps *url* from being an address that users are sent back to; empty if nothing does."""
+    """Return the reason why *url* is invalid as a return URL, or an empty string if it is valid."""
     if not url.isascii() or not url.isprintable() or set(url) & set(" \\<>\"'`"):
         return "has characters that an address cannot have"
     try:

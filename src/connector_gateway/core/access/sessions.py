@@ -1,10 +1,10 @@
-"""Sessions of the console: what a browser holds after an operator's token was entered in it.
+"""Console sessions, which begin when an operator signs in with a token or a link.
 
-A session is stored, so that signing out ends it everywhere, and so does revoking its operator. It also ends when its
-operator asks for no page for a while. What the browser holds is signed with a key that depends on
-the operator token too: whoever changes that, or the secret keys, ends all sessions.
+A session is stored, so that signing out or revoking its operator ends it everywhere. It also ends after a period
+without requests. Its cookie is signed with a key that is derived from the secret keys and the operator token, so that
+changing either of them ends all sessions.
 
-A sign-in link begins one session. Its row lies among those of sessions, under a digest that no session has.
+A sign-in link begins one session. Its row is stored in the table of sessions, under a digest that no session has.
 """
 
 import hashlib
@@ -27,46 +27,46 @@ from connector_gateway.storage.sql.database import Database
 
 SESSION_SECONDS = 12 * 60 * 60.0
 IDLE_SECONDS = 30 * 60.0
-"""How long a session lasts without a page being asked for, unless set otherwise."""
+"""Default lifetime of a session without requests, in seconds."""
 
 LINK_SECONDS = 10 * 60.0
-"""Lifetime of a sign-in link."""
+"""Lifetime of a sign-in link, in seconds."""
 
-SEEN_PARTS = 30
-"""A session is noted as in use this many times within the idle time, since not every page is to cost a write."""
+UPDATES_PER_IDLE_TIME = 30
+"""Maximum updates of ``seen_at`` within the idle time. Not every request should cost a write."""
 
 ID_BYTES = 32
 VISITOR = re.compile("[A-Za-z0-9_-]{43}")
-"""As many random bytes in url-safe base 64."""
+"""``ID_BYTES`` random bytes in URL-safe Base64."""
 
 _sessions, _operators = tables.console_sessions.c, tables.operators.c
 _WITH_OPERATOR = (
     select(_sessions.expires_at, _sessions.seen_at, _operators.operator_id, _operators.name, _operators.role)
     .outerjoin_from(tables.console_sessions, tables.operators, _operators.operator_id == _sessions.operator_id)
-    # That of the built-in operator names none.
+    # A session of the built-in operator has no operator_id.
     .where(
         or_(_sessions.operator_id.is_(None), and_(_operators.operator_id.is_not(None), _operators.revoked_at.is_(None)))
     )
 )
-"""Sessions whose operator was not revoked."""
+"""A query for sessions whose operator is not revoked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A browser in which somebody signed in."""
+    """A browser session, signed in unless it is a visitor's."""
 
     token: str = field(repr=False)
-    """What the browser holds."""
+    """The value of the browser's cookie."""
 
     form_token: str = field(repr=False)
-    """What forms carry that this browser was shown; no other site can know it."""
+    """The CSRF token of forms rendered for this browser, unguessable for other sites."""
 
     operator: Operator = field(default=BUILT_IN, repr=False)
-    """Who signed in; of a visitor it means nothing."""
+    """The operator who signed in. Meaningless for a visitor."""
 
 
 class Sessions:
-    """Begins, recognises and ends sessions."""
+    """Begins, finds and ends sessions."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class Sessions:
         self._clock = clock
 
     async def begin(self, operator: Operator = BUILT_IN) -> Session:
-        """A new session of *operator*, with an identifier that nobody knew before."""
+        """Begin a session of *operator* with a new identifier."""
         identifier, row = self._new_row(operator)
 
         def begin(writing: Connection) -> int:
@@ -105,25 +105,28 @@ class Sessions:
         return token
 
     async def begin_by_link(self, token: str) -> Session | None:
-        """Begin the session of a sign-in link; None if the link was used before, has expired or never was."""
+        """Begin the session of a sign-in link. Returns None if the link is used, expired or unknown."""
         link = and_(_sessions.digest == _link_digest(token), _sessions.expires_at > self._clock.now())
-        look_up, use = select(_sessions.digest).where(link), delete(tables.console_sessions).where(link)
-        # Whoever guesses costs no write.
-        if await self._database.read(lambda reading: reading.execute(look_up).first()) is None:
+        query, use = select(_sessions.digest).where(link), delete(tables.console_sessions).where(link)
+        # Guessed tokens cost no write.
+        if await self._database.read(lambda reading: reading.execute(query).first()) is None:
             return None
         identifier, row = self._new_row(BUILT_IN)
 
         def begin(writing: Connection) -> int | None:
-            # Of several uses at the same time, one deletes the row.
+            # Only one of several concurrent uses deletes the row.
             if not writing.execute(use).rowcount:
                 return None
             return writing.execute(insert(tables.console_sessions), row).rowcount
 
-        begun = await self._database.write(recorded(begin, "sign_in", "console", by="link"))
-        return self._session(identifier, BUILT_IN) if begun else None
+        created = await self._database.write(recorded(begin, "sign_in", "console", by="link"))
+        return self._session(identifier, BUILT_IN) if created else None
 
     async def find(self, token: str, *, in_use: bool = True) -> Session | None:
-        """The session of *token*, noted as *in_use*; None if it is forged, has ended, or its operator was revoked."""
+        """Return the session of *token*, or None if it is invalid, ended, or its operator is revoked.
+
+        With *in_use*, the time of use is updated.
+        """
         identifier = self._identifier(token)
         if identifier is None:
             return None
@@ -132,17 +135,17 @@ class Sessions:
         now = self._clock.now()
         if row is None or row.expires_at <= now or row.seen_at + self._idle_seconds <= now:
             return None
-        if in_use and now - row.seen_at >= self._idle_seconds / SEEN_PARTS:
-            seen = (
+        if in_use and now - row.seen_at >= self._idle_seconds / UPDATES_PER_IDLE_TIME:
+            set_seen_at = (
                 update(tables.console_sessions).where(_sessions.digest == token_digest(identifier)).values(seen_at=now)
             )
-            await self._database.write(lambda writing: writing.execute(seen).rowcount)
+            await self._database.write(lambda writing: writing.execute(set_seen_at).rowcount)
         return self._session(
             identifier, BUILT_IN if row.operator_id is None else Operator(row.name, row.role, row.operator_id)
         )
 
     async def end(self, session: Session) -> None:
-        """End a session: what the browser holds is worthless from now on, and so is any copy."""
+        """End a session. Its token, and any copy of it, becomes invalid."""
         identifier = self._identifier(session.token) or b""
         forget = delete(tables.console_sessions).where(_sessions.digest == token_digest(identifier))
 
@@ -152,7 +155,7 @@ class Sessions:
         await self._database.write(recorded(end, "sign_out", "console"))
 
     async def purge(self) -> int:
-        """Delete a step of the sessions that have expired; returns how many."""
+        """Delete a limited number of expired sessions. Returns how many."""
         now = self._clock.now()
         ended = or_(_sessions.expires_at <= now, _sessions.seen_at <= now - self._idle_seconds)
         expired = select(_sessions.digest).where(ended).limit(PURGE_STEP)
@@ -160,7 +163,7 @@ class Sessions:
         return await self._database.write(lambda writing: writing.execute(forget).rowcount)
 
     def visitor(self, token: str | None = None) -> Session:
-        """Who has not signed in: *token* is what the browser was given with the form, if it was."""
+        """Return the session of a visitor, who is not signed in. *token* is the browser's cookie, if it has one."""
         if token is None or not VISITOR.fullmatch(token):
             token = secrets.token_urlsafe(ID_BYTES)
         return Session(token, self._sign(b"visitor", token.encode()))
@@ -183,17 +186,17 @@ class Sessions:
         return hmac.digest(self._keys[0], purpose + b"\0" + text, hashlib.sha256).hex()
 
     def _identifier(self, token: str) -> bytes | None:
-        """The identifier in *token*, if it was signed here."""
+        """Return the identifier in *token*, or None if its signature is invalid."""
         try:
             raw = urlsafe_b64decode(token + "=" * (-len(token) % 4))
         except ValueError:
             return None
         identifier, signature = raw[:ID_BYTES], raw[ID_BYTES:]
-        # By any of the keys, so that nobody is signed out when a new one is put first.
-        signed = [hmac.digest(key, b"session\0" + identifier, hashlib.sha256) for key in self._keys]
-        return identifier if any(hmac.compare_digest(signature, one) for one in signed) else None
+        # Any of the keys is accepted, so that sessions remain valid after a key rotation.
+        signatures = [hmac.digest(key, b"session\0" + identifier, hashlib.sha256) for key in self._keys]
+        return identifier if any(hmac.compare_digest(signature, candidate) for candidate in signatures) else None
 
 
 def _link_digest(token: str) -> bytes:
-    """Return a digest that is not that of any session."""
+    """Return the digest of a sign-in link, which differs from that of any session."""
     return token_digest(b"link\0" + token.encode(errors="replace"))

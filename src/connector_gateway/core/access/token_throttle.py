@@ -1,7 +1,7 @@
-"""Slow down wrong tokens by client address: a burst is free, then each answer is delayed, and few may be pending.
+"""Throttle of wrong tokens by client IP: a burst is free, then responses are delayed, and few may be pending.
 
-A token is checked before it gets here, so a correct one is neither refused nor delayed, whatever else its address
-sends. What makes guessing hopeless is the length of the tokens; the throttle keeps it from being cheap and unnoticed.
+Tokens are checked before they are throttled, so a correct token is neither rejected nor delayed, whatever its client
+IP sends. The length of the tokens makes guessing hopeless. The throttle makes attempts expensive and visible.
 """
 
 from dataclasses import dataclass
@@ -10,21 +10,21 @@ from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import RateLimited
 
 BURST = 60
-"""Wrong tokens from one address that are answered at once; one comes back each second. Programs are started before
-their settings are right, and several people may share an address."""
+"""Wrong tokens from one client IP whose responses are not delayed. The allowance grows by one per second. Programs are
+started before their settings are correct, and several people might share an IP."""
 
 DELAY_SECONDS = 1.0
 MAX_DELAYED_PER_ADDRESS = 10
 MAX_DELAYED = 100
-"""Delayed answers in all. Each occupies a connection, and those of one proxy are bounded for all its clients."""
+"""Maximum delayed responses. Each occupies a connection, and a proxy shares a limited number among its clients."""
 
 MAX_ADDRESSES = 10_000
-"""Addresses remembered; the one whose last wrong token is oldest makes room."""
+"""Maximum client IPs in memory. The one with the oldest failure is dropped first."""
 
 
 @dataclass(slots=True)
 class _Failures:
-    """What is left of the burst of an address at an instant, and how many of its answers are delayed."""
+    """The remaining burst of a client IP at ``at``, and the number of its delayed responses."""
 
     free: float
     at: float
@@ -32,7 +32,7 @@ class _Failures:
 
 
 class TokenThrottle:
-    """Count wrong tokens by client address, on a steady *clock*."""
+    """Counts and delays wrong tokens by client IP. *clock* has to be monotonic."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -40,7 +40,7 @@ class TokenThrottle:
         self._delayed = 0
 
     async def delay(self, address: str) -> None:
-        """Count a wrong token from *address* and delay its answer; ``RateLimited`` if too many are delayed already."""
+        """Count a wrong token from *address* and delay its response. Raises ``RateLimited`` if too many are delayed."""
         failures = self._count(address)
         if failures.free >= 1:
             failures.free -= 1
@@ -54,11 +54,11 @@ class TokenThrottle:
         finally:
             failures.delayed -= 1
             self._delayed -= 1
-            # Nothing comes back while an answer is delayed.
+            # The burst does not refill while a response is delayed.
             failures.at = self._clock.now()
 
     def _count(self, address: str) -> _Failures:
-        """The failures of *address* as of now, which become the newest."""
+        """Return the current failures of *address*, and make them the newest."""
         now, failures = self._clock.now(), self._failures.pop(address, None)
         failures = failures or _Failures(BURST, now)
         failures.free, failures.at = min(BURST, failures.free + now - failures.at), now

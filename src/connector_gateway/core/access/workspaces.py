@@ -1,4 +1,4 @@
-"""Workspaces: whose connections, keys and runs are whose."""
+"""Workspaces, the owners of connections, keys and runs."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
@@ -25,8 +25,8 @@ class Workspaces:
         self._clock = clock
 
     async def create(self, name: str, plan: Plan = "free", return_urls: Sequence[str] = ()) -> dict[str, Any]:
-        """A new workspace, whose users may be sent back to *return_urls*."""
-        _check(return_urls)
+        """Create a workspace, whose users may be redirected to *return_urls*."""
+        _check_return_urls(return_urls)
         row: dict[str, Any] = {
             "workspace_id": f"ws_{ulid()}",
             "name": name,
@@ -42,20 +42,20 @@ class Workspaces:
         await self._database.write(recorded(create, "create_workspace", row["workspace_id"]))
         return _public(row)
 
-    async def page(self, wanted: str, before: str | None, limit: int) -> tuple[Sequence[dict[str, Any]], str | None]:
-        """Workspaces whose name or identifier contains *wanted*, newest first, as keys are paged."""
+    async def page(self, text: str, before: str | None, limit: int) -> tuple[Sequence[dict[str, Any]], str | None]:
+        """Return workspaces whose name or identifier contains *text*, newest first, and the next *before* or None."""
         query = select(tables.workspaces).order_by(tables.workspaces.c.workspace_id.desc())
         query = query if before is None else query.where(tables.workspaces.c.workspace_id < before)
-        # Databases differ in what they take for the same letter, so that names are compared here.
-        query = query if wanted else query.limit(limit + 1)
+        # Databases differ in their case folding, so names are compared here.
+        query = query if text else query.limit(limit + 1)
         rows = await self._database.read(lambda reading: reading.execute(query).mappings().all())
-        sought = wanted.casefold()
-        found = [row for row in rows if sought in row["name"].casefold() or sought in row["workspace_id"].casefold()]
-        shown = [_public(row) for row in found[:limit]]
-        return shown, shown[-1]["workspace_id"] if len(found) > limit else None
+        needle = text.casefold()
+        matches = [row for row in rows if needle in row["name"].casefold() or needle in row["workspace_id"].casefold()]
+        public = [_public(row) for row in matches[:limit]]
+        return public, public[-1]["workspace_id"] if len(matches) > limit else None
 
     async def show(self, workspace_id: str) -> dict[str, Any]:
-        """One workspace."""
+        """Return one workspace."""
         query = select(tables.workspaces).where(tables.workspaces.c.workspace_id == workspace_id)
         row = await self._database.read(lambda reading: reading.execute(query).mappings().first())
         if row is None:
@@ -63,20 +63,20 @@ class Workspaces:
         return _public(row)
 
     async def count(self) -> int:
-        """How many workspaces there are."""
+        """Return the number of workspaces."""
         query = select(func.count()).select_from(tables.workspaces)
         return await self._database.read(lambda reading: reading.execute(query).scalar_one())
 
     async def names(self, workspace_ids: Collection[str]) -> Mapping[str, str]:
-        """The names of those of *workspace_ids* that there are."""
+        """Return the names of *workspace_ids*, without unknown ones."""
         workspaces = tables.workspaces.c
         query = select(workspaces.workspace_id, workspaces.name).where(workspaces.workspace_id.in_(workspace_ids))
         rows = await self._database.read(lambda reading: reading.execute(query).all()) if workspace_ids else []
         return {row.workspace_id: row.name for row in rows}
 
     async def change(self, workspace_id: WorkspaceId, **changes: Any) -> dict[str, Any]:
-        """The workspace with *changes* (``name``, ``plan``, ``return_urls``) made."""
-        _check(changes.get("return_urls", ()))
+        """Apply *changes* (``name``, ``plan``, ``return_urls``) and return the workspace."""
+        _check_return_urls(changes.get("return_urls", ()))
         change = (
             update(tables.workspaces)
             .where(tables.workspaces.c.workspace_id == workspace_id)
@@ -95,21 +95,21 @@ class Workspaces:
         return _public(row)
 
 
-def _check(return_urls: Sequence[str]) -> None:
-    """Refuse addresses that users cannot safely be sent to."""
-    faults = [
-        {"parameter": f"return_urls[{place}]", "value": url, "message": wrong}
-        for place, url in enumerate(return_urls)
-        if (wrong := wrong_with(url) or ("has a query" if "?" in url else ""))
+def _check_return_urls(return_urls: Sequence[str]) -> None:
+    """Raise ``InvalidParameters`` if users cannot safely be redirected to all of *return_urls*."""
+    details = [
+        {"parameter": f"return_urls[{index}]", "value": url, "message": reason}
+        for index, url in enumerate(return_urls)
+        if (reason := wrong_with(url) or ("has a query" if "?" in url else ""))
     ]
-    if faults:
-        raise InvalidParameters("Users cannot be sent back to these addresses.", *faults)
+    if details:
+        raise InvalidParameters("Users cannot be sent back to these addresses.", *details)
 
 
 def require_workspace(connection: Connection, workspace_id: WorkspaceId) -> None:
-    """Refuse to make something in a workspace that does not exist."""
-    known = select(tables.workspaces.c.workspace_id).where(tables.workspaces.c.workspace_id == workspace_id)
-    if connection.execute(known).first() is None:
+    """Raise ``WorkspaceNotFound`` unless the workspace exists."""
+    query = select(tables.workspaces.c.workspace_id).where(tables.workspaces.c.workspace_id == workspace_id)
+    if connection.execute(query).first() is None:
         raise workspace_not_found(workspace_id)
 
 

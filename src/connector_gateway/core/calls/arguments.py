@@ -1,4 +1,4 @@
-"""Reads what a caller passed by a declaration: text from addresses, typed values from JSON bodies."""
+"""Parsing and validation of call arguments: text from URLs, typed values from JSON bodies."""
 
 import json
 import re
@@ -22,39 +22,39 @@ P = TypeVar("P", bound=Params)
 CONNECTION = "connection_id"
 MAX_DEPTH = 100
 MAX_VALUES = 10_000
-"""Values of a body, at all depths together: what this many cost to read is the most that one request may cost."""
+"""Maximum values of a body, over all depths. It bounds the cost of reading one request."""
 
 MAX_QUERY = 200
-"""Parameters of a query; several times what any operation has."""
+"""Maximum query parameters, several times as many as any operation has."""
 
 MAX_REPORTED_NAMES = 10
-"""Parameters that the sentence about faults names; details list more of them."""
+"""Maximum parameters that the error message names. The details list more of them."""
 
 MAX_EXPONENT = 330
-"""Powers of ten up to which a number is taken; what a double holds ends before."""
+"""Largest accepted decimal exponent. The range of a double is smaller."""
 
 MAX_BITS: int = (10**MAX_EXPONENT).bit_length()
-"""The same for integers, whose digits take long to count."""
+"""Largest accepted bit length of an integer, which is cheaper to compute than its number of digits."""
 
-_UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
-"""Characters that no application stores faithfully: controls other than tab and line ends, and halves of pairs."""
+_UNSUPPORTED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+"""Characters that vendors do not store unchanged: control characters except tab and line ends, and lone surrogates."""
 
 
 def decode(body: bytes) -> Any:
-    """The value of a JSON text in which every key stands once; numbers stay exact (``int`` or ``Decimal``)."""
-    # A value that is not the first of its list or object has a comma before it: few commas, few values.
-    crowded = body.count(b",") > MAX_VALUES // 4
+    """Decode a JSON text, with exact numbers (``int`` or ``Decimal``). Duplicate keys are rejected."""
+    # Every value but the first of its list or object follows a comma, so few commas mean few values.
+    has_many_values = body.count(b",") > MAX_VALUES // 4
     try:
-        value = (_crowd_decoder() if crowded else _DECODER).decode(body.decode("utf-8"))
-    except (ValueError, RecursionError) as fault:
-        raise InvalidJson(f"The body is not JSON: {_short(fault)}.") from fault
-    if crowded:
-        _require_few(value)
+        value = (_counting_decoder() if has_many_values else _DECODER).decode(body.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise InvalidJson(f"The body is not JSON: {_short_reason(error)}.") from error
+    if has_many_values:
+        _check_count(value)
     return value
 
 
 class Body:
-    """A JSON body, or why it cannot be read."""
+    """A JSON body, or the error that reading it raised."""
 
     def __init__(self, text: bytes = b"", refusal: GatewayError | None = None) -> None:
         self.text = text
@@ -63,109 +63,109 @@ class Body:
         if refusal is None:
             try:
                 self.value = decode(text)
-            except (InvalidJson, PayloadTooLarge) as fault:
-                self.refusal = fault
+            except (InvalidJson, PayloadTooLarge) as error:
+                self.refusal = error
 
 
 class Arguments(Struct):
-    """The arguments of one call: path and query as text, the body as it came, the idempotency key."""
+    """The arguments of one call: path and query as text, the raw body, the idempotency key."""
 
     path: Mapping[str, str]
     query: Sequence[tuple[str, str]] = ()
     body: Body | None = None
     neutralises_mentions: bool = False
     key: KeyText | None = None
-    """The key that travels beside the body; that of the body as well, once the arguments were read."""
+    """The idempotency key of the header. After ``read``, the key of the body if the header has none."""
 
     def to_json(self) -> dict[str, Any]:
-        """These arguments as JSON, just as they came."""
+        """Return these arguments as JSON, unchanged."""
         body = None if self.body is None else self.body.text.decode()
         neutralises = {"neutralises_mentions": True} if self.neutralises_mentions else {}
         return {"path": dict(self.path), "query": list(self.query), "body": body, **neutralises}
 
     @classmethod
-    def from_json(cls, kept: Mapping[str, Any]) -> "Arguments":
-        """Arguments as they were ``kept``."""
-        body = None if kept["body"] is None else Body(kept["body"].encode())
-        query = [(name, text) for name, text in kept["query"]]
-        return cls(kept["path"], query, body, neutralises_mentions=kept.get("neutralises_mentions", False))
+    def from_json(cls, stored: Mapping[str, Any]) -> "Arguments":
+        """Restore arguments that ``to_json`` returned."""
+        body = None if stored["body"] is None else Body(stored["body"].encode())
+        query = [(name, text) for name, text in stored["query"]]
+        return cls(stored["path"], query, body, neutralises_mentions=stored.get("neutralises_mentions", False))
 
     @property
     def connection_id(self) -> str | None:
-        """The connection that the caller names, before anything is checked."""
-        named = dict(self.query).get(CONNECTION) if self.query else None
-        if named is None and self.body is not None and isinstance(self.body.value, dict):
-            named = self.body.value.get(CONNECTION)
-        return named if isinstance(named, str) and named and not _is_unfit(named) else None
+        """The connection that the request names, before validation."""
+        value = dict(self.query).get(CONNECTION) if self.query else None
+        if value is None and self.body is not None and isinstance(self.body.value, dict):
+            value = self.body.value.get(CONNECTION)
+        return value if isinstance(value, str) and value and not _has_unsupported_characters(value) else None
 
     def read(self, params: type[P], *, connection: bool = True, keyed: bool = False) -> P:
-        """These arguments as *params*; ``InvalidParameters`` with everything that is wrong.
+        """Return these arguments as *params*.
 
-        With *connection*, the connection must be named as well; it is checked, and is no part of the result.
-        Where they are *keyed*, the key is checked too, and is ``key`` from then on.
+        Raises ``InvalidParameters`` with all violations. With *connection*, a connection is required and checked, but
+        is not part of the result. If *keyed*, the idempotency key is checked too and stored in ``key``.
         """
-        faults: list[Detail] = []
-        values = self._from_query(params, faults) if self.body is None else self._from_body(self.body, faults)
-        self._read_key(values, faults, keyed=keyed)
-        # Last, so that neither query nor body can say otherwise than the address.
+        details: list[Detail] = []
+        values = self._from_query(params, details) if self.body is None else self._from_body(self.body, details)
+        self._normalise_key(values, details, keyed=keyed)
+        # Last, so that neither query nor body can override the path.
         values |= self.path
         if connection:
-            _check_connection(values, faults)
-        _check_fitness(values, "", 0, faults)
+            _check_connection(values, details)
+        _check_values(values, "", 0, details)
         if self.neutralises_mentions:
             _neutralise_mentions(params, values)
         try:
-            read = params.model_validate(values)
-        except ValidationError as fault:
-            known = [CONNECTION, *self._parameters(params)] if connection else self._parameters(params)
-            raise _refusal(params, [*faults, *listing(validation_details(fault), known)]) from fault
-        if faults:
-            raise _refusal(params, faults)
-        return read
+            result = params.model_validate(values)
+        except ValidationError as error:
+            names = [CONNECTION, *self._parameter_names(params)] if connection else self._parameter_names(params)
+            raise _invalid_parameters(params, [*details, *listing(validation_details(error), names)]) from error
+        if details:
+            raise _invalid_parameters(params, details)
+        return result
 
-    def _read_key(self, values: dict[str, Any], faults: list[Detail], *, keyed: bool) -> None:
-        """Bring the key of a body into its normal form, and compare it with the key beside the body."""
-        given = values.get(IDEMPOTENCY_FIELD)
-        in_body = KeyText.of(given) if isinstance(given, str) else None
+    def _normalise_key(self, values: dict[str, Any], details: list[Detail], *, keyed: bool) -> None:
+        """Normalise the idempotency key of the body, and compare it with the key of the header."""
+        raw = values.get(IDEMPOTENCY_FIELD)
+        in_body = KeyText.of(raw) if isinstance(raw, str) else None
         if in_body is not None:
             values[IDEMPOTENCY_FIELD] = in_body.text
         if not keyed:
             return
-        both = [key for key in (self.key, in_body) if key is not None]
-        fault = next((key for key in both if key.fault), None)
-        if fault is not None:
-            # Told once, and not by the declaration of the parameter as well.
+        keys = [key for key in (self.key, in_body) if key is not None]
+        invalid = next((key for key in keys if key.fault), None)
+        if invalid is not None:
+            # Remove it, so that validation of the parameter does not report the same violation again.
             values.pop(IDEMPOTENCY_FIELD, None)
-            faults.append({"parameter": IDEMPOTENCY_FIELD, "message": fault.fault, "value": fault.text})
-        elif len({key.text for key in both}) > 1:
+            details.append({"parameter": IDEMPOTENCY_FIELD, "message": invalid.fault, "value": invalid.text})
+        elif len({key.text for key in keys}) > 1:
             message = "Should equal the header Idempotency-Key"
-            faults.append({"parameter": IDEMPOTENCY_FIELD, "message": message, "value": given})
-        self.key = both[0] if both else None
+            details.append({"parameter": IDEMPOTENCY_FIELD, "message": message, "value": raw})
+        self.key = keys[0] if keys else None
 
-    def _parameters(self, params: type[Params]) -> Sequence[str]:
-        """The names of the parameters that travel beside the path."""
-        names = [declared.alias or name for name, declared in params.model_fields.items()]
+    def _parameter_names(self, params: type[Params]) -> Sequence[str]:
+        """Return the names of the parameters that are not in the path."""
+        names = [field.alias or name for name, field in params.model_fields.items()]
         return [name for name in names if name not in self.path]
 
-    def _named(self, faults: list[Detail]) -> Sequence[tuple[str, str]]:
-        """The query as far as its names can be told."""
+    def _valid_query(self, details: list[Detail]) -> Sequence[tuple[str, str]]:
+        """Return the query parameters with valid names."""
         if len(self.query) > MAX_QUERY:
-            faults.append({"parameter": "query", "message": f"Has more than {MAX_QUERY} parameters"})
-        named = [(name, text) for name, text in self.query if not _is_unfit(name)]
-        if len(named) < len(self.query):
-            faults.append({"parameter": "query", "message": "Has a name with control characters, or that is no UTF-8"})
-        return named
+            details.append({"parameter": "query", "message": f"Has more than {MAX_QUERY} parameters"})
+        parameters = [(name, text) for name, text in self.query if not _has_unsupported_characters(name)]
+        if len(parameters) < len(self.query):
+            details.append({"parameter": "query", "message": "Has a name with control characters, or that is no UTF-8"})
+        return parameters
 
-    def _from_query(self, params: type[Params], faults: list[Detail]) -> dict[str, Any]:
+    def _from_query(self, params: type[Params], details: list[Detail]) -> dict[str, Any]:
         values: dict[str, Any] = {}
-        kinds = _kinds(params)
-        for name, text in self._named(faults):
+        types = _parameter_types(params)
+        for name, text in self._valid_query(details):
             if name in values or name in self.path:
-                faults.append({"parameter": name, "message": "Given more than once"})
-            values[name] = _from_text(kinds.get(name), text)
+                details.append({"parameter": name, "message": "Given more than once"})
+            values[name] = _convert_text(types.get(name), text)
         return values
 
-    def _from_body(self, body: Body, faults: list[Detail]) -> dict[str, Any]:
+    def _from_body(self, body: Body, details: list[Detail]) -> dict[str, Any]:
         if body.refusal is not None:
             raise body.refusal
         value = body.value
@@ -174,184 +174,186 @@ class Arguments(Struct):
                 "The body should be a JSON object.", {"parameter": "body", "message": "Should be an object"}
             )
         values = dict(value)
-        faults += [{"parameter": name, "message": "Given more than once"} for name in self.path if name in values]
-        for name, text in self._named(faults):
+        details += [{"parameter": name, "message": "Given more than once"} for name in self.path if name in values]
+        for name, text in self._valid_query(details):
             if name != CONNECTION:
-                faults.append({"parameter": name, "message": "Belongs into the body"})
+                details.append({"parameter": name, "message": "Belongs into the body"})
             elif values.setdefault(CONNECTION, text) != text:
-                faults.append({"parameter": CONNECTION, "message": "Differs between query and body", "value": text})
+                details.append({"parameter": CONNECTION, "message": "Differs between query and body", "value": text})
         return values
 
 
 def _neutralise_mentions(params: type[Params], values: dict[str, Any]) -> None:
-    """Rewrite the texts that mention people, before they are checked, so that what is checked is what is written."""
-    for name, mentions in _mentioning(params).items():
+    """Rewrite the texts that mention people. This precedes validation, so that the written text is validated."""
+    for name, mentions in _mention_parameters(params).items():
         if isinstance(values.get(name), str):
             values[name] = mentions.neutralise(values[name])
 
 
 @cache
-def _mentioning(params: type[Params]) -> Mapping[str, Mentions]:
-    """The text parameters in which people may be mentioned."""
+def _mention_parameters(params: type[Params]) -> Mapping[str, Mentions]:
+    """Return the text parameters in which people can be mentioned."""
     return {
-        declared.alias or name: mark
-        for name, declared in params.model_fields.items()
-        for mark in declared.metadata
+        field.alias or name: mark
+        for name, field in params.model_fields.items()
+        for mark in field.metadata
         if isinstance(mark, Mentions)
     }
 
 
-def _check_connection(values: dict[str, Any], faults: list[Detail]) -> None:
+def _check_connection(values: dict[str, Any], details: list[Detail]) -> None:
     if CONNECTION not in values:
-        faults.append({"parameter": CONNECTION, "message": "Field required"})
+        details.append({"parameter": CONNECTION, "message": "Field required"})
         return
-    named = values.pop(CONNECTION)
-    if not isinstance(named, str) or not named:
+    value = values.pop(CONNECTION)
+    if not isinstance(value, str) or not value:
         message = "Should be the identifier of a connection"
-        faults.append({"parameter": CONNECTION, "message": message, "value": named})
+        details.append({"parameter": CONNECTION, "message": message, "value": value})
     else:
-        _check_fitness(named, CONNECTION, 0, faults)
+        _check_values(value, CONNECTION, 0, details)
 
 
-def _refusal(params: type[Params], faults: Sequence[Detail]) -> InvalidParameters:
-    """The refusal of *faults*; what is not to be shown of *params* is not repeated."""
-    secret = [name for name, declared in params.model_fields.items() if not declared.repr]
-    return InvalidParameters(_summary(faults), *without_values(faults, secret))
+def _invalid_parameters(params: type[Params], details: Sequence[Detail]) -> InvalidParameters:
+    """Return the error for *details*, without the values of the secret parameters of *params*."""
+    secret = [name for name, field in params.model_fields.items() if not field.repr]
+    return InvalidParameters(_summary(details), *without_values(details, secret))
 
 
-def _summary(faults: Sequence[Detail]) -> str:
-    names = list(dict.fromkeys(str(fault["parameter"]) for fault in faults))
+def _summary(details: Sequence[Detail]) -> str:
+    names = list(dict.fromkeys(str(detail["parameter"]) for detail in details))
     listed = ", ".join(map(truncate, names[:MAX_REPORTED_NAMES]))
     return f"{'Parameters' if len(names) > 1 else 'Parameter'} {listed} cannot be used as given."
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
-        twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
-        raise ValueError(f"the key {truncate(twice)!r} stands twice")
+        duplicate = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+        raise ValueError(f"the key {truncate(duplicate)!r} stands twice")
     return value
 
 
-def _no_number(name: str) -> Any:
+def _reject_constant(name: str) -> Any:
     raise ValueError(f"{name} is no JSON number")
 
 
-def _exact(text: str) -> Decimal:
+def _parse_decimal(text: str) -> Decimal:
     try:
         return Decimal(text)
-    except InvalidOperation as fault:
-        raise ValueError("a number is beyond all measure") from fault
+    except InvalidOperation as error:
+        raise ValueError("a number is beyond all measure") from error
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_once, parse_float=_exact, parse_constant=_no_number)
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_unique_members, parse_float=_parse_decimal, parse_constant=_reject_constant
+)
 
 
-def _crowd_decoder() -> json.JSONDecoder:
-    """A decoder that gives up at one value too many of an object, or at one fraction too many.
+def _counting_decoder() -> json.JSONDecoder:
+    """Return a decoder that stops at too many object members or fractions.
 
-    Both are read by functions of ours; all other values are read so fast that they may be counted afterwards.
+    Python functions decode both, which is slow. All other values are decoded so fast that they can be counted later.
     """
-    seen = 0
+    total = 0
 
     def count(values: int) -> None:
-        nonlocal seen
-        seen += values
-        if seen > MAX_VALUES:
-            raise _too_many()
+        nonlocal total
+        total += values
+        if total > MAX_VALUES:
+            raise _too_many_values()
 
     def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         count(max(1, len(pairs)))
-        return _once(pairs)
+        return _unique_members(pairs)
 
     def fraction(text: str) -> Decimal:
         count(1)
-        return _exact(text)
+        return _parse_decimal(text)
 
-    return json.JSONDecoder(object_pairs_hook=members, parse_float=fraction, parse_constant=_no_number)
+    return json.JSONDecoder(object_pairs_hook=members, parse_float=fraction, parse_constant=_reject_constant)
 
 
-def _require_few(value: Any) -> None:
-    seen = 0
+def _check_count(value: Any) -> None:
+    count = 0
     containers: list[Any] = [[value]]
     while containers:
-        held = containers.pop()
-        seen += len(held)
-        if seen > MAX_VALUES:
-            raise _too_many()
-        items = held.values() if isinstance(held, dict) else held
+        container = containers.pop()
+        count += len(container)
+        if count > MAX_VALUES:
+            raise _too_many_values()
+        items = container.values() if isinstance(container, dict) else container
         containers += [item for item in items if isinstance(item, dict | list)]
 
 
-def _too_many() -> PayloadTooLarge:
+def _too_many_values() -> PayloadTooLarge:
     return PayloadTooLarge(f"The body holds more than {MAX_VALUES} values.", {"max_values": MAX_VALUES})
 
 
-def _short(fault: Exception) -> str:
-    return "it is nested too deeply" if isinstance(fault, RecursionError) else str(fault)[:200]
+def _short_reason(error: Exception) -> str:
+    return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)[:200]
 
 
-def _is_unfit(text: str) -> bool:
-    """Whether *text* holds a character that no application stores faithfully."""
-    # None of them is printable, which is told three times as quickly as whether one is there (decision 45).
-    return not text.isprintable() and _UNFIT.search(text) is not None
+def _has_unsupported_characters(text: str) -> bool:
+    """Return True if *text* contains a character that vendors do not store unchanged."""
+    # None of these characters is printable. ``isprintable`` takes a third of the time of the search.
+    return not text.isprintable() and _UNSUPPORTED.search(text) is not None
 
 
-def _check_fitness(value: Any, path: str, depth: int, faults: list[Detail]) -> None:
-    """Find every string and number, at any depth, that no application stores faithfully."""
+def _check_values(value: Any, path: str, depth: int, details: list[Detail]) -> None:
+    """Report every string and number, at any depth, that vendors do not store unchanged."""
     if isinstance(value, str):
-        if _is_unfit(value):
+        if _has_unsupported_characters(value):
             message = "Contains control characters or half of a surrogate pair"
-            faults.append({"parameter": path, "message": message, "value": value})
+            details.append({"parameter": path, "message": message, "value": value})
     elif depth > MAX_DEPTH:
-        faults.append({"parameter": path, "message": f"Nested more than {MAX_DEPTH} levels deep"})
+        details.append({"parameter": path, "message": f"Nested more than {MAX_DEPTH} levels deep"})
     elif isinstance(value, dict):
-        _check_members(value, path, depth, faults)
+        _check_members(value, path, depth, details)
     elif isinstance(value, list):
         for index, item in enumerate(value):
             if not (isinstance(item, str) and item.isprintable()):
-                _check_fitness(item, truncate(f"{path}.{index}"), depth + 1, faults)
-    elif isinstance(value, int | Decimal) and _beyond_measure(value):
-        faults.append({"parameter": path, "message": "Is a number beyond all measure", "value": value})
+                _check_values(item, truncate(f"{path}.{index}"), depth + 1, details)
+    elif isinstance(value, int | Decimal) and _is_out_of_range(value):
+        details.append({"parameter": path, "message": "Is a number beyond all measure", "value": value})
 
 
-def _check_members(value: Mapping[str, Any], path: str, depth: int, faults: list[Detail]) -> None:
+def _check_members(value: Mapping[str, Any], path: str, depth: int, details: list[Detail]) -> None:
     for name, item in value.items():
-        if not name.isprintable() and _is_unfit(name):
-            faults.append({"parameter": path or "body", "message": "Has a name with control characters"})
-        # Most values are texts that are fit, whose place need not be told (decision 45).
+        if not name.isprintable() and _has_unsupported_characters(name):
+            details.append({"parameter": path or "body", "message": "Has a name with control characters"})
+        # Most values are valid texts. Building the path only for the others saves time.
         elif not (isinstance(item, str) and item.isprintable()):
-            _check_fitness(item, truncate(f"{path}.{name}" if path else name), depth + 1, faults)
+            _check_values(item, truncate(f"{path}.{name}" if path else name), depth + 1, details)
 
 
-def _beyond_measure(value: int | Decimal) -> bool:
+def _is_out_of_range(value: int | Decimal) -> bool:
     if isinstance(value, int):
         return value.bit_length() > MAX_BITS
     return value != 0 and abs(value.adjusted()) > MAX_EXPONENT
 
 
 @cache
-def _kinds(params: type[Params]) -> Mapping[str, Any]:
-    """The kind of each parameter, which is asked for with every query."""
-    return {declared.alias or name: _kind(declared.annotation) for name, declared in params.model_fields.items()}
+def _parameter_types(params: type[Params]) -> Mapping[str, Any]:
+    """Return the type of each parameter. It is cached, because every query needs it."""
+    return {field.alias or name: _plain_type(field.annotation) for name, field in params.model_fields.items()}
 
 
-def _kind(annotation: Any) -> Any:
+def _plain_type(annotation: Any) -> Any:
     origin = get_origin(annotation)
     if origin is Annotated:
-        return _kind(get_args(annotation)[0])
+        return _plain_type(get_args(annotation)[0])
     if origin in {Union, UnionType}:
-        kinds = [_kind(option) for option in get_args(annotation) if option is not type(None)]
+        kinds = [_plain_type(option) for option in get_args(annotation) if option is not type(None)]
         return kinds[0] if len(kinds) == 1 else str
     return origin or annotation
 
 
-def _from_text(kind: Any, text: str) -> Any:
-    """What *text* of a query says for a parameter of *kind*; text that says nothing of the sort stays as it is."""
-    if kind is int and re.fullmatch(r"-?[0-9]{1,18}", text):
+def _convert_text(target: Any, text: str) -> Any:
+    """Convert *text* of a query to *target*. Text that cannot be converted is returned unchanged."""
+    if target is int and re.fullmatch(r"-?[0-9]{1,18}", text):
         return int(text)
-    if kind is bool:
+    if target is bool:
         return {"true": True, "1": True, "false": False, "0": False}.get(text, text)
-    if kind is list:
+    if target is list:
         return text.split(",")
     return text

@@ -1,4 +1,4 @@
-"""How many calls, downloads, and requests of one account may be under way at the same time."""
+"""Limits on concurrent calls, downloads, and requests per account."""
 
 import asyncio
 from collections import Counter
@@ -9,35 +9,35 @@ from weakref import WeakValueDictionary
 from connector_gateway.kit.errors import Overloaded, UpstreamRateLimited
 
 RETRY_AFTER_SECONDS = 1
-"""A call that is under way ends soon, most of the time."""
+"""Seconds after which a rejected call can be retried. Most running calls end sooner."""
 
 DOWNLOAD_RETRY_AFTER_SECONDS = 5
 
 MAX_PER_LINK = 4
 MAX_PER_CONNECTION = 16
 LARGE_SLOT_RATIO = 4
-"""Of so many places one is for an answer that is read whole, so that others go on beside it.
+"""Slots per slot for a large response that is read completely, so that small responses continue alongside.
 
-With eight answers of 12 MiB at once a process grew by 300 MiB, and stood still for 60 ms.
+With eight simultaneous responses of 12 MiB a process grew by 300 MiB, and was blocked for 60 ms.
 """
 
 DOWNLOADS = 200
-"""All together hold connections to third parties only so far that enough are left for calls."""
+"""Maximum downloads of a process. It leaves enough connections to vendors for calls."""
 
 
 class ConcurrencyLimit:
-    """Allows at most *most* calls inside at once; one more is refused with ``Overloaded`` at once."""
+    """Context manager that admits at most *maximum* concurrent calls. One more immediately raises ``Overloaded``."""
 
-    def __init__(self, most: int) -> None:
-        self._most = self._free = most
+    def __init__(self, maximum: int) -> None:
+        self._max = self._free = maximum
 
     @property
     def in_use(self) -> int:
-        """How many calls are inside."""
-        return self._most - self._free
+        """The number of running calls."""
+        return self._max - self._free
 
     def __enter__(self) -> None:
-        # Nobody queues here: those inside already wait for budgets, and a second queue would only hide that.
+        # No queue: running calls already wait for rate-limit budgets, and a second queue would only hide that.
         if self._free <= 0:
             raise Overloaded("More calls are under way than this service takes.", retry_after=RETRY_AFTER_SECONDS)
         self._free -= 1
@@ -47,52 +47,52 @@ class ConcurrencyLimit:
 
 
 class Downloads:
-    """Lets in so many downloads of one link, of one connection, and altogether."""
+    """Limits concurrent downloads per link, per connection and in total."""
 
     def __init__(self) -> None:
-        self._under_way: Counter[str] = Counter()
+        self._active: Counter[str] = Counter()
 
     @contextmanager
     def one(self, link: str, connection_id: str) -> Iterator[None]:
-        """Take a place for one download while inside; ``Overloaded`` where there is none."""
+        """Occupy a slot for one download. Raises ``Overloaded`` if none is free."""
         limits = {"": DOWNLOADS, connection_id: MAX_PER_CONNECTION, link: MAX_PER_LINK}
-        if any(self._under_way[name] >= most for name, most in limits.items()):
+        if any(self._active[name] >= maximum for name, maximum in limits.items()):
             raise Overloaded(
                 "More downloads are under way than this service takes of one link, of one connection, or in all.",
                 retry_after=DOWNLOAD_RETRY_AFTER_SECONDS,
             )
-        self._under_way.update(limits.keys())
+        self._active.update(limits.keys())
         try:
             yield
         finally:
-            self._under_way.subtract(limits.keys())
-            self._under_way = +self._under_way
+            self._active.subtract(limits.keys())
+            self._active = +self._active
 
 
 class AccountSlots:
-    """So many requests of one account at once; one more waits, in order."""
+    """Slots for at most *maximum* concurrent requests of one account. Further requests wait in order."""
 
-    def __init__(self, most: int) -> None:
-        self._free = asyncio.Semaphore(most)
-        self._large = asyncio.Semaphore(max(1, most // LARGE_SLOT_RATIO))
+    def __init__(self, maximum: int) -> None:
+        self._free = asyncio.Semaphore(maximum)
+        self._large = asyncio.Semaphore(max(1, maximum // LARGE_SLOT_RATIO))
 
     def slot(self, seconds: float) -> AbstractAsyncContextManager[None]:
-        """Take a place while inside; ``UpstreamRateLimited`` where none gets free for so long."""
-        return _inside(self._free, seconds)
+        """Occupy a slot. Raises ``UpstreamRateLimited`` if none becomes free within *seconds*."""
+        return _occupy(self._free, seconds)
 
     @asynccontextmanager
     async def large_slot(self, seconds: float) -> AsyncIterator[None]:
-        """Take a place for an answer that is read whole, of which there are few; raises as ``one`` does."""
-        until = asyncio.get_running_loop().time() + seconds
-        async with _inside(self._large, seconds), _inside(self._free, until - asyncio.get_running_loop().time()):
+        """Occupy one of the few slots for a response that is read completely. Raises like ``slot``."""
+        deadline = asyncio.get_running_loop().time() + seconds
+        async with _occupy(self._large, seconds), _occupy(self._free, deadline - asyncio.get_running_loop().time()):
             yield
 
 
 @asynccontextmanager
-async def _inside(places: asyncio.Semaphore, seconds: float) -> AsyncIterator[None]:
+async def _occupy(semaphore: asyncio.Semaphore, seconds: float) -> AsyncIterator[None]:
     try:
         async with asyncio.timeout(seconds):
-            await places.acquire()
+            await semaphore.acquire()
     except TimeoutError:
         raise UpstreamRateLimited(
             "The application works on as many requests of this account as it takes at once.",
@@ -101,22 +101,22 @@ async def _inside(places: asyncio.Semaphore, seconds: float) -> AsyncIterator[No
     try:
         yield
     finally:
-        places.release()
+        semaphore.release()
 
 
 class AccountSlotPool:
-    """The places of each account of one third party, as long as somebody uses them; each process has its part."""
+    """The slots of each account of one vendor, while they are in use. Each process has its share."""
 
-    def __init__(self, most: int, processes: Callable[[], int]) -> None:
-        self._most = most
+    def __init__(self, maximum: int, processes: Callable[[], int]) -> None:
+        self._max = maximum
         self._processes = processes
-        self._used: WeakValueDictionary[tuple[str, int], AccountSlots] = WeakValueDictionary()
+        self._slots: WeakValueDictionary[tuple[str, int], AccountSlots] = WeakValueDictionary()
 
     def of(self, account: str) -> AccountSlots:
-        """Those of one account."""
-        # By their number too: when processes come or go, calls that begin from then on have other places.
-        most = max(1, self._most // max(1, self._processes()))
-        places = self._used.get((account, most))
-        if places is None:
-            places = self._used[account, most] = AccountSlots(most)
-        return places
+        """Return the slots of one account."""
+        # The key includes the limit: after processes start or stop, new calls use slots with the new limit.
+        share = max(1, self._max // max(1, self._processes()))
+        slots = self._slots.get((account, share))
+        if slots is None:
+            slots = self._slots[account, share] = AccountSlots(share)
+        return slots

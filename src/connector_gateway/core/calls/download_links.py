@@ -1,4 +1,4 @@
-"""Download addresses: signed, short-lived, and good for one file of one connection."""
+"""Download URLs: signed, short-lived, and valid for one file of one connection."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,14 +19,14 @@ PURPOSE = "download"
 
 @dataclass(frozen=True, slots=True)
 class LinkTarget:
-    """The connection and content that a download address stands for."""
+    """The connection and content that a download URL identifies."""
 
     connection_id: str
     content: Mapping[str, Any]
 
 
 class DownloadLinkSigner:
-    """Issues download addresses, and reads those it issued while they last."""
+    """Issues download URLs, and reads the URLs it issued until they expire."""
 
     def __init__(self, secrets: SecretKeys, download_base: str, link_seconds: float, clock: Clock) -> None:
         self._tokens = CursorSigner(secrets)
@@ -35,33 +35,33 @@ class DownloadLinkSigner:
         self._clock = clock
 
     def of(self, connection: Connection) -> "ConnectionLinks":
-        """The links of one connection."""
+        """Return a signer for the links of one connection."""
         return ConnectionLinks(self, connection.connection_id)
 
     def issue(self, connection_id: str, content: Position) -> DownloadLink:
-        """An address for *content* of a connection."""
-        # It is within what is signed, so that nothing has to be stored of a link, or deleted.
+        """Return a download URL for *content* of a connection."""
+        # The expiry is part of the signed payload, so that links need no storage.
         expires_at = self._clock.now() + self._seconds
         token = self._tokens.issue({"c": connection_id, "e": expires_at, "f": dict(content)}, PURPOSE)
         return DownloadLink(f"{self._base}/{token}", utc_datetime(expires_at))
 
     def read(self, token: str) -> LinkTarget:
-        """What the address with *token* leads to; ``LinkNotFound`` if it is forged, altered or expired."""
+        """Return the target of a link. Raises ``LinkNotFound`` if *token* is invalid or expired."""
         try:
-            held = self._tokens.read(token, PURPOSE)
-        except InvalidCursor as fault:
-            raise LinkNotFound("The download link is not valid.") from fault
-        if held["e"] <= self._clock.now():
+            payload = self._tokens.read(token, PURPOSE)
+        except InvalidCursor as error:
+            raise LinkNotFound("The download link is not valid.") from error
+        if payload["e"] <= self._clock.now():
             raise LinkNotFound("The download link has expired.")
-        return LinkTarget(held["c"], held["f"])
+        return LinkTarget(payload["c"], payload["f"])
 
 
 class ConnectionLinks(Struct):
-    """The links of one connection."""
+    """A signer for the download links of one connection."""
 
     links: DownloadLinkSigner
     connection_id: str
 
     def issue(self, content: Position) -> DownloadLink:
-        """An address under which the connector's ``download`` will be asked for *content*."""
+        """Return a URL at which the connector's ``download`` serves *content*."""
         return self.links.issue(self.connection_id, content)

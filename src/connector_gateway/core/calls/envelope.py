@@ -1,4 +1,4 @@
-"""The envelope: the shape of every answer; it holds ``data`` as JSON text, ready to be stored, replayed and sent."""
+"""The envelope of every response. It contains ``data`` as JSON text, ready to be stored, replayed and sent."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -24,36 +24,36 @@ Status = Literal["ok", "partial"]
 MAX_MESSAGE = 3000
 
 MAX_SUGGESTED = 5
-"""Names that the message asks about; details have more of them."""
+"""Maximum names that the message suggests. The details have more of them."""
 
 DOCS = "/docs/errors/"
-"""Where the page of every code is, below the address that is served."""
+"""The path of the documentation pages of error codes, relative to the base URL."""
 
 REASON = ("vendor_code", "vendor_message")
-"""What a detail calls the reason that an application gave."""
+"""The fields of a detail that contain the vendor's own reason."""
 
 _SEQUENCE: TypeAdapter[Sequence[Any]] = TypeAdapter(Sequence[Any])
 
 
 class Envelope(Struct):
-    """The answer to one call."""
+    """The response to one call."""
 
     run_id: RunId
     connector: str
     status: Status
     data: list[Piece]
-    """As JSON, in one piece unless it holds files."""
+    """The result as JSON, in one piece unless it contains files."""
 
     paged: bool = False
     next_cursor: str | None = None
     replayed: bool = False
     dry_run: bool = False
-    """Whether it tells what would be done."""
+    """Whether the result only describes a write that was not sent."""
 
     warnings: Sequence[str] = ()
 
     def to_json(self) -> list[Piece]:
-        """The envelope as JSON text, in one piece unless it is large; ``next_cursor`` only for pages."""
+        """Return the envelope as JSON text, in one piece unless it is large. Only pages have ``next_cursor``."""
         first, *more = self.data
         cursor = b"" if not self.paged else b',"next_cursor":' + to_json(self.next_cursor)
         head = b'{"run_id":"%b","connector":"%b","status":"%b","data":' % (
@@ -62,13 +62,13 @@ class Envelope(Struct):
             self.status.encode(),
         )
         end = cursor + b"}"
-        # What is large is not copied once more, only to have all of it in one piece (decision 52).
-        whole = not more and len(first) < LARGE_BYTES
-        return [b"%b%b%b" % (head, bytes(first), end)] if whole else [head, first, *more, end]
+        # Large data is not copied into one piece, which would double its memory.
+        in_one_piece = not more and len(first) < LARGE_BYTES
+        return [b"%b%b%b" % (head, bytes(first), end)] if in_one_piece else [head, first, *more, end]
 
 
 def error_envelope(run: "Run", connector: "AnyConnector | None", error: GatewayError) -> dict[str, Any]:
-    """Return the body of an error response, in the words of the surface of *run*."""
+    """Return the body of an error response, with the remedy for the surface of *run*."""
     body: dict[str, Any] = {
         "run_id": run.run_id,
         "connector": connector.name if connector else None,
@@ -78,7 +78,7 @@ def error_envelope(run: "Run", connector: "AnyConnector | None", error: GatewayE
 
 
 def message_with_reason(error: GatewayError) -> str:
-    """The message of *error*, with the application's own reason as a further sentence."""
+    """Return the message of *error*, followed by the vendor's own reason."""
     reasons = [str(detail[name]) for detail in error.details for name in REASON if name in detail]
     return " ".join([error.message[:MAX_MESSAGE], *reasons])
 
@@ -86,22 +86,22 @@ def message_with_reason(error: GatewayError) -> str:
 def error_payload(
     error: GatewayError, surface: str = "http", connector: "AnyConnector | None" = None
 ) -> dict[str, Any]:
-    """Return the public fields of *error* for *surface*; values that the caller sent are cut if they are long."""
+    """Return the public fields of *error* for *surface*. Long values of the caller are truncated."""
     details = details_of(error)
     return {
         "code": error.code,
-        "message": error.message[:MAX_MESSAGE] + _question(details),
+        "message": error.message[:MAX_MESSAGE] + _suggestion(details),
         "remedy": remedy_of(error, surface, [connector] if connector else ()),
         "details": details,
         "docs": DOCS + error.code,
     }
 
 
-def _question(details: Sequence[Detail]) -> str:
-    """Return the question if something else was meant; of several faults it repeats the mistaken names."""
-    alone = len([detail for detail in details if DONE not in detail]) == 1
+def _suggestion(details: Sequence[Detail]) -> str:
+    """Return a "Did you mean" question. If there are several errors, it repeats the mistaken names."""
+    is_single = len([detail for detail in details if DONE not in detail]) == 1
     hints = [
-        detail[MEANT] if alone else f"{detail[MEANT]} instead of {mistaken(detail)}"
+        detail[MEANT] if is_single else f"{detail[MEANT]} instead of {mistaken(detail)}"
         for detail in details
         if MEANT in detail
     ]

@@ -1,4 +1,4 @@
-"""The way of a call, told once: HTTP, the command line and every later surface call ``Gateway.call``."""
+"""The path of a call: all surfaces, such as HTTP, MCP and the command line, use ``Gateway.call``."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
@@ -37,16 +37,16 @@ from connector_gateway.kit.upstream.pool import Transport
 from connector_gateway.kit.upstream.redaction import conceal
 from connector_gateway.storage.shared.interface import SharedState
 
-OPEN_LINK = "Have the account's user open reconnect_url in details and allow the access, then call again."
-"""The remedy of a withdrawn authorisation for callers that get a link."""
+RECONNECT_REMEDY = "Have the account's user open reconnect_url in details and allow the access, then call again."
+"""The remedy for a revoked connection if the caller receives a link."""
 
 POLL_TIMEOUTS = Timeouts(queue_seconds=300.0, run_seconds=300.0)
-"""Longer time-outs for polls, since no caller waits for them."""
+"""Time-outs for polls, longer than those of calls, since no caller waits."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Gateway:
-    """Carries out operations for callers."""
+    """Performs operations and downloads for callers."""
 
     sites: Mapping[str, UpstreamConfig]
     runs: RunStore
@@ -62,7 +62,7 @@ class Gateway:
     clock: Clock
     timeouts: Timeouts
     max_calls: int
-    max_held_bytes: int
+    max_buffered_bytes: int
     events: Events
     time: Callable[[], float]
     fence: Callable[[], Callable[[], None]]
@@ -71,17 +71,17 @@ class Gateway:
     usage: UsageTracker
 
     def __post_init__(self) -> None:
-        self._under_way = ConcurrencyLimit(self.max_calls)
-        self._held = MemoryBudget(self.max_held_bytes)
+        self._active_calls = ConcurrencyLimit(self.max_calls)
+        self._memory_budget = MemoryBudget(self.max_buffered_bytes)
         self._downloads = Downloads()
-        self._memories = ConnectionCaches(self.clock)
+        self._caches = ConnectionCaches(self.clock)
         self._budgets = {name: with_slack(site.budgets) for name, site in self.sites.items()}
-        self._places = {
+        self._account_slots = {
             name: AccountSlotPool(site.connector.max_concurrent_requests, self.processes)
             for name, site in self.sites.items()
             if site.connector.max_concurrent_requests
         }
-        self._third_parties = {
+        self._vendors = {
             name: site.third_party(self.transport, self.clock, self.time, partial(self.usage.record_response, name))
             for name, site in self.sites.items()
         }
@@ -96,7 +96,7 @@ class Gateway:
         *,
         read_body: Callable[[], Awaitable[Body]] | None = None,
     ) -> Envelope:
-        """Perform *operation* for *caller* and return its envelope; a body is read once it is known that it counts."""
+        """Perform *operation* for *caller* and return its envelope. The body is read after authorisation."""
         connection_id = arguments.connection_id
         recording = self.runs.record(
             run, caller.workspace_id, connector, operation.name, connection_id=connection_id, key_id=caller.key_id
@@ -104,7 +104,7 @@ class Gateway:
         async with recording:
             if run.allowance is None:
                 run.allowance = await self.limits.consume(caller)
-            # The allowance is kept before it is required, so that the refusal can tell what is left.
+            # The allowance is stored before the check, so that the error response can report it.
             raise_if_exceeded(run.allowance)
             caller.require(connector, operation)
             if read_body is not None:
@@ -117,10 +117,10 @@ class Gateway:
             run.parameters = operation.sent(params)
             connection = await self.connections.open(caller, connector, connection_id or "")
             try:
-                with self._under_way, MemoryReservation(self._held) as holding:
-                    work = self._work(run, connection, operation, params, holding)
-                    work.call.restored = arguments.key is not None and self.writing.restores.lost is not None
-                    envelope = await self._carry_out(work, arguments, recording)
+                with self._active_calls, MemoryReservation(self._memory_budget) as reservation:
+                    prepared = self._prepare(run, connection, operation, params, reservation)
+                    prepared.call.restored = arguments.key is not None and self.writing.restores.lost is not None
+                    envelope = await self._perform(prepared, arguments, recording)
             except ConnectionRevoked as error:
                 await self._note_revoked(connection)
                 if caller.manages_connections:
@@ -129,7 +129,7 @@ class Gateway:
             except GatewayError as error:
                 error.attach_subject(vars(params))
                 raise
-            # The third party has taken the credentials, so the connection lives, whatever was seen before (decision 5).
+            # The vendor accepted the credentials, so the connection is active, whatever its recorded status.
             if connection.status != "active" and run.trace.requests:
                 await self.connections.record_status(connection, "active")
             run.succeed(envelope.status)
@@ -137,9 +137,9 @@ class Gateway:
 
     @asynccontextmanager
     async def download(self, run: Run, token: str) -> AsyncIterator[Download]:
-        """Open the file behind a download address, whose token is the only authority needed."""
-        linked = self.links.read(token)
-        connection = await self.connections.find(linked.connection_id)
+        """Open the file of a download URL. Its token is the only credential required."""
+        target = self.links.read(token)
+        connection = await self.connections.find(target.connection_id)
         site = None if connection is None else self.sites.get(connection.connector)
         if connection is None or site is None or site.connector.download is None:
             raise LinkNotFound("The connection behind the download link was removed.")
@@ -151,7 +151,7 @@ class Gateway:
                 await recording.open()
                 try:
                     async with site.connector.download(
-                        site.connector.client(self._upstream(run, connection)), linked.content
+                        site.connector.client(self._upstream(run, connection)), target.content
                     ) as download:
                         run.succeed("ok")
                         yield replace(download, pieces=_track_download(download.pieces, run))
@@ -163,19 +163,21 @@ class Gateway:
         await self.connections.record_status(connection, "revoked")
 
     async def _offer_link(self, connection: Connection, error: ConnectionRevoked) -> None:
-        """Add the link by which the account is connected again, for those who may bind an account to a connection."""
+        """Add a reconnect link to *error*, for callers that are allowed to manage connections."""
         url = await self.connecting.reconnect_url(connection)
         if url is not None:
             error.details.append({"reconnect_url": url})
-            error.remedy = OPEN_LINK
+            error.remedy = RECONNECT_REMEDY
 
-    def _carry_out(self, work: PreparedOperation, arguments: Arguments, recording: RunRecorder) -> Awaitable[Envelope]:
-        """Perform a read at once, and a write by the protocol of ``Writing``."""
-        if work.operation.scope == "read":
-            return work.read()
-        return self.writing.write(work, arguments, recording, self.timeouts.queue_seconds)
+    def _perform(
+        self, prepared: PreparedOperation, arguments: Arguments, recording: RunRecorder
+    ) -> Awaitable[Envelope]:
+        """Perform a read directly, and a write by the write protocol."""
+        if prepared.operation.scope == "read":
+            return prepared.read()
+        return self.writing.write(prepared, arguments, recording, self.timeouts.queue_seconds)
 
-    def _work(
+    def _prepare(
         self, run: Run, connection: Connection, operation: AnyOperation, params: Params, holding: MemoryReservation
     ) -> PreparedOperation:
         site = self.sites[connection.connector]
@@ -186,7 +188,7 @@ class Gateway:
             account_id=connection.whose.account_id,
             settings=connection.settings,
             position=self._position(connection, operation, params),
-            memory=self._memories.of(connection.connection_id),
+            memory=self._caches.of(connection.connection_id),
             steps=ReadOnlySteps(),
             clock=self.clock,
             exclusive=object_lock(connection, self.shared, upstream),
@@ -207,9 +209,9 @@ class Gateway:
 
     @contextmanager
     def poll_client(self, run: Run, connection: Connection) -> Iterator[Any]:
-        """The room's client for one poll of a connection; it lets calls go first and has longer time-outs."""
-        with MemoryReservation(self._held) as holding:
-            upstream = self._upstream(run, connection, BackgroundPacer, POLL_TIMEOUTS, holding)
+        """Yield the connector's client for one poll of a connection. It yields to calls and has longer time-outs."""
+        with MemoryReservation(self._memory_budget) as reservation:
+            upstream = self._upstream(run, connection, BackgroundPacer, POLL_TIMEOUTS, reservation)
             yield self.sites[connection.connector].connector.client(upstream)
 
     def _upstream(
@@ -220,12 +222,12 @@ class Gateway:
         timeouts: Timeouts | None = None,
         holding: MemoryReservation | None = None,
     ) -> UpstreamClient:
-        """The authorised client for one run through one connection."""
+        """Return the authorised client for one run through one connection."""
         connector = connection.connector
         run.redaction = connection.redaction
         conceal(connection.redaction)
         return UpstreamClient(
-            self._third_parties[connector],
+            self._vendors[connector],
             connection,
             pacer(
                 connector,
@@ -242,17 +244,17 @@ class Gateway:
             self.fence(),
             holding or unmetered(),
             dry_run=run.dry_run,
-            places=self._places[connector].of(connection.account) if connector in self._places else None,
+            places=self._account_slots[connector].of(connection.account) if connector in self._account_slots else None,
         )
 
     @property
     def under_way(self) -> int:
-        """How many calls are being carried out."""
-        return self._under_way.in_use
+        """The number of running calls."""
+        return self._active_calls.in_use
 
 
 def _neutralises_mentions(run: Run, caller: Caller) -> bool:
-    """Whether nobody whom the texts of a write mention is to be notified."""
+    """Return True if mentions in the texts of a write are neutralised, so that they send no notifications."""
     if run.mentions not in {None, NEUTRALISE}:
         raise InvalidParameters(
             "The preference mentions has one value.",
@@ -266,7 +268,7 @@ def _neutralises_mentions(run: Run, caller: Caller) -> bool:
 
 
 async def _track_download(pieces: AsyncIterator[bytes], run: Run) -> AsyncIterator[bytes]:
-    """Yields *pieces*; *run* counts as interrupted until the last one was taken."""
+    """Yield *pieces*. *run* is interrupted until the last one was consumed."""
     run.status = "interrupted"
     async for piece in pieces:
         yield piece

@@ -1,4 +1,4 @@
-"""How a call ended, in sentences for people: what went wrong, what became of a lost response, what a key did."""
+"""Explanations of finished runs for people: errors, lost responses, and the effect of idempotency keys."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ from connector_gateway.kit.errors import GatewayError, all_errors
 from connector_gateway.kit.operation import AnyConnector
 
 Tone = Literal["good", "warn", "bad"]
-RESENT = {None, 429, 500, 502, 503, 504, 529}
-"""Statuses after which a request is sent again; None if no response came."""
+RESENT_AFTER = {None, 429, 500, 502, 503, 504, 529}
+"""Statuses after which a request is resent. None stands for a missing response."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,23 +24,25 @@ class Outcome:
     tone: Tone
     sentences: Sequence[str]
     remedy: str = ""
-    """What to do; empty if nothing went wrong."""
+    """The remedy, empty if the run succeeded."""
 
 
-def error_of(code: str | None) -> type[GatewayError] | None:
-    """Return the class of a code; None for codes of polls and deliveries, which are in no catalogue."""
+def find_error_class(code: str | None) -> type[GatewayError] | None:
+    """Return the error class of *code*. None for codes of polls and deliveries, which have no class."""
     return next((error for error in all_errors() if error.code == code), None)
 
 
 def explain_run(run: Mapping[str, Any], connector: AnyConnector | None) -> Outcome | None:
-    """Return how a run of *connector* ended; None if it simply did what was asked."""
+    """Explain how a run of *connector* ended. Returns None for an ordinary success."""
     vendor = connector.vendor if connector else "The application"
     if run["status"] == "error":
-        return _failed(run, connector)
+        return _explain_error(run, connector)
     if run["status"] == "interrupted":
-        return Outcome("bad", [_interrupted(vendor, writes=_writes(run, connector) and bool(run["upstream"]))])
-    sentences = list(_told(run, vendor))
-    tone: Tone = "warn" if run["status"] == "partial" or _differs(run) else "good"
+        return Outcome(
+            "bad", [_interruption_sentence(vendor, writes=_writes(run, connector) and bool(run["upstream"]))]
+        )
+    sentences = list(_unusual_facts(run, vendor))
+    tone: Tone = "warn" if run["status"] == "partial" or _has_different_parameters(run) else "good"
     return Outcome(tone, sentences) if sentences else None
 
 
@@ -49,22 +51,24 @@ def _writes(run: Mapping[str, Any], connector: AnyConnector | None) -> bool:
     return any(one.name == run["operation"] and one.scope == "write" for one in operations)
 
 
-def _differs(run: Mapping[str, Any]) -> bool:
+def _has_different_parameters(run: Mapping[str, Any]) -> bool:
     return bool((run["idempotency"] or {}).get("parameters_differ"))
 
 
-def _failed(run: Mapping[str, Any], connector: AnyConnector | None) -> Outcome:
-    """Return the end of a run with an error, with the remedy in the words of the surface that it came by."""
-    error = error_of(run["code"])
+def _explain_error(run: Mapping[str, Any], connector: AnyConnector | None) -> Outcome:
+    """Explain a failed run, with the remedy for the surface of its call."""
+    error = find_error_class(run["code"])
     if error is None:
         return Outcome("bad", [f"It ended with {run['code']}."])
     done = [str(one[DONE]) for one in run["details"] or () if DONE in one]
-    stands = [f"Done before it failed: {', '.join(done)}."] if done else []
-    said = (error.__doc__ or "").partition("\n\n")[0].removesuffix("; ``details`` lists all of them.").rstrip(".")
-    return Outcome("bad", [f"{said}.", *stands], remedy_of(error, run["surface"], [connector] if connector else ()))
+    completed = [f"Done before it failed: {', '.join(done)}."] if done else []
+    summary = (error.__doc__ or "").partition("\n\n")[0].removesuffix("; ``details`` lists all of them.").rstrip(".")
+    return Outcome(
+        "bad", [f"{summary}.", *completed], remedy_of(error, run["surface"], [connector] if connector else ())
+    )
 
 
-def _interrupted(vendor: str, *, writes: bool) -> str:
+def _interruption_sentence(vendor: str, *, writes: bool) -> str:
     if writes:
         return (
             f"The call was cut off in the middle. Look in {vendor} whether it was done; "
@@ -73,32 +77,32 @@ def _interrupted(vendor: str, *, writes: bool) -> str:
     return "The call was cut off before it ended. Nothing was changed."
 
 
-def _told(run: Mapping[str, Any], vendor: str) -> Iterator[str]:
-    """Yield what was not as usual about a run that ended well."""
+def _unusual_facts(run: Mapping[str, Any], vendor: str) -> Iterator[str]:
+    """Yield what was unusual about a successful run."""
     if run["dry_run"]:
         yield "Nothing was written: the call asked what would be written."
     if run["status"] == "partial":
         yield "A part of the result is missing, or a part of the work could not be done."
-    settled = [one for one in run["details"] or () if FOUND in one or SENT_AGAIN in one]
-    for one in settled:
-        yield _settled(one, run["upstream"], vendor)
-    if not settled and _was_repeated(run["upstream"]):
+    resolved = [detail for detail in run["details"] or () if FOUND in detail or SENT_AGAIN in detail]
+    for detail in resolved:
+        yield _resolution_sentence(detail, run["upstream"], vendor)
+    if not resolved and _was_repeated(run["upstream"]):
         yield f"{vendor} did not answer at once, and was asked again."
-    if _differs(run):
+    if _has_different_parameters(run):
         yield different_parameters(run["idempotency"].get("first_run_id"))
 
 
-def _settled(detail: Mapping[str, Any], upstream: Sequence[Mapping[str, Any]], vendor: str) -> str:
-    """Return what became of a request whose response was lost."""
-    lost = _lost(upstream, vendor)
+def _resolution_sentence(detail: Mapping[str, Any], upstream: Sequence[Mapping[str, Any]], vendor: str) -> str:
+    """Explain how a request with a lost response was resolved."""
+    lost = _loss_sentence(upstream, vendor)
     if FOUND not in detail:
         return f"{lost}; nothing was found of it; it was sent again: {detail[SENT_AGAIN]}."
-    found = str(detail[FOUND])
-    proof = f"{found} was found" if found.startswith("the ") else f"it was found done ({found})"
+    match = str(detail[FOUND])
+    proof = f"{match} was found" if match.startswith("the ") else f"it was found done ({match})"
     return f"{lost}; {proof}; nothing was sent twice."
 
 
-def _lost(upstream: Sequence[Mapping[str, Any]], vendor: str) -> str:
+def _loss_sentence(upstream: Sequence[Mapping[str, Any]], vendor: str) -> str:
     failed = [one["status"] for one in upstream if one["status"] is None or one["status"] >= 300]
     if not failed:
         return "The response to an earlier attempt was lost"
@@ -107,6 +111,6 @@ def _lost(upstream: Sequence[Mapping[str, Any]], vendor: str) -> str:
 
 def _was_repeated(upstream: Sequence[Mapping[str, Any]]) -> bool:
     return any(
-        (one["method"], one["path"]) == (two["method"], two["path"]) and one["status"] in RESENT
+        (one["method"], one["path"]) == (two["method"], two["path"]) and one["status"] in RESENT_AFTER
         for one, two in pairwise(upstream)
     )

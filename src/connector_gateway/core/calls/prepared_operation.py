@@ -1,6 +1,6 @@
 """One operation with everything it needs, and the envelope of its result."""
 
-from __future__ import annotations  # functions are made in each call (decision 45)
+from __future__ import annotations  # evaluating them for the functions that each call defines costs time
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
@@ -26,41 +26,41 @@ from connector_gateway.storage.shared.interface import SharedState
 J = TypeVar("J")
 
 UNBOUND = {"cursor", "limit"}
-"""Parameters that may change from page to page."""
+"""Parameters that are allowed to change from page to page."""
 
 AnyResult = Result | Page[Any] | Listing[Any]
 
 
 class ReadOnlySteps:
-    """The steps of an operation that changes nothing: there are none."""
+    """The steps of a read-only operation, which has none. Any attempt to write raises ``TypeError``."""
 
     async def plan(self, make: Callable[[], Awaitable[J]]) -> J:
-        """Refuse to plan."""
+        """Raise ``TypeError``."""
         raise TypeError(f"An operation that reads has nothing to plan: {make}")
 
     async def step(self, step: WriteStep[Any], intent: StepInput) -> StepResult:
-        """Refuse to send."""
+        """Raise ``TypeError``."""
         raise TypeError(f"An operation that reads sends no step: {step.name} {intent}")
 
     try_step = step
 
     def record_casts(self, make: Callable[[], Iterable[Cast]]) -> None:
-        """Do nothing: what is read is not written."""
+        """Do nothing, since casts concern written values only."""
 
     async def before_first_request(self) -> None:
-        """Do nothing: anything may be asked."""
+        """Do nothing, since reads need no preparation."""
 
     async def adopt(self, step: WriteStep[Any], intent: StepInput, object_id: str) -> bool:
-        """Refuse to own anything."""
+        """Raise ``TypeError``."""
         raise TypeError(f"An operation that reads takes nothing over: {step.name} {intent} {object_id}")
 
     async def undo(self, step: WriteStep[Any], intent: StepInput) -> None:
-        """Refuse to send."""
+        """Raise ``TypeError``."""
         await self.step(step, intent)
 
 
 class PreparedOperation(Struct):
-    """One operation with everything it needs."""
+    """One operation with its parameters, connection and clients."""
 
     operation: AnyOperation
     params: Params
@@ -71,27 +71,27 @@ class PreparedOperation(Struct):
     cursors: CursorSigner
     connector: AnyConnector
     warnings: list[str | GatewayError] = field(default_factory=list)
-    """Sentences, and errors of parts of the call, that callers should read although the call succeeded."""
+    """Sentences, and errors of parts of the call, that are returned although the call succeeded."""
 
     async def read(self) -> Envelope:
-        """The envelope of an operation that changes nothing."""
+        """Perform a read-only operation and return its envelope."""
         return self.envelope(await self.operation.handler(self.call, self.params))
 
-    def replay(self, first: StoredResult, answer: bytes) -> Envelope:
-        """The envelope of a first result, whose *answer* is given again."""
+    def replay(self, first: StoredResult, data: bytes) -> Envelope:
+        """Return the envelope of a replayed *first* result with its stored *data*."""
         status: Status = "partial" if first.status == "partial" else "ok"
         return Envelope(
             self.run.run_id,
             self.connection.connector,
             status,
-            [answer],
+            [data],
             paged=self.operation.is_paged,
             replayed=True,
-            warnings=self._told(),
+            warnings=self._warning_texts(),
         )
 
     def envelope(self, result: AnyResult) -> Envelope:
-        """The envelope of *result*."""
+        """Return the envelope of *result*."""
         run_id, connector = self.run.run_id, self.connection.connector
         if isinstance(result, Page):
             cursor = None if result.position is None else self._cursor(result.position)
@@ -100,10 +100,10 @@ class PreparedOperation(Struct):
         if isinstance(result, Listing):
             return Envelope(run_id, connector, "ok", json_pieces(result.items))
         status: Status = "ok" if result.complete else "partial"
-        return Envelope(run_id, connector, status, json_pieces(result), warnings=self._told())
+        return Envelope(run_id, connector, status, json_pieces(result), warnings=self._warning_texts())
 
-    def _told(self) -> Sequence[str]:
-        """The warnings, some of which hold the third party's words."""
+    def _warning_texts(self) -> Sequence[str]:
+        """Return the redacted warnings. Some of them quote the vendor."""
         return [self.run.redaction.text(self._sentence(warning)) for warning in self.warnings]
 
     def _sentence(self, warning: str | GatewayError) -> str:
@@ -116,7 +116,7 @@ class PreparedOperation(Struct):
 
 
 def cursor_scope(connection: Connection, operation: AnyOperation, params: Params) -> tuple[Any, ...]:
-    """What a cursor is bound to, so that it only leads to another page of the same list."""
+    """Return the values to which a cursor is bound, so that it is valid for the same listing only."""
     return (
         connection.connection_id,
         connection.connector,
@@ -125,34 +125,34 @@ def cursor_scope(connection: Connection, operation: AnyOperation, params: Params
     )
 
 
-def scope_of(work: PreparedOperation, step: WriteStep[Any], intent: StepInput) -> str:
+def scope_of(prepared: PreparedOperation, step: WriteStep[Any], intent: StepInput) -> str:
     """Return the scope of a step's objects: their identifiers are unique in the connector or in one account of it."""
-    account, connector = step.within(intent), work.connection.connector
+    account, connector = step.within(intent), prepared.connection.connector
     return f"{connector}/{account}" if account else connector
 
 
 def object_lock(connection: Connection, shared: SharedState, upstream: UpstreamClient) -> ObjectLock:
-    """Locks objects of the connector by name, and keeps *upstream* from writing once a lock is lost.
+    """Return a lock for objects of the connector by name. *upstream* sends no writes after a lock is lost.
 
-    Names do not depend on the account: an account that is not known might be any account.
+    Names do not include the account, because an unknown account could be any account.
     """
-    return partial(_exclusive, connection, shared, upstream)
+    return partial(_lock_object, connection, shared, upstream)
 
 
-# Not within ``exclusive_to``: the decorator would run in each call, of which it was a hundredth (decision 73).
+# Not nested in ``object_lock``, because running the decorator in each call took a hundredth of its time.
 @asynccontextmanager
-async def _exclusive(
+async def _lock_object(
     connection: Connection, shared: SharedState, upstream: UpstreamClient, name: str
 ) -> AsyncIterator[None]:
     if upstream.before_request is not None:
         await upstream.before_request()
     async with shared.lock(f"{connection.connector}:{name}") as lease:
         if lease is not None:
-            upstream.fence = _both(upstream.fence, lease.check)
+            upstream.fence = _check_both(upstream.fence, lease.check)
         yield
 
 
-def _both(first: Callable[[], None], then: Callable[[], None]) -> Callable[[], None]:
+def _check_both(first: Callable[[], None], then: Callable[[], None]) -> Callable[[], None]:
     def check() -> None:
         first()
         then()

@@ -1,8 +1,8 @@
-"""Remedies: one text per error, in the words of the surface that shows it.
+"""Remedies: one text per error, in the terms of the surface that displays it.
 
-A text refers to things by names in braces: a management act (``{list_keys}``), an operation of the connector
+A text contains references in braces: a management action (``{list_keys}``), an operation of the connector
 (``{describe_board}``), a setting of the connector (``{CLIENT_ID}``), or else a parameter (``{create_missing}``).
-Of ``{list_databases|list_properties}``, the names that the connector has are used.
+A reference such as ``{list_databases|list_properties}`` is replaced by the names that the connector has.
 """
 
 import re
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from connector_gateway.kit.operation import AnyConnector, AnyOperation
 
 SURFACES = ("http", "cli", "console", "mcp")
-"""Surfaces that have words of their own."""
+"""Surfaces with terms of their own."""
 
 REFERENCE = re.compile(r"{([a-zA-Z_|]+)}")
 
@@ -24,7 +24,7 @@ KEY_HEADER = "the header 'Authorization: Bearer <API key>'"
 
 OPEN_HOOK, FORGET_HOOK = "'connector-gateway hooks open'", "'connector-gateway hooks forget'"
 
-ACTS: Mapping[str, tuple[str, str, str, str]] = {
+PHRASES: Mapping[str, tuple[str, str, str, str]] = {
     "create_key": ("POST /v1/keys", "'connector-gateway keys create'", "the page Keys", ADMINISTRATION),
     "list_keys": ("GET /v1/keys", "'connector-gateway keys list'", "the page Keys", ADMINISTRATION),
     "list_workspaces": (
@@ -57,57 +57,57 @@ ACTS: Mapping[str, tuple[str, str, str, str]] = {
     "operation": ("operation", "operation", "operation", "tool"),
     "parameters": ("parameters", "options", "fields", "arguments"),
 }
-"""Phrases for acts and things that are called differently on each surface, in the order of ``SURFACES``."""
+"""Phrases for actions and things with a different name on each surface, in the order of ``SURFACES``."""
 
 
 def remedy_of(
     error: GatewayError | type[GatewayError], surface: str = "http", connectors: "Sequence[AnyConnector]" = ()
 ) -> str:
-    """Return the remedy of *error* in the words of *surface*, which are those of HTTP if it has none of its own.
+    """Return the remedy of *error* in the terms of *surface*, or of HTTP if *surface* has none of its own.
 
-    *connectors* has the connector of the call, if there is one; all of them for an explanation of the error in general.
+    *connectors* contains the connector of the call if there is one. A general explanation passes all connectors.
     """
-    words = _Words(surface if surface in SURFACES else "http", connectors, getattr(error, "retry_after", None))
-    text = REFERENCE.sub(lambda reference: words.named(reference[1].split("|")), error.remedy)
-    if words.surface == "http" and words.only and words.only.name in error.prescribed:
-        return f"{error.prescribed[words.only.name]} {text}"
+    words = _SurfaceTerms(surface if surface in SURFACES else "http", connectors, getattr(error, "retry_after", None))
+    text = REFERENCE.sub(lambda reference: words.resolve(reference[1].split("|")), error.remedy)
+    if words.surface == "http" and words.single_connector and words.single_connector.name in error.prescribed:
+        return f"{error.prescribed[words.single_connector.name]} {text}"
     return text
 
 
 def general_remedy(error: type[GatewayError], connectors: "Iterable[AnyConnector]") -> str:
-    """Return the remedy of *error* over HTTP for whichever of *connectors* has operations that end with it."""
-    every = list(connectors)
-    own = [connector for connector in every if any(error in one.errors for one in connector.operations)]
-    return remedy_of(error, "http", own or every)
+    """Return the remedy of *error* over HTTP for those of *connectors* with operations that can raise it."""
+    all_connectors = list(connectors)
+    concerned = [connector for connector in all_connectors if any(error in one.errors for one in connector.operations)]
+    return remedy_of(error, "http", concerned or all_connectors)
 
 
-class _Words:
-    """The words of one surface for the references of a remedy."""
+class _SurfaceTerms:
+    """The terms of one surface for the references of a remedy."""
 
     def __init__(self, surface: str, connectors: "Sequence[AnyConnector]", retry_after: int | None) -> None:
         self.surface = surface
-        self.only = connectors[0] if len(connectors) == 1 else None
+        self.single_connector = connectors[0] if len(connectors) == 1 else None
         self._connectors = connectors
         self._retry_after = retry_after
 
-    def named(self, names: Sequence[str]) -> str:
-        """Return the words for a reference, which can have alternatives."""
-        if len(names) == 1 and (words := self._general(names[0])):
+    def resolve(self, names: Sequence[str]) -> str:
+        """Return the text for a reference with alternative *names*."""
+        if len(names) == 1 and (words := self._general_term(names[0])):
             return words
         operations = [words for name in names for words in self._operations(name)]
-        return " or ".join(operations) or " or ".join(map(self._parameter, self._known(names)))
+        return " or ".join(operations) or " or ".join(map(self._parameter, self._existing_parameters(names)))
 
-    def _general(self, name: str) -> str | None:
-        """Return the words for what no operation has; None for operations and parameters."""
-        if name in ACTS:
-            return ACTS[name][SURFACES.index(self.surface)]
+    def _general_term(self, name: str) -> str | None:
+        """Return the text for an action, setting or general term. None for operations and parameters."""
+        if name in PHRASES:
+            return PHRASES[name][SURFACES.index(self.surface)]
         if name.isupper():
-            return f"GATEWAY_{self.only.name.upper() if self.only else '<CONNECTOR>'}_{name}"
+            return f"GATEWAY_{self.single_connector.name.upper() if self.single_connector else '<CONNECTOR>'}_{name}"
         if name == "vendor":
-            return self.only.vendor if self.only else "the application"
-        return self._wait() if name == "wait" else None
+            return self.single_connector.vendor if self.single_connector else "the application"
+        return self._waiting_time() if name == "wait" else None
 
-    def _wait(self) -> str:
+    def _waiting_time(self) -> str:
         if self.surface == "http":
             return "the retry_after seconds given in the response body"
         return f"{self._retry_after or 'retry_after'} seconds"
@@ -125,8 +125,8 @@ class _Words:
             return f"'connector-gateway call {connector} {operation.name.replace('_', '-')}'"
         return f"{connector}_{operation.name}"
 
-    def _known(self, names: Sequence[str]) -> Sequence[str]:
-        """Return those of *names* that are parameters of the connector; all of them if none is."""
+    def _existing_parameters(self, names: Sequence[str]) -> Sequence[str]:
+        """Return those of *names* that are parameters of the connector, or all of them if none is."""
         operations = [operation for connector in self._connectors for operation in connector.operations]
         return [name for name in names if any(name in each.parameters for each in operations)] or names
 

@@ -1,4 +1,4 @@
-"""Stopping: refuses calls that still wait when the process has been told to end."""
+"""Shutdown of a process: waiting and new calls are rejected."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -9,28 +9,28 @@ from connector_gateway.kit.errors import GatewayError, Overloaded
 T = TypeVar("T")
 
 RETRY_AFTER_SECONDS = 5
-"""About how long it takes until another process answers in this one's place."""
+"""Seconds until another process usually accepts calls."""
 
 
 class Shutdown:
-    """Whether this process is about to end."""
+    """The shutdown state of this process."""
 
     def __init__(self) -> None:
         self.begun = False
         self.announced = False
-        """Whether it is told to those who ask that this process will end, though it takes calls as before."""
+        """Whether the process reports not ready. It still accepts calls until ``begun``."""
 
         self.reason = ""
-        """Why the process has to end, if nobody asked for it."""
+        """The reason, if the process shuts down by itself."""
 
         self._waiting: set[asyncio.Timeout] = set()
 
     def start_draining(self) -> None:
-        """Tell those who ask whether calls should be sent here that none should."""
+        """Report not ready, so that load balancers stop sending calls to this process."""
         self.announced = True
 
     def start(self, reason: str = "") -> None:
-        """Refuse the calls that wait, and all later ones."""
+        """Reject waiting calls, and all later ones."""
         self.reason = self.reason or reason
         if self.begun:
             return
@@ -39,12 +39,12 @@ class Shutdown:
             limit.reschedule(asyncio.get_running_loop().time())
 
     def check(self) -> None:
-        """Refuse to begin anything new while stopping."""
+        """Raise ``Overloaded`` during shutdown."""
         if self.begun:
             raise self.error()
 
     async def wait(self, awaitable: Awaitable[T]) -> T:
-        """The result of *awaitable*, which may be given up; ``Overloaded`` as soon as the process begins to stop."""
+        """Await *awaitable*, which is cancelled at shutdown. Raises ``Overloaded`` when shutdown begins."""
         try:
             async with asyncio.timeout(0 if self.begun else None) as limit:
                 self._waiting.add(limit)
@@ -52,16 +52,16 @@ class Shutdown:
                     return await awaitable
                 finally:
                     self._waiting.discard(limit)
-        except TimeoutError as fault:
+        except TimeoutError as error:
             if limit.expired():
-                raise self.error() from fault
+                raise self.error() from error
             raise
 
     def interrupted_error(self, in_doubt: GatewayError | None = None) -> GatewayError:
-        """The error for a call whose task was cancelled because it took too long; the task goes on to report it."""
+        """Return the error for a call that shutdown cancelled. Its task continues, in order to report the error."""
         task = asyncio.current_task()
         if task is not None:
-            # Otherwise the next ``await`` would be cancelled too, and the answer would never leave.
+            # Otherwise the next ``await`` would be cancelled too, and the response would never be sent.
             task.uncancel()
         return in_doubt or Overloaded(
             "This service had to stop before the call had ended; its run tells how far it came.",
@@ -69,5 +69,5 @@ class Shutdown:
         )
 
     def error(self) -> Overloaded:
-        """The error for a call that cannot be carried out, or not to its end."""
+        """Return the error for a call that cannot be performed or completed."""
         return Overloaded("This service is stopping.", retry_after=RETRY_AFTER_SECONDS)

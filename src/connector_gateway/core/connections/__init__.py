@@ -1,4 +1,4 @@
-"""Connections: which third-party account a call acts in, and the one source of its credentials."""
+"""Connections: the vendor accounts in which calls act, and their credentials."""
 
 from connector_gateway.core.connections.account_identifier import AccountIdentifier
 from connector_gateway.core.connections.connect_links import ConnectLinks

@@ -1,18 +1,18 @@
-"""The account that credentials lead to, as far as it is known."""
+"""The identity of the vendor account of a connection, as far as it is known."""
 
 from typing import NamedTuple
 
 
 class Whose(NamedTuple):
-    """The account of a connection's credentials, and how often the credentials were replaced."""
+    """The account of a connection's credentials, and the number of times the credentials were replaced."""
 
     account_id: str | None
-    """The account as the vendor identifies it; None while that is not known."""
+    """The vendor's identifier of the account, or None while it is unknown."""
 
     era: int
 
     def is_same(self, other: "Whose") -> bool:
-        """Whether both certainly lead to one account: an account that is not known might be any account."""
+        """Return True if both certainly lead to one account. An unknown account might be any account."""
         if self.account_id is not None and other.account_id is not None:
             return self.account_id == other.account_id
         return self.era == other.era

@@ -1,4 +1,4 @@
-"""Whose credentials are: the third party is asked."""
+"""Identification of the account of credentials, by asking the vendor."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -27,18 +27,18 @@ class UnsavedCredentials:
     secrets: Mapping[str, str] = field(repr=False)
 
     async def credentials(self) -> Mapping[str, str]:
-        """These."""
+        """Return the credentials."""
         return self.secrets
 
     async def renew(self, used: Mapping[str, str]) -> bool:
-        """There are no others."""
+        """Return False, because there are no other credentials."""
         del used
         return False
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class AccountIdentifier:
-    """Asks third parties whose credentials are."""
+    """Identifies the accounts of credentials with a request to the vendor."""
 
     sites: Mapping[str, UpstreamConfig]
     shared: SharedState
@@ -48,40 +48,49 @@ class AccountIdentifier:
     time: Callable[[], float]
 
     async def identify(self, connector: str, secrets: Mapping[str, str]) -> Account | None:
-        """Whose *secrets* are; None where the connector cannot tell. ``CredentialsRefused`` if they are not good."""
+        """Return the account of *secrets*, or None if the connector cannot identify accounts.
+
+        Raises ``CredentialsRefused`` if the vendor rejects them.
+        """
         redaction = Redaction(secrets.values)
-        whose = pseudonym("\n".join(secrets.values()))
+        account_key = pseudonym("\n".join(secrets.values()))
         try:
             with concealing(redaction):
-                return await self._ask(connector, UnsavedCredentials(secrets), whose)
-        except ConnectionRevoked as refused:
-            redaction.error(refused)
+                return await self._identify(connector, UnsavedCredentials(secrets), account_key)
+        except ConnectionRevoked as error:
+            redaction.error(error)
             raise CredentialsRefused(
                 f"The application does not accept these credentials for {connector}.",
                 {"parameter": "credentials"},
-                *refused.details,
-                private=refused.private,
+                *error.details,
+                private=error.private,
             ) from None
         except GatewayError as error:
             redaction.error(error)
             raise
 
     async def of_connection(self, connection: Connection) -> Account | None:
-        """Whose *connection* is, by its stored credentials; ``ConnectionRevoked`` if they are not good any more."""
+        """Return the account of *connection* by its stored credentials.
+
+        Raises ``ConnectionRevoked`` if the vendor no longer accepts them.
+        """
         try:
             with concealing(connection.redaction):
-                return await self._ask(connection.connector, connection, connection.account)
+                return await self._identify(connection.connector, connection, connection.account)
         except GatewayError as error:
             connection.redaction.error(error)
             raise
 
     def issued_by_token_page(self, connection: Connection) -> bool:
-        """Whether the token of *connection* is one of this installation's own API key."""
+        """Return True if the token of *connection* was issued for this installation's own API key."""
         site = self.sites.get(connection.connector)
         return site is not None and bool(site.api_key) and connection.stored.get("key") == site.api_key
 
     async def give_back(self, connection: Connection) -> bool:
-        """Give back the token of *connection* that this installation's token page handed out; whether it was taken."""
+        """Revoke the token that this installation's token page issued for *connection*.
+
+        Returns whether the vendor accepted the revocation.
+        """
         site = self.sites.get(connection.connector)
         if site is None or site.connector.revoke is None or not self.issued_by_token_page(connection):
             return False
@@ -95,19 +104,19 @@ class AccountIdentifier:
             log.warning("a token was not given back", connector=connection.connector, code=failure.code)
             return False
 
-    async def _ask(self, connector: str, source: CredentialSource, whose: str) -> Account | None:
+    async def _identify(self, connector: str, source: CredentialSource, account_key: str) -> Account | None:
         site = self.sites.get(connector)
         if site is None or site.connector.identify is None:
             return None
-        pacer = self._pacer(site, whose)
+        pacer = self._pacer(site, account_key)
         account = await site.connector.identify(site.connector.client(self._upstream(site, source, pacer)))
-        if pseudonym(account.account_id) != whose:
+        if pseudonym(account.account_id) != account_key:
             await pacer.attribute_to(pseudonym(account.account_id))
         return account
 
-    def _pacer(self, site: UpstreamConfig, whose: str) -> AnonymousPacer:
-        return AnonymousPacer(site.connector.name, with_slack(site.budgets), whose, self.shared, self.clock)
+    def _pacer(self, site: UpstreamConfig, account_key: str) -> AnonymousPacer:
+        return AnonymousPacer(site.connector.name, with_slack(site.budgets), account_key, self.shared, self.clock)
 
     def _upstream(self, site: UpstreamConfig, source: CredentialSource, pacer: AnonymousPacer) -> UpstreamClient:
-        third_party = site.third_party(self.transport, self.clock, self.time)
-        return UpstreamClient(third_party, source, pacer, self.timeouts, UpstreamLog())
+        service = site.third_party(self.transport, self.clock, self.time)
+        return UpstreamClient(service, source, pacer, self.timeouts, UpstreamLog())

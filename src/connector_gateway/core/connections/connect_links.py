@@ -1,4 +1,4 @@
-"""Connect links: addresses by which a user connects an account, each for one connection and a short time."""
+"""Connect links: short-lived URLs by which a user connects an account to one connection."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -18,7 +18,7 @@ from connector_gateway.storage.sql.database import Database
 
 PATH = "/connect"
 LINK_SECONDS = 60 * 60.0
-"""How long a connect link works."""
+"""Seconds for which a connect link is valid."""
 
 _links = tables.connect_links.c
 _consents = tables.consents.c
@@ -26,23 +26,23 @@ _consents = tables.consents.c
 
 @dataclass(frozen=True, slots=True)
 class ConnectLink:
-    """A link that is good."""
+    """A valid link."""
 
     connection_id: str
     return_url: str | None
     allow_other_account: bool
     used: bool
-    """Whether an account was connected by it."""
+    """Whether an account was connected with this link."""
 
 
 class ConnectLinks:
-    """Issues connect links, and finds those it issued while they last."""
+    """Issues connect links, and finds issued links while they are valid."""
 
     def __init__(self, database: Database, clock: Clock, base_url: str) -> None:
         self._database = database
         self._clock = clock
         self._base_url = base_url
-        self._told: SingleFlight[str, str] = SingleFlight(clock, MOST_ROWS)
+        self._urls: SingleFlight[str, str] = SingleFlight(clock, MOST_ROWS)
 
     async def issue(
         self,
@@ -52,7 +52,10 @@ class ConnectLinks:
         allow_other_account: bool = False,
         for_workspace: str | None = None,
     ) -> dict[str, Any]:
-        """A new link: ``connect_url`` and ``expires_at``; the audit trail records a reconnection *for_workspace*."""
+        """Issue a new link and return its ``connect_url`` and ``expires_at``.
+
+        If *for_workspace* is set, the audit trail records a reconnection.
+        """
         token, expires_at = token_urlsafe(32), self._clock.now() + LINK_SECONDS
         row = {
             "digest": token_digest(token),
@@ -65,18 +68,18 @@ class ConnectLinks:
         def issue(writing: Transaction) -> int:
             return writing.execute(insert(tables.connect_links), row).rowcount
 
-        asked = {"allow_other_account": allow_other_account}
+        details = {"allow_other_account": allow_other_account}
         await self._database.write(
-            recorded(issue, "reconnect_connection", connection_id, for_workspace, **asked) if for_workspace else issue
+            recorded(issue, "reconnect_connection", connection_id, for_workspace, **details) if for_workspace else issue
         )
         return {"connect_url": self.url(token), "expires_at": utc_datetime(expires_at)}
 
     def url(self, token: str) -> str:
-        """The address of the link with *token*."""
+        """Return the URL of the link with *token*."""
         return f"{self._base_url}{PATH}/{token}"
 
     async def find(self, token: str) -> ConnectLink | None:
-        """The link with *token*; None if there is none, or none any more."""
+        """Return the link for *token*, or None if it is unknown or expired."""
         query = select(tables.connect_links).where(_links.digest == token_digest(token))
         row = await self._database.read(lambda reading: reading.execute(query).first())
         if row is None or row.expires_at <= self._clock.now():
@@ -84,30 +87,30 @@ class ConnectLinks:
         return ConnectLink(row.connection_id, row.return_url, row.allow_other_account, row.used_at is not None)
 
     async def get_or_issue(self, connection_id: str) -> str:
-        """The address of a link of the connection that is good, which is told to all who ask in half of its life."""
-        url = await self._told.get(connection_id, partial(self._issue, connection_id), LINK_SECONDS / 2)
+        """Return the URL of a valid connect link for the connection. One link is reused for half of its lifetime."""
+        url = await self._urls.get(connection_id, partial(self._issue, connection_id), LINK_SECONDS / 2)
         link = await self.find(url.rpartition("/")[2])
         if link is not None and not link.used:
             return url
-        return await self._told.get(connection_id, partial(self._issue, connection_id), LINK_SECONDS / 2, url)
+        return await self._urls.get(connection_id, partial(self._issue, connection_id), LINK_SECONDS / 2, url)
 
     async def _issue(self, connection_id: str) -> str:
         return str((await self.issue(connection_id))["connect_url"])
 
     def use(self, token: str, writing: Transaction) -> bool:
-        """Note that an account is connected by the link with *token*; whether none was before."""
+        """Mark the link with *token* as used. Returns False if it was used before."""
         unused = update(tables.connect_links).where(_links.digest == token_digest(token), _links.used_at.is_(None))
         return bool(writing.execute(unused.values(used_at=self._clock.now())).rowcount)
 
     async def purge(self) -> int:
-        """Delete a step of the links and consents that are past their time; how many there were."""
+        """Delete a bounded number of expired links and consents. Returns how many."""
         now = self._clock.now()
 
         def purge(writing: Transaction) -> int:
-            done = 0
+            deleted = 0
             for table, column in ((tables.consents, _consents), (tables.connect_links, _links)):
-                past = select(column.digest).where(column.expires_at <= now).limit(PURGE_STEP)
-                done += writing.execute(delete(table).where(column.digest.in_(past))).rowcount
-            return done
+                expired = select(column.digest).where(column.expires_at <= now).limit(PURGE_STEP)
+                deleted += writing.execute(delete(table).where(column.digest.in_(expired))).rowcount
+            return deleted
 
         return await self._database.write(purge)

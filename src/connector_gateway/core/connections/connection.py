@@ -24,49 +24,49 @@ class Connection:
     status: str
     settings: Mapping[str, Any]
     account: str
-    """A text that differs for each account of the third party and does not reveal who that is."""
+    """A pseudonym that is unique per vendor account and does not reveal the account."""
 
     app_id: str | None
-    """The vendor's app that the credentials are proven to belong to."""
+    """The OAuth app that the credentials are proven to belong to."""
 
     whose: Whose
-    """The account of the credentials, to compare it with that of earlier attempts."""
+    """The identity of the account, for comparison with earlier attempts."""
 
     redaction: Redaction = field(repr=False)
-    """Hides the secrets in what the third party says."""
+    """Removes the secrets from vendor texts."""
 
-    _held: CurrentSecrets = field(repr=False)
-    _renewals: TokenRefresher = field(repr=False)
+    _current: CurrentSecrets = field(repr=False)
+    _refresher: TokenRefresher = field(repr=False)
 
     async def credentials(self) -> Mapping[str, str]:
-        """The secrets, by the connector's names; those that end soon are renewed first."""
-        if self._held.renew_at is not None:
-            newer = await self._renewals.refresh_if_due(self.connection_id, self._held)
+        """Return the secrets by the connector's names, after refreshing those that expire soon."""
+        if self._current.renew_at is not None:
+            newer = await self._refresher.refresh_if_due(self.connection_id, self._current)
             if newer.whose.is_same(self.whose):
-                self._take(newer)
-        return self._held.secrets
+                self._replace(newer)
+        return self._current.secrets
 
     @property
     def stored(self) -> Mapping[str, str]:
-        """The secrets as they are, however old."""
-        return self._held.secrets
+        """The secrets as they are, even if they have expired."""
+        return self._current.secrets
 
     async def renew(self, used: Mapping[str, str]) -> bool:
-        """Whether there are newer secrets than those that were *used* and refused."""
-        newer = await self._renewals.refresh_after_401(self.connection_id, used)
+        """Replace the secrets that the vendor has rejected. Returns False if there are no newer ones than *used*."""
+        newer = await self._refresher.refresh_after_401(self.connection_id, used)
         if newer is None or not newer.whose.is_same(self.whose):
             return False
-        self._take(newer)
+        self._replace(newer)
         return True
 
-    def _take(self, newer: CurrentSecrets) -> None:
-        if newer.secrets is not self._held.secrets:
+    def _replace(self, newer: CurrentSecrets) -> None:
+        if newer.secrets is not self._current.secrets:
             self.redaction.add(newer.secrets.values())
-        self._held.secrets, self._held.renew_at = newer.secrets, newer.renew_at
-        self._held.expires_at = newer.expires_at
+        self._current.secrets, self._current.renew_at = newer.secrets, newer.renew_at
+        self._current.expires_at = newer.expires_at
 
 
 def require_connected(connection: Connection) -> None:
-    """Refuse to use a connection to which no account was connected yet."""
+    """Raise ``ConnectionPending`` if no account was connected yet."""
     if connection.status == PENDING:
         raise ConnectionPending(f"No account is connected to {connection.connection_id} yet.")

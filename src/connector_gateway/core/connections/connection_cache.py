@@ -1,4 +1,4 @@
-"""What each connection remembers between calls."""
+"""The values that each connection caches between calls."""
 
 from typing import Any, TypeVar
 
@@ -13,36 +13,39 @@ MAX_ITEMS = 20_000
 
 
 class ConnectionCaches:
-    """The memories of all connections, in one bounded cache."""
+    """The caches of all connections, in one bounded store."""
 
     def __init__(self, clock: Clock) -> None:
         self._items: SingleFlight[tuple[ConnectionId, str], Any] = SingleFlight(clock, MAX_ITEMS)
 
     def of(self, connection_id: ConnectionId) -> "ConnectionMemory":
-        """The memory of one connection."""
+        """Return the cache of one connection."""
         return ConnectionMemory(self._items, connection_id)
 
 
 class ConnectionMemory:
-    """What one connection remembers."""
+    """The cached values of one connection."""
 
     def __init__(self, items: SingleFlight[tuple[ConnectionId, str], Any], connection_id: ConnectionId) -> None:
         self._items = items
         self._connection_id = connection_id
 
     def get(self, name: str) -> Any:
-        """What was remembered under *name*, or None."""
+        """Return the value cached under *name*, or None."""
         return self._items.peek((self._connection_id, name))
 
     def put(self, name: str, value: Any, seconds: float) -> None:
-        """Remember *value* for at most that long."""
+        """Cache *value* for at most *seconds*."""
         self._items.put((self._connection_id, name), value, seconds)
 
     def forget(self, name: str) -> None:
-        """Forget the value, and ignore the result of a look-up under way."""
+        """Discard the value, and ignore the result of a lookup in progress."""
         self._items.forget((self._connection_id, name))
 
-    async def get_or_load(self, wanted: CachedLookup[T], outdated: T | None) -> T:
-        """The remembered value, unless it is *outdated*; otherwise a new look-up, shared by all who ask meanwhile."""
-        found: T = await self._items.get((self._connection_id, wanted.name), wanted.find, wanted.seconds, outdated)
-        return found
+    async def get_or_load(self, lookup: CachedLookup[T], outdated: T | None) -> T:
+        """Return the cached value unless it is *outdated*, otherwise load a new one.
+
+        Concurrent callers share one lookup.
+        """
+        value: T = await self._items.get((self._connection_id, lookup.name), lookup.find, lookup.seconds, outdated)
+        return value

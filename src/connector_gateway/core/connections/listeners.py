@@ -1,4 +1,4 @@
-"""What others are told of a change of a connection."""
+"""The interface for components that react to changes of connections."""
 
 from typing import Protocol
 
@@ -6,19 +6,19 @@ from sqlalchemy import Connection as Writing
 
 
 class ConnectionListener(Protocol):
-    """Told of every change of a connection, in the transaction that makes it: both are committed, or neither."""
+    """Notified of every change of a connection, in the transaction of the change: both are committed, or neither."""
 
     def made(self, writing: Writing, connection_id: str, connector: str) -> None:
-        """A new connection was made."""
+        """A connection was created."""
 
     def changed(self, writing: Writing, connection_id: str, *, credentials: bool, settings: bool) -> None:
-        """Something was set; *credentials* were replaced, and *settings*, where they say so."""
+        """The connection was changed. *credentials* and *settings* say whether these were replaced."""
 
     def revoked(self, writing: Writing, connection_id: str) -> None:
-        """The third party does not accept it any more."""
+        """The vendor no longer accepts the connection."""
 
     def accepted(self, writing: Writing, connection_id: str) -> None:
-        """The third party accepts it again."""
+        """The vendor accepts the connection again."""
 
     def removed(self, writing: Writing, connection_id: str) -> None:
-        """It is gone."""
+        """The connection was removed."""

@@ -1,6 +1,7 @@
-"""Consent in a browser: from a connect link to the third party, and back with a code that becomes tokens.
+"""Consent in a browser: from a connect link to the vendor, and back with a code that is exchanged for tokens.
 
-What comes back counts only from the browser that was sent, once, and for a short time (decision 42).
+A callback is accepted only from the browser that was redirected, only once, and only for a short time. Otherwise an
+attacker could connect an account of their own, or have a victim's account connected for them.
 """
 
 import hmac
@@ -33,10 +34,10 @@ from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 
 CONSENT_SECONDS = 15 * 60.0
-"""How long a user may take at the third party."""
+"""Seconds that a user may take for the consent."""
 
 OWNER = "consent"
-"""What the secrets of a consent are sealed for, with its state."""
+"""The encryption context of a consent's secrets, together with its state."""
 
 log = structlog.get_logger()
 _consents = tables.consents.c
@@ -58,11 +59,11 @@ Problem = Literal[
     "partial",
     "other_account",
 ]
-"""What keeps an account from being connected; the pages have a sentence for each."""
+"""The reason why no account was connected. The pages have a sentence for each."""
 
 
 class ConnectFailed(Exception):
-    """No account was connected; *problem* says why, and *token* is that of the link by which to try again."""
+    """No account was connected. *problem* is the reason, and *token* is that of the link with which to try again."""
 
     def __init__(
         self,
@@ -83,26 +84,26 @@ class ConnectFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ConnectRequest:
-    """What a connect link invites to."""
+    """The connection and the settings that a connect link leads to."""
 
     link: ConnectLink
     connection: Connection
     oauth: OAuthConfig
     workspace: str
-    """The name of the customer."""
+    """The name of the workspace."""
 
     return_urls: Sequence[str]
 
     @property
     def return_url(self) -> str | None:
-        """Where the user is sent back to, as long as the workspace allows it."""
+        """The URL to which the user is sent back, if the workspace still allows it."""
         url = self.link.return_url
         return url if url is not None and is_allowed(url, self.return_urls) else None
 
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationRedirect:
-    """Where a browser is sent, and the secret by which it is known when it comes back."""
+    """The URL to which a browser is sent, and the secret that identifies the browser at the callback."""
 
     url: str
     state: str = field(repr=False)
@@ -120,7 +121,7 @@ class Connected:
 
 @dataclass(frozen=True, slots=True)
 class PendingConsent:
-    """A browser that was sent and came back."""
+    """A consent that a browser was sent for and has returned from."""
 
     invitation: ConnectRequest
     token: str = field(repr=False)
@@ -130,7 +131,7 @@ class PendingConsent:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ConsentFlow:
-    """Sends browsers to third parties, and makes connections of what they come back with."""
+    """Sends browsers to vendors, and turns their callbacks into connections."""
 
     database: Database
     vault: Vault
@@ -143,7 +144,7 @@ class ConsentFlow:
     quotas: Quotas
 
     async def invitation(self, token: str) -> ConnectRequest:
-        """What the link with *token* invites to; ``NotConnected`` if it is not good any more."""
+        """Return the request of the link with *token*. Raises ``ConnectFailed`` if the link is no longer valid."""
         link = await self.links.find(token)
         if link is None:
             raise ConnectFailed("unknown")
@@ -158,7 +159,7 @@ class ConsentFlow:
         return ConnectRequest(link, connection, oauth, row.name, row.return_urls)
 
     async def begin(self, token: str) -> AuthorizationRedirect:
-        """Send a browser to the third party, for the link with *token*."""
+        """Start a consent for the link with *token*, and return the redirect to the vendor."""
         invitation = await self.invitation(token)
         if invitation.link.used:
             raise ConnectFailed("used", invitation=invitation)
@@ -174,67 +175,68 @@ class ConsentFlow:
         }
 
         def begin(writing: Transaction) -> None:
-            self._require_few(writing, invitation, row)
+            self._check_pending_limits(writing, invitation, row)
             writing.execute(insert(tables.consents), row)
 
         await self.database.write(begin)
         url = self.tokens.consent_url(connector, self.callback(invitation, verifier), state, verifier)
         return AuthorizationRedirect(url, state, browser, invitation)
 
-    def _require_few(self, writing: Transaction, invitation: ConnectRequest, row: Mapping[str, Any]) -> None:
-        """Refuse a consent beyond those that may be pending for the link, or for the workspace."""
+    def _check_pending_limits(self, writing: Transaction, invitation: ConnectRequest, row: Mapping[str, Any]) -> None:
+        """Raise ``ConnectFailed`` if too many consents are pending for the link or the workspace."""
         lock_workspace(writing, row["workspace_id"])
         pending = select(func.count()).where(_consents.used_at.is_(None), _consents.expires_at > self.clock.now())
-        for column, most in (
+        for column, limit in (
             (_consents.link, self.quotas.consents_per_link),
             (_consents.workspace_id, self.quotas.consents),
         ):
-            if writing.execute(pending.where(column == row[column.name])).scalar_one() >= most:
+            if writing.execute(pending.where(column == row[column.name])).scalar_one() >= limit:
                 raise ConnectFailed("too_many", invitation=invitation)
 
     def callback(self, invitation: ConnectRequest, verifier: str) -> str:
-        """The address that the third party sends browsers back to.
+        """Return the URL to which the vendor sends browsers back.
 
-        Each connector has its own, so that none answers for another; each consent has its own where that is possible.
+        Each connector has its own URL, so that a response of one vendor is not accepted for another.
+        If the vendor allows it, each consent has its own URL too.
         """
-        address = f"{self.base_url}{PATH}/{invitation.connection.connector}/callback"
-        return f"{address}/{challenge(verifier)}" if invitation.oauth.callback_paths else address
+        url = f"{self.base_url}{PATH}/{invitation.connection.connector}/callback"
+        return f"{url}/{challenge(verifier)}" if invitation.oauth.callback_paths else url
 
     async def expected(self, connector: str, state: str, browser: str) -> ConnectRequest:
-        """What the *browser* that comes back with *state* was invited to; ``NotConnected`` if it was not sent."""
-        return (await self._found(connector, state, browser)).invitation
+        """Return the request for which *browser* was sent with *state*. Raises ``ConnectFailed`` if there is none."""
+        return (await self._load_consent(connector, state, browser)).invitation
 
-    async def finish(self, connector: str, answer: Mapping[str, str], browser: str) -> Connected:
-        """The account that was connected by what the *browser* came back with; otherwise ``NotConnected``."""
-        awaited = await self._awaited(connector, answer.get("state", ""), browser)
-        failed = partial(ConnectFailed, token=awaited.token, invitation=awaited.invitation)
-        issuer = awaited.invitation.oauth.issuer
-        if issuer is not None and answer.get("iss", issuer) != issuer:
+    async def finish(self, connector: str, params: Mapping[str, str], browser: str) -> Connected:
+        """Connect the account of a callback by *browser*. Raises ``ConnectFailed`` if that fails."""
+        consent = await self._use_consent(connector, params.get("state", ""), browser)
+        failed = partial(ConnectFailed, token=consent.token, invitation=consent.invitation)
+        issuer = consent.invitation.oauth.issuer
+        if issuer is not None and params.get("iss", issuer) != issuer:
             raise failed("wrong_sender")
-        if "error" in answer:
-            raise failed("refused" if _is_denial(awaited.invitation.oauth, answer["error"]) else "broken")
-        given = answer.get("token" if awaited.invitation.oauth.by_token_page else "code")
-        if not given:
+        if "error" in params:
+            raise failed("refused" if _is_denial(consent.invitation.oauth, params["error"]) else "broken")
+        code = params.get("token" if consent.invitation.oauth.by_token_page else "code")
+        if not code:
             raise failed("no_code")
         try:
-            return await self._connect(awaited, given)
-        except (GrantRejected, CredentialsRefused) as refused:
-            raise failed("code_refused") from refused
-        except (UpstreamFailure, ConnectNotSetUp) as failure:
-            # The application knows what it has sent the browser back with, and may repeat it.
-            Redaction(lambda: [answer.get(name, "") for name in ("code", "state", "token")]).error(failure)
-            log.warning("an account was not connected", connector=connector, code=failure.code, why=failure.private)
-            raise failed("unavailable") from failure
+            return await self._connect(consent, code)
+        except (GrantRejected, CredentialsRefused) as error:
+            raise failed("code_refused") from error
+        except (UpstreamFailure, ConnectNotSetUp) as error:
+            # Redact the callback's secrets, because the vendor's error text may repeat them.
+            Redaction(lambda: [params.get(name, "") for name in ("code", "state", "token")]).error(error)
+            log.warning("an account was not connected", connector=connector, code=error.code, why=error.private)
+            raise failed("unavailable") from error
 
-    async def _awaited(self, connector: str, state: str, browser: str) -> PendingConsent:
-        """What is known of the browser that comes back with *state*, which is good once."""
-        found = await self._found(connector, state, browser)
-        await self._spend(token_digest(state), found.token, found.invitation)
-        if found.expires_at <= self.clock.now():
-            raise ConnectFailed("expired", token=found.token, invitation=found.invitation)
-        return found
+    async def _use_consent(self, connector: str, state: str, browser: str) -> PendingConsent:
+        """Return the consent for *state* and *browser*, and mark the state as used."""
+        consent = await self._load_consent(connector, state, browser)
+        await self._mark_used(token_digest(state), consent.token, consent.invitation)
+        if consent.expires_at <= self.clock.now():
+            raise ConnectFailed("expired", token=consent.token, invitation=consent.invitation)
+        return consent
 
-    async def _found(self, connector: str, state: str, browser: str) -> PendingConsent:
+    async def _load_consent(self, connector: str, state: str, browser: str) -> PendingConsent:
         query = select(tables.consents).where(_consents.digest == token_digest(state))
         row = await self.database.read(lambda reading: reading.execute(query).first())
         if row is None:
@@ -247,66 +249,66 @@ class ConsentFlow:
             raise ConnectFailed("unknown")
         return PendingConsent(invitation, secrets["token"], secrets["verifier"], row.expires_at)
 
-    async def _spend(self, state: bytes, token: str, invitation: ConnectRequest) -> None:
-        """Let a state be good once, whoever else comes with it at the same time."""
+    async def _mark_used(self, state: bytes, token: str, invitation: ConnectRequest) -> None:
+        """Mark *state* as used, atomically: of concurrent callbacks with one state, only the first succeeds."""
         unspent = update(tables.consents).where(_consents.digest == state, _consents.used_at.is_(None))
         change = unspent.values(used_at=self.clock.now())
         if not await self.database.write(lambda writing: writing.execute(change).rowcount):
             raise ConnectFailed("used", token=token, invitation=invitation)
 
-    async def _connect(self, awaited: PendingConsent, given: str) -> Connected:
-        """Make the connection of the code or token that the browser was *given*."""
-        invitation, connection = awaited.invitation, awaited.invitation.connection
-        now, grant = self.clock.now(), await self._grant(awaited, given)
-        # Before anything is asked with the token: what is missing may be just what would tell whose it is.
-        _require_scopes(awaited, grant.scopes)
+    async def _connect(self, consent: PendingConsent, code: str) -> Connected:
+        """Connect the account of the *code* or token in the callback."""
+        invitation, connection = consent.invitation, consent.invitation.connection
+        now, grant = self.clock.now(), await self._grant(consent, code)
+        # Before the first request with the token: a missing scope may be the one needed to identify the account.
+        _check_scopes(consent, grant.scopes)
         secrets = self._secrets(invitation, grant)
-        account = _granted(await self.accounts.identify(connection.connector, secrets), grant)
-        _require_scopes(awaited, account.scopes if account else None, account)
-        admit = partial(self._admit, awaited, account)
+        account = _with_grant(await self.accounts.identify(connection.connector, secrets), grant)
+        _check_scopes(consent, account.scopes if account else None, account)
+        admit = partial(self._check_account, consent, account)
         await self.connections.authorise(connection, secrets, account, ends_at(grant, now), admit)
         return Connected(invitation, account)
 
-    async def _grant(self, awaited: PendingConsent, given: str) -> IssuedTokens:
-        if awaited.invitation.oauth.by_token_page:
-            return IssuedTokens(given)
-        connector = awaited.invitation.connection.connector
-        callback = self.callback(awaited.invitation, awaited.verifier)
-        return await self.tokens.redeem(connector, given, callback, awaited.verifier)
+    async def _grant(self, consent: PendingConsent, code: str) -> IssuedTokens:
+        if consent.invitation.oauth.by_token_page:
+            return IssuedTokens(code)
+        connector = consent.invitation.connection.connector
+        callback = self.callback(consent.invitation, consent.verifier)
+        return await self.tokens.redeem(connector, code, callback, consent.verifier)
 
     def _secrets(self, invitation: ConnectRequest, grant: IssuedTokens) -> Mapping[str, str]:
         if invitation.oauth.by_token_page:
             return self.tokens.secrets_from_fragment(invitation.connection.connector, grant.token)
         return renewed_secrets({}, grant)
 
-    def _admit(self, awaited: PendingConsent, account: Account | None, writing: Transaction) -> None:
-        """Refuse what belongs to somebody else than before, and a link by which an account was connected meanwhile."""
-        invitation, table = awaited.invitation, tables.connections.c
-        failed = partial(ConnectFailed, token=awaited.token, invitation=invitation, account=account)
+    def _check_account(self, consent: PendingConsent, account: Account | None, writing: Transaction) -> None:
+        """Raise ``ConnectFailed`` for another account than before, or for a link that was used meanwhile."""
+        invitation, table = consent.invitation, tables.connections.c
+        failed = partial(ConnectFailed, token=consent.token, invitation=invitation, account=account)
         own = table.connection_id == invitation.connection.connection_id
-        known = writing.execute(select(table.account_id).where(own).with_for_update()).scalar()
-        if not is_same(known, account) and not invitation.link.allow_other_account:
+        account_id = writing.execute(select(table.account_id).where(own).with_for_update()).scalar()
+        if not is_same(account_id, account) and not invitation.link.allow_other_account:
             raise failed("other_account")
-        if not self.links.use(awaited.token, writing):
+        if not self.links.use(consent.token, writing):
             raise failed("used")
 
 
 def _is_denial(oauth: OAuthConfig, error: str) -> bool:
-    """Whether an *error* says that the user did not allow the access."""
+    """Return True if *error* means that the user denied the access."""
     page = oauth.token_page if oauth.by_token_page else None
     return error == "access_denied" or (page is not None and error in page.denied)
 
 
-def _require_scopes(awaited: PendingConsent, granted: Collection[str] | None, account: Account | None = None) -> None:
-    """Refuse a consent that lacks what operations need."""
-    missing = awaited.invitation.oauth.missing_scopes(granted)
+def _check_scopes(consent: PendingConsent, granted: Collection[str] | None, account: Account | None = None) -> None:
+    """Raise ``ConnectFailed`` if the consent lacks scopes that operations need."""
+    missing = consent.invitation.oauth.missing_scopes(granted)
     if missing:
-        invitation = awaited.invitation
-        raise ConnectFailed("partial", token=awaited.token, invitation=invitation, missing=missing, account=account)
+        invitation = consent.invitation
+        raise ConnectFailed("partial", token=consent.token, invitation=invitation, missing=missing, account=account)
 
 
-def _granted(account: Account | None, grant: IssuedTokens) -> Account | None:
-    """Add to *account* what came with the tokens: their app, and the scopes where it does not name any itself."""
+def _with_grant(account: Account | None, grant: IssuedTokens) -> Account | None:
+    """Return *account* with the app of the grant, and with its scopes if the account does not list any."""
     if account is None:
         return None
     scopes = grant.scopes if account.scopes is None else account.scopes

@@ -1,4 +1,4 @@
-"""The connections that a key may call through, for callers who have not named one."""
+"""Selection of a connection for callers who have not named one."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,36 +13,36 @@ from connector_gateway.kit.identifiers import ConnectionId
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 
-MOST_TOLD = 10
-"""Connections that are listed to choose from."""
+MAX_LISTED = 10
+"""The maximum number of connections listed in an error."""
 
 _connections = tables.connections.c
 
 
 class ConnectionSelector:
-    """Finds the connections that a caller may use, without those to which no account was connected yet."""
+    """Finds the connections that a caller may use, except those to which no account was connected yet."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def connectors(self, caller: Caller) -> frozenset[str]:
-        """The connectors that *caller* has connections of."""
+        """Return the connectors for which *caller* has connections."""
         query = _usable(select(_connections.connector).distinct(), caller)
-        found = await self._database.read(lambda reading: reading.execute(query).scalars().all())
-        return frozenset(found)
+        names = await self._database.read(lambda reading: reading.execute(query).scalars().all())
+        return frozenset(names)
 
     async def connector(self, caller: Caller, connection_id: str) -> str:
-        """The connector of a connection that *caller* may use."""
+        """Return the connector of a connection that *caller* may use."""
         query = _usable(select(_connections.connector), caller).where(_connections.connection_id == connection_id)
-        found: str | None = await self._database.read(lambda reading: reading.execute(query).scalar())
-        if found is None:
+        connector: str | None = await self._database.read(lambda reading: reading.execute(query).scalar())
+        if connector is None:
             raise ConnectionNotFound(f"There is no connection {truncate(connection_id)} in this workspace.")
-        return found
+        return connector
 
     async def list_usable(
         self, caller: Caller, most: int, connector: str | None = None, *, after: str | None = None
     ) -> Sequence[Row[Any]]:
-        """At most so many connections, the oldest first: identifier, connector, name, account's name and status."""
+        """Return up to *most* connections, oldest first: identifier, connector, name, account name and status."""
         columns = ("connection_id", "connector", "name", "account_name", "status")
         query = _usable(select(*(_connections[name] for name in columns)), caller)
         query = query.order_by(_connections.connection_id).limit(most)
@@ -53,17 +53,17 @@ class ConnectionSelector:
         return await self._database.read(lambda reading: reading.execute(query).all())
 
     async def resolve_single(self, caller: Caller, connector: str) -> ConnectionId:
-        """The one connection of *connector*; an error that lists the candidates where there are several."""
-        found = await self.list_usable(caller, MOST_TOLD + 1, connector)
-        if not found:
+        """Return the only connection of *connector*. If there are several, raise an error that lists the candidates."""
+        rows = await self.list_usable(caller, MAX_LISTED + 1, connector)
+        if not rows:
             raise ConnectionNotFound(f"There is no connection of {connector} in this workspace.")
-        if len(found) > 1:
-            raise _ambiguous(connector, found)
-        return ConnectionId(found[0].connection_id)
+        if len(rows) > 1:
+            raise _ambiguous_error(connector, rows)
+        return ConnectionId(rows[0].connection_id)
 
 
 def _usable(query: Select[Any], caller: Caller) -> Select[Any]:
-    """*query*, for what *caller* may use."""
+    """Restrict *query* to connections that *caller* may use."""
     query = query.where(
         _connections.workspace_id == caller.workspace_id,
         _connections.deleted.is_(False),
@@ -74,16 +74,16 @@ def _usable(query: Select[Any], caller: Caller) -> Select[Any]:
     return query
 
 
-def _ambiguous(connector: str, found: Sequence[Row[Any]]) -> InvalidParameters:
-    told = found[:MOST_TOLD]
-    names = ", ".join(f"{row.connection_id} ({display_name(row) or 'without a name'})" for row in told)
-    more = ", and more" if len(found) > len(told) else ""
+def _ambiguous_error(connector: str, rows: Sequence[Row[Any]]) -> InvalidParameters:
+    listed = rows[:MAX_LISTED]
+    names = ", ".join(f"{row.connection_id} ({display_name(row) or 'without a name'})" for row in listed)
+    more = ", and more" if len(rows) > len(listed) else ""
     return InvalidParameters(
         f"There are several connections of {connector}; name one as connection_id: {names}{more}.",
-        {"parameter": "connection_id", "message": "Field required", "allowed": [row.connection_id for row in told]},
+        {"parameter": "connection_id", "message": "Field required", "allowed": [row.connection_id for row in listed]},
     )
 
 
 def display_name(row: Row[Any]) -> str:
-    """What people call a connection; empty where it has no name."""
+    """Return the name of a connection or its account, or an empty string if neither has one."""
     return truncate(row.name or row.account_name or "")

@@ -1,4 +1,4 @@
-"""Connecting accounts: by credentials that are asked about first, or by a link that is given to the user."""
+"""Connecting accounts: with credentials that are verified first, or with a link that is given to the user."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -24,7 +24,7 @@ from connector_gateway.storage.sql.database import Database
 
 
 def of_same_account(connector: str, connection_id: str) -> Select[Any]:
-    """The other connections to the account of a connection; there is an index for it."""
+    """Select the other connections to the account of a connection. An index supports this query."""
     table = tables.connections.c
     own = table.connection_id == connection_id
     account = select(table.account_id).where(own).scalar_subquery()
@@ -35,7 +35,7 @@ def of_same_account(connector: str, connection_id: str) -> Select[Any]:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ConnectionService:
-    """Makes connections and changes what they hold, after asking the third party."""
+    """Creates and changes connections, after verification by the vendor."""
 
     database: Database
     connections: ConnectionStore
@@ -54,47 +54,47 @@ class ConnectionService:
         verify: bool = True,
         return_url: str | None = None,
     ) -> dict[str, Any]:
-        """A new connection; without *credentials* it is pending, and comes with a link for its user."""
+        """Create a connection. Without *credentials* it is pending, and is returned with a link for its user."""
         if credentials is None:
             return await self._invite(workspace_id, connector, return_url, name=name, settings=settings)
         self.connections.check(connector, credentials, settings or {})
         await self._return_urls(workspace_id)
         account = await self.accounts.identify(connector, credentials) if verify else None
-        made = await self.connections.create(
+        created = await self.connections.create(
             workspace_id, connector, credentials, name=name, settings=settings, account=account
         )
-        return made | {"connect_url": None}
+        return created | {"connect_url": None}
 
     async def _invite(
         self, workspace_id: WorkspaceId, connector: str, return_url: str | None, **more: Any
     ) -> dict[str, Any]:
         self.connections.check(connector, None, more["settings"] or {})
-        self._require_set_up(connector)
-        await self._check_return(workspace_id, return_url)
-        made = await self.connections.create(workspace_id, connector, None, **more)
-        return made | await self.links.issue(made["connection_id"], return_url=return_url)
+        self._check_configured(connector)
+        await self._check_return_url(workspace_id, return_url)
+        created = await self.connections.create(workspace_id, connector, None, **more)
+        return created | await self.links.issue(created["connection_id"], return_url=return_url)
 
     async def reconnect(
         self, connection_id: str, *, return_url: str | None = None, allow_other_account: bool = False
     ) -> dict[str, Any]:
-        """A link by which the user connects the account of a connection again."""
-        shown = await self.connections.show(connection_id)
-        self._require_set_up(shown["connector"])
-        await self._check_return(shown["workspace_id"], return_url)
+        """Issue a link with which the user connects the account of a connection again."""
+        current = await self.connections.show(connection_id)
+        self._check_configured(current["connector"])
+        await self._check_return_url(current["workspace_id"], return_url)
         issued = await self.links.issue(
             connection_id,
             return_url=return_url,
             allow_other_account=allow_other_account,
-            for_workspace=shown["workspace_id"],
+            for_workspace=current["workspace_id"],
         )
-        return {"connection_id": connection_id, "status": shown["status"], **issued}
+        return {"connection_id": connection_id, "status": current["status"], **issued}
 
     def has_links(self, connector: str) -> bool:
         """Return whether users can connect accounts of a connector in a browser."""
         return self.tokens.oauth(connector) is not None
 
     async def reconnect_url(self, connection: Connection) -> str | None:
-        """A link for a managing caller of a revoked *connection*; None where no browser can connect its account."""
+        """Return a link to reconnect a revoked *connection*, or None if no browser can connect its account."""
         if self.tokens.oauth(connection.connector) is None:
             return None
         return await self.links.get_or_issue(connection.connection_id)
@@ -102,24 +102,24 @@ class ConnectionService:
     async def change(
         self, connection_id: str, *, verify: bool = True, allow_other_account: bool = False, **changes: Any
     ) -> dict[str, Any]:
-        """The connection with *changes* made; its credentials are checked first, unless the caller vouches for them."""
+        """Apply *changes* to a connection and return it. New credentials are verified first if *verify* is true."""
         account = None
         credentials = changes.get("credentials")
         if credentials is not None:
-            shown = await self.connections.show(connection_id)
-            self.connections.check(shown["connector"], credentials, changes.get("settings", {}))
-            if allow_other_account and not verify and shown["account_id"] is not None:
+            current = await self.connections.show(connection_id)
+            self.connections.check(current["connector"], credentials, changes.get("settings", {}))
+            if allow_other_account and not verify and current["account_id"] is not None:
                 raise InvalidParameters(
                     "Which other account the credentials belong to can only be asked with verify.",
                     {"parameter": "verify", "message": "Should be true with allow_other_account", "value": verify},
                 )
-            account = await self.accounts.identify(shown["connector"], credentials) if verify else None
-            if not allow_other_account and not is_same(shown["account_id"], account):
+            account = await self.accounts.identify(current["connector"], credentials) if verify else None
+            if not allow_other_account and not is_same(current["account_id"], account):
                 raise OtherAccount("These are the credentials of another account than that of the connection.")
         return await self.connections.change(connection_id, account, **changes)
 
     async def test(self, connection_id: str) -> dict[str, Any]:
-        """Whose a connection is and what it allows, asked now; its status is noted."""
+        """Ask the vendor for the account and permissions of a connection now, and record its status."""
         connection = await self.connections.get(connection_id)
         require_connected(connection)
         try:
@@ -129,49 +129,51 @@ class ConnectionService:
         else:
             await self.connections.record_status(connection, "active")
             await self.connections.record_account(connection, account)
-        shown = await self.connections.show(connection_id)
-        tested = recorded(lambda _: shown, "test_connection", connection_id, status=shown["status"])
+        current = await self.connections.show(connection_id)
+        tested = recorded(lambda _: current, "test_connection", connection_id, status=current["status"])
         await self.database.write(tested)
         oauth = self.tokens.oauth(connection.connector)
-        missing = oauth.missing_scopes(shown["scopes"]) if oauth else {}
-        return shown | {"missing_scopes": [{"scope": scope, "operations": needed} for scope, needed in missing.items()]}
+        missing = oauth.missing_scopes(current["scopes"]) if oauth else {}
+        return current | {
+            "missing_scopes": [{"scope": scope, "operations": needed} for scope, needed in missing.items()]
+        }
 
     async def remove(self, connection_id: str) -> dict[str, Any]:
-        """Forget a connection, and give its tokens back where the third party takes them."""
+        """Delete a connection, and revoke its tokens if the vendor supports that."""
         with suppress(GatewayError):
             connection = await self.connections.get(connection_id)
-            if not await self._shares(connection):
+            if not await self._shares_tokens(connection):
                 await self.tokens.revoke(connection.connector, connection.stored)
                 await self.accounts.give_back(connection)
         return await self.connections.remove(connection_id)
 
-    async def _shares(self, connection: Connection) -> bool:
-        """Whether another connection would end with this one's tokens."""
+    async def _shares_tokens(self, connection: Connection) -> bool:
+        """Return True if revoking the tokens of this connection would break another one."""
         oauth = self.tokens.oauth(connection.connector)
         account_ends = oauth is not None and oauth.revokes_account
         if not account_ends and not self.accounts.issued_by_token_page(connection):
             return False
         query = of_same_account(connection.connector, connection.connection_id)
-        alike = await self.database.read(lambda reading: reading.execute(query).scalars().all())
+        connection_ids = await self.database.read(lambda reading: reading.execute(query).scalars().all())
         if account_ends:
-            return bool(alike)
-        others = await self.connections.get_many(alike)
+            return bool(connection_ids)
+        others = await self.connections.get_many(connection_ids)
         return any(other.stored.get("token") == connection.stored.get("token") for other in others.values())
 
-    def _require_set_up(self, connector: str) -> None:
+    def _check_configured(self, connector: str) -> None:
         if self.tokens.oauth(connector) is None:
             raise not_set_up(connector)
 
-    async def _check_return(self, workspace_id: str, return_url: str | None) -> None:
+    async def _check_return_url(self, workspace_id: str, return_url: str | None) -> None:
         check_return_url(return_url, await self._return_urls(workspace_id))
 
     async def _return_urls(self, workspace_id: str) -> Sequence[str]:
-        """Where the users of a workspace may be sent back to; ``WorkspaceNotFound`` if there is none."""
+        """Return the allowed return URLs of a workspace. Raises ``WorkspaceNotFound`` if there is none."""
         table = tables.workspaces.c
 
-        def ask(reading: Transaction) -> Sequence[str]:
+        def read(reading: Transaction) -> Sequence[str]:
             require_workspace(reading, WorkspaceId(workspace_id))
             query = select(table.return_urls).where(table.workspace_id == workspace_id)
             return tuple(reading.execute(query).scalar_one())
 
-        return await self.database.read(ask)
+        return await self.database.read(read)

@@ -1,4 +1,4 @@
-"""Connections as they are stored: their workspace, connector, settings and encrypted secrets."""
+"""Stored connections: their workspace, connector, settings and encrypted secrets."""
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -33,8 +33,8 @@ from connector_gateway.kit.upstream.redaction import Redaction
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 
-_NOTED = {"watching_since": SINCE, "watching_progress": PROGRESS, "deliveries_rejected": REJECTED}
-"""The snapshots that are shown with a connection."""
+_PUBLIC_SNAPSHOTS = {"watching_since": SINCE, "watching_progress": PROGRESS, "deliveries_rejected": REJECTED}
+"""The snapshots that are returned with a connection, by field."""
 
 
 FIND = select(tables.connections).where(
@@ -42,26 +42,26 @@ FIND = select(tables.connections).where(
 )
 
 
-def _shown() -> Select[Any]:
-    """Select connections, with what is known of how their changes are seen."""
+def _select_public() -> Select[Any]:
+    """Select connections, with the state of their event observation."""
     query = select(tables.connections).where(tables.connections.c.deleted.is_(False))
-    for shown, name in _NOTED.items():
-        noted = tables.snapshots.alias(shown)
-        own = noted.c.connection_id == tables.connections.c.connection_id
-        query = query.add_columns(noted.c.value.label(shown)).outerjoin(
-            noted, and_(own, noted.c.scope == WATCHING, noted.c.name == name)
+    for column, name in _PUBLIC_SNAPSHOTS.items():
+        snapshot = tables.snapshots.alias(column)
+        own = snapshot.c.connection_id == tables.connections.c.connection_id
+        query = query.add_columns(snapshot.c.value.label(column)).outerjoin(
+            snapshot, and_(own, snapshot.c.scope == WATCHING, snapshot.c.name == name)
         )
     return query
 
 
-SHOWN = _shown()
+PUBLIC = _select_public()
 
-_SHAPE = re.compile("conn_[0-9A-HJKMNP-TV-Z]{26}")
+_IDENTIFIER = re.compile("conn_[0-9A-HJKMNP-TV-Z]{26}")
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionsPage:
-    """Some connections as they may be told, and before which one to look for more; None where there are none."""
+    """A page of public connections, and the identifier before which the next page starts. None on the last page."""
 
     rows: Sequence[dict[str, Any]]
     before: str | None
@@ -69,7 +69,7 @@ class ConnectionsPage:
 
 @dataclass(eq=False, repr=False)
 class ConnectionStore:
-    """Makes, finds, changes and removes connections; look-ups are trusted for a while by the *steady* clock."""
+    """Creates, finds, changes and removes connections. Lookups are cached for a short time, measured by *steady*."""
 
     database: Database
     vault: Vault
@@ -87,7 +87,7 @@ class ConnectionStore:
         )
 
     async def open(self, caller: Caller, connector: str, connection_id: str) -> Connection:
-        """The connection for a call of *caller* to *connector*."""
+        """Return the connection for a call of *caller* to *connector*."""
         connection = await self.find(connection_id)
         if (
             connection is None
@@ -105,29 +105,29 @@ class ConnectionStore:
         return connection
 
     async def find(self, connection_id: str) -> Connection | None:
-        """The connection, whoever's it is; None if there is none, or if the text cannot identify one."""
-        if not _SHAPE.fullmatch(connection_id):
+        """Return the connection of any workspace, or None if there is none or the text is not an identifier."""
+        if not _IDENTIFIER.fullmatch(connection_id):
             return None
         return await self._known.get(connection_id, partial(self._look_up, connection_id), TRUSTED_SECONDS)
 
     async def get(self, connection_id: str) -> Connection:
-        """The connection, whoever's it is; ``ConnectionNotFound`` if there is none."""
+        """Return the connection of any workspace. Raises ``ConnectionNotFound`` if there is none."""
         connection = await self.find(connection_id)
         if connection is None:
             raise _not_found(connection_id)
         return connection
 
     async def get_many(self, connection_ids: Collection[str]) -> Mapping[str, Connection]:
-        """Those of *connection_ids* that there are, as they are now, and whose secrets can be opened."""
+        """Return the existing connections among *connection_ids*, uncached, except those that cannot be decrypted."""
         query = select(tables.connections).where(
             tables.connections.c.connection_id.in_(connection_ids), tables.connections.c.deleted.is_(False)
         )
         rows = await self.database.read(lambda reading: reading.execute(query).all()) if connection_ids else []
-        found = {}
+        connections = {}
         for row in rows:
             with suppress(SecretUnreadable):
-                found[row.connection_id] = self._connection(row)
-        return found
+                connections[row.connection_id] = self._connection(row)
+        return connections
 
     async def create(
         self,
@@ -139,7 +139,7 @@ class ConnectionStore:
         settings: Mapping[str, Any] | None = None,
         account: Account | None = None,
     ) -> dict[str, Any]:
-        """A new connection, with *credentials* sealed; without any it is pending, and nothing is watched."""
+        """Create a connection and encrypt its *credentials*. Without credentials it is pending and not watched."""
         self.check(connector, credentials, settings or {})
         connection_id = ConnectionId(f"conn_{ulid()}")
         now = self.clock.now()
@@ -166,8 +166,8 @@ class ConnectionStore:
             return row
 
         authorised = credentials is not None
-        made = recorded(create, "create_connection", connection_id, connector=connector, authorised=authorised)
-        await self.database.write(made)
+        work = recorded(create, "create_connection", connection_id, connector=connector, authorised=authorised)
+        await self.database.write(work)
         return to_public(row)
 
     async def page(
@@ -179,9 +179,12 @@ class ConnectionStore:
         before: str | None = None,
         limit: int = 50,
     ) -> ConnectionsPage:
-        """Connections, newest first: those *before* another; every choice of filters has an index (decision 46)."""
+        """Return connections, newest first. *before* continues after another page.
+
+        An index supports every combination of filters.
+        """
         connections = tables.connections.c
-        query = SHOWN.order_by(connections.connection_id.desc()).limit(limit + 1)
+        query = PUBLIC.order_by(connections.connection_id.desc()).limit(limit + 1)
         for column, value in ((connections.workspace_id, workspace_id), (connections.connector, connector)):
             query = query if value is None else query.where(column == value)
         if before is not None:
@@ -189,18 +192,18 @@ class ConnectionStore:
         if connection_ids is not None:
             query = query.where(connections.connection_id.in_(connection_ids))
         rows = await self.database.read(lambda reading: reading.execute(query).mappings().all())
-        shown = [to_public(self.last_used.apply(row)) for row in rows[:limit]]
-        return ConnectionsPage(shown, shown[-1]["connection_id"] if len(rows) > limit else None)
+        items = [to_public(self.last_used.apply(row)) for row in rows[:limit]]
+        return ConnectionsPage(items, items[-1]["connection_id"] if len(rows) > limit else None)
 
     async def names(self, connection_ids: Collection[str]) -> Mapping[str, str]:
-        """The names of those of *connection_ids* that there are or were."""
+        """Return the names of the connections among *connection_ids*, including deleted ones."""
         connections = tables.connections.c
         query = select(connections.connection_id, connections.name).where(connections.connection_id.in_(connection_ids))
         rows = await self.database.read(lambda reading: reading.execute(query).all()) if connection_ids else []
         return {row.connection_id: row.name for row in rows}
 
     async def count_by_status(self) -> Mapping[str, int]:
-        """How many connections there are of each status."""
+        """Return the number of connections per status."""
         status = tables.connections.c.status
         query = (
             select(status, func.count().label("number")).where(tables.connections.c.deleted.is_(False)).group_by(status)
@@ -214,8 +217,8 @@ class ConnectionStore:
         workspace_id: WorkspaceId | None = None,
         connection_ids: Collection[str] | None = None,
     ) -> dict[str, Any]:
-        """One connection, of *workspace_id* and among *connection_ids* where given."""
-        query = SHOWN.where(tables.connections.c.connection_id == connection_id)
+        """Return the public fields of one connection, restricted to *workspace_id* and *connection_ids* if given."""
+        query = PUBLIC.where(tables.connections.c.connection_id == connection_id)
         row = await self.database.read(lambda reading: reading.execute(query).mappings().first())
         hidden = connection_ids is not None and connection_id not in connection_ids
         if row is None or hidden or workspace_id not in {None, row["workspace_id"]}:
@@ -223,22 +226,22 @@ class ConnectionStore:
         return to_public(self.last_used.apply(row))
 
     async def change(self, connection_id: str, account: Account | None = None, **changes: Any) -> dict[str, Any]:
-        """The connection with *changes* made; *account* is whose the new credentials are, where that was asked."""
+        """Apply *changes* to a connection and return it. *account* is the verified account of new credentials."""
         connection = await self.get(connection_id)
         changed = sorted(changes)
         credentials = changes.pop("credentials", None)
         self.check(connection.connector, credentials, changes.get("settings", {}))
         if credentials is not None:
-            changes |= self._authorised(connection, credentials, account, None)
+            changes |= self._credential_columns(connection, credentials, account, None)
 
-        def tell(writing: Any) -> None:
+        def notify(writing: Any) -> None:
             if credentials is not None:
                 self.changes.made(writing, connection_id, connection.connector)
             self.changes.changed(
                 writing, connection_id, credentials=credentials is not None, settings="settings" in changes
             )
 
-        await self._update(connection_id, changes, tell, act="change_connection", changed=changed)
+        await self._update(connection_id, changes, notify, act="change_connection", changed=changed)
         return await self.show(connection_id)
 
     async def authorise(
@@ -249,21 +252,21 @@ class ConnectionStore:
         expires_at: float | None,
         admit: Callable[[Any], None],
     ) -> dict[str, Any]:
-        """The connection with tokens that its user has granted, unless *admit* refuses that in the transaction."""
+        """Store the tokens that the user has granted, unless *admit* raises an error in the transaction."""
 
-        def tell(writing: Any) -> None:
-            # A connection that was pending is watched from now on; one that was not is watched already.
+        def notify(writing: Any) -> None:
+            # This starts to watch a pending connection. Any other is watched already.
             self.changes.made(writing, connection.connection_id, connection.connector)
             self.changes.changed(writing, connection.connection_id, credentials=True, settings=False)
 
-        changes = self._authorised(connection, secrets, account, expires_at)
-        await self._update(connection.connection_id, changes, tell, admit, act="connect_account")
+        changes = self._credential_columns(connection, secrets, account, expires_at)
+        await self._update(connection.connection_id, changes, notify, admit, act="connect_account")
         return await self.show(connection.connection_id)
 
-    def _authorised(
+    def _credential_columns(
         self, connection: Connection, secrets: Mapping[str, str], account: Account | None, expires_at: float | None
     ) -> dict[str, Any]:
-        """The columns of a connection with new credentials; a renewal of the former ones ends here."""
+        """Return the columns for new credentials, and end a refresh of the former ones."""
         self.renewals.forget(connection.connection_id)
         return {
             "sealed": self.vault.encrypt(secrets, connection.connection_id),
@@ -277,15 +280,15 @@ class ConnectionStore:
         }
 
     async def remove(self, connection_id: str) -> dict[str, Any]:
-        """Forget a connection and its secrets; its history stays."""
+        """Delete a connection and its secrets. Its history is retained."""
         removed = {"deleted": True, "sealed": b"", "status": "removed", "refresh_due_at": None, **RELEASED}
-        told = partial(self.changes.removed, connection_id=connection_id)
-        return to_public(await self._update(connection_id, removed, told, act="remove_connection"))
+        notify = partial(self.changes.removed, connection_id=connection_id)
+        return to_public(await self._update(connection_id, removed, notify, act="remove_connection"))
 
     async def record_status(self, connection: Connection, status: str, *, polled: bool = False) -> None:
-        """Note what the last call found out about the authorisation: ``active`` or ``revoked``.
+        """Record the status that the last call has observed, ``active`` or ``revoked``.
 
-        A connection that is active again is polled at once, unless somebody has just *polled* all of it.
+        A connection that is active again is polled immediately, unless the caller has just *polled* it completely.
         """
         if connection.status == status:
             return
@@ -309,12 +312,12 @@ class ConnectionStore:
         self._known.forget(connection_id)
 
     async def record_account(self, connection: Connection, account: Account | None) -> None:
-        """Note whose a connection is, as the third party has told it; ``OtherAccount`` if that is known otherwise."""
+        """Record the account that the vendor reports. Raises ``OtherAccount`` if another one is recorded."""
         if account is None:
             return
-        told = {name: value for name, value in account_columns(account).items() if value is not None}
-        admit = partial(_require_same, connection.connection_id, account)
-        await self._update(connection.connection_id, told, lambda _: None, admit)
+        columns = {name: value for name, value in account_columns(account).items() if value is not None}
+        admit = partial(_check_same_account, connection.connection_id, account)
+        await self._update(connection.connection_id, columns, lambda _: None, admit)
 
     async def _update(
         self,
@@ -326,9 +329,9 @@ class ConnectionStore:
         act: str | None = None,
         **details: Any,
     ) -> Mapping[Any, Any]:
-        """Make *changes*, and in the same transaction what *also* does, unless *admit* raises an error before.
+        """Apply *changes* and execute *also* in one transaction, unless *admit* raises an error first.
 
-        Where it is an administrative *act*, the audit trail has it with *details*.
+        If *act* names an administrative action, the action is recorded in the audit trail with *details*.
         """
         change = (
             update(tables.connections)
@@ -350,18 +353,18 @@ class ConnectionStore:
         return row
 
     def check(self, name: str, credentials: Mapping[str, str] | None, settings: Mapping[str, Any]) -> None:
-        """Refuse what does not fit a connection of the connector *name*."""
+        """Raise ``InvalidParameters`` if credentials or settings are invalid for the connector *name*."""
         validate_connection(self.connectors, name, credentials, settings)
 
     async def _look_up(self, connection_id: str) -> Connection | None:
-        wanted = {"_connection_id": connection_id}
-        row = await self.database.read(lambda reading: reading.execute(FIND, wanted).first())
+        parameters = {"_connection_id": connection_id}
+        row = await self.database.read(lambda reading: reading.execute(FIND, parameters).first())
         return self._connection(row) if row else None
 
     def _connection(self, row: Row[Any]) -> Connection:
         connector = self.connectors.get(row.connector)
         secrets = self.vault.decrypt(row.sealed, row.connection_id)
-        # Tokens that are renewed would give an account another budget each time.
+        # Prefer the account: a refreshed token would give the account another budget each time.
         account = row.account_id or secrets.get(connector.credentials[-1] if connector else "token", row.connection_id)
         return Connection(
             connection_id=row.connection_id,
@@ -373,8 +376,8 @@ class ConnectionStore:
             app_id=row.app_id,
             whose=Whose(row.account_id, row.era),
             redaction=Redaction(secrets.values),
-            _held=self.renewals.held(row.connector, secrets, row.expires_at, Whose(row.account_id, row.era)),
-            _renewals=self.renewals,
+            _current=self.renewals.held(row.connector, secrets, row.expires_at, Whose(row.account_id, row.era)),
+            _refresher=self.renewals,
         )
 
 
@@ -384,10 +387,10 @@ def _count(workspace_id: str) -> Select[Any]:
     return query.where(connections.workspace_id == workspace_id, connections.deleted.is_(False))
 
 
-def _require_same(connection_id: str, account: Account, writing: Any) -> None:
+def _check_same_account(connection_id: str, account: Account, writing: Any) -> None:
     own = tables.connections.c.connection_id == connection_id
-    known = writing.execute(select(tables.connections.c.account_id).where(own).with_for_update()).scalar()
-    if not is_same(known, account):
+    account_id = writing.execute(select(tables.connections.c.account_id).where(own).with_for_update()).scalar()
+    if not is_same(account_id, account):
         raise OtherAccount("The connection holds credentials of another account than the one it belongs to.")
 
 

@@ -1,4 +1,4 @@
-"""Requests for tokens to the third parties: paced, limited in time, and each failure told for what it is."""
+"""Token requests to vendors, with pacing, timeouts and an error for each kind of failure."""
 
 import asyncio
 from collections.abc import Mapping
@@ -17,25 +17,25 @@ from connector_gateway.kit.upstream.redaction import Redaction, concealing
 from connector_gateway.storage.shared.interface import SharedState
 
 BUDGETS = {"tokens": Budget(10, per_seconds=1)}
-"""Requests for tokens of one installation; no third party says how many it takes, so that these are few."""
+"""The budget for token requests of one installation. It is small, because no vendor documents its limit."""
 
 CHARGE = Charge("tokens")
 INSTALLATION = "installation"
 QUEUE_SECONDS = 20.0
-"""How long a request for tokens waits for its turn."""
+"""Seconds that a token request may wait for its reservation."""
 
 ANSWER_SECONDS = 30.0
-"""How long its answer is waited for, whatever other requests are given: leases of renewals count on it."""
+"""Seconds that a token request may wait for its response, independent of other timeouts. Refresh leases rely on it."""
 
 log = structlog.get_logger()
 
 
 class GrantRejected(Exception):
-    """The third party takes this code or refresh token no more; it is not a failure that passes."""
+    """The vendor permanently rejects this code or refresh token."""
 
 
 class TokenEndpointClient:
-    """Asks third parties for tokens."""
+    """Requests tokens from vendors."""
 
     def __init__(
         self, sites: Mapping[str, UpstreamConfig], transport: Transport, shared: SharedState, clock: Clock
@@ -46,22 +46,22 @@ class TokenEndpointClient:
         self._clock = clock
 
     def oauth(self, connector: str) -> OAuthConfig | None:
-        """How accounts are connected; None where this installation is not set up for it."""
+        """Return the OAuth configuration of a connector, or None if this installation has no client for it."""
         site = self._sites.get(connector)
         return site.oauth if site else None
 
     def consent_url(self, connector: str, redirect_uri: str, state: str, verifier: str) -> str:
-        """Where a browser is sent for consent."""
+        """Return the URL to which a browser is sent for consent."""
         page = self._token_page(connector)
         if page is not None:
             return page.url(
                 self._sites[connector].addresses, self._sites[connector].api_key, f"{redirect_uri}?state={state}"
             )
-        site, oauth, client = self._set_up(connector)
+        site, oauth, client = self._configuration(connector)
         return oauth.consent_url(site.addresses, client.client_id, redirect_uri, state, verifier)
 
     def secrets_from_fragment(self, connector: str, token: str) -> dict[str, str]:
-        """The secrets of a connection whose *token* was handed to the browser."""
+        """Return the secrets of a connection whose *token* came in the URL fragment of the browser."""
         return {"key": self._sites[connector].api_key, "token": token}
 
     def _token_page(self, connector: str) -> TokenPage | None:
@@ -69,69 +69,70 @@ class TokenEndpointClient:
         return oauth.token_page if oauth and oauth.by_token_page else None
 
     async def redeem(self, connector: str, code: str, redirect_uri: str, verifier: str) -> IssuedTokens:
-        """The tokens for a code; ``GrantRefused`` if it is not good, an ``UpstreamFailure`` if that is not known."""
-        _, oauth, _ = self._set_up(connector)
+        """Exchange a code for tokens.
+
+        Raises ``GrantRejected`` if the code is invalid, and ``UpstreamFailure`` if that is not certain.
+        """
+        _, oauth, _ = self._configuration(connector)
         fields = {"grant_type": "authorization_code", "code": code, "redirect_uri": redirect_uri}
         return await self._grant(connector, fields | ({"code_verifier": verifier} if oauth.pkce else {}))
 
     async def refresh(self, connector: str, refresh_token: str) -> IssuedTokens:
-        """New tokens; errors as for a code."""
+        """Request new tokens. Raises the same errors as ``redeem``."""
         return await self._grant(connector, {"grant_type": "refresh_token", "refresh_token": refresh_token})
 
     async def revoke(self, connector: str, credentials: Mapping[str, str]) -> bool:
-        """Give tokens back where the third party takes them; whether it did."""
+        """Revoke tokens if the vendor supports that. Returns whether the vendor accepted the revocation."""
         oauth = self.oauth(connector)
         if oauth is None or oauth.revoke is None or "refresh_token" not in credentials:
             return False
         with concealing(Redaction(credentials.values)):
             try:
-                answer = await self._send(connector, oauth.revoke, {"token": credentials["refresh_token"]})
-            except errors.UpstreamFailure as failure:
-                log.warning(
-                    "tokens were not given back", connector=connector, code=failure.code, private=failure.private
-                )
+                response = await self._send(connector, oauth.revoke, {"token": credentials["refresh_token"]})
+            except errors.UpstreamFailure as error:
+                log.warning("tokens were not given back", connector=connector, code=error.code, private=error.private)
                 return False
-        return answer.is_success
+        return response.is_success
 
     async def _grant(self, connector: str, fields: Mapping[str, str]) -> IssuedTokens:
-        _, oauth, client = self._set_up(connector)
+        _, oauth, client = self._configuration(connector)
         redaction = Redaction(lambda: (*fields.values(), client.client_secret))
         with concealing(redaction):
             try:
-                answer = await self._send(connector, oauth.token, fields)
-                code = oauth.refused(answer)
+                response = await self._send(connector, oauth.token, fields)
+                code = oauth.refused(response)
                 if code is None:
-                    return oauth.granted(answer)
+                    return oauth.granted(response)
                 if code in oauth.withdrawn:
                     raise GrantRejected(code)
-                raise _failed(answer, code)
-            except errors.UpstreamFailure as failure:
-                redaction.error(failure)
+                raise _upstream_error(response, code)
+            except errors.UpstreamFailure as error:
+                redaction.error(error)
                 raise
 
     async def _send(self, connector: str, endpoint: Endpoint, fields: Mapping[str, str]) -> UpstreamResponse:
-        site, oauth, client = self._set_up(connector)
+        site, oauth, client = self._configuration(connector)
         headers, body = oauth.request(client, fields)
         pacer = ConnectionPacer(connector, BUDGETS, INSTALLATION, self._shared, self._clock)
-        turn = await pacer.acquire([CHARGE], Deadline(self._clock.now() + QUEUE_SECONDS))
+        reservation = await pacer.acquire([CHARGE], Deadline(self._clock.now() + QUEUE_SECONDS))
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                answer = await self._transport.send("POST", endpoint.at(site.addresses), headers, body)
-        except NotSent as fault:
-            raise errors.UpstreamUnavailable("The application cannot be reached.", private=str(fault)) from fault
-        except (TimedOut, TimeoutError) as fault:
-            raise errors.UpstreamTimeout("The application did not answer in time.", private=str(fault)) from fault
-        except ConnectionLost as fault:
+                response = await self._transport.send("POST", endpoint.at(site.addresses), headers, body)
+        except NotSent as error:
+            raise errors.UpstreamUnavailable("The application cannot be reached.", private=str(error)) from error
+        except (TimedOut, TimeoutError) as error:
+            raise errors.UpstreamTimeout("The application did not answer in time.", private=str(error)) from error
+        except ConnectionLost as error:
             raise errors.UpstreamError(
-                "The connection to the application broke.", private=str(fault), doubt="cut"
-            ) from fault
-        turn.record_response()
-        if (seconds := parse_throttle(answer)) is not None:
+                "The connection to the application broke.", private=str(error), doubt="cut"
+            ) from error
+        reservation.record_response()
+        if (seconds := parse_throttle(response)) is not None:
             await pacer.block([CHARGE], seconds)
             raise errors.UpstreamRateLimited("The application throttles requests for tokens.", retry_after=seconds)
-        return answer
+        return response
 
-    def _set_up(self, connector: str) -> tuple[UpstreamConfig, OAuthConfig, OAuthClient]:
+    def _configuration(self, connector: str) -> tuple[UpstreamConfig, OAuthConfig, OAuthClient]:
         site = self._sites.get(connector)
         if site is None or site.connector.oauth is None or site.client is None:
             raise not_set_up(connector)
@@ -139,7 +140,7 @@ class TokenEndpointClient:
 
 
 def not_set_up(connector: str) -> errors.ConnectNotSetUp:
-    """Return the error if an installation has no OAuth client for *connector*."""
+    """Return the error for an installation that has no OAuth client for *connector*."""
     prefix = f"GATEWAY_{connector.upper()}"
     return errors.ConnectNotSetUp(
         f"This installation is not set up to connect accounts of {connector} in a browser.",
@@ -149,11 +150,13 @@ def not_set_up(connector: str) -> errors.ConnectNotSetUp:
     )
 
 
-def _failed(answer: UpstreamResponse, code: str) -> errors.UpstreamError:
-    """A refusal that is not about the grant: the third party fails, or does not know this installation's client."""
-    if answer.status >= 500 or not code:
+def _upstream_error(response: UpstreamResponse, code: str) -> errors.UpstreamError:
+    """Return the error for a failure of the vendor, or for an OAuth client that the vendor does not know."""
+    if response.status >= 500 or not code:
         return errors.UpstreamError(
-            f"The application failed with status {answer.status}.", private=answer.text, doubt="edge"
+            f"The application failed with status {response.status}.", private=response.text, doubt="edge"
         )
-    log.error("the application refused a request for tokens", code=code, status=answer.status)
-    return errors.UpstreamError("The application refused this installation's request for tokens.", private=answer.text)
+    log.error("the application refused a request for tokens", code=code, status=response.status)
+    return errors.UpstreamError(
+        "The application refused this installation's request for tokens.", private=response.text
+    )

@@ -1,6 +1,7 @@
-"""Renewal: tokens that ended are renewed by one task of one process, and stored before anybody uses them.
+"""Token refresh: one task of one process refreshes expired tokens, and stores them before they are used.
 
-Decision 41 has the rules.
+Some vendors change the refresh token with each use and reject the former one, so two concurrent refreshes would lose
+the connection.
 """
 
 import asyncio
@@ -34,29 +35,29 @@ from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 
 LEASE_SECONDS = QUEUE_SECONDS + ANSWER_SECONDS + 5.0
-"""How long others leave a renewal to whoever began it; longer than its request may take, with the wait for its turn.
+"""Seconds for which a refresh is reserved for one process: longer than its request and the wait for a reservation.
 
-Shorter than the minute for which applications with a grace period take a spent refresh token: what a process was given
-just before it died is then had again (decision 53).
+This is shorter than the minute for which vendors with a grace period accept a used refresh token. Tokens that were
+lost because a process died can then be requested again.
 """
 
 PEEK_SECONDS = 0.25
-"""How often others look whether it is done."""
+"""Seconds between two checks whether another process has finished its refresh."""
 
-REST_SECONDS = 1.0
-"""How long after a failure no other request for tokens of the connection is sent; its error is told meanwhile."""
+BACKOFF_SECONDS = 1.0
+"""Seconds after a failure in which no other token request is sent for the connection. Callers get the same error."""
 
-REFUSED_REST_SECONDS = 60.0
-"""The same after a definite refusal."""
+REJECTED_BACKOFF_SECONDS = 60.0
+"""Seconds without token requests after a definite rejection."""
 
-IDLE_PART = 2 / 3
-"""Of the life of a refresh token that nobody uses: when it is used for its own sake."""
+IDLE_FRACTION = 2 / 3
+"""The fraction of an unused refresh token's lifetime after which it is refreshed."""
 
 WITHDRAWN = "withdrawn"
-"""Why a connection is revoked: its user, or an administrator, took the authorisation back, or let it end."""
+"""The reason of a connection whose authorisation was revoked at the vendor, or has expired."""
 
 INTERRUPTED = "refresh_interrupted"
-"""The same: a renewal was cut short after the third party may have changed the tokens, and the old ones are refused."""
+"""The reason of a connection whose refresh was interrupted after the vendor may have replaced the tokens."""
 
 log = structlog.get_logger()
 _connections = tables.connections.c
@@ -66,11 +67,11 @@ F = TypeVar("F", bound=errors.UpstreamFailure)
 
 @dataclass(slots=True)
 class CurrentSecrets:
-    """The secrets of a connection as they are now."""
+    """The current secrets of a connection."""
 
     secrets: Secrets = field(repr=False)
     renew_at: float | None = None
-    """When they should be renewed; None where nobody knows when they end."""
+    """The time at which the secrets should be refreshed, or None if their expiry is unknown."""
 
     expires_at: float | None = None
     whose: Whose = field(default=Whose(None, 0))
@@ -78,18 +79,18 @@ class CurrentSecrets:
 
 @dataclass(frozen=True, slots=True)
 class RefreshLease:
-    """The right to renew, with what is to be renewed."""
+    """The right to refresh the tokens of a connection, and the tokens."""
 
     name: str
     held: CurrentSecrets
     connector: str
     in_doubt: bool
-    """Whether an earlier renewal may have changed the tokens without anybody storing them."""
+    """Whether an earlier refresh may have changed the tokens without storing them."""
 
 
 @dataclass(eq=False, repr=False)
 class TokenRefresher:
-    """Renews the tokens of connections; when they end is told by *clock*, and waiting is measured by a *steady* one."""
+    """Refreshes the tokens of connections. Expiry is compared with *clock*, waits are measured by *steady*."""
 
     database: Database
     vault: Vault
@@ -99,145 +100,152 @@ class TokenRefresher:
     steady: Clock | None = field(kw_only=True, default=None)
 
     _resting: dict[str, tuple[float, errors.UpstreamFailure]] = field(init=False, default_factory=dict)
-    _unstored: dict[str, CurrentSecrets] = field(init=False, default_factory=dict)
+    _unsaved: dict[str, CurrentSecrets] = field(init=False, default_factory=dict)
     results: Counter[tuple[str, str]] = field(init=False, default_factory=Counter)
-    """How often tokens were renewed, refused or not had, by connector and result."""
+    """The number of refreshes by connector and result."""
 
     def __post_init__(self) -> None:
         self._steady = self.steady or self.clock
-        self._under_way: SingleFlight[tuple[str, bytes], CurrentSecrets | None] = SingleFlight(self._steady, MOST_ROWS)
+        self._refreshes: SingleFlight[tuple[str, bytes], CurrentSecrets | None] = SingleFlight(self._steady, MOST_ROWS)
 
     def held(self, connector: str, secrets: Secrets, expires_at: float | None, whose: Whose) -> CurrentSecrets:
-        """*secrets* with the instant at which they should be renewed."""
+        """Return *secrets* with the time at which they should be refreshed."""
         oauth = self.tokens.oauth(connector)
         if oauth is None or expires_at is None or "refresh_token" not in secrets:
             return CurrentSecrets(secrets, None, expires_at, whose)
         return CurrentSecrets(secrets, expires_at - oauth.margin_seconds, expires_at, whose)
 
     def due_at(self, connector: str, secrets: Secrets) -> float | None:
-        """When *secrets* that are new now should be renewed though nobody calls; None if they do not end of that."""
+        """Return when new *secrets* should be refreshed if they are not used, or None if unused ones do not expire."""
         seconds = self.idle_lifetime_seconds(connector)
-        return self.clock.now() + seconds * IDLE_PART if seconds and "refresh_token" in secrets else None
+        return self.clock.now() + seconds * IDLE_FRACTION if seconds and "refresh_token" in secrets else None
 
     def idle_lifetime_seconds(self, connector: str) -> float | None:
-        """After how many seconds without use refresh tokens of the connector end; None where they do not."""
+        """Return the lifetime of unused refresh tokens of the connector, or None if they do not expire."""
         oauth = self.tokens.oauth(connector)
         return oauth.idle_seconds if oauth else None
 
-    async def refresh_if_due(self, connection_id: str, held: CurrentSecrets) -> CurrentSecrets:
-        """Those that *held* should be replaced by, if it is time; a failure is no matter while they are still good."""
-        if held.renew_at is None or self.clock.now() < held.renew_at:
-            return held
+    async def refresh_if_due(self, connection_id: str, current: CurrentSecrets) -> CurrentSecrets:
+        """Return refreshed secrets if *current* is due for refresh.
+
+        A failed refresh is ignored while *current* is still valid.
+        """
+        if current.renew_at is None or self.clock.now() < current.renew_at:
+            return current
         try:
-            return await self.refresh_after_401(connection_id, held.secrets) or held
-        except errors.UpstreamFailure as failure:
-            if isinstance(failure, errors.ConnectionRevoked) or self.clock.now() >= (held.expires_at or 0.0):
+            return await self.refresh_after_401(connection_id, current.secrets) or current
+        except errors.UpstreamFailure as error:
+            if isinstance(error, errors.ConnectionRevoked) or self.clock.now() >= (current.expires_at or 0.0):
                 raise
-            return held
+            return current
 
     async def refresh_after_401(self, connection_id: str, used: Secrets) -> CurrentSecrets | None:
-        """What replaces the secrets that were *used* and have ended; None if nothing can.
+        """Return the secrets that replace the expired *used*, or None if they cannot be refreshed.
 
-        ``ConnectionRevoked`` if the third party gives no more, another ``UpstreamFailure`` if that is not known.
+        Raises ``ConnectionRevoked`` if the vendor rejects the refresh token.
+        Raises another ``UpstreamFailure`` if the outcome is unknown.
         """
         if "refresh_token" not in used:
             return None
         key = connection_id, token_digest(used["token"])
-        return await self._under_way.get(key, partial(self._renew, connection_id, used), 0.0)
+        return await self._refreshes.get(key, partial(self._renew, connection_id, used), 0.0)
 
     async def _renew(self, connection_id: str, used: Secrets) -> CurrentSecrets | None:
-        self._require_rested(connection_id)
-        await self._store_again(connection_id)
+        self._check_backoff(connection_id)
+        await self._await_unsaved(connection_id)
         deadline = self._steady.now() + LEASE_SECONDS + 2 * PEEK_SECONDS
         while self._steady.now() < deadline:
-            found = await self.database.write(partial(self._take, connection_id, used, f"lease_{ulid()}"))
-            if isinstance(found, RefreshLease):
-                return await self._carry_out(connection_id, found)
-            if found is not _BUSY:
-                return cast(CurrentSecrets | None, found)
+            result = await self.database.write(partial(self._acquire, connection_id, used, f"lease_{ulid()}"))
+            if isinstance(result, RefreshLease):
+                return await self._refresh(connection_id, result)
+            if result is not _BUSY:
+                return cast(CurrentSecrets | None, result)
             await self._steady.sleep(PEEK_SECONDS)
         raise errors.UpstreamTimeout("Another process took too long to renew the authorisation.")
 
-    def _take(self, connection_id: str, used: Secrets, name: str, writing: Transaction) -> Any:
-        """A lease; what others have stored since; None if there is nothing to renew; ``_BUSY`` if others renew it."""
+    def _acquire(self, connection_id: str, used: Secrets, name: str, writing: Transaction) -> Any:
+        """Return a lease, or the secrets that another process has stored since.
+
+        Returns None if the secrets cannot be refreshed, and ``_BUSY`` while another process refreshes them.
+        """
         row = writing.execute(_row(connection_id).with_for_update()).first()
         if row is None:
             return None
         secrets = self.vault.decrypt(row.sealed, connection_id)
-        held = self.held(row.connector, secrets, row.expires_at, Whose(row.account_id, row.era))
-        if held.secrets.get("token") != used["token"]:
-            return held
-        if self.tokens.oauth(row.connector) is None or "refresh_token" not in held.secrets:
+        current = self.held(row.connector, secrets, row.expires_at, Whose(row.account_id, row.era))
+        if current.secrets.get("token") != used["token"]:
+            return current
+        if self.tokens.oauth(row.connector) is None or "refresh_token" not in current.secrets:
             return None
         now = self.database.now
         free = or_(_connections.refresh_until.is_(None), _connections.refresh_until < now)
-        taken = {
+        values = {
             "refresh_lease": name,
             "refresh_until": now + LEASE_SECONDS,
             "refresh_began_at": func.coalesce(_connections.refresh_began_at, now),
         }
-        if not writing.execute(_change(connection_id, free, **taken)).rowcount:
+        if not writing.execute(_change(connection_id, free, **values)).rowcount:
             return _BUSY
-        return RefreshLease(name, held, row.connector, row.refresh_began_at is not None)
+        return RefreshLease(name, current, row.connector, row.refresh_began_at is not None)
 
-    async def _carry_out(self, connection_id: str, lease: RefreshLease) -> CurrentSecrets:
-        """Ask for new tokens, and store them."""
+    async def _refresh(self, connection_id: str, lease: RefreshLease) -> CurrentSecrets:
+        """Request new tokens and store them."""
         before = lease.held.secrets
         try:
             grant = await self.tokens.refresh(lease.connector, before["refresh_token"])
-        except GrantRejected as refused:
+        except GrantRejected as error:
             self.results[lease.connector, "refused"] += 1
-            raise await self._give_up(connection_id, lease, refused) from refused
-        except errors.UpstreamFailure as failure:
+            raise await self._revoke(connection_id, lease, error) from error
+        except errors.UpstreamFailure as error:
             self.results[lease.connector, "failed"] += 1
-            await self._let_go(connection_id, lease, failure)
+            await self._release(connection_id, lease, error)
             raise
         self.results[lease.connector, "renewed"] += 1
-        return await self._keep(connection_id, lease, grant)
+        return await self._save(connection_id, lease, grant)
 
-    async def _keep(self, connection_id: str, lease: RefreshLease, grant: IssuedTokens) -> CurrentSecrets:
+    async def _save(self, connection_id: str, lease: RefreshLease, grant: IssuedTokens) -> CurrentSecrets:
         now = self.clock.now()
         secrets = renewed_secrets(lease.held.secrets, grant)
-        held = self.held(lease.connector, secrets, ends_at(grant, now), lease.held.whose)
-        store = partial(self._store, connection_id, lease, held, now)
+        current = self.held(lease.connector, secrets, ends_at(grant, now), lease.held.whose)
+        store = partial(self._store, connection_id, lease, current, now)
         try:
             await self.database.write(store)
         except errors.StorageUnavailable:
-            # The old pair may be dead already: the new one is kept until it can be stored (decision 41).
-            self._unstored[connection_id] = held
-            self.database.write_deferred(store, partial(self._stored, connection_id))
+            # The vendor may reject the old tokens by now, so keep the new ones in memory until they can be stored.
+            self._unsaved[connection_id] = current
+            self.database.write_deferred(store, partial(self._discard_unsaved, connection_id))
             raise
-        return held
+        return current
 
-    def _stored(self, connection_id: str) -> None:
-        self._unstored.pop(connection_id, None)
+    def _discard_unsaved(self, connection_id: str) -> None:
+        self._unsaved.pop(connection_id, None)
 
     def _store(
-        self, connection_id: str, lease: RefreshLease, held: CurrentSecrets, now: float, writing: Transaction
+        self, connection_id: str, lease: RefreshLease, current: CurrentSecrets, now: float, writing: Transaction
     ) -> None:
         stored = {
-            "sealed": self.vault.encrypt(held.secrets, connection_id),
-            "expires_at": held.expires_at,
+            "sealed": self.vault.encrypt(current.secrets, connection_id),
+            "expires_at": current.expires_at,
             "last_refreshed_at": now,
-            "refresh_due_at": self.due_at(lease.connector, held.secrets),
+            "refresh_due_at": self.due_at(lease.connector, current.secrets),
             "status": "active",
             "reason": None,
             **RELEASED,
         }
-        was = writing.execute(_row(connection_id)).first()
-        kept = writing.execute(_change(connection_id, _connections.refresh_lease == lease.name, **stored)).rowcount
-        if kept and was is not None and was.status != "active":
+        row = writing.execute(_row(connection_id)).first()
+        is_stored = writing.execute(_change(connection_id, _connections.refresh_lease == lease.name, **stored)).rowcount
+        if is_stored and row is not None and row.status != "active":
             self.changes.accepted(writing, connection_id)
 
-    async def _store_again(self, connection_id: str) -> None:
-        """Wait for what could not be stored; nothing is asked for before that."""
-        if connection_id in self._unstored:
+    async def _await_unsaved(self, connection_id: str) -> None:
+        """Wait until unsaved tokens are stored. No other tokens are requested before that."""
+        if connection_id in self._unsaved:
             await self.database.flush()
-            if connection_id in self._unstored:
+            if connection_id in self._unsaved:
                 raise errors.StorageUnavailable("The renewed authorisation could not be stored.")
 
-    async def _give_up(
-        self, connection_id: str, lease: RefreshLease, refused: GrantRejected
+    async def _revoke(
+        self, connection_id: str, lease: RefreshLease, rejected: GrantRejected
     ) -> errors.ConnectionRevoked:
         reason = INTERRUPTED if lease.in_doubt else WITHDRAWN
         ours = _connections.refresh_lease == lease.name
@@ -247,32 +255,32 @@ class TokenRefresher:
                 self.changes.revoked(writing, connection_id)
 
         await self.database.write(revoke)
-        log.warning("a connection was revoked", connection_id=connection_id, reason=reason, vendor_code=str(refused))
+        log.warning("a connection was revoked", connection_id=connection_id, reason=reason, vendor_code=str(rejected))
         error = errors.ConnectionRevoked(SENTENCES[reason], {"reason": reason})
-        return self._rest(connection_id, error, REFUSED_REST_SECONDS)
+        return self._back_off(connection_id, error, REJECTED_BACKOFF_SECONDS)
 
-    async def _let_go(self, connection_id: str, lease: RefreshLease, failure: errors.UpstreamFailure) -> None:
-        """Let others try; whether the tokens were changed is kept in mind where nobody knows."""
-        self._rest(connection_id, failure, failure.retry_after or REST_SECONDS)
+    async def _release(self, connection_id: str, lease: RefreshLease, failure: errors.UpstreamFailure) -> None:
+        """Release the lease. If the vendor may have changed the tokens, this stays recorded."""
+        self._back_off(connection_id, failure, failure.retry_after or BACKOFF_SECONDS)
         arrived = not isinstance(failure, errors.UpstreamUnavailable) and (failure.doubt or failure.status != 429)
         released = RELEASED if not (arrived or lease.in_doubt) else {"refresh_lease": None, "refresh_until": None}
         change = _change(connection_id, _connections.refresh_lease == lease.name, **released)
         with suppress(errors.StorageUnavailable):
             await self.database.write(lambda writing: writing.execute(change).rowcount)
 
-    def _rest(self, connection_id: str, failure: F, seconds: float) -> F:
-        """*failure*, which others are told for a while without another request."""
+    def _back_off(self, connection_id: str, failure: F, seconds: float) -> F:
+        """Return *failure* after recording it, so that it is raised for a while without another request."""
         if len(self._resting) >= MOST_ROWS:
             del self._resting[next(iter(self._resting))]
         self._resting[connection_id] = self._steady.now() + seconds, failure
         return failure
 
     def forget(self, connection_id: str) -> None:
-        """Ask again at once, since the connection has other credentials now."""
+        """Discard the recorded error and unsaved tokens, because the connection has other credentials now."""
         self._resting.pop(connection_id, None)
-        self._unstored.pop(connection_id, None)
+        self._unsaved.pop(connection_id, None)
 
-    def _require_rested(self, connection_id: str) -> None:
+    def _check_backoff(self, connection_id: str) -> None:
         until, failure = self._resting.get(connection_id, (0.0, None))
         if failure is not None and self._steady.now() < until:
             raise type(failure)(failure.message, *failure.details, retry_after=failure.retry_after)
@@ -280,10 +288,10 @@ class TokenRefresher:
 
 
 _BUSY = object()
-"""Stands for a renewal that another process has begun."""
+"""A marker for a refresh in progress in another process."""
 
 RELEASED: Mapping[str, Any] = {"refresh_lease": None, "refresh_until": None, "refresh_began_at": None}
-"""The columns of a renewal when none is under way and none is in doubt."""
+"""The columns of a connection without a refresh in progress or in doubt."""
 
 SENTENCES: Mapping[str, str] = {
     WITHDRAWN: "The authorisation of this connection was withdrawn or has ended.",
@@ -292,12 +300,15 @@ SENTENCES: Mapping[str, str] = {
 
 
 def renewed_secrets(before: Secrets, grant: IssuedTokens) -> dict[str, str]:
-    """The secrets of a connection with the tokens of *grant*; a refresh token that is not replaced stays."""
+    """Return the secrets of a connection with the tokens of *grant*.
+
+    A refresh token that is not replaced is retained.
+    """
     return {**before, "token": grant.token} | ({"refresh_token": grant.refresh_token} if grant.refresh_token else {})
 
 
 def ends_at(grant: IssuedTokens, now: float) -> float | None:
-    """When the tokens of *grant* end; None if nobody says."""
+    """Return when the tokens of *grant* expire, or None if the vendor does not say."""
     return None if grant.seconds is None else now + grant.seconds
 
 
@@ -313,47 +324,47 @@ def _change(connection_id: str, condition: ColumnElement[bool], **values: Any) -
 
 
 MAX_RENEWALS = 10
-"""Connections that all processes renew in a round: half of the requests for tokens that an application may be sent.
+"""Connections that all processes together refresh per round: half of the token requests in the budget of a vendor.
 
-A call that needs a token meanwhile waits for no more requests than these.
+A call that needs a token meanwhile waits for at most this many requests.
 """
 
 AGAIN_SECONDS = 86_400.0
-"""How long after it was begun such a renewal is tried again, unless it was done."""
+"""Seconds after which an unfinished idle refresh is tried again."""
 
 
 @dataclass(eq=False, repr=False)
 class IdleRenewals:
-    """Renews tokens that would end because nobody uses them, with half of the budget (decision 54)."""
+    """Refreshes tokens that would expire because they are not used, with half of the budget for token requests."""
 
     database: Database
     vault: Vault
     renewals: TokenRefresher
     clock: Clock
     processes: Callable[[], int] = field(kw_only=True, default=lambda: 1)
-    """How many renew at the same time, and share the half of the budget."""
+    """Returns the number of processes that share this half of the budget."""
 
     async def renew_idle_tokens(self) -> int:
-        """Renew some of those that are due, in each round of a runner; returns how many there were."""
+        """Refresh a bounded number of due tokens. Returns how many were due."""
         due = due_before(self.clock.now(), max(1, MAX_RENEWALS // self.processes()))
         rows = await self.database.read(lambda reading: reading.execute(due).all())
         await asyncio.gather(*(self._renew(row) for row in rows))
         return len(rows)
 
     async def _renew(self, row: Row[Any]) -> None:
-        # Put off before it is tried: others leave it alone, and one that fails keeps nobody waiting.
-        again = self.clock.now() + AGAIN_SECONDS if self.renewals.idle_lifetime_seconds(row.connector) else None
+        # Defer before the attempt, so that no other process tries it too and a failure does not block the others.
+        retry_at = self.clock.now() + AGAIN_SECONDS if self.renewals.idle_lifetime_seconds(row.connector) else None
         own = _connections.connection_id == row.connection_id, _connections.refresh_due_at == row.refresh_due_at
-        put_off = update(tables.connections).where(*own).values(refresh_due_at=again)
-        if await self.database.write(lambda writing: writing.execute(put_off).rowcount) and again is not None:
-            # What failed is logged where it happened; a call that comes meanwhile is told.
+        defer = update(tables.connections).where(*own).values(refresh_due_at=retry_at)
+        if await self.database.write(lambda writing: writing.execute(defer).rowcount) and retry_at is not None:
+            # Errors are logged by the refresher, and raised for calls in the meantime.
             with suppress(errors.GatewayError):
                 secrets = self.vault.decrypt(row.sealed, row.connection_id)
                 await self.renewals.refresh_after_401(row.connection_id, secrets)
 
 
 def due_before(now: float, limit: int = MAX_RENEWALS) -> Select[Any]:
-    """Some of the connections whose tokens should be renewed though nobody calls, those first that wait longest."""
-    # With the words of the index, by which SQLite finds it.
+    """Select connections whose unused tokens are due for refresh, the longest overdue first."""
+    # The condition must be the literal text of the partial index, or SQLite does not use the index.
     due = select(tables.connections).where(text(tables.RENEWABLE), _connections.deleted.is_(False))
     return due.where(_connections.refresh_due_at <= now).order_by(_connections.refresh_due_at).limit(limit)

@@ -1,4 +1,4 @@
-"""What fits a connection of a connector: its secrets and its settings."""
+"""Validation of the secrets and settings of connections."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from connector_gateway.kit.errors import Detail, InvalidParameters
 from connector_gateway.kit.operation import AnyConnector
 
 UNSENDABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-"""What would end a header, or cannot be encoded at all."""
+"""Characters that would end a header or cannot be encoded."""
 
 
 def validate_connection(
@@ -20,38 +20,41 @@ def validate_connection(
     credentials: Mapping[str, str] | None,
     settings: Mapping[str, Any],
 ) -> None:
-    """Refuse what does not fit a connection of the connector *name*."""
+    """Raise ``InvalidParameters`` if credentials or settings are invalid for the connector *name*."""
     connector = connectors.get(name)
     if connector is None:
         raise InvalidParameters(
             f"There is no connector {name}.",
             {"parameter": "connector", "value": name, "allowed": list(connectors)},
         )
-    faults = _missing(connector, credentials) + _unsendable(credentials or {}) + _misfits(connector, settings)
-    if faults:
+    violations = (
+        _missing(connector, credentials) + _unsendable(credentials or {}) + _invalid_settings(connector, settings)
+    )
+    if violations:
         raise InvalidParameters(
-            f"This does not fit a connection of {name}: {', '.join(str(fault['parameter']) for fault in faults)}.",
-            *faults,
+            f"This does not fit a connection of {name}: {', '.join(str(row['parameter']) for row in violations)}.",
+            *violations,
         )
 
 
 def _missing(connector: AnyConnector, credentials: Mapping[str, str] | None) -> list[Detail]:
-    """The secrets that a connection needs and is not given, where it is given any, and what is given in their place.
+    """Return violations for missing secrets and for the unknown names given instead of them.
 
-    Secrets that are none of a connection's own are no fault by themselves: a set of them may have more.
+    Nothing is missing if no credentials are given at all. Unknown names alone are not a violation: a set of secrets may
+    contain more than the connector needs.
     """
-    given = dict.fromkeys(connector.credentials) if credentials is None else credentials
-    missing = [name for name in connector.credentials if name not in given]
-    unknown = [name for name in given if name not in connector.credentials] if missing else []
-    faults: list[Detail] = [
+    names = dict.fromkeys(connector.credentials) if credentials is None else credentials
+    missing = [name for name in connector.credentials if name not in names]
+    unknown = [name for name in names if name not in connector.credentials] if missing else []
+    violations: list[Detail] = [
         *({"parameter": f"credentials.{name}", "message": "Field required"} for name in missing),
         *({"parameter": f"credentials.{truncate(name)}", "message": UNKNOWN} for name in unknown),
     ]
-    return listing(faults, connector.credentials, "credentials")
+    return listing(violations, connector.credentials, "credentials")
 
 
 def _unsendable(credentials: Mapping[str, str]) -> list[Detail]:
-    """The secrets that no header can carry. They are not repeated, for nearly all of one may be right."""
+    """Return violations for secrets that no header can carry, without the secrets, which may be almost right."""
     return [
         {"parameter": f"credentials.{name}", "message": "Should be text without control characters or space around it"}
         for name, secret in credentials.items()
@@ -59,9 +62,9 @@ def _unsendable(credentials: Mapping[str, str]) -> list[Detail]:
     ]
 
 
-def _misfits(connector: AnyConnector, settings: Mapping[str, Any]) -> list[Detail]:
+def _invalid_settings(connector: AnyConnector, settings: Mapping[str, Any]) -> list[Detail]:
     try:
         connector.settings.model_validate(dict(settings))
-    except ValidationError as fault:
-        return listing(validation_details(fault, "settings"), list(connector.settings.model_fields), "settings")
+    except ValidationError as error:
+        return listing(validation_details(error, "settings"), list(connector.settings.model_fields), "settings")
     return []

@@ -1,4 +1,4 @@
-"""The vault: what is secret or private, encrypted at rest with AES-256-GCM and bound to the row it belongs to."""
+"""The vault: secret and private data, encrypted at rest with AES-256-GCM and bound to the row it belongs to."""
 
 import os
 from collections.abc import Collection, Mapping
@@ -17,16 +17,16 @@ NONCE_BYTES = 12
 
 
 class Vault:
-    """Seals and opens secrets; a sealed one tells by which key, so that keys can be rotated."""
+    """Encrypts and decrypts secrets. Each ciphertext names its key, so that keys can be rotated."""
 
     def __init__(self, secrets: SecretKeys) -> None:
         self._ciphers = {name: AESGCM(key) for name, key in secrets.derive("vault", decrypting=True).items()}
         self.current = next(iter(self._ciphers))
-        """How what the newest secret seals begins."""
+        """The prefix of ciphertexts that are encrypted with the newest key."""
 
     @property
     def names(self) -> Collection[bytes]:
-        """How what can be opened here begins."""
+        """The prefixes of ciphertexts that this vault can decrypt."""
         return self._ciphers.keys()
 
     def encrypt(self, secrets: Mapping[str, Any], owner: str) -> bytes:
@@ -34,23 +34,26 @@ class Vault:
         return self.seal_bytes(encode_json(secrets), owner)
 
     def decrypt(self, sealed: bytes, owner: str) -> Mapping[str, Any]:
-        """Decrypt what ``seal`` encrypted for *owner*; raises as ``open_bytes`` does."""
+        """Decrypt a result of ``encrypt`` for *owner*. Raises the errors of ``open_bytes``."""
         secrets: Mapping[str, Any] = from_json(self.open_bytes(sealed, owner))
         return secrets
 
     def seal_bytes(self, content: bytes, owner: str) -> bytes:
-        """Encrypt *content*, so that it can be read only here and only for *owner*."""
+        """Encrypt *content*, so that only this installation can decrypt it, and only for *owner*."""
         nonce = os.urandom(NONCE_BYTES)
         return self.current + nonce + self._ciphers[self.current].encrypt(nonce, content, owner.encode())
 
     def open_bytes(self, sealed: bytes, owner: str) -> bytes:
-        """Decrypt what was sealed for *owner*; ``SecretUnreadable`` if its key is not here or anything was altered."""
+        """Decrypt a result of ``seal_bytes`` for *owner*.
+
+        Raises ``SecretUnreadable`` if its key is not configured or the data was altered.
+        """
         name, nonce = sealed[:NAME_BYTES], sealed[NAME_BYTES : NAME_BYTES + NONCE_BYTES]
         try:
             return self._ciphers[name].decrypt(nonce, sealed[NAME_BYTES + NONCE_BYTES :], owner.encode())
-        except (KeyError, ValueError, InvalidTag) as fault:
+        except (KeyError, ValueError, InvalidTag) as error:
             raise SecretUnreadable(
                 "What was stored encrypted cannot be decrypted: the secret is neither among GATEWAY_SECRET_KEYS nor "
                 "GATEWAY_DECRYPT_ONLY_KEYS, or the data were altered.",
-                private=f"{owner}: {fault!r}",
-            ) from fault
+                private=f"{owner}: {error!r}",
+            ) from error

@@ -1,1 +1,1 @@
-"""Observed events: who is watched, what was seen, and what third parties send of their own accord."""
+"""Observed events: watched connections, the feed of their changes, and hooks sent by vendors."""

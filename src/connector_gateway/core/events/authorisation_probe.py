@@ -1,4 +1,4 @@
-"""Whether connections are still authorised, asked of the third party while their events are read."""
+"""A check with the vendor, while events are read, whether connections are still authorised."""
 
 import asyncio
 from collections import OrderedDict
@@ -9,56 +9,59 @@ from connector_gateway.kit.errors import ConnectionRevoked, GatewayError
 from connector_gateway.kit.identifiers import ConnectionId
 
 BURST = 60
-ANOTHER_AFTER_SECONDS = 1.0
-"""Reads in a row that may each ask, and how long until one more may.
+"""The number of consecutive reads that may each send a request.
 
-Together they are what a key usually may read in a minute, so that each of its reads is answered by the third party;
-several keys that read all the time share one question a second, and leave the rest of the budget to calls.
+Together with the refill below it covers the usual reads per minute of one key, so that the vendor is asked for each of
+its reads. Several keys that read all the time share one request per second, and leave the rest of the budget to calls.
 """
 
-ASKED_SECONDS = 3.0
-"""How long a reader waits for the third party; what was observed can be read without it."""
+ANOTHER_AFTER_SECONDS = 1.0
+"""Seconds until one more read may send a request."""
+
+TIMEOUT_SECONDS = 3.0
+"""Seconds that a reader waits for the vendor. The stored events can be read without it."""
 
 TROUBLE_SECONDS = 5.0
-"""How long it is left alone after it could not say."""
+"""Seconds without requests after the vendor could not answer."""
 
 MOST = 10_000
-"""Connections whose allowance is remembered."""
+"""The maximum number of connections whose allowance is stored."""
 
 
 class AuthorisationProbe:
-    """Asks third parties whether they still accept a connection, as often as that is cheap."""
+    """Asks vendors whether they still accept a connection, within an allowance of cheap requests."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._allowances: OrderedDict[ConnectionId, tuple[float, float]] = OrderedDict()
-        """What is left for a connection to ask, and when that was counted."""
+        """The remaining requests of a connection, and when they were counted."""
 
-    async def is_accepted(self, connection_id: ConnectionId, ask: Callable[[], Awaitable[object]]) -> bool:
-        """Whether the third party has just accepted the connection; False where it was not asked or could not say.
+    async def is_accepted(self, connection_id: ConnectionId, probe: Callable[[], Awaitable[object]]) -> bool:
+        """Return True if the vendor has just accepted the connection.
 
-        ``ConnectionRevoked`` where it refuses.
+        Returns False if no request was sent or the vendor could not answer. Raises ``ConnectionRevoked`` if the vendor
+        rejects the connection.
         """
-        left = self._left(connection_id)
-        if left < 1:
+        remaining = self._remaining(connection_id)
+        if remaining < 1:
             return False
-        self._note(connection_id, left - 1)
+        self._store_allowance(connection_id, remaining - 1)
         try:
-            async with asyncio.timeout(ASKED_SECONDS):
-                await ask()
+            async with asyncio.timeout(TIMEOUT_SECONDS):
+                await probe()
         except ConnectionRevoked:
             raise
         except (GatewayError, TimeoutError):
-            self._note(connection_id, 1 - TROUBLE_SECONDS / ANOTHER_AFTER_SECONDS)
+            self._store_allowance(connection_id, 1 - TROUBLE_SECONDS / ANOTHER_AFTER_SECONDS)
             return False
         return True
 
-    def _left(self, connection_id: ConnectionId) -> float:
-        left, counted_at = self._allowances.get(connection_id, (float(BURST), 0.0))
-        return min(float(BURST), left + max(0.0, self._clock.now() - counted_at) / ANOTHER_AFTER_SECONDS)
+    def _remaining(self, connection_id: ConnectionId) -> float:
+        remaining, counted_at = self._allowances.get(connection_id, (float(BURST), 0.0))
+        return min(float(BURST), remaining + max(0.0, self._clock.now() - counted_at) / ANOTHER_AFTER_SECONDS)
 
-    def _note(self, connection_id: ConnectionId, left: float) -> None:
-        self._allowances[connection_id] = left, self._clock.now()
+    def _store_allowance(self, connection_id: ConnectionId, remaining: float) -> None:
+        self._allowances[connection_id] = remaining, self._clock.now()
         self._allowances.move_to_end(connection_id)
         if len(self._allowances) > MOST:
             self._allowances.popitem(last=False)

@@ -1,4 +1,4 @@
-"""The feed of a connection: the observed changes, each once, in the order in which they were observed."""
+"""The feed of a connection: its observed changes, each once, in the order of observation."""
 
 import hashlib
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -25,7 +25,7 @@ from connector_gateway.storage.sql.database import Database
 
 DAY_SECONDS = 24 * 60 * 60.0
 KEPT_SECONDS: Mapping[str, float] = {"free": 7 * DAY_SECONDS, "paid": 30 * DAY_SECONDS}
-"""How long events are kept, by the workspace's plan."""
+"""Seconds for which events are retained, by the workspace's plan."""
 
 REVOKED = "revoked"
 
@@ -34,7 +34,7 @@ _events, _watches, _gaps = tables.events.c, tables.watches.c, tables.gaps.c
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A time of which events may be missing, the poll that found it out, and why."""
+    """A period in which events may be missing, the poll that detected it, and the reason."""
 
     run_id: RunId
     since: float
@@ -43,14 +43,17 @@ class Gap:
     channel: str | None = None
 
 
-def _number(writing: Writing, connection_id: str, count: int, now: float) -> Row[Any] | None:
-    """The last of so many numbers for events of a connection, and their instant; None if it is watched no more."""
+def _reserve_numbers(writing: Writing, connection_id: str, count: int, now: float) -> Row[Any] | None:
+    """Reserve *count* event numbers. Returns the last one and the time of observation.
+
+    Returns None if the connection is no longer watched.
+    """
     number = (
         update(tables.watches)
         .where(_watches.connection_id == connection_id)
         .values(
             sequence=_watches.sequence + count,
-            # Never before the last event, even if a clock is set back: readers go on from there (decision 14).
+            # Never before the last event, even if a clock is set back: readers continue from the last event's time.
             observed_at=case((_watches.observed_at > now, _watches.observed_at), else_=now),
         )
         .returning(_watches.sequence, _watches.observed_at)
@@ -58,14 +61,14 @@ def _number(writing: Writing, connection_id: str, count: int, now: float) -> Row
     return writing.execute(number).first()
 
 
-def _known(writing: Writing, connection_id: str, names: Collection[str]) -> Collection[str]:
+def _existing(writing: Writing, connection_id: str, names: Collection[str]) -> Collection[str]:
     query = select(_events.event_id).where(_events.connection_id == connection_id, _events.event_id.in_(names))
     return set(writing.execute(query).scalars())
 
 
 def event_id(connection_id: str, observation: Observation) -> str:
-    """The identifier of a change, the same whenever it is seen."""
-    # The same change gets the same identifier by whichever way it is seen, so that it is stored once.
+    """Return the identifier of a change."""
+    # Derived from the change, so that a change is stored once even if both a hook and a poll report it.
     digest = hashlib.sha256(to_json([connection_id, observation.identity])).digest()
     return f"evt_{ulid(int.from_bytes(digest[:16], 'big'))}"
 
@@ -91,39 +94,38 @@ class Feed:
         channel: str | None = None,
         confirm: Callable[[], Awaitable[object]] | None = None,
     ) -> Page[R]:
-        """Events of a connection, oldest first, from *since* or after *position*.
+        """Return events of a connection, oldest first, from *since* or after *position*.
 
-        *confirm* asks the third party whether it still accepts the connection; where that cannot be asked, what was
-        observed last holds.
+        *confirm* asks the vendor whether it still accepts the connection. If it cannot answer, the last status counts.
         """
         confirmed = confirm is not None and await self._authorisations.is_accepted(connection_id, confirm)
         now = self._clock.now()
 
         def read(reading: Writing) -> tuple[Sequence[Row[Any]], Sequence[Row[Any]], float]:
-            plan, status = reading.execute(_plan_and_status_of(connection_id)).one()
+            plan, status = reading.execute(_select_plan_and_status(connection_id)).one()
             if status == REVOKED and not confirmed:
                 raise ConnectionRevoked("The authorisation of this connection was withdrawn.")
-            kept_from = now - KEPT_SECONDS[plan]
-            start = max(kept_from, position["at"] if position else since.timestamp() if since else 0.0)
+            retained_from = now - KEPT_SECONDS[plan]
+            start = max(retained_from, position["at"] if position else since.timestamp() if since else 0.0)
             query = _select(connection_id, start, position, {"type": event_type, "channel": channel}).limit(limit + 1)
             gaps = reading.execute(gaps_after(connection_id, start, channel)).all()
-            return reading.execute(query).all(), gaps, kept_from
+            return reading.execute(query).all(), gaps, retained_from
 
-        rows, gaps, kept_from = await self._database.read(read)
-        shown = rows[:limit]
+        rows, gaps, retained_from = await self._database.read(read)
+        page = rows[:limit]
         more = len(rows) > limit
         return Page[shape](  # type: ignore[valid-type]  # the shape is known at run time only
-            items=[event_of(shape, row, self._vault) for row in shown],
-            position={"at": shown[-1].observed_at, "after": shown[-1].sequence} if more else None,
-            warnings=[*_no_longer_kept(since, kept_from), *map(warning_of, gaps)],
+            items=[event_of(shape, row, self._vault) for row in page],
+            position={"at": page[-1].observed_at, "after": page[-1].sequence} if more else None,
+            warnings=[*_retention_warnings(since, retained_from), *map(warning_of, gaps)],
         )
 
     async def latest(
         self, connection_id: str, *, limit: int = 50, before: int | None = None
     ) -> tuple[Sequence[dict[str, Any]], int | None]:
-        """What was observed last of a connection, newest first, and before which number there may be more.
+        """Return the latest events of a connection, newest first, and the number before which there may be more.
 
-        For operators, who see what is kept whether or not the connection is still authorised.
+        Operators see the stored events even if the connection is no longer authorised.
         """
         query = (
             select(tables.events)
@@ -134,29 +136,29 @@ class Feed:
         if before is not None:
             query = query.where(_events.sequence < before)
         rows = await self._database.read_slow(lambda reading: reading.execute(query).all())
-        shown = [self._shown(row) for row in rows[:limit]]
-        return shown, shown[-1]["sequence"] if len(rows) > limit else None
+        items = [self._to_public(row) for row in rows[:limit]]
+        return items, items[-1]["sequence"] if len(rows) > limit else None
 
-    def _shown(self, row: Row[Any]) -> dict[str, Any]:
+    def _to_public(self, row: Row[Any]) -> dict[str, Any]:
         names = ("sequence", "event_id", "type", "channel")
-        told = {"observed_at": utc_datetime(row.observed_at), "data": data_of(row, self._vault)}
-        return {name: getattr(row, name) for name in names} | told
+        fields = {"observed_at": utc_datetime(row.observed_at), "data": data_of(row, self._vault)}
+        return {name: getattr(row, name) for name in names} | fields
 
     def enter(
         self, writing: Writing, connection_id: str, observations: Sequence[Observation], now: float, due_at: float
     ) -> None:
-        """Add those *observations* to a connection's feed that it does not have yet.
+        """Append *observations* to a connection's feed, without those that it contains already.
 
-        The watch's row is locked first, so that no event ever appears before one that a reader has seen. Instants are
-        stored as exactly as callers see them, since callers continue from the last one they saw. Webhooks of the
-        connection are *due at* an instant of the database's clock.
+        The watch's row is locked first, so that no event ever appears before one that a reader has seen.
+        Times are stored exactly as callers see them, because callers continue from the last time they saw.
+        The connection's webhooks become due at *due_at*, a time of the database's clock.
         """
-        wanted = {event_id(connection_id, observation): observation for observation in observations}
-        numbered = _number(writing, connection_id, len(wanted), round(now, 3)) if wanted else None
-        if numbered is None:
+        by_id = {event_id(connection_id, observation): observation for observation in observations}
+        last = _reserve_numbers(writing, connection_id, len(by_id), round(now, 3)) if by_id else None
+        if last is None:
             return
-        known = _known(writing, connection_id, wanted)
-        fresh = [(name, observation) for name, observation in wanted.items() if name not in known]
+        existing = _existing(writing, connection_id, by_id)
+        new = [(name, observation) for name, observation in by_id.items() if name not in existing]
         rows = [
             {
                 "connection_id": connection_id,
@@ -164,18 +166,18 @@ class Feed:
                 "event_id": name,
                 "type": observation.type,
                 "channel": observation.channel,
-                "observed_at": numbered.observed_at,
+                "observed_at": last.observed_at,
                 "data": {},
                 "sealed": self._vault.seal_bytes(to_json(observation.data), _owner(connection_id, sequence)),
             }
-            for sequence, (name, observation) in enumerate(fresh, numbered.sequence - len(wanted) + 1)
+            for sequence, (name, observation) in enumerate(new, last.sequence - len(by_id) + 1)
         ]
         if rows:
             writing.execute(insert(tables.events), rows)
             mark_due(writing, connection_id, rows[0]["sequence"], rows[-1]["sequence"], due_at)
 
     async def add(self, observations: Mapping[str, Sequence[Observation]]) -> None:
-        """Commit observations to the feeds of connections, all of them or none."""
+        """Commit observations to the feeds of connections, either all or none."""
         now, due_at = self._clock.now(), self._database.time()
 
         def add(writing: Writing) -> None:
@@ -186,7 +188,7 @@ class Feed:
             await self._database.write(add)
 
     async def record_gap(self, connection_id: ConnectionId, gap: Gap) -> None:
-        """Note that events may be missing."""
+        """Record that events may be missing."""
         row = {
             "gap_id": f"gap_{ulid()}",
             "connection_id": connection_id,
@@ -200,20 +202,20 @@ class Feed:
         await self._database.put(insert(tables.gaps), row)
 
     async def purge(self) -> int:
-        """Delete a bounded number of events, and of what belongs to connections that are gone; how many it were."""
+        """Delete a bounded number of expired events, and of rows of deleted connections. Returns how many."""
         now = self._clock.now()
         longest = max(KEPT_SECONDS.values())
         steps = [
             *(_expired_events(plan, now - seconds) for plan, seconds in KEPT_SECONDS.items()),
-            _first(tables.events, _events.observed_at < now - longest),
-            _first(tables.gaps, _gaps.noted_at < now - longest),
-            _first(tables.snapshots, _orphaned(tables.snapshots.c.connection_id)),
-            _first(tables.wakes, _orphaned(tables.wakes.c.connection_id)),
+            _first_keys(tables.events, _events.observed_at < now - longest),
+            _first_keys(tables.gaps, _gaps.noted_at < now - longest),
+            _first_keys(tables.snapshots, _orphaned(tables.snapshots.c.connection_id)),
+            _first_keys(tables.wakes, _orphaned(tables.wakes.c.connection_id)),
         ]
         return sum([await self._delete(table, chosen) for table, chosen in steps])
 
     async def _delete(self, table: Any, chosen: Select[Any]) -> int:
-        """Delete what was *chosen*: it is looked for by readers, so that nobody waits for that to write."""
+        """Delete the *chosen* rows. They are selected with a reader, so that no writer waits for the search."""
         names = [tuple(name) for name in await self._database.read_slow(lambda reading: reading.execute(chosen).all())]
         purge = delete(table).where(tuple_(*table.primary_key.columns).in_(names))
         return await self._database.delete_expired(lambda writing: writing.execute(purge).rowcount) if names else 0
@@ -222,7 +224,7 @@ class Feed:
 def _select(
     connection_id: str, start: float, position: Position | None, filters: Mapping[str, str | None]
 ) -> Select[Any]:
-    """Events from an instant on, or after a position; both orders are the same, and the first one is indexed."""
+    """Select events from a time on, or after a position. Both have the same order, and an index supports it."""
     query = (
         select(tables.events)
         .where(_events.connection_id == connection_id, _events.observed_at >= start)
@@ -233,7 +235,7 @@ def _select(
     return query.where(*(_events[name] == value for name, value in filters.items() if value is not None))
 
 
-def _plan_and_status_of(connection_id: str) -> Select[Any]:
+def _select_plan_and_status(connection_id: str) -> Select[Any]:
     return (
         select(tables.workspaces.c.plan, tables.connections.c.status)
         .join(tables.connections, tables.connections.c.workspace_id == tables.workspaces.c.workspace_id)
@@ -242,13 +244,13 @@ def _plan_and_status_of(connection_id: str) -> Select[Any]:
 
 
 def event_of(shape: type[R], row: Row[Any], vault: Vault) -> R:
-    """Return what callers are told of a row."""
-    told = {"event_id": row.event_id, "type": row.type, "observed_at": utc_datetime(row.observed_at)}
-    return shape.model_validate({**data_of(row, vault), **told})
+    """Return the public form of an event's row."""
+    fields = {"event_id": row.event_id, "type": row.type, "observed_at": utc_datetime(row.observed_at)}
+    return shape.model_validate({**data_of(row, vault), **fields})
 
 
 def data_of(row: Row[Any], vault: Vault) -> Mapping[str, Any]:
-    """Return the content of an event; rows of earlier versions have it in plain text until they expire."""
+    """Return the content of an event. Rows of earlier versions contain it in plain text until they expire."""
     if row.sealed is None:
         plain: Mapping[str, Any] = row.data
         return plain
@@ -259,13 +261,13 @@ def _owner(connection_id: str, sequence: int) -> str:
     return f"{connection_id}\n{sequence}"
 
 
-def _no_longer_kept(since: UtcDatetime | None, kept_from: float) -> list[str]:
-    if since is None or since.timestamp() >= kept_from:
+def _retention_warnings(since: UtcDatetime | None, retained_from: float) -> list[str]:
+    if since is None or since.timestamp() >= retained_from:
         return []
-    return [f"Events before {written(kept_from)} are no longer kept."]
+    return [f"Events before {written(retained_from)} are no longer kept."]
 
 
-def _first(table: Any, condition: ColumnElement[bool]) -> tuple[Any, Select[Any]]:
+def _first_keys(table: Any, condition: ColumnElement[bool]) -> tuple[Any, Select[Any]]:
     return table, select(*table.primary_key.columns).where(condition).limit(PURGE_STEP)
 
 
@@ -279,5 +281,5 @@ def _expired_events(plan: str, before: float) -> tuple[Any, Select[Any]]:
         .join(tables.workspaces, tables.workspaces.c.workspace_id == tables.connections.c.workspace_id)
         .where(tables.workspaces.c.plan == plan)
     )
-    table, chosen = _first(tables.events, _events.observed_at < before)
+    table, chosen = _first_keys(tables.events, _events.observed_at < before)
     return table, chosen.where(_events.connection_id.in_(of_plan))

@@ -1,4 +1,4 @@
-"""Gaps in feeds: the times of which events may be missing."""
+"""Gaps in feeds: the periods in which events may be missing."""
 
 from typing import Any
 
@@ -8,24 +8,24 @@ from connector_gateway.kit.clock import utc_datetime
 from connector_gateway.storage import tables
 
 MAX_WARNINGS = 5
-"""The most gaps that one response or message names, the latest ones."""
+"""The maximum number of gaps in one response or message. The latest ones are listed."""
 
 _gaps = tables.gaps.c
 
 
 def gaps_after(connection_id: str, start: float, channel: str | None) -> Select[Any]:
-    """Select the gaps that reach beyond *start*, in epoch seconds; those of one *channel* if it is given."""
+    """Select the gaps that end at or after *start*, in epoch seconds, restricted to *channel* if given."""
     query = _latest(connection_id).where(_gaps.until_at >= start)
     return query if channel is None else query.where(or_(_gaps.channel.is_(None), _gaps.channel == channel))
 
 
 def gaps_noted_after(connection_id: str, start: float) -> Select[Any]:
-    """Select the gaps that were noted after *start*, in epoch seconds."""
+    """Select the gaps that were recorded at or after *start*, in epoch seconds."""
     return _latest(connection_id).where(_gaps.noted_at >= start)
 
 
 def warning_of(gap: Row[Any]) -> str:
-    """Return the sentence that tells a reader of a gap."""
+    """Return the warning about a gap."""
     where = f" in channel {gap.channel}" if gap.channel else ""
     when = f"between {written(gap.since_at)} and {written(gap.until_at)}"
     return f"Events {when}{where} may be missing: {gap.why} See run {gap.run_id}."

@@ -1,9 +1,9 @@
-"""Windows in which an application may hand over the secret of its deliveries, at an address that nobody can guess.
+"""Windows in which a vendor can deliver the secret of its hooks, at an unguessable URL.
 
-Whoever hands over the first secret can sign deliveries. So it is taken only after the operator asked for it, at an
-address that the operator alone was told, and only for some minutes. The address is signed rather than stored: it
-names its connector and when it was opened, and holds in every process. What is stored is only that the operator closed
-what was open. Decisions 31 and 38.
+The sender of the first secret can sign hooks. It is therefore accepted only after the operator has asked for it, at a
+URL that only the operator has seen, and only for a few minutes. The URL is signed instead of stored. It contains its
+connector and the time at which it was opened, and is valid in every process. The database stores only when the operator
+closed the windows.
 """
 
 from typing import Any
@@ -25,22 +25,25 @@ WINDOW_SECONDS = 15 * 60.0
 
 _CLOSED = insert(tables.hook_windows)
 CLOSE = _CLOSED.on_conflict_do_update(index_elements=["connector"], set_={"closed_at": _CLOSED.excluded.closed_at})
-"""Notes when windows were closed, in place of an earlier time."""
+"""Stores when windows were closed, and replaces an earlier time."""
 
 
 class HookVerification:
-    """Opens and closes windows, and tells whether one is open."""
+    """Opens, closes and checks windows."""
 
     def __init__(self, database: Database, secrets: SecretKeys, base_url: str, clock: Clock) -> None:
         self._database = database
-        self._addresses = CursorSigner(secrets)
+        self._signer = CursorSigner(secrets)
         self._base_url = base_url
         self._clock = clock
 
     def open(self, connector: str) -> dict[str, Any]:
-        """Open a window for *connector*: the address to subscribe, and until when a secret is taken there."""
+        """Open a window for *connector*.
+
+        Returns the URL to subscribe, and the time until which a secret is accepted there.
+        """
         opened_at = self._clock.now()
-        address = self._addresses.issue({"opened_at": opened_at}, PURPOSE, connector)
+        address = self._signer.issue({"opened_at": opened_at}, PURPOSE, connector)
         return {
             "connector": connector,
             "url": f"{self._base_url}{PREFIX}/{connector}/{address}",
@@ -57,16 +60,16 @@ class HookVerification:
         return {"connector": connector, "closed_at": utc_datetime(closed_at)}
 
     async def check_window(self, connector: str, address: str) -> None:
-        """Refuse a secret that does not come to the *address* of a window that is open."""
+        """Raise ``InvalidSignature`` unless *address* belongs to an open window."""
         try:
-            opened_at = self._addresses.read(address, PURPOSE, connector)["opened_at"]
-        except (InvalidCursor, KeyError) as fault:
-            raise InvalidSignature("No secret is taken at this address; the operator opens one for it.") from fault
+            opened_at = self._signer.read(address, PURPOSE, connector)["opened_at"]
+        except (InvalidCursor, KeyError) as error:
+            raise InvalidSignature("No secret is taken at this address; the operator opens one for it.") from error
         ended = opened_at + WINDOW_SECONDS <= self._clock.now()
         if ended or opened_at <= await self._closed_at(connector):
             raise InvalidSignature("The time for handing over a secret is over; the operator may open it again.")
 
     async def _closed_at(self, connector: str) -> float:
-        """When windows for *connector* were closed last; the beginning of time if they never were."""
+        """Return when windows for *connector* were last closed, or 0 if they never were."""
         query = select(tables.hook_windows.c.closed_at).where(tables.hook_windows.c.connector == connector)
         return await self._database.read(lambda reading: reading.execute(query).scalar()) or 0.0

@@ -1,4 +1,4 @@
-"""Hooks: what third parties send of their own accord, acknowledged once what it says is kept."""
+"""Hooks sent by vendors. Each is acknowledged only after its content is stored."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -25,17 +25,17 @@ from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 
 HANDED_OVER = "verification_token"
-"""The name under which a secret is kept and shown, which third parties give it."""
+"""The name under which a secret issued by a vendor is stored and returned."""
 
 REJECTED_SECONDS = 1.0
-"""How often a rejected delivery of a connector is looked into, at most."""
+"""Seconds between two rejected hooks of a connector that are recorded."""
 
 log = structlog.get_logger()
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class InboundHooks:
-    """Receives deliveries, and keeps the secrets that they are signed with."""
+    """Receives hooks, and stores the secrets with which they are signed."""
 
     database: Database
     vault: Vault
@@ -47,20 +47,20 @@ class InboundHooks:
     handover: HookVerification
 
     results: Counter[tuple[str, str]] = field(init=False, default_factory=Counter)
-    """How many deliveries were kept, or refused with which code, by connector."""
+    """The number of hooks by connector and result: stored, or the code of the error."""
 
     _rejected_at: dict[str, float] = field(init=False, default_factory=dict)
-    """When a rejected delivery was last looked into, by connector."""
+    """The time at which a rejected hook was last recorded, by connector."""
 
     def connector(self, name: str) -> AnyConnector | None:
-        """Return the connector of that name, if there is one."""
+        """Return the connector with *name*, or None."""
         site = self.sites.get(name)
         return site.connector if site else None
 
     async def receive(self, connector: str, delivery: HookRequest, address: str = "") -> Mapping[str, Any]:
-        """What to answer to *delivery*, once it is safe to forget it.
+        """Store the content of a hook and return the response.
 
-        One that is signed is taken whatever *address* it came to; only a secret wants the address of an open window.
+        A signed hook is accepted at any *address*. Only a new secret requires the address of an open window.
         """
         site = self.sites.get(connector)
         observing = site.connector.observing if site else None
@@ -68,11 +68,11 @@ class InboundHooks:
             raise errors.RouteNotFound("There is nothing at this address.")
         result = "failed"
         try:
-            reply = await self._take(site, observing, delivery, address)
+            reply = await self._process(site, observing, delivery, address)
             result = "kept"
         except errors.InvalidSignature as error:
             result = error.code
-            await self._note_rejected(site.connector.name, observing, delivery, error.message)
+            await self._record_rejected(site.connector.name, observing, delivery, error.message)
             raise
         except errors.GatewayError as error:
             result = error.code
@@ -81,12 +81,12 @@ class InboundHooks:
             self.results[connector, result] += 1
         return reply
 
-    async def _take(
+    async def _process(
         self, site: UpstreamConfig, observing: EventSource[Any], delivery: HookRequest, address: str
     ) -> Mapping[str, Any]:
-        """Keep what *delivery* says, and return what to answer."""
+        """Verify *delivery*, store its content and return the response."""
         connector = site.connector.name
-        receipt = observing.receive(delivery, site.hook_secrets or await self._handed_over(connector))
+        receipt = observing.receive(delivery, site.hook_secrets or await self._stored_secrets(connector))
         if receipt.secret is not None:
             await self.handover.check_window(connector, address)
             await self._keep_secret(connector, receipt.secret)
@@ -97,12 +97,12 @@ class InboundHooks:
             await self._apply(observing, receipt, targets)
         return receipt.reply or {}
 
-    async def _note_rejected(
+    async def _record_rejected(
         self, connector: str, observing: EventSource[Any], delivery: HookRequest, why: str
     ) -> None:
-        """Note with the connections that a delivery claims to be for that it was rejected, and log the first one."""
+        """Record a rejected hook with the connections that it claims to concern. The first rejection is logged."""
         now = self.clock.now()
-        # Anybody can send such deliveries, and as many as they want.
+        # Limit the rate, because anyone can send such hooks.
         if observing.addressed is None or now - self._rejected_at.get(connector, 0.0) < REJECTED_SECONDS:
             return
         self._rejected_at[connector] = now
@@ -110,30 +110,30 @@ class InboundHooks:
             targets = await self._targets(connector, observing.addressed(delivery))
             if targets:
                 await self.watches.reject([target.connection_id for target in targets], now, why)
-            fresh = [target.connection_id for target in targets if not target.was_rejected]
-            if fresh:
-                log.warning("deliveries are rejected", connector=connector, connection_ids=fresh, why=why)
+            newly_rejected = [target.connection_id for target in targets if not target.was_rejected]
+            if newly_rejected:
+                log.warning("deliveries are rejected", connector=connector, connection_ids=newly_rejected, why=why)
 
     async def _targets(self, connector: str, receipt: HookResult) -> Sequence[WatchTarget]:
-        is_about_somebody = receipt.accounts or receipt.places or receipt.about
-        return await self.watches.targets(connector, receipt) if is_about_somebody else []
+        has_targets = receipt.accounts or receipt.places or receipt.about
+        return await self.watches.targets(connector, receipt) if has_targets else []
 
     async def open(self, connector: str) -> dict[str, Any]:
-        """Let an application hand over its secret for some minutes; ``HookSecretKnown`` while there is one."""
-        site = self._handing_over(connector)
-        if site.hook_secrets or await self._handed_over(connector):
+        """Open a window in which the vendor can deliver its secret. Raises ``HookSecretKnown`` if there is one."""
+        site = self._secret_issuer(connector)
+        if site.hook_secrets or await self._stored_secrets(connector):
             raise errors.HookSecretKnown(f"The secret of {connector} is known.", {"parameter": "connector"})
-        opened = self.handover.open(connector)
+        window = self.handover.open(connector)
         await self.database.write(recorded(lambda _: True, "open_hook", connector))
-        return opened
+        return window
 
     async def close(self, connector: str) -> dict[str, Any]:
-        """Take no secret at the addresses that were opened so far."""
-        self._handing_over(connector)
+        """Close the windows of all addresses that were opened so far."""
+        self._secret_issuer(connector)
         return await self.handover.close(connector)
 
-    def _handing_over(self, connector: str) -> UpstreamConfig:
-        """Where the application is whose secret is handed over."""
+    def _secret_issuer(self, connector: str) -> UpstreamConfig:
+        """Return the upstream of a connector whose vendor issues the secret. Raises ``HookNotFound`` for any other."""
         site = self.sites.get(connector)
         observing = site.connector.observing if site else None
         if site is None or observing is None or not observing.vendor_issues_secret:
@@ -141,86 +141,86 @@ class InboundHooks:
         return site
 
     async def show(self, connector: str) -> dict[str, Any]:
-        """The secret that was handed over for a connector, for the operator to confirm it with."""
-        row = await self._kept(connector)
-        return _told(row, **{HANDED_OVER: self._opened(row)})
+        """Return the stored secret of a connector, so that the operator can confirm it with the vendor."""
+        row = await self._secret_row(connector)
+        return _to_public(row, **{HANDED_OVER: self._decrypt(row)})
 
     async def forget(self, connector: str) -> dict[str, Any]:
-        """Forget the secret of a connector, so that another one can be handed over."""
-        row = await self._kept(connector)
+        """Delete the secret of a connector, so that another one can be delivered."""
+        row = await self._secret_row(connector)
         forget = delete(tables.hooks).where(tables.hooks.c.connector == connector)
         await self.database.write(recorded(lambda writing: writing.execute(forget).rowcount, "forget_hook", connector))
         try:
-            return _told(row, **{HANDED_OVER: self._opened(row)})
+            return _to_public(row, **{HANDED_OVER: self._decrypt(row)})
         except errors.SecretUnreadable:
-            # What cannot be opened any more can be forgotten all the same.
-            return _told(row)
+            # A secret that cannot be decrypted can still be deleted.
+            return _to_public(row)
 
-    async def _kept(self, connector: str) -> Row[Any]:
+    async def _secret_row(self, connector: str) -> Row[Any]:
         query = select(tables.hooks).where(tables.hooks.c.connector == connector)
         row = await self.database.read(lambda reading: reading.execute(query).first())
         if row is None:
             raise errors.HookNotFound(f"No secret was handed over for {connector}.", {"parameter": "connector"})
         return row
 
-    def _opened(self, row: Row[Any]) -> Any:
+    def _decrypt(self, row: Row[Any]) -> Any:
         return self.vault.decrypt(row.sealed, row.connector)[HANDED_OVER]
 
-    async def _handed_over(self, connector: str) -> Sequence[str]:
+    async def _stored_secrets(self, connector: str) -> Sequence[str]:
         try:
             return [(await self.show(connector))[HANDED_OVER]]
         except errors.HookNotFound:
             return []
 
     async def _keep_secret(self, connector: str, secret: str) -> None:
-        """Keep the first secret that comes; any other would let strangers in."""
+        """Store the first secret only. Accepting another one would let anyone sign hooks."""
         row = {
             "connector": connector,
             "sealed": self.vault.encrypt({HANDED_OVER: secret}, connector),
             "received_at": self.clock.now(),
         }
-        keep = insert(tables.hooks).on_conflict_do_nothing()
+        insert_first = insert(tables.hooks).on_conflict_do_nothing()
 
-        def keep_first(writing: Transaction) -> int | None:
-            return writing.execute(keep, row).rowcount or None
+        def store(writing: Transaction) -> int | None:
+            return writing.execute(insert_first, row).rowcount or None
 
-        await self.database.write(recorded(keep_first, "hand_over_secret", connector))
+        await self.database.write(recorded(store, "hand_over_secret", connector))
         log.info("a hook's secret was handed over", connector=connector)
 
     async def _apply(self, observing: EventSource[Any], receipt: HookResult, targets: Sequence[WatchTarget]) -> None:
-        """Keep what the delivery says, for everyone it concerns."""
+        """Store the content of a hook for every connection it concerns."""
         names = [target.connection_id for target in targets]
         if rejected := [target.connection_id for target in targets if target.was_rejected]:
             await self.watches.accept(rejected)
         if receipt.missed_since is not None:
-            await self._fall_behind(receipt.missed_since, names)
+            await self._mark_behind(receipt.missed_since, names)
         if receipt.revoked:
             for connection in (await self.connections.get_many(names)).values():
                 await self.connections.record_status(connection, "revoked")
         await self.watches.wake(names, receipt.wakes)
         if receipt.event is not None and observing.read is not None:
-            await self._keep(observing.read, receipt, receipt.event, targets)
+            await self._add_event(observing.read, receipt, receipt.event, targets)
         unproven = [target.connection_id for target in targets if target.is_unproven]
         if unproven and receipt.app is not None:
             await self.watches.prove(unproven, receipt.app)
 
-    async def _keep(
+    async def _add_event(
         self, read: Read, receipt: HookResult, event: Mapping[str, Any], targets: Sequence[WatchTarget]
     ) -> None:
-        """Add *event* to the feeds of authorised connections; let the others look with their own credentials."""
-        found = {
+        """Add *event* to the feeds of authorised connections. All others poll with their own credentials."""
+        observations = {
             target.connection_id: read(event, target.settings, target.state)
             for target in targets
             if target.is_authorised
         }
-        await self.feed.add({name: observed for name, observed in found.items() if observed})
-        others = [target.connection_id for target in targets if found.get(target.connection_id) is None]
+        await self.feed.add({name: observed for name, observed in observations.items() if observed})
+        others = [target.connection_id for target in targets if observations.get(target.connection_id) is None]
         if others:
-            await self._fall_behind(receipt.happened_at, others)
+            await self._mark_behind(receipt.happened_at, others)
 
-    async def _fall_behind(self, since: float, connection_ids: Sequence[str]) -> None:
+    async def _mark_behind(self, since: float, connection_ids: Sequence[str]) -> None:
         await self.watches.mark_behind(since, tables.watches.c.connection_id.in_(connection_ids))
 
 
-def _told(row: Row[Any], **secret: Any) -> dict[str, Any]:
+def _to_public(row: Row[Any], **secret: Any) -> dict[str, Any]:
     return {"connector": row.connector, **secret, "received_at": utc_datetime(row.received_at)}

@@ -1,4 +1,4 @@
-"""Gaps after a restore: the feeds of all connections say that events may be missing, or come again."""
+"""Gaps after a restore: every feed reports that events may be missing, or may be repeated."""
 
 import asyncio
 
@@ -13,10 +13,10 @@ from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 
 WHY = "the database was restored from a backup. Events of that time may also come again, with the same event_id."
-AT_ONCE = 100
+BATCH_SIZE = 100
 
 _connections = tables.connections.c
-OBSERVED = (
+WATCHED = (
     select(tables.watches.c.connection_id, tables.watches.c.connector, _connections.workspace_id)
     .join(tables.connections, _connections.connection_id == tables.watches.c.connection_id)
     .order_by(tables.watches.c.connection_id)
@@ -24,7 +24,7 @@ OBSERVED = (
 
 
 class LostEvents:
-    """Notes what was lost in the feeds of all connections that are observed."""
+    """Records the lost period in the feeds of all watched connections."""
 
     def __init__(self, database: Database, feed: Feed, runs: RunStore) -> None:
         self._database = database
@@ -32,13 +32,13 @@ class LostEvents:
         self._runs = runs
 
     async def note(self, lost: Lost) -> None:
-        """Note a gap for each connection, with a run that tells of it."""
-        observed = await self._database.read(lambda reading: reading.execute(OBSERVED).all())
-        for first in range(0, len(observed), AT_ONCE):
-            some = observed[first : first + AT_ONCE]
-            await asyncio.gather(*(self._note(row, lost) for row in some))
+        """Record a gap for each connection, with a run that reports it."""
+        observed = await self._database.read(lambda reading: reading.execute(WATCHED).all())
+        for start in range(0, len(observed), BATCH_SIZE):
+            batch = observed[start : start + BATCH_SIZE]
+            await asyncio.gather(*(self._record(row, lost) for row in batch))
 
-    async def _note(self, row: Row[str, str, str], lost: Lost) -> None:
+    async def _record(self, row: Row[str, str, str], lost: Lost) -> None:
         run = Run("watch")
         recording = self._runs.record(
             run, WorkspaceId(row.workspace_id), row.connector, OBSERVE, connection_id=row.connection_id

@@ -1,8 +1,8 @@
-"""Watches: which connections are polled, when next, and by whom; at most one poll of a connection at a time.
+"""Watches: the polling state of connections. A connection has at most one poll at a time.
 
-A poll is leased to a process, and lasts as long as that process gives signs of life.
-Whatever a poll commits is bound to its lease, so that one that was taken over changes nothing any more.
-When polls are due is told by the database's clock, which nobody sets back while a process runs.
+A poll is leased to a process, and the lease lasts as long as that process sends heartbeats.
+Whatever a poll commits is bound to its lease, so that a poll that was taken over cannot change anything.
+Due times are those of the database's clock, which is not set back while a process runs.
 """
 
 import asyncio
@@ -34,10 +34,10 @@ from connector_gateway.storage.sql.database import Database
 
 MAX_WAKE = 200
 MAX_UNINTRODUCED = 100
-"""Connections not polled yet that are told where to poll, though that may not be theirs."""
+"""The maximum number of connections without a known account that one hook wakes, although it may not concern them."""
 
 MAX_CLAIMED = 100
-"""Polls that are claimed in one go."""
+"""The maximum number of polls that are claimed together."""
 
 
 def _double(name: str) -> BindParameter[float]:
@@ -47,21 +47,21 @@ def _double(name: str) -> BindParameter[float]:
 _watches = tables.watches.c
 _app_id = tables.connections.c.app_id
 _woken = exists().where(tables.wakes.c.connection_id == _watches.connection_id)
-_renewed = _watches.whole_at.is_distinct_from(_double("_claimed_whole_at"))
-_further_behind = _watches.behind_since.is_distinct_from(_double("_claimed_behind_since"))
+_due_time_changed = _watches.whole_at.is_distinct_from(_double("_claimed_whole_at"))
+_behind_changed = _watches.behind_since.is_distinct_from(_double("_claimed_behind_since"))
 GIVE_BACK = (
     update(tables.watches)
     .where(_watches.connection_id == bindparam("_connection_id"), _watches.lease == bindparam("_lease"))
     .values(
         lease=None,
         leased_by=None,
-        due_at=case((or_(_woken, _renewed), _double("_now")), else_=_double("_whole_at")),
-        whole_at=case((_renewed, _watches.whole_at), else_=_double("_whole_at")),
-        behind_since=case((_further_behind, _watches.behind_since), else_=_double("_behind_since")),
+        due_at=case((or_(_woken, _due_time_changed), _double("_now")), else_=_double("_whole_at")),
+        whole_at=case((_due_time_changed, _watches.whole_at), else_=_double("_whole_at")),
+        behind_since=case((_behind_changed, _watches.behind_since), else_=_double("_behind_since")),
         failures=bindparam("_failures"),
     )
 )
-"""Ends a poll; wakes that came during the poll stay."""
+"""Ends a poll. Wakes that arrived during the poll are retained."""
 
 PUT_WAKE = insert(tables.wakes).on_conflict_do_nothing()
 
@@ -76,7 +76,7 @@ _rejection = and_(_snapshots.scope == WATCHING, _snapshots.name == REJECTED)
 
 @dataclass(frozen=True, slots=True)
 class LeasedPoll:
-    """A poll that this process is to take."""
+    """A poll that is leased to this process."""
 
     connection_id: ConnectionId
     connector: str
@@ -91,19 +91,19 @@ class LeasedPoll:
 
 @dataclass(frozen=True, slots=True)
 class WatchTarget:
-    """A connection that a delivery concerns."""
+    """A connection that a hook concerns."""
 
     connection_id: ConnectionId
     settings: Mapping[str, Any]
     state: Mapping[str, Any]
     is_authorised: bool
-    """Whether the delivery names the connection's identity; otherwise only its app and place."""
+    """Whether the hook names the connection's account. Otherwise it names only its app and place."""
 
     is_unproven: bool
-    """Whether this delivery is the first to prove the connection's app."""
+    """Whether this hook is the first to prove the connection's app."""
 
     was_rejected: bool
-    """Whether the last delivery for the connection was rejected."""
+    """Whether the last hook for the connection was rejected."""
 
 
 class WatchStore:
@@ -113,7 +113,7 @@ class WatchStore:
         self._database = database
         self._process_id = process_id
         self.wake_event = asyncio.Event()
-        """Set when something was made due here."""
+        """Set when a poll has become due in this process."""
 
         self.enabled = asyncio.Event()
         """Cleared while this process must not start polls."""
@@ -121,35 +121,35 @@ class WatchStore:
         self.enabled.set()
 
     async def claim(self, connector: str, most: int) -> Sequence[LeasedPoll]:
-        """Polls that are due, at most so many; nobody else gets them before they are given back."""
+        """Lease up to *most* due polls to this process, until they are finished."""
         due = (
             select(_watches.connection_id)
             .where(_watches.connector == connector, *self._claimable())
             .order_by(_watches.due_at)
         )
-        # Mostly nothing is due. To read that costs no turn of the one writer that SQLite has.
+        # Usually nothing is due. A read is enough to see that, and does not occupy SQLite's only writer.
         if not await self._database.read(lambda reading: reading.execute(due.limit(1)).first()):
             return []
-        # One for all that are claimed together: a poll that was taken over has another, whoever took it.
+        # One lease for the batch is enough: a poll that is taken over gets another lease in any case.
         lease = ulid()
         # On PostgreSQL, two processes that claim at the same time get different rows and do not wait for each other.
         chosen = due.limit(min(most, MAX_CLAIMED)).with_for_update(skip_locked=True)
         take = (
             update(tables.watches)
             .where(_watches.connection_id.in_(chosen), *self._claimable())
-            .values(lease=lease, leased_by=self._process_id, whole_at=self._whole_if_cut_short())
+            .values(lease=lease, leased_by=self._process_id, whole_at=self._whole_at_after_interruption())
             .returning(*_watches)
         )
 
         def claim(writing: Writing) -> Sequence[LeasedPoll]:
             rows = writing.execute(take).all()
             wakes = take_wakes(writing, [row.connection_id for row in rows])
-            return [self._claimed(row, lease, wakes.get(row.connection_id, [])) for row in rows]
+            return [self._to_leased_poll(row, lease, wakes.get(row.connection_id, [])) for row in rows]
 
         return await self._database.write(claim)
 
-    def _whole_if_cut_short(self) -> ColumnElement[float]:
-        """What a poll that did not come to its end was told to poll is not known any more: everything is polled."""
+    def _whole_at_after_interruption(self) -> ColumnElement[float]:
+        """Return the time of the next complete poll: now if a poll was interrupted, because its wakes are lost."""
         return case((_watches.leased_by.is_not(None), self._database.time()), else_=_watches.whole_at)
 
     def _claimable(self) -> tuple[ColumnElement[bool], ...]:
@@ -159,7 +159,7 @@ class WatchStore:
             or_(_watches.leased_by.is_(None), _watches.leased_by.not_in(alive)),
         )
 
-    def _claimed(self, row: Any, lease: str, wakes: Collection[str]) -> LeasedPoll:
+    def _to_leased_poll(self, row: Any, lease: str, wakes: Collection[str]) -> LeasedPoll:
         return LeasedPoll(
             connection_id=row.connection_id,
             connector=row.connector,
@@ -175,9 +175,9 @@ class WatchStore:
     async def finish(
         self, claimed: LeasedPoll, *, whole_at: float | None, behind_since: float | None, failures: int
     ) -> None:
-        """End a poll; the next one of everything is at *whole_at*, or when something comes up.
+        """End a poll. The next complete one is due at *whole_at*.
 
-        What came up meanwhile stays.
+        Wakes that arrived meanwhile are retained and make a poll due immediately.
         """
         values = {
             "_connection_id": claimed.connection_id,
@@ -191,14 +191,14 @@ class WatchStore:
         }
         await self._database.put(GIVE_BACK, values)
 
-    async def resume(self, connectors: Collection[str], longest_pause: float) -> None:
-        """Make polls due that had nothing to wait for: where changes were pushed once, and are no more.
+    async def resume(self, connectors: Collection[str], max_delay: float) -> None:
+        """Make polls due that have no due time although their connector no longer has hooks.
 
-        So are those that would come later than any pause lasts, since the machine's clock was set back meanwhile.
+        Polls that are due later than any delay lasts become due too, because the clock was set back meanwhile.
         """
         now = self._database.time()
         never = and_(_watches.connector.in_(connectors), _watches.due_at.is_(None))
-        change = update(tables.watches).where(or_(never, _watches.due_at > now + longest_pause))
+        change = update(tables.watches).where(or_(never, _watches.due_at > now + max_delay))
         await self._database.write(lambda writing: writing.execute(change.values(due_at=now, whole_at=now)))
 
     async def retry(self) -> None:
@@ -209,14 +209,14 @@ class WatchStore:
         self.wake_event.set()
 
     async def release(self) -> None:
-        """Give back every poll of this process, to be taken by others at once."""
+        """End the leases of this process, so that other processes can poll immediately."""
         now = self._database.time()
         change = update(tables.watches).where(_watches.leased_by == self._process_id)
-        given_back = change.values(lease=None, leased_by=None, due_at=now, whole_at=now)
-        await self._database.write(lambda writing: writing.execute(given_back))
+        end_leases = change.values(lease=None, leased_by=None, due_at=now, whole_at=now)
+        await self._database.write(lambda writing: writing.execute(end_leases))
 
     async def wake(self, connection_ids: Collection[str], wakes: Iterable[str]) -> None:
-        """Make a poll due at once, where *wakes* say."""
+        """Make a poll due immediately for the objects that *wakes* name."""
         rows = [
             {"connection_id": connection_id, "wake": wake[:MAX_WAKE]}
             for wake in dict.fromkeys(wakes)
@@ -238,7 +238,7 @@ class WatchStore:
             self.wake_event.set()
 
     async def mark_behind(self, since: float, *conditions: ColumnElement[bool]) -> None:
-        """Note that what was pushed *since* may have been missed, and make polls of everything due."""
+        """Record that hooks *since* that time may have been missed, and make complete polls due."""
         now = self._database.time()
         earlier = case((_watches.behind_since < since, _watches.behind_since), else_=since)
         change = update(tables.watches).where(*conditions).values(behind_since=earlier, due_at=now, whole_at=now)
@@ -246,7 +246,7 @@ class WatchStore:
         self.wake_event.set()
 
     async def targets(self, connector: str, receipt: HookResult) -> Sequence[WatchTarget]:
-        """Find the connections that a delivery concerns, by its authorisations and its app (decision 105)."""
+        """Return the connections that a hook concerns, by its authorised accounts, its app or a snapshot."""
         authorised = _is_authorised(receipt)
         concerned = [authorised]
         if receipt.app is not None:
@@ -274,7 +274,7 @@ class WatchStore:
         return [WatchTarget(row[0], row[1], row[2], bool(row[3]), bool(row[4]), bool(row[5])) for row in rows]
 
     async def reject(self, connection_ids: Collection[str], at: float, why: str) -> None:
-        """Note that a delivery for these connections was rejected."""
+        """Record that a hook for these connections was rejected."""
         value = {"at": at, "why": why}
         rows = [
             {"connection_id": connection_id, "scope": WATCHING, "name": REJECTED, "value": value}
@@ -283,12 +283,12 @@ class WatchStore:
         await self._database.write(lambda writing: writing.execute(PUT_SNAPSHOT, rows))
 
     async def accept(self, connection_ids: Collection[str]) -> None:
-        """Forget that deliveries for these connections were rejected."""
+        """Delete the record of rejected hooks for these connections."""
         forget = delete(tables.snapshots).where(_snapshots.connection_id.in_(connection_ids), _rejection)
         await self._database.write(lambda writing: writing.execute(forget))
 
     async def prove(self, connection_ids: Collection[str], app_id: str) -> None:
-        """Note which app connections belong to, and poll them once more: from now on, deliveries bring the changes."""
+        """Record the app of connections, and poll them once more. From then on, hooks carry their changes."""
         connections, now = tables.connections.c, self._database.time()
         note = update(tables.connections).where(connections.connection_id.in_(connection_ids), _app_id.is_(None))
         due = update(tables.watches).where(_watches.connection_id.in_(connection_ids)).values(due_at=now, whole_at=now)
@@ -301,7 +301,7 @@ class WatchStore:
         self.wake_event.set()
 
     async def without_account(self, connector: str) -> Sequence[ConnectionId]:
-        """Connections whose account no poll has found out yet, so that a delivery may concern them or not."""
+        """Return connections whose account is not known yet, so that a hook may concern them."""
         query = (
             select(_watches.connection_id)
             .where(_watches.connector == connector, _watches.account.is_(None), _watches.failures == 0)
@@ -311,9 +311,9 @@ class WatchStore:
 
 
 def _is_authorised(receipt: HookResult) -> ColumnElement[bool]:
-    """Whether a delivery names the identity of a connection, and was made for its app.
+    """Return the condition that a hook names the account of a connection and was sent for its app.
 
-    An app that is unknown is proven by an identity that only the delivery's app can be.
+    An unknown app is proven by an account that can only belong to the hook's app.
     """
     named = _watches.account.in_(receipt.accounts)
     if receipt.app is None:
@@ -323,9 +323,9 @@ def _is_authorised(receipt: HookResult) -> ColumnElement[bool]:
 
 
 def take_wakes(writing: Writing, connection_ids: Collection[str]) -> dict[str, list[str]]:
-    """The wakes of some connections, which are taken away by that."""
+    """Return and delete the wakes of connections."""
     take = delete(tables.wakes).where(tables.wakes.c.connection_id.in_(connection_ids))
-    found: dict[str, list[str]] = {}
+    wakes: dict[str, list[str]] = {}
     for connection_id, wake in writing.execute(take.returning(*tables.wakes.c)):
-        found.setdefault(connection_id, []).append(wake)
-    return found
+        wakes.setdefault(connection_id, []).append(wake)
+    return wakes

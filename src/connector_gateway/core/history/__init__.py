@@ -1,1 +1,1 @@
-"""The history of runs: recording, filtering and retention."""
+"""The run history: recording, filtering and retention."""

@@ -1,4 +1,4 @@
-"""Names that requests are filtered by: unknown ones are errors, since they would match nothing."""
+"""Validation of filters. Unknown names are errors, since they would match nothing."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, get_args
@@ -10,33 +10,33 @@ if TYPE_CHECKING:
     from connector_gateway.kit.operation import AnyConnector
 
 DOWNLOAD = "download"
-"""What the opening of a download link is called in the history."""
+"""The operation of downloads in the run history."""
 
 OBSERVE = "observe_events"
-"""What polls are called in the history."""
+"""The operation of polls in the run history."""
 
 DELIVER = "deliver_events"
-"""What deliveries to webhooks are called in the history."""
+"""The operation of webhook deliveries in the run history."""
 
 READ_EVENTS = "read_events"
-"""The operation by which connectors tell events."""
+"""The operation with which connectors return events."""
 
-OF_ITSELF = (DOWNLOAD, OBSERVE, DELIVER)
-"""What has runs and is no operation, as nobody calls it with a key."""
+WITHOUT_KEY = (DOWNLOAD, OBSERVE, DELIVER)
+"""Operations in the run history that cannot be called with a key."""
 
 
 def operation_names(connectors: "Mapping[str, AnyConnector]", connector: str | None = None) -> Collection[str]:
-    """What runs may be runs of; of one *connector* where that is given."""
-    rooms = [room for name, room in connectors.items() if connector in {None, name}]
-    return [*dict.fromkeys(operation.name for room in rooms for operation in room.operations), *OF_ITSELF]
+    """Return the operations that runs can have, or only those of *connector* if it is given."""
+    selected = [each for name, each in connectors.items() if connector in {None, name}]
+    return [*dict.fromkeys(operation.name for each in selected for operation in each.operations), *WITHOUT_KEY]
 
 
 def event_types(connectors: "Mapping[str, AnyConnector]") -> Sequence[str]:
-    """The types of events that the connectors observe, by which their operations for events may be asked."""
-    operations = [operation for room in connectors.values() for operation in room.operations]
-    filters = [one.parameters["type"].annotation for one in operations if one.name == READ_EVENTS]
-    named = [name for hint in filters for choice in get_args(hint) for name in get_args(choice) or [choice]]
-    return [name for name in named if isinstance(name, str)]
+    """Return the event types that the connectors observe, which are the filters of their event operations."""
+    operations = [operation for connector in connectors.values() for operation in connector.operations]
+    filters = [each.parameters["type"].annotation for each in operations if each.name == READ_EVENTS]
+    names = [name for annotation in filters for choice in get_args(annotation) for name in get_args(choice) or [choice]]
+    return [name for name in names if isinstance(name, str)]
 
 
 def require_known(
@@ -47,25 +47,25 @@ def require_known(
     code: str | None = None,
 ) -> None:
     """Raise ``InvalidParameters`` for an unknown *connector*, *operation* or *code* of an error."""
-    faults = list(_unknown(connectors, connector, operation, code))
-    if faults:
-        names = " and ".join(f"no {fault['parameter']} {fault['value']}" for fault in faults)
-        raise InvalidParameters(f"There is {names}.", *faults)
+    details = list(_find_unknown(connectors, connector, operation, code))
+    if details:
+        names = " and ".join(f"no {detail['parameter']} {detail['value']}" for detail in details)
+        raise InvalidParameters(f"There is {names}.", *details)
 
 
-def _unknown(
+def _find_unknown(
     connectors: "Mapping[str, AnyConnector]", connector: str | None, operation: str | None, code: str | None
 ) -> Iterator[Detail]:
-    known = connector if connector in connectors else None
-    if connector is not None and known is None:
-        yield _fault("connector", connector, connectors)
-    if operation is not None and operation not in (names := operation_names(connectors, known)):
-        yield _fault("operation", operation, names)
+    existing = connector if connector in connectors else None
+    if connector is not None and existing is None:
+        yield _detail("connector", connector, connectors)
+    if operation is not None and operation not in (names := operation_names(connectors, existing)):
+        yield _detail("operation", operation, names)
     if code is not None and code not in (codes := sorted(error.code for error in all_errors())):
-        yield _fault("code", code, codes)
+        yield _detail("code", code, codes)
 
 
-def _fault(parameter: str, value: str, allowed: Iterable[str]) -> Detail:
+def _detail(parameter: str, value: str, allowed: Iterable[str]) -> Detail:
     return {"parameter": parameter, "message": f"There is no such {parameter}", "value": value, "allowed": [*allowed]}
 
 

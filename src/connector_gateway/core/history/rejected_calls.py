@@ -1,7 +1,7 @@
-"""Refused calls: each key has so many runs of them an hour, and the rest are counted in the last such run.
+"""Rate-limited calls: a limited number per key and hour is recorded, and the last recorded run counts the others.
 
-Otherwise whoever calls on after the key's minute is used up would fill the disk, at no cost to himself.
-The numbers are those of this process; what was counted since the last heartbeat is lost with it.
+Otherwise a client that ignores its rate limit could fill the disk. The limit applies per process, and a crash loses
+the calls that were counted since the last heartbeat.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from connector_gateway.storage.sql.bulk_insert import Put
 from connector_gateway.storage.sql.database import Database
 
 RECORDED = 1000
-"""Runs of refused calls that a key has in an hour."""
+"""Maximum recorded runs of rejected calls per key and hour."""
 
 HOUR_SECONDS = 60 * 60.0
 
@@ -29,30 +29,30 @@ COUNT = (
 
 @dataclass(slots=True)
 class _Hour:
-    """The refused calls of one key within an hour, from the first of them on."""
+    """The rejected calls of one key within an hour from the first of them."""
 
     workspace_id: WorkspaceId
     ends_at: float
     recorded: int = 0
     last: RunId | None = None
-    """The last of them that is recorded."""
+    """The last recorded call."""
 
     and_more: int = 0
     until: RunId | None = None
-    """The last of them that is counted only."""
+    """The last call that is only counted."""
 
     committed: int = 0
-    """How many were counted when that was committed."""
+    """The committed value of ``and_more``."""
 
-    def holds(self, workspace_id: WorkspaceId | None, run_id: str) -> bool:
-        """Whether a call of that identifier, of *workspace_id* where given, is among those that are counted only."""
+    def includes(self, workspace_id: WorkspaceId | None, run_id: str) -> bool:
+        """Return True if the call with *run_id* is one that was only counted. *workspace_id* has to match if given."""
         if self.last is None or self.until is None or workspace_id not in {None, self.workspace_id}:
             return False
         return self.last < run_id <= self.until
 
 
 class RejectedCallCounter:
-    """Tells which refused calls are recorded, and counts the others."""
+    """Selects the rejected calls to record, and counts the others."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -60,7 +60,7 @@ class RejectedCallCounter:
         self._hours: dict[KeyId, _Hour] = {}
 
     def should_record(self, key_id: KeyId, workspace_id: WorkspaceId, run_id: RunId) -> bool:
-        """Whether a refused call is recorded; one that is not is counted."""
+        """Return True if a rejected call is recorded. Otherwise it is counted."""
         hour = self._hours.get(key_id)
         if hour is None or hour.ends_at <= self._clock.now():
             hour = self._hours[key_id] = _Hour(workspace_id, self._clock.now() + HOUR_SECONDS)
@@ -73,28 +73,28 @@ class RejectedCallCounter:
         return False
 
     async def commit(self) -> None:
-        """Write what was counted to the runs that tell it, and forget hours that are over."""
+        """Write the counts to their runs, and drop hours that have ended."""
         changed = [hour for hour in self._hours.values() if hour.and_more > hour.committed]
         puts: list[Put] = [
             (COUNT, {"_run_id": hour.last, "_and_more": hour.and_more, "_until": hour.until}) for hour in changed
         ]
-        # Taken before the commit, since calls go on being counted while it is under way.
+        # Read before the commit, since more calls are counted during it.
         counts = [hour.and_more for hour in changed]
         if puts:
             await self._database.put_all(puts)
         for hour, count in zip(changed, counts, strict=True):
             hour.committed = count
-        over = [
+        ended = [
             key_id
             for key_id, hour in self._hours.items()
             if hour.ends_at <= self._clock.now() and hour.and_more == hour.committed
         ]
-        for key_id in over:
+        for key_id in ended:
             del self._hours[key_id]
 
     async def counted(self, workspace_id: WorkspaceId | None, run_id: str) -> bool:
-        """Whether a run that cannot be found may be that of a call that was counted only, by when it was made."""
-        if any(hour.holds(workspace_id, run_id) for hour in self._hours.values()):
+        """Return True if a missing run might belong to a call that was only counted, judging by its time."""
+        if any(hour.includes(workspace_id, run_id) for hour in self._hours.values()):
             return True
         query = select(_runs.run_id).where(
             _runs.and_more.is_not(None), _runs.run_id < run_id, _runs.more_until >= run_id

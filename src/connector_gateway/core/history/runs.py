@@ -1,4 +1,4 @@
-"""Runs: a record of every call, written before its answer leaves, and the history made of them."""
+"""Runs, the records of calls. Each is committed before its response is sent, and all form the run history."""
 
 import asyncio
 import time
@@ -30,7 +30,7 @@ from connector_gateway.storage.sql.database import Database
 Condition = ColumnElement[bool] | TextClause
 
 HIDDEN = {"process_id", "workspace_id", "more_until"}
-"""Columns that are nobody's business but ours."""
+"""Internal columns, which are not public."""
 
 OUTCOME = (
     "status",
@@ -43,13 +43,13 @@ OUTCOME = (
     "parameters",
     "process_id",
 )
-"""What a run ends with; all else is known when it begins."""
+"""Columns that are updated when a run ends. All others are set when it begins."""
 
 _insert = insert(tables.runs)
 PUT_RUN = _insert.on_conflict_do_update(
     index_elements=[tables.runs.c.run_id], set_={name: _insert.excluded[name] for name in OUTCOME}
 )
-"""Writes a run, whether it was recorded as running before or not."""
+"""Inserts a run, or updates it if it is recorded as running."""
 
 INTERRUPT_ABANDONED = (
     update(tables.runs)
@@ -59,90 +59,90 @@ INTERRUPT_ABANDONED = (
     )
     .values(status="interrupted", process_id=None)
 )
-"""Marks the runs of processes that are gone."""
+"""Marks the runs of dead processes."""
 
 RUNNING = select(tables.runs.c.run_id).where(tables.runs.c.process_id == bindparam("_process_id"))
 
 EXAMINED = 5_000
-"""Runs that are looked at for one page, which takes some milliseconds."""
+"""Maximum runs that are examined for one page, which takes some milliseconds."""
 
 LATENESS_SECONDS = 60 * 60.0
-"""How much later than its identifier was made a run may have started, by a clock that may be set."""
+"""Seconds by which ``started_at`` can be later than the time in the identifier, since clocks can be set."""
 
 MAX_CONNECTION_ID = 200
-"""Characters that are kept of what a caller gave as a connection; that may be anything."""
+"""Characters that are stored of a caller's connection_id, which can be any text."""
 
 LOST_STEP = 500
-"""Runs of this process that are marked as interrupted in one statement."""
+"""Maximum runs that one statement marks as interrupted."""
 
 
 UNDER_WAY: ContextVar[str] = ContextVar("run under way")
-"""The run that the task carries out, for lines of the log; every call and poll is a task of its own."""
+"""The run of the current task, for log lines. Every call and poll has its own task."""
 
 _runs = tables.runs.c
-REFUSED = literal_column("runs.code") == literal_column("'rate_limited'")
-"""With the words of the index, which SQLite finds by them."""
+IS_RATE_LIMITED = literal_column("runs.code") == literal_column("'rate_limited'")
+"""The condition as written in the partial index, which SQLite matches by its text."""
 
 UNSUCCESSFUL = {"error", "interrupted", "partial"}
-"""Statuses that have an index, since they are looked for among many that went well."""
+"""Statuses with an index, since they are searched among many successful runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunsPage:
-    """Some runs, and before which run to look for more; None where there are none."""
+    """A page of runs, and the run before which the next page starts, or None."""
 
     rows: Sequence[dict[str, Any]]
     before: str | None
 
 
 class Run(Struct):
-    """One call on its way, from the edge to its answer."""
+    """One call in progress, from its arrival to its response."""
 
     surface: str
     run_id: RunId = field(default_factory=run_id)
     started: float = field(default_factory=time.perf_counter)
-    """By the process's own stopwatch, in seconds."""
+    """Monotonic start time in seconds."""
 
     trace: UpstreamLog = field(default_factory=UpstreamLog)
     redaction: Redaction = field(default_factory=Redaction)
-    """Hides the secrets of the connection that it goes through."""
+    """The redaction of the secrets of its connection."""
 
     allowance: RateLimitWindow | None = None
-    """What the key has left, once that was counted."""
+    """The rate-limit allowance of the key, once the call is counted."""
 
     dry_run: bool = False
-    """Whether nothing is to be written, but told what would be."""
+    """Whether the call only describes the write, without sending it."""
 
     mentions: str | None = None
-    """What the call itself asks for about people whom its texts mention."""
+    """The preference of the call for mentions of people in its texts."""
 
     status: str = "running"
     http_status: int | None = None
     code: str | None = None
     idempotency: dict[str, Any] | None = None
     details: Sequence[Mapping[str, Any]] | None = None
-    """What it was refused for, without values."""
+    """The details of its error, without values."""
 
     parameters: str | None = None
-    """Names of the parameters that were sent, with commas between them."""
+    """Names of the sent parameters, separated by commas."""
 
     @property
     def duration_ms(self) -> float:
-        """Milliseconds since it began."""
+        """Milliseconds since the call began."""
         return (time.perf_counter() - self.started) * 1000
 
     def succeed(self, status: str) -> None:
-        """Note that it ended with an envelope of *status*."""
+        """Set the outcome to an envelope of *status*."""
         self.status, self.http_status = status, 200
 
     def refuse(self, error: errors.GatewayError) -> None:
-        """Note that it ended with *error*."""
+        """Set the outcome to *error*."""
         self.status, self.http_status, self.code = "error", error.status, error.code
         self.details = loggable_details(error.details) or None
 
 
 class RunStore:
-    """Records runs and tells their history."""
+    """Records runs, and queries the run history."""
 
     def __init__(
         self,
@@ -159,10 +159,10 @@ class RunStore:
         self.unexpected = UnexpectedResponses()
         self.refusals = RejectedCallCounter(database, steady or clock)
         self.under_way: set[RunId] = set()
-        """Runs of this process that were opened and have not ended."""
+        """Open runs of this process that have not ended."""
 
         self._purged_to = ""
-        """The last run that the purge has deleted; nothing if it begins anew."""
+        """The last run that the purge has deleted, or an empty string to start at the oldest."""
 
         self._clock = clock
 
@@ -176,15 +176,15 @@ class RunStore:
         connection_id: str | None,
         key_id: KeyId | None = None,
     ) -> "RunRecorder":
-        """Commit *run* when it ends, however it ends; an unexpected exception becomes ``InternalError``.
+        """Return a context manager that commits *run* when it ends. Unexpected exceptions become ``InternalError``.
 
-        It has no key where no caller asked for it: what is observed, and downloads by their link.
+        Polls and downloads have no *key_id*, since no caller with a key requests them.
         """
         identity = {
             "run_id": run.run_id,
             "workspace_id": workspace_id,
             "key_id": key_id or "",
-            "connection_id": _recorded(connection_id),
+            "connection_id": _truncate_connection_id(connection_id),
             "connector": connector,
             "operation": operation,
             "surface": run.surface,
@@ -194,21 +194,21 @@ class RunStore:
         return RunRecorder(self, identity, run)
 
     async def show(
-        self, wanted: str, workspace_id: WorkspaceId | None, connection_ids: Collection[str] | None = None
+        self, identifier: str, workspace_id: WorkspaceId | None, connection_ids: Collection[str] | None = None
     ) -> dict[str, Any]:
-        """One run, of *workspace_id* and through one of *connection_ids* where given."""
-        query = select(tables.runs).where(tables.runs.c.run_id == wanted)
+        """Return one run, only if it matches *workspace_id* and *connection_ids*."""
+        query = select(tables.runs).where(tables.runs.c.run_id == identifier)
         if workspace_id is not None:
             query = query.where(tables.runs.c.workspace_id == workspace_id)
         row = await self.database.read_slow(lambda reading: reading.execute(query).mappings().first())
-        if row is None and await self.refusals.counted(workspace_id, wanted):
+        if row is None and await self.refusals.counted(workspace_id, identifier):
             raise errors.RunNotRecorded(
-                f"Too many calls of the key were refused to keep the run {wanted}; it was only counted.",
-                {"parameter": "run_id", "value": wanted},
+                f"Too many calls of the key were refused to keep the run {identifier}; it was only counted.",
+                {"parameter": "run_id", "value": identifier},
             )
         if row is None or (connection_ids is not None and row["connection_id"] not in connection_ids):
             raise errors.RunNotFound(
-                f"There is no run {wanted} in this workspace.", {"parameter": "run_id", "value": wanted}
+                f"There is no run {identifier} in this workspace.", {"parameter": "run_id", "value": identifier}
             )
         return _public(row)
 
@@ -222,12 +222,12 @@ class RunStore:
         since: float | None = None,
         **filters: str | None,
     ) -> "RunsPage":
-        """Runs, newest first: those *before* a run, started *since* an instant, equal in all *filters*.
+        """Return runs, newest first: older than *before*, started *since* a time, and matching all *filters*.
 
-        However few match, no more than ``EXAMINED`` are examined.
+        At most ``EXAMINED`` runs are examined, however few match.
         """
-        conditions = _indexed(workspace_id, before, filters)
-        further = _unindexed(connection_ids, since, filters)
+        conditions = _indexed_conditions(workspace_id, before, filters)
+        further = _unindexed_conditions(connection_ids, since, filters)
         query = select(tables.runs).where(*conditions, *further).order_by(_runs.run_id.desc()).limit(limit + 1)
         last = (
             select(_runs.run_id, _runs.started_at)
@@ -238,15 +238,15 @@ class RunStore:
         )
 
         def read(reading: Transaction) -> RunsPage:
-            # The last one that may be examined comes first, from an index alone: of a filter that many runs pass, no
-            # more of them are read than are shown.
+            # An index-only query first finds the last run to examine. If many runs match, no more of them are read
+            # than are returned.
             end = reading.execute(last).first() if further else None
             within = query if end is None else query.where(_runs.run_id >= end.run_id)
             rows = [_public(row) for row in reading.execute(within).mappings()]
             if len(rows) > limit:
                 return RunsPage(rows[:limit], rows[limit - 1]["run_id"])
-            over = end is None or (since is not None and end.started_at < since - LATENESS_SECONDS)
-            return RunsPage(rows, None if end is None or over else end.run_id)
+            is_last = end is None or (since is not None and end.started_at < since - LATENESS_SECONDS)
+            return RunsPage(rows, None if end is None or is_last else end.run_id)
 
         return await self.database.read_slow(read)
 
@@ -260,30 +260,30 @@ class RunStore:
         since: float | None = None,
         **filters: str | None,
     ) -> Sequence[dict[str, Any]]:
-        """The same, however many have to be examined; page by page, so that no other reader waits for all of them."""
-        found: list[dict[str, Any]] = []
+        """Return runs like ``page``, however many have to be examined, page by page to let in other readers."""
+        rows: list[dict[str, Any]] = []
         while True:
-            rest = limit - len(found)
-            page = await self.page(workspace_id, connection_ids, before=before, limit=rest, since=since, **filters)
-            found += page.rows
+            missing = limit - len(rows)
+            page = await self.page(workspace_id, connection_ids, before=before, limit=missing, since=since, **filters)
+            rows += page.rows
             before = page.before
-            if before is None or len(found) >= limit:
-                return found
+            if before is None or len(rows) >= limit:
+                return rows
 
     async def interrupt_abandoned(self) -> int:
-        """Mark the runs of dead processes as ``interrupted``; returns how many there were."""
+        """Mark the runs of dead processes as ``interrupted``. Returns how many there were."""
         return await self.database.write(lambda writing: execute(writing, INTERRUPT_ABANDONED))
 
     async def interrupt_lost(self) -> int:
-        """Mark the runs of this process whose end was never committed as ``interrupted``; returns how many."""
+        """Mark runs of this process as ``interrupted`` if their end was not committed. Returns how many."""
         return await self.database.write(self._interrupt_lost)
 
     def _interrupt_lost(self, writing: Transaction) -> int:
         running = fetch(writing, RUNNING, {"_process_id": self.process_id})
-        lost = [found for (found,) in running if found not in self.under_way][:LOST_STEP]
+        lost = [each for (each,) in running if each not in self.under_way][:LOST_STEP]
         if not lost:
             return 0
-        # A run that ends meanwhile is no longer this process's.
+        # A run that ends meanwhile no longer has this process_id.
         interrupt = (
             update(tables.runs)
             .where(_runs.run_id.in_(lost), _runs.process_id == self.process_id)
@@ -292,21 +292,21 @@ class RunStore:
         return writing.execute(interrupt).rowcount
 
     async def purge(self, before: float) -> int:
-        """Delete a bounded number of runs that started *before* an instant; returns how many.
+        """Delete a limited number of runs that started *before* a time. Returns how many.
 
-        Only the oldest are looked at: identifiers are in the order in which calls began.
+        Only the oldest are examined, because identifiers are in the order in which calls began.
         """
-        # A server keeps what was deleted in its index until a vacuum, and would go through all of that again.
+        # The start avoids deleted index entries, which PostgreSQL would scan again until a vacuum.
         deleted = await self._purge(_runs.run_id > self._purged_to, before)
         self._purged_to = deleted[-1] if deleted else ""
         return len(deleted)
 
     async def purge_refused(self, before: float) -> int:
-        """The same for calls that were refused because the key's minute was used up."""
-        return len(await self._purge(REFUSED, before))
+        """Delete a limited number of rate-limited runs that started *before* a time. Returns how many."""
+        return len(await self._purge(IS_RATE_LIMITED, before))
 
-    async def _purge(self, which: ColumnElement[bool], before: float) -> Sequence[str]:
-        oldest = select(_runs.run_id, _runs.started_at).where(which).order_by(_runs.run_id).limit(PURGE_STEP)
+    async def _purge(self, condition: ColumnElement[bool], before: float) -> Sequence[str]:
+        oldest = select(_runs.run_id, _runs.started_at).where(condition).order_by(_runs.run_id).limit(PURGE_STEP)
         rows = await self.database.read_slow(lambda reading: reading.execute(oldest).all())
         run_ids = [row.run_id for row in rows if row.started_at < before]
         purge = delete(tables.runs).where(_runs.run_id.in_(run_ids))
@@ -316,107 +316,107 @@ class RunStore:
 
 
 class RunRecorder:
-    """The record of one run under way."""
+    """The recorder of one run in progress."""
 
     def __init__(self, runs: RunStore, identity: dict[str, Any], run: Run) -> None:
         self._runs = runs
         self._identity = identity
         self._run = run
         self.opened = False
-        """Whether it was committed that it is under way."""
+        """Whether the run is committed as running."""
 
         self.in_doubt: errors.GatewayError | None = None
-        """What is told if the call is cut off while a request that writes is under way."""
+        """The error to return if the call is cancelled while a write request is in progress."""
 
         self.closed = False
-        """Whether its end was committed already, together with what it did."""
+        """Whether the end of the run is committed already, together with its writes."""
 
     @property
     def run_id(self) -> RunId:
-        """The run's identifier."""
+        """The identifier of the run."""
         return self._run.run_id
 
     def set_connection(self, connection_id: str | None) -> None:
-        """Note the connection, where it is known only now."""
-        self._identity["connection_id"] = _recorded(connection_id)
+        """Set the connection, if it was unknown when the run began."""
+        self._identity["connection_id"] = _truncate_connection_id(connection_id)
 
     async def __aenter__(self) -> Self:
         UNDER_WAY.set(self._run.run_id)
         return self
 
-    async def __aexit__(self, _: object, fault: BaseException | None, __: object) -> None:
-        if fault is None and self.closed:
+    async def __aexit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if error is None and self.closed:
             self._runs.under_way.discard(self._run.run_id)
             return
-        if isinstance(fault, errors.RateLimited) and not self._admitted():
-            self.refuse(fault)
+        if isinstance(error, errors.RateLimited) and not self._should_record():
+            self.refuse(error)
             return
-        failure = self._end(fault)
+        replacement = self._set_outcome(error)
         try:
             await self.close()
         except errors.StorageUnavailable:
-            if fault is None or failure is not None or isinstance(fault, Exception):
+            if error is None or replacement is not None or isinstance(error, Exception):
                 raise
         finally:
             self._runs.under_way.discard(self._run.run_id)
-        if failure is not None:
-            raise failure from fault
+        if replacement is not None:
+            raise replacement from error
 
-    def _admitted(self) -> bool:
-        """Whether a call that came after the key's minute was used up is recorded, rather than only counted."""
+    def _should_record(self) -> bool:
+        """Return True if a rate-limited call is recorded, and False if it is only counted."""
         identity = self._identity
         return self._runs.refusals.should_record(identity["key_id"], identity["workspace_id"], self._run.run_id)
 
     @property
     def redaction(self) -> Redaction:
-        """Hides the secrets of the connection that the run goes through."""
+        """The redaction of the secrets of the run's connection."""
         return self._run.redaction
 
     def refuse(self, error: errors.GatewayError) -> None:
-        """Note that it ended with *error*, without secrets from now on; count it where it tells of the third party."""
+        """Set the outcome to *error* and redact its secrets. Unexpected vendor responses are counted."""
         self.redaction.error(error)
         self._run.refuse(error)
         self._runs.unexpected.count(self._identity["connector"], error)
 
-    def _end(self, fault: BaseException | None) -> errors.GatewayError | None:
-        """Note how it ended; returns the error that is told in place of an unexpected *fault*."""
-        if isinstance(fault, errors.GatewayError):
-            self.refuse(fault)
+    def _set_outcome(self, error: BaseException | None) -> errors.GatewayError | None:
+        """Set the outcome. Returns the error that replaces an unexpected *error*."""
+        if isinstance(error, errors.GatewayError):
+            self.refuse(error)
             return None
-        failure: errors.GatewayError | None = None
-        if isinstance(fault, Exception):
-            failure = errors.InternalError("Something went wrong here.", private=repr(fault))
-        elif isinstance(fault, asyncio.CancelledError) and self._runs.stopping.begun:
-            failure = self._runs.stopping.interrupted_error(self.in_doubt)
-        if failure is not None:
-            self.refuse(failure)
-        elif fault is not None:
+        replacement: errors.GatewayError | None = None
+        if isinstance(error, Exception):
+            replacement = errors.InternalError("Something went wrong here.", private=repr(error))
+        elif isinstance(error, asyncio.CancelledError) and self._runs.stopping.begun:
+            replacement = self._runs.stopping.interrupted_error(self.in_doubt)
+        if replacement is not None:
+            self.refuse(replacement)
+        elif error is not None:
             self._run.status = "interrupted"
-        return failure
+        return replacement
 
     def open(self) -> Awaitable[bool]:
-        """Commit that the run is under way, so that a crash leaves a trace."""
+        """Commit the run as running, so that it is visible after a crash."""
         self._runs.under_way.add(self._run.run_id)
         return self._runs.database.put(PUT_RUN, self._row(self._runs.process_id), self._run.run_id)
 
     def opening(self) -> list[Put]:
-        """The same as ``open``, to be committed with other things, unless it was opened before."""
+        """Return the statements of ``open``, for a commit with other statements. Empty if the run is open already."""
         if self.opened:
             return []
         self._runs.under_way.add(self._run.run_id)
         return [(PUT_RUN, self._row(self._runs.process_id))]
 
     def closing(self) -> list[Put]:
-        """The same as ``close``, to be committed with other things."""
+        """Return the statements of ``close``, for a commit with other statements."""
         return [(PUT_RUN, self._row(None))]
 
     async def close(self) -> None:
-        """Commit how it ended; while storage is away it ends with ``StorageUnavailable``, which is recorded later."""
+        """Commit the outcome. If storage is unavailable, it becomes ``StorageUnavailable`` and is committed later."""
         try:
             await self._runs.database.put(PUT_RUN, self._row(None), self._run.run_id)
-        except errors.StorageUnavailable as away:
+        except errors.StorageUnavailable as error:
             if self._run.status != "interrupted":
-                self._run.refuse(away)
+                self._run.refuse(error)
             row = self._row(None)
             self._runs.database.write_deferred(lambda writing: writing.execute(PUT_RUN, row), about=self._run.run_id)
             raise
@@ -428,8 +428,8 @@ class RunRecorder:
             "status": run.status,
             "http_status": run.http_status,
             "code": run.code,
-            "duration_ms": _thousandths(run.duration_ms),
-            "upstream": [_exchange(exchange) for exchange in run.trace.requests],
+            "duration_ms": _round_to_thousandths(run.duration_ms),
+            "upstream": [_request_row(exchange) for exchange in run.trace.requests],
             "idempotency": run.idempotency,
             "details": run.details,
             "parameters": run.parameters,
@@ -437,10 +437,12 @@ class RunRecorder:
         }
 
 
-def _indexed(workspace_id: str | None, before: str | None, filters: Mapping[str, str | None]) -> list[Condition]:
-    """The conditions that an index answers: the workspace, one of its connections, or only runs that did not go well.
+def _indexed_conditions(
+    workspace_id: str | None, before: str | None, filters: Mapping[str, str | None]
+) -> list[Condition]:
+    """Return the conditions with an index: the workspace, one of its connections, or an unsuccessful status.
 
-    A connection belongs to one workspace, so the operator may leave the workspace out.
+    A connection belongs to one workspace, so an operator can omit the workspace.
     """
     connection_id, status = filters.get("connection_id"), filters.get("status")
     conditions: list[Condition] = [] if before is None else [_runs.run_id < before]
@@ -455,13 +457,13 @@ def _indexed(workspace_id: str | None, before: str | None, filters: Mapping[str,
     return conditions if connection_id is None else [*conditions, _runs.connection_id == connection_id]
 
 
-def _unindexed(
+def _unindexed_conditions(
     connection_ids: Collection[str] | None, since: float | None, filters: Mapping[str, str | None]
 ) -> list[Condition]:
-    """The conditions that are checked on each run: those that no index answers."""
-    answered = "status" if filters.get("status") in UNSUCCESSFUL else "connection_id"
-    given = {name: value for name, value in filters.items() if value is not None and name != answered}
-    conditions: list[Condition] = [_runs[name] == value for name, value in given.items()]
+    """Return the conditions without an index, which are checked on each run."""
+    indexed = "status" if filters.get("status") in UNSUCCESSFUL else "connection_id"
+    conditions_by_name = {name: value for name, value in filters.items() if value is not None and name != indexed}
+    conditions: list[Condition] = [_runs[name] == value for name, value in conditions_by_name.items()]
     if connection_ids is not None:
         conditions.append(_runs.connection_id.in_(connection_ids))
     if since is not None:
@@ -469,32 +471,32 @@ def _unindexed(
     return conditions
 
 
-def _recorded(connection_id: str | None) -> str | None:
+def _truncate_connection_id(connection_id: str | None) -> str | None:
     return connection_id and connection_id[:MAX_CONNECTION_ID]
 
 
-def _exchange(exchange: RequestRecord) -> dict[str, Any]:
+def _request_row(request: RequestRecord) -> dict[str, Any]:
     return {
-        "at": exchange.at,
-        "method": exchange.method,
-        "path": exchange.path,
-        "status": exchange.status,
-        "wait_ms": _thousandths(exchange.wait_ms),
-        "duration_ms": _thousandths(exchange.duration_ms),
+        "at": request.at,
+        "method": request.method,
+        "path": request.path,
+        "status": request.status,
+        "wait_ms": _round_to_thousandths(request.wait_ms),
+        "duration_ms": _round_to_thousandths(request.duration_ms),
     }
 
 
-def _thousandths(number: float) -> float:
-    """*number* to three decimals; ``round`` counts out digits, which takes three times as long (decision 73)."""
+def _round_to_thousandths(number: float) -> float:
+    """Round *number* to three decimals. ``round`` takes three times as long."""
     return int(number * 1000 + 0.5) / 1000
 
 
 def _public(row: Mapping[Any, Any]) -> dict[str, Any]:
-    shown = {name: value for name, value in row.items() if name not in HIDDEN}
-    return shown | {
-        # Runs of the time before dry runs do not tell.
+    public = {name: value for name, value in row.items() if name not in HIDDEN}
+    return public | {
+        # Runs from before dry runs were introduced have NULL.
         "dry_run": bool(row["dry_run"]),
         "started_at": utc_datetime(row["started_at"]),
-        "upstream": [exchange | {"at": utc_datetime(exchange["at"])} for exchange in row["upstream"]],
+        "upstream": [request | {"at": utc_datetime(request["at"])} for request in row["upstream"]],
         "parameters": None if row["parameters"] is None else sorted(filter(None, row["parameters"].split(","))),
     }

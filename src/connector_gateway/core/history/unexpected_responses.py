@@ -1,4 +1,4 @@
-"""How often third parties answered in another shape than is known here, and at which place of the answer."""
+"""Counts of vendor responses with an unexpected shape, by connector and JSON path."""
 
 import re
 from collections import Counter
@@ -6,25 +6,25 @@ from collections import Counter
 from connector_gateway.kit.errors import GatewayError, UpstreamUnexpected
 
 MAX_PLACES = 100
-"""The most places that are counted separately, so that no third party can fill the memory or the metrics."""
+"""Maximum paths that are counted separately, so that vendors cannot fill the memory or the metrics."""
 
 OTHER = "other"
-PLACE = "place"
+PATH_FIELD = "place"
 
 _INDEX = re.compile(r"\[[0-9]+\]")
 
 
 class UnexpectedResponses:
-    """Counts answers of an unexpected shape by connector and place."""
+    """Counts responses of an unexpected shape by connector and path."""
 
     def __init__(self) -> None:
         self.counts: Counter[tuple[str, str]] = Counter()
 
     def count(self, connector: str, error: GatewayError) -> None:
-        """Count what a call ended with, if it is an answer of an unexpected shape, after a write as well."""
-        places = [str(detail[PLACE]) for detail in error.details if PLACE in detail]
-        if not places and not isinstance(error, UpstreamUnexpected):
+        """Count *error* if it concerns a response of an unexpected shape, including errors after a write."""
+        paths = [str(detail[PATH_FIELD]) for detail in error.details if PATH_FIELD in detail]
+        if not paths and not isinstance(error, UpstreamUnexpected):
             return
-        counted = connector, _INDEX.sub("[]", places[0]) if places else ""
-        known = counted in self.counts or len(self.counts) < MAX_PLACES
-        self.counts[counted if known else (connector, OTHER)] += 1
+        key = connector, _INDEX.sub("[]", paths[0]) if paths else ""
+        is_separate = key in self.counts or len(self.counts) < MAX_PLACES
+        self.counts[key if is_separate else (connector, OTHER)] += 1

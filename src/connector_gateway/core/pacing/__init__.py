@@ -1,1 +1,1 @@
-"""Rate limits of upstream services: when a request may be sent, and how budgets are used."""
+"""Pacing of upstream requests by rate-limit budgets, and usage statistics of the budgets."""

@@ -1,4 +1,4 @@
-"""Sites: the addresses and budgets of the third parties in this installation."""
+"""Upstream configuration: the URLs, budgets and credentials of vendors in this installation."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,34 +13,34 @@ from connector_gateway.kit.upstream.pool import Transport
 
 @dataclass(frozen=True)
 class UpstreamConfig:
-    """Where a connector's third party is and what it allows, as this installation has it."""
+    """The URLs, budgets and credentials of one connector's vendor in this installation."""
 
     connector: AnyConnector
     addresses: Mapping[str, str]
     budgets: Mapping[str, Budget]
     settle_seconds: float
-    """How long after its sending a request may still be carried out there."""
+    """Seconds after sending for which the vendor might still process a request."""
 
     watch_seconds: float | None = None
-    """How long after the beginning of a poll of everything the next one begins; the connector's own if None."""
+    """Seconds between the starts of two full polls. None for the connector's default."""
 
     hook_secrets: tuple[str, ...] = field(default=(), repr=False)
-    """What deliveries are signed with; any of them will do, so that they can be rotated."""
+    """Signing secrets of the vendor's webhooks. Any of them is accepted, so that they can be rotated."""
 
     client: OAuthClient | None = None
-    """What this installation is called there, where it is registered."""
+    """The OAuth client of this installation, if it is registered."""
 
     api_key: str = field(default="", repr=False)
-    """What this installation is called at the third party's page that hands out tokens, if it has one."""
+    """The API key of this installation for the vendor's token page, if there is one."""
 
     def third_party(
         self,
         transport: Transport,
         clock: Clock,
         time: Callable[[], float],
-        exchanged: Callable[[RequestRecord], None] = lambda _: None,
+        on_response: Callable[[RequestRecord], None] = lambda _: None,
     ) -> UpstreamService:
-        """How it is spoken to, through *transport*; *exchanged* is told of every request."""
+        """Return the vendor's service, using *transport*. *on_response* is called with the record of every request."""
         connector = self.connector
         expired = connector.oauth.expired if connector.oauth else unauthorised
         return UpstreamService(
@@ -51,13 +51,13 @@ class UpstreamConfig:
             clock,
             time,
             expired,
-            exchanged,
+            on_response,
             connector.error_table,
         )
 
     @property
     def oauth(self) -> OAuthConfig | None:
-        """How accounts are connected in a browser; None where this installation is not set up for it."""
+        """The OAuth configuration, or None if this installation has no credentials for it."""
         oauth = self.connector.oauth
         if oauth is None or self.client is not None:
             return oauth
@@ -65,11 +65,11 @@ class UpstreamConfig:
 
     @property
     def has_hooks(self) -> bool:
-        """Whether the third party delivers the changes themselves."""
+        """Whether the vendor's webhooks contain the changes themselves."""
         observing = self.connector.observing
         return bool(self.hook_secrets and observing and observing.read)
 
 
 def with_events(sites: Mapping[str, UpstreamConfig]) -> dict[str, UpstreamConfig]:
-    """Those of *sites* whose changes are observed."""
+    """Return those of *sites* whose connectors observe events."""
     return {name: site for name, site in sites.items() if site.connector.observing is not None}

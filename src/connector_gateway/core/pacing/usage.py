@@ -1,7 +1,7 @@
-"""How upstream budgets are used: what was sent and how many waited, in this process, in the last minutes.
+"""Usage of upstream budgets in this process: sent units and queued requests of the last minutes.
 
-It is noted with every request upstream, so it costs an addition; what a budget has left is asked of the shared counters
-only when somebody looks.
+Every upstream request updates it, so an update is only an addition. The remaining budget is read from the shared
+counters on demand.
 """
 
 from collections import Counter, defaultdict, deque
@@ -16,83 +16,83 @@ from connector_gateway.storage.shared.interface import ResolvedCharge, SharedSta
 
 SLOT_SECONDS = 5.0
 SLOTS = 60
-"""So many slots are remembered."""
+"""Maximum time buckets per budget."""
 
 MOST = 500
-"""Budgets that are remembered; the one that was seen first makes room."""
+"""Maximum budgets in memory. The oldest is dropped first."""
 
 
 @dataclass(slots=True)
 class TimeBucket:
-    """Some seconds of a budget's use."""
+    """The usage of a budget during ``SLOT_SECONDS``."""
 
     number: int
     sent: float = 0.0
-    """Units that were taken."""
+    """Charged units."""
 
     waiting: int = 0
-    """How many requests waited for their turn, when it was most."""
+    """Maximum number of queued requests."""
 
-    still: int = 0
-    """How many of them were left at the end."""
+    waiting_at_end: int = 0
+    """Number of queued requests at the end."""
 
 
 @dataclass(slots=True)
-class Meter:
-    """What is known of one budget's use."""
+class BudgetMeter:
+    """The usage of one budget."""
 
-    take: ResolvedCharge
+    charge: ResolvedCharge
     connection_id: str
-    """The connection that used it last; others may share it."""
+    """The connection that used it last. Others might share it."""
 
     waiting: int = 0
     slots: deque[TimeBucket] = field(default_factory=lambda: deque(maxlen=SLOTS))
 
     def slot(self, now: float) -> TimeBucket:
-        """The slot of this moment."""
+        """Return the current bucket."""
         number = int(now // SLOT_SECONDS)
         if not self.slots or self.slots[-1].number != number:
-            self.slots.append(TimeBucket(number, waiting=self.waiting, still=self.waiting))
+            self.slots.append(TimeBucket(number, waiting=self.waiting, waiting_at_end=self.waiting))
         return self.slots[-1]
 
     def queue(self, change: int, now: float) -> None:
-        """Note that so many more wait, or less."""
-        # The slot is made before the change, since those who waited at its beginning waited in it.
+        """Add *change* to the number of queued requests."""
+        # The bucket is created before the change, so that it includes the requests queued at its start.
         slot = self.slot(now)
         self.waiting += change
-        slot.waiting, slot.still = max(slot.waiting, self.waiting), self.waiting
+        slot.waiting, slot.waiting_at_end = max(slot.waiting, self.waiting), self.waiting
 
     def history(self, now: float) -> Sequence[TimeBucket]:
-        """All slots up to this moment, those too in which nothing happened."""
-        last, known = int(now // SLOT_SECONDS), {slot.number: slot for slot in self.slots}
-        slots, still = [], 0
+        """Return all buckets up to now, including empty ones."""
+        last, existing = int(now // SLOT_SECONDS), {slot.number: slot for slot in self.slots}
+        slots, queued = [], 0
         for number in range(last - SLOTS + 1, last + 1):
-            slot = known.get(number) or TimeBucket(number, waiting=still, still=still)
+            slot = existing.get(number) or TimeBucket(number, waiting=queued, waiting_at_end=queued)
             slots.append(slot)
-            still = slot.still
+            queued = slot.waiting_at_end
         return slots
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetUsage:
-    """One budget: what it allows, and its last minutes."""
+    """The limit of one budget, and its usage during the last minutes."""
 
     connector: str
     budget: str
     whose: str
-    """The account, application or place that it is counted for, as the shared counters call it."""
+    """The account, app or other scope to which it applies, as named in the shared counters."""
 
     connection_id: str
     limit: float
     per_seconds: float
     waiting: int
     history: Sequence[TimeBucket]
-    take: ResolvedCharge = field(repr=False)
-    """What asks the shared counters for it."""
+    charge: ResolvedCharge = field(repr=False)
+    """The charge with which the shared counters are queried."""
 
 
-def _idleness(use: BudgetUsage) -> tuple[object, ...]:
-    """What budgets are ordered by: who waits, who has waited, and how much was sent of what is allowed."""
+def _sort_key(use: BudgetUsage) -> tuple[object, ...]:
+    """Return the sort key of a budget: requests queued now, queued recently, and the used share of the limit."""
     waited = max(slot.waiting for slot in use.history)
     allowed = use.limit * max(1.0, SLOTS * SLOT_SECONDS / use.per_seconds)
     sent = sum(slot.sent for slot in use.history)
@@ -101,49 +101,49 @@ def _idleness(use: BudgetUsage) -> tuple[object, ...]:
 
 @dataclass(slots=True)
 class RequestStats:
-    """What was sent to one third party since the process began."""
+    """Requests to one vendor since the process started."""
 
     statuses: Counter[int | None] = field(default_factory=Counter)
-    """How many requests got which status; None where no answer came."""
+    """Number of requests by status. None stands for a missing response."""
 
     took: DurationHistogram = field(default_factory=DurationHistogram)
 
 
 @dataclass(slots=True)
 class QueueStats:
-    """How one budget was queued for since the process began, whichever account it was."""
+    """Queueing for one budget of all accounts since the process started."""
 
     waiting: int = 0
     throttled: int = 0
-    """How often the third party refused a request because of this budget."""
+    """Number of requests that the vendor throttled because of this budget."""
 
     waited: DurationHistogram = field(default_factory=DurationHistogram)
 
 
 class UsageTracker:
-    """Notes the use of upstream budgets, and tells it."""
+    """Records and reports the usage of upstream budgets."""
 
     def __init__(self, shared: SharedState, clock: Clock) -> None:
         self._shared = shared
         self._clock = clock
-        self._meters: dict[str, Meter] = {}
+        self._meters: dict[str, BudgetMeter] = {}
         self.requests: dict[str, RequestStats] = defaultdict(RequestStats)
-        """By connector."""
+        """Request statistics by connector."""
 
         self.queues: dict[tuple[str, str], QueueStats] = defaultdict(QueueStats)
-        """By connector and budget: there are as many as are declared."""
+        """Queue statistics by connector and declared budget."""
 
-    def record_sent(self, takes: Sequence[ResolvedCharge], connection_id: str) -> None:
-        """Note that a request was let through."""
+    def record_sent(self, charges: Sequence[ResolvedCharge], connection_id: str) -> None:
+        """Record that a request was sent."""
         now = self._clock.now()
-        for take in takes:
-            self._meter(take, connection_id).slot(now).sent += take.units
+        for charge in charges:
+            self._meter(charge, connection_id).slot(now).sent += charge.units
 
     @contextmanager
-    def waiting(self, takes: Sequence[ResolvedCharge], connection_id: str) -> Iterator[None]:
-        """Note that a request waits for its turn while inside."""
-        meters = [self._meter(take, connection_id) for take in takes]
-        queues, began = [self._queue(take) for take in takes], self._clock.now()
+    def waiting(self, charges: Sequence[ResolvedCharge], connection_id: str) -> Iterator[None]:
+        """Record that a request is queued, within the context."""
+        meters = [self._meter(charge, connection_id) for charge in charges]
+        queues, began = [self._queue(charge) for charge in charges], self._clock.now()
         for meter, queue in zip(meters, queues, strict=True):
             meter.queue(1, began)
             queue.waiting += 1
@@ -156,51 +156,53 @@ class UsageTracker:
                 queue.waiting -= 1
                 queue.waited.observe(ended - began)
 
-    def throttled(self, takes: Sequence[ResolvedCharge]) -> None:
-        """Note that the third party refused a request because of these budgets."""
-        for take in takes:
-            self._queue(take).throttled += 1
+    def throttled(self, charges: Sequence[ResolvedCharge]) -> None:
+        """Record that the vendor throttled a request because of these budgets."""
+        for charge in charges:
+            self._queue(charge).throttled += 1
 
-    def record_response(self, connector: str, exchange: RequestRecord) -> None:
-        """Note that a request was sent, and how it ended."""
-        requests = self.requests[connector]
-        requests.statuses[exchange.status] += 1
-        requests.took.observe(exchange.duration_ms / 1000)
+    def record_response(self, connector: str, request: RequestRecord) -> None:
+        """Record the response to a request."""
+        stats = self.requests[connector]
+        stats.statuses[request.status] += 1
+        stats.took.observe(request.duration_ms / 1000)
 
-    def _queue(self, take: ResolvedCharge) -> QueueStats:
-        _, connector, budget, _ = take.name.split(":", 3)
+    def _queue(self, charge: ResolvedCharge) -> QueueStats:
+        _, connector, budget, _ = charge.name.split(":", 3)
         return self.queues[connector, budget]
 
     def list(self, connection_ids: Collection[str] | None = None) -> Sequence[BudgetUsage]:
-        """The budgets that were used in the last minutes, the busiest first; of some connections."""
+        """Return the budgets used in the last minutes, busiest first, optionally only those of *connection_ids*."""
         oldest = int(self._clock.now() // SLOT_SECONDS) - SLOTS
-        seen = [meter for meter in self._meters.values() if meter.waiting or meter.slots[-1].number > oldest]
-        uses = [self._use(meter) for meter in seen if connection_ids is None or meter.connection_id in connection_ids]
-        return sorted(uses, key=_idleness)
+        active = [meter for meter in self._meters.values() if meter.waiting or meter.slots[-1].number > oldest]
+        usages = [
+            self._to_usage(meter) for meter in active if connection_ids is None or meter.connection_id in connection_ids
+        ]
+        return sorted(usages, key=_sort_key)
 
     async def remaining(self, use: BudgetUsage) -> float:
-        """What is left of a budget now: asked of the shared counters, so only for budgets that are shown."""
-        return (await self._shared.peek(use.take)).remaining
+        """Return the remaining units of a budget. It queries the shared counters, so call it only if needed."""
+        return (await self._shared.peek(use.charge)).remaining
 
-    def _use(self, meter: Meter) -> BudgetUsage:
-        _, connector, budget, whose = meter.take.name.split(":", 3)
+    def _to_usage(self, meter: BudgetMeter) -> BudgetUsage:
+        _, connector, budget, whose = meter.charge.name.split(":", 3)
         return BudgetUsage(
             connector=connector,
             budget=budget,
             whose=whose,
             connection_id=meter.connection_id,
-            limit=meter.take.budget.limit,
-            per_seconds=meter.take.budget.per_seconds,
+            limit=meter.charge.budget.limit,
+            per_seconds=meter.charge.budget.per_seconds,
             waiting=meter.waiting,
             history=meter.history(self._clock.now()),
-            take=meter.take,
+            charge=meter.charge,
         )
 
-    def _meter(self, take: ResolvedCharge, connection_id: str) -> Meter:
-        meter = self._meters.get(take.name)
+    def _meter(self, charge: ResolvedCharge, connection_id: str) -> BudgetMeter:
+        meter = self._meters.get(charge.name)
         if meter is None:
             if len(self._meters) >= MOST:
                 del self._meters[next(iter(self._meters))]
-            meter = self._meters[take.name] = Meter(take, connection_id)
-        meter.take, meter.connection_id = take, connection_id
+            meter = self._meters[charge.name] = BudgetMeter(charge, connection_id)
+        meter.charge, meter.connection_id = charge, connection_id
         return meter

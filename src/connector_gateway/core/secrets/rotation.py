@@ -1,7 +1,7 @@
-"""Rotation: everything that is sealed is sealed again with the newest secret, while calls go on.
+"""Rotation of secret keys: all ciphertexts are encrypted again with the newest key, while calls continue.
 
-Rows are changed in small steps, each only if it is still as it was read: what a call seals meanwhile is not lost, and
-is sealed with the newest secret already. Decision 32.
+Rows are updated in small steps, each only if it is unchanged since it was read. Values that calls store meanwhile are
+not overwritten, and are encrypted with the newest key already.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 
 STEP = 100
-"""Rows in one transaction."""
+"""Maximum rows per transaction."""
 
 SEALED: Mapping[str, Table] = {
     "connections": tables.connections,
@@ -28,68 +28,68 @@ SEALED: Mapping[str, Table] = {
     "events": tables.events,
     "audit": tables.audit_chain,
 }
-"""Where sealed things are, in the column ``sealed``; each is sealed for the primary key of its row."""
+"""Tables with ciphertexts in the column ``sealed``. The primary key of a row is its encryption context."""
 
 
 @dataclass
 class RotationResult:
-    """What became of the sealed rows of a table."""
+    """The result of the rotation of one table."""
 
     resealed: int = 0
     unreadable: list[str] = field(default_factory=list)
-    """The first rows that no secret of this installation opens; they are left as they are."""
+    """The first rows that no key of this installation can decrypt. They remain unchanged."""
 
 
 class SecretRotation:
-    """Seals again what older secrets sealed."""
+    """Encrypts again the values that older keys encrypted."""
 
     def __init__(self, database: Database, vault: Vault) -> None:
         self._database = database
         self._vault = vault
 
     async def rotate(self) -> list[dict[str, Any]]:
-        """Seal everything with the newest secret; for each kind how many that were, and what cannot be opened."""
-        told = [{"kind": name, **vars(await self._rotate(table))} for name, table in SEALED.items()]
-        resealed = {kind["kind"]: kind["resealed"] for kind in told}
+        """Encrypt everything with the newest key. Returns the number of updated rows, and unreadable rows, per kind."""
+        results = [{"kind": name, **vars(await self._rotate(table))} for name, table in SEALED.items()]
+        resealed = {kind["kind"]: kind["resealed"] for kind in results}
         await self._database.write(recorded(lambda _: True, "rotate_vault", "vault", resealed=resealed))
-        return told
+        return results
 
     async def _rotate(self, table: Table) -> RotationResult:
-        rotated, after = RotationResult(), None
-        while rows := await self._older(table, after):
+        result, after = RotationResult(), None
+        while rows := await self._read_older(table, after):
             after = rows[-1][:-1]
-            await self._reseal(table, rows, rotated)
-        return rotated
+            await self._encrypt_again(table, rows, result)
+        return result
 
-    async def _older(self, table: Table, after: Any) -> Sequence[Sequence[Any]]:
-        """The next rows that another secret than the newest sealed."""
+    async def _read_older(self, table: Table, after: Any) -> Sequence[Sequence[Any]]:
+        """Return the next rows that are not encrypted with the newest key."""
         key, sealed = list(table.primary_key), table.c.sealed
-        begins = func.substr(sealed, 1, NAME_BYTES, type_=LargeBinary())
-        query = select(*key, sealed).where(func.length(sealed) > 0, begins != self._vault.current)
+        key_name = func.substr(sealed, 1, NAME_BYTES, type_=LargeBinary())
+        query = select(*key, sealed).where(func.length(sealed) > 0, key_name != self._vault.current)
         query = query if after is None else query.where(tuple_(*key) > tuple(after))
         query = query.order_by(*key).limit(STEP)
 
-        def ask(reading: Transaction) -> list[tuple[Any, ...]]:
+        def read(reading: Transaction) -> list[tuple[Any, ...]]:
             return [tuple(row) for row in reading.execute(query)]
 
-        return await self._database.read(ask)
+        return await self._database.read(read)
 
-    async def _reseal(self, table: Table, rows: Sequence[Sequence[Any]], rotated: RotationResult) -> None:
+    async def _encrypt_again(self, table: Table, rows: Sequence[Sequence[Any]], result: RotationResult) -> None:
         changes = []
         for *key, sealed in rows:
             owner = "\n".join(map(str, key))
             try:
                 changes.append((key, sealed, self._vault.seal_bytes(self._vault.open_bytes(sealed, owner), owner)))
             except SecretUnreadable:
-                rotated.unreadable = [*rotated.unreadable, owner.partition("\n")[0]][:STEP]
+                result.unreadable = [*result.unreadable, owner.partition("\n")[0]][:STEP]
 
-        def reseal(writing: Transaction) -> int:
-            return sum(writing.execute(_change(table, *change)).rowcount for change in changes)
+        def replace(writing: Transaction) -> int:
+            return sum(writing.execute(_replacement(table, *change)).rowcount for change in changes)
 
-        rotated.resealed += await self._database.write(reseal)
+        result.resealed += await self._database.write(replace)
 
 
-def _change(table: Table, key: Sequence[Any], before: bytes, after: bytes) -> Any:
-    """Put *after* in place of what was read *before*, unless that was changed meanwhile."""
-    here = [column == value for column, value in zip(table.primary_key, key, strict=True)]
-    return update(table).where(*here, table.c.sealed == before).values(sealed=after)
+def _replacement(table: Table, key: Sequence[Any], before: bytes, after: bytes) -> Any:
+    """Return a statement that replaces *before* with *after*, unless the row has changed."""
+    is_row = [column == value for column, value in zip(table.primary_key, key, strict=True)]
+    return update(table).where(*is_row, table.c.sealed == before).values(sealed=after)

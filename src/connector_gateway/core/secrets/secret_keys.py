@@ -9,29 +9,32 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 MIN_SECRET_LENGTH = 16
-"""Characters of any secret key, also of one that only decrypts."""
+"""Minimum characters of a secret key, even if it only decrypts."""
 
 MIN_BITS = 128
-"""Entropy of a secret that lets somebody in or signs."""
+"""Minimum bits of entropy of a secret that authenticates or signs."""
 
 ESTIMATED_CHARACTERS = 72
-"""How many characters are estimated at most; the time grows with their square."""
+"""Maximum characters whose entropy is estimated. The time is quadratic in their number."""
 
-CHANCE = 0.85
-"""Share of its characters that is unpredictable in a random text, which has words and dates by accident.
+MIN_RANDOM_SHARE = 0.85
+"""Minimum share of unpredictable characters in a random text, which contains some words and dates by accident.
 
-It was at least 0.93 in 1,000 texts of ``token_urlsafe(16)``; passphrases of common words are below it.
+It was at least 0.93 in 1,000 texts of ``token_urlsafe(16)``. Passphrases of common words are below it.
 """
 
-CHANCE_HEXADECIMAL = 0.75
-"""The same for hexadecimal digits, of which there are no passphrases; at least 0.81 in 10,000 of ``token_hex(16)``."""
+MIN_RANDOM_SHARE_HEXADECIMAL = 0.75
+"""Minimum share for hexadecimal digits, which form no passphrases.
+
+It was at least 0.81 in 10,000 texts of ``token_hex(16)``.
+"""
 
 HEXADECIMAL = 16
 _HEXADECIMAL = (frozenset("0123456789abcdef"), frozenset("0123456789ABCDEF"))
 
 
 def weakness(secret: str) -> str:
-    """Return why *secret* could be guessed; empty if its estimated entropy is sufficient."""
+    """Return why *secret* is guessable, or an empty string if its estimated entropy is sufficient."""
     bits = entropy(secret)
     return "" if bits >= MIN_BITS else f"its entropy is about {bits:.0f} bits, and needs to be {MIN_BITS} or more"
 
@@ -40,22 +43,22 @@ def weakness(secret: str) -> str:
 def entropy(secret: str) -> float:
     """Estimate the bits of entropy of *secret*.
 
-    ``zxcvbn`` estimates how many guesses words, dates, repetitions and walks on the keyboard take. Other characters
+    ``zxcvbn`` estimates the number of guesses for words, dates, repetitions and keyboard patterns. Other characters
     count as ten guesses each, whatever their alphabet, so that a text without such patterns counts by its alphabet.
     """
     from zxcvbn import zxcvbn  # noqa: PLC0415  # takes 25 ms and 13 MB, and only what starts a service needs it
 
-    beginning = secret[:ESTIMATED_CHARACTERS]
-    if not beginning:
+    prefix = secret[:ESTIMATED_CHARACTERS]
+    if not prefix:
         return 0.0
-    digits, size = float(zxcvbn(beginning)["guesses_log10"]), _alphabet(set(secret))
-    random = digits >= (CHANCE_HEXADECIMAL if size == HEXADECIMAL else CHANCE) * len(beginning)
-    # Of a longer text the rest is not looked at, and counts as nothing where the beginning has patterns.
-    return len(secret) * math.log2(size) if random else digits * math.log2(10)
+    digits, size = float(zxcvbn(prefix)["guesses_log10"]), _alphabet(set(secret))
+    is_random = digits >= (MIN_RANDOM_SHARE_HEXADECIMAL if size == HEXADECIMAL else MIN_RANDOM_SHARE) * len(prefix)
+    # If the prefix has patterns, the remaining characters count as 0 bits.
+    return len(secret) * math.log2(size) if is_random else digits * math.log2(10)
 
 
 def _alphabet(characters: Collection[str]) -> int:
-    """Return the size of the smallest usual alphabet that *characters* are taken from."""
+    """Return the size of the smallest usual alphabet that contains *characters*."""
     text = "".join(characters)
     if text.isascii() and text.isdecimal():
         return 10
@@ -69,8 +72,8 @@ def _alphabet(characters: Collection[str]) -> int:
 class SecretKeys:
     """The secret keys of the installation.
 
-    The first of *secrets* encrypts and signs; all of them decrypt and verify, so that a new one can be known everywhere
-    before it is used. Those that *decrypt only* verify nothing: whoever guesses one of them forges nothing.
+    The first of *secrets* encrypts and signs. All of them decrypt and verify, so that a new key can be deployed
+    everywhere before it is used. Keys in *decrypt_only* verify nothing, so a guessed one cannot be used for forgery.
     """
 
     def __init__(self, secrets: Sequence[str], decrypt_only: Sequence[str] = ()) -> None:
@@ -83,9 +86,9 @@ class SecretKeys:
         return f"<{len(self._secrets)} secret keys, {len(self._decrypt_only)} that only decrypt>"
 
     def derive(self, purpose: str, *, decrypting: bool = False) -> dict[bytes, bytes]:
-        """Return a 32-byte key per secret, the current first, by a 4-byte name that may be stored beside the sealed.
+        """Return a 32-byte key per secret, the current first, by a 4-byte name that can be stored with ciphertexts.
 
-        Keys of the secrets that only decrypt are among them where they are for *decrypting*.
+        With *decrypting*, the keys of decrypt-only secrets are included.
         """
         return {
             hashlib.sha256(b"name" + secret).digest()[:4]: HKDF(SHA256(), 32, None, purpose.encode()).derive(secret)
@@ -94,13 +97,13 @@ class SecretKeys:
 
 
 def token_digest(secret: str | bytes) -> bytes:
-    """What is stored of a random secret: it is found by it, and cannot be made from it, nor does a copy open anything.
+    """Return the digest that is stored instead of a random secret. It identifies the secret but does not reveal it.
 
-    Nobody can guess 32 random bytes, however quick the hash is.
+    A fast hash is sufficient, because 32 random bytes are unguessable.
     """
     return hashlib.sha256(secret if isinstance(secret, bytes) else secret.encode()).digest()
 
 
 def pseudonym(secret: str) -> str:
-    """A text that stands for *secret* in counters and keys, and does not reveal it."""
+    """Return a text that replaces *secret* in counters and keys without revealing it."""
     return token_digest(secret).hex()[:24]

@@ -1,4 +1,4 @@
-"""The check at the start that a secret key is there for what is stored encrypted, so that not every call finds out."""
+"""A check that stored ciphertexts can be decrypted, so that a missing key fails at startup and not on every call."""
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -12,54 +12,54 @@ from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 
 EVENTS_CHECKED = 1000
-"""How many of the oldest and of the newest events are looked at."""
+"""Number of the oldest and of the newest events that are checked."""
 
 
 Names = tuple[bytes, ...]
-"""How what can be opened begins."""
+"""The key names with which decryptable ciphertexts begin."""
 
 
 class MissingSecretKeys(Exception):
-    """What is kept was sealed with a secret that is not set; the message says what, and what to do."""
+    """A stored ciphertext was encrypted with a key that is not set. The message lists the rows and the remedy."""
 
 
 async def check_decryptable(database: Database, vault: Vault) -> None:
-    """Make sure that connections, events, the keys of deliveries and webhooks, and the audit trail can be decrypted.
+    """Check that connections, events, the secrets of hooks and webhooks, and the audit trail can be decrypted.
 
-    Claims are not looked through, since they are many and last a day: a repeat whose first result cannot be decrypted
-    is ``secret_unreadable``, and one of a write in doubt is ``outcome_unknown``.
+    Claims are not checked, since they are numerous and expire after a day. If the stored result of a claim cannot be
+    decrypted, a retry returns ``secret_unreadable``, or ``outcome_unknown`` for an in-doubt write.
     """
-    unreadable = _unreadable(tuple(vault.names))
+    queries = _unreadable_queries(tuple(vault.names))
 
-    def ask(reading: SqlConnection) -> tuple[Row[int, str], Sequence[str], Sequence[str], set[str], Sequence[str]]:
+    def read(reading: SqlConnection) -> tuple[Row[int, str], Sequence[str], Sequence[str], set[str], Sequence[str]]:
         return (
-            reading.execute(unreadable.connections).one(),
-            reading.scalars(unreadable.hooks).all(),
-            reading.scalars(unreadable.webhooks).all(),
-            {name for query in unreadable.events for name in reading.scalars(query)},
-            reading.scalars(unreadable.trails).all(),
+            reading.execute(queries.connections).one(),
+            reading.scalars(queries.hooks).all(),
+            reading.scalars(queries.webhooks).all(),
+            {name for query in queries.events for name in reading.scalars(query)},
+            reading.scalars(queries.trails).all(),
         )
 
-    (count, first), hooks, webhooks, events, trails = await database.read(ask)
-    told = [f"{count} connections, {first} among them"] if count else []
-    told += (f"the deliveries of {connector}" for connector in hooks)
-    told += (f"the webhook {webhook_id}" for webhook_id in webhooks)
-    told += [f"events of {min(events)}"] if events else []
-    told += ("the audit trail" for _ in trails)
-    if told:
+    (count, first), hooks, webhooks, events, trails = await database.read(read)
+    affected = [f"{count} connections, {first} among them"] if count else []
+    affected += (f"the deliveries of {connector}" for connector in hooks)
+    affected += (f"the webhook {webhook_id}" for webhook_id in webhooks)
+    affected += [f"events of {min(events)}"] if events else []
+    affected += ("the audit trail" for _ in trails)
+    if affected:
         raise MissingSecretKeys(
-            f"The secret key that encrypted what belongs to {' and to '.join(told)} is missing; add it to "
+            f"The secret key that encrypted what belongs to {' and to '.join(affected)} is missing; add it to "
             "GATEWAY_DECRYPT_ONLY_KEYS. If it is lost, start with another database, or remove "
             "these ('connections remove', 'hooks forget', 'webhooks remove') and make them again; 'audit restart' "
             "begins a new chain of the audit trail."
         )
 
 
-class _Unreadable(NamedTuple):
-    """The statements that find what was sealed with a key that is not among the known ones."""
+class _UnreadableQueries(NamedTuple):
+    """The queries for rows that are encrypted with an unknown key."""
 
     connections: Select[int, str]
-    """How many there are, and the first of them."""
+    """The number of such connections, and the first of them."""
 
     hooks: Select[str]
     webhooks: Select[str]
@@ -68,36 +68,36 @@ class _Unreadable(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def _unreadable(names: Names) -> _Unreadable:
+def _unreadable_queries(names: Names) -> _UnreadableQueries:
     connections, hooks = tables.connections.c, tables.hooks.c
     webhooks, trails = tables.webhooks.c, tables.audit_chain.c
-    return _Unreadable(
+    return _UnreadableQueries(
         connections=select(func.count(), func.min(connections.connection_id)).where(
-            connections.deleted.is_(False), _sealed_elsewhere(connections.sealed, names)
+            connections.deleted.is_(False), _has_unknown_key(connections.sealed, names)
         ),
-        hooks=select(hooks.connector).where(_sealed_elsewhere(hooks.sealed, names)).order_by(hooks.connector),
+        hooks=select(hooks.connector).where(_has_unknown_key(hooks.sealed, names)).order_by(hooks.connector),
         webhooks=select(webhooks.webhook_id)
-        .where(_sealed_elsewhere(webhooks.sealed, names))
+        .where(_has_unknown_key(webhooks.sealed, names))
         .order_by(webhooks.webhook_id)
         .limit(10),
-        events=list(_events(names)),
-        trails=select(trails.name).where(_sealed_elsewhere(trails.sealed, names)),
+        events=list(_event_queries(names)),
+        trails=select(trails.name).where(_has_unknown_key(trails.sealed, names)),
     )
 
 
-def _events(names: Names) -> Iterator[Select[str]]:
-    """Select the connections of unreadable events among the oldest and the newest.
+def _event_queries(names: Names) -> Iterator[Select[str]]:
+    """Yield queries for the connections of unreadable events among the oldest and the newest.
 
-    A key that is missing is a former one or the newest. To look through all events would delay the start.
+    A missing key is an old one or the newest. Checking all events would delay startup.
     """
-    table, kept = tables.events.c, tables.connections.c
+    table, connections = tables.events.c, tables.connections.c
     for order in (table.observed_at, table.observed_at.desc()):
         edge = select(table.connection_id, table.sealed).order_by(order).limit(EVENTS_CHECKED).subquery().c
-        unreadable = select(edge.connection_id).where(_sealed_elsewhere(edge.sealed, names)).distinct()
-        yield unreadable.join(tables.connections, kept.connection_id == edge.connection_id).where(
-            kept.deleted.is_(False)
+        unreadable = select(edge.connection_id).where(_has_unknown_key(edge.sealed, names)).distinct()
+        yield unreadable.join(tables.connections, connections.connection_id == edge.connection_id).where(
+            connections.deleted.is_(False)
         )
 
 
-def _sealed_elsewhere(sealed: ColumnElement[bytes], names: Names) -> ColumnElement[bool]:
+def _has_unknown_key(sealed: ColumnElement[bytes], names: Names) -> ColumnElement[bool]:
     return func.substr(sealed, 1, NAME_BYTES, type_=LargeBinary()).not_in(names)

@@ -1,1 +1,1 @@
-"""Files behind public URLs, fetched within limits."""
+"""Files from public URLs, fetched within limits."""

@@ -1,4 +1,4 @@
-"""Files behind public links: fetched from public addresses only, within limits."""
+"""Files from public URLs, fetched from public IP addresses only, within limits."""
 
 import asyncio
 import mimetypes
@@ -33,17 +33,17 @@ CONNECTION_FAILURES: Sequence[tuple[type[Exception], str, str]] = (
     (aiohttp.ServerDisconnectedError, "connection_lost", "The server of the link closed the connection."),
     (aiohttp.ClientPayloadError, "connection_lost", "The server of the link closed the connection."),
 )
-"""Reasons by exception, the more specific first."""
+"""Exceptions with their reasons and messages, the more specific first."""
 
 UNPRINTABLE = re.compile("[\x00-\x1f\x7f\ufffd]")
 
 
 @dataclass(eq=False, repr=False)
 class PublicFileFetcher:
-    """Fetches files.
+    """Fetches files from public URLs.
 
-    *trusted* origins, such as ``http://127.0.0.1:8089``, are those of stand-ins, which need not be public.
-    *resolver* and *reachable* are seams for tests, which have no public addresses to fetch from.
+    *trusted* origins, such as ``http://127.0.0.1:8089``, need not be public. They are those of emulators.
+    *resolver* and *reachable* are for tests, which cannot fetch from public addresses.
     """
 
     timeout_seconds: float
@@ -53,7 +53,10 @@ class PublicFileFetcher:
     trusted: Collection[str] = field(kw_only=True, default=())
 
     async def fetch(self, url: str, keep_bytes: int) -> RemoteFile:
-        """The file at *url*, its content up to *keep_bytes*; ``UrlNotAllowed`` and others say why it cannot be had."""
+        """Fetch the file at *url*. Its content is included only if it has at most *keep_bytes*.
+
+        Raises ``UrlNotAllowed``, ``UrlUnreachable``, ``FileTooLarge`` or ``FileEmpty``.
+        """
         try:
             async with asyncio.timeout(self.timeout_seconds), self._session(url) as session:
                 return await self._follow(session, url, keep_bytes)
@@ -73,7 +76,7 @@ class PublicFileFetcher:
             connector=connector,
             timeout=aiohttp.ClientTimeout(total=None),
             cookie_jar=aiohttp.DummyCookieJar(),
-            # Without compression: a small body could unpack to more than memory holds.
+            # Without compression, because a small body could decompress to more than the memory.
             headers={"Accept-Encoding": "identity", "User-Agent": "connector-gateway"},
             trust_env=False,
         )
@@ -91,35 +94,35 @@ class PublicFileFetcher:
                 if response.status != 200:
                     message = f"The server of the link answered with status {response.status}."
                     raise _unreachable(url, f"status_{response.status}", message)
-                return await self._take(response, url, keep_bytes)
+                return await self._to_file(response, url, keep_bytes)
         raise _unreachable(url, "too_many_redirects", f"The link redirects more than {MAX_REDIRECTS} times.")
 
-    async def _take(self, response: aiohttp.ClientResponse, url: str, keep_bytes: int) -> RemoteFile:
-        """The file of *response*; read only where it is wanted, or its size is not said."""
+    async def _to_file(self, response: aiohttp.ClientResponse, url: str, keep_bytes: int) -> RemoteFile:
+        """Return the file of *response*. The body is read only if it is small enough, or if its size is unknown."""
         mime_type = response.content_type if MEDIA_TYPE.fullmatch(response.content_type) else UNKNOWN_TYPE
         name = filename(url, response.headers.get("Content-Disposition", ""), mime_type)
-        # The declared length is that of the packed bytes, which says nothing of the file.
+        # With an encoding, the content length is that of the compressed bytes.
         size = None if "Content-Encoding" in response.headers else response.content_length
         if size is not None and size > self.max_bytes:
             raise self._too_large(url)
         if size is not None and size > keep_bytes:
             return RemoteFile(name, mime_type, size, content=None)
-        counted, content = await self._read(response, url, keep_bytes)
-        if counted == 0:
+        size_read, content = await self._read_body(response, url, keep_bytes)
+        if size_read == 0:
             raise FileEmpty("The file behind the link is empty.", {"parameter": "url", "value": truncate(url)})
-        return RemoteFile(name, mime_type, counted, content)
+        return RemoteFile(name, mime_type, size_read, content)
 
-    async def _read(self, response: aiohttp.ClientResponse, url: str, keep_bytes: int) -> tuple[int, bytes | None]:
+    async def _read_body(self, response: aiohttp.ClientResponse, url: str, keep_bytes: int) -> tuple[int, bytes | None]:
         """Return the size of the body in bytes, and the body itself if that is at most *keep_bytes*."""
         content = bytearray()
-        counted = 0
+        size = 0
         async for piece in response.content.iter_chunked(PIECE):
-            counted += len(piece)
-            if counted > self.max_bytes:
+            size += len(piece)
+            if size > self.max_bytes:
                 raise self._too_large(url)
-            if counted <= keep_bytes:
+            if size <= keep_bytes:
                 content += piece
-        return counted, bytes(content) if counted <= keep_bytes else None
+        return size, bytes(content) if size <= keep_bytes else None
 
     def _too_large(self, url: str) -> FileTooLarge:
         return FileTooLarge(
@@ -129,7 +132,7 @@ class PublicFileFetcher:
 
 
 def filename(url: str, disposition: str, mime_type: str) -> str:
-    """The last path segment of *url*; where that is empty, what the server says, else ``file``."""
+    """Return the last path segment of *url*, or the name that the server sends, or ``file``."""
     message = Message()
     message["Content-Disposition"] = UNPRINTABLE.sub("", disposition)
     candidates = (unquote(urlsplit(url).path.rpartition("/")[2]), message.get_filename() or "")

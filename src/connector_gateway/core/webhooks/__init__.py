@@ -1,1 +1,1 @@
-"""Webhooks: addresses of workspaces that observed events are delivered to, signed, in order, at least once."""
+"""Webhooks: URLs of workspaces to which observed events are delivered, signed, in order, at least once."""

@@ -1,4 +1,4 @@
-"""The deliverer: sends the events that are due to webhooks, those of each connection in their order, until accepted."""
+"""The delivery worker: sends due events to webhooks, in order per connection, until they are accepted."""
 
 import asyncio
 from collections import Counter
@@ -28,29 +28,35 @@ from connector_gateway.kit.tasks import cancel_and_wait
 from connector_gateway.kit.upstream.client import RequestRecord
 
 TICK_SECONDS = 0.5
-"""How often positions that are due are claimed."""
+"""Seconds between two attempts to claim due positions."""
 
 MOST = 50
-"""Positions under way in one process; with ``STEP`` it bounds what is held of events."""
+"""The maximum number of active positions per process. With ``STEP`` it limits the memory for events."""
 
 STEP = 10
-"""Events that are read at a time."""
+"""The number of events that are read together."""
 
 STEPS = 10
-"""Steps in a row for one position, after which others have their turn."""
+"""The number of consecutive steps for one position before other positions are served."""
 
 FIRST_PAUSE_SECONDS = 5.0
 LONGEST_PAUSE_SECONDS = 3 * 60 * 60.0
-"""The pause after the first failure, and the longest; each is twice the one before, less up to a fifth by chance.
+"""The maximum delay. The first one is ``FIRST_PAUSE_SECONDS``, and each is twice the previous one, minus up to a fifth.
 
-That makes twelve attempts in the first six hours, and then one every three hours.
+This makes twelve attempts in the first six hours, and one every three hours after that.
 """
 
 LEFT_OUT_AFTER_SECONDS = 24 * 60 * 60.0
-"""How long one event is tried until the one behind it is tried too, which tells a receiver at fault from an event."""
+"""Seconds for which one event is tried before the next event is tried too.
+
+If the next one is accepted, the receiver works and only the first event is rejected.
+"""
 
 DISABLED_AFTER_SECONDS = 3 * 24 * 60 * 60.0
-"""How long one event is tried until its webhook is disabled, unless that accepts those of other connections."""
+"""Seconds for which one event is tried before its webhook is disabled.
+
+A webhook that accepts events of other connections is not disabled.
+"""
 
 FAILED = "delivery_failed"
 DISABLED = "webhook_disabled"
@@ -64,7 +70,7 @@ log = structlog.get_logger()
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class DeliveryWorker:
-    """Delivers while it is open, sharing the work with the other processes."""
+    """Delivers events while it is open, sharing the work with the other processes."""
 
     positions: DeliveryPositions
     webhooks: Webhooks
@@ -74,80 +80,80 @@ class DeliveryWorker:
     connectors: Mapping[str, AnyConnector]
     clock: Clock
 
-    _under_way: dict[asyncio.Task[None], ClaimedPosition] = field(init=False, default_factory=dict)
+    _active: dict[asyncio.Task[None], ClaimedPosition] = field(init=False, default_factory=dict)
     results: Counter[tuple[str, str]] = field(init=False, default_factory=Counter)
-    """How many attempts ended how, by connector."""
+    """The number of attempts by connector and result."""
 
     def __post_init__(self) -> None:
         self._shapes = _event_shapes(self.connectors)
 
     async def __aenter__(self) -> Self:
         await self.sender.__aenter__()
-        self._delivering = asyncio.create_task(self._deliver_forever(), name="deliverer")
+        self._delivery_task = asyncio.create_task(self._delivery_loop(), name="deliverer")
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await cancel_and_wait(self._delivering)
-        begun = dict(self._under_way)
-        for task in begun:
+        await cancel_and_wait(self._delivery_task)
+        tasks = dict(self._active)
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*begun, return_exceptions=True)
-        # Where storage is away, they are due when their claims end.
+        await asyncio.gather(*tasks, return_exceptions=True)
+        # If storage is unavailable, the positions are due again when their claims end.
         with suppress(StorageUnavailable):
-            await self.positions.release(begun.values())
+            await self.positions.release(tasks.values())
         await self.sender.__aexit__()
 
     async def deliver(self) -> int:
-        """Begin what is due, as far as there is room; how many positions that are."""
-        busy = Counter(claimed.webhook_id for claimed in self._under_way.values())
-        room = MOST - len(self._under_way)
+        """Start the due deliveries, up to the limit. Returns the number of positions."""
+        busy = Counter(claimed.webhook_id for claimed in self._active.values())
+        headroom = MOST - len(self._active)
         claims = (
-            await self.positions.claim(room, [name for name, count in busy.items() if count >= OF_ONE_WEBHOOK])
-            if room
+            await self.positions.claim(headroom, [name for name, count in busy.items() if count >= OF_ONE_WEBHOOK])
+            if headroom
             else []
         )
         for claimed in claims:
-            task = asyncio.create_task(self._take(claimed), name="delivery")
-            self._under_way[task] = claimed
-            task.add_done_callback(self._under_way.pop)
+            task = asyncio.create_task(self._deliver_from(claimed), name="delivery")
+            self._active[task] = claimed
+            task.add_done_callback(self._active.pop)
         return len(claims)
 
     async def join(self) -> None:
-        """Wait until nothing is under way."""
-        while self._under_way:
-            await asyncio.wait(list(self._under_way))
+        """Wait until all deliveries have finished."""
+        while self._active:
+            await asyncio.wait(list(self._active))
 
-    async def _deliver_forever(self) -> None:
+    async def _delivery_loop(self) -> None:
         while True:
             if await self._begin():
-                # There is probably more, for which there is room as soon as one has ended.
-                await asyncio.wait(list(self._under_way), timeout=TICK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+                # There are probably more due positions, which can start as soon as one delivery has ended.
+                await asyncio.wait(list(self._active), timeout=TICK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
             else:
                 await asyncio.sleep(TICK_SECONDS)
 
     async def _begin(self) -> bool:
-        """Whether something is under way that was begun just now."""
+        """Start the due deliveries. Returns whether any were started and are still active."""
         try:
-            return bool(await self.deliver()) and bool(self._under_way)
-        except StorageUnavailable as away:
-            log.warning("storage is away", job="deliveries", private=away.private)
+            return bool(await self.deliver()) and bool(self._active)
+        except StorageUnavailable as error:
+            log.warning("storage is away", job="deliveries", private=error.private)
         except Exception:
             log.exception("deliveries could not be begun")
         return False
 
-    async def _take(self, claimed: ClaimedPosition) -> None:
-        """Deliver from one position; whatever stops it, the position is due again when its claim ends."""
+    async def _deliver_from(self, claimed: ClaimedPosition) -> None:
+        """Deliver from one position. After any error, the position is due again when its claim ends."""
         try:
             await self._drain(claimed)
         except ClaimLost:
             pass
-        except StorageUnavailable as away:
-            log.warning("storage is away", job="deliveries", private=away.private)
+        except StorageUnavailable as error:
+            log.warning("storage is away", job="deliveries", private=error.private)
         except Exception:
             log.exception("a delivery could not be made", webhook_id=claimed.webhook_id)
 
     async def _drain(self, claimed: ClaimedPosition) -> None:
-        """Deliver events in their order, until one fails, none is left, or others should have their turn."""
+        """Deliver events in order until one fails, none is left, or other positions should be served."""
         secrets = self.vault.decrypt(claimed.sealed, claimed.webhook_id)["secrets"]
         for _ in range(STEPS):
             claimed, events, newest = await self.positions.events(claimed, STEP)
@@ -155,8 +161,8 @@ class DeliveryWorker:
             for event in waiting:
                 attempt = await self._send(claimed, event, secrets)
                 accepted = event if attempt.result == "accepted" else None
-                if accepted is None and self._may_leave_out(claimed, attempt):
-                    accepted = await self._instead(claimed, event, next(waiting, None), secrets)
+                if accepted is None and self._may_skip(claimed, attempt):
+                    accepted = await self._try_next_event(claimed, event, next(waiting, None), secrets)
                 if accepted is None:
                     await self._fail(claimed, event, attempt)
                     return
@@ -166,21 +172,24 @@ class DeliveryWorker:
                 break
         await self.positions.give_back(claimed)
 
-    def _may_leave_out(self, claimed: ClaimedPosition, failed: DeliveryAttempt) -> bool:
-        """Whether an event has *failed* for so long that it may be the only one to fail."""
+    def _may_skip(self, claimed: ClaimedPosition, failed: DeliveryAttempt) -> bool:
+        """Return True if an event has failed for so long that it may be the only one that is rejected."""
         return not failed.gone and self.positions.failing_seconds(claimed) >= LEFT_OUT_AFTER_SECONDS
 
-    async def _instead(
-        self, claimed: ClaimedPosition, event: Row[Any], behind: Row[Any] | None, secrets: Any
+    async def _try_next_event(
+        self, claimed: ClaimedPosition, event: Row[Any], next_event: Row[Any] | None, secrets: Any
     ) -> Row[Any] | None:
-        """The event *behind* one that has failed, if it is accepted: the receiver works, and refuses the first."""
-        if behind is None or (await self._send(claimed, behind, secrets)).result != "accepted":
+        """Return *next_event* if it is accepted although the event before it has failed.
+
+        Then the receiver works, and rejects only the first event.
+        """
+        if next_event is None or (await self._send(claimed, next_event, secrets)).result != "accepted":
             return None
-        # Once more, for the receiver may have come back between the two.
-        again = await self._send(claimed, event, secrets)
-        if again.result != "accepted":
-            await self._record(claimed, event, again, SKIPPED)
-        return behind
+        # Try the first event once more, because the receiver may have recovered between the two attempts.
+        retried = await self._send(claimed, event, secrets)
+        if retried.result != "accepted":
+            await self._record(claimed, event, retried, SKIPPED)
+        return next_event
 
     async def _send(self, claimed: ClaimedPosition, event: Row[Any], secrets: Any) -> DeliveryAttempt:
         body = self._message(claimed, event)
@@ -190,7 +199,7 @@ class DeliveryWorker:
         return attempt
 
     def _message(self, claimed: ClaimedPosition, event: Row[Any]) -> bytes:
-        """Return what is sent of an event: ``data`` is the event as its connector's route for events returns it."""
+        """Return the body of an event's delivery. ``data`` is the event as returned by its connector's events route."""
         warnings = {"warnings": claimed.warnings} if claimed.warnings else {}
         return to_json(
             {
@@ -204,21 +213,21 @@ class DeliveryWorker:
         )
 
     async def _fail(self, claimed: ClaimedPosition, event: Row[Any], attempt: DeliveryAttempt) -> None:
-        """Try the event again later, or give the webhook up."""
+        """Defer the event, or disable the webhook."""
         reason = "gone" if attempt.gone else "failing" if await self._fails_for_days(claimed) else None
         if reason is not None:
             await self.webhooks.disable(claimed.webhook_id, reason)
             log.warning("a webhook is disabled", webhook_id=claimed.webhook_id, reason=reason)
-        # Only the first of several failures is recorded: an address that is away would fill the history.
+        # Record only the first of several failures: an unavailable receiver would fill the history.
         if reason is not None or not claimed.failures:
             await self._record(claimed, event, attempt, FAILED if reason is None else DISABLED)
-        pause = pause_after(claimed.failures, attempt.retry_after)
-        await self.positions.defer(claimed, pause, attempt.result, attempt.status)
+        delay = pause_after(claimed.failures, attempt.retry_after)
+        await self.positions.defer(claimed, delay, attempt.result, attempt.status)
 
     async def _fails_for_days(self, claimed: ClaimedPosition) -> bool:
-        """Whether nothing was accepted for so long that there is no receiver any more."""
-        long = self.positions.failing_seconds(claimed) >= DISABLED_AFTER_SECONDS
-        return long and not await self.positions.accepts_others(claimed)
+        """Return True if nothing was accepted for so long that the receiver is considered gone."""
+        is_long = self.positions.failing_seconds(claimed) >= DISABLED_AFTER_SECONDS
+        return is_long and not await self.positions.accepts_others(claimed)
 
     async def _record(self, claimed: ClaimedPosition, event: Row[Any], attempt: DeliveryAttempt, code: str) -> None:
         run = Run("webhook", status="error", http_status=attempt.status, code=code)
@@ -230,7 +239,7 @@ class DeliveryWorker:
                 "result": attempt.result,
             }
         ]
-        # Receivers put secrets into the paths of their addresses; the webhook's identifier says which one it is.
+        # Do not record the URL, because receivers put secrets into its path. The identifier names the webhook.
         run.trace.requests.append(
             RequestRecord(
                 self.clock.now(), "POST", HIDDEN, attempt.status, wait_ms=0.0, duration_ms=attempt.duration_ms
@@ -251,7 +260,7 @@ def _event_shapes(connectors: Mapping[str, AnyConnector]) -> dict[str, Any]:
     }
 
 
-def pause_after(failures: int, asked: float = 0.0) -> float:
-    """Seconds until the next attempt after one failed that so many *failures* had gone before."""
-    pause = min(FIRST_PAUSE_SECONDS * 2.0 ** min(failures, 20), LONGEST_PAUSE_SECONDS)
-    return max(min(asked, LONGEST_PAUSE_SECONDS), pause * _random.uniform(0.8, 1.0))
+def pause_after(failures: int, requested: float = 0.0) -> float:
+    """Return the delay in seconds before the next attempt, after a failure that was preceded by *failures* others."""
+    delay = min(FIRST_PAUSE_SECONDS * 2.0 ** min(failures, 20), LONGEST_PAUSE_SECONDS)
+    return max(min(requested, LONGEST_PAUSE_SECONDS), delay * _random.uniform(0.8, 1.0))

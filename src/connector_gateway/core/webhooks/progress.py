@@ -1,7 +1,7 @@
-"""Positions: how far each webhook has been told of each connection's events, and when the next one is due.
+"""Delivery positions: the progress of each webhook in each connection's events, and when the next delivery is due.
 
-A position is claimed by one process at a time. It is due again a minute later unless its process goes on with it, so
-that nobody needs to know which processes live. What a process commits is bound to its claim. Times are the database's.
+A position is claimed by one process at a time. It is due again a minute later unless its process continues, so that no
+process needs to know which others are alive. Commits are bound to the claim. Times are those of the database's clock.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -35,28 +35,28 @@ from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 
 CLAIM_SECONDS = 60.0
-"""How long a claim holds after its last sign of life, which each event that is delivered is; four attempts."""
+"""Seconds for which a claim lasts after the last delivered event, long enough for four attempts."""
 
 OF_ONE_WEBHOOK = 4
-"""Positions of one webhook that are claimed at once: a receiver that is slow keeps no others waiting."""
+"""The maximum number of claimed positions per webhook, so that a slow receiver does not delay others."""
 
 WARNED_SECONDS = 24 * 60 * 60.0
-"""How long messages name a gap after it was noted."""
+"""Seconds after its detection for which messages list a gap."""
 
-CONSIDERED = 1000
-"""Positions that are due and are looked at for one claim."""
+MAX_EXAMINED = 1000
+"""The maximum number of due positions that are examined for one claim."""
 
 _positions, _webhooks, _events = tables.webhook_positions.c, tables.webhooks.c, tables.events.c
 _connections = tables.connections.c
 
 
 class ClaimLost(Exception):
-    """Raised when the position was claimed by another process meanwhile, or set by the operator."""
+    """Raised if the position was claimed by another process meanwhile, or set by the operator."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimedPosition:
-    """A position that this process is to go on from."""
+    """A position that is claimed by this process."""
 
     webhook_id: str
     connection_id: ConnectionId
@@ -69,20 +69,20 @@ class ClaimedPosition:
     url: str
     sealed: bytes
     types: Sequence[str] | None
-    """Of the events to be delivered; all of them where there are none."""
+    """The types of events to deliver, or None for all."""
 
     warnings: Sequence[str] = ()
-    """Gaps in the connection's feed that each message names."""
+    """Gaps in the connection's feed that each message lists."""
 
     def up_to(self, sequence: int) -> "ClaimedPosition":
-        """The same, with nothing left to deliver up to the event of that number."""
+        """Return the position with no event left to deliver up to *sequence*."""
         return replace(self, after=max(self.after, sequence))
 
 
 def mark_due(writing: Writing, connection_id: str, first: int, newest: int, due_at: float) -> None:
     """Make the webhooks of a connection due, in the transaction that adds the events *first* to *newest*.
 
-    A webhook that knows nothing of the connection yet begins with the first of them.
+    A webhook without a position for the connection starts with *first*.
     """
     workspace = select(_connections.workspace_id).where(_connections.connection_id == connection_id).scalar_subquery()
     concerned = select(
@@ -97,50 +97,53 @@ def mark_due(writing: Writing, connection_id: str, first: int, newest: int, due_
         or_(_webhooks.connection_id.is_(None), _webhooks.connection_id == connection_id),
     )
     names = ["webhook_id", "connection_id", "after", "newest", "due_at", "failures"]
-    made = insert(tables.webhook_positions).from_select(names, concerned)
+    position = insert(tables.webhook_positions).from_select(names, concerned)
     writing.execute(
-        made.on_conflict_do_update(
+        position.on_conflict_do_update(
             index_elements=["webhook_id", "connection_id"],
-            set_={"newest": made.excluded.newest, "due_at": func.coalesce(_positions.due_at, made.excluded.due_at)},
+            set_={
+                "newest": position.excluded.newest,
+                "due_at": func.coalesce(_positions.due_at, position.excluded.due_at),
+            },
         )
     )
 
 
 class DeliveryPositions:
-    """Claims positions, and notes how far they have come."""
+    """Claims positions, and stores their progress."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def claim(self, most: int, without: Collection[str] = ()) -> Sequence[ClaimedPosition]:
-        """Positions that are due, at most so many, of other webhooks than *without*."""
+        """Claim up to *most* due positions of webhooks other than *without*."""
         now = self._database.time()
         due = (
             _positions.due_at <= now,
             _positions.webhook_id.not_in(without),
             _positions.webhook_id.in_(select(_webhooks.webhook_id).where(_webhooks.status == "active")),
         )
-        # Mostly nothing is due. To read that costs no turn of the one writer that SQLite has.
+        # Usually nothing is due. A read is enough to see that, and does not occupy SQLite's only writer.
         first = select(_positions.webhook_id).where(*due).limit(1)
         if not await self._database.read(lambda reading: reading.execute(first).first()):
             return []
         lease = ulid()
         take = (
             update(tables.webhook_positions)
-            # Again what makes it due: another process may have been quicker.
-            .where(tuple_(_positions.webhook_id, _positions.connection_id).in_(_chosen(due, most)), *due)
+            # Repeat the conditions, because another process may have claimed the position first.
+            .where(tuple_(_positions.webhook_id, _positions.connection_id).in_(_select_due(due, most)), *due)
             .values(lease=lease, due_at=now + CLAIM_SECONDS)
         )
-        told = _told().where(_positions.lease == lease)
+        claimed = _select_claimed().where(_positions.lease == lease)
 
         def claim(writing: Writing) -> Sequence[Mapping[Any, Any]]:
-            return writing.execute(told).mappings().all() if writing.execute(take).rowcount else []
+            return writing.execute(claimed).mappings().all() if writing.execute(take).rowcount else []
 
         return [ClaimedPosition(lease=lease, **row) for row in await self._database.write(claim)]
 
     async def events(self, claimed: ClaimedPosition, most: int) -> tuple[ClaimedPosition, Sequence[Row[Any]], int]:
-        """Return the next events in order, the position with its warnings, and the number up to which none is left."""
-        newest = select(_positions.newest).where(*_here(claimed))
+        """Return the next events in order, the position with its warnings, and the number of the newest event."""
+        newest = select(_positions.newest).where(*_is_claimed(claimed))
         query = (
             select(tables.events)
             .where(events_after(claimed.connection_id, claimed.after, claimed.types))
@@ -151,16 +154,16 @@ class DeliveryPositions:
         gaps = gaps_noted_after(claimed.connection_id, self._database.time() - WARNED_SECONDS)
 
         def read(reading: Writing) -> tuple[ClaimedPosition, Sequence[Row[Any]], int]:
-            # In this order: whoever raised the newest number has committed the events up to it.
-            known = reading.execute(newest).scalar() or 0
+            # In this order: the commit that raises the number also adds the events, so all events up to it are visible.
+            newest_sequence = reading.execute(newest).scalar() or 0
             events = reading.execute(query).all()
             warnings = [warning_of(gap) for gap in reading.execute(gaps)] if events else []
-            return replace(claimed, warnings=warnings), events, known
+            return replace(claimed, warnings=warnings), events, newest_sequence
 
         return await self._database.read(read)
 
     async def advance(self, claimed: ClaimedPosition, sequence: int) -> ClaimedPosition:
-        """Note that the event of that number was accepted; ``TakenOver`` if another goes on."""
+        """Record that the event with *sequence* was accepted. Raises ``ClaimLost`` if the claim was lost."""
         now = self._database.time()
         await self._set(
             claimed,
@@ -173,7 +176,7 @@ class DeliveryPositions:
         return replace(claimed, after=sequence, failures=0, failing_since=None)
 
     async def defer(self, claimed: ClaimedPosition, seconds: float, result: str, http_status: int | None) -> None:
-        """End a claim after an attempt that failed; the next one is so many *seconds* later."""
+        """End a claim after a failed attempt. The next attempt is due *seconds* later."""
         now = self._database.time()
         await self._set(
             claimed,
@@ -186,25 +189,25 @@ class DeliveryPositions:
         )
 
     async def give_back(self, claimed: ClaimedPosition) -> None:
-        """End a claim; it is due at once if there are further events."""
-        # Compared with the row as it is now: an event that came meanwhile has raised its newest.
+        """End a claim. The position is due immediately if there are more events."""
+        # Compare with the current row, because an event that was added meanwhile has raised its newest number.
         further = case((_positions.newest > claimed.after, self._database.time()), else_=None)
         await self._set(claimed, after=claimed.after, due_at=further, lease=None)
 
     async def release(self, claims: Collection[ClaimedPosition]) -> None:
-        """Make claimed positions due at once, for others to go on with; how far they have come stays."""
+        """Make claimed positions due immediately for other processes. Their progress is retained."""
         leases = {claimed.lease for claimed in claims}
         free = update(tables.webhook_positions).where(_positions.lease.in_(leases))
-        given_back = free.values(due_at=self._database.time(), lease=None)
+        end_claims = free.values(due_at=self._database.time(), lease=None)
         if leases:
-            await self._database.write(lambda writing: writing.execute(given_back))
+            await self._database.write(lambda writing: writing.execute(end_claims))
 
     def failing_seconds(self, claimed: ClaimedPosition) -> float:
-        """For how long the next event is tried in vain."""
+        """Return for how many seconds the next event has been failing."""
         return 0.0 if claimed.failing_since is None else self._database.time() - claimed.failing_since
 
     async def accepts_others(self, claimed: ClaimedPosition) -> bool:
-        """Whether its webhook has accepted events of other connections while the next event was tried in vain."""
+        """Return True if the webhook has accepted events of other connections since the next event started to fail."""
         since = self._database.time() if claimed.failing_since is None else claimed.failing_since
         other = select(_positions.webhook_id).where(
             _positions.webhook_id == claimed.webhook_id, _positions.delivered_at > since
@@ -212,36 +215,36 @@ class DeliveryPositions:
         return await self._database.read(lambda reading: reading.execute(other.limit(1)).first()) is not None
 
     async def _set(self, claimed: ClaimedPosition, **values: Any) -> None:
-        change = update(tables.webhook_positions).where(*_here(claimed)).values(**values)
+        change = update(tables.webhook_positions).where(*_is_claimed(claimed)).values(**values)
         if not await self._database.write(lambda writing: writing.execute(change).rowcount):
             raise ClaimLost
 
     async def purge(self) -> int:
-        """Delete a bounded number of positions that nobody needs: the connection, or even the webhook, is gone."""
+        """Delete a bounded number of positions of removed connections or webhooks. Returns how many."""
         gone = select(_connections.connection_id).where(_connections.deleted.is_(True))
-        needless = or_(
+        unneeded = or_(
             and_(_positions.due_at.is_(None), _positions.connection_id.in_(gone)),
             _positions.webhook_id.not_in(select(_webhooks.webhook_id)),
         )
-        chosen = select(_positions.webhook_id, _positions.connection_id).where(needless).limit(PURGE_STEP)
+        chosen = select(_positions.webhook_id, _positions.connection_id).where(unneeded).limit(PURGE_STEP)
         names = await self._database.read_slow(lambda reading: reading.execute(chosen).all())
-        here = tuple_(_positions.webhook_id, _positions.connection_id).in_([tuple(name) for name in names])
-        purge = delete(tables.webhook_positions).where(here, needless)
+        keys = tuple_(_positions.webhook_id, _positions.connection_id).in_([tuple(name) for name in names])
+        purge = delete(tables.webhook_positions).where(keys, unneeded)
         return await self._database.write(lambda writing: writing.execute(purge).rowcount) if names else 0
 
 
-def _chosen(due: Collection[ColumnElement[bool]], most: int) -> Any:
-    """The positions that have been due longest, of each webhook only some."""
+def _select_due(due: Collection[ColumnElement[bool]], most: int) -> Any:
+    """Select the longest due positions, limited per webhook."""
     keys = _positions.webhook_id, _positions.connection_id, _positions.due_at
-    considered = select(*keys).where(*due).order_by(_positions.due_at).limit(CONSIDERED).subquery().c
-    place = func.row_number().over(partition_by=considered.webhook_id, order_by=considered.due_at).label("place")
-    placed = select(considered.webhook_id, considered.connection_id, considered.due_at, place).subquery().c
-    fair = select(placed.webhook_id, placed.connection_id).where(placed.place <= OF_ONE_WEBHOOK)
-    return fair.order_by(placed.due_at).limit(most)
+    considered = select(*keys).where(*due).order_by(_positions.due_at).limit(MAX_EXAMINED).subquery().c
+    rank = func.row_number().over(partition_by=considered.webhook_id, order_by=considered.due_at).label("place")
+    ranked = select(considered.webhook_id, considered.connection_id, considered.due_at, rank).subquery().c
+    fair = select(ranked.webhook_id, ranked.connection_id).where(ranked.place <= OF_ONE_WEBHOOK)
+    return fair.order_by(ranked.due_at).limit(most)
 
 
-def _told() -> Any:
-    """What a process needs to know of positions that it has claimed."""
+def _select_claimed() -> Any:
+    """Select the columns of a claimed position."""
     return (
         select(
             _positions.webhook_id,
@@ -261,12 +264,12 @@ def _told() -> Any:
 
 
 def events_after(connection_id: str, place: int, types: Sequence[str] | None) -> ColumnElement[bool]:
-    """Events of a connection behind a place that are of some *types*, or of any."""
-    here = and_(_events.connection_id == connection_id, _events.sequence > place)
-    return and_(here, _events.type.in_(types)) if types else here
+    """Return the condition for events of a connection after *place*, restricted to *types* if there are any."""
+    condition = and_(_events.connection_id == connection_id, _events.sequence > place)
+    return and_(condition, _events.type.in_(types)) if types else condition
 
 
-def _here(claimed: ClaimedPosition) -> tuple[ColumnElement[bool], ...]:
+def _is_claimed(claimed: ClaimedPosition) -> tuple[ColumnElement[bool], ...]:
     return (
         _positions.webhook_id == claimed.webhook_id,
         _positions.connection_id == claimed.connection_id,

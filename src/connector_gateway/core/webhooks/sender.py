@@ -1,4 +1,4 @@
-"""The sender: one request with one event, to an address that anyone on the internet can reach."""
+"""The webhook sender: one request with one event, to a URL that is reachable from the public internet."""
 
 import asyncio
 import time
@@ -15,7 +15,7 @@ from connector_gateway.core.upstream_files.public_addresses import guarded, is_p
 from connector_gateway.kit.errors import InvalidParameters, UrlNotAllowed
 
 ANSWER_SECONDS = 15.0
-"""How long a receiver may take to answer, which the convention suggests as 15 to 30 seconds."""
+"""Seconds that a receiver may take to respond. The convention suggests 15 to 30."""
 
 MAX_URL = 2000
 
@@ -24,23 +24,23 @@ Result = Literal["accepted", "refused", "timed_out", "unreachable", "not_allowed
 
 @dataclass(frozen=True, slots=True)
 class DeliveryAttempt:
-    """What became of one request."""
+    """The result of one request."""
 
     result: Result
     status: int | None
     retry_after: float
-    """Seconds that the receiver asked to be left alone; 0 if it did not."""
+    """Seconds that the receiver asked to wait, or 0."""
 
     duration_ms: float
 
     @property
     def gone(self) -> bool:
-        """Whether the receiver said that it wants nothing any more."""
+        """Whether the receiver has asked to stop all deliveries."""
         return self.status == 410
 
 
 class WebhookSender:
-    """Sends events while it is open; where *private*, also to this machine and its own networks."""
+    """Sends events while it is open. If *private* is set, private and loopback addresses are allowed too."""
 
     def __init__(
         self, *, private: bool, seconds: float = ANSWER_SECONDS, resolver: AbstractResolver | None = None
@@ -67,20 +67,20 @@ class WebhookSender:
         await self._session.close()
 
     def check(self, url: str) -> None:
-        """Refuse an address to which nothing could be delivered; where its name leads is checked at each request."""
-        wrong = wrong_with(url) or self._forbidden(urlsplit(url).hostname or "")
-        if len(url) > MAX_URL or wrong:
+        """Raise ``InvalidParameters`` if events cannot be delivered to *url*. Host names are checked per request."""
+        problem = wrong_with(url) or self._host_problem(urlsplit(url).hostname or "")
+        if len(url) > MAX_URL or problem:
             raise InvalidParameters(
                 "Events cannot be delivered to this address.",
-                {"parameter": "url", "value": url, "message": f"The address {wrong or 'is too long'}"},
+                {"parameter": "url", "value": url, "message": f"The address {problem or 'is too long'}"},
             )
 
     async def send(self, url: str, headers: Mapping[str, str], body: bytes) -> DeliveryAttempt:
-        """Send *body*; whatever goes wrong is told by the attempt."""
-        began = time.perf_counter()
+        """Send *body*. Errors are reported in the result."""
+        started_at = time.perf_counter()
         status, retry_after = None, 0.0
         try:
-            # A redirect is not followed: it would lead to where nobody has asked for events.
+            # Do not follow redirects: the workspace has not approved their target.
             async with (
                 asyncio.timeout(self._seconds),
                 self._session.post(url, data=body, headers=headers, allow_redirects=False) as response,
@@ -93,13 +93,13 @@ class WebhookSender:
             result = "timed_out"
         except (aiohttp.ClientError, OSError, ValueError):
             result = "unreachable"
-        return DeliveryAttempt(result, status, retry_after, (time.perf_counter() - began) * 1000)
+        return DeliveryAttempt(result, status, retry_after, (time.perf_counter() - started_at) * 1000)
 
-    def _forbidden(self, host: str) -> str:
-        """Why nothing is sent to *host*, as far as that can be told without looking it up; empty if nothing does."""
+    def _host_problem(self, host: str) -> str:
+        """Return why *host* is forbidden, as far as that is known without resolving it, or an empty string."""
         numeric = ":" in host or host.replace(".", "").isdigit()
-        closed = host in LOOPBACK or (numeric and not is_public(host))
-        return "is not public" if closed and not self.private else ""
+        is_private = host in LOOPBACK or (numeric and not is_public(host))
+        return "is not public" if is_private and not self.private else ""
 
 
 def _seconds(text: str) -> float:

@@ -1,4 +1,4 @@
-"""Signatures of what is delivered, after the Standard Webhooks convention.
+"""Signatures of webhook deliveries, by the Standard Webhooks convention.
 
 Source: github.com/standard-webhooks/standard-webhooks, spec/standard-webhooks.md.
 """
@@ -14,28 +14,28 @@ PREFIX = "whsec_"
 SECRET_BYTES = 32
 
 Secrets = Sequence[Mapping[str, Any]]
-"""The secrets of a webhook, the newest first: each a ``secret``, and when it ``ends_at`` unless it is the newest."""
+"""The secrets of a webhook, newest first. Each has a ``secret``, and ``ends_at``, which is None for the newest."""
 
 
 def new_secret() -> str:
-    """A new secret, as its owner is shown it once."""
+    """Generate a secret in the form in which its owner sees it once."""
     return PREFIX + b64encode(os.urandom(SECRET_BYTES)).decode()
 
 
 def rotate_secrets(secrets: Secrets, now: float, overlap_seconds: float) -> Secrets:
-    """*secrets* with a new one before them; those from before end after the overlap, if they do not end earlier."""
+    """Return *secrets* with a new one in front. Older ones expire after the overlap, or earlier if they already do."""
     until = now + overlap_seconds
     older = [{**one, "ends_at": min(until, one["ends_at"] or until)} for one in current(secrets, now)]
     return [{"secret": new_secret(), "ends_at": None}, *(one for one in older if one["ends_at"] > now)]
 
 
 def current(secrets: Secrets, now: float) -> Secrets:
-    """Those of *secrets* that are signed with now."""
+    """Return the secrets that are currently used to sign."""
     return [one for one in secrets if one["ends_at"] is None or one["ends_at"] > now]
 
 
 def sign(secrets: Secrets, message_id: str, now: float, body: bytes) -> dict[str, str]:
-    """The headers by which a receiver knows *body*: its identifier, when it was sent, a signature for each secret."""
+    """Return the headers that authenticate *body*: its identifier, the time of sending, and a signature per secret."""
     content = f"{message_id}.{int(now)}.".encode() + body
     signatures = [_signature(one["secret"], content) for one in current(secrets, now)]
     return {

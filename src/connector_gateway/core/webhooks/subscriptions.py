@@ -1,4 +1,4 @@
-"""Webhooks as their operators see them: made, listed, changed, rotated, replayed and removed."""
+"""Webhooks as operators manage them: create, list, change, rotate, replay and remove."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,10 +22,10 @@ from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 
 OVERLAP_SECONDS = 24 * 60 * 60.0
-"""How long it is signed with the former secret too, unless said otherwise."""
+"""Default seconds for which deliveries are also signed with the former secret."""
 
 REASONS = {"active": None, "disabled": "by_operator"}
-"""What is noted with a status that the operator sets."""
+"""The reason that is stored with a status set by the operator."""
 
 _webhooks, _positions, _events = tables.webhooks.c, tables.webhook_positions.c, tables.events.c
 _connections = tables.connections.c
@@ -33,7 +33,7 @@ _connections = tables.connections.c
 
 @dataclass(frozen=True, slots=True)
 class WebhooksPage:
-    """Some webhooks, and before which one to look for more; None where there are none."""
+    """A page of webhooks, and the identifier before which the next page starts. None on the last page."""
 
     rows: Sequence[dict[str, Any]]
     before: str | None
@@ -48,7 +48,7 @@ class Webhooks:
     sender: WebhookSender
     clock: Clock
     event_types: Collection[str]
-    """The types of events that there are."""
+    """All types of events."""
 
     quota: int = field(kw_only=True, default=DEFAULT_QUOTAS.webhooks)
 
@@ -61,7 +61,7 @@ class Webhooks:
         connection_id: str | None = None,
         types: Sequence[str] | None = None,
     ) -> dict[str, Any]:
-        """A new webhook for events from now on, of some *types* or all; the only time with its ``secret``."""
+        """Create a webhook for future events of *types*, or of all types. Only this result includes its ``secret``."""
         self._check(url=url, types=types or ())
         webhook_id, secret, now = f"wh_{ulid()}", new_secret(), self.clock.now()
         row = {
@@ -72,7 +72,7 @@ class Webhooks:
             "name": name,
             "status": "active",
             "reason": None,
-            "sealed": self._seal([{"secret": secret, "ends_at": None}], webhook_id),
+            "sealed": self._encrypt([{"secret": secret, "ends_at": None}], webhook_id),
             "created_at": now,
             "updated_at": now,
             "types": list(types or ()) or None,
@@ -81,7 +81,7 @@ class Webhooks:
         def create(writing: Writing) -> Mapping[str, Any]:
             require_below(writing, workspace_id, "webhooks", self.quota, _count(workspace_id))
             if connection_id is not None:
-                _require_connection(writing, connection_id, workspace_id)
+                _check_connection(writing, connection_id, workspace_id)
             writing.execute(insert(tables.webhooks), row)
             return row
 
@@ -89,8 +89,8 @@ class Webhooks:
         return {"secret": secret} | await self.show(webhook_id)
 
     async def show(self, webhook_id: str) -> dict[str, Any]:
-        """One webhook."""
-        query = _told().where(_webhooks.webhook_id == webhook_id)
+        """Return one webhook."""
+        query = _select_public().where(_webhooks.webhook_id == webhook_id)
         row = await self.database.read(lambda reading: reading.execute(query).mappings().first())
         if row is None:
             raise _not_found(webhook_id)
@@ -99,33 +99,36 @@ class Webhooks:
     async def page(
         self, workspace_id: WorkspaceId | None = None, *, before: str | None = None, limit: int = 50
     ) -> WebhooksPage:
-        """Webhooks, newest first."""
-        query = _told().order_by(_webhooks.webhook_id.desc()).limit(limit + 1)
+        """Return webhooks, newest first."""
+        query = _select_public().order_by(_webhooks.webhook_id.desc()).limit(limit + 1)
         if workspace_id is not None:
             query = query.where(_webhooks.workspace_id == workspace_id)
         if before is not None:
             query = query.where(_webhooks.webhook_id < before)
         rows = await self.database.read(lambda reading: reading.execute(query).mappings().all())
-        shown = [_public(row) for row in rows[:limit]]
-        return WebhooksPage(shown, shown[-1]["webhook_id"] if len(rows) > limit else None)
+        items = [_public(row) for row in rows[:limit]]
+        return WebhooksPage(items, items[-1]["webhook_id"] if len(rows) > limit else None)
 
     async def change(self, webhook_id: str, **changes: Any) -> dict[str, Any]:
-        """The webhook with *changes* (``name``, ``url``, ``status``, ``types``) made; what waits is tried at once."""
+        """Apply *changes* (``name``, ``url``, ``status``, ``types``) to a webhook.
+
+        Waiting events are retried immediately, except after a change of the name.
+        """
         self._check(**{name: changes[name] for name in ("url", "types") if name in changes})
         reason = {"reason": REASONS[changes["status"]]} if "status" in changes else {}
-        at_once = _resume(webhook_id, self.database.time()) if changes.keys() & {"url", "status", "types"} else None
+        resume = _resume(webhook_id, self.database.time()) if changes.keys() & {"url", "status", "types"} else None
 
         def change(writing: Writing) -> Mapping[Any, Any]:
             row = _update(writing, webhook_id, **changes, **reason, updated_at=self.clock.now())
-            if at_once is not None:
-                writing.execute(at_once)
+            if resume is not None:
+                writing.execute(resume)
             return row
 
         await self.database.write(recorded(change, "change_webhook", webhook_id, changed=sorted(changes)))
         return await self.show(webhook_id)
 
     async def disable(self, webhook_id: str, reason: str) -> None:
-        """Deliver nothing more until the operator makes it active again."""
+        """Stop deliveries until the operator activates the webhook again."""
         change = (
             update(tables.webhooks)
             .where(_webhooks.webhook_id == webhook_id, _webhooks.status == "active")
@@ -134,7 +137,10 @@ class Webhooks:
         await self.database.write(lambda writing: writing.execute(change))
 
     async def rotate(self, webhook_id: str, overlap_seconds: float = OVERLAP_SECONDS) -> dict[str, Any]:
-        """The webhook with a new ``secret``; it is signed with the former one too, until the overlap ends."""
+        """Return the webhook with a new ``secret``.
+
+        Until the overlap ends, deliveries are signed with the former secret too.
+        """
         now = self.clock.now()
 
         def rotate(writing: Writing) -> Mapping[Any, Any]:
@@ -143,16 +149,16 @@ class Webhooks:
             if sealed is None:
                 raise _not_found(webhook_id)
             secrets = rotate_secrets(self.vault.decrypt(sealed, webhook_id)["secrets"], now, overlap_seconds)
-            row = _update(writing, webhook_id, sealed=self._seal(secrets, webhook_id), updated_at=now)
+            row = _update(writing, webhook_id, sealed=self._encrypt(secrets, webhook_id), updated_at=now)
             return {"secret": secrets[0]["secret"], "workspace_id": row["workspace_id"]}
 
-        made = await self.database.write(recorded(rotate, "rotate_webhook_secret", webhook_id))
-        return {"secret": made["secret"]} | await self.show(webhook_id)
+        rotated = await self.database.write(recorded(rotate, "rotate_webhook_secret", webhook_id))
+        return {"secret": rotated["secret"]} | await self.show(webhook_id)
 
     async def replay(
         self, webhook_id: str, connection_id: str, *, since: float | None = None, after: str | None = None
     ) -> dict[str, Any]:
-        """Deliver the kept events of a connection again: those *since* an instant, or *after* an event, or all."""
+        """Deliver the retained events of a connection again: those *since* a time, those *after* an event, or all."""
         now = self.database.time()
 
         def replay(writing: Writing) -> dict[str, Any]:
@@ -160,16 +166,16 @@ class Webhooks:
             if webhook is None:
                 raise _not_found(webhook_id)
             if webhook.connection_id not in {None, connection_id}:
-                raise _no_connection(connection_id)
-            _require_connection(writing, connection_id, webhook.workspace_id)
-            place = _place(writing, connection_id, since, after)
-            kept = select(func.count(), func.max(_events.sequence)).where(
-                events_after(connection_id, place, webhook.types)
+                raise _connection_not_found(connection_id)
+            _check_connection(writing, connection_id, webhook.workspace_id)
+            position = _replay_position(writing, connection_id, since, after)
+            retained = select(func.count(), func.max(_events.sequence)).where(
+                events_after(connection_id, position, webhook.types)
             )
-            count, newest = writing.execute(kept).one()
-            _put(writing, webhook_id, connection_id, after=place, newest=newest or place, due_at=now)
-            told = {"webhook_id": webhook_id, "connection_id": connection_id, "events": count}
-            return told | {"workspace_id": webhook.workspace_id}
+            count, newest = writing.execute(retained).one()
+            _set_position(writing, webhook_id, connection_id, after=position, newest=newest or position, due_at=now)
+            result = {"webhook_id": webhook_id, "connection_id": connection_id, "events": count}
+            return result | {"workspace_id": webhook.workspace_id}
 
         replayed = await self.database.write(
             recorded(replay, "replay_webhook", webhook_id, connection_id=connection_id)
@@ -177,19 +183,19 @@ class Webhooks:
         return {name: replayed[name] for name in ("webhook_id", "connection_id", "events")}
 
     async def remove(self, webhook_id: str) -> dict[str, Any]:
-        """Deliver nothing more, and forget the webhook."""
-        shown = await self.show(webhook_id)
+        """Stop deliveries and delete the webhook."""
+        webhook = await self.show(webhook_id)
 
         def remove(writing: Writing) -> Mapping[str, Any]:
             writing.execute(delete(tables.webhooks).where(_webhooks.webhook_id == webhook_id))
             writing.execute(delete(tables.webhook_positions).where(_positions.webhook_id == webhook_id))
-            return shown
+            return webhook
 
         await self.database.write(recorded(remove, "remove_webhook", webhook_id))
-        return shown
+        return webhook
 
     def _check(self, *, url: str | None = None, types: Sequence[str] = ()) -> None:
-        """Refuse an address that nothing may be delivered to, and types of events that there are not."""
+        """Raise ``InvalidParameters`` for a URL that is not allowed or an unknown type of events."""
         if url is not None:
             self.sender.check(url)
         for unknown in [one for one in types if one not in self.event_types]:
@@ -198,7 +204,7 @@ class Webhooks:
                 {"parameter": "types", "value": unknown, "allowed": [*self.event_types]},
             )
 
-    def _seal(self, secrets: Sequence[Mapping[str, Any]], webhook_id: str) -> bytes:
+    def _encrypt(self, secrets: Sequence[Mapping[str, Any]], webhook_id: str) -> bytes:
         return self.vault.encrypt({"secrets": secrets}, webhook_id)
 
 
@@ -206,16 +212,16 @@ def _count(workspace_id: str) -> Select[Any]:
     return select(func.count()).select_from(tables.webhooks).where(_webhooks.workspace_id == workspace_id)
 
 
-def _told() -> Select[Any]:
-    """Webhooks with how far they are."""
-    of_it = _positions.webhook_id == _webhooks.webhook_id
-    failing = and_(of_it, _positions.failing_since.is_not(None))
+def _select_public() -> Select[Any]:
+    """Select webhooks with their delivery progress."""
+    is_own = _positions.webhook_id == _webhooks.webhook_id
+    failing = and_(is_own, _positions.failing_since.is_not(None))
     last = select(tables.webhook_positions).where(failing).order_by(_positions.failing_since).limit(1)
     return select(
         tables.webhooks,
-        select(func.max(_positions.delivered_at)).where(of_it).scalar_subquery().label("delivered_at"),
-        select(func.min(_positions.failing_since)).where(of_it).scalar_subquery().label("failing_since"),
-        select(func.count()).where(of_it, _positions.newest > _positions.after).scalar_subquery().label("behind"),
+        select(func.max(_positions.delivered_at)).where(is_own).scalar_subquery().label("delivered_at"),
+        select(func.min(_positions.failing_since)).where(is_own).scalar_subquery().label("failing_since"),
+        select(func.count()).where(is_own, _positions.newest > _positions.after).scalar_subquery().label("behind"),
         last.with_only_columns(_positions.result).scalar_subquery().label("failing_result"),
         last.with_only_columns(_positions.http_status).scalar_subquery().label("failing_status"),
         last.with_only_columns(_positions.connection_id).scalar_subquery().label("failing_connection_id"),
@@ -231,44 +237,44 @@ def _update(writing: Writing, webhook_id: str, **values: Any) -> Mapping[Any, An
 
 
 def _resume(webhook_id: str, now: float) -> Any:
-    """Makes due at once what waits, by its webhook as it is now; a delivery under way ends here."""
+    """Return the statement that makes waiting events due now with the changed webhook. A delivery in progress ends."""
     waiting = update(tables.webhook_positions).where(
         _positions.webhook_id == webhook_id, _positions.due_at.is_not(None)
     )
     return waiting.values(due_at=now, failures=0, failing_since=None, lease=None)
 
 
-def _place(writing: Writing, connection_id: str, since: float | None, after: str | None) -> int:
-    """The number of the last event that is not to be delivered again."""
+def _replay_position(writing: Writing, connection_id: str, since: float | None, after: str | None) -> int:
+    """Return the number of the last event that is not replayed."""
     events = select(func.max(_events.sequence)).where(_events.connection_id == connection_id)
     if after is not None:
-        found = writing.execute(events.where(_events.event_id == after)).scalar()
-        if found is None:
+        sequence = writing.execute(events.where(_events.event_id == after)).scalar()
+        if sequence is None:
             raise InvalidParameters(
                 f"No event {truncate(after)} of this connection is kept.", {"parameter": "after", "value": after}
             )
-        return int(found)
+        return int(sequence)
     if since is None:
         return 0
     return writing.execute(events.where(_events.observed_at < since)).scalar() or 0
 
 
-def _put(writing: Writing, webhook_id: str, connection_id: str, **values: Any) -> None:
-    """Set a position, whether there was one or not; a delivery under way ends here."""
+def _set_position(writing: Writing, webhook_id: str, connection_id: str, **values: Any) -> None:
+    """Insert or update a position. A delivery in progress ends."""
     values |= {"failures": 0, "failing_since": None, "lease": None}
     new = insert(tables.webhook_positions).values(webhook_id=webhook_id, connection_id=connection_id, **values)
     writing.execute(new.on_conflict_do_update(index_elements=["webhook_id", "connection_id"], set_=values))
 
 
-def _require_connection(writing: Writing, connection_id: str, workspace_id: str) -> None:
+def _check_connection(writing: Writing, connection_id: str, workspace_id: str) -> None:
     query = select(_connections.connection_id).where(
         _connections.connection_id == connection_id, _connections.workspace_id == workspace_id
     )
     if writing.execute(query).first() is None:
-        raise _no_connection(connection_id)
+        raise _connection_not_found(connection_id)
 
 
-def _no_connection(connection_id: str) -> ConnectionNotFound:
+def _connection_not_found(connection_id: str) -> ConnectionNotFound:
     return ConnectionNotFound(
         f"There is no connection {truncate(connection_id)} that this webhook is for.", {"parameter": "connection_id"}
     )
@@ -281,10 +287,10 @@ def _not_found(webhook_id: str) -> WebhookNotFound:
 
 
 FAILING = ("failing_connection_id", "failing_result", "failing_status")
-SHOWN = ("webhook_id", "workspace_id", "connection_id", "url", "name", "status", "reason", "behind", *FAILING)
-TIMES = ("created_at", "updated_at", "delivered_at", "failing_since")
+PUBLIC_COLUMNS = ("webhook_id", "workspace_id", "connection_id", "url", "name", "status", "reason", "behind", *FAILING)
+PUBLIC_TIMESTAMPS = ("created_at", "updated_at", "delivered_at", "failing_since")
 
 
 def _public(row: Mapping[Any, Any]) -> dict[str, Any]:
-    times = {name: None if row[name] is None else utc_datetime(row[name]) for name in TIMES}
-    return {name: row[name] for name in SHOWN} | {"types": row["types"] or []} | times
+    times = {name: None if row[name] is None else utc_datetime(row[name]) for name in PUBLIC_TIMESTAMPS}
+    return {name: row[name] for name in PUBLIC_COLUMNS} | {"types": row["types"] or []} | times

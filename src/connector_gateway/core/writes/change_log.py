@@ -1,4 +1,4 @@
-"""Acknowledged changes of upstream objects, so that an older change in doubt does not undo a later one."""
+"""Acknowledged changes of upstream objects, so that an older change in doubt does not overwrite a later one."""
 
 import hashlib
 from collections.abc import Collection, Sequence
@@ -16,10 +16,13 @@ from connector_gateway.storage.sql.bulk_insert import Put
 from connector_gateway.storage.sql.database import Database
 
 PURGE_SECONDS = KEPT_SECONDS + WINDOW_SECONDS
-"""Longer than any doubt lasts; identifiers of changes are minted by a clock that may be off."""
+"""Seconds after which records are deleted: longer than any step stays in doubt.
+
+The time is read from change identifiers, whose clock may be off.
+"""
 
 _changed = tables.changed.c
-# A commit that was not acknowledged is repeated.
+# An unacknowledged commit is repeated, so the same record may be inserted twice.
 RECORD = insert(tables.changed).on_conflict_do_nothing()
 PURGE = delete(tables.changed).where(
     _changed.change_id.in_(
@@ -30,20 +33,20 @@ PURGE = delete(tables.changed).where(
 
 @dataclass(frozen=True, slots=True)
 class LaterChange:
-    """A change that another call has made since."""
+    """A later change of the same object by another call."""
 
     run_id: RunId | None
-    """The run that made it; None if it is that of another workspace."""
+    """The run that made the change, or None if it belongs to another workspace."""
 
 
 class ChangeLog:
-    """Records which objects were changed, by which step, and when."""
+    """Records when each object was changed, and by which step."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def records(self, scope: str, names: Sequence[str], mark: str, run_id: RunId) -> list[Put]:
-        """Statements that record the acknowledged change of the objects *names* by the step with *mark*."""
+        """Return statements that record the acknowledged change of the objects *names* by the step with *mark*."""
         changed_at = self._database.time()
         return [
             (
@@ -62,7 +65,7 @@ class ChangeLog:
     async def later(
         self, scope: str, names: Sequence[str], since: float, marks: Collection[str], workspace_id: WorkspaceId
     ) -> LaterChange | None:
-        """The last change of one of the objects since that time by a step without any of *marks*."""
+        """Return the last change of one of the objects since *since* by a step with none of *marks*, or None."""
         targets = [_target(scope, name) for name in names]
         query = (
             select(_changed.run_id, tables.runs.c.workspace_id)
@@ -77,11 +80,11 @@ class ChangeLog:
         return LaterChange(row.run_id if row.workspace_id == workspace_id else None)
 
     async def purge(self) -> int:
-        """Delete a bounded number of records that no doubt outlives; return how many."""
+        """Delete a bounded number of records that are older than any step in doubt. Returns how many."""
         before = {"_before": ulid(int((self._database.time() - PURGE_SECONDS) * 1000) << 80)}
         return await self._database.delete_expired(lambda writing: writing.execute(PURGE, before).rowcount)
 
 
 def _target(scope: str, name: str) -> str:
-    """A digest of an object's name, which may hold an address."""
+    """Return a digest of an object's name, which may contain an email address."""
     return hashlib.sha256(f"{scope}\n{name}".encode()).hexdigest()

@@ -1,7 +1,7 @@
-"""Claims: the stored rows that let a write with an idempotency key happen once in 24 hours.
+"""Claims: the stored rows by which a write with an idempotency key happens once in 24 hours.
 
-A claim is ``held`` by one attempt, ``doubtful`` between attempts, and ``done`` once there is a result. Attempts are
-numbered. Every change names the run that holds the claim, so an attempt that lost the claim changes nothing.
+A claim is ``held`` by one attempt, ``doubtful`` between attempts, and ``done`` once it has a result. Attempts are
+numbered. Every change names the run that holds the claim, so an attempt that has lost the claim changes nothing.
 """
 
 import asyncio
@@ -31,20 +31,20 @@ from connector_gateway.storage.sql.database import Database
 
 WINDOW_SECONDS = 24 * 60 * 60
 POLL_SECONDS = 0.25
-"""Seconds between two looks at a claim that another process holds, each of which is one read by its key."""
+"""Seconds between two reads of a claim that another process holds. Each read is a lookup by primary key."""
 
 _claims = tables.claims.c
 CLAIM = insert(tables.claims).on_conflict_do_nothing()
 NAME = ("workspace_id", "connection_id", "operation", "idempotency_key")
-HERE = and_(*(_claims[name] == bindparam(f"_{name}") for name in NAME))
-"""Selects a claim by its name."""
+BY_NAME = and_(*(_claims[name] == bindparam(f"_{name}") for name in NAME))
+"""The condition that selects a claim by its name."""
 
-FIND = select(tables.claims).where(HERE)
-STATE = select(_claims.state).where(HERE)
-EXPIRE = delete(tables.claims).where(HERE, _claims.expires_at <= bindparam("_now"))
+FIND = select(tables.claims).where(BY_NAME)
+STATE = select(_claims.state).where(BY_NAME)
+EXPIRE = delete(tables.claims).where(BY_NAME, _claims.expires_at <= bindparam("_now"))
 TAKE_OVER = (
     update(tables.claims)
-    .where(HERE, _claims.state == "doubtful", _claims.target == bindparam("_target"))
+    .where(BY_NAME, _claims.state == "doubtful", _claims.target == bindparam("_target"))
     .values(
         state="held",
         attempt=_claims.attempt + 1,
@@ -53,21 +53,21 @@ TAKE_OVER = (
         expires_at=bindparam("_expires_at"),
     )
 )
-"""Takes over a claim in doubt, for a call with the same target."""
+"""Takes over a claim in doubt for a call with the same target."""
 
-MINE = and_(
-    HERE,
+FENCE = and_(
+    BY_NAME,
     _claims.run_id == bindparam("_run_id"),
-    # A word of the statement, and no value of it: SQLite compares values with the conditions of indexes, and compiled
-    # the statement anew for each call. That was half of what it took to carry it out (decision 73).
+    # A literal, not a bound value: SQLite compares bound values with the conditions of partial indexes, and would
+    # compile the statement again for each call. That took half of its execution time.
     _claims.state == literal_column("'held'"),
 )
 """The fence: the condition that this attempt still holds the claim."""
 
-INTEND = update(tables.claims).where(MINE).values(sealed=bindparam("_sealed"), settle_seconds=bindparam("_settle"))
+INTEND = update(tables.claims).where(FENCE).values(sealed=bindparam("_sealed"), settle_seconds=bindparam("_settle"))
 FINISH = (
     update(tables.claims)
-    .where(MINE)
+    .where(FENCE)
     .values(
         state="done",
         status=bindparam("_status"),
@@ -79,35 +79,38 @@ FINISH = (
 )
 PUT_BACK = (
     update(tables.claims)
-    .where(MINE)
+    .where(FENCE)
     .values(state="doubtful", sealed=bindparam("_sealed"), settles_at=bindparam("_settles_at"), process_id=None)
 )
-LET_GO = update(tables.claims).where(MINE).values(state="doubtful", process_id=None)
-RELEASE = delete(tables.claims).where(MINE)
-PURGE = delete(tables.claims).where(HERE, _claims.expires_at < bindparam("_now"))
+LET_GO = update(tables.claims).where(FENCE).values(state="doubtful", process_id=None)
+RELEASE = delete(tables.claims).where(FENCE)
+PURGE = delete(tables.claims).where(BY_NAME, _claims.expires_at < bindparam("_now"))
 EXPIRED = select(*(_claims[name] for name in NAME)).where(_claims.expires_at < bindparam("_now")).limit(PURGE_STEP)
 _free = EXPIRED.with_for_update(skip_locked=True).cte("free")
 PURGE_FREE = delete(tables.claims).where(*(_claims[name] == _free.c[name] for name in NAME))
-"""On a server: deletes those expired ones that nobody is taking anew, and waits for none of the others."""
+"""Deletes expired claims on a server. Skips rows that another transaction has locked, for example to take the claim."""
 
-RELEASE_UNUSED = delete(tables.claims).where(MINE, _claims.sealed.is_(None))
+RELEASE_UNUSED = delete(tables.claims).where(FENCE, _claims.sealed.is_(None))
 
 ABANDONED = and_(
     _claims.process_id.is_not(None),
     _claims.process_id.not_in(select(tables.processes.c.process_id)),
     _claims.state == "held",
 )
-"""The first condition says nothing new, but lets SQLite use the index of claims that a process holds."""
+"""The condition for claims of dead processes.
+
+The first part is redundant, but lets SQLite use the index of claims that a process holds.
+"""
 
 RELEASE_ABANDONED = delete(tables.claims).where(ABANDONED, _claims.sealed.is_(None))
 
 
-class ClaimExists(Exception):  # not an error: what to do then is told by ``Claims.take``
-    """Another call has the claim, or has had it."""
+class ClaimExists(Exception):  # not an error: the caller continues with ``Claims.take``
+    """Another call holds the claim, or has finished it."""
 
 
 class ClaimName(NamedTuple):
-    """The name of a claim; there is at most one claim of each name."""
+    """The unique name of a claim."""
 
     workspace_id: WorkspaceId
     connection_id: ConnectionId
@@ -116,13 +119,13 @@ class ClaimName(NamedTuple):
 
     @classmethod
     def of(cls, workspace_id: WorkspaceId, connection_id: ConnectionId, operation: str, key: KeyText) -> "ClaimName":
-        """The name under *key*, however long that is."""
+        """Create the name for *key*, in its stored form."""
         return cls(workspace_id, connection_id, operation, key.stored)
 
     @property
     def columns(self) -> dict[str, str]:
         """The name as columns of the table."""
-        # Written out, as in ``Claim.mine``: ``asdict`` copies all, and a keyed write comes by four times (decision 45).
+        # Written out because ``_asdict`` is slower, and every keyed write reads this four times.
         return {
             "workspace_id": self.workspace_id,
             "connection_id": self.connection_id,
@@ -132,7 +135,7 @@ class ClaimName(NamedTuple):
 
     @property
     def parameters(self) -> dict[str, str]:
-        """The parameters of ``HERE``."""
+        """The name as bound parameters of statements that select the claim."""
         return {
             "_workspace_id": self.workspace_id,
             "_connection_id": self.connection_id,
@@ -143,12 +146,12 @@ class ClaimName(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StoredResult:
-    """The first result under a key, to be given again."""
+    """The first result under a key, to be returned again."""
 
     run_id: RunId
     status: str
     sealed: bytes
-    """The answer, encrypted."""
+    """The encrypted response."""
 
     asked: Asked
 
@@ -158,21 +161,21 @@ class Claim(Struct):
 
     name: ClaimName
     run_id: RunId
-    """The holder: no other attempt has it."""
+    """The run that holds the claim. No other attempt has this identifier."""
 
     attempt: int
     asked: Asked
-    """What the first call under the key asked for."""
+    """Digests of the first call with the key."""
 
     sealed: bytes | None = None
-    """What earlier attempts planned and did; None if they sent nothing."""
+    """The encrypted journal of earlier attempts, or None if they sent nothing."""
 
     settles_at: float = 0.0
-    """When the requests of earlier attempts have settled: they were carried out by then, or never will be."""
+    """The time at which the requests of earlier attempts have settled. Later, they can no longer be carried out."""
 
     @property
     def mine(self) -> dict[str, Any]:
-        """The fence's parameters."""
+        """The bound parameters of the fence."""
         return _fence(self.name, self.run_id)
 
 
@@ -181,7 +184,7 @@ def _fence(name: ClaimName, run_id: RunId) -> dict[str, Any]:
 
 
 class Claims:
-    """Takes claims, waits for them, and changes them inside transactions of the caller."""
+    """Takes claims, waits for them, and builds the statements that change them in the caller's transactions."""
 
     def __init__(
         self, database: Database, process_id: ProcessId, clock: Clock, stopping: Shutdown | None = None
@@ -193,22 +196,22 @@ class Claims:
         self._held: dict[ClaimName, asyncio.Event] = {}
 
     async def take(
-        self, name: ClaimName, asked: Asked, recording: RunRecorder, wait_seconds: float, *, exists: bool = False
+        self, name: ClaimName, digests: Asked, recording: RunRecorder, wait_seconds: float, *, exists: bool = False
     ) -> Claim | StoredResult:
-        """Take the claim for the run that is recorded; or return the first result, once there is one.
+        """Take the claim for the recorded run, or return the first result once there is one.
 
-        ``IdempotencyInProgress`` when another call still holds it after *wait_seconds*, and ``IdempotencyKeyReused``
-        when the first call had another target. Where it was seen that the claim *exists*, it is not tried first
-        whether it does.
+        Pass *exists* if the claim is known to exist, to skip the attempt to insert it.
+        Raises ``IdempotencyInProgress`` if another call still holds the claim after *wait_seconds*, and
+        ``IdempotencyKeyReused`` if the first call had another target.
         """
         deadline = self._clock.now() + wait_seconds
         while True:
-            taken = await self._try(name, asked, recording, exists=exists)
+            claim = await self._try(name, digests, recording, exists=exists)
             recording.opened = True
-            if taken is not None:
-                return taken
+            if claim is not None:
+                return claim
             if exists:
-                # It may be gone by now: whoever had it was refused.
+                # The claim may be gone by now, because the call that held it was rejected.
                 exists = False
                 continue
             if self._clock.now() >= deadline:
@@ -216,16 +219,16 @@ class Claims:
             await self._wait(name, deadline)
 
     def wake(self, name: ClaimName) -> None:
-        """Wake the calls in this process that wait for the claim."""
+        """Wake the calls of this process that wait for the claim."""
         event = self._held.pop(name, None)
         if event is not None:
             event.set()
 
-    def new(self, name: ClaimName, run_id: RunId, asked: Asked) -> dict[str, Any]:
-        """The row of a claim that is taken now."""
+    def new(self, name: ClaimName, run_id: RunId, digests: Asked) -> dict[str, Any]:
+        """Return the row of a new claim."""
         return name.columns | {
-            "target": asked.target,
-            "parameters": asked.parameters,
+            "target": digests.target,
+            "parameters": digests.parameters,
             "run_id": run_id,
             "attempt": 1,
             "state": "held",
@@ -236,52 +239,55 @@ class Claims:
         }
 
     def insert_with_intent(self, claim: Claim, sealed: bytes, settle_seconds: float) -> Put:
-        """Takes a claim that nobody has had, and stores what is about to be sent under it."""
+        """Return the statement that inserts a claim together with the intent of its first step."""
         return CLAIM, self.new(claim.name, claim.run_id, claim.asked) | {
             "sealed": sealed,
             "settle_seconds": settle_seconds,
         }
 
     def set_result(self, claim: Claim, status: str, sealed: bytes) -> Put:
-        """Keep the first result, which is *sealed*, for the window, which starts now."""
+        """Return the statement that stores the encrypted first result for the next 24 hours."""
         values = {"_status": status, "_sealed": sealed, "_expires_at": self._database.time() + WINDOW_SECONDS}
         return FINISH, claim.mine | values
 
     @staticmethod
     def set_intent(claim: Claim, sealed: bytes, settle_seconds: float) -> Put:
-        """Stores what is about to be sent."""
+        """Return the statement that stores the intent of the next step."""
         return INTEND, claim.mine | {"_sealed": sealed, "_settle": settle_seconds}
 
     @staticmethod
     def mark_in_doubt(claim: Claim, sealed: bytes, settles_at: float) -> Put:
-        """Leaves the claim in doubt, for a repeat of the call to take."""
+        """Return the statement that leaves the claim in doubt, so that a repeat of the call can take it."""
         return PUT_BACK, claim.mine | {"_sealed": sealed, "_settles_at": settles_at}
 
     @staticmethod
     def delete(claim: Claim) -> Put:
-        """Deletes the claim, since nothing was done."""
+        """Return the statement that deletes the claim after nothing was done under it."""
         return RELEASE, claim.mine
 
     def restore(self, name: ClaimName, run_id: RunId) -> Callable[[Writing], bool]:
-        """Leave a claim as it was before *run_id* took it; it is deleted if nothing was ever sent under it."""
+        """Return work that undoes *run_id*'s taking of the claim.
+
+        A claim under which nothing was ever sent is deleted. Any other claim is in doubt again.
+        """
         mine = _fence(name, run_id)
 
-        def let_go(writing: Writing) -> bool:
-            # In this order: a claim that sent nothing is free again, and only what is left is in doubt.
+        def release(writing: Writing) -> bool:
+            # In this order: the first statement deletes a claim that sent nothing, so the second finds only others.
             return bool(writing.execute(RELEASE_UNUSED, mine).rowcount or writing.execute(LET_GO, mine).rowcount)
 
-        return let_go
+        return release
 
     async def settle_abandoned(self) -> int:
-        """Put the claims of dead processes in doubt, or delete those that sent nothing; returns how many."""
+        """Put the claims of dead processes in doubt, or delete those that sent nothing. Returns how many."""
 
         def settle(writing: Writing) -> int:
-            return execute(writing, RELEASE_ABANDONED) + execute(writing, _doubt_abandoned(self._database.now))
+            return execute(writing, RELEASE_ABANDONED) + execute(writing, _mark_abandoned_in_doubt(self._database.now))
 
         return await self._database.write(settle)
 
     async def purge(self) -> int:
-        """Delete a bounded number of expired claims, unless they were taken anew meanwhile; how many it were."""
+        """Delete a bounded number of expired claims, unless they were taken again meanwhile. Returns how many."""
         now = {"_now": self._database.time()}
         if not self._database.embedded:
             return await self._database.delete_expired(lambda writing: writing.execute(PURGE_FREE, now).rowcount)
@@ -289,14 +295,14 @@ class Claims:
         rows = [{f"_{column}": value for column, value in zip(NAME, name, strict=True)} | now for name in names]
         return await self._database.delete_expired(partial(_purge_each, rows)) if rows else 0
 
-    async def take_new(self, name: ClaimName, asked: Asked, recording: RunRecorder) -> bool:
-        """Take a claim that nobody has had, together with the opening of the run; whether there was none."""
+    async def take_new(self, name: ClaimName, digests: Asked, recording: RunRecorder) -> bool:
+        """Insert the claim together with the opening of the run. Returns False if the claim exists."""
         try:
-            # One insertion that fails where the row exists: to look first and insert then would let two calls through.
-            new = self.new(name, recording.run_id, asked)
+            # A single insert that does nothing if the row exists. With a check before the insert, two calls could pass.
+            new = self.new(name, recording.run_id, digests)
             taken = await self._database.put_all(recording.opening(), (CLAIM, new), recording.run_id)
         except BaseException:
-            self._let_go_eventually(name, recording.run_id)
+            self._restore_deferred(name, recording.run_id)
             raise
         if taken:
             recording.opened = True
@@ -304,39 +310,39 @@ class Claims:
         return taken
 
     def hold(self, name: ClaimName) -> None:
-        """Note that a call of this process holds the claim, for which others may wait."""
+        """Record that a call of this process holds the claim, so that other calls can wait for it."""
         self._held[name] = asyncio.Event()
 
     async def _try(
-        self, name: ClaimName, asked: Asked, recording: RunRecorder, *, exists: bool
+        self, name: ClaimName, digests: Asked, recording: RunRecorder, *, exists: bool
     ) -> Claim | StoredResult | None:
-        if not exists and await self.take_new(name, asked, recording):
-            return Claim(name, recording.run_id, 1, asked)
+        if not exists and await self.take_new(name, digests, recording):
+            return Claim(name, recording.run_id, 1, digests)
         try:
-            found = await self._take_over(name, self.new(name, recording.run_id, asked), recording)
+            claim = await self._take_over(name, self.new(name, recording.run_id, digests), recording)
         except BaseException:
-            self._let_go_eventually(name, recording.run_id)
+            self._restore_deferred(name, recording.run_id)
             raise
-        if isinstance(found, Claim):
+        if isinstance(claim, Claim):
             self.hold(name)
-        return found
+        return claim
 
-    def _let_go_eventually(self, name: ClaimName, run_id: RunId) -> None:
-        # The row may be there all the same: its commit may have been lost on the way back.
+    def _restore_deferred(self, name: ClaimName, run_id: RunId) -> None:
+        # The row may exist although the commit failed, because its acknowledgement may have been lost.
         self._database.write_deferred(self.restore(name, run_id), about=run_id)
 
     async def _take_over(
         self, name: ClaimName, new: dict[str, Any], recording: RunRecorder
     ) -> Claim | StoredResult | None:
-        """The claim that exists already, if it can be taken over, or its result."""
+        """Return the existing claim if it can be taken over, or its result."""
         now, opening = self._database.time(), recording.opening()
-        # Most claims that exist have a result, and then nothing has to be written but the run, when it ends.
+        # Most existing claims have a result. Then a read is enough, and only the end of the run has to be written.
         row = await self._database.read(lambda reading: reading.execute(FIND, name.parameters).first())
         if row is not None and row.expires_at > now:
             if row.target != new["target"]:
                 raise reused(row.run_id)
             if row.state == "done":
-                return _first(row)
+                return _stored_result(row)
 
         def take_over(writing: Writing) -> Claim | StoredResult | None:
             put_all(writing, opening)
@@ -356,16 +362,16 @@ class Claims:
             return
 
     async def _wait_for_others(self, name: ClaimName, deadline: float) -> None:
-        """Wait while another process holds the claim, which cannot wake anybody here; done at the deadline at least."""
-        held: str | None = "held"
-        # Looked at by a reader: trying to take it would write a transaction each time.
-        while held == "held" and self._clock.now() < deadline:
+        """Wait until the deadline at most while another process, which cannot wake this one, holds the claim."""
+        state: str | None = "held"
+        # Poll with reads, because each attempt to take the claim would be a write transaction.
+        while state == "held" and self._clock.now() < deadline:
             await self._clock.sleep(POLL_SECONDS)
-            held = await self._database.read(lambda reading: reading.execute(STATE, name.parameters).scalar())
+            state = await self._database.read(lambda reading: reading.execute(STATE, name.parameters).scalar())
 
 
 @lru_cache(maxsize=8)
-def _doubt_abandoned(now: ColumnElement[float]) -> Executable:
+def _mark_abandoned_in_doubt(now: ColumnElement[float]) -> Executable:
     settles_at = now + _claims.settle_seconds
     return update(tables.claims).where(ABANDONED).values(state="doubtful", settles_at=settles_at, process_id=None)
 
@@ -375,28 +381,28 @@ def _purge_each(rows: Sequence[dict[str, Any]], writing: Writing) -> int:
 
 
 def _take_over(writing: Writing, name: ClaimName, new: dict[str, Any], now: float) -> Claim | StoredResult | None:
-    """Take a claim that is expired, in doubt, or deleted since; None while another attempt holds it."""
-    # Before the insertion, since an expired claim would still stand in its way.
+    """Take a claim that has expired, is in doubt, or was deleted. Returns None if another attempt holds it."""
+    # Before the insert, because an expired claim would still block it.
     writing.execute(EXPIRE, name.parameters | {"_now": now})
     if execute(writing, CLAIM, new):
         return Claim(name, new["run_id"], 1, Asked(new["target"], new["parameters"]))
-    taken = {f"_{column}": new[column] for column in ("target", "run_id", "process_id", "expires_at")}
-    taken_over = execute(writing, TAKE_OVER, name.parameters | taken)
+    values = {f"_{column}": new[column] for column in ("target", "run_id", "process_id", "expires_at")}
+    taken_over = execute(writing, TAKE_OVER, name.parameters | values)
     row = writing.execute(FIND, name.parameters).first()
     if row is not None and taken_over:
         first = Asked(row.target, row.parameters)
         return Claim(name, new["run_id"], row.attempt, first, row.sealed, row.settles_at or 0.0)
     if row is not None and row.state == "done" and row.target == new["target"]:
-        return _first(row)
+        return _stored_result(row)
     return None
 
 
-def _first(row: Any) -> StoredResult:
+def _stored_result(row: Any) -> StoredResult:
     return StoredResult(row.run_id, row.status, row.sealed, Asked(row.target, row.parameters))
 
 
 def in_progress() -> GatewayError:
-    """The refusal while another attempt holds the claim."""
+    """Return the error for a call while another attempt holds the claim."""
     return IdempotencyInProgress(
         "A call with this idempotency key is still being carried out.",
         {"parameter": "idempotency_key"},
@@ -405,7 +411,7 @@ def in_progress() -> GatewayError:
 
 
 def reused(first_run_id: RunId) -> GatewayError:
-    """Return the refusal of a call whose key was used for another object."""
+    """Return the error for a call whose key was used with another target."""
     return IdempotencyKeyReused(
         "This idempotency key was used for another object.",
         {"parameter": IDEMPOTENCY_FIELD, "first_run_id": first_run_id},

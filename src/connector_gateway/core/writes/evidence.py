@@ -1,7 +1,8 @@
-"""Evidence: decides whether something found upstream is the work of a step in doubt.
+"""Evidence: the proof that an upstream object was created by a step in doubt.
 
-A mark of ours, an identifier that was told, or a state that is as wanted proves it. An object that is only equal counts
-as a call's own if it was made since, and no other call owns it or can have made it.
+Our own mark, an identifier in a response, or an object in the requested state is proof. An object that is only equal
+to the requested one counts as a call's own if it was created since the step was sent, and no other call owns it or can
+have created it.
 """
 
 from collections.abc import Sequence
@@ -19,26 +20,26 @@ from connector_gateway.kit.write_steps import Match, SentStep, StepResult, Write
 from connector_gateway.storage.sql.database import Database
 
 MARGIN_SECONDS = 2.0
-"""How far an object's instant may lie before its step was sent: a ``Date`` tells whole seconds, and is on its way."""
+"""Seconds by which an object may predate its step: ``Date`` headers have whole seconds, and responses take time."""
 
 SEARCH_MARGIN_SECONDS = 120.0
-"""How far clocks may differ, for the filters of vendors' listings; what they let through is compared more closely."""
+"""Seconds by which clocks may differ in the filters of vendors' listings. The results are compared more closely."""
 
-FIRST_PAUSE_SECONDS = 0.5
-"""How long after the first search the second one follows; each further pause is twice as long."""
+FIRST_BACKOFF_SECONDS = 0.5
+"""Seconds between the first search and the second. Each further delay is twice as long."""
 
 MAX_CANDIDATES = 20
-"""Objects that a refusal names."""
+"""The maximum number of objects that an error lists."""
 
 
 def until(settles_at: float) -> str:
-    """Return the sentence that says until when a step in doubt may still be carried out."""
+    """Return the sentence that states until when a step in doubt may still be carried out."""
     settled = format_timestamp(utc_datetime(settles_at))
     return f"It may still be carried out until {settled}; what is not there then was not done."
 
 
 class EvidenceFinder:
-    """Finds out what steps in doubt have made."""
+    """Finds the objects that steps in doubt have created."""
 
     def __init__(self, database: Database, owners: ObjectOwnership, clock: Clock, grace_seconds: float) -> None:
         self._database = database
@@ -47,102 +48,109 @@ class EvidenceFinder:
         self._grace_seconds = grace_seconds
 
     async def resolve(self, work: PreparedOperation, step: WriteStep[Any], entry: JournalEntry) -> StepResult | None:
-        """Return what a step in doubt has made; None if it has made nothing and can no longer do so.
+        """Return the result of a step in doubt, or None if it had no effect and can no longer have one.
 
-        Searches at once, and again at growing intervals within the grace time: most doubts end within seconds, and a
-        caller is better served by a short wait than by having to call again. Raises ``OutcomeUnknown`` if the step may
-        still be carried out then.
+        Searches immediately, and again at growing intervals within the grace time. Most steps in doubt settle within
+        seconds, and a short wait serves the caller better than another call.
+        Raises ``OutcomeUnknown`` if the step may still be carried out after the grace time.
         """
-        grace, pause = self._grace_seconds, FIRST_PAUSE_SECONDS
-        rest = entry.settles_at - self._database.time()
-        while rest > 0 and grace > 0:
+        grace, delay = self._grace_seconds, FIRST_BACKOFF_SECONDS
+        remaining = entry.settles_at - self._database.time()
+        while remaining > 0 and grace > 0:
             with suppress(GatewayError):
-                if (learned := await self._look(work, step, entry)) is not None:
+                if (learned := await self._search(work, step, entry)) is not None:
                     return learned
-            rest = entry.settles_at - self._database.time()
-            # The last search comes at the end of the grace time, or of the settle time if that is sooner.
-            pause = min(pause, rest) if grace > 2 * pause else min(grace, rest)
-            await self._clock.sleep(max(0.0, pause))
-            grace, rest, pause = grace - pause, rest - pause, 2 * pause
-        learned = await self._look(work, step, entry)
-        if learned is None and rest > 0:
+            remaining = entry.settles_at - self._database.time()
+            # The last search is at the end of the grace time, or of the settle time if that is sooner.
+            delay = min(delay, remaining) if grace > 2 * delay else min(grace, remaining)
+            await self._clock.sleep(max(0.0, delay))
+            grace, remaining, delay = grace - delay, remaining - delay, 2 * delay
+        learned = await self._search(work, step, entry)
+        if learned is None and remaining > 0:
             raise OutcomeUnknown(
                 f"An earlier request of this call was sent, and its outcome is not known. {until(entry.settles_at)}",
-                retry_after=rest,
+                retry_after=remaining,
                 doubt="silent",
             )
         return learned
 
-    async def _look(self, work: PreparedOperation, step: WriteStep[Any], entry: JournalEntry) -> StepResult | None:
-        """What a step in doubt has provably made; None if nothing was found."""
+    async def _search(self, work: PreparedOperation, step: WriteStep[Any], entry: JournalEntry) -> StepResult | None:
+        """Return the result of a step in doubt if a search proves it, otherwise None."""
         sent_at, upstream = entry.sent_at or 0.0, work.upstream
-        supposed = upstream.skew
-        found = await self._found(work, step, entry, sent_at + supposed)
-        if abs(upstream.skew - supposed) > SEARCH_MARGIN_SECONDS / 2:
-            # Only the answers have told how far the vendor's clock is from ours.
-            found = await self._found(work, step, entry, sent_at + upstream.skew)
-        # It bears our mark, or is as it should be: that proves enough, whoever made it so (decision 4).
+        assumed_skew = upstream.skew
+        matches = await self._find_matches(work, step, entry, sent_at + assumed_skew)
+        if abs(upstream.skew - assumed_skew) > SEARCH_MARGIN_SECONDS / 2:
+            # The offset of the vendor's clock became known from the responses only.
+            matches = await self._find_matches(work, step, entry, sent_at + upstream.skew)
+        # The object has our mark or is in the requested state. That is enough, whichever call achieved it.
         if not step.object_kind:
-            return step.merge_matches(found) if found else None
+            return step.merge_matches(matches) if matches else None
         since = sent_at + upstream.skew - MARGIN_SECONDS - step.made_within_seconds
-        found = [item for item in found if item.made_at is None or item.made_at >= since]
-        return await self._claimed(step, entry, found, work.connection.workspace_id)
+        matches = [item for item in matches if item.made_at is None or item.made_at >= since]
+        return await self._assign_matches(step, entry, matches, work.connection.workspace_id)
 
     @staticmethod
-    async def _found(
+    async def _find_matches(
         work: PreparedOperation, step: WriteStep[Any], entry: JournalEntry, sent_at: float
     ) -> Sequence[Match]:
-        """What a step may have made since *sent_at*, by the vendor's clock."""
+        """Return what a step may have created since *sent_at*, a time of the vendor's clock."""
         for mark in entry.marks or [entry.mark]:
-            sought = SentStep(mark, sent_at - SEARCH_MARGIN_SECONDS, restored=entry.restored)
-            found = await step.find(work.call, entry.value, sought)
-            if found:
-                return found
+            sent = SentStep(mark, sent_at - SEARCH_MARGIN_SECONDS, restored=entry.restored)
+            matches = await step.find(work.call, entry.value, sent)
+            if matches:
+                return matches
         return []
 
-    async def _claimed(
-        self, step: WriteStep[Any], entry: JournalEntry, found: Sequence[Match], workspace_id: WorkspaceId
+    async def _assign_matches(
+        self, step: WriteStep[Any], entry: JournalEntry, matches: Sequence[Match], workspace_id: WorkspaceId
     ) -> StepResult | None:
-        """What was learned of the found objects, once they are owned by this step: no other call can have made them."""
+        """Assign the matches to this step and return its result, or None if there are no free matches."""
         contents = step.content_keys(entry.value)
         chosen: list[Match] = []
         for slot, content in enumerate(contents):
-            alike = [row for row, other in zip(entry.rows, contents, strict=True) if other == content]
-            free = await self._free(entry, alike, [item for item in found if item.slot == slot], workspace_id)
+            equal_rows = [row for row, other in zip(entry.rows, contents, strict=True) if other == content]
+            free = await self._unowned_matches(
+                entry, equal_rows, [item for item in matches if item.slot == slot], workspace_id
+            )
             chosen += [item for item in free if item.object_id not in {other.object_id for other in chosen}][:1]
         if not chosen:
             return None
         if len(chosen) < len(contents):
-            raise self._ambiguous(entry, chosen)
+            raise self._ambiguous_error(entry, chosen)
         rows = [(row, item.object_id) for row, item in zip(entry.rows, chosen, strict=True)]
         return step.merge_matches(chosen) if await self._owners.assign(rows) else None
 
-    async def _free(
-        self, entry: JournalEntry, alike: Sequence[str], found: Sequence[Match], workspace_id: WorkspaceId
+    async def _unowned_matches(
+        self, entry: JournalEntry, equal_rows: Sequence[str], matches: Sequence[Match], workspace_id: WorkspaceId
     ) -> Sequence[Match]:
-        """The found objects without an owner; ``OutcomeUnknown`` if it cannot be told yet whose they are, or at all."""
-        if not found:
-            return found
-        rivals = await self._rivals(alike, found, workspace_id)
-        free = [item for item in found if item.object_id not in rivals.owned]
-        expected = rivals.left + len(alike)
-        # Somebody whom nobody here knows has made one as well, maybe a person. Taking any would be a guess.
+        """Return the matches without an owner.
+
+        Raises ``OutcomeUnknown`` if their owner cannot be determined, or not yet.
+        """
+        if not matches:
+            return matches
+        rivals = await self._competing_writes(equal_rows, matches, workspace_id)
+        free = [item for item in matches if item.object_id not in rivals.owned]
+        expected = rivals.left + len(equal_rows)
+        # An equal object was created outside this gateway, perhaps by a person. The right one cannot be determined.
         if len(free) > expected:
-            raise self._ambiguous(None, [] if rivals.foreign else free)
-        # Of equal writes in doubt, one may take what another has made. While its own request may still be carried out
-        # it may not: the other would find nothing and send again, which makes one too many.
+            raise self._ambiguous_error(None, [] if rivals.foreign else free)
+        # Of equal writes in doubt, one may take an object of another, but not while its own request may still be
+        # carried out: the other write would find nothing and send again, which creates one object too many.
         if free and rivals.left and len(free) < expected and entry.settles_at > self._database.time():
-            raise self._ambiguous(entry, [] if rivals.foreign else free)
+            raise self._ambiguous_error(entry, [] if rivals.foreign else free)
         return free
 
-    async def _rivals(self, alike: Sequence[str], found: Sequence[Match], workspace_id: WorkspaceId) -> CompetingWrites:
-        """Which other writes may own one of *found*; waits while an equal object is being made."""
+    async def _competing_writes(
+        self, equal_rows: Sequence[str], matches: Sequence[Match], workspace_id: WorkspaceId
+    ) -> CompetingWrites:
+        """Return the other writes that may own one of the matches. Waits while an equal object is being created."""
         owners, grace_seconds = self._owners, self._grace_seconds
-        object_ids = [item.object_id for item in found]
-        rivals = await owners.rivals(alike, object_ids, workspace_id)
+        object_ids = [item.object_id for item in matches]
+        rivals = await owners.rivals(equal_rows, object_ids, workspace_id)
         if rivals.under_way:
             await self._clock.sleep(grace_seconds)
-            rivals = await owners.rivals(alike, object_ids, workspace_id)
+            rivals = await owners.rivals(equal_rows, object_ids, workspace_id)
         if rivals.under_way:
             raise OutcomeUnknown(
                 "An equal object may still be in the making, so it is not known yet which one this call has made.",
@@ -150,11 +158,14 @@ class EvidenceFinder:
             )
         return rivals
 
-    def _ambiguous(self, entry: JournalEntry | None, found: Sequence[Match]) -> OutcomeUnknown:
-        """The error if the found objects may be this call's or another's; those of other workspaces are not named."""
-        rest = 0.0 if entry is None else entry.settles_at - self._database.time()
+    def _ambiguous_error(self, entry: JournalEntry | None, matches: Sequence[Match]) -> OutcomeUnknown:
+        """Return the error if the matches may belong to this call or to another.
+
+        Objects of other workspaces are not named.
+        """
+        remaining = 0.0 if entry is None else entry.settles_at - self._database.time()
         return OutcomeUnknown(
             "There are equal objects, and it is not known which of them this call has made; nothing was sent again.",
-            *({"candidate": item.object_id} for item in found[:MAX_CANDIDATES]),
-            retry_after=rest if rest > 0 else None,
+            *({"candidate": item.object_id} for item in matches[:MAX_CANDIDATES]),
+            retry_after=remaining if remaining > 0 else None,
         )

@@ -1,4 +1,4 @@
-"""Idempotency keys as text: one normal form and one set of limits for header, body, tools and command line."""
+"""Idempotency keys as text: one normal form and one set of limits for header, body, MCP, command line and client."""
 
 import hashlib
 import re
@@ -8,20 +8,20 @@ from urllib.parse import quote, unquote_to_bytes
 from msgspec import Struct
 
 MAX_KEY_CHARACTERS = 1000
-"""The longest key, in code points of its normal form."""
+"""The maximum length of a key, in code points of its normal form."""
 
 BLANKS = " \t"
-"""Characters that HTTP removes around the value of a header, and that therefore never count."""
+"""Characters that HTTP strips from header values. They are ignored around a key on every surface."""
 
 LONGEST_STORED = 255
-"""Bytes of a key up to which it is stored as it is, since indexes of databases do not take longer ones."""
+"""The maximum bytes of a key that is stored as it is. Longer keys do not fit into database indexes."""
 
 HASHED = "sha256:"
 """The namespace of digests."""
 
-_UNFIT = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_INVALID = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _DISPLAY = re.compile(r'%"((?:[ !#$&-~]|%[0-9A-Fa-f]{2})*)"')
-"""A Display String of RFC 9651, section 3.3.8; upper-case digits are accepted too, as ``encodeURIComponent`` writes."""
+"""A Display String of RFC 9651, section 3.3.8. Upper-case digits, as written by ``encodeURIComponent``, are allowed."""
 
 LENGTH = f"Should have 1 to {MAX_KEY_CHARACTERS} characters"
 UNFIT = "Contains control characters or half of a surrogate pair"
@@ -34,43 +34,43 @@ class KeyText(Struct, frozen=True):
 
     text: str
     fault: str | None = None
-    """Why it cannot be a key."""
+    """The reason why the text is not a valid key, or None."""
 
     @property
     def header(self) -> str:
         """The value of the header that carries the key."""
-        # What begins like a Display String has to be one, or it would be read as another key.
+        # A key that starts like a Display String must be encoded as one, or it would be parsed as another key.
         return f'%"{quote(self.text)}"' if self.text.startswith('%"') else self.text
 
     @property
     def stored(self) -> str:
-        """The key as it is stored: a digest, if it is too long for an index of the database."""
+        """The key as stored: a digest if it is too long for a database index."""
         text = self.text
-        # A key that looks like a digest is hashed as well, so that no key is stored under another one's digest.
+        # A key that looks like a digest is hashed as well, so that it cannot collide with the digest of another key.
         is_long = len(text) > LONGEST_STORED or (not text.isascii() and len(text.encode()) > LONGEST_STORED)
-        return _hashed(text) if is_long or text.startswith(HASHED) else text
+        return _hash(text) if is_long or text.startswith(HASHED) else text
 
     @classmethod
     def of(cls, raw: str) -> "KeyText":
-        """The key that *raw* spells: composed (NFC), and without blanks around it."""
+        """Parse *raw*: compose it (NFC) and strip blanks around it."""
         text = raw.strip(BLANKS)
         if not text.isascii():
             text = unicodedata.normalize("NFC", text)
-        return cls(text, _fault_of(text))
+        return cls(text, _validate(text))
 
     @classmethod
     def of_header(cls, value: bytes) -> "KeyText":
-        """The key in a header: UTF-8, or a Display String where a client can send ASCII only."""
+        """Parse a header value: UTF-8, or a Display String for clients that can only send ASCII."""
         try:
             raw = value.decode()
         except UnicodeDecodeError:
-            spelled = value.decode("latin-1")
-            return cls(spelled, NOT_UTF8)
+            raw = value.decode("latin-1")
+            return cls(raw, NOT_UTF8)
         if not raw.startswith('%"'):
             return cls.of(raw)
-        shown = _DISPLAY.fullmatch(raw)
+        match = _DISPLAY.fullmatch(raw)
         try:
-            text = unquote_to_bytes(shown[1]).decode() if shown else None
+            text = unquote_to_bytes(match[1]).decode() if match else None
         except UnicodeDecodeError:
             text = None
         if text is None:
@@ -78,12 +78,12 @@ class KeyText(Struct, frozen=True):
         return cls.of(text)
 
 
-def _hashed(text: str) -> str:
+def _hash(text: str) -> str:
     return HASHED + hashlib.sha256(text.encode()).hexdigest()
 
 
-def _fault_of(text: str) -> str | None:
-    # Whatever is printable holds no control character and no surrogate, which is quicker to find out.
-    if not text.isprintable() and _UNFIT.search(text):
+def _validate(text: str) -> str | None:
+    # Printable text contains no control characters or surrogates, and this check is faster.
+    if not text.isprintable() and _INVALID.search(text):
         return UNFIT
     return None if 1 <= len(text) <= MAX_KEY_CHARACTERS else LENGTH

@@ -1,10 +1,10 @@
-"""Owners: which write an upstream object belongs to, so that no other write takes it for its own.
+"""Owners: the write to which an upstream object belongs, so that no other write claims it as its own.
 
-Objects belong to vendor accounts. An owner row names the object by the vendor's own identifier, and no connection: all
-connections and workspaces that lead to one account share the row, whether or not the account is known.
+Objects belong to vendor accounts. An owner row names the object by the vendor's identifier, not by a connection. All
+connections and workspaces that lead to one account share the row, even if the account is unknown.
 
-A row is inserted with the intention to make an object, and gets the object's identifier once that is known. Rows of
-equal content are twins: the object of one cannot be told from the object of another.
+A row is inserted with the intent to create an object, and gets the object's identifier once that is known. Rows with
+equal content are twins: their objects cannot be told apart.
 """
 
 import hashlib
@@ -26,14 +26,14 @@ from connector_gateway.storage.sql.bulk_insert import Put, put_all
 from connector_gateway.storage.sql.database import Database
 
 KEPT_SECONDS = 2 * WINDOW_SECONDS
-"""As long as a claim may last that was taken over in doubt."""
+"""Seconds for which a row is stored: the longest life of a claim that was taken over in doubt."""
 
 _owned = tables.owned.c
 _other = tables.owned.alias("other")
 
 
 def _in_scope(one: Any, other: Any) -> ColumnElement[bool]:
-    """Whether two rows are of the same kind and account."""
+    """Return the condition that two rows have the same kind and scope."""
     return and_(one.kind == other.kind, one.scope == other.scope)
 
 
@@ -44,9 +44,10 @@ SETTLE = OPEN.on_conflict_do_update(
     set_={"upstream_id": OPEN.excluded.upstream_id, "process_id": OPEN.excluded.process_id},
     where=_owned.upstream_id.is_(None),
 )
-"""Gives an object that an answer told to a row that was opened by this attempt; as an insertion it is one of many.
+"""Stores the object identifier from a response in a row that this attempt has inserted.
 
-A row that was given an object meanwhile, because this attempt was taken for dead, keeps it.
+It is an upsert, so that it can be batched with inserts. If the row has got an object meanwhile, because this attempt
+was considered dead, it keeps that object.
 """
 
 REOPEN = (
@@ -67,19 +68,19 @@ FORGET = delete(tables.owned).where(_owned.row_id == bindparam("_row_id"))
 
 @dataclass(frozen=True, slots=True)
 class CompetingWrites:
-    """Which other writes an object may belong to."""
+    """The other writes to which an object may belong."""
 
     owned: Collection[str]
-    """The identifiers that belong to other writes."""
+    """The object identifiers that belong to other writes."""
 
     under_way: bool
-    """Whether an equal object is being made right now, by somebody who will be told its identifier."""
+    """Whether a live process is creating an equal object at the moment."""
 
     left: int
-    """How many equal objects may have been made by writes that nobody finished."""
+    """The number of equal objects that may have been created by abandoned writes."""
 
     foreign: bool
-    """Whether some of these writes are those of other workspaces."""
+    """Whether some of these writes belong to other workspaces."""
 
 
 class ObjectOwnership:
@@ -90,7 +91,7 @@ class ObjectOwnership:
         self._process_id = process_id
 
     def row(self, row_id: str, scope: str, kind: str, content: Any, run_id: RunId, *, keyed: bool) -> dict[str, Any]:
-        """A row to be opened, for an object of *content* that is about to be made."""
+        """Return a new row for an object with *content* that is about to be created."""
         return {
             "row_id": row_id,
             "scope": scope,
@@ -104,17 +105,20 @@ class ObjectOwnership:
         }
 
     def reopened(self, row_id: str, run_id: RunId) -> dict[str, Any]:
-        """The parameters with which a row is opened again, by another attempt."""
+        """Return the parameters with which another attempt reopens a row."""
         return {"_row_id": row_id, "_owner": run_id, "_process_id": self._process_id}
 
     async def rivals(
         self, row_ids: Sequence[str], object_ids: Collection[str], workspace_id: WorkspaceId
     ) -> CompetingWrites:
-        """Who else may own one of *object_ids*, that rows of this write are looking for; all rows have one content."""
+        """Return the other writes that may own one of *object_ids*.
+
+        *row_ids* are the rows of this write, which must all have the same content.
+        """
         mine = select(tables.owned).where(_owned.row_id == row_ids[0]).subquery()
         same = _in_scope(_owned, mine.c)
         others = _owned.row_id.not_in(row_ids)
-        taken = select(_owned.upstream_id).join(mine, same).where(_owned.upstream_id.in_(object_ids), others)
+        taken_query = select(_owned.upstream_id).join(mine, same).where(_owned.upstream_id.in_(object_ids), others)
         twins = (
             select(tables.processes.c.process_id.label("alive"), tables.runs.c.workspace_id)
             .join(mine, and_(same, _owned.fingerprint == mine.c.fingerprint))
@@ -125,28 +129,32 @@ class ObjectOwnership:
 
         def read(reading: Writing) -> CompetingWrites:
             rows = reading.execute(twins).all()
-            left = [row for row in rows if row.alive is None]
-            owned = set(reading.execute(taken).scalars())
+            orphaned = [row for row in rows if row.alive is None]
+            owned = set(reading.execute(taken_query).scalars())
             return CompetingWrites(
-                owned, len(rows) > len(left), len(left), any(row.workspace_id != workspace_id for row in left)
+                owned,
+                len(rows) > len(orphaned),
+                len(orphaned),
+                any(row.workspace_id != workspace_id for row in orphaned),
             )
 
         return await self._database.read(read)
 
     async def is_orphaned(self, row: Mapping[str, Any], object_id: str) -> bool:
-        """Whether an object like *row*'s was left by a write that nobody goes on with."""
-        return await self._database.read(lambda reading: _is_left(reading, row, object_id))
+        """Return True if an object with the content of *row* was abandoned by its write."""
+        return await self._database.read(lambda reading: _is_orphaned(reading, row, object_id))
 
     async def adopt(self, row: Mapping[str, Any], object_id: str, opening: Sequence[Put]) -> bool:
-        """Give *row* an object that was left, and commit *opening* with it; whether it was left.
+        """Assign an abandoned object to *row* and commit *opening* with it. Returns whether the object was abandoned.
 
-        From then on it is nobody else's: a write that is in doubt, and may have made it, makes another (decision 97).
+        From then on the object belongs to this write only. A write in doubt that may have created the object creates
+        another one.
         """
 
         def take_over(writing: Writing) -> bool:
-            if not _is_left(writing, row, object_id):
+            if not _is_orphaned(writing, row, object_id):
                 return False
-            writing.execute(delete(tables.owned).where(*_of(row), _owned.upstream_id == object_id))
+            writing.execute(delete(tables.owned).where(*_same_scope(row), _owned.upstream_id == object_id))
             put_all(writing, [(OPEN, {**row, "upstream_id": object_id, "process_id": None}), *opening])
             return True
 
@@ -157,7 +165,7 @@ class ObjectOwnership:
             return False
 
     async def assign(self, rows: Sequence[tuple[str, str]]) -> bool:
-        """Give objects to rows, all of them or none; whether they were free."""
+        """Assign objects to rows, either all or none. Returns whether all were free."""
         object_ids = [object_id for _, object_id in rows]
         mine = select(tables.owned).where(_owned.row_id == rows[0][0]).subquery()
         same = _in_scope(_owned, mine.c)
@@ -178,42 +186,45 @@ class ObjectOwnership:
             return False
 
     async def purge(self) -> int:
-        """Delete a bounded number of rows that are past their time; how many it were."""
+        """Delete a bounded number of expired rows. Returns how many."""
         expired = select(_owned.row_id).where(_owned.expires_at < self._database.time()).limit(PURGE_STEP)
         row_ids = await self._database.read_slow(lambda reading: reading.execute(expired).scalars().all())
         purge = delete(tables.owned).where(_owned.row_id.in_(row_ids))
         return await self._database.delete_expired(lambda writing: writing.execute(purge).rowcount) if row_ids else 0
 
 
-def _of(row: Mapping[str, Any]) -> tuple[ColumnElement[bool], ...]:
-    """Rows of the same scope and kind."""
+def _same_scope(row: Mapping[str, Any]) -> tuple[ColumnElement[bool], ...]:
+    """Return the conditions for rows with the scope and kind of *row*."""
     return _owned.kind == row["kind"], _owned.scope == row["scope"]
 
 
-def _is_left(connection: Writing, row: Mapping[str, Any], object_id: str) -> bool:
-    """Whether nobody works on an object like *row*'s any more, and no repeat under a key may go on with it."""
+def _is_orphaned(connection: Writing, row: Mapping[str, Any], object_id: str) -> bool:
+    """Return True if an object with the content of *row* was abandoned.
+
+    No process works on it, and no repeat under a key can continue it.
+    """
     runs, processes = tables.runs.c, tables.processes.c
     owner = (
         select(_owned.keyed, runs.process_id)
         .outerjoin(tables.runs, runs.run_id == _owned.owner)
-        .where(*_of(row), _owned.upstream_id == object_id)
+        .where(*_same_scope(row), _owned.upstream_id == object_id)
     )
-    # Whoever made an object may not have been told so.
-    maker = (
+    # The write that created the object may not have got its identifier.
+    creator = (
         select(_owned.row_id)
         .outerjoin(tables.processes, processes.process_id == _owned.process_id)
-        .where(*_of(row), _owned.fingerprint == row["fingerprint"], _owned.upstream_id.is_(None))
+        .where(*_same_scope(row), _owned.fingerprint == row["fingerprint"], _owned.upstream_id.is_(None))
         .where(or_(_owned.keyed, processes.process_id.is_not(None)))
     )
     owned = connection.execute(owner).first()
     if owned is not None:
         return not owned.keyed and owned.process_id is None
-    return connection.execute(maker.limit(1)).first() is None
+    return connection.execute(creator.limit(1)).first() is None
 
 
 _ORDERED = msgspec.json.Encoder(enc_hook=str, order="deterministic")
 
 
 def _fingerprint(content: Any) -> str:
-    """The digest of a content; equal contents have the same one, whatever the order of their keys."""
+    """Return the digest of a content. The order of keys does not matter."""
     return hashlib.sha256(_ORDERED.encode(content)).hexdigest()

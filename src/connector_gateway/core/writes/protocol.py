@@ -1,17 +1,20 @@
-"""How a write happens once: the protocol, from the claim to the answer.
+"""The write protocol, from the claim to the response, so that a write happens once.
 
-1. A call with a key takes the claim of that key, or gets the first result, before it asks or sends anything
-   (``Writing.write``, ``Attempt.before_asking``).
-2. The operation plans what it is to do; then it carries out its steps, one request each (``Attempt.plan``, ``step``).
-3. What a step is to do is stored before it is sent, together with the parameters, the run, and the objects' owner;
-   with the claim too, where nothing had to be asked for the plan.
-4. What a step's answer tells is stored with the next intention, or with the result.
-5. A step that was sent and not answered is in doubt: it is looked for upstream, and only what is proven to be its
-   work is taken for it (``evidence.py``). It is sent again only for a key, when it can no longer be carried out.
-6. Whoever repeats a call under a claim in doubt goes through the same operation with the first call's parameters: what
-   was planned and learned is given to it again, and it goes on where the last attempt ended.
+1. A call with a key takes the claim of that key, or returns the first result, before it sends any request, reads
+   included (``WriteProtocol.write``, ``WriteAttempt.before_first_request``).
+2. The operation plans the write. Then it carries out the steps of the plan, each of which is one request
+   (``WriteAttempt.plan``, ``WriteAttempt.step``).
+3. The intent of a step is stored before the step is sent, together with the parameters, the run and the owner rows of
+   its objects. If the plan needs no reads, the first intent is stored in the same commit as the claim.
+4. The data learned from a response is stored with the next intent, or with the result.
+5. A step that was sent without a response is in doubt. The core searches upstream for its effect, and accepts only
+   objects that are proven to be its work (``evidence.py``). The step is sent again only if it has a key and can no
+   longer be carried out.
+6. A repeat of a call whose claim is in doubt runs the same operation with the parameters of the first call. It gets
+   the recorded plans and results, and continues at the step at which the last attempt ended.
 
-Every change of a claim names the attempt that holds it. An attempt that lost its claim sends nothing (``_lost``).
+Every change of a claim names the attempt that holds it. An attempt that has lost its claim sends nothing more
+(``_claim_lost``).
 """
 
 import asyncio
@@ -61,29 +64,29 @@ log = structlog.get_logger()
 CHECK_UPSTREAM_FIRST = (
     "Look in {vendor} whether it was done before you call again; an {idempotency_key} makes repeats safe."
 )
-"""The remedy of a write in doubt that has no key."""
+"""The remedy of an in-doubt write without a key."""
 
 READ_FIRST = "Read the object in {vendor}. If this change is still wanted, make it with another {idempotency_key}."
-"""The remedy of a change that another one may have followed."""
+"""The remedy of an in-doubt change if another call may have changed the object since."""
 
 RESTORED = (
     "The database of this service was restored from a backup, and what this key has done since may not be known. "
     "Look in {vendor} whether it was done; if it was not, call again without an {idempotency_key}."
 )
-"""The remedy of a write that cannot be told from others after a restore: only its caller can decide."""
+"""The remedy of a write that is in doubt because of a restore. Only its caller can decide whether to repeat it."""
 
 DAY_SECONDS = 24 * 60 * 60.0
-"""The time for which a step has one mark: no longer than its key is remembered."""
+"""Seconds for which a step has the same mark. Claims are stored for the same time."""
 
 FOUND, SENT_AGAIN = "found", "sent_again"
-"""Details of a run that tell how a doubt has ended: what was found, or which step was sent again."""
+"""Keys of run details that report how a step in doubt was resolved: by an object that was found, or by a resend."""
 
 MAX_REPORTED_STEPS = 20
-"""How many finished steps an error lists."""
+"""The maximum number of finished steps that an error lists."""
 
 
 class WriteProtocol:
-    """Carries out writes."""
+    """Carries out writes, each once per key."""
 
     def __init__(
         self,
@@ -107,12 +110,13 @@ class WriteProtocol:
     async def write(
         self, work: PreparedOperation, arguments: Arguments, recording: RunRecorder, wait_seconds: float
     ) -> Envelope:
-        """The envelope of a write: done once for all calls with one key in 24 hours; without a key, sent at most once.
+        """Carry out a write and return its envelope.
 
-        *arguments* were read, so that their key is known to be one.
+        All calls with one key within 24 hours share one write. Without a key, each step is sent at most once.
+        *arguments* must have been read, so that their key is valid.
         """
         if work.run.dry_run:
-            # Neither looked up nor taken: a key that a dry run had used would keep the write from being done.
+            # A dry run does not touch the claim. If it took the key, the write itself could not be done with that key.
             return await DryRun(work, self.owners).perform()
         if arguments.key is None:
             return await self._carry_out(
@@ -121,39 +125,39 @@ class WriteProtocol:
         run, connection, key = work.run, work.connection, arguments.key.text
         run.idempotency = {"key": key, "outcome": "unfinished"}
         name = ClaimName.of(connection.workspace_id, connection.connection_id, work.operation.name, arguments.key)
-        wanted, journal = asked(work.operation, work.params), WriteJournal(arguments, connection.whose)
-        new = WriteAttempt(self, work, recording, journal, Claim(name, run.run_id, 1, wanted), taken=False)
+        digests, journal = asked(work.operation, work.params), WriteJournal(arguments, connection.whose)
+        attempt = WriteAttempt(self, work, recording, journal, Claim(name, run.run_id, 1, digests), taken=False)
         try:
-            # Most keys are new, and then the claim is taken together with the first intention (decision 94).
-            return await self._carry_out(new)
+            # Most keys are new. Then the claim is inserted in the commit of the first intent, which saves one commit.
+            return await self._carry_out(attempt)
         except ClaimExists:
             exists = True
         except GatewayError as error:
-            # A refusal counts only under the claim: the first call may have had a result.
-            if new.taken or isinstance(error, StorageUnavailable):
+            # Without the claim, the error is not definite: the first call with this key may have had a result.
+            if attempt.taken or isinstance(error, StorageUnavailable):
                 raise
             exists = False
         work.warnings.clear()
         run.idempotency = {"key": key, "outcome": "unfinished"}
-        taken = await self.claims.take(name, wanted, recording, wait_seconds, exists=exists)
-        differs = {} if taken.asked.parameters == wanted.parameters else {"parameters_differ": True}
+        claim = await self.claims.take(name, digests, recording, wait_seconds, exists=exists)
+        differs = {} if claim.asked.parameters == digests.parameters else {"parameters_differ": True}
         if differs:
-            work.warnings.append(different_parameters(taken.run_id if isinstance(taken, StoredResult) else None))
-        if isinstance(taken, StoredResult):
-            run.idempotency = {"key": key, "outcome": "replayed", "first_run_id": taken.run_id, **differs}
-            return work.replay(taken, self.vault.open_bytes(taken.sealed, encryption_context(name)))
-        run.idempotency = {"key": key, "outcome": "first" if taken.attempt == 1 else "recovered", **differs}
+            work.warnings.append(different_parameters(claim.run_id if isinstance(claim, StoredResult) else None))
+        if isinstance(claim, StoredResult):
+            run.idempotency = {"key": key, "outcome": "replayed", "first_run_id": claim.run_id, **differs}
+            return work.replay(claim, self.vault.open_bytes(claim.sealed, encryption_context(name)))
+        run.idempotency = {"key": key, "outcome": "first" if claim.attempt == 1 else "recovered", **differs}
         try:
-            journal = WriteJournal.load(self.vault, taken, arguments, connection.whose)
+            journal = WriteJournal.load(self.vault, claim, arguments, connection.whose)
         except GatewayError:
-            let_go = self.claims.restore(name, run.run_id)
-            self.database.write_deferred(let_go, partial(self.claims.wake, name), run.run_id)
+            restore = self.claims.restore(name, run.run_id)
+            self.database.write_deferred(restore, partial(self.claims.wake, name), run.run_id)
             raise
-        return await self._carry_out(WriteAttempt(self, work, recording, journal, taken))
+        return await self._carry_out(WriteAttempt(self, work, recording, journal, claim))
 
     @staticmethod
     async def _carry_out(attempt: "WriteAttempt") -> Envelope:
-        """Perform the operation, and store in the claim how it ended."""
+        """Perform the operation and store its outcome in the claim."""
         work = attempt.work
         work.call.steps = attempt
         work.upstream.before_request = None if attempt.taken else attempt.before_first_request
@@ -173,17 +177,17 @@ class WriteProtocol:
             attempt.abandon_in_background()
             raise
         finally:
-            # Else the call and its attempt would hold each other, until garbage is looked for (decision 82).
+            # Break the reference cycle between context and attempt, which only the garbage collector would free.
             work.call.steps, work.upstream.before_request = ReadOnlySteps(), None
         return envelope
 
 
 class WriteAttempt:
-    """One attempt at a write, with or without a claim: carries out what the operation plans, step by step."""
+    """One attempt at a write, with or without a claim. It carries out the planned steps in order."""
 
     def __init__(
         self,
-        writing: WriteProtocol,
+        protocol: WriteProtocol,
         work: PreparedOperation,
         recording: RunRecorder,
         journal: WriteJournal,
@@ -193,141 +197,150 @@ class WriteAttempt:
     ) -> None:
         self.work = work
         self._journal = journal
-        self._writing = writing
+        self._protocol = protocol
         self._recording = recording
         self._claim = claim
         self.taken = taken
-        """Whether the claim is held, as far as is known; it is taken before anything is asked or sent."""
+        """Whether the claim is held, as far as this attempt knows. It is taken before the first upstream request."""
 
-        self._taking: asyncio.Lock | None = None
-        self._undone = 0
-        """The number of entries at the beginning that were undone."""
+        self._take_lock: asyncio.Lock | None = None
+        self._undone_count = 0
+        """The number of leading journal entries that were undone."""
 
         self._undoing = False
-        self._lost = False
+        self._claim_lost = False
         self._finished = False
-        self._absent: JournalEntry | None = None
-        """The step that was sent last, if it is known that it made nothing and no longer can."""
+        self._disproved: JournalEntry | None = None
+        """The step that was sent last, if it is certain that it had no effect and can no longer have one."""
 
-        self._opened: dict[str, dict[str, Any]] = {}
-        """The owner rows that this attempt has inserted."""
+        self._inserted_rows: dict[str, dict[str, Any]] = {}
+        """The owner rows that this attempt has inserted, by row identifier."""
 
-        self._unowned: list[tuple[str, str]] = []
-        """Owner rows with the objects that answers told, to be stored with the next commit."""
+        self._pending_owners: list[tuple[str, str]] = []
+        """Owner rows and the object identifiers from responses, to be stored with the next commit."""
 
-        self._changed: list[Put] = []
+        self._pending_changes: list[Put] = []
         """Statements that record acknowledged changes, to be executed with the next commit."""
 
-        self._forgotten: list[str] = []
-        """Owner rows of what was certainly not made, to be deleted with the next commit."""
+        self._deletable_rows: list[str] = []
+        """Owner rows of objects that were certainly not created, to be deleted with the next commit."""
 
-        self._settled: list[Mapping[str, str]] = []
-        """How doubts of steps have ended, for the history."""
+        self._resolutions: list[Mapping[str, str]] = []
+        """How steps in doubt were resolved, for the run history."""
 
-        self._standing: list[Mapping[str, Any]] = []
-        """What callers are told of finished steps if a later one fails."""
+        self._finished_steps: list[Mapping[str, Any]] = []
+        """Finished steps, to be listed in the error if a later step fails."""
 
-    # What an operation uses
+    # The interface for operations
 
     async def before_first_request(self) -> None:
-        """Take the claim, unless that was done; ``ClaimExists`` where another call has it, or has had it."""
+        """Take the claim, unless this attempt holds it already.
+
+        Raises ``ClaimExists`` if another call holds the claim or has finished it.
+        """
         if self.taken or self._claim is None:
             return
-        # An operation may ask several things at once.
-        self._taking = self._taking or asyncio.Lock()
-        async with self._taking:
+        # An operation may send several read requests concurrently.
+        self._take_lock = self._take_lock or asyncio.Lock()
+        async with self._take_lock:
             if self.taken:
                 return
-            if not await self._writing.claims.take_new(self._claim.name, self._claim.asked, self._recording):
+            if not await self._protocol.claims.take_new(self._claim.name, self._claim.asked, self._recording):
                 raise ClaimExists
-            self._note_taken()
+            self._set_taken()
 
-    def _note_taken(self) -> None:
+    def _set_taken(self) -> None:
         self.taken = True
         run = self.work.run
         run.idempotency = {**(run.idempotency or {}), "outcome": "first"}
 
     def params(self) -> Params:
-        """The parameters; those of the first call under the key, if that call sent anything."""
+        """Return the parameters of the call that first sent anything with this key, or else those of this call."""
         if not self._journal.entries:
             return self.work.params
         restored: Params = self._journal.arguments.read(self.work.operation.params)
         return restored
 
     async def plan(self, make: Callable[[], Awaitable[J]]) -> J:
-        """What *make* returns, as JSON; in a later attempt, what it returned in the first."""
+        """Return the result of *make* as JSON. A later attempt returns the recorded plan of the first."""
         entry = self._journal.recorded("")
         if entry is None:
-            # Through JSON even now, so that a first attempt works with what a later one will be given.
+            # Convert to JSON and back, so that the first attempt works with the same values as a later one.
             entry = self._journal.append(JournalEntry("", from_json(encode_json(await make()))))
         planned: J = entry.value
         return planned
 
     async def step(self, step: WriteStep[Any], intent: StepInput) -> StepResult:
-        """Carry out one step, unless the journal or a look upstream shows that it was done."""
+        """Carry out one step, unless the journal or a search upstream proves that it was carried out before."""
         entry = self._journal.recorded(step.name)
         if entry is None:
-            mark = "" if step.object_kind else self._mark(step.name, self._writing.database.time())
-            entry = self._journal.append(JournalEntry(step.name, self._kept(intent), mark))
+            mark = "" if step.object_kind else self._mark(step.name, self._protocol.database.time())
+            entry = self._journal.append(JournalEntry(step.name, self._normalize(intent), mark))
         if entry.refusal is not None:
             self._journal.require_last(entry.refusal)
         if entry.learned is None and not entry.restored:
-            await self._suspect(step, entry)
+            await self._doubt_after_restore(step, entry)
         if entry.in_doubt:
-            entry.learned = await self._writing.evidence.resolve(self.work, step, entry)
+            entry.learned = await self._protocol.evidence.resolve(self.work, step, entry)
             if entry.learned is None:
-                await self._require_unchanged(step, entry)
+                await self._check_unchanged(step, entry)
                 if not entry.restored:
-                    self._settled.append({SENT_AGAIN: step.name})
+                    self._resolutions.append({SENT_AGAIN: step.name})
             else:
-                self._settled.append(_found_by(step))
-                self._note_change(step, entry)
+                self._resolutions.append(_match_detail(step))
+                self._record_change(step, entry)
         if entry.learned is None:
-            await self._intend(step, entry)
+            await self._record_intent(step, entry)
             entry.learned = await self._send(step, entry)
-            self._note_change(step, entry)
+            self._record_change(step, entry)
             if step.object_kind:
-                self._unowned += zip(entry.rows, step.object_ids(entry.learned), strict=True)
-        self._standing.append({"done": step.name, **step.public_result(entry.learned)})
+                self._pending_owners += zip(entry.rows, step.object_ids(entry.learned), strict=True)
+        self._finished_steps.append({"done": step.name, **step.public_result(entry.learned)})
         return entry.learned
 
     def _mark(self, name: str, at: float) -> str:
-        """The mark of a step; with a key the same for whoever sends it within the day, however often that begins."""
+        """Return the mark of a step.
+
+        With a key, all attempts of one day use the same mark. Without a key, every mark is new.
+        """
         if self._claim is None:
             return ulid()
         return mark_of(self._claim, name, sum(entry.name == name for entry in self._journal.entries), at)
 
-    async def _suspect(self, step: WriteStep[Any], entry: JournalEntry) -> None:
-        """Put a step in doubt that may have been sent in a time that the database has lost."""
-        lost = self._writing.restores.lost
+    async def _doubt_after_restore(self, step: WriteStep[Any], entry: JournalEntry) -> None:
+        """Put a step in doubt if it may have been sent during a time that the restored database has lost."""
+        lost = self._protocol.restores.lost
         if lost is None or self._claim is None or self._undoing or (entry.sent_at or 0.0) > lost.until:
             return
-        # A step that was in doubt already when the backup was made may have ended since, and others may have followed.
-        before, settles_at = (entry.sent_at, entry.settles_at), lost.until + self.work.call.settle_seconds
+        # A step that was in doubt when the backup was made may have been resolved since, and others may have followed.
+        previous, settles_at = (entry.sent_at, entry.settles_at), lost.until + self.work.call.settle_seconds
         entry.restored, entry.in_doubt_before, entry.refusal = True, entry.sent_at is not None, None
         entry.sent_at = lost.since if entry.sent_at is None else min(entry.sent_at, lost.since)
         entry.settles_at = max(entry.settles_at, settles_at)
         if entry.mark:
             number = sum(other.name == step.name for other in self._journal.past[:-1])
-            days = range(int(lost.since // DAY_SECONDS), int(self._writing.database.time() // DAY_SECONDS) + 1)
+            days = range(int(lost.since // DAY_SECONDS), int(self._protocol.database.time() // DAY_SECONDS) + 1)
             entry.marks = [mark_of(self._claim, step.name, number, day * DAY_SECONDS) for day in days]
             entry.marks += [entry.mark] if entry.mark not in entry.marks else []
         try:
-            await self._record(step, entry)
+            await self._store_journal(step, entry)
         except BaseException:
-            (entry.sent_at, entry.settles_at), entry.restored = before, False
+            (entry.sent_at, entry.settles_at), entry.restored = previous, False
             raise
 
-    def _note_change(self, step: WriteStep[Any], entry: JournalEntry) -> None:
-        """Record which objects a step has changed, with the next commit."""
+    def _record_change(self, step: WriteStep[Any], entry: JournalEntry) -> None:
+        """Queue records of the objects that a step has changed, for the next commit."""
         if names := step.changes(entry.value):
             scope, run_id = scope_of(self.work, step, entry.value), self.work.run.run_id
-            # Steps that make something have no mark; their entry's first row is as good.
+            # Steps that create objects have no mark. The first owner row identifies them as well.
             mark = entry.mark or entry.rows[0]
-            self._changed += self._writing.change_log.records(scope, names, mark, run_id)
+            self._pending_changes += self._protocol.change_log.records(scope, names, mark, run_id)
 
-    async def _require_unchanged(self, step: WriteStep[Any], entry: JournalEntry) -> None:
-        """Refuse to send a step again over what another call has changed since."""
+    async def _check_unchanged(self, step: WriteStep[Any], entry: JournalEntry) -> None:
+        """Raise ``OutcomeUnknown`` if another call has changed the same objects since the step was sent.
+
+        Sending the step again would undo that change.
+        """
         names = () if step.object_kind else step.changes(entry.value)
         if not names:
             return
@@ -338,8 +351,8 @@ class WriteAttempt:
                 {"restored": True},
                 remedy=READ_FIRST,
             )
-        marks = [one.mark for one in self._journal.entries]
-        later = await self._writing.change_log.later(
+        marks = [other.mark for other in self._journal.entries]
+        later = await self._protocol.change_log.later(
             scope_of(self.work, step, entry.value),
             names,
             entry.sent_at or 0.0,
@@ -347,90 +360,97 @@ class WriteAttempt:
             self.work.connection.workspace_id,
         )
         if later is not None:
-            named = {} if later.run_id is None else {"run_id": later.run_id}
+            details = {} if later.run_id is None else {"run_id": later.run_id}
             raise OutcomeUnknown(
                 "The object was changed by another call since; whether this change was carried out before is not known,"
                 " and it was not sent again.",
-                {"changed_since": True, **named},
+                {"changed_since": True, **details},
                 remedy=READ_FIRST,
             )
 
-    def _kept(self, intent: StepInput) -> StepInput:
-        """*intent* as a later attempt would read it from the journal; unchanged without a claim."""
-        kept: StepInput = intent if self._claim is None else from_json(encode_json(intent))
-        return kept
+    def _normalize(self, intent: StepInput) -> StepInput:
+        """Return *intent* as a later attempt would read it from the journal, or unchanged if there is no claim."""
+        normalized: StepInput = intent if self._claim is None else from_json(encode_json(intent))
+        return normalized
 
     async def try_step(self, step: WriteStep[Any], intent: StepInput) -> StepResult | None:
-        """Carry out a step that the write can do without; None where it was refused, or has certainly failed."""
+        """Carry out an optional step. Returns None if the step was rejected or has certainly failed."""
         try:
             return await self.step(step, intent)
         except GatewayError as error:
             entry = self._journal.past[-1]
-            # Going on over a doubt could leave something half done that nobody is told of (decision 18).
-            if self._lost or (entry.in_doubt and entry is not self._absent):
+            # Continuing after a step in doubt could leave partial work that no response reports.
+            if self._claim_lost or (entry.in_doubt and entry is not self._disproved):
                 raise
             entry.sent_at, entry.refusal = None, serialize_error(error)
             self.work.warnings.append(f"Not done: {step.name}. {message_with_reason(error)}")
             return None
 
     async def undo(self, step: WriteStep[Any], intent: StepInput) -> None:
-        """Undo what was done, after a later step was refused; does nothing while any step is in doubt.
+        """Undo the completed steps after a later step was rejected. Does nothing while any step is in doubt.
 
-        If it succeeds, the key may be used again. Otherwise callers are told what was done.
+        If it succeeds, the key can be used again. Otherwise the error lists the completed steps.
         """
-        if self._lost or any(entry.in_doubt for entry in self._journal.past):
+        if self._claim_lost or any(entry.in_doubt for entry in self._journal.past):
             return
-        # What is undone has been done by this attempt, whatever a database that was restored does not know.
+        # This attempt has done the undone steps itself, so a restore of the database does not put them in doubt.
         self._undoing = True
         with suppress(GatewayError):
             await self.step(step, intent)
-            self._undone = len(self._journal.past)
-            self._standing.clear()
+            self._undone_count = len(self._journal.past)
+            self._finished_steps.clear()
 
     def record_casts(self, make: Callable[[], Iterable[Cast]]) -> None:
-        """Do nothing: the result tells what was written."""
+        """Do nothing. The result of a write contains the written values."""
 
     async def adopt(self, step: WriteStep[Any], intent: StepInput, object_id: str) -> bool:
-        """Own what an interrupted call left, and be seen to be under way: only without a key, and if no other may."""
+        """Take over an object that an interrupted call without a key has created.
+
+        Only a call without a key adopts objects, and only if no other call can own the object.
+        Returns whether this call owns it now.
+        """
         if self._claim is not None:
             return False
-        owners, run_id = self._writing.owners, self.work.run.run_id
+        owners, run_id = self._protocol.owners, self.work.run.run_id
         (content,) = step.content_keys(intent)
         row = owners.row(
             f"{run_id}.0", scope_of(self.work, step, intent), step.object_kind, content, run_id, keyed=False
         )
-        taken = await owners.adopt(row, object_id, self._recording.opening())
-        self._recording.opened = self._recording.opened or taken
-        return taken
+        adopted = await owners.adopt(row, object_id, self._recording.opening())
+        self._recording.opened = self._recording.opened or adopted
+        return adopted
 
-    # How it ends
+    # The end of an attempt
 
     async def finish(self, envelope: Envelope) -> None:
-        """Commit the result, the owned objects and the run together; later, if storage is away now."""
+        """Commit the result, the ownership of objects and the run together.
+
+        If storage is unavailable, the commit is deferred and ``StorageUnavailable`` is raised.
+        """
         await self.before_first_request()
         self.work.run.succeed(envelope.status)
-        self.work.run.details = self._settled or None
-        claim, puts = self._claim, [*self._ownership(), *self._refused_rows()]
-        done = None if claim is None else self._done(claim, envelope)
-        if done is None and not puts:
+        self.work.run.details = self._resolutions or None
+        claim, puts = self._claim, [*self._assign_objects(), *self._delete_rows()]
+        result = None if claim is None else self._store_result(claim, envelope)
+        if result is None and not puts:
             return
         try:
-            await self._commit([*puts, *self._recording.closing()], done)
+            await self._commit([*puts, *self._recording.closing()], result)
         except StorageUnavailable:
             self._finished = True
-            self._eventually(puts, (), done)
+            self._commit_deferred(puts, (), result)
             raise
         self._recording.closed = True
         self._wake()
 
-    def _done(self, claim: Claim, envelope: Envelope) -> Put:
-        """The statement that stores the result in the claim, encrypted."""
-        sealed = self._writing.vault.seal_bytes(b"".join(map(bytes, envelope.data)), encryption_context(claim.name))
-        return self._writing.claims.set_result(claim, envelope.status, sealed)
+    def _store_result(self, claim: Claim, envelope: Envelope) -> Put:
+        """Return the statement that stores the encrypted result in the claim."""
+        sealed = self._protocol.vault.seal_bytes(b"".join(map(bytes, envelope.data)), encryption_context(claim.name))
+        return self._protocol.claims.set_result(claim, envelope.status, sealed)
 
     def add_step_details(self, error: GatewayError) -> None:
-        """Add to *error* which steps were done, and what to do about a doubt without a key."""
-        error.details += self._standing[:MAX_REPORTED_STEPS]
+        """Add the finished steps to *error*, and the remedy for a step in doubt that cannot be repeated safely."""
+        error.details += self._finished_steps[:MAX_REPORTED_STEPS]
         if self._claim is None and (error.doubt is not None or isinstance(error, OutcomeUnknown)):
             error.remedy, error.retry_after = CHECK_UPSTREAM_FIRST, None
         elif isinstance(error, OutcomeUnknown) and error.retry_after is None and self._is_restored:
@@ -442,260 +462,282 @@ class WriteAttempt:
         return any(entry.restored and entry.in_doubt for entry in self._journal.entries)
 
     async def abandon(self) -> None:
-        """Delete the claim if nothing was done under it; otherwise leave it for a repeat of the call."""
-        learned, left, change = self._ownership(), self._rows_left(), self._claim_left()
+        """Give up the claim.
+
+        The claim is deleted if nothing was done under it. Otherwise it is left in doubt for a repeat of the call.
+        """
+        learned, rows, change = self._assign_objects(), self._give_up_rows(), self._give_up_claim()
         try:
             with suppress(IntegrityError):
-                # What an equal write has taken for its own stays with it.
-                await self._writing.database.put_all(learned, about=self.work.run.run_id)
-            await self._writing.database.put_all(left, change, self.work.run.run_id)
-        except BaseException as fault:
-            self._eventually(learned, left, change)
-            # Storage that is away takes it later; the caller is told what the call ended with.
-            if not isinstance(fault, StorageUnavailable):
+                # If an equal write owns the object by now, it remains the owner.
+                await self._protocol.database.put_all(learned, about=self.work.run.run_id)
+            await self._protocol.database.put_all(rows, change, self.work.run.run_id)
+        except BaseException as error:
+            self._commit_deferred(learned, rows, change)
+            # If storage is unavailable, the commit follows later, and the caller gets the error of the call itself.
+            if not isinstance(error, StorageUnavailable):
                 raise
         self._wake()
 
     def abandon_in_background(self) -> None:
-        """The same as ``leave``, but without waiting for the commit."""
+        """Give up the claim like ``abandon``, without waiting for the commit."""
         if any(entry.in_doubt for entry in self._journal.entries):
-            cut_off = OutcomeUnknown(
-                "This service had to stop before the application had answered.", doubt="interrupted"
-            )
-            self.add_step_details(cut_off)
-            self._recording.in_doubt = cut_off
-        self._eventually(self._ownership(), self._rows_left(), self._claim_left())
+            error = OutcomeUnknown("This service had to stop before the application had answered.", doubt="interrupted")
+            self.add_step_details(error)
+            self._recording.in_doubt = error
+        self._commit_deferred(self._assign_objects(), self._give_up_rows(), self._give_up_claim())
 
-    def _eventually(self, learned: Sequence[Put], left: Sequence[Put] = (), change: Put | None = None) -> None:
-        """Commit what was *learned*, and, if the claim is still held, its *change* together with *left*."""
+    def _commit_deferred(self, learned: Sequence[Put], rows: Sequence[Put] = (), change: Put | None = None) -> None:
+        """Commit *learned*. If the claim is still held, also commit *change* together with *rows*.
+
+        Both commits are deferred until storage is available.
+        """
 
         def own(writing: Transaction) -> None:
             put_all(writing, learned)
 
         def commit(writing: Transaction) -> None:
             if change is None or execute(writing, *change):
-                put_all(writing, left)
+                put_all(writing, rows)
 
-        self._writing.database.write_deferred(own, about=self.work.run.run_id)
-        self._writing.database.write_deferred(commit, self._wake, self.work.run.run_id)
+        self._protocol.database.write_deferred(own, about=self.work.run.run_id)
+        self._protocol.database.write_deferred(commit, self._wake, self.work.run.run_id)
 
-    def _claim_left(self) -> Put | None:
-        """The statement that deletes the claim or leaves it in doubt; None without one, or if the result is stored."""
-        claim, claims = self._claim, self._writing.claims
+    def _give_up_claim(self) -> Put | None:
+        """Return the statement that deletes the claim or leaves it in doubt.
+
+        Returns None without a claim, or if the result is stored already.
+        """
+        claim, claims = self._claim, self._protocol.claims
         if claim is None or self._finished or not self.taken:
             return None
-        if not any(entry.may_have_taken_effect for entry in self._journal.entries[self._undone :]):
+        if not any(entry.may_have_taken_effect for entry in self._journal.entries[self._undone_count :]):
             return claims.delete(claim)
         settles_at = max([entry.settles_at for entry in self._journal.entries if entry.in_doubt], default=0.0)
-        return claims.mark_in_doubt(claim, self._journal.encrypt(self._writing.vault, claim), settles_at)
+        return claims.mark_in_doubt(claim, self._journal.encrypt(self._protocol.vault, claim), settles_at)
 
-    def _rows_left(self) -> list[Put]:
-        """Statements that keep the owner rows of what may have been made, and delete the others."""
-        return [] if self._finished else self._doubtful_rows() + self._refused_rows()
+    def _give_up_rows(self) -> list[Put]:
+        """Return statements that detach the owner rows of objects that may exist, and delete all others."""
+        return [] if self._finished else self._detach_rows() + self._delete_rows()
 
     def _wake(self) -> None:
         if self._claim is not None and self.taken:
-            self._writing.claims.wake(self._claim.name)
+            self._protocol.claims.wake(self._claim.name)
 
-    # A step, before it is sent and after
+    # One step, before and after it is sent
 
-    async def _intend(self, step: WriteStep[Any], entry: JournalEntry) -> None:
-        """Store the step before it is sent, together with the run and the owner rows."""
-        now = self._writing.database.time()
+    async def _record_intent(self, step: WriteStep[Any], entry: JournalEntry) -> None:
+        """Store the intent of the step before it is sent, together with the run and the owner rows."""
+        now = self._protocol.database.time()
         entry.refusal = None
         first = entry.sent_at is None
-        before = (entry.sent_at, entry.settles_at)
+        previous = (entry.sent_at, entry.settles_at)
         entry.sent_at = now if first else entry.sent_at
         entry.settles_at = now + self.work.call.settle_seconds
         try:
-            await self._record(step, entry)
+            await self._store_journal(step, entry)
         except BaseException:
-            entry.sent_at, entry.settles_at = before
+            entry.sent_at, entry.settles_at = previous
             raise
 
-    async def _record(self, step: WriteStep[Any], entry: JournalEntry) -> None:
+    async def _store_journal(self, step: WriteStep[Any], entry: JournalEntry) -> None:
         """Store the journal with a step in doubt, together with the run and the owner rows."""
-        rows = self._opened_rows(step, entry)
-        puts = [*self._ownership(), *self._refused_rows(), *rows, *self._recording.opening()]
+        rows = self._insert_rows(step, entry)
+        puts = [*self._assign_objects(), *self._delete_rows(), *rows, *self._recording.opening()]
         if self._claim is None or self.taken:
-            await self._commit(puts, None if self._claim is None else self._intention(self._claim))
+            await self._commit(puts, None if self._claim is None else self._store_intent(self._claim))
         else:
-            await self._begin(self._claim, puts)
+            await self._take_with_intent(self._claim, puts)
 
-    def _intention(self, claim: Claim) -> Put:
-        return self._writing.claims.set_intent(
-            claim, self._journal.encrypt(self._writing.vault, claim), self.work.call.settle_seconds
+    def _store_intent(self, claim: Claim) -> Put:
+        return self._protocol.claims.set_intent(
+            claim, self._journal.encrypt(self._protocol.vault, claim), self.work.call.settle_seconds
         )
 
-    async def _begin(self, claim: Claim, puts: Sequence[Put]) -> None:
-        """Take the claim together with the first intention; ``ClaimExists`` where another call has it."""
-        sealed = self._journal.encrypt(self._writing.vault, claim)
-        fence = self._writing.claims.insert_with_intent(claim, sealed, self.work.call.settle_seconds)
-        # Before the commit: where its outcome is not known, the claim has to be let go.
-        self._note_taken()
-        if not await self._writing.database.put_all(puts, fence, self.work.run.run_id):
+    async def _take_with_intent(self, claim: Claim, puts: Sequence[Put]) -> None:
+        """Take the claim in the commit of the first intent. Raises ``ClaimExists`` if another call has it."""
+        sealed = self._journal.encrypt(self._protocol.vault, claim)
+        fence = self._protocol.claims.insert_with_intent(claim, sealed, self.work.call.settle_seconds)
+        # Before the commit: if the outcome of the commit is unknown, the claim has to be given up as if it were taken.
+        self._set_taken()
+        if not await self._protocol.database.put_all(puts, fence, self.work.run.run_id):
             self.taken = False
             raise ClaimExists
-        self._writing.claims.hold(claim.name)
+        self._protocol.claims.hold(claim.name)
         self._recording.opened = True
 
     async def _send(self, step: WriteStep[Any], entry: JournalEntry) -> StepResult:
-        """Send the step; if its outcome is in doubt, look for its work during the grace time before raising."""
+        """Send the step. If its outcome is in doubt, search for its effect during the grace time before raising."""
         self.work.upstream.written_at = None
         try:
             return await step.send(self.work.call, entry.value, entry.mark)
         except GatewayError as error:
-            # Here already: a room may put the reason of a refused step into its result.
+            # Redact here already, because a connector may put the reason of a rejected step into its result.
             self.work.run.redaction.error(error)
-            doubt = self._judge(entry, error.doubt)
-            if doubt is None:
+            reason = self._settle_or_release(entry, error.doubt)
+            if reason is None:
                 error.doubt, entry.refusal = None, serialize_error(error)
                 raise
-            doubtful = error if error.doubt or isinstance(error, UpstreamError) else _unreadable(error, error.private)
-            doubtful.doubt = doubt
-        except Exception as fault:
-            if self._judge(entry) is None:
+            in_doubt_error = (
+                error if error.doubt or isinstance(error, UpstreamError) else _unreadable_response(error, error.private)
+            )
+            in_doubt_error.doubt = reason
+        except Exception as error:
+            if self._settle_or_release(entry) is None:
                 raise
-            # A fault of ours after the sending is a doubt all the same: the request is out (decision 4).
-            doubtful = _unreadable(fault, repr(fault))
+            # An error of our own after sending leaves the step in doubt too: the request has already left.
+            in_doubt_error = _unreadable_response(error, repr(error))
         except BaseException:
-            self._judge(entry)
+            self._settle_or_release(entry)
             raise
-        return await self._found(step, entry, doubtful)
+        return await self._search_in_doubt(step, entry, in_doubt_error)
 
-    async def _found(self, step: WriteStep[Any], entry: JournalEntry, doubtful: GatewayError) -> StepResult:
-        """Return what a step in doubt is proven to have done within the grace time; otherwise raise *doubtful*."""
+    async def _search_in_doubt(
+        self, step: WriteStep[Any], entry: JournalEntry, in_doubt_error: GatewayError
+    ) -> StepResult:
+        """Return the result of a step in doubt if its effect is proven within the grace time.
+
+        Otherwise raise *in_doubt_error*.
+        """
         learned = None
         with suppress(GatewayError):
-            await self._writing.database.put_all(self._doubtful_rows(), about=self.work.run.run_id)
-            learned = await self._writing.evidence.resolve(self.work, step, entry)
-            self._absent = entry
+            await self._protocol.database.put_all(self._detach_rows(), about=self.work.run.run_id)
+            learned = await self._protocol.evidence.resolve(self.work, step, entry)
+            self._disproved = entry
         if learned is None:
-            raise self._undecided(entry, doubtful)
-        self._settled.append(_found_by(step))
+            raise self._unresolved_error(entry, in_doubt_error)
+        self._resolutions.append(_match_detail(step))
         return learned
 
-    def _undecided(self, entry: JournalEntry, doubtful: GatewayError) -> GatewayError:
-        """Return the error for a step in doubt of which nothing was found: *doubtful* itself if its work has ended."""
-        rest = entry.settles_at - self._writing.database.time()
-        if doubtful.doubt == "failed":
-            doubtful.retry_after = 1
-            return doubtful
-        # The same code if the step has settled within the call, which depends on how busy this machine is.
-        message = f"{doubtful.message} {until(entry.settles_at)}"
+    def _unresolved_error(self, entry: JournalEntry, in_doubt_error: GatewayError) -> GatewayError:
+        """Return the error for a step in doubt without evidence.
+
+        If the vendor reported that its work has ended, this is *in_doubt_error* itself.
+        """
+        remaining = entry.settles_at - self._protocol.database.time()
+        if in_doubt_error.doubt == "failed":
+            in_doubt_error.retry_after = 1
+            return in_doubt_error
+        # Use the same code if the step settled during the call, because that depends on the load of this machine.
+        message = f"{in_doubt_error.message} {until(entry.settles_at)}"
         return OutcomeUnknown(
             message,
-            *doubtful.details,
-            private=doubtful.private,
-            retry_after=max(rest, 0.0),
-            doubt=doubtful.doubt,
+            *in_doubt_error.details,
+            private=in_doubt_error.private,
+            retry_after=max(remaining, 0.0),
+            doubt=in_doubt_error.doubt,
         )
 
-    def _judge(self, entry: JournalEntry, told: InDoubtReason | None = None) -> InDoubtReason | None:
-        """Decide whether the step just sent is in doubt, and until when; this is the only place that releases it.
+    def _settle_or_release(self, entry: JournalEntry, reported: InDoubtReason | None = None) -> InDoubtReason | None:
+        """Decide whether the step just sent is in doubt, and until when. No other code releases a sent step.
 
-        It is not if nothing was sent, or if the connector's table lists the response as one that proves that nothing
-        was done. A client may add a doubt (*told*), and never take one away. The settle time counts from the sending;
-        it is over if the application itself has ended its work.
+        The step is not in doubt if nothing was sent, or if the connector's error table lists the response as proof that
+        nothing was done. A client can add a reason for doubt (*reported*), but it cannot remove one.
+        The settle time counts from sending. It is over if the vendor's application itself has ended the work.
         """
         upstream = self.work.upstream
-        doubts = {told, upstream.doubt} - {None}
-        if not doubts or upstream.written_at is None:
+        reasons = {reported, upstream.doubt} - {None}
+        if not reasons or upstream.written_at is None:
             entry.sent_at = None
             return None
-        if doubts == {"failed"}:
-            entry.settles_at = self._writing.database.time()
+        if reasons == {"failed"}:
+            entry.settles_at = self._protocol.database.time()
             return "failed"
         entry.settles_at = upstream.written_at + self.work.call.settle_seconds
-        return told if told not in {None, "failed"} else upstream.doubt
+        return reported if reported not in {None, "failed"} else upstream.doubt
 
     # Commits
 
     async def _commit(self, puts: Sequence[Put], fence: Put | None = None) -> None:
-        """Commit *puts* together, if the claim is still held by this attempt."""
+        """Commit *puts* together if this attempt still holds the claim."""
         try:
-            held = await self._writing.database.put_all(puts, fence, self.work.run.run_id)
+            is_held = await self._protocol.database.put_all(puts, fence, self.work.run.run_id)
         except IntegrityError:
-            held = await self._commit_without_owner(puts, fence)
-        if not held:
-            self._lost = True
+            is_held = await self._commit_without_owner(puts, fence)
+        if not is_held:
+            self._claim_lost = True
             raise in_progress()
-        self._unowned.clear()
-        self._changed.clear()
-        self._forgotten.clear()
+        self._pending_owners.clear()
+        self._pending_changes.clear()
+        self._deletable_rows.clear()
         self._recording.opened = True
 
     async def _commit_without_owner(self, puts: Sequence[Put], fence: Put | None) -> bool:
-        """Commit the rest, after an equal write took this write's object while this process stood still.
+        """Commit without ownership, after an equal write has taken this write's object while this process was stalled.
 
-        Without a key the caller gets an error, so that no two callers are given one object. With a key, the claim was
+        Without a key, the caller gets an error, so that no object is returned to two callers. With a key, the claim was
         lost too.
         """
         log.error("an object has two owners", run_id=self.work.run.run_id)
-        self._unowned.clear()
+        self._pending_owners.clear()
         if self._claim is None:
             raise OutcomeUnknown("What this call made was taken for the work of an equal call.", doubt="interrupted")
-        rest = [put for put in puts if put[0] is not SETTLE]
-        return await self._writing.database.put_all(rest, fence, self.work.run.run_id)
+        without_owners = [put for put in puts if put[0] is not SETTLE]
+        return await self._protocol.database.put_all(without_owners, fence, self.work.run.run_id)
 
-    def _ownership(self) -> list[Put]:
-        """Statements that make this write the owner of the objects that answers told, and record its changes."""
-        return [*(self._owned(row_id, object_id) for row_id, object_id in self._unowned), *self._changed]
+    def _assign_objects(self) -> list[Put]:
+        """Return statements that make this write the owner of the objects in responses, and that record its changes."""
+        return [
+            *(self._assign_object(row_id, object_id) for row_id, object_id in self._pending_owners),
+            *self._pending_changes,
+        ]
 
-    def _owned(self, row_id: str, object_id: str) -> Put:
-        row = self._opened.get(row_id)
+    def _assign_object(self, row_id: str, object_id: str) -> Put:
+        row = self._inserted_rows.get(row_id)
         if row is None:
             return OWN, {"_row_id": row_id, "_upstream_id": object_id}
         return SETTLE, row | {"upstream_id": object_id, "process_id": None}
 
-    def _opened_rows(self, step: WriteStep[Any], entry: JournalEntry) -> list[Put]:
-        """Statements that insert the owner rows of what is about to be made."""
+    def _insert_rows(self, step: WriteStep[Any], entry: JournalEntry) -> list[Put]:
+        """Return statements that insert the owner rows of the objects that the step is about to create."""
         if not step.object_kind:
             return []
-        owners, run_id = self._writing.owners, self.work.run.run_id
+        owners, run_id = self._protocol.owners, self.work.run.run_id
         if entry.rows:
             return [(REOPEN, owners.reopened(row, run_id)) for row in entry.rows]
         keyed = self._claim is not None
         scope, contents = scope_of(self.work, step, entry.value), step.content_keys(entry.value)
         rows = [
-            owners.row(f"{run_id}.{len(self._opened) + number}", scope, step.object_kind, content, run_id, keyed=keyed)
+            owners.row(
+                f"{run_id}.{len(self._inserted_rows) + number}", scope, step.object_kind, content, run_id, keyed=keyed
+            )
             for number, content in enumerate(contents, 1)
         ]
         entry.rows = [row["row_id"] for row in rows]
-        self._opened |= {row["row_id"]: row for row in rows}
+        self._inserted_rows |= {row["row_id"]: row for row in rows}
         return [(OPEN, row) for row in rows]
 
-    def _doubtful_rows(self) -> list[Put]:
-        """Nobody will be told the identifier of what may have been made."""
+    def _detach_rows(self) -> list[Put]:
+        """Return statements that detach the owner rows of steps in doubt, whose objects no response will identify."""
         return [(LEAVE, {"_row_id": row}) for entry in self._journal.entries if entry.in_doubt for row in entry.rows]
 
-    def _refused_rows(self) -> list[Put]:
-        """Statements that delete the owner rows of what was certainly not made."""
+    def _delete_rows(self) -> list[Put]:
+        """Return statements that delete the owner rows of objects that were certainly not created."""
         for entry in self._journal.entries:
             if not entry.may_have_taken_effect:
-                self._forgotten += entry.rows
+                self._deletable_rows += entry.rows
                 entry.rows = []
-        # Kept until a commit has succeeded: a row that is left looks like an equal write that is never done.
-        return [(FORGET, {"_row_id": row}) for row in self._forgotten]
+        # Repeat them until a commit succeeds: a leftover row looks like an equal write that never ends.
+        return [(FORGET, {"_row_id": row}) for row in self._deletable_rows]
 
 
-def _found_by(step: WriteStep[Any]) -> Mapping[str, str]:
-    """Return the detail of a step that a search has proven to be done."""
+def _match_detail(step: WriteStep[Any]) -> Mapping[str, str]:
+    """Return the run detail for a step that a search has proven to be done."""
     return {FOUND: f"the {step.object_kind}" if step.object_kind else step.name}
 
 
 def mark_of(claim: Claim, name: str, number: int, at: float) -> str:
-    """Return the mark of a step under a key: the *number*-th of its *name*, sent on the day of *at*."""
-    told = "\n".join([*claim.name, name, str(number), str(int(at // DAY_SECONDS))])
-    return hashlib.sha256(told.encode()).hexdigest()[:26]
+    """Return the mark of a step under a key: the *number*-th step of its *name*, sent on the day of *at*."""
+    parts = "\n".join([*claim.name, name, str(number), str(int(at // DAY_SECONDS))])
+    return hashlib.sha256(parts.encode()).hexdigest()[:26]
 
 
-def _unreadable(fault: Exception, private: str) -> OutcomeUnknown:
-    """Return the error for a response to a write that does not show what became of it."""
+def _unreadable_response(cause: Exception, private: str) -> OutcomeUnknown:
+    """Return the error for a response to a write that does not show whether the write took effect."""
     error = OutcomeUnknown(
         "The application answered in an unknown shape; whether it did the work is not known.",
         private=private,
         doubt="garbled",
     )
-    error.__cause__ = fault
+    error.__cause__ = cause
     return error

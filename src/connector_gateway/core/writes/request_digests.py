@@ -1,4 +1,4 @@
-"""Digests of what a call asks for, by which a repeat under its idempotency key is compared with it."""
+"""Digests of a call's parameters, to compare a repeat under an idempotency key with the first call."""
 
 import hashlib
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD, Params
 
 
 class Asked(NamedTuple):
-    """Digests of the object that a call acts on, and of its other parameters."""
+    """Digests of the parameters that name the target of a call, and of its other parameters."""
 
     target: str
     parameters: str
@@ -22,17 +22,17 @@ def asked(operation: AnyOperation, params: Params) -> Asked:
     target: dict[str, Any] = {}
     others: dict[str, Any] = {}
     for name, value in vars(params).items():
-        # Null means the same as leaving the parameter out, and so does the parameter of a later release.
+        # Null means the same as an omitted parameter, so parameters added by a later release do not change digests.
         if value is not None and name != IDEMPOTENCY_FIELD:
             (target if name in operation.target_names else others)[name] = value
     return Asked(_digest(target), _digest(others))
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     return vars(value) if isinstance(value, BaseModel) else str(value)
 
 
-_ORDERED = msgspec.json.Encoder(enc_hook=_plain, order="deterministic")
+_ORDERED = msgspec.json.Encoder(enc_hook=_to_plain, order="deterministic")
 
 
 def _digest(content: dict[str, Any]) -> str:

@@ -1,7 +1,7 @@
-"""Restores: what is known of databases that were restored from a backup, and how that is noticed.
+"""Restores: detection of databases that were restored from a backup, and the record of them.
 
-A restored database has lost the claims of the keys that were used after its backup. While these keys may be repeated,
-every step under a key counts as possibly sent since the backup (``Attempt.step``).
+A restored database has lost the claims of keys that were used after its backup. While such keys may be repeated, every
+step under a key counts as possibly sent since the backup (``WriteAttempt.step``).
 """
 
 import asyncio
@@ -24,20 +24,20 @@ from connector_gateway.storage.sql.epochs import Epoch, FileWitness, Witness
 from connector_gateway.storage.sql.sqlite_files import UnusableDatabase
 
 ONLY = 1
-"""The identifier of the one row."""
+"""The identifier of the only row."""
 
 
 async def identify(database: Database) -> tuple[str, bool]:
-    """The identifier of the installation on *database*, and whether it was given just now."""
+    """Return the identifier of the installation on *database*, and whether it was created by this call."""
     return await database.write(identified)
 
 
 def identified(writing: Connection) -> tuple[str, bool]:
-    """Return the identifier of the installation, and whether it was given just now."""
+    """Return the identifier of the installation, creating it if needed, and whether it was created by this call."""
     new = insert(tables.installation).values(row_id=ONLY, installation_id=ulid(), epoch=0).on_conflict_do_nothing()
-    given = writing.execute(new.returning(tables.installation.c.installation_id)).scalar()
-    if given is not None:
-        return given, True
+    installation_id = writing.execute(new.returning(tables.installation.c.installation_id)).scalar()
+    if installation_id is not None:
+        return installation_id, True
     return writing.execute(select(tables.installation.c.installation_id)).scalar_one(), False
 
 
@@ -54,7 +54,7 @@ COUNT = (
     .values(epoch=_installation.epoch + 1, epoch_at=bindparam("_now"))
     .returning(_installation.epoch)
 )
-"""Counts an epoch, unless the database is in an earlier one than was seen before."""
+"""Counts an epoch, unless the database is in an earlier epoch than the latest one seen."""
 
 LAST_COUNTED = select(_installation.epoch_at)
 LOST = select(func.min(_restores.backup_at), func.max(_restores.restored_at), func.min(_restores.restored_at)).where(
@@ -63,35 +63,35 @@ LOST = select(func.min(_restores.backup_at), func.max(_restores.restored_at), fu
 
 
 class Lost(NamedTuple):
-    """A time whose writes the database does not know."""
+    """A period whose writes are missing from the database."""
 
     since: float
     until: float
 
 
 NoteGaps = Callable[[Lost], Awaitable[object]]
-"""Tells the readers of events that some may be missing."""
+"""Reports to readers of events that some may be missing."""
 
 
 class Restores:
-    """Counts the epochs of the database, and knows which time it has lost."""
+    """Counts the epochs of the database, and determines the period that it has lost."""
 
     def __init__(self, database: Database, witnesses: Sequence[Witness], note_gaps: NoteGaps) -> None:
         self._database = database
         self._witnesses = witnesses
         self._note_gaps = note_gaps
         self._installation_id = ""
-        self._unread = list(witnesses)
-        """Witnesses that could not be asked yet, such as a store that is away."""
+        self._unread_witnesses = list(witnesses)
+        """Witnesses that could not be read yet, such as an unavailable store."""
 
-        self._seen = 0
+        self._latest_epoch = 0
         """The latest epoch that this process knows of."""
 
-        self._told = ""
-        """The name of the witness that knew it first."""
+        self._latest_witness = ""
+        """The name of the witness that reported this epoch first."""
 
         self.lost: Lost | None = None
-        """The time whose writes are searched for before a key is used; None if there is none."""
+        """The period whose writes are searched for before a key is used, or None."""
 
     async def __aenter__(self) -> Self:
         self._installation_id, new, populated = await self._database.write(_identify)
@@ -102,12 +102,12 @@ class Restores:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        # The last epoch: a backup that was made just before is older than that.
+        # Count a last epoch, so that a backup made just before is recognised as older.
         with suppress(StorageUnavailable):
             await self.beat()
 
     def _check(self, witness: FileWitness, *, new: bool, populated: bool) -> None:
-        """Refuse a database of another installation; take one of an earlier release for a restored one."""
+        """Reject the database of another installation. Treat a database of an earlier release as restored."""
         epoch = witness.read_now()
         if epoch is None or epoch.installation_id == self._installation_id:
             return
@@ -118,11 +118,11 @@ class Restores:
                 "'connector-gateway restored --backup-at TIME' with the time of that backup."
             )
         if populated:
-            self._seen, self._told = epoch.number, witness.name
+            self._latest_epoch, self._latest_witness = epoch.number, witness.name
 
     async def beat(self) -> None:
-        """Count an epoch and write it down, and find out whether the database was restored."""
-        await self._ask()
+        """Count an epoch, write it to the witnesses, and detect whether the database was restored."""
+        await self._read_witnesses()
         counted = await self._database.write(self._count)
         if isinstance(counted, Lost):
             await self._record(counted)
@@ -130,40 +130,44 @@ class Restores:
         if isinstance(counted, Lost):
             return
         epoch, self.lost = counted
-        self._seen = max(self._seen, epoch)
-        known = Epoch(self._installation_id, epoch)
-        # One that was not asked yet may know of a later epoch, which must not be overwritten.
-        told = [witness for witness in self._witnesses if witness not in self._unread]
-        await asyncio.gather(*(witness.write(known) for witness in told))
+        self._latest_epoch = max(self._latest_epoch, epoch)
+        current = Epoch(self._installation_id, epoch)
+        # A witness that was not read yet may contain a later epoch, which must not be overwritten.
+        read_witnesses = [witness for witness in self._witnesses if witness not in self._unread_witnesses]
+        await asyncio.gather(*(witness.write(current) for witness in read_witnesses))
 
-    async def _ask(self) -> None:
-        """Ask those witnesses that have not been asked yet."""
-        for witness in list(self._unread):
+    async def _read_witnesses(self) -> None:
+        """Read the witnesses that have not been read yet."""
+        for witness in list(self._unread_witnesses):
             epoch = await witness.read(self._installation_id)
             if epoch is None:
                 continue
-            self._unread.remove(witness)
-            if epoch.installation_id == self._installation_id and epoch.number > self._seen:
-                self._seen, self._told = epoch.number, witness.name
+            self._unread_witnesses.remove(witness)
+            if epoch.installation_id == self._installation_id and epoch.number > self._latest_epoch:
+                self._latest_epoch, self._latest_witness = epoch.number, witness.name
 
     async def _record(self, lost: Lost) -> None:
-        """Record that the database was restored, unless another process has done so."""
-        log.warning("the database was restored from a backup", noticed=self._told or "process", backup_at=lost.since)
-        # Before the record: who dies in between tells it twice rather than not at all.
+        """Record that the database was restored, unless another process has recorded it."""
+        log.warning(
+            "the database was restored from a backup", noticed=self._latest_witness or "process", backup_at=lost.since
+        )
+        # Before the record: after a crash in between, the gap is reported twice rather than not at all.
         await self._note_gaps(lost)
-        await self._database.write(lambda writing: _record(writing, lost, self._told or "process", self._seen))
+        await self._database.write(
+            lambda writing: _record(writing, lost, self._latest_witness or "process", self._latest_epoch)
+        )
 
     def _count(self, writing: Writing) -> tuple[int, Lost | None] | Lost:
-        """Count an epoch; what the database has lost instead, if this process knows of a later one than it does."""
+        """Count an epoch. Returns the lost period instead if this process knows of a later epoch than the database."""
         now = self._database.time()
-        counted = fetch(writing, COUNT, {"_seen": self._seen, "_now": now})
+        counted = fetch(writing, COUNT, {"_seen": self._latest_epoch, "_now": now})
         if not counted:
             ((counted_at,),) = fetch(writing, LAST_COUNTED)
             return Lost(counted_at or 0.0, now)
-        return counted[0][0], _lost(writing, now)
+        return counted[0][0], _lost_period(writing, now)
 
     async def declare(self, backup_at: float) -> dict[str, Any]:
-        """Record that the database was restored from a backup of that time, which operators know."""
+        """Record that the database was restored from a backup made at *backup_at*, as stated by the operator."""
         now = self._database.time()
         if backup_at > now:
             raise InvalidParameters(
@@ -171,14 +175,14 @@ class Restores:
                 {"parameter": "backup_at", "message": "Should be the time at which the backup was made"},
             )
         self._installation_id, _, _ = await self._database.write(_identify)
-        lost = Lost(await self._database.read(lambda reading: _last_sign(reading, backup_at)), now)
+        lost = Lost(await self._database.read(lambda reading: _backup_time(reading, backup_at)), now)
         await self._note_gaps(lost)
         await self._database.write(lambda writing: _record(writing, lost, DECLARED, 0))
-        self._adopt()
+        self._forget_other_installations()
         return {"backup_at": lost.since, "restored_at": now, "searched_until": now + WINDOW_SECONDS}
 
-    def _adopt(self) -> None:
-        """Forget what was written down beside the database of another installation."""
+    def _forget_other_installations(self) -> None:
+        """Delete witness files that were written for the database of another installation."""
         for witness in self._witnesses:
             if isinstance(witness, FileWitness):
                 epoch = witness.read_now()
@@ -187,19 +191,19 @@ class Restores:
 
 
 def _identify(writing: Writing) -> tuple[str, bool, bool]:
-    """The installation, whether it got its identifier now, and whether it has a workspace."""
+    """Return the installation identifier, whether it was created now, and whether the database has a workspace."""
     installation_id, new = identified(writing)
     return installation_id, new, bool(writing.execute(select(exists().select_from(tables.workspaces))).scalar())
 
 
-def _last_sign(reading: Writing, backup_at: float) -> float:
-    """The time of a backup: no later than the last sign of life that it holds."""
+def _backup_time(reading: Writing, backup_at: float) -> float:
+    """Return the time of a backup, which is at most the time of the last epoch that it contains."""
     epoch_at: float | None = reading.execute(select(func.min(_installation.epoch_at))).scalar()
     return backup_at if epoch_at is None else min(backup_at, epoch_at)
 
 
 def _record(writing: Writing, lost: Lost, noticed: str, seen: int) -> None:
-    """Record a restore, and bring the database to an epoch that no witness has seen."""
+    """Record a restore, and advance the database to an epoch that no witness has seen."""
     if seen:
         later = update(tables.installation).where(_installation.epoch < seen).values(epoch=seen)
         if not writing.execute(later).rowcount:
@@ -208,10 +212,10 @@ def _record(writing: Writing, lost: Lost, noticed: str, seen: int) -> None:
     writing.execute(new, {"restored_at": lost.until, "backup_at": lost.since, "noticed": noticed})
 
 
-def _lost(writing: Writing, now: float) -> Lost | None:
-    """The time that the database has lost, as far as keys of it may still be repeated."""
+def _lost_period(writing: Writing, now: float) -> Lost | None:
+    """Return the lost period, limited to the time whose keys may still be repeated."""
     ((since, until, first),) = fetch(writing, LOST, {"_after": now - WINDOW_SECONDS})
     if since is None:
         return None
-    # A key that was used earlier was forgotten by the time of the restore.
+    # Keys that were used earlier had expired by the time of the restore.
     return Lost(max(since, first - WINDOW_SECONDS), until)

@@ -1,22 +1,22 @@
-"""The catalogue of everything that can be refused or go wrong, each with its remedy.
+"""The catalogue of all errors, each with its remedy.
 
 GatewayError
-├── CallerError              the caller can put it right
-│   ├── who is calling       MissingApiKey, InvalidApiKey, WriteScopeRequired, OperationNotAllowed, OriginNotAllowed,
+├── CallerError              errors that the caller can correct
+│   ├── caller identity      MissingApiKey, InvalidApiKey, WriteScopeRequired, OperationNotAllowed, OriginNotAllowed,
 │   │                        OperatorTokenRequired, AdminRoleRequired, RateLimited
-│   ├── how it was asked     InvalidJson, UnsupportedMediaType, PayloadTooLarge, MalformedRequest, HeadersTooLarge,
+│   ├── request format       InvalidJson, UnsupportedMediaType, PayloadTooLarge, MalformedRequest, HeadersTooLarge,
 │   │                        RequestIncomplete, InvalidParameters, InvalidCursor, RouteNotFound, MethodNotAllowed,
 │   │                        IdempotencyInProgress, IdempotencyKeyReused, InvalidMessage, ToolNotFound, ResultTooLarge
-│   ├── what was named       ConnectionNotFound, ConnectionMismatch, ConnectionPending, WorkspaceNotFound, KeyNotFound,
-│   │                        WebhookNotFound, OperatorNotFound, RunNotFound, RunNotRecorded, and what the rooms
-│   │                        look for: PageNotFound, CardNotFound …
-│   └── what cannot be done  CredentialsRefused, OtherAccount, QuotaExceeded, ConnectNotSetUp, LossyCast,
+│   ├── resources            ConnectionNotFound, ConnectionMismatch, ConnectionPending, WorkspaceNotFound, KeyNotFound,
+│   │                        WebhookNotFound, OperatorNotFound, RunNotFound, RunNotRecorded, and those of
+│   │                        the connectors: PageNotFound, CardNotFound …
+│   └── rejected values      CredentialsRefused, OtherAccount, QuotaExceeded, ConnectNotSetUp, LossyCast,
 │                            SelectOptionMissing, LabelNotOnBoard, InvalidRecipient, ReadOnlyField …
-├── UpstreamFailure          the third party refused, failed or fell silent
-│   ├── refused              ConnectionRevoked, ConnectionScopeMissing, UpstreamForbidden, UpstreamRefused,
+├── UpstreamFailure          the vendor rejected the request, failed or did not respond
+│   ├── rejected             ConnectionRevoked, ConnectionScopeMissing, UpstreamForbidden, UpstreamRefused,
 │   │                        UpstreamConflict, UpstreamRateLimited
 │   └── failed               UpstreamError, UpstreamUnexpected, UpstreamTimeout, UpstreamUnavailable, OutcomeUnknown
-└── ServiceFailure           we are at fault, or not able just now
+└── ServiceFailure           this service failed, or is unavailable
         InternalError, Overloaded, SecretUnreadable, StorageUnavailable, SharedStoreUnavailable
 """
 
@@ -26,50 +26,56 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Literal
 
 Detail = Mapping[str, Any]
-"""Machine-readable facts of one fault: ``parameter``, ``property``, ``value``, ``allowed``, ``index`` …"""
+"""Machine-readable facts about one error: ``parameter``, ``property``, ``value``, ``allowed``, ``index`` …"""
 
 SUBJECT_KEYS = frozenset({"parameter", "property", "field", "scopes", "vendor_code"})
-"""What details have that tell what an error is about."""
+"""The keys of a detail that name the subject of the error."""
 
 KEY = ("header", "Authorization")
 CONNECTION = ("parameter", "connection_id")
 BODY = ("parameter", "body")
-"""Places of errors: the API key, the connection and the body."""
+"""The locations of errors: the API key, the connection and the body."""
 
 VALUE = {"value"}
-"""What a detail has that tells a value and not whose."""
+"""The keys of a detail that has a value without its subject."""
 
 InDoubtReason = Literal["failed", "edge", "garbled", "cut", "silent", "interrupted"]
-"""Why the outcome of a write is not known: the third party said that it failed, or an edge in front of it said so while
-the request may go on; it answered something unreadable, the connection broke, no answer came in time, or this service
-stopped in the middle."""
+"""The reason why the outcome of a write is unknown: the vendor reported a failure, an edge in front of it did so while
+the request may continue, the response was unreadable, the connection broke, no response arrived in time, or this
+service stopped during the write.
+"""
 
 
 class GatewayError(Exception):
-    """Anything that ends a call without its result.
+    """An error that ends a call without its result.
 
-    ``message`` is safe to show to the caller; ``private`` is for the log, and may hold the third party's words.
-    ``doubt`` is set when a write may have been carried out all the same, and says why that is not known.
+    ``message`` is safe to return to the caller. ``private`` is for the log and may contain the vendor's text. ``doubt``
+    is set if a write may have been carried out, and gives the reason why that is unknown.
     """
 
     status: ClassVar[int]
     code: ClassVar[str]
-    """The name of the class in snake case; part of the contract."""
+    """The name of the class in snake case, which is part of the public contract."""
 
     remedy: str
     """The next step, with references in braces (``core.remedies``). An instance can have a more specific one."""
 
     prescribed: ClassVar[Mapping[str, str]] = {}
-    """The sentence of the interface that precedes the remedy over HTTP, by the connectors that it is prescribed for."""
+    """A prescribed sentence before the remedy over HTTP, by the connectors that it is prescribed for."""
 
     subject_parameters: ClassVar[tuple[str, ...]] = ()
-    """The parameters that name what the error is about, where an operation takes one of them."""
+    """The parameters that name the subject of the error, if an operation has one of them."""
 
     place: ClassVar[tuple[str, str] | None] = None
-    """Kind and name of the part of a request that the error is about, if not the first of ``names`` or all of it."""
+    """The kind and name of the part of a request that the error is about, by default the first of
+    ``subject_parameters``.
+    """
 
     def __init_subclass__(cls, *, status: int | None = None) -> None:
-        """Add a row to the catalogue, with *status* and its own code; a class without a status is its parent's row."""
+        """Add the class to the catalogue with *status* and its own code.
+
+        A class without a status shares the entry of its parent.
+        """
         super().__init_subclass__()
         if status is not None:
             cls.status, cls.code = status, re.sub(r"\B[A-Z]", r"_\g<0>", cls.__name__).lower()
@@ -94,19 +100,19 @@ class GatewayError(Exception):
 
     @classmethod
     def default_place(cls) -> Mapping[str, str]:
-        """Return the place of details that name none."""
+        """Return the location of details that have none."""
         kind, name = cls.place or (
             ("parameter", cls.subject_parameters[0]) if cls.subject_parameters else ("place", "request")
         )
         return {kind: name}
 
-    def attach_subject(self, given: Mapping[str, Any]) -> None:
-        """Name the parameter that the error is about, unless its details tell already what it is about."""
-        name = next((name for name in self.subject_parameters if given.get(name) is not None), None)
+    def attach_subject(self, parameters: Mapping[str, Any]) -> None:
+        """Name the parameter that the error is about, unless its details already name a subject."""
+        name = next((name for name in self.subject_parameters if parameters.get(name) is not None), None)
         if name is None or any(not SUBJECT_KEYS.isdisjoint(detail) for detail in self.details):
             return
         others = [detail for detail in self.details if detail.keys() != VALUE]
-        self.details = [{"parameter": name, "value": given[name]}, *others]
+        self.details = [{"parameter": name, "value": parameters[name]}, *others]
 
 
 class CallerError(GatewayError):
@@ -121,7 +127,7 @@ class ServiceFailure(GatewayError):
     """We are at fault, or not able just now."""
 
 
-# Who is calling
+# Caller identity
 
 
 class MissingApiKey(CallerError, status=401):
@@ -188,7 +194,7 @@ class RateLimited(CallerError, status=429):
     remedy = "Wait {wait}, then call again."
 
 
-# How it was asked
+# Request format
 
 
 class InvalidJson(CallerError, status=400):
@@ -304,7 +310,7 @@ class IdempotencyKeyReused(CallerError, status=422):
     )
 
 
-# What was named
+# Resources
 
 
 class ConnectionNotFound(CallerError, status=404):
@@ -633,7 +639,7 @@ class FieldNotFound(CallerError, status=404):
     remedy = "Use a field name that {list_tables} returns, spelled the same."
 
 
-# What cannot be done
+# Rejected values and states
 
 
 class LossyCast(CallerError, status=422):
@@ -772,7 +778,7 @@ class FileTooLarge(CallerError, status=413):
     remedy = "Use a smaller file."
 
 
-# The third party refused
+# Rejected by the vendor
 
 
 class ConnectionRevoked(UpstreamFailure, status=401):
@@ -821,7 +827,7 @@ class UpstreamRateLimited(UpstreamFailure, status=429):
     remedy = "Wait {wait}, then retry."
 
 
-# The third party failed
+# Failures of the vendor
 
 
 class UpstreamError(UpstreamFailure, status=502):
@@ -860,7 +866,7 @@ class OutcomeUnknown(UpstreamFailure, status=502):
     remedy = "Look in {vendor} whether it was done; repeating with the same {idempotency_key} is safe."
 
 
-# We are at fault, or not able just now
+# Failures of this service
 
 
 class InternalError(ServiceFailure, status=500):
@@ -900,7 +906,7 @@ class SharedStoreUnavailable(ServiceFailure, status=503):
 
 
 def all_errors() -> Iterator[type[GatewayError]]:
-    """Every row of the catalogue, in the order of this page."""
+    """Yield every entry of the catalogue, in the order of this module."""
     for family in GatewayError.__subclasses__():
         yield from family.__subclasses__()
 
@@ -919,7 +925,7 @@ EVERY_REQUEST: frozenset[type[GatewayError]] = frozenset(
         SharedStoreUnavailable,
     )
 )
-"""Errors of any route of the API, including management."""
+"""The errors of any API route, including management."""
 
 EVERY_CALL: frozenset[type[GatewayError]] = EVERY_REQUEST | {
     OperationNotAllowed,
@@ -938,7 +944,7 @@ EVERY_CALL: frozenset[type[GatewayError]] = EVERY_REQUEST | {
     UpstreamUnavailable,
     Overloaded,
 }
-"""Errors of any operation."""
+"""The errors of any operation."""
 
 EVERY_WRITE: frozenset[type[GatewayError]] = frozenset(
     {WriteScopeRequired, IdempotencyInProgress, IdempotencyKeyReused, OutcomeUnknown}

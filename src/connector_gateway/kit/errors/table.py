@@ -31,13 +31,13 @@ MESSAGES: Mapping[Error, str] = {
 }
 
 EXPLAINED = frozenset({errors.UpstreamConflict, errors.UpstreamForbidden, errors.UpstreamRefused})
-"""Errors with many causes: our message says little, so they carry the vendor's own reason."""
+"""Errors with many causes. Our message is general, so they include the vendor's own reason."""
 
 REASON = frozenset({"vendor_code", "vendor_message"})
-"""The fields of a detail that tell the vendor's own reason."""
+"""The fields of a detail that contain the vendor's own reason."""
 
 MAX_MESSAGE = 500
-"""Characters of a vendor's sentence that are passed on."""
+"""The maximum number of characters of a vendor's message that are passed on."""
 
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]+")
 _SECRETS = re.compile(
@@ -49,7 +49,7 @@ _SECRETS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A vendor's own code and sentence for an error; empty where it gives none."""
+    """A vendor's own code and message for an error, or empty if there are none."""
 
     code: str = ""
     message: object = ""
@@ -61,23 +61,23 @@ class Rejection:
 
     statuses: Container[int]
     source: str
-    """The page of the vendor that says so."""
+    """The vendor's documentation page for this."""
 
     codes: str = ".*"
-    """A regular expression for the vendor's code, or for its sentence if it has no code; it matches as a whole."""
+    """A regular expression for the vendor's whole code, or for its whole message if it has no code."""
 
     ended: bool = False
-    """True if the response only proves that the vendor's work has ended, so that a search shows what was done."""
+    """True if the response only proves that the vendor has stopped processing, so that a search shows the outcome."""
 
     def matches(self, status: int, reason: Reason) -> bool:
         """Return True if a response with this status and reason is one of these."""
-        said = reason.code or str(reason.message)
-        return status in self.statuses and re.fullmatch(self.codes, said, re.DOTALL) is not None
+        subject = reason.code or str(reason.message)
+        return status in self.statuses and re.fullmatch(self.codes, subject, re.DOTALL) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorTable:
-    """The table of one connector; it adds to what all vendors have in common."""
+    """The error table of one connector, which extends the entries common to all vendors."""
 
     read: Callable[[UpstreamResponse], Reason | None] = lambda _: None
     """Return the reason of an error response, or None if it is not an error in the vendor's own shape."""
@@ -88,7 +88,7 @@ class ErrorTable:
 
     messages: Mapping[Error, str] = field(default_factory=dict)
     remedies: Mapping[str | Error, str] = field(default_factory=dict)
-    """Remedies of single codes or errors, where the catalogue's does not fit."""
+    """Remedies of single codes or errors, for which the catalogue's do not fit."""
 
     rejections: Sequence[Rejection] = ()
     """The responses that prove that nothing was done."""
@@ -98,65 +98,68 @@ class ErrorTable:
 
     def unwrap(
         self,
-        answer: UpstreamResponse,
+        response: UpstreamResponse,
         shape: type[W],
         missing: Error | None = None,
         codes: Mapping[str, Error] | None = None,
     ) -> W:
-        """Return the body of a successful response as *shape*; raise the error of any other one."""
-        if answer.is_success:
-            return answer.decode(shape)
-        raise self.create_error(answer, self.classify(answer, missing, codes))
+        """Return the body of a successful response as *shape*, or raise the error of the response."""
+        if response.is_success:
+            return response.decode(shape)
+        raise self.create_error(response, self.classify(response, missing, codes))
 
     def classify(
-        self, answer: UpstreamResponse, missing: Error | None = None, codes: Mapping[str, Error] | None = None
+        self, response: UpstreamResponse, missing: Error | None = None, codes: Mapping[str, Error] | None = None
     ) -> Error:
-        """Return the error of a failed request: by *codes*, by its code, then by status; *missing* for a 404."""
-        code = self.reason(answer).code
-        known = (codes or {}).get(code) or self.by_code.get(code)
+        """Return the error class of a failed request: by *codes*, by the table's codes, then by status.
+
+        *missing* is the class for a 404.
+        """
+        code = self.reason(response).code
+        by_vendor_code = (codes or {}).get(code) or self.by_code.get(code)
         by_status = {**STATUSES, **self.by_status} if missing is None else {**STATUSES, **self.by_status, 404: missing}
-        return known or by_status.get(answer.status, errors.UpstreamUnexpected)
+        return by_vendor_code or by_status.get(response.status, errors.UpstreamUnexpected)
 
-    def create_error(self, answer: UpstreamResponse, error: Error, *details: errors.Detail) -> errors.GatewayError:
+    def create_error(self, response: UpstreamResponse, error: Error, *details: errors.Detail) -> errors.GatewayError:
         """Create an error with its message and remedy, and with the vendor's reason if the error has many causes."""
-        reason = self.reason(answer)
+        reason = self.reason(response)
         explained = error in EXPLAINED and not any(REASON & detail.keys() for detail in details)
-        told = vendor_reason(reason.code, reason.message) if explained else []
+        vendor_details = vendor_reason(reason.code, reason.message) if explained else []
         remedy = self.remedies.get(reason.code) or self.remedies.get(error)
-        return error(self.message(error), *details, *told, private=self.private(answer), remedy=remedy)
+        return error(self.message(error), *details, *vendor_details, private=self.private(response), remedy=remedy)
 
-    def reason(self, answer: UpstreamResponse) -> Reason:
-        """Return the reason of an error response; an empty one if it is not in the vendor's own shape."""
-        return self.read(answer) or Reason()
+    def reason(self, response: UpstreamResponse) -> Reason:
+        """Return the reason of an error response, or an empty one if it is not in the vendor's own shape."""
+        return self.read(response) or Reason()
 
     def message(self, error: Error) -> str:
         """Return the message of an error."""
         return self.messages.get(error) or MESSAGES[error]
 
-    def doubt(self, answer: UpstreamResponse) -> errors.InDoubtReason | None:
+    def doubt(self, response: UpstreamResponse) -> errors.InDoubtReason | None:
         """Return why the outcome of a write with this response is unknown, or None if nothing was done."""
-        reason = self.read(answer)
+        reason = self.read(response)
         rows = self.rejections if reason else ()
-        row = next((row for row in rows if row.matches(answer.status, reason or Reason())), None)
+        row = next((row for row in rows if row.matches(response.status, reason or Reason())), None)
         if row is None:
-            return "garbled" if answer.is_success else "edge"
+            return "garbled" if response.is_success else "edge"
         return "failed" if row.ended else None
 
 
 NO_ERRORS = ErrorTable()
-"""The table of a connector that has none: every failed write is in doubt."""
+"""An empty table for connectors without one: every failed write is in doubt."""
 
 
 def vendor_reason(code: object, message: object) -> list[errors.Detail]:
-    """Return the detail with a vendor's own code and sentence; none where it gave no text."""
-    given = {"vendor_code": _clean(code, 100), "vendor_message": _clean(message, MAX_MESSAGE)}
-    told = {name: value for name, value in given.items() if value}
-    return [told] if told else []
+    """Return the detail with a vendor's own code and message, or no detail if there is no text."""
+    cleaned = {"vendor_code": _clean(code, 100), "vendor_message": _clean(message, MAX_MESSAGE)}
+    reason = {name: value for name, value in cleaned.items() if value}
+    return [reason] if reason else []
 
 
-def _clean(value: object, most: int) -> str:
-    """Return text on one line without credentials; empty for anything that is not text."""
+def _clean(value: object, max_length: int) -> str:
+    """Return text on one line without credentials, or an empty text for any other value."""
     if not isinstance(value, str):
         return ""
-    shown = _SECRETS.sub(lambda found: f"{found[1] or ''}…", _UNPRINTABLE.sub(" ", value)).strip()
-    return shown if len(shown) <= most else shown[: most - 1] + "…"
+    text = _SECRETS.sub(lambda match: f"{match[1] or ''}…", _UNPRINTABLE.sub(" ", value)).strip()
+    return text if len(text) <= max_length else text[: max_length - 1] + "…"

@@ -1,4 +1,4 @@
-"""How many requests a third party allows, and how much of that one request uses."""
+"""Budgets that vendors grant, and the charges and reservations of requests against them."""
 
 import math
 from collections.abc import Awaitable, Sequence
@@ -17,7 +17,10 @@ class Budget:
 
     @classmethod
     def parse(cls, text: str) -> "Budget":
-        """The budget written as ``limit/seconds``: ``3/1``, ``100/10``; anything else is a ``ValueError``."""
+        """Parse a budget written as ``limit/seconds``, such as ``3/1`` or ``100/10``.
+
+        Raises ``ValueError`` for any other text.
+        """
         limit, _, seconds = text.partition("/")
         try:
             budget = cls(float(limit), float(seconds or 1))
@@ -30,7 +33,10 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """What one request uses of one budget; ``on`` names what that is counted for, by default the account."""
+    """The units of one budget that one request uses.
+
+    ``scope_key`` names what they are counted for, by default the account.
+    """
 
     budget: str
     scope_key: str = ""
@@ -38,42 +44,48 @@ class Charge:
 
 
 class Deadline(Struct, frozen=True):
-    """How long a request may wait."""
+    """The longest that a request may wait."""
 
     start_by: float
-    """Until when for its turn, in epoch seconds."""
+    """The time by which its reservation must be due, in epoch seconds."""
 
     max_blocked_seconds: float = math.inf
-    """For a budget that the third party has closed: not at all if it stays so for as long."""
+    """Seconds. A request does not wait at all for a budget that stays blocked for this long."""
 
 
 class Reservation(Protocol):
-    """A request's place in the order."""
+    """A request's reserved position in the queue for its budgets."""
 
     def expired(self) -> bool:
-        """Whether it came so long ago that a request which leaves now might be in a window of others."""
+        """Return True if the reservation has expired.
+
+        A request sent now could fall into a window that others have used.
+        """
 
     def left(self) -> None:
-        """Count the request from now on: it leaves, maybe later than its turn came."""
+        """Count the request from now on, because it is sent now and not at its reserved time."""
 
     async def confirm(self) -> float:
-        """Confirm that it has come, or has come again: 0, or the seconds still to wait."""
+        """Confirm the reservation. Returns 0 if the request may be sent now, otherwise the seconds to wait."""
 
     def release(self) -> None:
-        """Give it back, since it will not be used."""
+        """Release the reservation, because it will not be used."""
 
     def record_response(self) -> None:
-        """Record that the request was answered: the third party has counted it by now."""
+        """Record that a response has arrived, so that the vendor has counted the request by now."""
 
 
 class Pacer(Protocol):
-    """Lets requests through at the pace that one connector's budgets allow, in order."""
+    """Releases requests in order, at the pace that the budgets of one connector allow."""
 
     def acquire(self, charges: Sequence[Charge], deadline: Deadline) -> Awaitable[Reservation]:
-        """Wait for a turn; ``UpstreamRateLimited`` at once when it cannot come by *deadline*."""
+        """Wait for a reservation.
+
+        Raises ``UpstreamRateLimited`` immediately if it cannot become due before *deadline*.
+        """
 
     async def reacquire(self, turn: Reservation, deadline: Deadline) -> None:
-        """Wait until *turn*, which was let through and is stale, comes again; raises as ``admit`` does."""
+        """Wait until the expired reservation *turn* is due again. Raises like ``acquire``."""
 
     async def block(self, charges: Sequence[Charge], seconds: float) -> None:
-        """Let no request through on these budgets for so many seconds, because the third party refused one."""
+        """Block these budgets for *seconds*, because the vendor throttled a request."""

@@ -1,4 +1,4 @@
-"""The client for one connection: it authorises, paces, times, resends and records every request to the third party."""
+"""The client of one connection, which authorises, paces, times, retries and records every upstream request."""
 
 import math
 import time
@@ -31,24 +31,24 @@ from connector_gateway.kit.upstream.pool import (
 )
 
 UNLIMITED = nullcontext()
-"""The place of an account that has as many as it likes."""
+"""The slot of an account without a concurrency limit."""
 
 DEFAULT_PAUSE_SECONDS = 1.0
-"""How long a throttled budget rests when the third party does not say."""
+"""Seconds to block a throttled budget if the vendor gives no delay."""
 
 DATE_HEADER_ROUNDING_SECONDS = 0.5
-"""Seconds that a ``Date`` header loses on average, since it tells whole seconds."""
+"""Seconds that a ``Date`` header loses on average, because it is truncated to whole seconds."""
 
 NO_SEGMENTS = frozenset({".", ".."})
-"""Whoever reads an address takes them for a way through folders."""
+"""Path segments that URL parsers resolve as directory navigation."""
 
 MAX_REFUSAL_BYTES = 1024 * 1024
-"""How much is read of a refusal that came where a large body was asked for."""
+"""The maximum number of bytes to read of an error response to a streamed request."""
 
 
-def unauthorised(answer: UpstreamResponse) -> bool:
-    """Whether an answer says that the credentials are not good, or no longer: status 401."""
-    return answer.status == 401
+def unauthorised(response: UpstreamResponse) -> bool:
+    """Return True if the response rejects the credentials as invalid or expired (status 401)."""
+    return response.status == 401
 
 
 def bearer_header(credentials: Mapping[str, str]) -> Mapping[str, str]:
@@ -56,17 +56,17 @@ def bearer_header(credentials: Mapping[str, str]) -> Mapping[str, str]:
     return {"Authorization": f"Bearer {credentials['token']}"}
 
 
-def parse_throttle(answer: UpstreamResponse) -> float | None:
-    """Seconds to wait if *answer* is a 429: its ``Retry-After``, else a second."""
-    if answer.status != 429:
+def parse_throttle(response: UpstreamResponse) -> float | None:
+    """Seconds to wait if *response* is a 429: its ``Retry-After``, else a second."""
+    if response.status != 429:
         return None
-    return retry_after(answer, DEFAULT_PAUSE_SECONDS)
+    return retry_after(response, DEFAULT_PAUSE_SECONDS)
 
 
-def retry_after(answer: UpstreamResponse, default: float) -> float:
-    """The seconds of the ``Retry-After`` header, or *default* where there is none to read."""
+def retry_after(response: UpstreamResponse, default: float) -> float:
+    """Return the seconds of the ``Retry-After`` header, or *default* if it is missing or unreadable."""
     try:
-        seconds = float(answer.headers.get("Retry-After", default))
+        seconds = float(response.headers.get("Retry-After", default))
     except ValueError:
         return default
     return seconds if 0 <= seconds < math.inf else default
@@ -74,20 +74,20 @@ def retry_after(answer: UpstreamResponse, default: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class ThrottleDelay:
-    """How many seconds no request may be sent, and on which budgets."""
+    """The seconds for which no request may be sent, and the budgets that are affected."""
 
     seconds: float
     budgets: Container[str] | None = None
-    """Names of budgets; None means all budgets that the request was charged to."""
+    """The names of the budgets, or None for all budgets that the request was charged to."""
 
     def of(self, charges: Sequence[Charge]) -> Sequence[Charge]:
-        """The charges whose budgets are paused; all of them if the pause names none."""
-        named = [charge for charge in charges if self.budgets is None or charge.budget in self.budgets]
-        return named or charges
+        """Return the charges whose budgets are blocked, or all of them if the delay names none."""
+        matching = [charge for charge in charges if self.budgets is None or charge.budget in self.budgets]
+        return matching or charges
 
 
 class RequestRecord(Struct):
-    """One request to the third party, as the history keeps it: without query, body and token."""
+    """The record of one upstream request in the run history, without its query, body and token."""
 
     at: float
     method: str
@@ -98,63 +98,65 @@ class RequestRecord(Struct):
 
 
 class UpstreamLog(Struct):
-    """The exchanges of one run, in order."""
+    """The upstream requests of one run, in order."""
 
     requests: list[RequestRecord] = field(default_factory=list)
 
     @property
     def wait_ms(self) -> float:
-        """Milliseconds spent queueing for the third party's budget."""
-        return sum([exchange.wait_ms for exchange in self.requests])
+        """The milliseconds spent queueing for the vendor's budgets."""
+        return sum([request.wait_ms for request in self.requests])
 
     @property
     def duration_ms(self) -> float:
-        """Milliseconds spent waiting for the third party's answers."""
-        return sum([exchange.duration_ms for exchange in self.requests])
+        """The milliseconds spent waiting for the vendor's responses."""
+        return sum([request.duration_ms for request in self.requests])
 
 
 class CredentialSource(Protocol):
-    """Gives a connection's credentials; getting them may take time, refresh a token, or fail."""
+    """The source of a connection's credentials. Reading them may take time, refresh a token, or fail."""
 
     async def credentials(self) -> Mapping[str, str]:
-        """The secrets, by the connector's names."""
+        """Return the secrets by the connector's names."""
 
     async def renew(self, used: Mapping[str, str]) -> bool:
-        """Whether there are newer ones than those that were *used* and that the third party does not take any more."""
+        """Replace the credentials *used*, which the vendor no longer accepts. Returns True if there are newer ones."""
 
 
 class ConcurrencySlots(Protocol):
-    """So many requests of one account at the same time."""
+    """The limit on concurrent requests of one account."""
 
     def slot(self, seconds: float) -> AbstractAsyncContextManager[None]:
-        """Take a place while inside; ``UpstreamRateLimited`` where none gets free for so long."""
+        """Occupy a slot inside the context. Raises ``UpstreamRateLimited`` if none becomes free within *seconds*."""
 
     def large_slot(self, seconds: float) -> AbstractAsyncContextManager[None]:
-        """Take a place for an answer that is read whole, of which there are few; raises as ``one`` does."""
+        """Occupy one of the few slots for large responses that are read completely. Raises like ``slot``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """How long things may take before a call is given up."""
+    """Time limits and retries of a call."""
 
     queue_seconds: float = 30.0
-    """How long the first request of a run waits for its turn, and any for a budget that the third party has closed."""
+    """Seconds that the first request of a run may be queued, and any request may wait for a blocked budget."""
 
     run_seconds: float = 120.0
-    """How long a later request of a run waits for its turn, and after a write also for a closed budget."""
+    """Seconds that a later request of a run may be queued. After a write, it may also wait this long for a blocked
+    budget.
+    """
 
     grace_seconds: float = 5.0
-    """How long a call waits for a request in doubt to be settled."""
+    """Seconds that a call waits for a request in doubt to be settled."""
 
     attempts: int = 3
-    """How often a request that changes nothing is sent when the third party fails."""
+    """The maximum number of attempts for a request that changes nothing, if the vendor fails."""
 
     backoff_seconds: float = 0.25
-    """The pause before the second attempt; it doubles, with jitter."""
+    """Seconds before the second attempt. The delay doubles with each attempt, with jitter."""
 
 
 class Request(Struct):
-    """One request of a room's client, ready to be sent as often as its nature allows."""
+    """One request of a connector's client, ready to be sent, and to be retried if that is safe."""
 
     method: str
     path: str
@@ -166,21 +168,21 @@ class Request(Struct):
     expects: Container[int]
     is_conflict: Callable[[UpstreamResponse], bool]
     credentials: Mapping[str, str] = field(default_factory=dict)
-    """The credentials it was sent with last."""
+    """The credentials used for the last attempt."""
 
     def __repr__(self) -> str:
-        # Whoever prints it must not print those.
+        # The credentials must not be printed.
         return f"<{self.method} {self.path}>"
 
 
 class Streamed(UpstreamResponse, kw_only=True):
-    """An answer whose body, where it was accepted, is still to come."""
+    """A response whose body is still to be read if the request was accepted."""
 
     pieces: AsyncIterator[bytes]
 
 
-class DryRunStop(Exception):  # not an error: what a dry run has come to
-    """A request that changes something was not sent, since this is a dry run."""
+class DryRunStop(Exception):  # not an error: it ends a dry run
+    """A request that writes was not sent, because this is a dry run."""
 
     def __init__(self, request: Request) -> None:
         self.request = request
@@ -191,7 +193,7 @@ A = TypeVar("A", bound=UpstreamResponse)
 
 @dataclass(frozen=True, slots=True)
 class UpstreamService:
-    """How one third party is spoken to from here; the same for all connections and calls."""
+    """The endpoints and conventions of one vendor, shared by all connections and calls."""
 
     addresses: Mapping[str, str]
     authorise: Callable[[Mapping[str, str]], Mapping[str, str]]
@@ -199,23 +201,23 @@ class UpstreamService:
     transport: Transport
     clock: Clock
     time: Callable[[], float]
-    """Returns the time in epoch seconds, by a clock that nobody sets; other processes may compare it with theirs."""
+    """Returns the time in epoch seconds, by a clock that is never adjusted and that other processes share."""
 
     expired: Callable[[UpstreamResponse], bool] = unauthorised
-    """Whether an answer says that the credentials may have ended."""
+    """Returns True if the response means that the credentials may have expired."""
 
     exchanged: Callable[[RequestRecord], None] = lambda _: None
-    """Is told of every request once it has ended."""
+    """Called with the record of every finished request."""
 
     error_table: ErrorTable = NO_ERRORS
     """The responses that prove that a write was not carried out."""
 
 
 class UpstreamClient(Struct):
-    """The authorised client that a room's own client is built on.
+    """The authorised client that a connector's own client is built on.
 
-    One is made in each call. What all calls have in common stands in ``third_party``: passing each part of it by its
-    name was a hundredth of a call (decision 73).
+    One is created for each call. All that calls have in common is in ``third_party``, because passing each part by name
+    took a hundredth of a call.
     """
 
     third_party: UpstreamService
@@ -224,41 +226,43 @@ class UpstreamClient(Struct):
     timeouts: Timeouts
     trace: UpstreamLog
     fence: Callable[[], None] = lambda: None
-    """Raises an error if other processes may have taken over this one's work, so that it must not write."""
+    """Raises an error if other processes may have taken over this process's work, so that it must not write."""
 
     holding: MemoryReservation = field(default_factory=unmetered)
-    """What the call holds of large answers."""
+    """The memory reserved by the call for large responses."""
 
     written_at: float | None = None
-    """When the last request that writes was sent, by ``time``; None if none was since this was set to None."""
+    """The time by ``time`` at which the last request that writes was sent, or None if none was sent since the last
+    reset.
+    """
 
     answered: UpstreamResponse | None = None
-    """The response to that request; None if there is none."""
+    """The response to the last request that writes, or None if there is none."""
 
     dry_run: bool = False
-    """Whether requests that write are ``Withheld``."""
+    """Whether requests that write raise ``DryRunStop`` instead of being sent."""
 
     places: ConcurrencySlots | None = None
-    """Where only so many requests of one account may be under way at once, what each of them takes one of."""
+    """The limit on concurrent requests of one account, if there is one."""
 
     before_request: Callable[[], Awaitable[None]] | None = None
-    """Is awaited before anything is sent, where something is to be done first; see ``Steps``."""
+    """Awaited before the first request is sent, if set. See ``StepRunner.before_first_request``."""
 
-    _begun: bool = False
-    """Whether a request was answered."""
+    _has_response: bool = False
+    """Whether a request has received a response."""
 
-    _changed: bool = False
-    """Whether one that writes was."""
+    _has_written: bool = False
+    """Whether a request that writes has received a response."""
 
-    _heard: tuple[str, float] | None = None
-    """The ``Date`` of the last answer, and when it came."""
+    _last_date: tuple[str, float] | None = None
+    """The ``Date`` header of the last response, and when it arrived."""
 
     @property
     def doubt(self) -> errors.InDoubtReason | None:
-        """Why the outcome of the last request that writes is unknown.
+        """The reason why the outcome of the last request that writes is unknown.
 
-        None if no such request was sent, or if its response proves that nothing was done. A success is no doubt for
-        its sender, who does not ask; for everybody else it is one.
+        None if no such request was sent, or if its response proves that nothing was done. A successful response also
+        counts as in doubt here, although its sender knows better.
         """
         if self.written_at is None:
             return None
@@ -266,10 +270,10 @@ class UpstreamClient(Struct):
 
     @property
     def skew(self) -> float:
-        """Seconds by which the third party's clock is ahead of ours, as the last answer told; 0 if none did."""
-        if self._heard is None:
+        """The seconds by which the vendor's clock is ahead of ours, by the last ``Date`` header, or 0 without one."""
+        if self._last_date is None:
             return 0.0
-        header, at = self._heard
+        header, at = self._last_date
         date = date_of(header)
         return 0.0 if date is None else date.timestamp() + DATE_HEADER_ROUNDING_SECONDS - at
 
@@ -287,25 +291,27 @@ class UpstreamClient(Struct):
         expects: Container[int] = (),
         collides: Callable[[UpstreamResponse], bool] = lambda _: False,
     ) -> Awaitable[UpstreamResponse]:
-        """Send a request and return its answer, whatever its status below 500; *path* is percent-encoded.
+        """Send a request and return its response, whatever its status below 500. *path* is percent-encoded.
 
         A name in braces in *path* stands for the secret of that name among the credentials: ``/tokens/{token}``. The
-        secret is filled in when the request is sent; history, spans and errors have the template.
-        The body is *json*, or *content* that *headers* describe.
-        A throttled request is resent always, one that *writes* never after it may have been carried out.
-        *expects* names failures that the caller reads itself; *collides* tells a refusal because of another change,
-        which is worth another attempt.
+        secret is filled in when the request is sent. History, spans and errors have the template. The body is *json*,
+        or *content* described by *headers*.
+
+        A throttled request is always retried. A request that *writes* is never retried after it may have been carried
+        out. Failure statuses in *expects* are returned to the caller. *collides* recognises an error caused by a
+        concurrent change, which is worth another attempt.
+
         Raises ``OutcomeUnknown`` if a write was sent and its response does not prove that nothing was done, and an
-        ``UpstreamError`` in doubt if the third party failed over it.
+        ``UpstreamError`` in doubt if the vendor failed while processing it.
         """
         _require_segments(path)
         url = self.third_party.addresses[host] + path + (_encoded(query) if query else "")
         body = content if json is None else encode_json(json)
-        described = {} if json is None else {"Content-Type": "application/json"}
-        request = Request(method, path, url, {**described, **headers}, body, charges, writes, expects, collides)
+        content_type = {} if json is None else {"Content-Type": "application/json"}
+        request = Request(method, path, url, {**content_type, **headers}, body, charges, writes, expects, collides)
         if self.dry_run and writes:
             raise DryRunStop(request)
-        return self._deliver(request, self._exchange)
+        return self._deliver(request, self._send_attempt)
 
     @asynccontextmanager
     async def stream(
@@ -316,11 +322,13 @@ class UpstreamClient(Struct):
         query: Mapping[str, Any] = MappingProxyType({}),
         at_once: bool = False,
     ) -> AsyncIterator[Streamed]:
-        """Read something large with GET: yields an answer with status below 500, its body in pieces if accepted.
+        """Send a GET request for something large, and yield its response.
 
-        The pieces are to be taken inside the context, where an ``UpstreamFailure`` says that no more will come.
-        Where an account has few places, a body whose pieces are taken *at_once* keeps its place until its end; of
-        another one it is up to somebody else how long it takes.
+        The status is below 500. The body of a successful response arrives in pieces, which must be read inside the
+        context. An ``UpstreamFailure`` there means that no more will come.
+
+        With *at_once*, the caller reads the body without pausing, and the request occupies a slot of its account until
+        the end of the body. Otherwise the reader decides how long it takes, and the slot is released with the headers.
         """
         _require_segments(path)
         url = self.third_party.addresses[host] + path + (_encoded(query) if query else "")
@@ -328,106 +336,113 @@ class UpstreamClient(Struct):
         try:
             async with AsyncExitStack() as stack:
                 yield await self._deliver(request, partial(self._open, stack, at_once=at_once))
-        except (NotSent, TimedOut, ConnectionLost) as fault:
-            self._give_up_on(fault, request, last=True)
+        except (NotSent, TimedOut, ConnectionLost) as error:
+            self._raise_unless_retryable(error, request, last=True)
 
     async def _deliver(self, request: Request, exchange: Callable[[Request, Deadline], Awaitable[A]]) -> A:
-        """Send the request, again if it may be, until an answer can be returned or the attempts are used up."""
+        """Send the request, and retry it if that is safe.
+
+        Ends when a response can be returned or all attempts have failed.
+        """
         deadline = await self._deadline()
-        attempt, renewed = 0, False
+        attempt, refreshed = 0, False
         while True:
             attempt += 1
             last = attempt >= self.timeouts.attempts
             try:
-                answer = await exchange(request, deadline)
-            except TooLarge as fault:
-                raise _too_large(request) from fault
-            except (NotSent, TimedOut, ConnectionLost) as fault:
-                self._give_up_on(fault, request, last=last)
+                response = await exchange(request, deadline)
+            except TooLarge as error:
+                raise _too_large_error(request) from error
+            except (NotSent, TimedOut, ConnectionLost) as error:
+                self._raise_unless_retryable(error, request, last=last)
                 await self._back_off(attempt)
                 continue
             third_party = self.third_party
-            pause, expired = third_party.throttled(answer), third_party.expired(answer)
-            if request.writes and (pause is not None or expired or not answer.is_success):
-                await self._require_rejected(request, answer, pause)
+            delay, expired = third_party.throttled(response), third_party.expired(response)
+            if request.writes and (delay is not None or expired or not response.is_success):
+                await self._check_rejected(request, response, delay)
             # The write was rejected, so it is sent again, once, with a new token.
-            if not renewed and expired and await self.credential_source.renew(request.credentials):
-                renewed, attempt = True, attempt - 1
-            elif pause is not None:
-                await self._rest(request, pause, deadline)
+            if not refreshed and expired and await self.credential_source.renew(request.credentials):
+                refreshed, attempt = True, attempt - 1
+            elif delay is not None:
+                await self._apply_throttle(request, delay, deadline)
             # Nothing was done, so even a write may be sent again.
-            elif not last and request.is_conflict(answer):
+            elif not last and request.is_conflict(response):
                 await self._back_off(attempt)
-            elif answer.status < 500 or answer.status in request.expects:
-                self._note_answered(request, answer)
-                return answer
+            elif response.status < 500 or response.status in request.expects:
+                self._record_response(request, response)
+                return response
             elif request.writes or last:
-                raise server_error(answer)
+                raise server_error(response)
             else:
                 await self._back_off(attempt)
 
-    def _note_answered(self, request: Request, answer: UpstreamResponse) -> None:
-        self._begun, self._changed = True, self._changed or request.writes
+    def _record_response(self, request: Request, response: UpstreamResponse) -> None:
+        self._has_response, self._has_written = True, self._has_written or request.writes
         if request.writes:
-            _require_readable(answer)
+            _check_readable(response)
 
-    async def _require_rejected(
-        self, request: Request, answer: UpstreamResponse, pause: float | ThrottleDelay | None
+    async def _check_rejected(
+        self, request: Request, response: UpstreamResponse, delay: float | ThrottleDelay | None
     ) -> None:
         """Raise an error in doubt unless the response to a write proves that nothing was done."""
-        doubt = None if answer.status in request.expects else self.doubt
+        doubt = None if response.status in request.expects else self.doubt
         if doubt is None:
             return
-        # The budget is blocked all the same: whoever said so, more requests would get the same response.
-        if pause is not None:
-            await self._close(request, pause)
-        raise server_error(answer, doubt)
+        # Block the budget anyway: whatever sent this response, further requests would get the same one.
+        if delay is not None:
+            await self._block(request, delay)
+        raise server_error(response, doubt)
 
     async def _deadline(self) -> Deadline:
-        """Until when a request may wait, once it may be sent at all."""
+        """Return the deadline for the waiting time of a request, once it is allowed to be sent."""
         if self.before_request is not None:
             await self.before_request()
         queue, run = self.timeouts.queue_seconds, self.timeouts.run_seconds
-        # What was begun waits longer in line. What the application tells to come back much later is told that as well,
-        # but for half a write, which is worse than a slow one (decision 103).
-        in_line = run if self._begun else queue
-        return Deadline(self.third_party.clock.now() + in_line, run if self._changed else queue)
+        # A run that has begun may be queued for longer. A long delay that the vendor demands is still reported to the
+        # caller, except in the middle of a write, because half a write is worse than a slow one.
+        max_queue_seconds = run if self._has_response else queue
+        return Deadline(self.third_party.clock.now() + max_queue_seconds, run if self._has_written else queue)
 
-    async def _exchange(self, request: Request, deadline: Deadline) -> UpstreamResponse:
-        """Wait for a turn, and then for a place where there are few; send the request once."""
+    async def _send_attempt(self, request: Request, deadline: Deadline) -> UpstreamResponse:
+        """Wait for a reservation and for a slot if the account has a limit, then send the request once."""
         secrets = request.credentials = await self.credential_source.credentials()
         queued = time.perf_counter()
-        turn = await self.pacer.acquire(request.charges, deadline)
+        reservation = await self.pacer.acquire(request.charges, deadline)
         if self.places is None:
-            return await self._send_in_time(request, secrets, turn, queued, deadline)
-        # After the turn: who is refused for want of one is told so at once, and with the true wait.
-        async with self._place(deadline):
-            return await self._send_in_time(request, secrets, turn, queued, deadline)
+            return await self._send_in_time(request, secrets, reservation, queued, deadline)
+        # The slot comes after the reservation, so that a caller who gets no reservation is rejected immediately and
+        # with the correct delay.
+        async with self._slot(deadline):
+            return await self._send_in_time(request, secrets, reservation, queued, deadline)
 
     async def _send_in_time(
-        self, request: Request, secrets: Mapping[str, str], turn: Reservation, queued: float, deadline: Deadline
+        self, request: Request, secrets: Mapping[str, str], reservation: Reservation, queued: float, deadline: Deadline
     ) -> UpstreamResponse:
-        """Send the request once; while it cannot leave soon after its turn, that is waited for again (decision 93)."""
+        """Send the request once. If it misses its send window, wait for the reservation to become due again."""
         while True:
             try:
-                return await self._send_once(request, secrets, turn, queued)
+                return await self._send_once(request, secrets, reservation, queued)
             except SendWindowMissed:
-                await self.pacer.reacquire(turn, deadline)
+                await self.pacer.reacquire(reservation, deadline)
 
-    def _place(self, deadline: Deadline, *, large: bool = False) -> AbstractAsyncContextManager[None]:
-        """A place among the few that the account has; nothing where it is free to have many."""
+    def _slot(self, deadline: Deadline, *, large: bool = False) -> AbstractAsyncContextManager[None]:
+        """Return a slot of the account. It has no effect if the account has no limit."""
         if self.places is None:
             return UNLIMITED
-        take = self.places.large_slot if large else self.places.slot
-        return take(deadline.start_by - self.third_party.clock.now())
+        occupy = self.places.large_slot if large else self.places.slot
+        return occupy(deadline.start_by - self.third_party.clock.now())
 
     async def _send_once(
-        self, request: Request, secrets: Mapping[str, str], turn: Reservation, queued: float
+        self, request: Request, secrets: Mapping[str, str], reservation: Reservation, queued: float
     ) -> UpstreamResponse:
-        """Send the request, and record it however it ends; ``Stale`` if it did not leave."""
-        third_party, before, left = self.third_party, (self.written_at, self.answered), True
+        """Send the request, and record it whatever the outcome.
+
+        Raises ``SendWindowMissed`` if it was not sent.
+        """
+        third_party, before, was_sent = self.third_party, (self.written_at, self.answered), True
         if request.writes:
-            # After the wait for a turn, since the process may have been taken for dead meanwhile (decision 12).
+            # Checked after the wait, because the process may have been declared dead in the meantime.
             self.fence()
             self.written_at, self.answered = third_party.time(), None
         sent_at, sent = third_party.clock.now(), time.perf_counter()
@@ -435,119 +450,124 @@ class UpstreamClient(Struct):
         holding = WriteResponseMeter(self.holding) if request.writes else self.holding
         try:
             headers = {**third_party.authorise(secrets), **request.headers}
-            answer = await third_party.transport.send(
+            response = await third_party.transport.send(
                 request.method,
                 request.url,
                 headers,
                 request.body,
                 holding,
-                stale=partial(_is_stale, turn),
+                stale=partial(_is_stale, reservation),
                 secrets=secrets,
             )
-            status = answer.status
+            status = response.status
             if request.writes:
-                self.answered = answer
-            if (date := answer.headers.get("Date")) is not None:
-                self._heard = (date, third_party.time())
-            turn.record_response()
-        except (SendWindowMissed, NotSent) as fault:
-            (self.written_at, self.answered), left = before, isinstance(fault, NotSent)
+                self.answered = response
+            if (date := response.headers.get("Date")) is not None:
+                self._last_date = (date, third_party.time())
+            reservation.record_response()
+        except (SendWindowMissed, NotSent) as error:
+            (self.written_at, self.answered), was_sent = before, isinstance(error, NotSent)
             raise
         finally:
-            if left:
-                waited, took = sent - queued, time.perf_counter() - sent
-                seen = RequestRecord(sent_at, request.method, request.path, status, waited * 1000, took * 1000)
-                self.trace.requests.append(seen)
-                third_party.exchanged(seen)
-        return answer
+            if was_sent:
+                waited, duration = sent - queued, time.perf_counter() - sent
+                record = RequestRecord(sent_at, request.method, request.path, status, waited * 1000, duration * 1000)
+                self.trace.requests.append(record)
+                third_party.exchanged(record)
+        return response
 
     async def _open(self, stack: AsyncExitStack, request: Request, deadline: Deadline, *, at_once: bool) -> Streamed:
-        """Wait for a turn and send the request once; an accepted body stays open on *stack*, timed to its end."""
+        """Wait for a reservation and send the request once.
+
+        A successful body stays open on *stack*, and its duration is recorded when it is closed.
+        """
         secrets = request.credentials = await self.credential_source.credentials()
         queued = time.perf_counter()
-        turn = await self.pacer.acquire(request.charges, deadline)
-        async with AsyncExitStack() as opened, AsyncExitStack() as beginning:
-            await (opened if at_once else beginning).enter_async_context(self._place(deadline, large=at_once))
+        reservation = await self.pacer.acquire(request.charges, deadline)
+        async with AsyncExitStack() as until_end, AsyncExitStack() as until_headers:
+            await (until_end if at_once else until_headers).enter_async_context(self._slot(deadline, large=at_once))
             sent = time.perf_counter()
             waited = (sent - queued) * 1000
-            seen = RequestRecord(self.third_party.clock.now(), request.method, request.path, None, waited, 0.0)
-            self.trace.requests.append(seen)
-            opened.callback(lambda: self._end(seen, sent))
+            record = RequestRecord(self.third_party.clock.now(), request.method, request.path, None, waited, 0.0)
+            self.trace.requests.append(record)
+            until_end.callback(lambda: self._finish_record(record, sent))
             headers = {**self.third_party.authorise(secrets), **request.headers}
-            answering = self.third_party.transport.stream(request.method, request.url, headers, secrets)
-            status, received, pieces = await opened.enter_async_context(answering)
-            seen.status = status
-            turn.record_response()
-            answer = Streamed(status, received, b"", pieces=pieces)
-            if answer.is_success:
-                await stack.enter_async_context(opened.pop_all())
+            streaming = self.third_party.transport.stream(request.method, request.url, headers, secrets)
+            status, headers_received, pieces = await until_end.enter_async_context(streaming)
+            record.status = status
+            reservation.record_response()
+            response = Streamed(status, headers_received, b"", pieces=pieces)
+            if response.is_success:
+                await stack.enter_async_context(until_end.pop_all())
             else:
-                answer.body = await _beginning(pieces)
-        return answer
+                response.body = await _read_prefix(pieces)
+        return response
 
-    def _end(self, seen: RequestRecord, sent: float) -> None:
-        seen.duration_ms = (time.perf_counter() - sent) * 1000
-        self.third_party.exchanged(seen)
+    def _finish_record(self, record: RequestRecord, sent: float) -> None:
+        record.duration_ms = (time.perf_counter() - sent) * 1000
+        self.third_party.exchanged(record)
 
-    def _give_up_on(self, fault: NotSent | TimedOut | ConnectionLost, request: Request, *, last: bool) -> None:
-        """Raise what *fault* means for the caller, unless *request* may be sent again."""
-        silent = not isinstance(fault, NotSent)
-        if silent and request.writes:
-            if isinstance(fault, TimedOut):
-                raise _unknown("did not answer in time", str(fault), "silent") from fault
-            raise _unknown("cut the connection before it answered", str(fault), "cut") from fault
-        if isinstance(fault, TimedOut):
-            raise errors.UpstreamTimeout("The application did not answer in time.", private=str(fault)) from fault
-        if last and silent:
-            raise errors.UpstreamError("The connection to the application broke.", private=str(fault)) from fault
+    def _raise_unless_retryable(
+        self, error: NotSent | TimedOut | ConnectionLost, request: Request, *, last: bool
+    ) -> None:
+        """Raise the caller's error for *error*, unless *request* may be sent again."""
+        may_have_arrived = not isinstance(error, NotSent)
+        if may_have_arrived and request.writes:
+            if isinstance(error, TimedOut):
+                raise _outcome_unknown("did not answer in time", str(error), "silent") from error
+            raise _outcome_unknown("cut the connection before it answered", str(error), "cut") from error
+        if isinstance(error, TimedOut):
+            raise errors.UpstreamTimeout("The application did not answer in time.", private=str(error)) from error
+        if last and may_have_arrived:
+            raise errors.UpstreamError("The connection to the application broke.", private=str(error)) from error
         if last:
-            raise errors.UpstreamUnavailable("The application cannot be reached.", private=str(fault)) from fault
+            raise errors.UpstreamUnavailable("The application cannot be reached.", private=str(error)) from error
 
-    async def _rest(self, request: Request, pause: float | ThrottleDelay, deadline: Deadline) -> None:
-        """Pause the budgets; ``UpstreamRateLimited`` if the pause is longer than the call may wait."""
-        seconds = await self._close(request, pause)
+    async def _apply_throttle(self, request: Request, delay: float | ThrottleDelay, deadline: Deadline) -> None:
+        """Block the budgets. Raises ``UpstreamRateLimited`` if they stay blocked for longer than the call may wait."""
+        seconds = await self._block(request, delay)
         if seconds >= deadline.max_blocked_seconds or self.third_party.clock.now() + seconds > deadline.start_by:
             raise errors.UpstreamRateLimited("The application throttles this account.", retry_after=seconds)
 
-    async def _close(self, request: Request, pause: float | ThrottleDelay) -> float:
-        """Block the budgets of *request* and return for how many seconds."""
-        pause = pause if isinstance(pause, ThrottleDelay) else ThrottleDelay(pause)
-        seconds = max(pause.seconds, self.timeouts.backoff_seconds)
-        # Blocked for all who share the budget, so that they do not run into the same response (decision 3).
-        await self.pacer.block(pause.of(request.charges), seconds)
+    async def _block(self, request: Request, delay: float | ThrottleDelay) -> float:
+        """Block the budgets of *request* and return the seconds."""
+        delay = delay if isinstance(delay, ThrottleDelay) else ThrottleDelay(delay)
+        seconds = max(delay.seconds, self.timeouts.backoff_seconds)
+        # Block them for everyone who shares the budget, so that no other request receives the same response.
+        await self.pacer.block(delay.of(request.charges), seconds)
         return seconds
 
     async def _back_off(self, attempt: int) -> None:
-        # Jitter, so that calls which failed together do not come back together.
+        # Jitter, so that calls that failed together are not retried together.
         await self.third_party.clock.sleep(self.timeouts.backoff_seconds * 2 ** (attempt - 1) * (0.5 + random()))  # noqa: S311
 
 
-def _is_stale(turn: Reservation) -> bool:
-    """Return True if the request must not leave any more; otherwise count it from now on, for it leaves."""
-    if turn.expired():
+def _is_stale(reservation: Reservation) -> bool:
+    """Return True if the request must not be sent any more. Otherwise count it from now on, because it is sent now."""
+    if reservation.expired():
         return True
-    turn.left()
+    reservation.left()
     return False
 
 
 def _encoded(query: Mapping[str, Any] | Sequence[tuple[str, Any]]) -> str:
     pairs = query.items() if isinstance(query, Mapping) else query
-    return "?" + "&".join([f"{_quoted(name)}={_quoted(str(value))}" for name, value in pairs])
+    return "?" + "&".join([f"{_quote(name)}={_quote(str(value))}" for name, value in pairs])
 
 
-def _quoted(text: str) -> str:
-    # Most of what is sent needs no quoting, and Python quotes byte by byte (decision 45).
+def _quote(text: str) -> str:
+    # Most values need no quoting, and Python quotes byte by byte.
     return text if text.isascii() and text.replace("_", "").isalnum() else quote_plus(text)
 
 
 def _require_segments(path: str) -> None:
-    """Refuse a path in which a value has become more or less than a segment: "" and ".." survive all encoding."""
+    """Reject a path in which a value is not exactly one segment: "" and ".." survive every encoding."""
     if "//" in path or path.endswith("/") or ("/." in path and not NO_SEGMENTS.isdisjoint(path.split("/"))):
         raise errors.InvalidParameters("A value that was sent cannot be part of an address.")
 
 
-async def _beginning(pieces: AsyncIterator[bytes]) -> bytes:
-    """The beginning of a refusal's body, up to ``MAX_REFUSAL_BYTES``."""
+async def _read_prefix(pieces: AsyncIterator[bytes]) -> bytes:
+    """Return the beginning of an error response's body, up to ``MAX_REFUSAL_BYTES``."""
     body = bytearray()
     async for piece in pieces:
         body += piece
@@ -557,34 +577,34 @@ async def _beginning(pieces: AsyncIterator[bytes]) -> bytes:
 
 
 def server_error(
-    answer: UpstreamResponse, doubt: errors.InDoubtReason | None = None
+    response: UpstreamResponse, doubt: errors.InDoubtReason | None = None
 ) -> errors.UpstreamError | errors.OutcomeUnknown:
-    """Return the error for a failure status, or for a status that does not show what became of a write."""
-    if answer.status >= 500:
+    """Return the error for a failure status, or for a status that leaves the outcome of a write unknown."""
+    if response.status >= 500:
         return errors.UpstreamError(
-            f"The application failed with status {answer.status}.", private=answer.text, doubt=doubt
+            f"The application failed with status {response.status}.", private=response.text, doubt=doubt
         )
-    return _unknown(f"answered with status {answer.status}", answer.text, doubt or "edge")
+    return _outcome_unknown(f"answered with status {response.status}", response.text, doubt or "edge")
 
 
-def _require_readable(answer: UpstreamResponse) -> None:
+def _check_readable(response: UpstreamResponse) -> None:
     """Raise ``OutcomeUnknown`` if a write was accepted with a body that is not JSON.
 
-    An empty body passes, since some answers are meant to be empty. Reading it as a shape fails later.
+    An empty body passes, because some responses are meant to be empty. Decoding it as a shape fails later.
     """
-    answer.doubt = "garbled"
-    if answer.is_success and answer.body and not answer.is_json:
-        raise _unknown("answered something that is not JSON", answer.text, "garbled")
+    response.doubt = "garbled"
+    if response.is_success and response.body and not response.is_json:
+        raise _outcome_unknown("answered something that is not JSON", response.text, "garbled")
 
 
-def _too_large(request: Request) -> errors.UpstreamError | errors.OutcomeUnknown:
-    """The error of an answer that is not read; what was to be written may be written."""
+def _too_large_error(request: Request) -> errors.UpstreamError | errors.OutcomeUnknown:
+    """Return the error for a response that is too large to read. A write may have been carried out."""
     if request.writes:
-        return _unknown("answered more than can be read", "", "garbled")
+        return _outcome_unknown("answered more than can be read", "", "garbled")
     return errors.ResponseTooLarge("The application's answer is too large.")
 
 
-def _unknown(how: str, private: str, doubt: errors.InDoubtReason) -> errors.OutcomeUnknown:
+def _outcome_unknown(problem: str, private: str, doubt: errors.InDoubtReason) -> errors.OutcomeUnknown:
     return errors.OutcomeUnknown(
-        f"The application {how}; whether it did the work is not known.", private=private, doubt=doubt
+        f"The application {problem}; whether it did the work is not known.", private=private, doubt=doubt
     )

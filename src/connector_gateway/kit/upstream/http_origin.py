@@ -1,7 +1,7 @@
-"""One server of a third party: requests go out straight on the pool's connections, and the pool's parser reads answers.
+"""Requests to one upstream server, on the connections and with the parser of aiohttp.
 
-aiohttp's session makes a request, a task that writes it, a response and several dictionaries for each exchange. That
-was an eighth of what a call costs, so only its pool and its parser are used here (decision 45).
+aiohttp's session creates a request, a task that writes it, a response and several dictionaries for each exchange. That
+was an eighth of the cost of a call, so only its pool and its parser are used here.
 """
 
 import re
@@ -17,46 +17,48 @@ from yarl import URL
 from connector_gateway.kit.upstream.memory_budget import LARGE_BYTES, ResponseMeter
 
 MAX_ANSWER_BYTES = 4 * 1024 * 1024
-"""Larger answers are not read whole; attachments, the only large things, are streamed.
+"""The maximum size of a response that is read completely. Attachments, the only larger ones, are streamed.
 
-Reading one as its shape holds the event loop: 4 ms a mebibyte for what applications answer (decision 48).
+Decoding a response blocks the event loop, for about 4 ms per mebibyte of a typical one.
 """
 
 ALONE_BYTES = 64 * 1024
-"""Larger answers to one call arrive one after the other; what has arrived of the others is less than a read."""
+"""The size from which the responses of one call are read one after the other. Less than a read of each of the others is
+buffered.
+"""
 
 MAX_ANSWER_VALUES = 150_000
-"""What holds more values, by its commas, is not read either: a value of the dearest kind takes 0.3 µs (decision 48)."""
+"""The maximum number of values in a response, counted by its commas. The most expensive kind of value takes 0.3 µs."""
 
 WITHOUT_BODY = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
-"""Methods whose requests say nothing of a body where they have none."""
+"""Methods whose requests have no body headers if they have no body."""
 
 WITH_BODY = frozenset({"PATCH", "POST", "PUT"})
-"""Methods whose requests always say of what type their body is."""
+"""Methods whose requests always have a ``Content-Type``."""
 
-_UNFIT = re.compile("[\x00-\x08\x0a-\x1f\x7f]")
-"""What may not stand in a header."""
+_CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0a-\x1f\x7f]")
+"""Characters that are not allowed in a header."""
 
 
 class SendWindowMissed(Exception):
-    """There was a connection too late: the request did not leave."""
+    """A connection became available too late, so the request was not sent."""
 
 
 class BodyTooLarge(Exception):
-    """The answer is larger than answers are read; what was asked for may have been done."""
+    """The response is too large to be read. The request may have been carried out."""
 
 
 def never() -> bool:
-    """Whether a request that no budget counts is too late."""
+    """Return False: a request without a reservation never expires."""
     return False
 
 
-class _Described(aiohttp.ClientRequest):
-    """Stands for all requests to one server where the pool looks for a connection; it is never sent."""
+class _PoolRequest(aiohttp.ClientRequest):
+    """The request with which the pool looks up connections to one server. It is never sent."""
 
     @cached_property
     def connection_key(self) -> ConnectionKey:
-        """By what the pool knows the server; aiohttp puts it together whenever it is asked for."""
+        """The pool's key of the server, cached because aiohttp builds it on every access."""
         return super().connection_key
 
 
@@ -68,7 +70,7 @@ class HttpOrigin:
             raise RuntimeError("The pool is closed.")
         self._pool = session.connector
         self._timeout = session.timeout
-        self._described = _Described("GET", URL(address), headers=session.headers, session=session)
+        self._pool_request = _PoolRequest("GET", URL(address), headers=session.headers, session=session)
         self._fields = lru_cache(maxsize=64)(self._common_fields)
 
     async def exchange(
@@ -77,60 +79,66 @@ class HttpOrigin:
         target: str,
         headers: Mapping[str, str],
         body: bytes | None,
-        holding: ResponseMeter,
+        meter: ResponseMeter,
         *,
         stale: Callable[[], bool] = never,
     ) -> tuple[int, Mapping[str, str], bytes]:
-        """Send one request, and return status, headers and body of its answer; ``Stale`` if it is so by then."""
-        request = self._written(method, target, headers, body)
-        connection = await self._connected()
-        # Nothing is waited for between here and the write: only a process that is frozen right now would send late.
+        """Send one request, and return the status, headers and body of its response.
+
+        Raises ``SendWindowMissed`` if *stale* returns True once there is a connection.
+        """
+        request = self._serialize(method, target, headers, body)
+        connection = await self._connect()
+        # Nothing is awaited between here and the write, so only a process that is frozen at this moment would send
+        # late.
         if stale():
             connection.release()
             raise SendWindowMissed
         try:
-            answer = await _exchanged(connection, request, holding, skip_body=method == "HEAD")
+            response = await _send_on(connection, request, meter, skip_body=method == "HEAD")
         except BaseException:
-            # What is still to come would be taken for the answer to the next request.
+            # The rest of this response would be taken for the response to the next request.
             connection.close()
             raise
         connection.release()
-        return answer
+        return response
 
-    async def _connected(self) -> Connection:
+    async def _connect(self) -> Connection:
         try:
-            return await self._pool.connect(self._described, [], self._timeout)
-        except TimeoutError as fault:
-            raise aiohttp.ConnectionTimeoutError(f"Connection timeout to host {self._described.url}") from fault
+            return await self._pool.connect(self._pool_request, [], self._timeout)
+        except TimeoutError as error:
+            raise aiohttp.ConnectionTimeoutError(f"Connection timeout to host {self._pool_request.url}") from error
 
-    def _written(self, method: str, target: str, headers: Mapping[str, str], body: bytes | None) -> bytes:
-        first, fields = f"{method} {target} HTTP/1.1", [f"{name}: {value}" for name, value in headers.items()]
-        _require_fit(first, *fields)
+    def _serialize(self, method: str, target: str, headers: Mapping[str, str], body: bytes | None) -> bytes:
+        request_line, fields = f"{method} {target} HTTP/1.1", [f"{name}: {value}" for name, value in headers.items()]
+        _check_header_text(request_line, *fields)
         if body is not None or method not in WITHOUT_BODY:
             fields.append(f"Content-Length: {len(body or b'')}")
-        head = "\r\n".join([first, *self._fields(method, tuple(headers)), *fields])
+        head = "\r\n".join([request_line, *self._fields(method, tuple(headers)), *fields])
         return b"%b\r\n\r\n%b" % (head.encode(), body or b"")
 
     def _common_fields(self, method: str, names: tuple[str, ...]) -> list[str]:
-        """The headers of all requests, but for those that a request of *method* sets itself by *names*."""
-        given = {name.lower() for name in names}
-        fields = [f"{name}: {value}" for name, value in self._described.headers.items() if name.lower() not in given]
-        if method in WITH_BODY and "content-type" not in given:
+        """Return the headers of all requests of *method*, without those in *names*, which the request sets itself."""
+        own_names = {name.lower() for name in names}
+        fields = [
+            f"{name}: {value}" for name, value in self._pool_request.headers.items() if name.lower() not in own_names
+        ]
+        if method in WITH_BODY and "content-type" not in own_names:
             fields.append("Content-Type: application/octet-stream")
-        _require_fit(*fields)
+        _check_header_text(*fields)
         return fields
 
 
-def _require_fit(*lines: str) -> None:
-    """Refuse what would end a line before its end, or be read differently by others."""
+def _check_header_text(*lines: str) -> None:
+    """Reject characters that would end a line early, or that servers interpret differently."""
     text = "".join(lines)
-    # Nearly all is printable, and then nothing else need be looked for (decision 45).
-    if not text.isprintable() and _UNFIT.search(text):
+    # Nearly all headers are printable, and ``isprintable`` is faster than the search.
+    if not text.isprintable() and _CONTROL_CHARACTERS.search(text):
         raise ValueError("A header of a request holds control characters.")
 
 
-async def _exchanged(
-    connection: Connection, request: bytes, holding: ResponseMeter, *, skip_body: bool
+async def _send_on(
+    connection: Connection, request: bytes, meter: ResponseMeter, *, skip_body: bool
 ) -> tuple[int, Mapping[str, str], bytes]:
     protocol, transport = connection.protocol, connection.transport
     if protocol is None or transport is None:
@@ -138,50 +146,50 @@ async def _exchanged(
     protocol.set_response_params(skip_payload=skip_body, read_until_eof=True)
     transport.write(request)
     message, content = await protocol.read()
-    # Those from 100 on only announce the answer.
+    # Responses with status 1xx only announce the final one.
     while 100 <= message.code < 200 and message.code != 101:
         message, content = await protocol.read()
-    body = await read_body(content, message.headers, holding)
+    body = await read_body(content, message.headers, meter)
     if transport.get_write_buffer_size():
-        # The server has answered before it was sent everything; the rest must not come before the next request.
+        # The server responded before it had received the whole request. The rest must not precede the next request.
         protocol.force_close()
     return message.code, message.headers, body
 
 
-async def read_body(content: aiohttp.StreamReader, headers: Mapping[str, str], holding: ResponseMeter) -> bytes:
-    """The body of an answer with *headers*; ``Oversized`` where it is too large."""
-    # What has arrived whole is taken without waiting for its pieces (decision 15).
+async def read_body(content: aiohttp.StreamReader, headers: Mapping[str, str], meter: ResponseMeter) -> bytes:
+    """Read the body of a response with *headers*. Raises ``BodyTooLarge`` if it is too large."""
+    # A body that has arrived completely is taken without waiting for its pieces.
     if content.is_eof():
-        return _readable(content.read_nowait())
+        return _check_decodable(content.read_nowait())
     declared = headers.get("Content-Length", "")
     if declared.isdecimal() and int(declared) > MAX_ANSWER_BYTES:
         raise BodyTooLarge
-    # Also where a length is declared: it is that of a compressed body, and says nothing of what comes out.
-    # What it has grown to is handed over as it is; of a ``bytearray``, a copy would be made (decision 71).
+    # This is needed even with a declared length, which is that of the compressed body. ``BytesIO`` returns its buffer
+    # without a copy, unlike ``bytearray``.
     body = BytesIO()
     async for piece in content.iter_any():
         if body.write(piece) and body.tell() > ALONE_BYTES:
-            # Who does not read is sent no more, so the others of the same call wait at their senders.
-            async with holding.large_response:
-                return _readable(await _large(content, body, holding))
-    return _readable(body.getvalue())
+            # The vendor stops sending while a response is not read, so the other responses of this call wait there.
+            async with meter.large_response:
+                return _check_decodable(await _read_large(content, body, meter))
+    return _check_decodable(body.getvalue())
 
 
-async def _large(content: aiohttp.StreamReader, body: BytesIO, holding: ResponseMeter) -> bytes:
-    """The rest of a large answer, counted as it arrives."""
+async def _read_large(content: aiohttp.StreamReader, body: BytesIO, meter: ResponseMeter) -> bytes:
+    """Read the rest of a large response, counting it as it arrives."""
     async for piece in content.iter_any():
         body.write(piece)
         if body.tell() > MAX_ANSWER_BYTES:
             raise BodyTooLarge
         if body.tell() > LARGE_BYTES:
-            holding.count_response(body.tell())
+            meter.count_response(body.tell())
     return body.getvalue()
 
 
-def _readable(body: bytes) -> bytes:
-    """*body*; ``Oversized`` where reading it would hold up everybody else."""
-    # Fewer bytes than values are let be cannot hold more of them.
-    crowded = len(body) > MAX_ANSWER_VALUES and body.count(b",") > MAX_ANSWER_VALUES
-    if crowded or len(body) > MAX_ANSWER_BYTES:
+def _check_decodable(body: bytes) -> bytes:
+    """Return *body*. Raises ``BodyTooLarge`` if decoding it would block the event loop for too long."""
+    # A body with fewer bytes than the limit of values cannot contain more values.
+    too_many_values = len(body) > MAX_ANSWER_VALUES and body.count(b",") > MAX_ANSWER_VALUES
+    if too_many_values or len(body) > MAX_ANSWER_BYTES:
         raise BodyTooLarge
     return body

@@ -1,4 +1,4 @@
-"""What is held in memory of large answers of third parties, counted over all calls (decision 48)."""
+"""The memory that large upstream responses occupy, counted over all calls."""
 
 import asyncio
 from typing import Protocol, Self
@@ -8,20 +8,23 @@ from msgspec import Struct
 from connector_gateway.kit.errors import Overloaded
 
 LARGE_BYTES = 256 * 1024
-"""Answers up to this size are bounded by the number of calls; what is larger is counted by itself."""
+"""The size up to which responses are not counted, because the number of calls limits them."""
 
 RETRY_AFTER_SECONDS = 2
-"""A call that holds much ends soon, most of the time."""
+"""Seconds. Most calls that reserve much memory finish soon."""
 
 
 class MemoryBudget:
-    """Lets all calls together hold so many bytes."""
+    """The memory that all calls may reserve together."""
 
     def __init__(self, most_bytes: int) -> None:
         self._free = most_bytes
 
     def reserve(self, size_bytes: int, *, refusable: bool = True) -> None:
-        """Count so much more; ``Overloaded`` where that is too much, unless it cannot be refused."""
+        """Reserve *size_bytes*.
+
+        Raises ``Overloaded`` if that exceeds the budget, unless the reservation is not *refusable*.
+        """
         if refusable and size_bytes > self._free:
             raise Overloaded(
                 "Calls under way hold as much as this service has memory for.", retry_after=RETRY_AFTER_SECONDS
@@ -29,72 +32,75 @@ class MemoryBudget:
         self._free -= size_bytes
 
     def release(self, size_bytes: int) -> None:
-        """Count so much less."""
+        """Release *size_bytes*."""
         self._free += size_bytes
 
 
 class MemoryReservation(Struct):
-    """What one call holds; it is given back where the context ends."""
+    """The memory that one call reserves, released at the end of the context."""
 
     total: MemoryBudget
-    _kept: int = 0
+    _reserved: int = 0
     _largest: int = 0
-    _turn: asyncio.Lock | None = None
+    _lock: asyncio.Lock | None = None
 
     @property
     def large_response(self) -> asyncio.Lock:
-        """Held while a large answer arrives: a call reads one at a time, however many it has asked for."""
-        # Few calls ever need it.
-        self._turn = self._turn or asyncio.Lock()
-        return self._turn
+        """A lock held while a large response arrives.
+
+        A call reads one at a time, even if it sent several requests.
+        """
+        # Created on demand, because few calls need it.
+        self._lock = self._lock or asyncio.Lock()
+        return self._lock
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.total.release(self._kept)
-        self._kept = self._largest = 0
+        self.total.release(self._reserved)
+        self._reserved = self._largest = 0
 
     def keep(self, size_bytes: int, *, refusable: bool = True) -> None:
-        """Count what is kept until the call ends; ``Overloaded`` where all calls together keep too much."""
+        """Reserve memory until the call ends. Raises ``Overloaded`` if all calls together would exceed the budget."""
         self.total.reserve(size_bytes, refusable=refusable)
-        self._kept += size_bytes
+        self._reserved += size_bytes
 
     def count_response(self, size_bytes: int, *, refusable: bool = True) -> None:
-        """Count an answer that was read whole: a call works on one after the other, so only the largest counts."""
+        """Count a response that is read completely. Only the largest counts, because a call processes one at a time."""
         self.keep(max(0, size_bytes - self._largest), refusable=refusable)
         self._largest = max(self._largest, size_bytes)
 
 
 class ResponseMeter(Protocol):
-    """Counts an answer while it arrives."""
+    """Counts the bytes of a response while it arrives."""
 
     @property
     def large_response(self) -> asyncio.Lock:
-        """Held while a large answer arrives."""
+        """A lock held while a large response arrives."""
 
     def count_response(self, size_bytes: int) -> None:
-        """Count an answer that was read so far."""
+        """Count a response of which *size_bytes* have been read."""
 
 
 class WriteResponseMeter(Struct, frozen=True):
-    """Counts the answer to a write for *holding*: it may be what is too much for others, but is not refused itself.
+    """Counts the response to a write against *holding* without ever rejecting it.
 
-    What was to be done is done, so that a refusal would only leave a doubt.
+    The write has been carried out, so an error would only leave it in doubt.
     """
 
     holding: MemoryReservation
 
     @property
     def large_response(self) -> asyncio.Lock:
-        """That of the call."""
+        """The lock of the call."""
         return self.holding.large_response
 
     def count_response(self, size_bytes: int) -> None:
-        """Count an answer that was read so far."""
+        """Count a response of which *size_bytes* have been read."""
         self.holding.count_response(size_bytes, refusable=False)
 
 
 def unmetered() -> MemoryReservation:
-    """For what is not part of a call, and happens rarely or one at a time."""
+    """Return an unlimited reservation, for requests outside of calls, which are rare or sent one at a time."""
     return MemoryReservation(MemoryBudget(2**62))

@@ -1,4 +1,4 @@
-"""HTTP requests to third parties: one pool of connections, a limit to every wait, and failures told apart."""
+"""The pool of HTTP connections to all vendors, with time limits and classified failures."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -29,71 +29,71 @@ from connector_gateway.kit.upstream.memory_budget import ResponseMeter, unmetere
 from connector_gateway.kit.wire import UnexpectedShape, decode_json
 
 PIECEMEAL_FROM_BYTES = 1024 * 1024
-"""Larger requests are sent piece by piece, so that nobody else waits for one of them."""
+"""Larger requests are sent in pieces, so that they do not delay others."""
 
 CONNECT_SECONDS = 5.0
 IDLE_SECONDS = 15.0
-"""Idle connections are closed before the third party closes them, so that a write is rarely sent on a closing one."""
+"""Idle connections are closed before the vendor closes them, so that a write is rarely sent on a closing one."""
 
 
 FAULTS = (aiohttp.ClientError, HttpProcessingError, TimeoutError, ConnectionError, BodyTooLarge)
-"""The exceptions that the pool raises; the second is that of its parser, the last our own."""
+"""The exceptions that aiohttp's client, its parser and ``read_body`` raise."""
 
 
 NO_SECRETS: Mapping[str, str] = MappingProxyType({})
 
 
 class NotSent(Exception):
-    """The request never left: the address did not resolve, or nothing accepted the connection."""
+    """The request was not sent: the host did not resolve, or nothing accepted the connection."""
 
 
 class TimedOut(Exception):
-    """No whole answer came in time; the request may have arrived, and may still be worked on."""
+    """No complete response arrived in time. The request may have arrived and may still be in progress."""
 
 
 class ConnectionLost(Exception):
-    """The connection broke before the whole answer came; the request may have arrived."""
+    """The connection broke before the complete response arrived. The request may have arrived."""
 
 
 class TooLarge(ConnectionLost):
-    """The connection was broken here, since the answer is larger than answers are read."""
+    """The gateway closed the connection because the response is too large."""
 
 
 W = TypeVar("W")
 
 _UNREAD = object()
-"""Stands for a body that nobody has read yet."""
+"""Marks a body that has not been decoded yet."""
 
 
 class UpstreamResponse(Struct):
-    """What a third party answered."""
+    """A response from a vendor."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
     doubt: InDoubtReason | None = None
-    """Why the outcome is unknown if the body of a success cannot be read; set after a write."""
+    """The reason why the outcome of a write is unknown if the body of its successful response cannot be decoded."""
 
     _raw: Any = _UNREAD
 
     @property
     def is_success(self) -> bool:
-        """Whether the status is a success."""
+        """Whether the status is 2xx."""
         return 200 <= self.status < 300
 
     @property
     def date(self) -> datetime | None:
-        """The time of the answer by the third party's clock, to the second; None without a ``Date`` header."""
+        """The time of the response by the vendor's clock, to the second, or None without a ``Date`` header."""
         return date_of(self.headers.get("Date", ""))
 
     @property
     def text(self) -> str:
-        """The body as text, for the log."""
+        """The beginning of the body as text, for the log."""
         return self.body[:2000].decode("utf-8", "replace")
 
     @property
     def is_json(self) -> bool:
-        """Whether the body is JSON, and not just null; nothing is made of it yet."""
+        """Whether the body is JSON other than null. It is checked without building the value."""
         try:
             decode_json(self.body, msgspec.Raw)
             return self.body.strip() != b"null" and (self.body.isascii() or bool(self.body.decode()))
@@ -102,7 +102,7 @@ class UpstreamResponse(Struct):
 
     @property
     def raw(self) -> Any:
-        """The body as JSON, or None where it is none."""
+        """The body as JSON, or None if it is not JSON."""
         if self._raw is _UNREAD:
             try:
                 self._raw = from_json(self.body)
@@ -111,34 +111,38 @@ class UpstreamResponse(Struct):
         return self._raw
 
     def decode(self, shape: type[W]) -> W:
-        """The body as *shape*, for which see ``kit.wire``.
+        """Decode the body as *shape* (see ``kit.wire``).
 
-        Where it differs: ``OutcomeUnknown`` after a write, else ``UpstreamError`` or ``UpstreamUnexpected``.
+        Raises ``OutcomeUnknown`` after a write if the body has another shape, otherwise ``UpstreamError`` or
+        ``UpstreamUnexpected``.
         """
         try:
             return decode_json(self.body, shape)
-        except UnexpectedShape as fault:
-            raise self._unreadable(fault) from fault
+        except UnexpectedShape as error:
+            raise self._decode_error(error) from error
 
-    def _unreadable(self, fault: UnexpectedShape) -> UpstreamFailure:
-        place = [{"place": fault.json_path}] if fault.json_path else []
-        private = f"{fault}: {self.text}"
+    def _decode_error(self, error: UnexpectedShape) -> UpstreamFailure:
+        details = [{"place": error.json_path}] if error.json_path else []
+        private = f"{error}: {self.text}"
         if self.doubt is not None:
             message = "The application answered something that cannot be read; whether it did the work is not known."
-            return OutcomeUnknown(message, *place, private=private, doubt=self.doubt)
-        if fault.is_json:
-            return UpstreamUnexpected("The application answered in an unknown shape.", *place, private=private)
+            return OutcomeUnknown(message, *details, private=private, doubt=self.doubt)
+        if error.is_json:
+            return UpstreamUnexpected("The application answered in an unknown shape.", *details, private=private)
         return UpstreamError("The application answered something that is not JSON.", private=private)
 
     def try_decode(self, shape: type[W]) -> W | None:
-        """The body as *shape*, or None if it has another one; for refusals, whose status counts in any case."""
+        """Decode the body as *shape*, or return None if it has another one.
+
+        For errors, whose status counts in any case.
+        """
         try:
             return decode_json(self.body, shape)
         except UnexpectedShape:
             return None
 
     def json(self) -> Any:
-        """The body as JSON; ``UpstreamError`` where it is none."""
+        """Return the body as JSON. Raises ``UpstreamError`` if it is not JSON."""
         raw = self.raw
         if raw is None:
             raise UpstreamError(
@@ -148,7 +152,7 @@ class UpstreamResponse(Struct):
 
 
 class Transport:
-    """The pool of connections to all third parties."""
+    """The pool of connections to all vendors."""
 
     def __init__(self, timeout_seconds: float, connections: int = 1000) -> None:
         self._timeout_seconds = timeout_seconds
@@ -156,7 +160,7 @@ class Transport:
         self._connections = connections
         self._origins: dict[str, HttpOrigin] = {}
         self.most = connections
-        """So many requests can be under way at once; more wait for a connection."""
+        """The maximum number of concurrent requests. Further requests wait for a connection."""
 
         self.in_flight = 0
 
@@ -164,11 +168,12 @@ class Transport:
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=self._connections, keepalive_timeout=IDLE_SECONDS),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),
-            # Connections of different accounts share this pool: a cookie of one must never go out with another.
+            # Connections of different accounts share this pool, so cookies of one must never be sent for another.
             cookie_jar=aiohttp.DummyCookieJar(),
             headers={"User-Agent": "connector-gateway"},
         )
-        # By itself it would send a PUT or DELETE again when the connection breaks; only ``Upstream`` decides that.
+        # By default aiohttp resends a PUT or DELETE if the connection breaks, but only ``UpstreamClient`` may decide
+        # that.
         self._session._retry_connection = False  # noqa: SLF001  # there is no public way
         return self
 
@@ -181,76 +186,79 @@ class Transport:
         url: str,
         headers: Mapping[str, str],
         body: bytes | None,
-        holding: ResponseMeter | None = None,
+        meter: ResponseMeter | None = None,
         *,
         stale: Callable[[], bool] = never,
         secrets: Mapping[str, str] = NO_SECRETS,
     ) -> UpstreamResponse:
-        """Send one request and read its whole answer; redirects are answers.
+        """Send one request and read its complete response, which may be a redirect.
 
-        A name in braces in *url* stands for the secret of that name. Only the request itself has the secret: whatever
-        is recorded of the request has the template.
-        Raises ``Stale``, and has sent nothing, where *stale* says so once there is a connection.
+        A name in braces in *url* stands for the secret of that name. Only the request itself contains the secret.
+        Records of the request have the template.
+
+        Raises ``SendWindowMissed``, without sending anything, if *stale* returns True once there is a connection.
         """
-        url = _filled(url, secrets)
-        send = self._send_at_once if body is None or len(body) < PIECEMEAL_FROM_BYTES else self._send_piecemeal
+        url = _fill_secrets(url, secrets)
+        send = self._send_whole if body is None or len(body) < PIECEMEAL_FROM_BYTES else self._send_in_pieces
         self.in_flight += 1
         try:
-            # One shared timer instead of ``asyncio.timeout``, which costs as much as the pool's own (decision 15).
+            # One shared timer, because ``asyncio.timeout`` costs as much as the rest of the pool.
             with self._deadlines:
-                return UpstreamResponse(*await send(method, url, headers, body, holding or unmetered(), stale=stale))
-        except FAULTS as fault:
-            raise _classify(fault) from fault
+                return UpstreamResponse(*await send(method, url, headers, body, meter or unmetered(), stale=stale))
+        except FAULTS as error:
+            raise _classify(error) from error
         finally:
             self.in_flight -= 1
 
-    def _send_at_once(
+    def _send_whole(
         self,
         method: str,
         url: str,
         headers: Mapping[str, str],
         body: bytes | None,
-        holding: ResponseMeter,
+        meter: ResponseMeter,
         *,
         stale: Callable[[], bool],
     ) -> Awaitable[tuple[int, Mapping[str, str], bytes]]:
         start = url.find("/", url.find("://") + 3)
-        address = url[:start]
-        origin = self._origins.get(address)
+        origin_url = url[:start]
+        origin = self._origins.get(origin_url)
         if origin is None:
-            # As many as the settings have addresses.
-            origin = self._origins[address] = HttpOrigin(self._session, address)
-        return origin.exchange(method, url[start:], headers, body, holding, stale=stale)
+            # The number of origins is limited by the settings.
+            origin = self._origins[origin_url] = HttpOrigin(self._session, origin_url)
+        return origin.exchange(method, url[start:], headers, body, meter, stale=stale)
 
-    async def _send_piecemeal(
+    async def _send_in_pieces(
         self,
         method: str,
         url: str,
         headers: Mapping[str, str],
         body: bytes | None,
-        holding: ResponseMeter,
+        meter: ResponseMeter,
         *,
         stale: Callable[[], bool],
     ) -> tuple[int, Mapping[str, str], bytes]:
-        # The session sends by itself once it is connected, so this is the last look there is.
+        # The session sends as soon as it is connected, so this is the last possible check.
         if stale():
             raise SendWindowMissed
-        # Redirects are not followed: the request bears a token, and would take it to wherever it is sent.
+        # Redirects are not followed, because the request carries a token that another host must not receive.
         async with self._session.request(
             method, URL(url, encoded=True), headers=headers, data=BytesIO(body or b""), allow_redirects=False
         ) as response:
-            return response.status, response.headers, await read_body(response.content, response.headers, holding)
+            return response.status, response.headers, await read_body(response.content, response.headers, meter)
 
     @asynccontextmanager
     async def stream(
         self, method: str, url: str, headers: Mapping[str, str], secrets: Mapping[str, str] = NO_SECRETS
     ) -> AsyncIterator[tuple[int, Mapping[str, str], AsyncIterator[bytes]]]:
-        """Send one request and yield status, headers and the body in pieces; only silence is limited, not the whole.
+        """Send one request and yield the status, headers and body in pieces.
 
-        Names in braces in *url* stand for *secrets*, as in ``exchange``.
+        Only silence is limited, not the total time.
+
+        Names in braces in *url* stand for *secrets*, as in ``send``.
         """
-        url = _filled(url, secrets)
-        # A large file may take long. That nothing comes for a while is what shows a line that is dead.
+        url = _fill_secrets(url, secrets)
+        # A large file may take long. A dead connection shows by its silence.
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=self._timeout_seconds)
         self.in_flight += 1
         try:
@@ -258,15 +266,15 @@ class Transport:
                 method, URL(url, encoded=True), headers=headers, allow_redirects=False, timeout=timeout
             ) as response:
                 yield response.status, response.headers, response.content.iter_chunked(64 * 1024)
-        except FAULTS as fault:
-            raise _classify(fault) from fault
+        except FAULTS as error:
+            raise _classify(error) from error
         finally:
             self.in_flight -= 1
 
 
-def _filled(url: str, secrets: Mapping[str, str]) -> str:
+def _fill_secrets(url: str, secrets: Mapping[str, str]) -> str:
     """Return *url* with each name in braces replaced by the secret of that name, percent-encoded."""
-    # A brace in a value would be percent-encoded, so that none can be taken for a name.
+    # Braces in values are percent-encoded, so they cannot be taken for names.
     if "{" not in url:
         return url
     for name, secret in secrets.items():
@@ -275,21 +283,21 @@ def _filled(url: str, secrets: Mapping[str, str]) -> str:
 
 
 def date_of(header: str) -> datetime | None:
-    """The instant in a ``Date`` header; None where there is none to read."""
+    """Parse a ``Date`` header. Returns None if it is missing or unreadable."""
     try:
-        told = parsedate_to_datetime(header)
+        date = parsedate_to_datetime(header)
     except (ValueError, OverflowError):
         return None
-    return told if told.tzinfo else told.replace(tzinfo=UTC)
+    return date if date.tzinfo else date.replace(tzinfo=UTC)
 
 
-def _classify(fault: Exception) -> NotSent | TimedOut | ConnectionLost:
-    """The exception of ours that stands for *fault* of the pool."""
-    if isinstance(fault, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError | aiohttp.InvalidURL):
-        # Only these are certain not to have left. Everything else counts as a doubt once the request was a write.
-        return NotSent(str(fault))
-    if isinstance(fault, TimeoutError):
-        return TimedOut(str(fault))
-    if isinstance(fault, BodyTooLarge):
+def _classify(error: Exception) -> NotSent | TimedOut | ConnectionLost:
+    """Return the exception of this module for *error*, which the pool raised."""
+    if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError | aiohttp.InvalidURL):
+        # Only these requests have certainly not been sent. After any other error, a write is in doubt.
+        return NotSent(str(error))
+    if isinstance(error, TimeoutError):
+        return TimedOut(str(error))
+    if isinstance(error, BodyTooLarge):
         return TooLarge("the answer is too large")
-    return ConnectionLost(f"{type(fault).__name__}: {fault}")
+    return ConnectionLost(f"{type(error).__name__}: {error}")

@@ -1,7 +1,7 @@
-"""A connection's own secrets taken out of everything that a third party says, however it writes them.
+"""Redaction of a connection's secrets from everything that a vendor returns, in any encoding.
 
-Third parties repeat what they were sent: in sentences of refusal, in error pages, in objects that nobody expected. The
-secrets are known here, so they are looked for as such, and not by what secrets usually look like.
+Vendors repeat what they were sent, for example in error messages, error pages and unexpected objects. The secrets are
+known here, so they are searched for directly, and not by typical patterns of secrets.
 """
 
 import html
@@ -17,37 +17,37 @@ from typing import Any
 from connector_gateway.kit.errors import GatewayError
 
 HIDDEN = "…"
-"""Stands where a secret was."""
+"""The text that replaces a secret."""
 
 LEAST_LENGTH = 8
-"""Shorter texts are in everything that anybody says; no third party issues secrets as short."""
+"""Shorter texts would match ordinary words, and no vendor issues such short secrets."""
 
 LEAST_BASE64 = 10
 _BASE64 = "[A-Za-z0-9+/_=-]"
-_CUT_OFF = "….'\"\\ )]}"
-"""What may follow a text that was cut."""
+_TRUNCATION = "….'\"\\ )]}"
+"""Characters that may follow a truncated text."""
 
 
 class Redaction:
-    """Hides the secrets that *secrets* gives; it is asked once, and only when something is said."""
+    """Hides the secrets that *secrets* returns. It is called once, when the first text is redacted."""
 
     def __init__(self, secrets: Callable[[], Iterable[str]] = tuple) -> None:
         self._secrets = secrets
 
     def add(self, secrets: Iterable[str]) -> None:
         """Hide these *secrets* as well, from now on."""
-        self._known = (*self._known, *_long(secrets))
-        # It is made anew when something is said next.
+        self._long_secrets = (*self._long_secrets, *_filter_long(secrets))
+        # The pattern is rebuilt for the next text.
         vars(self).pop("_pattern", None)
 
     def text(self, text: str) -> str:
-        """*text* without the secrets: as they are, escaped, or in Base64; one that a cut left half of is one too."""
+        """Return *text* without the secrets, whether plain, escaped, in Base64, or truncated at the end of the text."""
         if self._pattern is None or not text:
             return text
-        return self._without_beginning(self._pattern.sub(HIDDEN, text))
+        return self._hide_truncated(self._pattern.sub(HIDDEN, text))
 
     def value(self, value: Any) -> Any:
-        """A JSON value without the secrets, in names too."""
+        """Return a JSON value without the secrets, including in its names."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, dict):
@@ -57,102 +57,102 @@ class Redaction:
         return value
 
     def error(self, error: GatewayError) -> None:
-        """Hide the secrets in all that *error* tells: to callers, to the log and to whoever prints it."""
+        """Hide the secrets in *error*: in its message, its private text, its details and its arguments."""
         if self._pattern is None:
             return
         error.message, error.private = self.text(error.message), self.text(error.private)
         error.details = [self.value(dict(detail)) for detail in error.details]
         error.args = tuple(self.value(argument) for argument in error.args)
 
-    def traceback(self, fault: BaseException) -> str:
-        """How *fault* came about, for the log."""
-        return self.text("".join(traceback.format_exception(fault)).rstrip())
+    def traceback(self, error: BaseException) -> str:
+        """Return the redacted traceback of *error*, for the log."""
+        return self.text("".join(traceback.format_exception(error)).rstrip())
 
     @cached_property
-    def _known(self) -> tuple[str, ...]:
-        return tuple(_long(self._secrets()))
+    def _long_secrets(self) -> tuple[str, ...]:
+        return tuple(_filter_long(self._secrets()))
 
     @cached_property
     def _pattern(self) -> re.Pattern[str] | None:
-        forms = [form for secret in self._known for form in _forms(secret)]
-        # The longest first: a shorter one that is a part of it would leave the rest standing.
+        forms = [form for secret in self._long_secrets for form in _patterns(secret)]
+        # The longest come first, because a shorter one inside a longer one would leave the rest visible.
         return re.compile("|".join(sorted(forms, key=len, reverse=True)), re.IGNORECASE) if forms else None
 
-    def _without_beginning(self, text: str) -> str:
-        """*text* without the beginning of a secret at its end, where somebody has cut it."""
-        kept = text.rstrip(_CUT_OFF)
-        for secret in self._known:
-            for length in range(min(len(secret), len(kept)), LEAST_LENGTH - 1, -1):
-                if kept.endswith(secret[:length]):
-                    return kept[:-length] + HIDDEN
+    def _hide_truncated(self, text: str) -> str:
+        """Return *text* without the beginning of a secret at its end, where the text was truncated."""
+        stripped = text.rstrip(_TRUNCATION)
+        for secret in self._long_secrets:
+            for length in range(min(len(secret), len(stripped)), LEAST_LENGTH - 1, -1):
+                if stripped.endswith(secret[:length]):
+                    return stripped[:-length] + HIDDEN
         return text
 
 
-_IN_FORCE: ContextVar[tuple[Redaction, ...]] = ContextVar("redactions in force", default=())
-"""Redactions of the connections that the present task works for."""
+_ACTIVE: ContextVar[tuple[Redaction, ...]] = ContextVar("active redactions", default=())
+"""The redactions of the connections that the current task works for."""
 
 
 def conceal(redaction: Redaction) -> None:
-    """Put *redaction* in force for the present task, in place of any other."""
-    _IN_FORCE.set((redaction,))
+    """Activate *redaction* for the current task, replacing any other."""
+    _ACTIVE.set((redaction,))
 
 
 @contextmanager
 def concealing(redaction: Redaction) -> Iterator[None]:
-    """Put *redaction* in force while inside, beside those that are."""
-    token = _IN_FORCE.set((*_IN_FORCE.get(), redaction))
+    """Activate *redaction* inside the context, in addition to those that are active."""
+    token = _ACTIVE.set((*_ACTIVE.get(), redaction))
     try:
         yield
     finally:
-        _IN_FORCE.reset(token)
+        _ACTIVE.reset(token)
 
 
 def hide(value: Any) -> Any:
-    """Return a JSON value, such as a log line, without the secrets of all redactions in force."""
-    for redaction in _IN_FORCE.get():
+    """Return a JSON value, such as a log line, without the secrets of all active redactions."""
+    for redaction in _ACTIVE.get():
         value = redaction.value(value)
     return value
 
 
-def _long(secrets: Iterable[str]) -> Iterator[str]:
+def _filter_long(secrets: Iterable[str]) -> Iterator[str]:
     return (secret for secret in secrets if len(secret) >= LEAST_LENGTH)
 
 
-def _forms(secret: str) -> Iterator[str]:
-    """Patterns of the ways to write *secret*: each character maybe escaped, in hexadecimal, or inside of Base64."""
-    yield "".join(map(_escaped, secret))
+def _patterns(secret: str) -> Iterator[str]:
+    """Yield patterns for *secret* with each character possibly escaped, in hexadecimal, and in Base64."""
+    yield "".join(map(_escape_pattern, secret))
     yield secret.encode().hex()
-    # Base64 takes three bytes at a time, so a secret inside of a longer text is written in one of three ways. The
-    # characters at its edges depend on what stands beside it, and are matched by any.
+    # Base64 encodes three bytes at a time, so a secret inside a longer text is written in one of three ways. The
+    # characters at its edges depend on the neighbouring bytes, so any character matches there.
     for offset in range(3):
         code = b64encode(b"\0" * offset + secret.encode()).decode().rstrip("=")
         inside = code[4 if offset else 0 : len(code) // 4 * 4]
         if len(inside) >= LEAST_BASE64:
-            yield f"{_BASE64}{{0,3}}{''.join(map(_escaped_base64, inside))}{_BASE64}{{0,4}}"
+            yield f"{_BASE64}{{0,3}}{''.join(map(_base64_pattern, inside))}{_BASE64}{{0,4}}"
 
 
-def _escaped(character: str) -> str:
-    """A pattern of the ways to write one character in JSON, in an address and in HTML."""
+def _escape_pattern(character: str) -> str:
+    """Return a pattern for the ways to write one character in JSON, in URLs and in HTML."""
     if character.isascii() and character.isalnum():
         return character
-    number = ord(character)
-    # Addresses and JSON within each other are escaped again and again: ``%`` becomes ``%25``, ``\`` becomes ``\\``.
-    ways = (
+    code_point = ord(character)
+    # URLs and JSON nested in each other are escaped repeatedly: ``%`` becomes ``%25``, ``\`` becomes ``\\``.
+    alternatives = (
         rf"\\{{0,4}}{re.escape(character)}",
         r"\+" if character == " " else "",
         "".join(f"%(?:25)*{byte:02x}" for byte in character.encode()),
         "".join(rf"\\{{1,4}}x{byte:02x}" for byte in character.encode()),
-        rf"\\{{1,4}}u{number:04x}",
+        rf"\\{{1,4}}u{code_point:04x}",
         re.escape(html.escape(character)),
-        f"&#0*{number};",
-        f"&#x0*{number:x};",
+        f"&#0*{code_point};",
+        f"&#x0*{code_point:x};",
     )
-    return f"(?:{'|'.join(filter(None, ways))})"
+    return f"(?:{'|'.join(filter(None, alternatives))})"
 
 
-def _escaped_base64(character: str) -> str:
-    """A pattern of one character of Base64, of either alphabet."""
+def _base64_pattern(character: str) -> str:
+    """Return a pattern for one character of Base64, of either alphabet."""
     if character.isalnum():
         return character
     other = {"+": "-", "/": "_"}[character]
-    return f"(?:{_escaped(character)}|{other})"
+    return f"(?:{_escape_pattern(character)}|{other})"

@@ -1,23 +1,23 @@
--- The windows and turns of one connector, or of keys, counted by the store's own clock. It is `ledger.py` over sorted
--- sets: a budget has its entries by time in microseconds, and a hash with what is known of them (decision 56).
+-- The windows and reservations of one connector, or of keys, counted by the store's own clock. It is the algorithm of
+-- `sliding_window.py` on sorted sets: a budget has its entries by time in microseconds, and a hash of facts about them.
 --
--- KEYS  since when it counts, the number of the last turn, what processes are told, then entries and facts of budgets
--- ARGV  what to do, its own argument, then limit, microseconds and units of each budget
--- An entry is called w7:5 while turn 7 waits for its 5 units, and g7:5 once it may go. What process 3 used without the
--- store is s3-9:5, and what counts as used after a loss of data u:5 (decision 80).
+-- KEYS  the start of counting, the last reservation number, facts for all processes, then entries and facts of budgets
+-- ARGV  the command, its argument, then limit, window in microseconds and units of each budget
+-- An entry is named w7:5 while reservation 7 waits for its 5 units, and g7:5 once its request may be sent. Requests of
+-- process 3 without the store are named s3-9:5, and usage that is assumed after a loss of data u:5.
 
 local CLOCK = redis.call('TIME')
 local now = CLOCK[1] * 1000000 + CLOCK[2]
 
--- What all processes go on with together after a loss of data, and windows that are over so soon that nothing is taken
--- meanwhile: `share.py` has the same.
+-- The part of a budget that all processes together may use after a loss of data, and the length of windows that are
+-- waited out instead. `degraded_mode.py` has the same values.
 local SHARE = 0.5
 local SHORT = 2 * 1000000
--- How long a window counts as partly used after a loss, at most, and in how much of that each process that lives has
--- told what it sent: nothing is taken of a budget until then.
+-- The maximum time for which a window counts as partly used after a loss, and the time in which every live process
+-- reports its requests. Budgets are blocked until then.
 local MINUTE = 60 * 1000000
 local TELLING = 1.5 * 1000000
--- What polls leave to calls of a budget: `shared.py` has the same.
+-- The part of a budget that polls leave to calls. `interface.py` has the same value.
 local ROOM = 0.2
 local DAY = 24 * 60 * 60 * 1000
 
@@ -25,23 +25,23 @@ local function text(number)
   return string.format('%.17g', number)
 end
 
--- What was sent before is not known here. Where nobody says since when it counts, data was lost just now.
+-- Earlier requests are unknown here. If the start of counting is missing, data was lost just now.
 local counts_since = tonumber(redis.call('GET', KEYS[1]) or nil)
 if not counts_since then
   counts_since = now
-  -- Turns of before may still be waited for, so the new ones have numbers above theirs.
+  -- Earlier reservations may still be waiting, so new ones get higher numbers.
   for _, key in ipairs({KEYS[1], KEYS[2]}) do redis.call('SET', key, text(now)) end
   redis.call('DEL', KEYS[3])
   redis.call('HSET', KEYS[3], 'lost', text(now))
   redis.call('PEXPIRE', KEYS[3], DAY)
 end
 
-local function units_of(entry)
+local function parse_units(entry)
   return tonumber(string.match(entry, ':(.*)$'))
 end
 
--- Its number in the queue; whoever may go is before all who wait.
-local function place_of(entry)
+-- Return the number in the queue. Entries whose requests may be sent precede all waiting ones.
+local function queue_number(entry)
   return tonumber(string.match(entry, '^w(%d+)') or 0)
 end
 
@@ -49,30 +49,30 @@ local function between(ledger, after, before)
   return redis.call('ZRANGEBYSCORE', ledger.entries, '(' .. text(after), before, 'WITHSCORES')
 end
 
--- Drops what has left the window which ends now.
+-- Drop entries that have left the window that ends now.
 local function forget(ledger)
   local until_ = text(now - ledger.window)
   local left = redis.call('ZRANGEBYSCORE', ledger.entries, '-inf', until_)
   if #left == 0 then return end
   for _, entry in ipairs(left) do
-    ledger.sum = ledger.sum - units_of(entry)
+    ledger.sum = ledger.sum - parse_units(entry)
   end
   redis.call('ZREMRANGEBYSCORE', ledger.entries, '-inf', until_)
   ledger.changed = true
 end
 
--- Counts part of a window as used that data was lost of. It leaves the window a minute after the loss, if not before.
-local function suppose(ledger)
+-- Count part of a window as used after a loss of its data. It leaves the window after a minute at the latest.
+local function assume_usage(ledger)
   local lost = math.min(ledger.window, MINUTE)
   if counts_since <= now - lost then return end
   local units = ledger.limit * (ledger.window > SHORT and SHARE or 1)
   redis.call('ZADD', ledger.entries, text(counts_since + lost - ledger.window), 'u:' .. text(units))
   ledger.sum, ledger.changed = units, true
-  -- Windows of keys are our own: whoever calls need not wait, and a key may get half a window too much.
+  -- Windows of keys are the gateway's own: callers need not wait, and a key may get up to half a window too much.
   if not string.find(KEYS[1], '{keys-', 1, true) then ledger.closed = counts_since + TELLING end
 end
 
-local function opened(number)
+local function open_ledger(number)
   local entries, facts = KEYS[2 + 2 * number], KEYS[3 + 2 * number]
   local known = redis.call('HMGET', facts, 'sum', 'closed', 'full', 'full_until', 'tail', 'window')
   local ledger = {
@@ -82,7 +82,7 @@ local function opened(number)
     full = tonumber(known[3] or 'inf'), full_until = tonumber(known[4] or 0),
   }
   ledger.tail = tonumber(known[6]) == ledger.window and tonumber(known[5]) or nil
-  if not known[1] then suppose(ledger) end
+  if not known[1] then assume_usage(ledger) end
   forget(ledger)
   return ledger
 end
@@ -92,16 +92,16 @@ local function save(ledger, latest)
   redis.call('HSET', ledger.facts, 'sum', text(ledger.sum), 'closed', text(ledger.closed),
     'full', text(ledger.full), 'full_until', text(ledger.full_until),
     'tail', ledger.tail and text(ledger.tail) or '', 'window', text(ledger.window))
-  -- Twice the window after the last entry, since entries move when they turn out to have been late.
+  -- Twice the window after the last entry, because entries are moved if they turn out to have been late.
   local rest = text(math.ceil((math.max(latest, ledger.closed, now) - now + 2 * ledger.window) / 1000))
   for _, key in ipairs({ledger.entries, ledger.facts}) do
     if redis.call('PEXPIRE', key, rest, 'NX') == 0 then redis.call('PEXPIRE', key, rest, 'GT') end
   end
 end
 
--- The first entry that, together with those before it in its window, leaves too little room for what is placed now.
-local function clash(ledger, times, units, first, place, at, taken)
-  for last = place, #times do
+-- Return the time of the first entry that does not fit its window together with the units placed now.
+local function find_overflow(ledger, times, units, first, index, at, taken)
+  for last = index, #times do
     if times[last] >= at + ledger.window then return nil end
     taken = taken + units[last]
     while times[first] + ledger.window <= times[last] do
@@ -112,69 +112,69 @@ local function clash(ledger, times, units, first, place, at, taken)
   end
 end
 
--- The first instant from this one on at which the units fit, and what is in the window then, if nothing comes after it.
--- It is one way through the entries.
+-- Return the first time from *at* on at which the units fit, and the units in the window then, if no entry follows.
+-- It passes over the entries once.
 local function search(ledger, at)
-  local room, times, units = ledger.limit - ledger.units, {}, {}
-  local found = between(ledger, at - ledger.window, '+inf')
-  for place = 1, #found, 2 do
-    times[#times + 1], units[#units + 1] = tonumber(found[place + 1]), units_of(found[place])
+  local capacity, times, units = ledger.limit - ledger.units, {}, {}
+  local matches = between(ledger, at - ledger.window, '+inf')
+  for index = 1, #matches, 2 do
+    times[#times + 1], units[#units + 1] = tonumber(matches[index + 1]), parse_units(matches[index])
   end
-  local first, place, taken = 1, 1, 0
+  local first, index, taken = 1, 1, 0
   while true do
-    while place <= #times and times[place] <= at do
-      taken = taken + units[place]
-      place = place + 1
+    while index <= #times and times[index] <= at do
+      taken = taken + units[index]
+      index = index + 1
     end
-    while first < place and times[first] + ledger.window <= at do
+    while first < index and times[first] + ledger.window <= at do
       taken = taken - units[first]
       first = first + 1
     end
     local later
-    if taken > room then
-      local leaving = first
-      while taken > room do
-        taken = taken - units[leaving]
-        leaving = leaving + 1
+    if taken > capacity then
+      local expiring = first
+      while taken > capacity do
+        taken = taken - units[expiring]
+        expiring = expiring + 1
       end
-      first, later = leaving, times[leaving - 1] + ledger.window
+      first, later = expiring, times[expiring - 1] + ledger.window
     else
-      later = clash(ledger, times, units, first, place, at, taken)
+      later = find_overflow(ledger, times, units, first, index, at, taken)
     end
-    if not later then return at, place > #times and taken or nil end
+    if not later then return at, index > #times and taken or nil end
     at = later
   end
 end
 
--- The same at the end of a queue that is longer than a window. Nobody in its last window has gone yet, so what is in
--- there is known: newcomers cost the same however long the queue is.
-local function behind(ledger)
-  local at, taken, room = ledger.full_until, ledger.tail, ledger.limit - ledger.units
-  while taken > room do
+-- Search at the end of a queue that is longer than a window. No request in its last window has been sent, so the units
+-- in it are known. The cost does not depend on the length of the queue.
+local function search_tail(ledger)
+  local at, taken, capacity = ledger.full_until, ledger.tail, ledger.limit - ledger.units
+  while taken > capacity do
     local after = '(' .. text(at - ledger.window)
     local next_ = redis.call('ZRANGEBYSCORE', ledger.entries, after, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
     for _, entry in ipairs(redis.call('ZRANGEBYSCORE', ledger.entries, after, next_)) do
-      taken = taken - units_of(entry)
+      taken = taken - parse_units(entry)
     end
     at = next_ + ledger.window
   end
   return at, taken
 end
 
--- Forgets what is in the last window of the queue if that is where something has changed.
-local function changed_at(ledger, at)
+-- Discard the units of the queue's last window if the change at *at* is inside it.
+local function invalidate_tail(ledger, at)
   if at > ledger.full_until - ledger.window then ledger.tail = nil end
 end
 
--- The first instant at which the units fit.
+-- Return the first time at which the units fit.
 local function earliest(ledger, not_before)
   local at = math.max(now, not_before, ledger.closed)
   if ledger.sum + ledger.units <= ledger.limit then return at end
-  -- In a long queue each newcomer would search all of it again. So many units do not fit before this instant.
+  -- In a long queue each newcomer would search all of it again. Requests of this size do not fit before this time.
   if ledger.units >= ledger.full then at = math.max(at, ledger.full_until) end
   local tail
   if ledger.tail and at == ledger.full_until and at - ledger.window >= now then
-    at, tail = behind(ledger)
+    at, tail = search_tail(ledger)
   else
     at, tail = search(ledger, at)
   end
@@ -184,22 +184,22 @@ local function earliest(ledger, not_before)
   return at
 end
 
--- When a turn may really go ahead, after those before it and those that have gone already.
+-- Return when a reservation may be used, after those before it and the requests that have been sent already.
 local function due(ledger, turn)
-  local room, at = ledger.limit - ledger.units, math.max(now, ledger.closed)
+  local capacity, at = ledger.limit - ledger.units, math.max(now, ledger.closed)
   while true do
-    local found, before, taken = between(ledger, at - ledger.window, text(at)), {}, 0
-    for place = 1, #found, 2 do
-      if place_of(found[place]) < turn and found[place] ~= ledger.gone then
-        before[#before + 1] = place
-        taken = taken + units_of(found[place])
+    local matches, before, taken = between(ledger, at - ledger.window, text(at)), {}, 0
+    for index = 1, #matches, 2 do
+      if queue_number(matches[index]) < turn and matches[index] ~= ledger.gone then
+        before[#before + 1] = index
+        taken = taken + parse_units(matches[index])
       end
     end
-    if taken <= room then return at end
-    for _, place in ipairs(before) do
-      taken = taken - units_of(found[place])
-      if taken <= room then
-        at = found[place + 1] + ledger.window
+    if taken <= capacity then return at end
+    for _, index in ipairs(before) do
+      taken = taken - parse_units(matches[index])
+      if taken <= capacity then
+        at = matches[index + 1] + ledger.window
         break
       end
     end
@@ -208,23 +208,23 @@ end
 
 local ledgers = {}
 for number = 1, (#KEYS - 3) / 2 do
-  ledgers[number] = opened(number)
+  ledgers[number] = open_ledger(number)
 end
 
-local function named(ledger, turn)
+local function name_entries(ledger, turn)
   ledger.waiting = string.format('w%.0f:%.17g', turn, ledger.units)
   ledger.gone = string.format('g%.0f:%.17g', turn, ledger.units)
 end
 
 local function insert(at, turn)
   for _, ledger in ipairs(ledgers) do
-    named(ledger, turn)
+    name_entries(ledger, turn)
     redis.call('ZADD', ledger.entries, text(at), at > now and ledger.waiting or ledger.gone)
     ledger.sum = ledger.sum + ledger.units
     if ledger.tail and at == ledger.full_until then
       ledger.tail = ledger.tail + ledger.units
     else
-      changed_at(ledger, at)
+      invalidate_tail(ledger, at)
     end
     save(ledger, at)
   end
@@ -234,15 +234,15 @@ local function remaining(ledger)
   return math.floor(math.max(0, ledger.limit - ledger.sum))
 end
 
-local function saved_if_changed()
+local function save_changed()
   for _, ledger in ipairs(ledgers) do
     if ledger.changed then save(ledger, now) end
   end
 end
 
-local act = {}
+local commands = {}
 
-function act.spend()
+function commands.spend()
   local at, turn = earliest(ledgers[1], 0), 0
   if at <= now then
     turn = redis.call('INCR', KEYS[2])
@@ -251,13 +251,13 @@ function act.spend()
   return {at - now, remaining(ledgers[1]), turn}
 end
 
-function act.peek()
+function commands.peek()
   return {0, remaining(ledgers[1])}
 end
 
-function act.reserve(max_wait)
+function commands.reserve(max_wait)
   local at, later = now, now
-  -- All budgets have to fit at the same instant. Moving one may break another, so it is tried until none moves.
+  -- All budgets have to fit at the same time. Moving one may break another, so this repeats until none moves.
   repeat
     at = later
     for _, ledger in ipairs(ledgers) do
@@ -270,7 +270,7 @@ function act.reserve(max_wait)
   return {1, at - now, turn}
 end
 
-function act.spare()
+function commands.spare()
   local at = now
   for _, ledger in ipairs(ledgers) do
     local units = ledger.units
@@ -284,31 +284,31 @@ function act.spare()
   return {1, 0, turn}
 end
 
-function act.confirm(turn)
+function commands.confirm(turn)
   local at = now
   for _, ledger in ipairs(ledgers) do
-    named(ledger, turn)
+    name_entries(ledger, turn)
     at = math.max(at, due(ledger, tonumber(turn)))
   end
   for _, ledger in ipairs(ledgers) do
     local planned = redis.call('ZSCORE', ledger.entries, ledger.waiting)
-    -- Who was held up after it had come confirms it once more.
+    -- A request that was delayed after its confirmation confirms again.
     local before = planned or redis.call('ZSCORE', ledger.entries, ledger.gone)
     if before then
       redis.call('ZREM', ledger.entries, ledger.waiting, ledger.gone)
       ledger.sum = ledger.sum - ledger.units
-      changed_at(ledger, tonumber(before))
+      invalidate_tail(ledger, tonumber(before))
     end
-    -- Moved to earlier, it leaves room where it was.
+    -- An entry that moves to an earlier time frees its later one.
     if not planned or at < tonumber(planned) then ledger.full, ledger.full_until, ledger.tail = math.huge, 0, nil end
   end
   insert(at, turn)
   return {1, at - now, 0}
 end
 
-function act.release(turn)
+function commands.release(turn)
   for _, ledger in ipairs(ledgers) do
-    named(ledger, turn)
+    name_entries(ledger, turn)
     if redis.call('ZREM', ledger.entries, ledger.waiting, ledger.gone) > 0 then
       ledger.sum, ledger.full, ledger.full_until, ledger.tail = ledger.sum - ledger.units, math.huge, 0, nil
       save(ledger, now)
@@ -317,51 +317,51 @@ function act.release(turn)
   return {1, 0, 0}
 end
 
--- A request may have arrived so many microseconds after it was let through, but was answered by now. Counted from an
--- instant to come, it would be in no window yet.
-function act.late(argument)
+-- Count a request later, because it may have arrived so many microseconds after it was let through. Its response has
+-- arrived by now, and a future time would be in no window yet.
+function commands.late(argument)
   local ledger, turn, late = ledgers[1], string.match(argument, '(%d+) (%d+)')
-  named(ledger, turn)
+  name_entries(ledger, turn)
   local at = redis.call('ZSCORE', ledger.entries, ledger.gone)
   if at then redis.call('ZADD', ledger.entries, text(math.min(at + late, now)), ledger.gone) end
   return {1, 0, 0}
 end
 
--- What a process has sent: how many microseconds ago, and the entry. Told twice, it counts once.
-function act.recount(entries)
+-- Count the requests that a process has sent, each with its age in microseconds. Repeated reports count once.
+function commands.recount(entries)
   local ledger = ledgers[1]
   for age, entry in string.gmatch(entries, '(%d+) (%S+)') do
     local at = now - age
     if at > now - ledger.window and redis.call('ZADD', ledger.entries, 'NX', text(at), entry) == 1 then
-      ledger.sum, ledger.changed = ledger.sum + units_of(entry), true
-      changed_at(ledger, at)
+      ledger.sum, ledger.changed = ledger.sum + parse_units(entry), true
+      invalidate_tail(ledger, at)
     end
   end
   return {1, 0, 0}
 end
 
--- When data was lost, if it was, and which budgets are closed for how long.
-function act.look()
+-- Return the time of the last data loss, or 0, and the blocked budgets with the remaining time of each.
+function commands.look()
   local known, closed = redis.call('HMGET', KEYS[3], 'lost', 'closed'), {}
   if tonumber(known[2] or 0) > now then
-    local found = redis.call('HGETALL', KEYS[3])
-    for place = 1, #found, 2 do
-      local entries = string.match(found[place], '^closed:(.*)')
-      if entries and tonumber(found[place + 1]) > now then
-        closed[#closed + 1], closed[#closed + 2] = entries, tonumber(found[place + 1]) - now
+    local matches = redis.call('HGETALL', KEYS[3])
+    for index = 1, #matches, 2 do
+      local entries = string.match(matches[index], '^closed:(.*)')
+      if entries and tonumber(matches[index + 1]) > now then
+        closed[#closed + 1], closed[#closed + 2] = entries, tonumber(matches[index + 1]) - now
       elseif entries then
-        redis.call('HDEL', KEYS[3], found[place])
+        redis.call('HDEL', KEYS[3], matches[index])
       end
     end
   end
   return {tonumber(known[1] or 0), closed}
 end
 
-function act.close(microseconds)
+function commands.close(microseconds)
   for _, ledger in ipairs(ledgers) do
     ledger.closed = math.max(ledger.closed, now + microseconds)
     save(ledger, now)
-    -- Each process is told: it may have to go on without the store.
+    -- Every process receives it, because any of them may have to work without the store.
     local latest = math.max(ledger.closed, tonumber(redis.call('HGET', KEYS[3], 'closed') or 0))
     redis.call('HSET', KEYS[3], 'closed:' .. ledger.entries, text(ledger.closed), 'closed', text(latest))
   end
@@ -369,6 +369,6 @@ function act.close(microseconds)
   return {1, 0, 0}
 end
 
-local answer = act[ARGV[1]](ARGV[2])
-saved_if_changed()
-return answer
+local response = commands[ARGV[1]](ARGV[2])
+save_changed()
+return response

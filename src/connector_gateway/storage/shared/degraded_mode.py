@@ -1,4 +1,7 @@
-"""What a process counts by itself while the shared store is away: its share of budgets, for a minute (decision 57)."""
+"""Degraded mode: while the shared store is unavailable, each process counts within a local share of every budget.
+
+It lasts for up to a minute.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -28,91 +31,100 @@ if TYPE_CHECKING:
     from connector_gateway.storage.shared.valkey import ValkeyCounters, ValkeyReservation
 
 LOCAL_QUOTA = 0.5
-"""The part of a budget that all processes together go on with: what was taken before may be in the same window."""
+"""The part of a budget that all processes together use in degraded mode. Earlier requests may be in the same window."""
 
-SHORT_SECONDS = 2.0
-"""Windows up to this are waited for: nothing is taken while it is not known what others took of them."""
+MAX_WAITED_WINDOW_SECONDS = 2.0
+"""Windows up to this length are waited out, because it is unknown how much of them others have used."""
 
 LONGEST_SECONDS = 60.0
-"""How long a process goes on without the store: the window of a key."""
+"""The maximum duration of degraded mode: the window of a key."""
 
 REMEMBERED = 10_000
-"""Budgets whose largest request is remembered; each account has its own."""
+"""The number of budgets whose largest request is remembered. Each account has its own."""
 
 PROBE_SECONDS = 0.5
-"""How often it is tried whether the store is back."""
+"""Seconds between two probes of the store."""
 
-KNOWN_SECONDS = 1.5 * PROBE_SECONDS
-"""For how long after such a try it is known that the store is away."""
+PROBE_VALID_SECONDS = 1.5 * PROBE_SECONDS
+"""Seconds after a failed probe for which the store is known to be unavailable."""
 
 log = structlog.get_logger()
 
 
 @dataclass(slots=True)
 class FallbackReservation:
-    """A turn of the store; while that is away, one of this process's share, which may come first."""
+    """A reservation in the store.
+
+    While the store is unavailable, also one of the local share, which may be due first.
+    """
 
     shared: "FallbackCounters"
     takes: Sequence[ResolvedCharge]
     turn: "ValkeyReservation | None" = None
-    """That of the store, unless it could not be asked yet."""
+    """The reservation in the store, or None if the store has not been reachable yet."""
 
     turn_at: float = 0.0
-    """When that comes, or when the store is to be asked again."""
+    """The time at which the store's reservation is due, or at which to query the store again."""
 
     local: Reservation | None = None
-    """That of the share, unless the store was never away."""
+    """The reservation of the local share, or None if the store was always available."""
 
     local_at: float = 0.0
-    """When that comes."""
+    """The time at which the local reservation is due."""
 
     noted: bool = False
-    """Whether this process has noted that the store let it through."""
+    """Whether this process has recorded that the store let the request through."""
 
     @property
     def granted(self) -> bool:
-        """False where it would have come too late."""
-        first = self.turn or self.local
-        return first is None or first.granted
+        """False if the reservation would have been due too late."""
+        reservation = self.turn or self.local
+        return reservation is None or reservation.granted
 
     @property
     def wait(self) -> float:
-        """Seconds until it comes, or until it is to be confirmed again, when it was given."""
+        """The seconds until the reservation is due, or until the next confirmation, at the time of the reservation."""
         if self.turn is not None:
             return self.turn.wait
-        # Whoever waits for the share goes back to the store's queue as soon as the store is back (decision 65).
-        longest = PROBE_SECONDS if self.granted else inf
-        return min(self.local.wait, longest) if self.local is not None else 0.0
+        # A request that waits for the local share returns to the store's queue as soon as the store is available.
+        max_wait = PROBE_SECONDS if self.granted else inf
+        return min(self.local.wait, max_wait) if self.local is not None else 0.0
 
     def expired(self) -> bool:
-        """Whether it came so long ago that a request which leaves now might be in a window of others."""
-        turn = self.local or self.turn
-        return turn is not None and turn.expired()
+        """Return True if the reservation has expired.
+
+        A request sent now could fall into a window that others have used.
+        """
+        reservation = self.local or self.turn
+        return reservation is not None and reservation.expired()
 
     def left(self) -> None:
         """Count the request from now on."""
-        turn = self.local or self.turn
-        if turn is not None:
-            turn.left()
+        reservation = self.local or self.turn
+        if reservation is not None:
+            reservation.left()
 
     async def confirm(self) -> float:
-        """Confirm that it has come: 0, or the seconds until it is to be confirmed again."""
-        away = None
+        """Confirm the reservation.
+
+        Returns 0 if the request may be sent now, otherwise the seconds until the next try.
+        """
+        unavailable = None
         if self.shared.unavailable_seconds is None:
             try:
                 return await self._confirm_in_store()
-            except StoreUnavailable as fault:
-                away = fault
-        return await self._confirm_locally(away)
+            except StoreUnavailable as error:
+                unavailable = error
+        return await self._confirm_locally(unavailable)
 
     async def _confirm_in_store(self) -> float:
-        rest = self.turn_at - self.shared.clock.now()
+        remaining = self.turn_at - self.shared.clock.now()
         if self.turn is None:
             self.turn = await self.shared.store.reserve(self.takes, inf)
             wait = self.turn.wait
-        # All who wait come at once when the store is back; it would be slow again if each of them asked it.
-        elif rest > 0 and self.local is not None:
-            wait = rest
+        # All waiting requests come together when the store returns. It would be slow again if each of them queried it.
+        elif remaining > 0 and self.local is not None:
+            wait = remaining
         else:
             wait = await self.turn.confirm()
         self.turn_at = self.shared.clock.now() + wait
@@ -126,38 +138,38 @@ class FallbackReservation:
             self.shared.note(self.takes, self.turn.number)
         return wait
 
-    async def _confirm_locally(self, away: StoreUnavailable | None) -> float:
+    async def _confirm_locally(self, unavailable: StoreUnavailable | None) -> float:
         if self.local is None:
-            self.local = await self.shared.reserve_local_quota(self.takes, inf, away)
+            self.local = await self.shared.reserve_local_quota(self.takes, inf, unavailable)
             self.local_at = self.shared.clock.now() + self.local.wait
-        elif away is not None:
-            self.shared.enter_degraded_mode(away)
-        rest = self.local_at - self.shared.clock.now()
-        if rest <= 0:
+        elif unavailable is not None:
+            self.shared.enter_degraded_mode(unavailable)
+        remaining = self.local_at - self.shared.clock.now()
+        if remaining <= 0:
             self.shared.hold_back(self.takes)
-            rest = await self.local.confirm()
-            self.local_at = self.shared.clock.now() + rest
-        if rest <= 0:
+            remaining = await self.local.confirm()
+            self.local_at = self.shared.clock.now() + remaining
+        if remaining <= 0:
             self.shared.recount.mark_dirty(self.takes)
             if self.turn is not None:
                 self.turn.release()
-        return min(rest, PROBE_SECONDS)
+        return min(remaining, PROBE_SECONDS)
 
     def release(self) -> None:
-        """Give it back."""
-        for turn in (self.turn, self.local):
-            if turn is not None:
-                turn.release()
+        """Release the reservation."""
+        for reservation in (self.turn, self.local):
+            if reservation is not None:
+                reservation.release()
 
     def record_response(self) -> None:
-        """Count the request from the latest instant at which it can have arrived."""
-        turn = self.local or self.turn
-        if turn is not None:
-            turn.record_response()
+        """Count the request from the latest time at which it can have arrived."""
+        reservation = self.local or self.turn
+        if reservation is not None:
+            reservation.record_response()
 
 
 class FallbackCounters:
-    """The shared store, and what stands in for it while it is away."""
+    """The shared store, with local counters as a fallback while it is unavailable."""
 
     name = "shared store"
 
@@ -172,28 +184,28 @@ class FallbackCounters:
         self._local = local
         self.clock = clock
         self._processes = processes
-        """How many processes live, this one included."""
+        """Returns the number of live processes, including this one."""
 
-        self._away_since: float | None = None
-        self._returning = False
-        """Whether the store was there when it was tried last, and others may not know yet."""
+        self._unavailable_since: float | None = None
+        self._probe_succeeded = False
+        """Whether the last probe succeeded. Other processes may not have noticed the store yet."""
 
         self._failed_at = -inf
-        """When the store could not be reached, if that is what came of the last try."""
+        """The time of the last probe, if it failed to reach the store."""
 
-        self._why = ""
+        self._last_error = ""
         self._most: dict[str, float] = {}
-        """The most units that were taken at once of each budget by itself."""
+        """The largest number of units that a single request has used of each budget."""
 
         self.counted_locally = 0
         self.recount = CountRecovery(store, local, clock)
 
     @asynccontextmanager
     async def opened(self, installation_id: str, *, fresh: bool) -> AsyncIterator[None]:
-        """Connected while inside, as far as the store is there."""
+        """Connect to the store inside the context, as far as it is available."""
         async with self.store:
             await self._begin(installation_id, fresh=fresh)
-            probing = asyncio.create_task(self._probe_forever(), name="probing the shared store")
+            probing = asyncio.create_task(self._probe_loop(), name="probing the shared store")
             try:
                 yield
             finally:
@@ -203,82 +215,82 @@ class FallbackCounters:
         try:
             await self.store.begin(installation_id, fresh=fresh)
             await self.store.check()
-        except StoreUnavailable as away:
-            self.enter_degraded_mode(away)
+        except StoreUnavailable as error:
+            self.enter_degraded_mode(error)
 
     async def read(self, installation_id: str) -> Epoch | None:
-        """Return the last epoch of the database that the store knows, number 0 if none; None while it is away."""
-        if self._away_since is None:
+        """Return the last database epoch known to the store (0 if none), or None while the store is unavailable."""
+        if self._unavailable_since is None:
             with suppress(StoreUnavailable):
                 return Epoch(installation_id, await self.store.epoch() or 0)
         return None
 
     async def write(self, epoch: Epoch) -> None:
-        """Write down the epoch of the database, unless the store is away."""
-        if self._away_since is None:
+        """Store the database epoch, unless the store is unavailable."""
+        if self._unavailable_since is None:
             with suppress(StoreUnavailable):
                 await self.store.set_epoch(epoch.number)
 
     @property
     def unavailable_seconds(self) -> float | None:
-        """For how long the store has been away; None while it is there."""
-        return None if self._away_since is None else self.clock.now() - self._away_since
+        """The seconds for which the store has been unavailable, or None while it is available."""
+        return None if self._unavailable_since is None else self.clock.now() - self._unavailable_since
 
     async def check(self) -> None:
-        """Raise an error where calls are refused because the store has been away for long."""
+        """Raise an error if calls are rejected because the store has been unavailable for too long."""
         if self.unavailable_seconds is not None:
-            self._require_time()
+            self._check_not_too_long()
 
     @property
     def state(self) -> str:
-        """The store, and whether it is there."""
-        away = self.unavailable_seconds
-        if away is None:
+        """The name of the store, and whether it is available."""
+        seconds = self.unavailable_seconds
+        if seconds is None:
             return self.store.name
-        if away < LONGEST_SECONDS:
-            return f"{self.store.name} is away; local share for another {LONGEST_SECONDS - away:.0f} s"
+        if seconds < LONGEST_SECONDS:
+            return f"{self.store.name} is away; local share for another {LONGEST_SECONDS - seconds:.0f} s"
         return f"{self.store.name} is away"
 
     async def consume(self, take: ResolvedCharge) -> RateLimitWindow:
         """Take units now, or none if the window has too few left."""
-        allowance = await self._or_locally(self.store.consume, take, self._local.consume)
-        if allowance.retry_after <= 0:
-            if allowance.local:
+        window = await self._query_with_fallback(self.store.consume, take, self._local.consume)
+        if window.retry_after <= 0:
+            if window.local:
                 self.recount.mark_dirty([take])
             else:
-                self.note([take], allowance.number)
-        return allowance
+                self.note([take], window.number)
+        return window
 
     async def peek(self, take: ResolvedCharge) -> RateLimitWindow:
-        """What is left of the window; nothing is taken."""
-        return await self._or_locally(self.store.peek, take, self._local.peek)
+        """Return the state of the window without taking anything."""
+        return await self._query_with_fallback(self.store.peek, take, self._local.peek)
 
-    async def _or_locally(
+    async def _query_with_fallback(
         self,
-        ask: Callable[[ResolvedCharge], Awaitable[RateLimitWindow]],
+        query: Callable[[ResolvedCharge], Awaitable[RateLimitWindow]],
         take: ResolvedCharge,
-        instead: Callable[[ResolvedCharge], Awaitable[RateLimitWindow]],
+        query_local: Callable[[ResolvedCharge], Awaitable[RateLimitWindow]],
     ) -> RateLimitWindow:
         try:
-            if self._away_since is None:
-                return await ask(take)
-        except StoreUnavailable as away:
-            self.enter_degraded_mode(away)
-        self._require_time()
+            if self._unavailable_since is None:
+                return await query(take)
+        except StoreUnavailable as error:
+            self.enter_degraded_mode(error)
+        self._check_not_too_long()
         self.counted_locally += 1
-        allowance = await instead(self._share(take))
-        allowance.local = True
-        return allowance
+        window = await query_local(self._share(take))
+        window.local = True
+        return window
 
     async def reserve(self, takes: Sequence[ResolvedCharge], max_wait_seconds: float) -> Reservation:
-        """Reserve the next turn at which all *takes* fit; nothing is taken if it comes after *max_wait_seconds*."""
-        away = None
-        if self._away_since is None:
+        """Reserve the next time at which all *takes* fit. Reserves nothing if that is after *max_wait_seconds*."""
+        unavailable = None
+        if self._unavailable_since is None:
             try:
-                return self._given(takes, await self.store.reserve(takes, max_wait_seconds))
-            except StoreUnavailable as fault:
-                away = fault
-        local = await self.reserve_local_quota(takes, max_wait_seconds, away)
+                return self._wrap_reservation(takes, await self.store.reserve(takes, max_wait_seconds))
+            except StoreUnavailable as error:
+                unavailable = error
+        local = await self.reserve_local_quota(takes, max_wait_seconds, unavailable)
         if local.wait <= 0:
             self.recount.mark_dirty(takes)
         return FallbackReservation(self, takes, local=local, local_at=self.clock.now() + local.wait)
@@ -286,167 +298,170 @@ class FallbackCounters:
     async def reserve_local_quota(
         self, takes: Sequence[ResolvedCharge], max_wait_seconds: float, away: StoreUnavailable | None = None
     ) -> Reservation:
-        """Reserve a turn of this process's share."""
+        """Reserve a time in the local share."""
         if away is not None:
             self.enter_degraded_mode(away)
-        self._require_time()
+        self._check_not_too_long()
         self.counted_locally += 1
-        return await self._local.reserve(self._shares(takes), max_wait_seconds)
+        return await self._local.reserve(self._local_charges(takes), max_wait_seconds)
 
     async def try_reserve_idle(self, takes: Sequence[ResolvedCharge]) -> Reservation:
-        """Reserve a turn that comes at once and leaves ``ROOM`` for calls; otherwise none, and when to ask again."""
-        try:
-            if self._away_since is None:
-                return self._given(takes, await self.store.try_reserve_idle(takes))
-        except StoreUnavailable as away:
-            self.enter_degraded_mode(away)
-        self._require_time()
-        self.counted_locally += 1
-        turn = await self._local.try_reserve_idle(self._shares(takes))
-        if turn.granted:
-            self.recount.mark_dirty(takes)
-        return turn
+        """Reserve the current time if that leaves ``HEADROOM`` for calls.
 
-    def _given(self, takes: Sequence[ResolvedCharge], turn: "ValkeyReservation") -> Reservation:
-        noted = turn.granted and turn.wait <= 0
+        Otherwise reserves nothing, and returns when to try again.
+        """
+        try:
+            if self._unavailable_since is None:
+                return self._wrap_reservation(takes, await self.store.try_reserve_idle(takes))
+        except StoreUnavailable as error:
+            self.enter_degraded_mode(error)
+        self._check_not_too_long()
+        self.counted_locally += 1
+        reservation = await self._local.try_reserve_idle(self._local_charges(takes))
+        if reservation.granted:
+            self.recount.mark_dirty(takes)
+        return reservation
+
+    def _wrap_reservation(self, takes: Sequence[ResolvedCharge], reservation: "ValkeyReservation") -> Reservation:
+        noted = reservation.granted and reservation.wait <= 0
         if noted:
-            self.note(takes, turn.number)
-        return FallbackReservation(self, takes, turn, self.clock.now() + turn.wait, noted=noted)
+            self.note(takes, reservation.number)
+        return FallbackReservation(self, takes, reservation, self.clock.now() + reservation.wait, noted=noted)
 
     def note(self, takes: Sequence[ResolvedCharge], number: int) -> None:
-        """Note what the store let through: the share begins with what this process has used already (decision 65)."""
+        """Record a request that the store let through, so that the local share includes earlier requests."""
         self._local.count(takes, number)
 
     def forget(self, takes: Sequence[ResolvedCharge], number: int) -> None:
-        """Forget what was noted of a turn that comes again."""
+        """Remove the record of a reservation that has to be confirmed again."""
         self._local.forget(takes, number)
 
     async def close(self, takes: Sequence[ResolvedCharge], seconds: float) -> None:
-        """Give no turns of these budgets for so many seconds, nor of this process's share."""
-        # Here too, or the share of a store that goes away next would begin with what was just refused.
+        """Block these budgets for *seconds*, in the store and in the local share."""
+        # Also block the local share. If the store becomes unavailable next, the share must not ignore this block.
         await self._local.close([self._share(take) for take in takes], seconds)
         try:
-            if self._away_since is None:
+            if self._unavailable_since is None:
                 await self.store.close(takes, seconds)
                 return
-        except StoreUnavailable as away:
-            self.enter_degraded_mode(away)
+        except StoreUnavailable as error:
+            self.enter_degraded_mode(error)
         self.recount.mark_dirty(takes)
 
     def blocked_seconds(self, name: str) -> float:
-        """For how many seconds a third party has closed a budget, as far as this process knows."""
+        """Return the seconds for which a vendor has blocked a budget, as far as this process knows."""
         return self._local.blocked_seconds(name)
 
     @asynccontextmanager
     async def lock(self, name: str) -> AsyncIterator[Lease | None]:
-        """Hold the object *name* while inside; without the store only where no other process lives.
+        """Lock the object *name* inside the context. Without the store, this requires that no other process lives.
 
-        The process's own lock comes first, so that of each process one at most asks for the lease.
+        The local lock comes first, so that at most one task of each process requests the lease.
         """
         async with self._local.lock(name):
-            # Entered by hand: only its beginning can be done without, and what fails inside is the caller's own.
+            # Entered by hand: only the start can fail without the store, and an error inside belongs to the caller.
             lease = self.store.lock(name)
             try:
-                held = None if self._away_since is not None else await lease.__aenter__()
-            except StoreUnavailable as away:
-                self.enter_degraded_mode(away)
-                held = None
-            if held is None:
-                self._require_alone()
+                acquired = None if self._unavailable_since is not None else await lease.__aenter__()
+            except StoreUnavailable as error:
+                self.enter_degraded_mode(error)
+                acquired = None
+            if acquired is None:
+                self._check_exclusive()
                 yield None
                 return
             try:
-                yield held
+                yield acquired
             finally:
                 await lease.__aexit__(None, None, None)
 
     async def evict_idle(self) -> None:
-        """Let go of what is not used any more."""
+        """Remove state that is no longer used."""
         await self._local.evict_idle()
 
-    def _shares(self, takes: Sequence[ResolvedCharge]) -> list[ResolvedCharge]:
+    def _local_charges(self, takes: Sequence[ResolvedCharge]) -> list[ResolvedCharge]:
         self.hold_back(takes)
         return [self._share(take) for take in takes]
 
     def hold_back(self, takes: Sequence[ResolvedCharge]) -> None:
-        """Give no turns of the shares of short windows while others may use these windows."""
+        """Block the shares of short windows while other processes may use these windows."""
         if self._processes() > 1:
             for take in takes:
-                seconds = self._others_seconds(take.budget.per_seconds)
+                seconds = self._seconds_of_others(take.budget.per_seconds)
                 if seconds > 0:
                     self._local.suspend(self._share(take), seconds)
 
-    def _others_seconds(self, per_seconds: float) -> float:
-        """For how long others may still use a window, if it is a short one."""
-        if per_seconds > SHORT_SECONDS:
+    def _seconds_of_others(self, per_seconds: float) -> float:
+        """Return the seconds for which other processes may still use a window, if it is a short one."""
+        if per_seconds > MAX_WAITED_WINDOW_SECONDS:
             return 0.0
         now = self.clock.now()
-        # The store may be back, and others count in it already: one who stood still, or who alone has noticed that it
-        # was away for a moment, learns that with the next try.
-        unsure = PROBE_SECONDS if now - self._failed_at > KNOWN_SECONDS else 0.0
+        # The store may be available again and in use by others. A process that was frozen, or that alone noticed a
+        # short failure, learns that with the next probe.
+        unsure = PROBE_SECONDS if now - self._failed_at > PROBE_VALID_SECONDS else 0.0
         return max(unsure, per_seconds - (self.unavailable_seconds or 0.0))
 
     def _share(self, take: ResolvedCharge) -> ResolvedCharge:
-        """The same of this process's share of the budget, which may be less than one request needs at a time."""
-        budget, most = take.budget, max(take.units, self._most.get(take.name, 1.0))
-        if most > 1:
-            self._remember(take.name, most)
-        # Every live process takes as much, and none knows what the others take.
+        """Return the charge against the local share of the budget, which may be smaller than a single request."""
+        budget, max_units = take.budget, max(take.units, self._most.get(take.name, 1.0))
+        if max_units > 1:
+            self._remember_units(take.name, max_units)
+        # Every live process takes the same share, and none knows what the others use.
         limit = budget.limit * LOCAL_QUOTA / max(1, self._processes())
-        if limit >= most:
+        if limit >= max_units:
             return ResolvedCharge(take.name, Budget(limit, budget.per_seconds), take.units, budget)
-        # A share smaller than one request would never let it go: the same pace, over a longer window.
-        return ResolvedCharge(take.name, Budget(most, budget.per_seconds * most / limit), take.units, budget)
+        # A share smaller than one request would never release it, so the same rate applies over a longer window.
+        return ResolvedCharge(take.name, Budget(max_units, budget.per_seconds * max_units / limit), take.units, budget)
 
-    def _remember(self, name: str, most: float) -> None:
-        # Taken out and put in again, so that the first is the one that was not asked for the longest.
+    def _remember_units(self, name: str, units: float) -> None:
+        # Reinserted, so that the first entry is the least recently used one.
         self._most.pop(name, None)
-        self._most[name] = most
+        self._most[name] = units
         if len(self._most) > REMEMBERED:
             del self._most[next(iter(self._most))]
 
-    def enter_degraded_mode(self, away: StoreUnavailable) -> None:
-        """Go on without the store from now on."""
-        if self._away_since is None:
-            self._away_since = self.clock.now()
-            log.warning("the shared store is away", store=self.store.name, private=str(away))
-        self._failed(away)
+    def enter_degraded_mode(self, error: StoreUnavailable) -> None:
+        """Work without the store from now on."""
+        if self._unavailable_since is None:
+            self._unavailable_since = self.clock.now()
+            log.warning("the shared store is away", store=self.store.name, private=str(error))
+        self._record_failure(error)
 
-    def _failed(self, away: StoreUnavailable) -> None:
-        self._why, self._failed_at = str(away), self.clock.now()
+    def _record_failure(self, error: StoreUnavailable) -> None:
+        self._last_error, self._failed_at = str(error), self.clock.now()
 
-    def _require_time(self) -> None:
+    def _check_not_too_long(self) -> None:
         if (self.unavailable_seconds or 0.0) >= LONGEST_SECONDS:
             raise self._unavailable("The shared store has been away for too long to count calls without it.")
 
-    def _require_alone(self) -> None:
+    def _check_exclusive(self) -> None:
         if self._processes() > 1:
             raise self._unavailable("An object cannot be held alone while the shared store is away; nothing was sent.")
 
     def _unavailable(self, message: str) -> SharedStoreUnavailable:
-        return SharedStoreUnavailable(message, private=self._why, retry_after=PROBE_SECONDS)
+        return SharedStoreUnavailable(message, private=self._last_error, retry_after=PROBE_SECONDS)
 
-    async def _probe_forever(self) -> None:
+    async def _probe_loop(self) -> None:
         while True:
             await self.clock.sleep(PROBE_SECONDS)
             await self._probe()
 
     async def _probe(self) -> None:
         try:
-            if self._away_since is not None:
+            if self._unavailable_since is not None:
                 await self.store.check()
-            # Before it is asked again, it is to know what was used without it.
+            # Before the store is used again, it must know what was used without it.
             await self.recount.replay()
-        except StoreUnavailable as away:
-            self._failed(away)
-            self._returning = False
+        except StoreUnavailable as error:
+            self._record_failure(error)
+            self._probe_succeeded = False
         else:
             self._failed_at = -inf
-            self._return()
+            self._leave_degraded_mode()
 
-    def _return(self) -> None:
-        """Go back to the store; at the second try only, since until then others may still use their shares."""
-        if self._away_since is not None and self._returning:
-            self._away_since = None
+    def _leave_degraded_mode(self) -> None:
+        """Return to the store after two successful probes. Until then, other processes may still use their shares."""
+        if self._unavailable_since is not None and self._probe_succeeded:
+            self._unavailable_since = None
             log.warning("the shared store is back", store=self.store.name)
-        self._returning = self._away_since is not None
+        self._probe_succeeded = self._unavailable_since is not None

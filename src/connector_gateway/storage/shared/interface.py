@@ -1,7 +1,7 @@
-"""What all processes of an installation count together: the windows of keys, upstream budgets, and who holds an object.
+"""The state that all processes of an installation share: rate-limit windows, upstream budgets, and object locks.
 
-``Shared`` is the interface. ``storage.memory`` implements it for one process, ``storage.valkey`` for several (decision
-56). The store has the only clock: callers give durations and get durations, so that nobody's clock has to be right.
+``SharedState`` is the interface. ``memory`` implements it for one process, ``valkey`` for several. The store has the
+only clock: callers pass and receive durations, so that no process's clock has to be correct.
 """
 
 from collections.abc import Sequence
@@ -13,127 +13,136 @@ from msgspec import Struct
 from connector_gateway.kit.upstream.budget import Budget
 
 STALE = 0.5
-"""The part of a window after which a turn is confirmed once more if its request has not left yet (decision 93)."""
+"""The part of a window after which a reservation must be confirmed again if its request has not been sent yet."""
 
 QUICK_SECONDS = 0.005
-"""What took no longer is as good as at once: less than what windows are stretched by."""
+"""Shorter delays count as none. It is less than the margin added to windows."""
 
 HEADROOM = 0.2
-"""The part of a budget that polls leave to calls, one unit at least: whoever is in doubt looks without waiting."""
+"""The part of a budget that polls leave to calls, at least one unit, so that searches for evidence need not wait."""
 
 UPSTREAM = "upstream"
-"""What the names of upstream budgets begin with."""
+"""The prefix of the names of upstream budgets."""
 
 
 class StoreUnavailable(Exception):
-    """The store could not be asked, or cannot count: nothing is known of what it has done."""
+    """The store could not be reached, or cannot count. The effect of the request is unknown."""
 
 
 class ResolvedCharge(Struct):
-    """``units`` to be taken of ``budget``; ``name`` tells whose it is."""
+    """``units`` to be taken of ``budget``. ``name`` identifies whose budget it is."""
 
     name: str
     budget: Budget
     units: float = 1
     full_budget: Budget | None = None
-    """What ``budget`` is a share of, if it is one."""
+    """The budget that ``budget`` is a share of, if it is one."""
 
 
 class RateLimitWindow(Struct):
-    """What is left of a window; with ``retry_after`` above 0, nothing was taken."""
+    """The state of a rate-limit window. If ``retry_after`` is above 0, the request was not counted."""
 
     limit: int
     remaining: int
     retry_after: float = 0.0
     local: bool = False
-    """Whether only this process's share was counted, since the store is away."""
+    """Whether only the local share was counted, because the store is unavailable."""
 
     number: int = 0
-    """Under which a store that is elsewhere counts what was taken."""
+    """The number under which an external store counts the request."""
 
 
 class Reservation(Protocol):
-    """A place in the order of requests; what else it holds is the store's own."""
+    """A request's reserved position in the queue. The remaining state is private to the store."""
 
     @property
     def wait(self) -> float:
-        """Seconds until it comes, when it was given."""
+        """The seconds until the reservation is due, at the time of the reservation."""
 
     @property
     def granted(self) -> bool:
-        """False where it would have come too late: nothing was reserved then."""
+        """False if it would have been due too late. Nothing was reserved then."""
 
     def expired(self) -> bool:
-        """Whether it came so long ago that a request which leaves now might be in a window of others."""
+        """Return True if the reservation has expired.
+
+        A request sent now could fall into a window that others have used.
+        """
 
     def left(self) -> None:
-        """Count the request from now on: it leaves, maybe later than its turn came."""
+        """Count the request from now on, because it is sent now and not at its reserved time."""
 
     async def confirm(self) -> float:
-        """Confirm that it has come, or has come again: 0, or the seconds still to wait because others were late."""
+        """Confirm the reservation.
+
+        Returns 0 if the request may be sent now, otherwise the seconds to wait because others were late.
+        """
 
     def release(self) -> None:
-        """Give it back, since it will not be used."""
+        """Release the reservation, because it will not be used."""
 
     def record_response(self) -> None:
-        """Count the request from the latest instant at which it can have arrived; it was answered now."""
+        """Count the request from the latest time at which it can have arrived. Its response has arrived now."""
 
 
 class Lease(Protocol):
-    """The right to change an object alone."""
+    """The exclusive right to change an object."""
 
     def check(self) -> None:
-        """Raise ``UpstreamConflict`` if others may have the right by now."""
+        """Raise ``UpstreamConflict`` if another process may have the lease by now."""
 
 
 class SharedCounters(Protocol):
-    """Counters, turns and leases that hold for everyone who shares them.
+    """Counters, reservations and leases that all processes share.
 
-    Nobody waits for what is only told: ``release`` and ``answered`` return at once.
+    ``release`` and ``record_response`` return immediately and do not wait for the store.
     """
 
     async def consume(self, take: ResolvedCharge) -> RateLimitWindow:
         """Take units now, or none if the window has too few left."""
 
     async def peek(self, take: ResolvedCharge) -> RateLimitWindow:
-        """What is left of the window; nothing is taken."""
+        """Return the state of the window without taking anything."""
 
     async def reserve(self, takes: Sequence[ResolvedCharge], max_wait_seconds: float) -> Reservation:
-        """Reserve the next turn at which all *takes* fit; nothing is taken if it comes after *max_wait_seconds*.
+        """Reserve the next time at which all *takes* fit. Reserves nothing if that is after *max_wait_seconds*.
 
-        A turn that comes at once is always given. The budgets belong to one connector.
+        A reservation that is due immediately is always granted. All budgets belong to one connector.
         """
 
     async def try_reserve_idle(self, takes: Sequence[ResolvedCharge]) -> Reservation:
-        """Reserve a turn that comes at once and leaves ``ROOM`` for calls; otherwise none, and when to ask again."""
+        """Reserve the current time if that leaves ``HEADROOM`` for calls.
+
+        Otherwise reserves nothing, and returns when to try again.
+        """
 
     async def close(self, takes: Sequence[ResolvedCharge], seconds: float) -> None:
-        """Give no turns of these budgets for so many seconds."""
+        """Block these budgets for *seconds*."""
 
     def lock(self, name: str) -> AbstractAsyncContextManager[Lease | None]:
-        """Hold the object *name* while inside; ``UpstreamConflict`` if it cannot be had in time.
+        """Lock the object *name* inside the context. Raises ``UpstreamConflict`` if that takes too long.
 
-        Gives the lease, unless no other process can get it.
+        Yields the lease, or None if no other process can acquire it.
         """
 
     async def evict_idle(self) -> None:
-        """Let go of what is not used any more; asked for now and then, and quick each time."""
+        """Remove state that is no longer used. It is called periodically, and each call is short."""
 
 
 class SharedState(SharedCounters, Protocol):
-    """The same, what only this process holds, and how the store is."""
+    """Shared counters, the state that only this process has, and the condition of the store."""
 
     def blocked_seconds(self, name: str) -> float:
-        """For how many seconds a third party has closed a budget, as far as this process knows."""
+        """Return the seconds for which a vendor has blocked a budget, as far as this process knows."""
 
     @property
     def state(self) -> str:
-        """What is counted in, and whether it is there."""
+        """The name of the store, and whether it is available."""
 
     @property
     def unavailable_seconds(self) -> float | None:
-        """For how long the store has been away; None while it is there."""
+        """The seconds for which the store has been unavailable, or None while it is available."""
 
     @property
     def counted_locally(self) -> int:
-        """How often this process's share was taken instead of the budget itself."""
+        """The number of times that the local share was used instead of the budget."""

@@ -1,4 +1,4 @@
-"""Locks by name: one holder at a time, in order of arrival, and with a limit to every wait."""
+"""Locks by name, granted in order of arrival, with limited waiting times."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -9,12 +9,12 @@ from connector_gateway.kit.errors import UpstreamConflict
 from connector_gateway.kit.upstream.client import Timeouts
 
 RETRY_SECONDS = 5.0
-"""How long a caller should wait before trying again for a lock."""
+"""Seconds after which a caller should try again for a lock."""
 
 
 @dataclass(slots=True)
 class _Queue:
-    """One lock, how many tasks hold it or wait for it, and their latest deadlines."""
+    """One lock, the number of tasks that hold it or wait for it, and the latest deadlines of those that wait."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     users: int = 0
@@ -24,9 +24,9 @@ class _Queue:
 class NamedLocks:
     """Locks by name.
 
-    A task stops waiting when the lock was not released for ``queue_seconds``, or after ``run_seconds`` in all. In a
-    queue that moves, nobody is refused before that, however long the queue is. Behind a call that hangs, everybody is
-    refused soon.
+    A task stops waiting if the lock was not released for ``queue_seconds``, or after ``run_seconds`` in total. While a
+    queue moves, no task is rejected before that, however long the queue is. Behind a call that hangs, all are rejected
+    soon.
     """
 
     def __init__(self, timeouts: Timeouts) -> None:
@@ -35,23 +35,23 @@ class NamedLocks:
 
     @asynccontextmanager
     async def hold(self, name: str) -> AsyncIterator[None]:
-        """Hold the lock *name* while inside; ``UpstreamConflict`` if it cannot be taken in time."""
+        """Acquire the lock *name* inside the context. Raises ``UpstreamConflict`` if that takes too long."""
         queue = self._queues.setdefault(name, _Queue())
         queue.users += 1
         try:
-            # A free lock is had without a timer, which is what nearly every call finds.
-            await (queue.lock.acquire() if queue.users == 1 else self._turn(queue))
+            # Nearly every lock is free, and is acquired without a timer.
+            await (queue.lock.acquire() if queue.users == 1 else self._wait_in_queue(queue))
             try:
                 yield
             finally:
                 queue.lock.release()
-                self._moved(queue)
+                self._extend_waits(queue)
         finally:
             queue.users -= 1
             if not queue.users:
                 del self._queues[name]
 
-    async def _turn(self, queue: _Queue) -> None:
+    async def _wait_in_queue(self, queue: _Queue) -> None:
         now = asyncio.get_running_loop().time()
         latest = now + self._timeouts.run_seconds
         try:
@@ -67,8 +67,8 @@ class NamedLocks:
                 retry_after=RETRY_SECONDS,
             ) from None
 
-    def _moved(self, queue: _Queue) -> None:
-        """Restart the queueing time of all who wait, since the lock was released."""
+    def _extend_waits(self, queue: _Queue) -> None:
+        """Restart the queueing time of all waiting tasks, because the lock was released."""
         until = asyncio.get_running_loop().time() + self._timeouts.queue_seconds
         for limit, latest in queue.waiting.items():
             if not limit.expired():

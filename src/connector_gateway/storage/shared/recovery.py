@@ -1,4 +1,7 @@
-"""What each process tells a shared store that does not know it: requests sent without it, or lost (decision 80)."""
+"""Recovery of the shared store's counts: each process reports the requests that the store does not know.
+
+They were sent while the store was unavailable, or lost by it.
+"""
 
 import asyncio
 from collections.abc import Iterable, Mapping
@@ -16,99 +19,101 @@ if TYPE_CHECKING:
     from connector_gateway.storage.shared.valkey import ValkeyCounters
 
 LATE_SECONDS = 0.5
-"""How much later than it was let through a request may have arrived, at most half a window: only the store knew."""
+"""The maximum delay between letting a request through and its arrival, at most half a window. Only the store knew it.
+"""
 
-STEP = 200
-"""Requests that are told at once: the store and this process do something else in between."""
+REPORT_BATCH = 200
+"""The number of requests in one report, so that the store and this process can do other work in between."""
 
-AT_ONCE = 32
-"""Budgets that are told of at once, so that the way to the store is not waited for of each."""
+MAX_CONCURRENT_BUDGETS = 32
+"""The number of budgets that are reported concurrently, to share the latency."""
 
 
 class LossState(NamedTuple):
-    """What a look at the store shows."""
+    """The losses and blocks that the store reports."""
 
     lost: Mapping[str, int]
-    """When data was lost, by where it is kept; 0 where none was."""
+    """The time of the last data loss by hash tag, or 0 if there was none."""
 
     closed: Mapping[str, float]
-    """For how many seconds budgets are closed still, by their names."""
+    """The seconds for which budgets are still blocked, by name."""
 
 
 class SentRequest(NamedTuple):
-    """A request, as the store is told of it."""
+    """A sent request, as it is reported to the store."""
 
     ago: float
-    """Seconds since it can have arrived at the latest."""
+    """Seconds since the latest time at which it can have arrived."""
 
     name: str
     units: float
 
 
 class CountRecovery:
-    """Tells the store what this process has sent: all of it after a loss, otherwise what was used without the store."""
+    """Reports this process's requests to the store: all of them after a loss, otherwise those sent without it."""
 
     def __init__(self, store: "ValkeyCounters", local: LocalCounters, clock: Clock) -> None:
         self._store = store
         self._local = local
         self._clock = clock
         self._recounted: Mapping[str, int] = {}
-        """After which loss the store was told of each part what was sent."""
+        """The last loss of each hash tag for which all requests have been reported."""
 
-        self._owed: dict[str, None] = {}
-        """Budgets that were used or closed without the store, which does not know it yet."""
+        self._unreported: dict[str, None] = {}
+        """The budgets that were used or blocked without the store, which does not know it yet."""
 
         self._token = token_hex(4)
         self._numbers = count(1)
 
     def mark_dirty(self, takes: Iterable[ResolvedCharge]) -> None:
-        """Note that these budgets were used or closed without the store."""
+        """Record that these budgets were used or blocked without the store."""
         for take in takes:
-            self._owed[take.name] = None
+            self._unreported[take.name] = None
 
     async def replay(self) -> None:
-        """Tell what the store does not know; ``StoreAway`` if it cannot be told."""
-        looked, closed = await self._store.read_loss_state()
-        # Third parties close budgets to all processes, and each of them may have to go on without the store.
+        """Report everything that the store does not know. Raises ``StoreUnavailable`` if it is unavailable."""
+        losses, closed = await self._store.read_loss_state()
+        # Vendors block budgets for all processes, and each process may have to work without the store.
         self._local.set_blocked(closed)
-        await self._pay()
-        await self._tell_all({tag for tag, at in looked.items() if at and self._recounted.get(tag) != at})
-        self._recounted = looked
+        await self._report_unreported()
+        await self._report_lost({tag for tag, at in losses.items() if at and self._recounted.get(tag) != at})
+        self._recounted = losses
 
-    async def _pay(self) -> None:
-        owed, self._owed = self._owed, {}
+    async def _report_unreported(self) -> None:
+        pending, self._unreported = self._unreported, {}
         try:
-            for name in owed:
-                await self._tell_of(name, lost=False)
+            for name in pending:
+                await self._report_budget(name, lost=False)
         except StoreUnavailable:
-            self._owed = owed | self._owed
+            self._unreported = pending | self._unreported
             raise
 
-    async def _tell_all(self, tags: set[str]) -> None:
+    async def _report_lost(self, tags: set[str]) -> None:
         if not tags:
             return
         names = self._local.names
-        for first in range(0, len(names), AT_ONCE):
-            some = [name for name in names[first : first + AT_ONCE] if self._store.tag(name) in tags]
-            await asyncio.gather(asyncio.sleep(0), *(self._tell_of(name, lost=True) for name in some))
+        for start in range(0, len(names), MAX_CONCURRENT_BUDGETS):
+            batch = [name for name in names[start : start + MAX_CONCURRENT_BUDGETS] if self._store.tag(name) in tags]
+            await asyncio.gather(asyncio.sleep(0), *(self._report_budget(name, lost=True) for name in batch))
 
-    async def _tell_of(self, name: str, *, lost: bool) -> None:
-        found = self._local.gone(name, LATE_SECONDS)
-        if found is None:
+    async def _report_budget(self, name: str, *, lost: bool) -> None:
+        recent = self._local.gone(name, LATE_SECONDS)
+        if recent is None:
             return
-        budget, entries = found
+        budget, entries = recent
         if (seconds := self._local.blocked_seconds(name)) > 0:
             await self._store.close([ResolvedCharge(name, budget, 0)], seconds)
-        untold = [entry for entry in entries if lost or entry.number <= 0]
-        for first in range(0, len(untold), STEP):
-            sent = [self._sent(entry, budget) for entry in untold[first : first + STEP]]
+        unreported = [entry for entry in entries if lost or entry.number <= 0]
+        for start in range(0, len(unreported), REPORT_BATCH):
+            sent = [self._sent(entry, budget) for entry in unreported[start : start + REPORT_BATCH]]
             await self._store.recount(name, budget, sent)
 
     def _sent(self, entry: LedgerEntry, budget: Budget) -> SentRequest:
-        # The name is the same however often it is told, and that under which the store had let it through.
+        # The name stays the same if a request is reported again, and is the store's own if the store let it through.
         if entry.number == 0:
             entry.number = -next(self._numbers)
         name = f"g{entry.number}" if entry.number > 0 else f"s{self._token}{entry.number}"
-        # Of what the store let through this process heard a little later, but not as late as a request may arrive.
-        late = min(LATE_SECONDS, budget.per_seconds / 2)
-        return SentRequest(max(0.0, self._clock.now() - entry.at - late), name, entry.units)
+        # This process learned of a request somewhat after the store let it through, but earlier than it may have
+        # arrived.
+        delay = min(LATE_SECONDS, budget.per_seconds / 2)
+        return SentRequest(max(0.0, self._clock.now() - entry.at - delay), name, entry.units)

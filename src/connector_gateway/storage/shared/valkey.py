@@ -1,6 +1,6 @@
-"""What calls count together where there are several processes: in Valkey or Redis, by its clock (decision 56).
+"""Counters shared by several processes, in Valkey or Redis, by the store's clock.
 
-Every method raises ``StoreAway`` where the store does not answer. ``storage.share`` goes on then.
+Every method raises ``StoreUnavailable`` if the store does not respond. ``degraded_mode`` takes over then.
 """
 
 import asyncio
@@ -35,46 +35,46 @@ from connector_gateway.storage.shared.sliding_window import Lateness
 from connector_gateway.storage.shared.valkey_pipeline import ValkeyPipeline
 
 ANSWER_SECONDS = 0.5
-"""How long an answer is waited for; a store that hangs is noticed after half as much again, at the latest."""
+"""The timeout of a response. A store that hangs is noticed after one and a half times this, at the latest."""
 
 MICRO = 1_000_000
 KEY_TAGS = 16
-"""Windows of keys are spread over so many slots of a cluster."""
+"""The number of cluster slots over which the windows of keys are distributed."""
 
 LEASE_SECONDS = 10.0
 LEASE_MARGIN_SECONDS = 2.0
-"""How long before its end in the store a lease counts as ended by its holder."""
+"""Seconds before its end in the store at which a lease counts as ended for its holder."""
 
-LEASE_PAUSE_SECONDS = 0.05
-"""How often it is asked for one that another process holds."""
+LEASE_RETRY_SECONDS = 0.05
+"""Seconds between two requests for a lease that another process holds."""
 
 EPOCH_SECONDS = 48 * 60 * 60
-"""Twice as long as keys are remembered."""
+"""Twice the retention time of idempotency keys."""
 
-CONFIRMED_TIMES = 3
-"""How often in a row, where each answer comes so late."""
+MAX_CONFIRMATIONS = 3
+"""The maximum number of consecutive confirmations if each response arrives too late."""
 
 ENTRIES = ":entries"
-"""What the key ends with under which the entries of a budget are."""
+"""The suffix of the key that contains the entries of a budget."""
 
-MOST_LEARNED = 10_000
-OLDEST_MAJOR = 7
+MAX_LATENESS_ENTRIES = 10_000
+MIN_MAJOR_VERSION = 7
 COUNTING = (files(__package__) / "counting.lua").read_text("utf-8")
 TRUE_TIME = "redis.call('TIME')"
-"""How the script tells the time; tests put another clock there."""
+"""The script's expression for the time, which tests replace."""
 
 RENEW = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end return 0"
 FREE = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0"
 
 
-def _verification(url: str) -> Mapping[str, bool]:
-    """What the driver leaves out unless told: that a certificate is the one of the host that was meant."""
+def _tls_options(url: str) -> Mapping[str, bool]:
+    """Return the driver option that enables host name verification of certificates, which is off by default."""
     return {"ssl_check_hostname": True} if urlsplit(url).scheme in {"rediss", "valkeys"} else {}
 
 
 @dataclass(slots=True)
 class ValkeyReservation:
-    """A turn that the store numbered, and when the answer came that let it through."""
+    """A reservation numbered by the store, and the time of the response that let it through."""
 
     store: "ValkeyCounters"
     takes: Sequence[ResolvedCharge]
@@ -82,14 +82,17 @@ class ValkeyReservation:
     wait: float
     granted: bool
     since: float
-    """Before the store was asked: the request was sent later, so it is never counted too early."""
+    """The time before the query to the store. The request was sent later, so it is never counted too early."""
 
     heard: float
-    """When its answer came: the store let it through before that."""
+    """The time of the store's response. The store let the request through before that."""
 
     async def confirm(self) -> float:
-        """Confirm that it has come, or has come again: 0, or the seconds still to wait because others were late."""
-        for _ in range(CONFIRMED_TIMES):
+        """Confirm the reservation.
+
+        Returns 0 if the request may be sent now, otherwise the seconds to wait because others were late.
+        """
+        for _ in range(MAX_CONFIRMATIONS):
             self.since = self.store.clock.now()
             _, wait, _ = await self.store.call_script("confirm", self.number, self.takes)
             self.heard = self.store.clock.now()
@@ -98,32 +101,34 @@ class ValkeyReservation:
         return wait / MICRO
 
     def expired(self) -> bool:
-        """Whether the store was asked so long ago that a request which leaves now might be in a window of others.
+        """Return True if the reservation has expired.
 
-        A process may be frozen while the answer is on its way, or later (decisions 65 and 93).
+        A request sent now could fall into a window that others have used.
+
+        A process may be frozen while the store's response is in transit, or later.
         """
         late = self.store.clock.now() - self.since
         return any(late > take.budget.per_seconds * STALE for take in self.takes)
 
     def left(self) -> None:
-        """Count the request from now on, before it is answered: by then, others may have gone in its place."""
+        """Count the request from now on, before its response arrives. Others may have used its reserved time."""
         now = self.store.clock.now()
         if now - self.since > QUICK_SECONDS:
             self.store.left(self.takes, self.number, now - self.since)
             self.since = self.heard = now
 
     def release(self) -> None:
-        """Give it back."""
+        """Release the reservation."""
         self.store.release(self.takes, self.number)
 
     def record_response(self) -> None:
-        """Count the request from the latest instant at which it can have arrived; it was answered now."""
+        """Count the request from the latest time at which it can have arrived. Its response has arrived now."""
         now = self.store.clock.now()
         self.store.answered(self.takes, self.number, now - self.since, now - self.heard)
 
 
 class ValkeyLease:
-    """An object that is held alone until some time after the store was last told so."""
+    """A lock on an object that lasts for some time after the store's last confirmation."""
 
     def __init__(self, clock: Clock, name: str) -> None:
         self._clock = clock
@@ -132,11 +137,11 @@ class ValkeyLease:
         self.ended = False
 
     def prolong(self, asked_at: float) -> None:
-        """The store was asked at that time, and said yes."""
+        """Extend the lease, which the store has confirmed, from the time of the request."""
         self._until = asked_at + LEASE_SECONDS - LEASE_MARGIN_SECONDS
 
     def check(self) -> None:
-        """Raise ``UpstreamConflict`` if others may have the right by now."""
+        """Raise ``UpstreamConflict`` if another process may have the lease by now."""
         if not self.ended and self._clock.now() >= self._until:
             raise UpstreamConflict(
                 "The right to change the object alone has ended; nothing more was sent.",
@@ -147,14 +152,14 @@ class ValkeyLease:
 
 @dataclass(slots=True)
 class ValkeyCounters:
-    """Counters, turns and leases in a store that all processes of an installation share."""
+    """Counters, reservations and leases in a store that all processes of an installation share."""
 
     url: str
     clock: Clock
     """Only for durations within this process."""
 
     seconds: float = ANSWER_SECONDS
-    """How long anybody waits for an answer."""
+    """The timeout of a response, in seconds."""
 
     queue_seconds: float = 30.0
     connectors: Iterable[str] = ()
@@ -167,9 +172,9 @@ class ValkeyCounters:
 
     def __post_init__(self) -> None:
         self._digest = sha1(self.script.encode(), usedforsecurity=False).hexdigest()
-        # How long an answer takes is watched by the pipeline, for all that are under way.
+        # The pipeline limits the response times of all commands in flight.
         pool = ConnectionPool.from_url(
-            self.url, socket_timeout=None, socket_connect_timeout=self.seconds, **_verification(self.url)
+            self.url, socket_timeout=None, socket_connect_timeout=self.seconds, **_tls_options(self.url)
         )
         self._pipeline = ValkeyPipeline(partial(self._connection, pool), self.seconds)
 
@@ -180,7 +185,7 @@ class ValkeyCounters:
 
     @property
     def name(self) -> str:
-        """Where the store is, without user and password."""
+        """The URL of the store, without user and password."""
         parts = urlsplit(self.url)
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
@@ -192,11 +197,11 @@ class ValkeyCounters:
         await self._pipeline.__aexit__(*error)
 
     async def begin(self, installation_id: str, *, fresh: bool) -> None:
-        """Count for this installation; in a *fresh* one nothing can have been counted before, and lost."""
+        """Start counting for this installation. A *fresh* one cannot have lost earlier counts."""
         self.prefix = f"cg:{installation_id}:"
         if fresh:
-            # Elsewhere the script takes it that data was lost.
-            await asyncio.gather(*(self._ask("SET", self._key(tag, "began"), "0") for tag in self._tags))
+            # Without this mark, the script assumes that data was lost.
+            await asyncio.gather(*(self._send("SET", self._key(tag, "began"), "0") for tag in self._tags))
 
     @property
     def _tags(self) -> list[str]:
@@ -208,224 +213,238 @@ class ValkeyCounters:
         return RateLimitWindow(int(take.budget.limit), remaining, wait / MICRO, number=number)
 
     async def peek(self, take: ResolvedCharge) -> RateLimitWindow:
-        """What is left of the window; nothing is taken."""
+        """Return the state of the window without taking anything."""
         _, remaining = await self.call_script("peek", "", [take])
         return RateLimitWindow(int(take.budget.limit), remaining)
 
     async def reserve(self, takes: Sequence[ResolvedCharge], max_wait_seconds: float) -> ValkeyReservation:
-        """Reserve the next turn at which all *takes* fit; nothing is taken if it comes after *max_wait_seconds*."""
-        return await self._turn("reserve", min(max(max_wait_seconds, 0.0), 1e9) * MICRO, takes)
+        """Reserve the next time at which all *takes* fit. Reserves nothing if that is after *max_wait_seconds*."""
+        return await self._reserve("reserve", min(max(max_wait_seconds, 0.0), 1e9) * MICRO, takes)
 
     async def try_reserve_idle(self, takes: Sequence[ResolvedCharge]) -> ValkeyReservation:
-        """Reserve a turn that comes at once and leaves ``ROOM`` for calls; otherwise none, and when to ask again."""
-        turn = await self._turn("spare", "", takes)
-        if turn.granted and turn.wait > 0:
-            turn.release()
-            turn.granted = False
-        return turn
+        """Reserve the current time if that leaves ``HEADROOM`` for calls.
 
-    async def _turn(self, how: str, argument: Any, takes: Sequence[ResolvedCharge]) -> ValkeyReservation:
+        Otherwise reserves nothing, and returns when to try again.
+        """
+        reservation = await self._reserve("spare", "", takes)
+        if reservation.granted and reservation.wait > 0:
+            reservation.release()
+            reservation.granted = False
+        return reservation
+
+    async def _reserve(self, command: str, argument: Any, takes: Sequence[ResolvedCharge]) -> ValkeyReservation:
         since = self.clock.now()
         if not takes:
             return ValkeyReservation(self, takes, 0, 0.0, granted=True, since=since, heard=since)
-        give_back = partial(self._give_back, takes)
-        given, wait, number = await self.call_script(how, argument, takes, abandoned=give_back)
-        turn = ValkeyReservation(self, takes, number, wait / MICRO, given == 1, since=since, heard=self.clock.now())
-        if turn.granted and turn.wait <= 0 and turn.expired():
-            turn.wait = await turn.confirm()
-        return turn
+        give_back = partial(self._release_abandoned, takes)
+        granted, wait, number = await self.call_script(command, argument, takes, abandoned=give_back)
+        reservation = ValkeyReservation(
+            self, takes, number, wait / MICRO, granted == 1, since=since, heard=self.clock.now()
+        )
+        if reservation.granted and reservation.wait <= 0 and reservation.expired():
+            reservation.wait = await reservation.confirm()
+        return reservation
 
-    def _give_back(self, takes: Sequence[ResolvedCharge], answer: Sequence[int]) -> None:
-        """Release what was reserved for somebody who has left before he heard of it."""
-        if answer[0] == 1:
-            self.release(takes, answer[2])
+    def _release_abandoned(self, takes: Sequence[ResolvedCharge], response: Sequence[int]) -> None:
+        """Release a reservation whose caller was cancelled before the response arrived."""
+        if response[0] == 1:
+            self.release(takes, response[2])
 
     def release(self, takes: Sequence[ResolvedCharge], number: int) -> None:
-        """Give a turn back."""
+        """Release a reservation."""
         if takes:
             self._pipeline.send_no_reply(*self._command("release", number, takes))
 
     async def recount(self, name: str, budget: Budget, sent: Sequence[SentRequest]) -> None:
-        """Count what was sent, unless it is counted already."""
-        entries = " ".join(f"{round(one.ago * MICRO)} {one.name}:{one.units:.17g}" for one in sent)
+        """Count sent requests, unless they are counted already."""
+        entries = " ".join(f"{round(request.ago * MICRO)} {request.name}:{request.units:.17g}" for request in sent)
         await self.call_script("recount", entries, [ResolvedCharge(name, budget, 0)])
 
     async def read_loss_state(self) -> LossState:
-        """When data was lost, and what is closed."""
+        """Return the last data losses and the current blocks."""
         tags = self._tags
-        looks: Sequence[Any] = await asyncio.gather(*(self._run(["look", ""], tag) for tag in tags))
+        states: Sequence[Any] = await asyncio.gather(*(self._call_without_budget(["look", ""], tag) for tag in tags))
         lost: dict[str, int] = {}
-        closed: dict[str, float] = {}
-        for tag, (at, told) in zip(tags, looks, strict=True):
+        blocked: dict[str, float] = {}
+        for tag, (at, blocks) in zip(tags, states, strict=True):
             lost[tag] = at
-            closed |= {
-                self._name(entries, tag): rest / MICRO for entries, rest in zip(told[::2], told[1::2], strict=True)
+            blocked |= {
+                self._name(entries, tag): remaining / MICRO
+                for entries, remaining in zip(blocks[::2], blocks[1::2], strict=True)
             }
-        return LossState(lost, closed)
+        return LossState(lost, blocked)
 
     def _name(self, entries: bytes, tag: str) -> str:
         return entries.decode().removeprefix(self._key(tag, "")).removesuffix(ENTRIES)
 
     @staticmethod
     def tag(name: str) -> str:
-        """Where *name* is kept."""
+        """Return the hash tag of *name*."""
         return _tag(name)
 
     def answered(self, takes: Sequence[ResolvedCharge], number: int, took: float, heard: float) -> None:
-        """Count a request from when it can have arrived at the latest.
+        """Count a request from the latest time at which it can have arrived.
 
-        It was answered now, *took* seconds after the store was asked and *heard* seconds after the store answered.
+        Its response has arrived now, *took* seconds after the query to the store and *heard* seconds after the store's
+        response.
         """
         for take in takes:
-            late = self._learned(take.name).of(took, take.budget)
+            late = self._get_lateness(take.name).of(took, take.budget)
             if late <= 0:
                 continue
             if took - heard > QUICK_SECONDS:
-                # Only the store knows when it let the request through, and so whether that would be later than now.
+                # Only the store knows when it let the request through, and thus whether the result would be in the
+                # future.
                 self._pipeline.send_no_reply(*self._command("late", f"{number} {round(late * MICRO)}", [take]))
                 continue
             entries, _ = self._keys(take.name)
-            # With as many digits as the script writes, or the entry would not be found.
+            # It needs the same number of digits as the script writes, or the entry would not be found.
             entry = f"g{number}:{take.units:.17g}"
             self._pipeline.send_no_reply("ZADD", entries, "XX", "INCR", round(min(late, heard) * MICRO), entry)
 
     def left(self, takes: Sequence[ResolvedCharge], number: int, late: float) -> None:
-        """Count a request so many seconds later, and at the latest from now on."""
+        """Count a request *late* seconds later, but not later than now."""
         for take in takes:
             self._pipeline.send_no_reply(*self._command("late", f"{number} {round(late * MICRO)}", [take]))
 
-    def _learned(self, name: str) -> Lateness:
+    def _get_lateness(self, name: str) -> Lateness:
         learned = self._lateness.pop(name, None) or Lateness()
-        if len(self._lateness) >= MOST_LEARNED:
+        if len(self._lateness) >= MAX_LATENESS_ENTRIES:
             del self._lateness[next(iter(self._lateness))]
-        # Put back last, so that what is dropped is what was not used for longest.
+        # Reinserted, so that the first entry is the least recently used one.
         self._lateness[name] = learned
         return learned
 
     async def close(self, takes: Sequence[ResolvedCharge], seconds: float) -> None:
-        """Give no turns of these budgets for so many seconds."""
+        """Block these budgets for *seconds*."""
         if takes:
             await self.call_script("close", round(seconds * MICRO), takes)
 
     @asynccontextmanager
     async def lock(self, name: str) -> AsyncIterator[ValkeyLease]:
-        """Hold the object *name* while inside; ``UpstreamConflict`` if it cannot be had in time."""
+        """Lock the object *name* inside the context. Raises ``UpstreamConflict`` if that takes too long."""
         key, token, lease = self._key(name, "lease"), token_hex(8), ValkeyLease(self.clock, name)
-        await self._take(key, token, lease)
-        keeping = asyncio.create_task(self._prolong(key, token, lease))
+        await self._acquire(key, token, lease)
+        renewal = asyncio.create_task(self._renew_loop(key, token, lease))
         try:
             yield lease
         finally:
             lease.ended = True
-            keeping.cancel()
+            renewal.cancel()
             self._pipeline.send_no_reply("EVAL", FREE, 1, key, token)
 
-    async def _take(self, key: str, token: str, lease: ValkeyLease) -> None:
+    async def _acquire(self, key: str, token: str, lease: ValkeyLease) -> None:
         deadline = self.clock.now() + self.queue_seconds
         free = partial(self._pipeline.send_no_reply, "EVAL", FREE, 1, key, token)
         while True:
             asked_at = self.clock.now()
             command = ("SET", key, token, "NX", "PX", round(LEASE_SECONDS * 1000))
-            # Who leaves before the answer would hold it until it ends, if it were not given back.
-            if await self._ask(*command, abandoned=lambda _: free()):
+            # If the caller is cancelled before the response arrives, the lease is released instead of lasting until its
+            # end.
+            if await self._send(*command, abandoned=lambda _: free()):
                 return lease.prolong(asked_at)
             if asked_at >= deadline:
                 raise UpstreamConflict(
                     "A call that goes first is not done with the same object; what waited for it was not sent.",
                     retry_after=LEASE_SECONDS / 2,
                 )
-            await self.clock.sleep(LEASE_PAUSE_SECONDS)
+            await self.clock.sleep(LEASE_RETRY_SECONDS)
 
-    async def _prolong(self, key: str, token: str, lease: ValkeyLease) -> None:
+    async def _renew_loop(self, key: str, token: str, lease: ValkeyLease) -> None:
         while True:
             await self.clock.sleep(LEASE_SECONDS / 4)
             asked_at = self.clock.now()
             try:
-                held = await self._ask("EVAL", RENEW, 1, key, token, round(LEASE_SECONDS * 1000))
+                renewed = await self._send("EVAL", RENEW, 1, key, token, round(LEASE_SECONDS * 1000))
             except StoreUnavailable:
-                # In the store it goes on until it ends; its holder counts that, too, and stops in time.
+                # In the store the lease lasts until its end. Its holder counts the same time, and stops before it.
                 continue
-            if held:
+            if renewed:
                 lease.prolong(asked_at)
 
     async def evict_idle(self) -> None:
-        """Nothing is to be done: whatever is in the store ends by itself."""
+        """Do nothing, because everything in the store expires by itself."""
 
     async def epoch(self) -> int | None:
-        """Return the last epoch of the database that was written down; None if there is none."""
-        told = await self._ask("GET", self._key("epoch", "epoch"))
-        return None if told is None else int(told)
+        """Return the last stored epoch of the database, or None if there is none."""
+        stored = await self._send("GET", self._key("epoch", "epoch"))
+        return None if stored is None else int(stored)
 
     async def set_epoch(self, number: int) -> None:
-        """Write down the epoch of the database, for as long as keys are remembered whose claims it may lose."""
-        await self._ask("SET", self._key("epoch", "epoch"), number, "EX", EPOCH_SECONDS)
+        """Store the epoch of the database, for as long as there may be idempotency keys whose claims it could lose."""
+        await self._send("SET", self._key("epoch", "epoch"), number, "EX", EPOCH_SECONDS)
 
     async def check(self) -> None:
-        """Write something; ``StoreAway`` says why the store cannot be used."""
+        """Write a test value. Raises ``StoreUnavailable`` with the reason if the store cannot be used."""
         if not self.version:
-            told = await self._ask("INFO", "server")
-            self.version = version_of(told.decode() if isinstance(told, bytes) else str(told))
-        if int(self.version.partition(".")[0] or 0) < OLDEST_MAJOR:
-            raise StoreUnavailable(f"version {self.version} is too old; {OLDEST_MAJOR}.0 or newer is needed")
-        await self._ask("SET", self._key("check", "check"), "1", "EX", 60)
-        # What is only told cannot be told again, with the script's text, where a store that was started anew lacks it.
-        await self._ask("SCRIPT", "LOAD", self.script)
+            information = await self._send("INFO", "server")
+            self.version = version_of(information.decode() if isinstance(information, bytes) else str(information))
+        if int(self.version.partition(".")[0] or 0) < MIN_MAJOR_VERSION:
+            raise StoreUnavailable(f"version {self.version} is too old; {MIN_MAJOR_VERSION}.0 or newer is needed")
+        await self._send("SET", self._key("check", "check"), "1", "EX", 60)
+        # Commands without a reply cannot be retried with the script's text, so the script must be loaded after a
+        # restart.
+        await self._send("SCRIPT", "LOAD", self.script)
 
     async def call_script(
-        self, what: str, argument: Any, takes: Sequence[ResolvedCharge], abandoned: Callable[[Any], None] | None = None
+        self,
+        command: str,
+        argument: Any,
+        takes: Sequence[ResolvedCharge],
+        abandoned: Callable[[Any], None] | None = None,
     ) -> Sequence[int]:
-        """Let the script do something, and return its answer."""
-        return await self._asked(self._command(what, argument, takes), abandoned)
+        """Run a command of the script and return its response."""
+        return await self._eval(self._command(command, argument, takes), abandoned)
 
-    async def _asked(self, command: Sequence[Any], abandoned: Callable[[Any], None] | None = None) -> Sequence[int]:
+    async def _eval(self, command: Sequence[Any], abandoned: Callable[[Any], None] | None = None) -> Sequence[int]:
         try:
-            answer: Sequence[int] = await self._ask(*command, abandoned=abandoned)
+            response: Sequence[int] = await self._send(*command, abandoned=abandoned)
         except NoScriptError:
-            # A store that was started anew has no scripts; with its text it learns this one again.
-            answer = await self._ask("EVAL", self.script, *command[2:], abandoned=abandoned)
-        return answer
+            # A restarted store has no scripts. Sending the text loads the script again.
+            response = await self._send("EVAL", self.script, *command[2:], abandoned=abandoned)
+        return response
 
-    def _run(self, values: Sequence[Any], tag: str) -> Awaitable[Sequence[int]]:
-        """Let the script do something that is about no budget."""
+    def _call_without_budget(self, values: Sequence[Any], tag: str) -> Awaitable[Sequence[int]]:
+        """Run a command of the script that concerns no budget."""
         keys = self._keys_of(tag)
-        return self._asked(["EVALSHA", self._digest, len(keys), *keys, *values])
+        return self._eval(["EVALSHA", self._digest, len(keys), *keys, *values])
 
-    def _command(self, what: str, argument: Any, takes: Sequence[ResolvedCharge]) -> list[Any]:
+    def _command(self, command: str, argument: Any, takes: Sequence[ResolvedCharge]) -> list[Any]:
         keys = self._keys_of(_tag(takes[0].name))
-        values: list[Any] = [what, argument]
+        values: list[Any] = [command, argument]
         for take in takes:
             keys += self._keys(take.name)
             values += (take.budget.limit, round(take.budget.per_seconds * MICRO), take.units)
         return ["EVALSHA", self._digest, len(keys), *keys, *values]
 
     def _keys_of(self, tag: str) -> list[str]:
-        return [self._key(tag, rest) for rest in ("began", "turns", "told")]
+        return [self._key(tag, suffix) for suffix in ("began", "turns", "told")]
 
     def _keys(self, name: str) -> tuple[str, str]:
         tag = _tag(name)
         return self._key(tag, f"{name}{ENTRIES}"), self._key(tag, f"{name}:facts")
 
-    def _key(self, tag: str, rest: str) -> str:
-        # What stands in braces decides the slot of a cluster: all budgets of a connector have the same.
-        return f"{self.prefix}{{{tag}}}:{rest}"
+    def _key(self, tag: str, suffix: str) -> str:
+        # The part in braces determines the cluster slot, so all budgets of a connector are in the same slot.
+        return f"{self.prefix}{{{tag}}}:{suffix}"
 
-    async def _ask(self, *command: Any, abandoned: Callable[[Any], None] | None = None) -> Any:
+    async def _send(self, *command: Any, abandoned: Callable[[Any], None] | None = None) -> Any:
         try:
             return await self._pipeline.send(*command, abandoned=abandoned)
         except NoScriptError:
             raise
-        except ValkeyError as refusal:
-            raise StoreUnavailable(f"{type(refusal).__name__}: {refusal}") from refusal
+        except ValkeyError as error:
+            raise StoreUnavailable(f"{type(error).__name__}: {error}") from error
 
 
 @lru_cache(maxsize=4096)
 def _tag(name: str) -> str:
-    """What decides where *name* is counted: the connector, or one of several places for keys."""
-    kind, _, rest = name.partition(":")
-    return rest.partition(":")[0] if kind == UPSTREAM else f"keys-{crc32(name.encode()) % KEY_TAGS}"
+    """Return the hash tag of *name*: the connector, or one of several tags for keys."""
+    kind, _, remainder = name.partition(":")
+    return remainder.partition(":")[0] if kind == UPSTREAM else f"keys-{crc32(name.encode()) % KEY_TAGS}"
 
 
-def version_of(told: str) -> str:
-    """The version that a server tells, by which Valkey and Redis are compared: its own would begin anew."""
-    facts = dict(line.split(":", 1) for line in told.splitlines() if ":" in line)
+def version_of(information: str) -> str:
+    """Return the compatible Redis version from a server's information, because Valkey's own versions restarted."""
+    facts = dict(line.split(":", 1) for line in information.splitlines() if ":" in line)
     return facts.get("redis_version", "").strip()

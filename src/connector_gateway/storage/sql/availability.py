@@ -1,4 +1,4 @@
-"""Which database errors mean that storage is away, and not that a statement is wrong."""
+"""Classification of database errors: those that mean that the database is unavailable."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from connector_gateway.kit.errors import StorageUnavailable
 READ_ONLY = "25006"
 
 RETRY_AFTER_SECONDS = 2
-"""Most often storage is back as soon as another process has ended its transaction, or a server has restarted."""
+"""Seconds. Usually the database is available again once another process has committed or the server has restarted."""
 
 SQLITE_AWAY = {
     sqlite3.SQLITE_BUSY,
@@ -30,14 +30,14 @@ SQLITE_AWAY = {
 """Primary result codes. Source: sqlite.org/rescode.html."""
 
 POSTGRES_AWAY = ("08", "25006", "40", "53", "55P03", "57", "58", "XX")
-"""What their codes begin with: connection lost, read-only, rolled back by the server, out of resources, lock not to be
-had, stopped by an operator or a time-out, system error, internal error.
-Source: postgresql.org/docs/current/errcodes-appendix.html.
+"""Prefixes of SQLSTATE codes: connection lost, read-only, rolled back by the server, out of resources, lock not
+available, stopped by an operator or a timeout, system error, internal error. Source:
+postgresql.org/docs/current/errcodes-appendix.html.
 """
 
 
 def storage_unavailable(private: str) -> StorageUnavailable:
-    """The error for callers; *private* is for the log."""
+    """Return the error for callers. *private* is for the log."""
     return StorageUnavailable(
         "The service's database cannot be reached or written to just now.",
         private=private,
@@ -45,72 +45,75 @@ def storage_unavailable(private: str) -> StorageUnavailable:
     )
 
 
-def to_storage_error(fault: Exception, driver: DBAPIModule) -> Exception:
-    """``StorageUnavailable`` if *fault*, raised by *driver* or SQLAlchemy, means that; otherwise *fault* itself.
+def to_storage_error(error: Exception, driver: DBAPIModule) -> Exception:
+    """Return ``StorageUnavailable`` if *error*, raised by *driver* or SQLAlchemy, means that, otherwise *error* itself.
 
-    An ``IntegrityError`` of the driver becomes SQLAlchemy's.
+    An ``IntegrityError`` of the driver is converted to SQLAlchemy's.
     """
-    if isinstance(fault, driver.IntegrityError):
-        return exc.IntegrityError(None, None, fault)
-    if not _away(fault, driver):
-        return fault
-    error = storage_unavailable(f"{type(fault).__name__}: {fault}")
-    error.__cause__ = fault
-    return error
+    if isinstance(error, driver.IntegrityError):
+        return exc.IntegrityError(None, None, error)
+    if not _is_unavailable(error, driver):
+        return error
+    unavailable = storage_unavailable(f"{type(error).__name__}: {error}")
+    unavailable.__cause__ = error
+    return unavailable
 
 
-def _away(fault: Exception, driver: DBAPIModule) -> bool:
-    if isinstance(fault, exc.TimeoutError):
+def _is_unavailable(error: Exception, driver: DBAPIModule) -> bool:
+    if isinstance(error, exc.TimeoutError):
         return True
-    said = fault.orig if isinstance(fault, exc.DBAPIError) else fault
-    if not isinstance(said, driver.Error):
+    driver_error = error.orig if isinstance(error, exc.DBAPIError) else error
+    if not isinstance(driver_error, driver.Error):
         return False
-    if isinstance(fault, exc.DBAPIError) and fault.connection_invalidated:
+    if isinstance(error, exc.DBAPIError) and error.connection_invalidated:
         return True
-    result_code, state = getattr(said, "sqlite_errorcode", None), getattr(said, "sqlstate", None)
+    result_code, state = getattr(driver_error, "sqlite_errorcode", None), getattr(driver_error, "sqlstate", None)
     if result_code is not None:
         return (int(result_code) & 0xFF) in SQLITE_AWAY
     if state is not None:
         return str(state).startswith(POSTGRES_AWAY)
-    return isinstance(said, (driver.OperationalError, driver.InterfaceError))
+    return isinstance(driver_error, (driver.OperationalError, driver.InterfaceError))
 
 
 class CommitOutcomeUnknown(Exception):
-    """A commit failed in such a way that it may have been carried out."""
+    """A commit failed and may still have been carried out."""
 
 
 @contextmanager
 def detect_unconfirmed_commit(connection: Connection) -> Iterator[None]:
-    """Around a commit, which may have been carried out though storage is away; its connection is used no more."""
+    """Raise ``CommitOutcomeUnknown`` if the commit inside fails and may have been carried out.
+
+    The connection is not used again.
+    """
     driver = connection.dialect.loaded_dbapi
     try:
         yield
-    except Exception as fault:
-        refused = _refused_by_server(connection, fault)
-        # The driver may believe itself still inside the transaction, and the next user would write into it.
+    except Exception as error:
+        is_rejected = _is_rejected_by_server(connection, error)
+        # The driver may still assume an open transaction, and the next user would write into it.
         connection.invalidate()
-        if not refused and isinstance(to_storage_error(fault, driver), StorageUnavailable):
-            raise CommitOutcomeUnknown(repr(fault)) from fault
+        if not is_rejected and isinstance(to_storage_error(error, driver), StorageUnavailable):
+            raise CommitOutcomeUnknown(repr(error)) from error
         raise
 
 
 @contextmanager
 def drop_read_only_connection(connection: Connection) -> Iterator[None]:
-    """Uses a connection no more whose server takes no writes: another one of its address may be the primary by now."""
+    """Discard connections to a read-only server. The host may resolve to a new primary by now."""
     try:
         yield
-    except Exception as fault:
-        if _state_of(fault) == READ_ONLY:
+    except Exception as error:
+        if _sqlstate(error) == READ_ONLY:
             connection.invalidate()
         raise
 
 
-def _state_of(fault: Exception) -> str | None:
-    said = fault.orig if isinstance(fault, exc.DBAPIError) else fault
-    return getattr(said, "sqlstate", None)
+def _sqlstate(error: Exception) -> str | None:
+    driver_error = error.orig if isinstance(error, exc.DBAPIError) else error
+    return getattr(driver_error, "sqlstate", None)
 
 
-def _refused_by_server(connection: Connection, fault: Exception) -> bool:
-    """Whether a server refused a statement or the commit itself, over a connection that lives: it is not committed."""
+def _is_rejected_by_server(connection: Connection, error: Exception) -> bool:
+    """Return True if a server rejected a statement or the commit over a live connection. Nothing is committed then."""
     driver = connection.connection.driver_connection
-    return bool(_state_of(fault)) and not getattr(driver, "closed", True)
+    return bool(_sqlstate(error)) and not getattr(driver, "closed", True)

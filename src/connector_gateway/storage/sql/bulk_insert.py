@@ -1,7 +1,7 @@
-"""Writes many rows at a time, by statements that are compiled once and passed straight to the driver.
+"""Bulk writes by statements that are compiled once and passed directly to the driver.
 
 Every call writes records and claims. SQLAlchemy's handling of such a row takes as long as the database's own, so it is
-left out here (decision 15).
+bypassed here.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Dialect, Insert
 from sqlalchemy.sql.base import Executable
 
 MOST_ROWS = 32
-"""Rows of one statement."""
+"""The maximum number of rows in one statement."""
 
 Row = Mapping[str, Any]
 NO_VALUES: Row = {}
@@ -23,23 +23,23 @@ Put = tuple[Executable, Row]
 """A statement and the values to execute it with."""
 
 Inserting = Callable[[Connection, Insert, Sequence[Row]], object]
-"""How rows of one ``INSERT`` are written."""
+"""A function that writes rows of one ``INSERT``."""
 
 
 def insert_rows(connection: Connection, statement: Insert, rows: Sequence[Row]) -> None:
     """Execute *statement* for *rows*, which all have the same columns."""
-    compiled = _compiled(statement, tuple(rows[0]), connection.dialect)
+    compiled = _compile_insert(statement, tuple(rows[0]), connection.dialect)
     cursor = connection.connection.cursor()
-    # Few statements, and not quick ones, are what counts: after each, the writing thread has to win the interpreter's
-    # lock back from the event loop (decision 15).
+    # Few statements matter more than quick ones: after each, the writing thread has to regain the interpreter's lock
+    # from the event loop.
     for start in range(0, len(rows), MOST_ROWS):
-        some = rows[start : start + MOST_ROWS]
-        cursor.execute(compiled.text(len(some)), compiled.parameters(some))
+        batch = rows[start : start + MOST_ROWS]
+        cursor.execute(compiled.text(len(batch)), compiled.parameters(batch))
     cursor.close()
 
 
 def put_all(connection: Connection, puts: Sequence[Put], insert: Inserting = insert_rows) -> None:
-    """Execute *puts*; rows of the same ``INSERT``, which must have the same columns, share statements."""
+    """Execute *puts*. Rows of the same ``INSERT``, which must have the same columns, share statements."""
     by_statement: dict[Executable, list[Row]] = {}
     for statement, values in puts:
         by_statement.setdefault(statement, []).append(values)
@@ -52,8 +52,8 @@ def put_all(connection: Connection, puts: Sequence[Put], insert: Inserting = ins
 
 
 def execute(connection: Connection, statement: Executable, values: Row = NO_VALUES) -> int:
-    """Execute *statement* with its ``bindparam``s set to *values*; returns how many rows it changed."""
-    prepared = _prepared(statement, connection.dialect)
+    """Execute *statement* with its ``bindparam``s set to *values*. Returns the number of rows changed."""
+    prepared = _compile_statement(statement, connection.dialect)
     cursor = connection.connection.cursor()
     cursor.execute(prepared.text, prepared.parameters(values))
     changed: int = cursor.rowcount
@@ -62,8 +62,8 @@ def execute(connection: Connection, statement: Executable, values: Row = NO_VALU
 
 
 def fetch(connection: Connection, statement: Executable, values: Row = NO_VALUES) -> Sequence[tuple[Any, ...]]:
-    """Return the rows of *statement*, which must be of types that the driver itself returns: text and numbers."""
-    prepared = _prepared(statement, connection.dialect)
+    """Return the rows of *statement*, which must have types that the driver itself returns: text and numbers."""
+    prepared = _compile_statement(statement, connection.dialect)
     with closing(connection.connection.cursor()) as cursor:
         cursor.execute(prepared.text, prepared.parameters(values))
         rows: Sequence[tuple[Any, ...]] = cursor.fetchall()
@@ -74,38 +74,41 @@ class _Compiled:
     """An ``INSERT`` for any number of rows, as text and parameters for the driver."""
 
     def __init__(self, statement: Insert, columns: Sequence[str], dialect: Dialect) -> None:
-        # SQLAlchemy would compile anew for each number of rows. What a second row adds is enough to write any number.
+        # SQLAlchemy would compile again for each number of rows. The text of a second row is enough to build any
+        # number.
         one, two = (statement.values([dict.fromkeys(columns)] * n).compile(dialect=dialect) for n in (1, 2))
-        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(str(one), str(two), strict=False)))
-        self._begin, self._end = str(one)[:same], str(one)[same:]
-        self._row = str(two)[same : len(str(two)) - len(self._end)]
-        """The text that a second row adds; named parameters in it end in ``_m1``."""
+        common_length = sum(
+            1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(str(one), str(two), strict=False))
+        )
+        self._begin, self._end = str(one)[:common_length], str(one)[common_length:]
+        self._row = str(two)[common_length : len(str(two)) - len(self._end)]
+        """The text that a second row adds. Its named parameters end in ``_m1``."""
 
         self._names = None if one.positional else columns
         ordered = [name.removesuffix("_m0") for name in one.positiontup or columns]
-        # Values are still bound by SQLAlchemy's types, so that a row reads the same however it was written.
+        # SQLAlchemy's types still bind the values, so that rows are identical however they were written.
         types = {column.name: column.type.dialect_impl(dialect) for column in statement.table.columns}
         self._values = itemgetter(*ordered)
-        forms = [(place, types[name].bind_processor(dialect)) for place, name in enumerate(ordered)]
-        self._forms = [(place, form) for place, form in forms if form is not None]
-        """What few columns need before the driver takes their values."""
+        converters = [(position, types[name].bind_processor(dialect)) for position, name in enumerate(ordered)]
+        self._converters = [(position, converter) for position, converter in converters if converter is not None]
+        """The conversions of the few columns that need one before the driver takes their values."""
 
         self._texts: dict[int, str] = {}
 
     def text(self, count: int) -> str:
-        """The statement for *count* rows."""
+        """Return the statement for *count* rows."""
         if count not in self._texts:
             more = "".join(self._row.replace("_m1)", f"_m{number})") for number in range(1, count))
             self._texts[count] = self._begin + more + self._end
         return self._texts[count]
 
     def parameters(self, rows: Sequence[Row]) -> Any:
-        """The values of *rows* in the driver's form."""
+        """Return the values of *rows* in the driver's form."""
         values: list[Any] = []
         for row in rows:
             bound = list(self._values(row))
-            for place, form in self._forms:
-                bound[place] = form(bound[place])
+            for position, convert in self._converters:
+                bound[position] = convert(bound[position])
             values += bound
         if self._names is None:
             return values
@@ -114,37 +117,44 @@ class _Compiled:
 
 
 @lru_cache(maxsize=64)
-def _compiled(statement: Insert, columns: Sequence[str], dialect: Dialect) -> _Compiled:
+def _compile_insert(statement: Insert, columns: Sequence[str], dialect: Dialect) -> _Compiled:
     return _Compiled(statement, columns, dialect)
 
 
-class _Prepared:
+class _CompiledStatement:
     """A statement as text and parameters for the driver."""
 
     def __init__(self, statement: Any, dialect: Dialect) -> None:
         compiled = statement.compile(dialect=dialect)
         self.text = str(compiled)
-        self._fixed = compiled.params
-        self._told = {name: parameter.callable for parameter, name in compiled.bind_names.items() if parameter.callable}
-        """What is asked for at each execution, such as the time."""
+        self._constants = compiled.params
+        self._computed = {
+            name: parameter.callable for parameter, name in compiled.bind_names.items() if parameter.callable
+        }
+        """The values that are computed at each execution, such as the time."""
 
-        forms = {
+        converters = {
             name: parameter.type.dialect_impl(dialect).bind_processor(dialect)
             for parameter, name in compiled.bind_names.items()
         }
         self._positional = compiled.positiontup is not None
-        self._forms = [(name, forms[name]) for name in compiled.positiontup or forms]
+        self._converters = [(name, converters[name]) for name in compiled.positiontup or converters]
 
     def parameters(self, values: Row) -> Any:
-        """The values of the statement, given and fixed, in the driver's form."""
-        given = {**self._fixed, **values}
-        for name, tell in self._told.items():
-            given[name] = tell()
+        """Return the values of the statement, passed and constant, in the driver's form."""
+        all_values = {**self._constants, **values}
+        for name, compute in self._computed.items():
+            all_values[name] = compute()
         if self._positional:
-            return [given[name] if form is None else form(given[name]) for name, form in self._forms]
-        return {name: given[name] if form is None else form(given[name]) for name, form in self._forms}
+            return [
+                all_values[name] if convert is None else convert(all_values[name]) for name, convert in self._converters
+            ]
+        return {
+            name: all_values[name] if convert is None else convert(all_values[name])
+            for name, convert in self._converters
+        }
 
 
 @lru_cache(maxsize=64)
-def _prepared(statement: Executable, dialect: Dialect) -> _Prepared:
-    return _Prepared(statement, dialect)
+def _compile_statement(statement: Executable, dialect: Dialect) -> _CompiledStatement:
+    return _CompiledStatement(statement, dialect)

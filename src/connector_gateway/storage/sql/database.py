@@ -1,10 +1,11 @@
 """The database: reads on a few threads, those of the history on others, writes in group commits.
 
-Writers that arrive while a transaction is being committed share the next one.
-That is what makes a durable record per call cheap: the cost of a commit is divided by the calls that wait for it.
+Writers that arrive while a transaction is being committed share the next one. This makes a durable record per call
+cheap, because the cost of a commit is divided by the calls that wait for it.
 
-Nobody waits for storage without end. ``StorageUnavailable`` means that it is away, or did not answer in time; whether
-what was to be written is written then is not known. What must be written in the end is handed to ``eventually``.
+All waits for the database are limited. ``StorageUnavailable`` means that it is unavailable or did not respond in time.
+It is unknown then whether a write was or will be committed. Writes that must not be lost are passed to
+``write_deferred``.
 """
 
 import asyncio
@@ -37,30 +38,30 @@ T = TypeVar("T")
 
 READERS = 4
 HISTORY_READERS = 2
-"""Threads of their own for what may take longer: nobody's call waits behind a look into the history."""
+"""Separate threads for slow queries, so that no call waits behind a query of the history."""
 
 MAX_BROWSING = 100
-"""Those who wait to look into the history; one more is refused at once."""
+"""The maximum number of waiting history queries. Further ones are rejected immediately."""
 
 STORAGE_SECONDS = 10.0
-"""How long anybody waits for storage, unless set otherwise."""
+"""The default timeout of a database operation."""
 
 MAX_WAITING = 10_000
-"""Those who wait to read, and those who wait to write; one more is refused at once."""
+"""The maximum number of waiting readers, and of waiting writers. Further ones are rejected immediately."""
 
 MAX_DEFERRED = 10_000
-"""Works that are kept until storage is back."""
+"""The maximum number of works that are retained until the database is available again."""
 
-UNHURRIED = text("SET LOCAL synchronous_commit = off")
-"""Of a transaction that may be lost with the server: its commit waits for no disk."""
+WITHOUT_DISK_WAIT = text("SET LOCAL synchronous_commit = off")
+"""Used for transactions that may be lost if the server crashes. Their commits do not wait for the disk."""
 
 FLUSH_STEP = 500
-"""Of these, how many are tried in one go, so that they leave room for others."""
+"""The number of deferred works in one attempt, so that others can be written in between."""
 
 
 @dataclass(slots=True)
 class _Readers:
-    """Threads that read, and how many wait for them."""
+    """Reader threads, and the number of callers that wait for them."""
 
     executor: Executor
     waiting: int = 0
@@ -69,8 +70,8 @@ class _Readers:
 class Database:
     """One database for the life of the process.
 
-    A wait for a commit ends after *seconds*, as does one for a reader. The *clock* stands in for the database's own
-    where tests decide the time; so do the executors where one thread is to do everything.
+    A wait for a commit or for a reader ends after *seconds*. *clock* replaces the database's own clock in tests that
+    control the time. The executors replace the threads in tests that use a single one.
     """
 
     def __init__(
@@ -87,8 +88,8 @@ class Database:
         if self.embedded:
             clock = clock or MonotonicClock().now
         self._clock = clock
-        self._ahead = 0.0
-        """Seconds by which a server's clock is ahead of this process's stopwatch."""
+        self._clock_offset = 0.0
+        """The difference between a server's clock and this process's monotonic clock, in seconds."""
 
         self.now = database_clock(self.url, clock)
         """The database's own time in seconds since the epoch, for use in statements."""
@@ -97,9 +98,11 @@ class Database:
         self._engine = build_engine(self.url, READERS + HISTORY_READERS, seconds / 2, clock)
         self._driver = self._engine.dialect.loaded_dbapi
         self._readers = _Readers(readers or ThreadPoolExecutor(READERS, thread_name_prefix="database-read"))
-        self._browsers = _Readers(readers or ThreadPoolExecutor(HISTORY_READERS, thread_name_prefix="database-history"))
+        self._history_readers = _Readers(
+            readers or ThreadPoolExecutor(HISTORY_READERS, thread_name_prefix="database-history")
+        )
         self._writer = writer or _writer_executor()
-        self._checkpoints = self._new_checkpoints() if readers is None else None
+        self._checkpoints = self._create_checkpointer() if readers is None else None
         self._writers = [
             self._writer,
             *(_writer_executor() for _ in range(0 if self.embedded or writer else WRITERS - 1)),
@@ -107,14 +110,14 @@ class Database:
         self._transactions = Transactions(self._engine)
         self._commits = GroupCommitter(self._transactions.commit, self._writers, seconds)
         self._owed: dict[Work[Any], tuple[Callable[[], None], str | None]] = {}
-        """Works in the order in which they came."""
+        """The deferred works, in order of arrival."""
 
         self._flushing: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
-        # Kept, since Python asks the system for the process each time that it is asked for (decision 82).
+        # Cached, because Python asks the system for the process id on every lookup.
         self._loop = asyncio.get_running_loop()
-        await self._loop.run_in_executor(self._writer, self._translating, self.migrate)
+        await self._loop.run_in_executor(self._writer, self._translate_errors, self.migrate)
         self._commits.start()
         await self.set_time()
         if self._checkpoints is not None:
@@ -128,21 +131,21 @@ class Database:
         ended = await self._commits.close()
         if self._checkpoints is not None:
             await self._checkpoints.__aexit__()
-        for executor in (self._readers.executor, self._browsers.executor, *self._writers):
+        for executor in (self._readers.executor, self._history_readers.executor, *self._writers):
             executor.shutdown(wait=ended, cancel_futures=not ended)
         self._transactions.close()
         self.dispose()
 
     def dispose(self) -> None:
-        """Close the connections that readers have opened."""
+        """Close the readers' connections."""
         self._engine.dispose()
 
-    def _new_checkpoints(self) -> WalCheckpointer | None:
+    def _create_checkpointer(self) -> WalCheckpointer | None:
         file = database_file(self.url) if self.embedded else None
         return None if file is None else WalCheckpointer(self._engine, file, self._writer)
 
     def migrate(self) -> None:
-        """Bring the schema up to date; ``Unusable`` if the database is none, or a newer version's."""
+        """Bring the schema up to date. Raises ``UnusableDatabase`` if the file is no database or of a newer version."""
         file = database_file(self.url) if self.embedded else None
         if file is not None:
             check_file(file)
@@ -150,96 +153,101 @@ class Database:
         migrate(self._engine)
 
     async def read(self, work: Work[T]) -> T:
-        """The result of *work*, run in a transaction of its own beside all others."""
+        """Return the result of *work*, run concurrently in a transaction of its own."""
         return await self._read(work, self._readers, MAX_WAITING)
 
     async def read_slow(self, work: Work[T]) -> T:
-        """The same for what may take longer and no call waits for: the history, and what is past its time."""
-        return await self._read(work, self._browsers, MAX_BROWSING)
+        """Like ``read``, for slow queries that no call waits for: the run history and expired rows."""
+        return await self._read(work, self._history_readers, MAX_BROWSING)
 
-    async def _read(self, work: Work[T], readers: _Readers, most: int) -> T:
+    async def _read(self, work: Work[T], readers: _Readers, max_waiting: int) -> T:
         def read() -> T:
             with self._engine.connect() as connection:
                 return work(connection)
 
-        return await self._in_thread(read, readers, most)
+        return await self._in_thread(read, readers, max_waiting)
 
-    async def _in_thread(self, work: Callable[[], T], readers: _Readers, most: int) -> T:
-        if readers.waiting >= most:
+    async def _in_thread(self, work: Callable[[], T], readers: _Readers, max_waiting: int) -> T:
+        if readers.waiting >= max_waiting:
             raise storage_unavailable("more wait to read than are let wait")
         readers.waiting += 1
         try:
             async with asyncio.timeout(self._seconds) as limit:
-                return await asyncio.get_running_loop().run_in_executor(readers.executor, self._translating, work)
-        except TimeoutError as fault:
+                return await asyncio.get_running_loop().run_in_executor(readers.executor, self._translate_errors, work)
+        except TimeoutError as error:
             if limit.expired():
-                raise storage_unavailable("reading took too long") from fault
+                raise storage_unavailable("reading took too long") from error
             raise
         finally:
             readers.waiting -= 1
 
     def write(self, work: Work[T], about: str | None = None) -> Awaitable[T]:
-        """The result of *work*, once it is committed; other writers may share the transaction.
+        """Return the result of *work* once it is committed. Other writers may share the transaction.
 
-        What is written *about* one thing is written in order, and so is what is about nothing in particular.
+        Writes *about* one subject are in order, as are writes without a subject.
         """
         committed: asyncio.Future[T] = self._loop.create_future()
-        self._call(FunctionWriter(work, committed, about))
+        self._add_writer(FunctionWriter(work, committed, about))
         return committed
 
     def put(self, statement: Executable, values: dict[str, Any], about: str | None = None) -> Awaitable[bool]:
-        """Execute *statement* with *values*; done once that is committed. The cheapest way to write one row."""
+        """Execute *statement* with *values*, and return once it is committed.
+
+        This is the cheapest way to write one row.
+        """
         return self.put_all([(statement, values)], about=about)
 
     def put_all(self, puts: Sequence[Put], fence: Put | None = None, about: str | None = None) -> Awaitable[bool]:
-        """Execute *puts* together, with those of others; whether the *fence* held, without which none is executed.
+        """Execute *puts* in one transaction, shared with other writers. Returns whether the *fence* held.
 
-        It holds if it changes a row. Once that is committed all is done.
+        The fence holds if it changes a row. If it does not hold, none of *puts* is executed. Returns once the
+        transaction is committed.
         """
         committed: asyncio.Future[bool] = self._loop.create_future()
-        self._call(RowWriter(puts, fence, committed, about))
+        self._add_writer(RowWriter(puts, fence, committed, about))
         return committed
 
     def time(self) -> float:
-        """The database's own time in seconds since the epoch, as exactly as a server's is known here."""
-        return self._clock() if self._clock else self._ahead + monotonic_seconds()
+        """Return the database's own time in seconds since the epoch, as accurately as a server's is known."""
+        return self._clock() if self._clock else self._clock_offset + monotonic_seconds()
 
     async def set_time(self) -> None:
-        """Ask a server for its time."""
+        """Query the time of a server."""
         if self._clock is None:
-            began = monotonic_seconds()
-            told = await self.read(lambda reading: reading.execute(select(self.now)).scalar_one())
-            # The answer was made somewhere between question and arrival; the middle is wrong by half of that at most.
-            self._ahead = told - (began + monotonic_seconds()) / 2
+            started_at = monotonic_seconds()
+            server_time = await self.read(lambda reading: reading.execute(select(self.now)).scalar_one())
+            # The server read its clock between query and response. The error of the midpoint is at most half of that
+            # time.
+            self._clock_offset = server_time - (started_at + monotonic_seconds()) / 2
 
     def delete_expired(self, work: Work[int]) -> Awaitable[int]:
-        """The result of *work*, which deletes what is past its time, and which nobody waits for.
+        """Run *work*, which deletes expired rows, and return its result.
 
-        On a server that is a transaction beside those of the writers, and does not wait for the server's disk: what a
-        crash brings back is deleted again (decision 71).
+        On a server this is a separate transaction that does not wait for the server's disk, because rows restored by a
+        crash are deleted again.
         """
         if self.embedded:
             return self.write(work)
-        return self._in_thread(partial(self._discard, work), self._browsers, MAX_BROWSING)
+        return self._in_thread(partial(self._run_deletion, work), self._history_readers, MAX_BROWSING)
 
-    def _discard(self, work: Work[int]) -> int:
+    def _run_deletion(self, work: Work[int]) -> int:
         with (
             self._engine.connect().execution_options(writes=True) as connection,
             drop_read_only_connection(connection),
             connection.begin(),
         ):
-            connection.execute(UNHURRIED)
+            connection.execute(WITHOUT_DISK_WAIT)
             return work(connection)
 
     async def wait_until_idle(self) -> None:
-        """Wait while whatever is written would make others wait longer; for what is in no hurry."""
+        """Wait while writes would delay others. For writes without urgency."""
         if self._checkpoints is not None:
             await self._checkpoints.calm.wait()
 
     def write_deferred(
         self, work: Work[Any], then: Callable[[], None] = lambda: None, about: str | None = None
     ) -> None:
-        """Have *work* committed as soon as storage is back, and call *then*; it must be safe to carry out twice."""
+        """Commit *work* once the database is available again, then call *then*. *work* must be idempotent."""
         if len(self._owed) >= MAX_DEFERRED:
             log.error("a record is lost: more are owed than are kept")
             return
@@ -248,12 +256,12 @@ class Database:
             self._flushing = asyncio.create_task(self.flush(), name="what is owed")
 
     async def flush(self) -> None:
-        """Commit what is owed; what storage still refuses is kept for the next time."""
-        while owed := list(islice(self._owed.items(), FLUSH_STEP)):
-            # Handed over together, they share commits; one after the other would make each wait for the last.
-            writing = [self.write(work, about) for work, (_, about) in owed]
+        """Commit the deferred works. Those that fail because the database is unavailable are retained."""
+        while deferred := list(islice(self._owed.items(), FLUSH_STEP)):
+            # Submitted together, they share commits. Otherwise each would wait for the previous one.
+            writing = [self.write(work, about) for work, (_, about) in deferred]
             outcomes = await asyncio.gather(*writing, return_exceptions=True)
-            for (work, (then, _)), outcome in zip(owed, outcomes, strict=True):
+            for (work, (then, _)), outcome in zip(deferred, outcomes, strict=True):
                 if isinstance(outcome, StorageUnavailable):
                     return
                 if isinstance(outcome, Exception):
@@ -263,30 +271,30 @@ class Database:
 
     @property
     def queues(self) -> Mapping[str, int]:
-        """How many wait to read, to look into the history and to write, and how many records are owed."""
+        """The number of waiting readers, history readers and writers, and of deferred records."""
         return {
             "read": self._readers.waiting,
-            "history": self._browsers.waiting,
+            "history": self._history_readers.waiting,
             "write": self._commits.waiting,
             "owed": len(self._owed),
         }
 
     @property
     def commits(self) -> GroupCommitter:
-        """What commits, and has counted how long that took."""
+        """The group committer, with its statistics."""
         return self._commits
 
-    def _translating(self, work: Callable[[], T]) -> T:
-        """The result of *work*; ``StorageUnavailable`` where its failure means that."""
+    def _translate_errors(self, work: Callable[[], T]) -> T:
+        """Return the result of *work*. Raises ``StorageUnavailable`` for errors that mean that."""
         try:
             return work()
-        except Exception as fault:
-            told = to_storage_error(fault, self._driver)
-            if told is fault:
+        except Exception as error:
+            translated = to_storage_error(error, self._driver)
+            if translated is error:
                 raise
-            raise told from fault
+            raise translated from error
 
-    def _call(self, writer: Writer) -> None:
+    def _add_writer(self, writer: Writer) -> None:
         if self._commits.waiting >= MAX_WAITING:
             writer.committed.set_exception(storage_unavailable("more wait to write than are let wait"))
         else:

@@ -1,4 +1,4 @@
-"""Engines: how the two kinds of database are connected to, and how long they may take."""
+"""SQLAlchemy engines for SQLite and PostgreSQL, with their connection settings and timeouts."""
 
 import os
 import select
@@ -29,51 +29,51 @@ from sqlalchemy import (
 from connector_gateway.kit.clock import MonotonicClock, monotonic_seconds
 
 Now = Callable[[], float]
-"""Tells the time, in seconds since the epoch."""
+"""A function that returns the time, in seconds since the epoch."""
 
 WRITERS = 3
-"""Transactions that may be on their way to a server at a time."""
+"""The maximum number of concurrent write transactions on a server."""
 
 IDLE_SECONDS = 2.0
-"""A connection that was not used for longer is tried before it is used."""
+"""A connection that has been idle for longer is checked before it is used."""
 
-STANDING_STILL_SECONDS = 10
-"""A transaction in which nothing happens for longer is ended; what a process that stands still had locked is free."""
+IDLE_TRANSACTION_SECONDS = 10
+"""Idle transactions are ended after this time, which frees the locks of a process that is frozen."""
 
 REFUSED_OPTIONS = "unsupported startup parameter"
-"""What PgBouncer says. Source: its src/client.c."""
+"""The error message of PgBouncer. Source: its src/client.c."""
 
 BEGIN, USED_AT, PREPARED = "begin", "used_at", "prepared"
-"""What is noted with each connection of the pool."""
+"""The keys of the pool's notes about each connection."""
 
 KEEPALIVE_SECONDS = 5
 MAX_PORT = 65_535
 KINDS = frozenset({"sqlite", "sqlite+pysqlite", "postgres", "postgresql", "postgresql+psycopg"})
-WRITTEN = "write it as sqlite:////folder/gateway.db or postgresql://user:password@host/database"
+URL_FORMS = "write it as sqlite:////folder/gateway.db or postgresql://user:password@host/database"
 
 
-# The same objects for every database, so that statements made of them are compiled once.
+# Shared by all databases, so that statements that use them are compiled once.
 EMBEDDED_NOW: ColumnElement[float] = func.gateway_now(type_=Double())
 SERVER_NOW: ColumnElement[float] = cast(extract("epoch", func.clock_timestamp()), Double())
 
 
 def parse_url(text: str) -> URL:
-    """The address of a database; ``ValueError`` continues a sentence about what is wrong with it."""
+    """Parse the URL of a database. The message of ``ValueError`` completes a sentence about the URL."""
     try:
         url = make_url(text)
-    except (exc.ArgumentError, ValueError) as fault:
-        raise ValueError(f"is no address of a database; {WRITTEN}.") from fault
+    except (exc.ArgumentError, ValueError) as error:
+        raise ValueError(f"is no address of a database; {URL_FORMS}.") from error
     if url.drivername not in KINDS:
-        raise ValueError(f"names {url.drivername}, which is not supported; {WRITTEN}.")
+        raise ValueError(f"names {url.drivername}, which is not supported; {URL_FORMS}.")
     if url.port is not None and not 0 < url.port <= MAX_PORT:
-        raise ValueError(f"has no port between 1 and {MAX_PORT}; {WRITTEN}.")
+        raise ValueError(f"has no port between 1 and {MAX_PORT}; {URL_FORMS}.")
     if url.get_backend_name() == "sqlite" and url.database in {None, "", ":memory:"}:
-        raise ValueError(f"names no file; {WRITTEN}.")
+        raise ValueError(f"names no file; {URL_FORMS}.")
     return url
 
 
 def database_file(url: URL) -> Path | None:
-    """The file of an embedded database, by its one real name; None if it lives in memory."""
+    """Return the resolved path of an embedded database's file, or None if it is in memory."""
     name = url.database or ""
     if name.startswith("file:"):
         name = urlsplit(name).path
@@ -81,7 +81,7 @@ def database_file(url: URL) -> Path | None:
 
 
 def build_engine(url: URL, readers: int, seconds: float, clock: Now | None) -> Engine:
-    """An engine for *readers* and one writer, none of whose statements takes longer than *seconds*."""
+    """Create an engine for *readers* and writers, with a limit of *seconds* for each statement."""
     if url.get_backend_name() == "sqlite":
         return _sqlite(url, seconds, clock or MonotonicClock().now)
     return _postgresql(url, readers + WRITERS, seconds)
@@ -96,52 +96,54 @@ def _postgresql(url: URL, connections: int, seconds: float) -> Engine:
     )
     event.listen(engine, "do_connect", connecting(url, seconds))
     event.listen(engine, "connect", _configure)
-    event.listen(engine, "checkin", _note_use)
-    event.listen(engine, "checkout", _check_life)
+    event.listen(engine, "checkin", _record_use)
+    event.listen(engine, "checkout", _check_alive)
     event.listen(engine, "begin", _begin)
     return engine
 
 
 def connecting(url: URL, seconds: float) -> Callable[..., Any]:
-    """What connects, also through a pooler, and notes how transactions begin on the connection."""
-    local = tuple(f"SET LOCAL {name} = {milliseconds}" for name, milliseconds in _timeouts(seconds).items())
+    """Return a function that connects, also through a pooler, and notes how transactions begin on the connection."""
+    timeout_statements = tuple(
+        f"SET LOCAL {name} = {milliseconds}" for name, milliseconds in _timeouts(seconds).items()
+    )
 
-    def connect(_: object, record: Any, arguments: Any, named: dict[str, Any]) -> Any:
+    def connect(_: object, record: Any, arguments: Any, options: dict[str, Any]) -> Any:
         record.info[BEGIN], record.info[PREPARED] = ("BEGIN",), set()
         try:
-            connection = psycopg.connect(*arguments, **named)
-        except psycopg.OperationalError as fault:
-            if REFUSED_OPTIONS not in str(fault):
+            connection = psycopg.connect(*arguments, **options)
+        except psycopg.OperationalError as error:
+            if REFUSED_OPTIONS not in str(error):
                 raise
-            connection = psycopg.connect(*arguments, **(named | {"options": _options(url)}))
-        if not _are_set(connection, _timeouts(seconds)):
-            # A pooler in between: what is set in a session does not last, so it is set in each transaction.
-            # Nor does what is prepared in it.
-            record.info[BEGIN], record.info[PREPARED] = ("BEGIN", *local), None
+            connection = psycopg.connect(*arguments, **(options | {"options": _options(url)}))
+        if not _has_timeouts(connection, _timeouts(seconds)):
+            # A pooler does not preserve session settings, so they are set in each transaction. Nor does it preserve
+            # prepared statements.
+            record.info[BEGIN], record.info[PREPARED] = ("BEGIN", *timeout_statements), None
         return connection
 
     return connect
 
 
-def _are_set(connection: "psycopg.Connection[Any]", timeouts: Mapping[str, int]) -> bool:
-    """Whether the server knows of *timeouts*: a pooler may refuse options, or take them and say nothing."""
+def _has_timeouts(connection: "psycopg.Connection[Any]", timeouts: Mapping[str, int]) -> bool:
+    """Return True if the server has *timeouts*. A pooler may reject options, or ignore them silently."""
     connection.autocommit = True
-    asked = "SELECT name, setting::int FROM pg_settings WHERE name = ANY(%s)"
-    told = dict(connection.execute(asked, [list(timeouts)]).fetchall())
+    query = "SELECT name, setting::int FROM pg_settings WHERE name = ANY(%s)"
+    actual = dict(connection.execute(query, [list(timeouts)]).fetchall())
     connection.autocommit = False
-    return told == timeouts
+    return actual == timeouts
 
 
 def _configure(connection: Any, _: object) -> None:
-    # The driver would wait for the answer to each BEGIN; and what only reads needs no transaction.
+    # The driver would wait for the response to each BEGIN, and reads need no transaction.
     connection.autocommit = True
 
 
-def _note_use(_: object, record: Any) -> None:
+def _record_use(_: object, record: Any) -> None:
     record.info[USED_AT] = monotonic_seconds()
 
 
-def _check_life(connection: Any, record: Any, _: object) -> None:
+def _check_alive(connection: Any, record: Any, _: object) -> None:
     used_at = record.info.get(USED_AT)
     if used_at is not None and not _is_alive(connection, monotonic_seconds() - used_at):
         raise exc.DisconnectionError
@@ -155,15 +157,15 @@ def _begin(connection: Connection) -> None:
 
 
 def begin_statements(connection: Connection) -> Sequence[str]:
-    """The statements that begin a transaction on PostgreSQL, and bound how long it may take."""
+    """Return the statements that begin a transaction on PostgreSQL and limit its duration."""
     statements: Sequence[str] = connection.info[BEGIN]
     return statements
 
 
 def _is_alive(connection: Any, idle_seconds: float) -> bool:
-    """Whether a connection that was not used for so long can be used again; the server is asked only after a pause."""
+    """Return True if an idle connection is still usable. It queries the server only after a pause."""
     readable, _, _ = select.select([connection.pgconn.socket], [], [], 0)
-    # Nothing was asked, so what can be read is that the server has closed the connection, or is about to.
+    # No query is pending, so readable data means that the server has closed the connection or is about to.
     if not readable and idle_seconds < IDLE_SECONDS:
         return True
     try:
@@ -174,45 +176,50 @@ def _is_alive(connection: Any, idle_seconds: float) -> bool:
 
 
 def postgres_arguments(url: URL, seconds: float) -> dict[str, Any]:
-    """What bounds every wait for a server: for its first answer, for a statement, and for a network that is gone."""
-    return _of_several(url) | {
-        # What is sent in ``round_trips.py`` is encoded so, whatever the database's own encoding is.
+    """Return arguments that limit all waits for a server: for a connection, a statement and the network."""
+    return _require_writable(url) | {
+        # ``pipelined_queries`` encodes texts this way, whatever the database's own encoding is.
         "client_encoding": "utf8",
         "connect_timeout": max(2, round(seconds)),
         "tcp_user_timeout": round(seconds * 1000),
         "keepalives_idle": KEEPALIVE_SECONDS,
         "keepalives_interval": KEEPALIVE_SECONDS,
         "keepalives_count": 2,
-        # A pooler may give each transaction to another session, where a statement that was prepared is not known.
+        # A pooler may assign each transaction to another session, in which a prepared statement is unknown.
         "prepare_threshold": None,
         "options": " ".join(
-            [_options(url), *(f"-c {name}={most}" for name, most in _timeouts(seconds).items())]
+            [_options(url), *(f"-c {name}={milliseconds}" for name, milliseconds in _timeouts(seconds).items())]
         ).strip(),
     }
 
 
-def _of_several(url: URL) -> dict[str, Any]:
-    """Of several servers the one that takes writes: after a failover the former one may come back as a standby."""
+def _require_writable(url: URL) -> dict[str, Any]:
+    """Return arguments to connect only to a writable server.
+
+    After a failover the old primary may return as a standby.
+    """
     hosts = url.query.get("host", "")
-    several = not isinstance(hosts, str) or "," in hosts
-    return {"target_session_attrs": "read-write"} if several and "target_session_attrs" not in url.query else {}
+    has_several_hosts = not isinstance(hosts, str) or "," in hosts
+    return (
+        {"target_session_attrs": "read-write"} if has_several_hosts and "target_session_attrs" not in url.query else {}
+    )
 
 
 def _timeouts(seconds: float) -> dict[str, int]:
     return {
         "statement_timeout": round(seconds * 1000),
-        "idle_in_transaction_session_timeout": STANDING_STILL_SECONDS * 1000,
+        "idle_in_transaction_session_timeout": IDLE_TRANSACTION_SECONDS * 1000,
     }
 
 
 def _options(url: URL) -> str:
-    """What the address itself asks of each session."""
-    given = url.query.get("options", "")
-    return given if isinstance(given, str) else " ".join(given)
+    """Return the session options in the URL."""
+    options = url.query.get("options", "")
+    return options if isinstance(options, str) else " ".join(options)
 
 
 def database_clock(url: URL, clock: Now | None) -> ColumnElement[float]:
-    """The database's own time in seconds since the epoch, for statements; told by *clock* where one is given."""
+    """Return the database's own time in seconds since the epoch, for statements, or that of *clock* if there is one."""
     if url.get_backend_name() == "sqlite":
         return EMBEDDED_NOW
     if clock is not None:
@@ -220,24 +227,24 @@ def database_clock(url: URL, clock: Now | None) -> ColumnElement[float]:
     return SERVER_NOW
 
 
-def _as_it_is(value: None) -> None:
-    """*value*, as an adapter of Python's driver gives it on."""
+def _adapt_none(value: None) -> None:
+    """Return *value* unchanged, as an adapter for Python's driver."""
     return value
 
 
 def _sqlite(url: URL, seconds: float, now: Now) -> Engine:
-    # For each None that it is given, the driver asks two objects for an attribute that they lack, unless it knows an
-    # adapter. That was an eighth of what SQLite takes to write a record (decision 45).
-    sqlite3.register_adapter(type(None), _as_it_is)
+    # For each None, the driver looks for an attribute on two objects that lack it, unless an adapter is registered.
+    # That was an eighth of SQLite's time to write a record.
+    sqlite3.register_adapter(type(None), _adapt_none)
     engine = create_engine(url, pool_timeout=seconds, connect_args={"timeout": seconds, "check_same_thread": False})
 
     @event.listens_for(engine, "connect")
     def configure(connection: Any, _: object) -> None:
-        # The driver of Python begins transactions by itself, and too late: a read would not be in the transaction.
+        # Python's driver begins transactions by itself, and too late: a read would not be part of the transaction.
         connection.isolation_level = None
         connection.create_function("gateway_now", 0, now)
         connection.execute("PRAGMA journal_mode=WAL")
-        # A committed row survives the end of the process, though not always a loss of power (decision 1).
+        # A committed row survives a crash of the process, though not always a power failure.
         connection.execute("PRAGMA synchronous=NORMAL")
         connection.execute("PRAGMA foreign_keys=ON")
 
@@ -247,7 +254,7 @@ def _sqlite(url: URL, seconds: float, now: Now) -> Engine:
         if driver.in_transaction:
             return
         writes = connection.get_execution_options().get("writes")
-        # A transaction that reads and writes later cannot wait for its turn then: SQLite refuses it at once.
+        # A transaction that reads first and writes later could not wait for its turn: SQLite would fail it immediately.
         driver.cursor().execute("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine

@@ -1,7 +1,7 @@
-"""Witnesses: records of a database's age that a backup does not hold, by which a restored database is noticed.
+"""Witnesses: records of a database's age outside its backups, by which a restored database is detected.
 
-The database counts epochs, one with every sign of life of a process. Whoever wrote down a later epoch than the database
-is in has seen commits that the database has lost (decision 112).
+The database counts epochs, one with every heartbeat of a process. A witness of a later epoch than the database's has
+seen commits that the database has lost.
 """
 
 import asyncio
@@ -22,19 +22,19 @@ class Epoch(NamedTuple):
 
 
 class Witness(Protocol):
-    """A place beside the database where its epoch is written down."""
+    """A place outside the database in which its epoch is stored."""
 
     name: str
 
     async def read(self, installation_id: str) -> Epoch | None:
-        """Return the last epoch that was written down, number 0 if none was; None if that cannot be told now."""
+        """Return the last stored epoch (0 if none), or None if that is unknown now."""
 
     async def write(self, epoch: Epoch) -> None:
-        """Write *epoch* down; nothing happens if that is not possible now."""
+        """Store *epoch*, or do nothing if that is not possible now."""
 
 
 class FileWitness:
-    """A file beside an embedded database."""
+    """A file next to an embedded database."""
 
     name = "file"
 
@@ -42,28 +42,28 @@ class FileWitness:
         self.path = database.with_name(f"{database.name}.epoch")
 
     async def read(self, installation_id: str) -> Epoch | None:
-        """Return what the file says, whichever installation it is of; 0 if there is none, or it is no such file."""
+        """Return the epoch in the file, of any installation, or 0 if it is missing or invalid."""
         return await asyncio.to_thread(self.read_now) or Epoch(installation_id, 0)
 
     def read_now(self) -> Epoch | None:
-        """Return what the file says; None if there is none, or it is no such file."""
+        """Return the epoch in the file, or None if it is missing or invalid."""
         try:
-            told = json.loads(self.path.read_bytes())
-            return Epoch(str(told["installation_id"]), int(told["epoch"]))
+            stored = json.loads(self.path.read_bytes())
+            return Epoch(str(stored["installation_id"]), int(stored["epoch"]))
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
     async def write(self, epoch: Epoch) -> None:
-        """Write *epoch* into the file, in one step."""
+        """Write *epoch* into the file, atomically."""
         await asyncio.to_thread(self._write, epoch)
 
     def _write(self, epoch: Epoch) -> None:
         new = self.path.with_name(f"{self.path.name}.{os.getpid()}")
-        told = json.dumps({"installation_id": epoch.installation_id, "epoch": epoch.number})
-        # A full disk is told by the database; without this file only a restored backup would not be noticed.
+        content = json.dumps({"installation_id": epoch.installation_id, "epoch": epoch.number})
+        # The database reports a full disk. Without this file, only a restored backup would not be detected.
         with suppress(OSError):
             with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, OWN_FILE), "wb", buffering=0) as file:
-                file.write(told.encode())
+                file.write(content.encode())
             new.replace(self.path)
 
     def forget(self) -> None:

@@ -1,4 +1,4 @@
-"""What waits to be written: rows, or functions, each with the future that tells its outcome."""
+"""Pending writes: rows or functions, each with the future of its outcome."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ Work = Callable[[Connection], T]
 
 
 class RowWriter(Struct, eq=False):
-    """Writes rows together with those of its neighbours, if its fence holds."""
+    """Rows to write together with those of neighbouring writers, if the fence holds."""
 
     puts: Sequence[Put]
     fence: Put | None
@@ -23,7 +23,7 @@ class RowWriter(Struct, eq=False):
 
 
 class FunctionWriter(Struct, eq=False):
-    """Runs a function inside the transaction."""
+    """A function to run inside the transaction."""
 
     work: Work[Any]
     committed: asyncio.Future[Any]
@@ -34,7 +34,7 @@ Writer = RowWriter | FunctionWriter
 
 
 def set_outcome(committed: asyncio.Future[Any], outcome: Any) -> None:
-    """Tell *outcome*, unless something was told already."""
+    """Set the result or exception of *committed*, unless it is done already."""
     if committed.done():
         return
     if isinstance(outcome, Exception):

@@ -1,7 +1,7 @@
-"""Checkpoints of an embedded database: what is in its write-ahead log is moved into its file, beside all writers.
+"""Checkpoints of an embedded database, which copy its write-ahead log into its file without blocking writers.
 
-By itself SQLite does so inside the commit that made the log long. Whoever waited for that commit then waited for the
-disk as well: 50 to 200 ms with some million runs (decisions 37 and 52).
+By default SQLite does so inside the commit that made the log long. Callers that waited for that commit then also waited
+for the disk, for 50 to 200 ms with some million runs.
 """
 
 import asyncio
@@ -16,121 +16,127 @@ from connector_gateway.kit.tasks import cancel_and_wait
 
 POLL_SECONDS = 1.0
 LONG_BYTES = 4 * 1024 * 1024
-"""A log up to this size is left alone, as SQLite would."""
+"""Shorter logs are not checkpointed, as in SQLite's default."""
 
 TURNS = 8
-"""How often is moved what was written meanwhile, until nothing is left."""
+"""The maximum number of rounds to copy pages written in the meantime."""
 
 CALM_PAGES = 250
-CALM_LOOKS = 3
-"""A log that has begun anew and has no more than that, look after look, is made short again.
+IDLE_CHECKS = 3
+"""A restarted log with at most this many pages in each of several consecutive checks is truncated.
 
-Under a load it would hold whoever writes for 100 ms, and grow again at once.
+Under load a truncation would block writers for 100 ms, and the log would grow again immediately.
 """
 
 LONG_PAGES = 16_384
 FEW_PAGES = 30
-"""From 64 MiB on the log begins anew between two commits, if next to nothing is left to move."""
+"""From 64 MiB on the log is restarted between two commits, if hardly anything is left to copy."""
 
-MOST_PAGES = 131_072
-"""At 512 MiB it does so whatever is left."""
+MAX_PAGES = 131_072
+"""At 512 MiB the log is restarted in any case."""
 
 log = structlog.get_logger()
 
 
 class WalCheckpointer:
-    """While it is entered, the log of an embedded database is kept short."""
+    """Keeps the log of an embedded database short while the context is active."""
 
     def __init__(self, engine: Engine, file: Path, writer: Executor) -> None:
         self._engine = engine
         self._log = file.with_name(f"{file.name}-wal")
         self._writer = writer
-        self._mover = ThreadPoolExecutor(1, thread_name_prefix="database-checkpoint")
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="database-checkpoint")
         self._seen_at = 0
-        self._calm_looks = 0
+        self._idle_checks = 0
         self.calm = asyncio.Event()
-        """Not set while the log is about to begin anew: what can wait writes nothing then."""
+        """Cleared while the log is about to be restarted. Writes that can wait are delayed then."""
 
         self.calm.set()
-        event.listen(engine, "connect", _leave_log)
+        event.listen(engine, "connect", _disable_auto_checkpoint)
 
     async def __aenter__(self) -> Self:
-        self._moving = asyncio.create_task(self._move_forever(), name="checkpoints")
+        self._loop_task = asyncio.create_task(self._checkpoint_loop(), name="checkpoints")
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await cancel_and_wait(self._moving)
-        self._mover.shutdown()
+        await cancel_and_wait(self._loop_task)
+        self._executor.shutdown()
 
-    async def _move_forever(self) -> None:
+    async def _checkpoint_loop(self) -> None:
         while True:
             await asyncio.sleep(POLL_SECONDS)
-            # Not on the event loop: a disk that is busy may keep whoever asks for the size of a file waiting.
-            if await asyncio.get_running_loop().run_in_executor(self._mover, self._is_long):
+            # Not on the event loop, because reading a file's size can block on a busy disk.
+            if await asyncio.get_running_loop().run_in_executor(self._executor, self._is_long):
                 try:
                     await self._move()
-                except exc.SQLAlchemyError as fault:
-                    # Nothing is lost: the log grows until there is room for what it holds.
-                    log.warning("the log of the database cannot be shortened", private=str(fault))
+                except exc.SQLAlchemyError as error:
+                    # No data is lost: the log grows until there is space for its content.
+                    log.warning("the log of the database cannot be shortened", private=str(error))
 
     def _is_long(self) -> bool:
-        """Whether the log is long, and was written to since it was last looked at."""
+        """Return True if the log is long and has been written to since the last check."""
         try:
-            found = self._log.stat()
+            status = self._log.stat()
         except OSError:
             return False
-        before, self._seen_at = self._seen_at, found.st_mtime_ns
-        return found.st_size >= LONG_BYTES and found.st_mtime_ns != before
+        before, self._seen_at = self._seen_at, status.st_mtime_ns
+        return status.st_size >= LONG_BYTES and status.st_mtime_ns != before
 
     async def _move(self) -> None:
-        """Move everything; once nothing is left, whoever writes next begins the log anew."""
-        pages, left = await self._move_beside()
-        self._calm_looks = self._calm_looks + 1 if pages <= CALM_PAGES else 0
-        if self._calm_looks >= CALM_LOOKS:
-            await self._in_writer("TRUNCATE")
+        """Copy all pages. Once none are left, the next writer restarts the log."""
+        pages, pages_left = await self._copy_in_rounds()
+        self._idle_checks = self._idle_checks + 1 if pages <= CALM_PAGES else 0
+        if self._idle_checks >= IDLE_CHECKS:
+            await self._checkpoint_in_writer("TRUNCATE")
         elif pages >= LONG_PAGES:
-            await self._begin_anew(pages, left)
+            await self._restart_log(pages, pages_left)
 
-    async def _begin_anew(self, pages: int, left: int) -> None:
-        """Begin a long log anew between two commits, once so little is left that nobody has to wait for it."""
+    async def _restart_log(self, pages: int, pages_left: int) -> None:
+        """Restart a long log between two commits, once so little is left that no writer has to wait."""
         self.calm.clear()
         try:
-            if left > FEW_PAGES:
-                pages, left = await self._move_beside()
-            if left <= FEW_PAGES or pages >= MOST_PAGES:
-                await self._in_writer("RESTART")
+            if pages_left > FEW_PAGES:
+                pages, pages_left = await self._copy_in_rounds()
+            if pages_left <= FEW_PAGES or pages >= MAX_PAGES:
+                await self._checkpoint_in_writer("RESTART")
         finally:
             self.calm.set()
 
-    async def _move_beside(self) -> tuple[int, int]:
-        """Move in turns what was written during the last one; how long the log is, and about how much is left."""
+    async def _copy_in_rounds(self) -> tuple[int, int]:
+        """Copy pages in rounds, and those written in the meantime in the next one.
+
+        Returns the length of the log and approximately the number of pages left.
+        """
         loop = asyncio.get_running_loop()
-        before = pages = left = 0
+        before = pages = pages_left = 0
         for _ in range(TURNS):
-            pages, moved = await loop.run_in_executor(self._mover, self._checkpoint, "PASSIVE")
-            # SQLite does not count what was written during the turn, which is less than what this turn had to move.
-            left = pages - min(moved, before)
+            pages, moved = await loop.run_in_executor(self._executor, self._checkpoint, "PASSIVE")
+            # SQLite does not count pages written during a round, which are fewer than those that the round had to copy.
+            pages_left = pages - min(moved, before)
             before = pages
-            if left <= FEW_PAGES:
+            if pages_left <= FEW_PAGES:
                 break
-        return pages, left
+        return pages, pages_left
 
-    async def _in_writer(self, how: str) -> None:
-        # In the thread that writes: elsewhere it would make that one wait for a lock, longer and longer each time.
-        await asyncio.get_running_loop().run_in_executor(self._writer, self._checkpoint, how)
+    async def _checkpoint_in_writer(self, mode: str) -> None:
+        # In the writer's thread. Any other thread would make it wait for a lock, longer each time.
+        await asyncio.get_running_loop().run_in_executor(self._writer, self._checkpoint, mode)
 
-    def _checkpoint(self, how: str) -> tuple[int, int]:
-        """Move what can be moved without waiting for anybody; how many pages the log had, and how many are moved."""
+    def _checkpoint(self, mode: str) -> tuple[int, int]:
+        """Copy the pages that can be copied without waiting.
+
+        Returns the number of pages in the log, and of those copied.
+        """
         with self._engine.connect() as connection:
             cursor = connection.connection.cursor()
-            (waits,) = cursor.execute("PRAGMA busy_timeout").fetchone()
+            (timeout,) = cursor.execute("PRAGMA busy_timeout").fetchone()
             cursor.execute("PRAGMA busy_timeout=0")
             try:
-                _, pages, moved = cursor.execute(f"PRAGMA wal_checkpoint({how})").fetchone()
+                _, pages, moved = cursor.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
             finally:
-                cursor.execute(f"PRAGMA busy_timeout={waits}")
+                cursor.execute(f"PRAGMA busy_timeout={timeout}")
         return pages, moved
 
 
-def _leave_log(connection: Any, _: object) -> None:
+def _disable_auto_checkpoint(connection: Any, _: object) -> None:
     connection.execute("PRAGMA wal_autocheckpoint=0")

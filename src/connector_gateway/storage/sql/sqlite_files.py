@@ -1,6 +1,6 @@
-"""The files of an embedded database: whether it can be one, who may read it, and who serves on it.
+"""The files of an embedded database: validity, permissions and the lock of the serving process.
 
-On a page of its own, since the drivers are slow to load.
+Separate from the engines, because drivers are slow to import.
 """
 
 import fcntl
@@ -14,24 +14,24 @@ from typing import IO, Self
 
 OWN_FILE = 0o600
 OWN_FOLDER = 0o700
-BESIDE = ("", "-wal", "-shm", ".lock", ".epoch")
-"""What the names of a database's files end in; SQLite gives those that it makes the rights of the first."""
+SUFFIXES = ("", "-wal", "-shm", ".lock", ".epoch")
+"""The suffixes of a database's files. SQLite gives its own files the permissions of the first."""
 
 
 def make_private(database: Path) -> None:
-    """Let only the owner read and write the files of an embedded database; the first is made if there is none.
+    """Restrict the files of an embedded database to their owner, creating the first if it is missing.
 
-    Where that is not allowed they stay as they are, and whether they can be used is seen when they are.
+    If that is not permitted they stay as they are, and errors appear when they are used.
     """
     with suppress(OSError):
-        # Only one that is new: closing a file takes the locks that SQLite holds on it from the whole process.
+        # Only if it is new: closing a file releases all locks that SQLite holds on it in this process.
         os.close(os.open(database, os.O_RDWR | os.O_CREAT | os.O_EXCL, OWN_FILE))
-    for end in BESIDE:
-        _restrict(database.with_name(database.name + end), OWN_FILE)
+    for suffix in SUFFIXES:
+        _restrict(database.with_name(database.name + suffix), OWN_FILE)
 
 
 def make_private_folder(folder: Path, database: str) -> None:
-    """Make a folder that only its owner can look into; one that is there already becomes so if it holds *database*."""
+    """Create a folder that only its owner can access. An existing folder is restricted if it contains *database*."""
     folder.mkdir(OWN_FOLDER, parents=True, exist_ok=True)
     if (folder / database).exists():
         _restrict(folder, OWN_FOLDER)
@@ -50,7 +50,7 @@ def write_private(path: Path, text: str) -> None:
 
 
 def _restrict(path: Path, mode: int) -> None:
-    """Take from others whatever rights they have; a device is not ours to change."""
+    """Remove the permissions of others. Devices are not changed."""
     with suppress(OSError):
         present = path.stat().st_mode
         if (stat.S_ISREG(present) or stat.S_ISDIR(present)) and stat.S_IMODE(present) & ~mode:
@@ -58,24 +58,24 @@ def _restrict(path: Path, mode: int) -> None:
 
 
 class DatabaseInUse(Exception):
-    """Another gateway serves on this database; the message says which, in a sentence."""
+    """Another gateway uses this database. The message identifies it in a sentence."""
 
 
 class UnusableDatabase(Exception):
-    """The database cannot be used as it is; the message says why, and what to do, in a sentence."""
+    """The database cannot be used as it is. The message gives the reason and the solution in a sentence."""
 
 
 def check_file(database: Path) -> None:
-    """Make sure that *database* is a database, or can become one; ``Unusable`` says what stands in the way."""
+    """Check that *database* is a database or can become one. Raises ``UnusableDatabase`` with the reason otherwise."""
     try:
-        wrong = _wrong_with_folder(database.parent) or _wrong_with_file(database)
-    except OSError as fault:
-        wrong = f"{database} cannot be read: {fault.strerror}"
-    if wrong:
-        raise UnusableDatabase(f"{wrong}; put it right, or set GATEWAY_DATABASE_URL to another file.")
+        problem = _folder_problem(database.parent) or _file_problem(database)
+    except OSError as error:
+        problem = f"{database} cannot be read: {error.strerror}"
+    if problem:
+        raise UnusableDatabase(f"{problem}; put it right, or set GATEWAY_DATABASE_URL to another file.")
 
 
-def _wrong_with_folder(folder: Path) -> str:
+def _folder_problem(folder: Path) -> str:
     if not folder.exists():
         return f"The database's folder {folder} does not exist"
     if not folder.is_dir():
@@ -85,7 +85,7 @@ def _wrong_with_folder(folder: Path) -> str:
     return ""
 
 
-def _wrong_with_file(database: Path) -> str:
+def _file_problem(database: Path) -> str:
     if not database.exists():
         return ""
     if not database.is_file():
@@ -96,21 +96,21 @@ def _wrong_with_file(database: Path) -> str:
 
 
 def _is_database(file: Path) -> bool:
-    """Whether SQLite takes *file* for one of its own; what else is wrong with it is seen when it is used."""
-    # SQLite itself looks, since who opens and closes the file beside it takes its locks from the whole process:
-    # others could then delete the log that is being written. Source: sqlite.org/howtocorrupt.html, section 2.2.
+    """Return True if SQLite recognises *file* as a database. Other problems appear when it is used."""
+    # SQLite itself opens it, because opening and closing the file directly would release its locks in this process.
+    # Others could then delete the log that is being written. Source: sqlite.org/howtocorrupt.html, section 2.2.
     try:
         with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", timeout=0, uri=True)) as connection:
             connection.execute("PRAGMA schema_version")
-    except sqlite3.DatabaseError as fault:
-        return fault.sqlite_errorcode != sqlite3.SQLITE_NOTADB
+    except sqlite3.DatabaseError as error:
+        return error.sqlite_errorcode != sqlite3.SQLITE_NOTADB
     return True
 
 
 class FileLock:
-    """A lock on a file beside an embedded database, which the operating system releases when the process dies.
+    """A lock on a file next to an embedded database, which the operating system releases when the process dies.
 
-    *what* is locked is told to others, in place of the database; where it is not *checked*, it need not be one.
+    *what* names the locked object in messages, by default the database. If not *checked*, *database* need not be one.
     """
 
     def __init__(self, database: Path, *, what: str | None = None, checked: bool = True) -> None:
@@ -128,29 +128,29 @@ class FileLock:
         self.release()
 
     def take(self) -> None:
-        """Take the lock, or say who has it."""
+        """Acquire the lock. Raises ``DatabaseInUse`` with its holder if it is taken."""
         if self._checked:
             check_file(self._database)
         try:
             file = os.fdopen(os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT, OWN_FILE), "a+")
-        except OSError as fault:
-            raise UnusableDatabase(f"The file {self._path} cannot be locked: {fault.strerror}.") from fault
+        except OSError as error:
+            raise UnusableDatabase(f"The file {self._path} cannot be locked: {error.strerror}.") from error
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as fault:
+        except OSError as error:
             file.seek(0)
             holder = file.read().strip() or "which has just started"
             file.close()
             raise DatabaseInUse(
                 f"{self._what} is being served by another process, {holder}; stop that one first."
-            ) from fault
+            ) from error
         file.truncate(0)
         file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
         file.flush()
         self._file = file
 
     def release(self) -> None:
-        """Give the lock back; the file stays, since removing it would race with whoever opens it."""
+        """Release the lock. The file remains, because removing it would race with another process that opens it."""
         if self._file is not None:
             self._file.close()
             self._file = None

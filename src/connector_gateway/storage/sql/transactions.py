@@ -1,4 +1,4 @@
-"""One transaction for many writers, and one for each where that fails."""
+"""Transactions for many writers, with one for each writer if the common one fails."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -21,53 +21,56 @@ from connector_gateway.storage.sql.pending_writes import FunctionWriter, RowWrit
 from connector_gateway.storage.sql.pipelined_queries import UNPREPARED, Prepared
 
 BEGIN = "BEGIN IMMEDIATE"
-"""A transaction of SQLite that reads first and writes later could not wait for its turn then."""
+"""A SQLite transaction that reads first and writes later could not wait for its turn."""
 
 
 class Transactions:
-    """Carries out writers on one database, from any thread."""
+    """Commits writers on one database, from any thread."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._embedded = engine.dialect.name == "sqlite"
         self._driver = engine.dialect.loaded_dbapi
         self._prepares = True
-        """Whether sessions last as long as connections, as far as is known; behind a pooler they may not."""
+        """Whether sessions last as long as connections, as far as is known. Behind a pooler they may not."""
 
-        self._kept: Connection | None = None
-        """On SQLite, the connection that wrote last: it has read the pages and compiled the statements (decision 82).
+        self._retained: Connection | None = None
+        """The connection that wrote last on SQLite, which has read the pages and compiled the statements.
 
-        To take one from the pool and to give it back takes as long as four rows.
+        Taking one from the pool and returning it takes as long as writing four rows.
         """
 
     def close(self) -> None:
-        """Give back what is kept, once nothing is written any more."""
-        kept, self._kept = self._kept, None
-        if kept is not None:
-            kept.close()
+        """Close the retained connection, once there are no more writes."""
+        connection, self._retained = self._retained, None
+        if connection is not None:
+            connection.close()
 
     def commit(self, batch: Sequence[Writer]) -> list[Any]:
-        """The outcome of each of *batch*, in one transaction; if that fails, in one each, so that none hurts others.
+        """Commit *batch* in one transaction, or in one each if that fails, and return the outcome of each writer.
 
-        What may have been committed is not tried again.
+        A transaction that may have been committed is not retried.
         """
         try:
             return self._transact(batch)
-        except CommitOutcomeUnknown as fault:
-            # Trying again could write twice what was committed and not confirmed (decision 16).
-            return [storage_unavailable(f"not confirmed: {fault}") for _ in batch]
+        except CommitOutcomeUnknown as error:
+            # A retry could write rows twice that were committed without confirmation.
+            return [storage_unavailable(f"not confirmed: {error}") for _ in batch]
         except UNPREPARED:
-            # A pooler that nothing else has told of; nothing was committed (decision 95).
+            # There is a pooler that was not detected before. Nothing was committed.
             self._prepares = False
             return self.commit(batch)
-        except Exception as fault:  # noqa: BLE001  # whoever waits for the commit gets it
+        except Exception as error:  # noqa: BLE001  # every waiting writer receives it
             if len(batch) == 1:
-                return [to_storage_error(fault, self._driver)]
-        # One bad row would fail the whole batch. Each alone, the others get through (decision 1).
+                return [to_storage_error(error, self._driver)]
+        # One invalid row would fail the whole batch. Separately, the other writers succeed.
         return self._commit_singly(batch)
 
     def _commit_singly(self, batch: Sequence[Writer]) -> list[Any]:
-        """The outcome of each; once storage is seen to be away no more are tried, for each would take as long."""
+        """Commit each writer separately, and return their outcomes.
+
+        Once the database is unavailable, the rest is not tried, because each attempt would take as long.
+        """
         outcomes: list[Any] = []
         for writer in batch:
             outcomes += self.commit([writer])
@@ -81,33 +84,33 @@ class Transactions:
                 self._engine.connect().execution_options(writes=True) as connection,
                 drop_read_only_connection(connection),
             ):
-                return pipelining.run_transaction(connection, batch, self._known(connection))
-        connection = self._kept or self._engine.connect().execution_options(writes=True)
-        self._kept = None
+                return pipelining.run_transaction(connection, batch, self._get_prepared(connection))
+        connection = self._retained or self._engine.connect().execution_options(writes=True)
+        self._retained = None
         try:
-            outcomes = _worked(connection, batch) if _has_work(batch) else _put(connection, batch)
+            outcomes = _commit_work(connection, batch) if _has_work(batch) else _commit_rows(connection, batch)
         except BaseException:
-            # The pool rolls back what was begun, and looks whether the connection can be used again.
+            # The pool rolls the transaction back, and checks whether the connection is still usable.
             connection.close()
             raise
-        self._kept = connection
+        self._retained = connection
         return outcomes
 
-    def _known(self, connection: Connection) -> Prepared | None:
-        """What the session of *connection* has prepared; None where nothing is to be."""
-        known: Prepared | None = connection.info[PREPARED]
-        return known if self._prepares else None
+    def _get_prepared(self, connection: Connection) -> Prepared | None:
+        """Return the statements prepared in the session of *connection*, or None if none may be prepared."""
+        prepared: Prepared | None = connection.info[PREPARED]
+        return prepared if self._prepares else None
 
 
 def _has_work(batch: Sequence[Writer]) -> bool:
     return any(isinstance(writer, FunctionWriter) for writer in batch)
 
 
-def _worked(connection: Connection, batch: Sequence[Writer]) -> list[Any]:
-    """Return the outcome of each of *batch*; SQLAlchemy begins its transaction only if a work executes through it."""
+def _commit_work(connection: Connection, batch: Sequence[Writer]) -> list[Any]:
+    """Return the outcome of each of *batch*. SQLAlchemy begins its transaction only if a work executes through it."""
     driver = connection.connection
     driver.cursor().execute(BEGIN)
-    outcomes = [outcome for _, group in groupby(batch, key=type) for outcome in _carry_out(connection, group)]
+    outcomes = [outcome for _, group in groupby(batch, key=type) for outcome in _execute_writers(connection, group)]
     with detect_unconfirmed_commit(connection):
         if connection.in_transaction():
             connection.commit()
@@ -116,12 +119,12 @@ def _worked(connection: Connection, batch: Sequence[Writer]) -> list[Any]:
     return outcomes
 
 
-def _put(connection: Connection, batch: Sequence[Writer]) -> list[Any]:
-    """The same where there are only rows, which need nothing but the driver."""
-    driver, rows = connection.connection, _rows_of_one_statement(batch)
+def _commit_rows(connection: Connection, batch: Sequence[Writer]) -> list[Any]:
+    """Return the outcome of each of *batch*, which has only rows and therefore needs only the driver."""
+    driver, rows = connection.connection, _get_single_statement_rows(batch)
     if rows is None:
         driver.cursor().execute(BEGIN)
-        outcomes = _carry_out(connection, iter(batch))
+        outcomes = _execute_writers(connection, iter(batch))
     else:
         put_all(connection, rows)
         outcomes = [True] * len(batch)
@@ -130,8 +133,8 @@ def _put(connection: Connection, batch: Sequence[Writer]) -> list[Any]:
     return outcomes
 
 
-def _carry_out(connection: Connection, writers: Iterator[Writer]) -> list[Any]:
-    """What each of *writers*, which are of one kind, gets."""
+def _execute_writers(connection: Connection, writers: Iterator[Writer]) -> list[Any]:
+    """Return the outcome of each of *writers*, which are of one kind."""
     outcomes: list[Any] = []
     puts: list[Put] = []
     for writer in writers:
@@ -144,13 +147,15 @@ def _carry_out(connection: Connection, writers: Iterator[Writer]) -> list[Any]:
     return outcomes
 
 
-def _rows_of_one_statement(batch: Sequence[Writer]) -> Sequence[Put] | None:
-    """The rows of *batch* if a single statement does it all, which needs no transaction around it."""
+def _get_single_statement_rows(batch: Sequence[Writer]) -> Sequence[Put] | None:
+    """Return the rows of *batch* if a single statement writes all of them, which needs no explicit transaction."""
     puts: list[Put] = []
     for writer in batch:
         if not isinstance(writer, RowWriter) or writer.fence is not None:
             return None
         puts += writer.puts
-    several = len({statement for statement, _ in puts}) > 1
-    # A single statement is a transaction by itself, which saves two further statements (decision 15).
-    return None if several or not 1 < len(puts) <= MOST_ROWS or not isinstance(puts[0][0], Insert) else puts
+    has_several_statements = len({statement for statement, _ in puts}) > 1
+    # A single statement is a transaction by itself, which saves two further statements.
+    return (
+        None if has_several_statements or not 1 < len(puts) <= MOST_ROWS or not isinstance(puts[0][0], Insert) else puts
+    )
