@@ -1,4 +1,4 @@
-"""What a call returns: an answer, pages that are fetched as they are gone through, and events that go on."""
+"""Results of calls: responses, lists that fetch further pages on demand, and event feeds."""
 
 import asyncio
 import time
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class WithheldRequest(TypedDict):
-    """A request that a dry run has not sent."""
+    """A request that a write would send."""
 
     step: str
     method: str
@@ -24,7 +24,7 @@ class WithheldRequest(TypedDict):
 
 
 class CastValue(TypedDict):
-    """A value that was given, and what it becomes."""
+    """A given value, and its converted form."""
 
     parameter: str
     type: str
@@ -33,7 +33,7 @@ class CastValue(TypedDict):
 
 
 class DryRun(TypedDict):
-    """What a write would do."""
+    """The plan of a write: requests, conversions, and rejected values."""
 
     requests: list[WithheldRequest]
     casts: list[CastValue]
@@ -45,14 +45,14 @@ class Response(Generic[T]):
     """The result of one call."""
 
     data: T
-    """The result of the call; that of a dry run is in ``plan``."""
+    """The result of the call. For a dry run, use ``plan``."""
 
     run_id: str
     partial: bool
     """Whether some items of a batch failed."""
 
     replayed: bool
-    """Whether it is the result of an earlier call with the same idempotency key."""
+    """Whether the result is that of an earlier call with the same idempotency key."""
 
     warnings: Sequence[str]
     next_cursor: str | None = None
@@ -60,20 +60,20 @@ class Response(Generic[T]):
 
     @property
     def plan(self) -> DryRun:
-        """What a dry run would do; ``ValueError`` if the call was none."""
+        """The plan of a dry run. Raises ``ValueError`` if the call was not a dry run."""
         if not self.is_dry_run:
             raise ValueError("The call was no dry run: its data is in data.")
         return cast(DryRun, self.data)
 
 
 class Pages(Generic[T]):
-    """A list that comes in pages: iterate over its items, or over ``pages()``."""
+    """A paginated list. Iterate over its items, or over ``pages()``."""
 
     def __init__(self, sending: "SyncTransport", call: "RequestSpec", cursor: str | None) -> None:
         self._sending, self._call, self._cursor = sending, call, cursor
 
     def pages(self) -> Iterator[Response[list[T]]]:
-        """Yield page after page; ``next_cursor`` of one leads on from there later."""
+        """Yield the pages. ``next_cursor`` of a page can be stored to continue later."""
         cursor = self._cursor
         while True:
             page: Response[list[T]] = self._sending.send(self._call.at(cursor))
@@ -88,13 +88,13 @@ class Pages(Generic[T]):
 
 
 class AsyncPages(Generic[T]):
-    """A list that comes in pages: iterate over its items, or over ``pages()``."""
+    """A paginated list. Iterate over its items, or over ``pages()``."""
 
     def __init__(self, sending: "AsyncTransport", call: "RequestSpec", cursor: str | None) -> None:
         self._sending, self._call, self._cursor = sending, call, cursor
 
     async def pages(self) -> AsyncIterator[Response[list[T]]]:
-        """Yield page after page; ``next_cursor`` of one leads on from there later."""
+        """Yield the pages. ``next_cursor`` of a page can be stored to continue later."""
         cursor = self._cursor
         while True:
             page: Response[list[T]] = await self._sending.send(self._call.at(cursor))
@@ -110,55 +110,55 @@ class AsyncPages(Generic[T]):
 
 
 class FeedPosition:
-    """How far a feed was read: the last instant, and the events of that instant, which the next read has again."""
+    """The position in a feed: the last timestamp, and the events with that timestamp, which the next read repeats."""
 
     def __init__(self) -> None:
         self.since: str | None = None
-        self._known: set[str] = set()
+        self._seen_ids: set[str] = set()
 
     def new(self, events: Sequence[Any]) -> Iterator[Any]:
-        """Those of *events* that were not read before; each counts as read once it is taken."""
+        """Yield the *events* that were not read before, and mark each as read."""
         for event in events:
-            if event["event_id"] in self._known:
+            if event["event_id"] in self._seen_ids:
                 continue
             if event["observed_at"] != self.since:
                 self.since = event["observed_at"]
-                self._known.clear()
-            self._known.add(event["event_id"])
+                self._seen_ids.clear()
+            self._seen_ids.add(event["event_id"])
             yield event
 
     def after(self, call: "RequestSpec") -> "RequestSpec":
-        """The call for what has come since."""
+        """Return the request for later events."""
         return call if self.since is None else call.at(None, since=self.since)
 
 
 class Events(Generic[T]):
-    """A feed that goes on: iterating over it waits for the next event."""
+    """An endless feed. Iteration waits for the next event."""
 
     def __init__(self, sending: "SyncTransport", call: "RequestSpec", poll_seconds: float) -> None:
         self._sending, self._call, self._poll_seconds = sending, call, poll_seconds
 
     def __iter__(self) -> Iterator[T]:
-        seen, call = FeedPosition(), self._call
+        position, call = FeedPosition(), self._call
         while True:
-            # A cursor leads on only in the list that it was given for: with the same ``since``.
+            # A cursor is valid only for the same list, which includes ``since``.
             for page in Pages[T](self._sending, call, None).pages():
-                yield from seen.new(page.data)
-            call = seen.after(self._call)
+                yield from position.new(page.data)
+            call = position.after(self._call)
             time.sleep(self._poll_seconds)
 
 
 class AsyncEvents(Generic[T]):
-    """A feed that goes on: iterating over it waits for the next event."""
+    """An endless feed. Iteration waits for the next event."""
 
     def __init__(self, sending: "AsyncTransport", call: "RequestSpec", poll_seconds: float) -> None:
         self._sending, self._call, self._poll_seconds = sending, call, poll_seconds
 
     async def __aiter__(self) -> AsyncIterator[T]:
-        seen, call = FeedPosition(), self._call
+        position, call = FeedPosition(), self._call
         while True:
             async for page in AsyncPages[T](self._sending, call, None).pages():
-                for event in seen.new(page.data):
+                for event in position.new(page.data):
                     yield event
-            call = seen.after(self._call)
+            call = position.after(self._call)
             await asyncio.sleep(self._poll_seconds)

@@ -1,4 +1,4 @@
-"""One call as it is sent, what its answer means, and whether it is worth another attempt; nothing is sent here."""
+"""Encoding of requests, decoding of responses, and retry delays, without I/O."""
 
 import json
 import math
@@ -28,83 +28,83 @@ BY_CODE: Mapping[str, type[GatewayError]] = {
 }
 FIRST_PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 30.0
-LASTING = frozenset({"outcome_unknown", "secret_unreadable", "upstream_unexpected"})
-"""Codes of failures that another attempt does not end, unless the service says when."""
+PERMANENT_CODES = frozenset({"outcome_unknown", "secret_unreadable", "upstream_unexpected"})
+"""Codes of errors that are not retried, unless the service sends ``retry_after``."""
 
-UNFIT = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\ud800-\udfff]")
-"""What an idempotency key cannot hold: control characters and halves of surrogate pairs."""
+INVALID_KEY_CHARACTERS = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Characters that are invalid in an idempotency key: control characters and lone surrogates."""
 
 WARNING = re.compile(r'199 - "([^"]*)"')
 
 
 @dataclass(frozen=True)
 class RequestSpec:
-    """One call of an operation."""
+    """A call of an operation, ready to be sent."""
 
     method: str
     path: str
     values: Mapping[str, Any]
     writes: bool = False
     key: str | None = None
-    """The idempotency key; one is made for a write that has none, so that it can be sent again."""
+    """The idempotency key. A write without one gets a generated key, so that it can be retried."""
 
     dry_run: bool = False
     made_key: str = field(default_factory=lambda: str(uuid4()))
 
     @staticmethod
     def segment(value: str) -> str:
-        """*value* as one segment of a path; dots are escaped too, since ``..`` would lead to another address."""
+        """Return *value* as one path segment. Dots are escaped too, since ``..`` would change the path."""
         return quote(value, safe="").replace(".", "%2E")
 
     def at(self, cursor: str | None, **values: Any) -> "RequestSpec":
-        """The same for another page, with other *values*."""
+        """Return this request for another page, with *values* replaced."""
         return replace(self, values={**self.values, "cursor": cursor, **values})
 
     @property
     def sent_key(self) -> str | None:
-        """The idempotency key of every attempt; None for a read."""
+        """The idempotency key of every attempt. None for a read."""
         return (self.made_key if self.key is None else self.key) if self.writes else None
 
     @property
     def headers(self) -> dict[bytes, bytes]:
-        """The headers of every attempt, which are the same."""
+        """The headers of every attempt."""
         headers = {} if self.sent_key is None else {b"Idempotency-Key": _key_header(self.sent_key)}
         return headers | ({b"Prefer": b"dry-run"} if self.dry_run else {})
 
     @property
     def query(self) -> dict[str, str]:
-        """The parameters that travel in the query."""
-        return {name: _text(value) for name, value in self._given.items()} if self.method == "GET" else {}
+        """The query parameters."""
+        return {name: _text(value) for name, value in self._present_values.items()} if self.method == "GET" else {}
 
     @property
     def body(self) -> bytes | None:
-        """The parameters that travel in the body."""
-        return None if self.method == "GET" else json.dumps(self._given, default=_plain).encode()
+        """The JSON body. None for GET requests."""
+        return None if self.method == "GET" else json.dumps(self._present_values, default=_plain).encode()
 
     @property
-    def _given(self) -> dict[str, Any]:
+    def _present_values(self) -> dict[str, Any]:
         return {name: value for name, value in self.values.items() if value is not None}
 
 
 def parse_response(status: int, headers: Mapping[str, str], body: bytes, *, dry_run: bool) -> Response[Any]:
-    """What an answer tells; raises the exception of its code."""
+    """Return the decoded response. Raises the exception for its error code."""
     try:
-        told = json.loads(body)
-        run_id, error = told["run_id"], told.get("error")
+        envelope = json.loads(body)
+        run_id, error = envelope["run_id"], envelope.get("error")
         if error is not None:
-            raise _refusal(status, run_id, error, told.get("retry_after"))
-        data = told["data"]
-    except (ValueError, KeyError, TypeError, AttributeError) as fault:
-        raise InvalidResponse(f"What came with status {status} is no answer of the service.", status=status) from fault
+            raise _parse_error(status, run_id, error, envelope.get("retry_after"))
+        data = envelope["data"]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InvalidResponse(f"What came with status {status} is no answer of the service.", status=status) from error
     if dry_run and headers.get("preference-applied") != "dry-run":
         raise InvalidResponse("The service did not take this for a dry run; it may have written.", status=status)
     warnings = WARNING.findall(headers.get("warning", ""))
     replayed = headers.get("idempotent-replayed") == "true"
-    partial = told.get("status") == "partial"
-    return Response(data, run_id, partial, replayed, warnings, told.get("next_cursor"), is_dry_run=dry_run)
+    partial = envelope.get("status") == "partial"
+    return Response(data, run_id, partial, replayed, warnings, envelope.get("next_cursor"), is_dry_run=dry_run)
 
 
-def _refusal(status: int, run_id: str | None, error: Mapping[str, Any], retry_after: float | None) -> GatewayError:
+def _parse_error(status: int, run_id: str | None, error: Mapping[str, Any], retry_after: float | None) -> GatewayError:
     code = error["code"]
     return BY_CODE.get(code, _family(status))(
         error["message"],
@@ -117,52 +117,54 @@ def _refusal(status: int, run_id: str | None, error: Mapping[str, Any], retry_af
     )
 
 
-def _seconds(told: Any) -> float:
-    """A time to wait; ``ValueError`` where it is none."""
-    seconds = float(told)
+def _seconds(value: Any) -> float:
+    """Return *value* as seconds. Raises ``ValueError`` if it is not a valid duration."""
+    seconds = float(value)
     if not 0 <= seconds < math.inf:
-        raise ValueError(told)
+        raise ValueError(value)
     return seconds
 
 
 def _family(status: int) -> type[GatewayError]:
-    """The family of a code that a later release of the service has."""
+    """Return the base class for a code that this release does not know."""
     if status < 500:
         return CallerError
     return UpstreamFailure if status in {502, 504} else ServiceFailure
 
 
 def retry_delay(attempt: int, error: GatewayError) -> float | None:
-    """Seconds to wait before attempt number *attempt* + 1; None where it would end in the same way.
+    """Return the seconds to wait after *attempt*, or None if a retry cannot succeed.
 
-    Every attempt of a write bears the same key, so none can be done twice. That holds for ``outcome_unknown`` too: the
-    service looks first for what the earlier attempt has done.
+    Every attempt of a write has the same idempotency key, so it is performed at most once. This includes
+    ``outcome_unknown``, after which the service first searches for the result of the earlier attempt.
     """
     if error.retry_after is not None:
         return max(error.retry_after, FIRST_PAUSE_SECONDS)
-    if not _may_pass(error):
+    if not _is_transient(error):
         return None
-    pause: float = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** (attempt - 1))
-    return pause * (0.5 + random())  # noqa: S311  # jitter, so that callers do not come back together
+    delay: float = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** (attempt - 1))
+    return delay * (0.5 + random())  # noqa: S311  # jitter, so that clients do not retry simultaneously
 
 
-def _may_pass(error: GatewayError) -> bool:
-    """Return True if another attempt can succeed, although the service does not say when."""
+def _is_transient(error: GatewayError) -> bool:
+    """Return True if a retry can succeed, although the service sent no ``retry_after``."""
     if isinstance(error, InvalidResponse):
         return error.status is not None and error.status >= 500
-    return isinstance(error, ConnectionFailed) or (error.status in {502, 503, 504} and error.told_code not in LASTING)
+    return isinstance(error, ConnectionFailed) or (
+        error.status in {502, 503, 504} and error.told_code not in PERMANENT_CODES
+    )
 
 
 def _key_header(key: str) -> bytes:
-    """Return the header that carries *key*; ``ValueError`` where no header can."""
-    unfit = UNFIT.search(key)
-    if unfit is not None:
+    """Return *key* as a header value. Raises ``ValueError`` if it contains invalid characters."""
+    invalid = INVALID_KEY_CHARACTERS.search(key)
+    if invalid is not None:
         raise ValueError(
-            f"An idempotency key travels in a header, which cannot carry {unfit[0]!r} (at {unfit.start()}): "
+            f"An idempotency key travels in a header, which cannot carry {invalid[0]!r} (at {invalid.start()}): "
             "use a key without control characters and halves of surrogate pairs."
         )
     key = key.strip(" \t")
-    # What begins like a Display String (RFC 9651) is sent as one, so that it is not taken for another key.
+    # A key that looks like a Display String (RFC 9651) is encoded as one, so that it is not decoded to another key.
     return f'%"{quote(key)}"'.encode() if key.startswith('%"') else key.encode()
 
 
@@ -173,5 +175,5 @@ def _text(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has for a value that it does not know: numbers stay exact as text, instants are ISO 8601."""
+    """Return a value without a JSON type as text: decimal numbers stay exact, and times are ISO 8601."""
     return value.isoformat() if hasattr(value, "isoformat") else str(value)

@@ -1,4 +1,4 @@
-"""The gateway as a Python program sees it: ``Gateway``, and ``AsyncGateway`` to be awaited."""
+"""The clients: ``Gateway``, and ``AsyncGateway`` for asyncio."""
 
 import re
 from typing import Any, Self
@@ -10,16 +10,16 @@ from connector_gateway_client.operations import AsyncOperations, Operations
 from connector_gateway_client.sending import AsyncTransport, SyncTransport
 
 TIMEOUT_SECONDS = 150.0
-"""Longer than the service lets a call take, which answers in any case."""
+"""The default timeout of a request, longer than the service allows for a call."""
 
 RETRY_SECONDS = 60.0
-"""How long a call goes on with further attempts, unless told otherwise."""
+"""The default time during which a call is retried, in seconds."""
 
 
-def _described(base_url: str, api_key: str, timeout_seconds: float) -> dict[str, Any]:
-    """What a client of httpx is made with; ``ValueError`` for what no attempt could be made with."""
-    address = urlsplit(base_url)
-    if address.scheme not in {"http", "https"} or not address.hostname:
+def _http_options(base_url: str, api_key: str, timeout_seconds: float) -> dict[str, Any]:
+    """Return the arguments of the httpx client. Raises ``ValueError`` for an invalid URL or key."""
+    parts = urlsplit(base_url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise ValueError(f"The address {base_url!r} is none: it begins with http:// or https:// and has a host.")
     if not re.fullmatch(r"[!-~]+", api_key):
         raise ValueError("The API key is empty, or has characters that no key has, such as a blank or a line break.")
@@ -31,7 +31,7 @@ def _described(base_url: str, api_key: str, timeout_seconds: float) -> dict[str,
 
 
 class Gateway(Operations):
-    """All connectors, called one after the other; close it, or use it as a context."""
+    """A synchronous client with a property for each connector. Close it, or use it as a context manager."""
 
     def __init__(
         self,
@@ -41,11 +41,11 @@ class Gateway(Operations):
         retry_seconds: float = RETRY_SECONDS,
         timeout_seconds: float = TIMEOUT_SECONDS,
     ) -> None:
-        self._http = httpx.Client(**_described(base_url, api_key, timeout_seconds))
+        self._http = httpx.Client(**_http_options(base_url, api_key, timeout_seconds))
         super().__init__(SyncTransport(self._http, retry_seconds))
 
     def close(self) -> None:
-        """Close its connections."""
+        """Close all connections."""
         self._http.close()
 
     def __enter__(self) -> Self:
@@ -56,7 +56,7 @@ class Gateway(Operations):
 
 
 class AsyncGateway(AsyncOperations):
-    """All connectors, to be awaited; close it, or use it as a context."""
+    """An asynchronous client with a property for each connector. Close it, or use it as a context manager."""
 
     def __init__(
         self,
@@ -66,11 +66,11 @@ class AsyncGateway(AsyncOperations):
         retry_seconds: float = RETRY_SECONDS,
         timeout_seconds: float = TIMEOUT_SECONDS,
     ) -> None:
-        self._http = httpx.AsyncClient(**_described(base_url, api_key, timeout_seconds))
+        self._http = httpx.AsyncClient(**_http_options(base_url, api_key, timeout_seconds))
         super().__init__(AsyncTransport(self._http, retry_seconds))
 
     async def aclose(self) -> None:
-        """Close its connections."""
+        """Close all connections."""
         await self._http.aclose()
 
     async def __aenter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""What a call may be refused with: families of exceptions, each with what the service tells."""
+"""The base classes of the exceptions that calls raise."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 
 class GatewayError(Exception):
-    """A call ended without its result."""
+    """The base class of all errors of a call."""
 
     code: ClassVar[str] = ""
-    """The service's code, by which the class is chosen; it follows from the name of the class."""
+    """The error code of the service for this class, derived from the name of the class."""
 
     def __init_subclass__(cls) -> None:
         if GatewayError not in cls.__bases__:
@@ -29,23 +29,23 @@ class GatewayError(Exception):
         super().__init__(message)
         self.message = message
         self.status = status
-        """The HTTP status; None where no answer came."""
+        """The HTTP status. None if there was no response."""
 
         self.told_code = told_code or self.code
-        """The code as it was told, also where this release of the client does not know it."""
+        """The error code as sent, even if this release of the client does not know it."""
 
         self.remedy = remedy
         self.details = details
         self.run_id = run_id
         self.retry_after = retry_after
-        """Seconds after which the same call may succeed."""
+        """Seconds after which the same call can succeed."""
 
         self.idempotency_key: str | None = None
-        """The key of a write, also if the client created it: another call with it finds out, and writes once."""
+        """The idempotency key of a write, given or generated. A retry with it writes at most once."""
 
     @property
     def reconnect_url(self) -> str | None:
-        """The link by which the account's user connects it again; only keys that manage connections get one."""
+        """The link with which the user reconnects the account. Only keys that manage connections receive it."""
         return next((one["reconnect_url"] for one in self.details if "reconnect_url" in one), None)
 
     def __str__(self) -> str:
@@ -60,20 +60,20 @@ class GatewayError(Exception):
 
 
 class CallerError(GatewayError):
-    """The caller can put it right."""
+    """The request was rejected, and the caller can correct it."""
 
 
 class UpstreamFailure(GatewayError):
-    """The application refused, failed or fell silent."""
+    """The vendor rejected the request, failed, or did not respond."""
 
 
 class ServiceFailure(GatewayError):
-    """The service is at fault, or not able just now."""
+    """The service failed, or is temporarily unavailable."""
 
 
 class ConnectionFailed(GatewayError):
-    """The service cannot be reached, or its answer broke off."""
+    """The service is unreachable, or its response was interrupted."""
 
 
 class InvalidResponse(GatewayError):
-    """What came back is no answer of the service: a page of a proxy, or something cut."""
+    """The response is not one of the service, such as a page of a proxy or a truncated body."""

@@ -1,4 +1,4 @@
-"""Sends calls, again where that is safe and worth while, within the time that a caller has."""
+"""Transports that send calls, and retry them within a deadline if that is safe."""
 
 import asyncio
 import time
@@ -16,40 +16,40 @@ Now = Callable[[], float]
 
 
 class _Deadline:
-    """How long a call may go on, by a clock that nobody sets."""
+    """The deadline of a call, on a monotonic clock."""
 
     def __init__(self, seconds: float, now: Now) -> None:
         self._now = now
-        self._ends = now() + seconds
+        self._ends_at = now() + seconds
         self._attempt = 0
 
-    def pause(self, error: GatewayError) -> float:
+    def delay(self, error: GatewayError) -> float:
         """Return the seconds until the next attempt, or raise *error* if none can succeed in time.
 
-        A write in doubt is attempted once more at the end, since the service then may know more.
+        A write with an unknown outcome is retried once more at the deadline, since the service may know it by then.
         """
         self._attempt += 1
-        seconds, left = retry_delay(self._attempt, error), self._ends - self._now()
-        if seconds is not None and seconds > left > 0 and isinstance(error, OutcomeUnknown):
-            return left
-        if seconds is None or seconds > left:
+        seconds, remaining = retry_delay(self._attempt, error), self._ends_at - self._now()
+        if seconds is not None and seconds > remaining > 0 and isinstance(error, OutcomeUnknown):
+            return remaining
+        if seconds is None or seconds > remaining:
             raise error
         return seconds
 
 
-def _answered(call: RequestSpec, response: httpx.Response) -> Response[Any]:
+def _decode(call: RequestSpec, response: httpx.Response) -> Response[Any]:
     return parse_response(response.status_code, response.headers, response.content, dry_run=call.dry_run)
 
 
-def _unanswered(fault: httpx.RequestError, address: httpx.URL) -> GatewayError:
-    if isinstance(fault, httpx.DecodingError):
+def _to_error(error: httpx.RequestError, url: httpx.URL) -> GatewayError:
+    if isinstance(error, httpx.DecodingError):
         return InvalidResponse("What came is compressed in a way that cannot be read.")
-    reason = str(fault).rstrip(".") or type(fault).__name__
-    return ConnectionFailed(f"No answer came from {str(address).rstrip('/')}: {reason}.")
+    reason = str(error).rstrip(".") or type(error).__name__
+    return ConnectionFailed(f"No answer came from {str(url).rstrip('/')}: {reason}.")
 
 
 class SyncTransport:
-    """Sends calls and waits for their answers."""
+    """Sends calls synchronously."""
 
     def __init__(
         self,
@@ -61,14 +61,14 @@ class SyncTransport:
         self._http, self._retry_seconds, self._sleep, self._now = http, retry_seconds, sleep, now
 
     def send(self, call: RequestSpec) -> Response[Any]:
-        """The answer to *call*."""
+        """Send *call* and return its response, after retries if needed."""
         deadline = _Deadline(self._retry_seconds, self._now)
         while True:
             try:
                 return self._once(call)
             except GatewayError as error:
                 error.idempotency_key = call.sent_key
-                self._sleep(deadline.pause(error))
+                self._sleep(deadline.delay(error))
 
     def _once(self, call: RequestSpec) -> Response[Any]:
         headers = {**call.headers, b"Content-Type": b"application/json"} if call.body else call.headers
@@ -76,13 +76,13 @@ class SyncTransport:
             response = self._http.request(
                 call.method, call.path, params=call.query or None, content=call.body, headers=headers
             )
-        except httpx.RequestError as fault:
-            raise _unanswered(fault, self._http.base_url) from fault
-        return _answered(call, response)
+        except httpx.RequestError as error:
+            raise _to_error(error, self._http.base_url) from error
+        return _decode(call, response)
 
 
 class AsyncTransport:
-    """The same to be awaited."""
+    """Sends calls asynchronously."""
 
     def __init__(
         self,
@@ -94,14 +94,14 @@ class AsyncTransport:
         self._http, self._retry_seconds, self._sleep, self._now = http, retry_seconds, sleep, now
 
     async def send(self, call: RequestSpec) -> Response[Any]:
-        """The answer to *call*."""
+        """Send *call* and return its response, after retries if needed."""
         deadline = _Deadline(self._retry_seconds, self._now)
         while True:
             try:
                 return await self._once(call)
             except GatewayError as error:
                 error.idempotency_key = call.sent_key
-                await self._sleep(deadline.pause(error))
+                await self._sleep(deadline.delay(error))
 
     async def _once(self, call: RequestSpec) -> Response[Any]:
         headers = {**call.headers, b"Content-Type": b"application/json"} if call.body else call.headers
@@ -109,6 +109,6 @@ class AsyncTransport:
             response = await self._http.request(
                 call.method, call.path, params=call.query or None, content=call.body, headers=headers
             )
-        except httpx.RequestError as fault:
-            raise _unanswered(fault, self._http.base_url) from fault
-        return _answered(call, response)
+        except httpx.RequestError as error:
+            raise _to_error(error, self._http.base_url) from error
+        return _decode(call, response)

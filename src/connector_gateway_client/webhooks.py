@@ -1,4 +1,4 @@
-"""What the service delivers to a webhook: whether it is genuine, and what it says. Standard Webhooks convention."""
+"""Verification of webhook deliveries, as specified by Standard Webhooks."""
 
 import hashlib
 import hmac
@@ -11,19 +11,19 @@ from typing import Literal, TypedDict
 from connector_gateway_client.shapes import ChatEvent, NotesEvent
 
 TOLERANCE_SECONDS = 5 * 60
-"""How far the clocks may differ, and how old a delivery may be that somebody sends once more."""
+"""The maximum difference between the clocks, which also limits replay attacks."""
 
-BEGINNING = "whsec_"
-NOT_WHOLE = "The secret is not whole: it is whsec_ and Base64."
+PREFIX = "whsec_"
+BAD_FORMAT = "The secret is not whole: it is whsec_ and Base64."
 VERSION = "v1,"
 
 
 class SignatureMismatch(ValueError):
-    """What came is not signed by the service for this webhook, or was signed at another time."""
+    """The delivery has no valid signature for this webhook, or its timestamp is outside the tolerance."""
 
 
 class NotesDelivery(TypedDict):
-    """An event of the connector notes."""
+    """An event of the notes connector."""
 
     type: str
     timestamp: str
@@ -33,7 +33,7 @@ class NotesDelivery(TypedDict):
 
 
 class ChatDelivery(TypedDict):
-    """An event of the connector chat."""
+    """An event of the chat connector."""
 
     type: str
     timestamp: str
@@ -43,7 +43,7 @@ class ChatDelivery(TypedDict):
 
 
 Delivery = NotesDelivery | ChatDelivery
-"""An event of any connector; ``connector`` tells which, and a later service may have more of them."""
+"""An event of any connector, distinguished by ``connector``. Later releases of the service may have more."""
 
 
 def verify(
@@ -54,31 +54,36 @@ def verify(
     tolerance_seconds: float = TOLERANCE_SECONDS,
     now: float | None = None,
 ) -> Delivery:
-    """The event that was delivered; ``NotGenuine`` unless it is signed with *secret*, or with one of several.
+    """Return the delivered event. Raises ``SignatureMismatch`` unless it is signed with *secret*.
 
-    *body* is what came, byte for byte. One delivery may come more than once: ``data["event_id"]`` tells it again.
+    *secret* can be several secrets, one of which has to match. *body* is the raw request
+    body. Deliveries may be repeated: deduplicate them by ``data["event_id"]``.
     """
-    named = {name.lower(): value for name, value in headers.items()}
+    headers = {name.lower(): value for name, value in headers.items()}
     try:
-        message_id, sent_at = named["webhook-id"], named["webhook-timestamp"]
-        told = named["webhook-signature"].split(" ")
-    except KeyError as missing:
-        raise SignatureMismatch(f"The header {missing.args[0]} is missing.") from missing
-    _require_present(sent_at, time.time() if now is None else now, tolerance_seconds)
+        message_id, sent_at = headers["webhook-id"], headers["webhook-timestamp"]
+        signatures = headers["webhook-signature"].split(" ")
+    except KeyError as error:
+        raise SignatureMismatch(f"The header {error.args[0]} is missing.") from error
+    _check_timestamp(sent_at, time.time() if now is None else now, tolerance_seconds)
     content = f"{message_id}.{sent_at}.".encode() + body
     expected = [_signature(one, content) for one in ([secret] if isinstance(secret, str) else secret)]
-    # All are compared, and each in constant time, so that how long it takes tells nothing.
-    matches = [hmac.compare_digest(one.encode(), given.encode(errors="replace")) for one in expected for given in told]
+    # All signatures are compared in constant time, so that timing reveals nothing.
+    matches = [
+        hmac.compare_digest(one.encode(), signature.encode(errors="replace"))
+        for one in expected
+        for signature in signatures
+    ]
     if not any(matches):
         raise SignatureMismatch("No signature of it was made with the secret.")
     try:
         delivery: Delivery = json.loads(body)
-    except ValueError as fault:
-        raise SignatureMismatch("It is signed, and not readable.") from fault
+    except ValueError as error:
+        raise SignatureMismatch("It is signed, and not readable.") from error
     return delivery
 
 
-def _require_present(sent_at: str, now: float, tolerance_seconds: float) -> None:
+def _check_timestamp(sent_at: str, now: float, tolerance_seconds: float) -> None:
     if not (sent_at.isascii() and sent_at.isdigit() and len(sent_at) < 16):
         raise SignatureMismatch("The header webhook-timestamp is no time.")
     if abs(now - int(sent_at)) > tolerance_seconds:
@@ -87,10 +92,10 @@ def _require_present(sent_at: str, now: float, tolerance_seconds: float) -> None
 
 def _signature(secret: str, content: bytes) -> str:
     try:
-        key = b64decode(secret.removeprefix(BEGINNING), validate=True)
-    except ValueError as fault:
-        raise ValueError(NOT_WHOLE) from fault
-    # Anybody can sign with a secret that is empty, such as one that was read from a setting which is not there.
+        key = b64decode(secret.removeprefix(PREFIX), validate=True)
+    except ValueError as error:
+        raise ValueError(BAD_FORMAT) from error
+    # Anyone can sign with an empty secret, such as one read from a missing setting.
     if not key:
-        raise ValueError(NOT_WHOLE)
+        raise ValueError(BAD_FORMAT)
     return VERSION + b64encode(hmac.digest(key, content, hashlib.sha256)).decode()

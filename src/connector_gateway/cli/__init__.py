@@ -1,4 +1,4 @@
-"""The command line: the service, its sandbox, its management, and every operation."""
+"""The command-line interface: the service, its sandbox, its management, and every operation."""
 
 import re
 import shutil
@@ -33,29 +33,29 @@ COMMANDS = {
     "conformance": (f"{HERE}.conformance", "Check a service at any address against the contract."),
     "call": (f"{HERE}.call", "Call an operation: connector-gateway call CONNECTOR OPERATION."),
 }
-"""Each command, the module that has it, and what it does; modules are loaded when they are needed."""
+"""The module and the summary of each command. Modules are imported when they are needed."""
 
 NEED_SANDBOX = frozenset({"dev", "sandbox"})
 WITHOUT_SANDBOX = "'{}' needs the package workspace-sandbox: run pip install ./sandbox in a copy of the sources."
 
 NARROW = 50
-"""Columns below which click does not fold help."""
+"""The width in columns below which click does not wrap help."""
 
 
 def has_sandbox() -> bool:
-    """Whether the sandbox is installed; in production it is not."""
+    """Return True if the sandbox is installed, which it is not in production."""
     return find_spec(SANDBOX.partition(".")[0]) is not None
 
 
 class Help(click.HelpFormatter):
-    """Folds help for narrow terminals too, where what an option means begins on a line of its own."""
+    """A help formatter that also wraps for narrow terminals, with the text of an option on its own line."""
 
     def __init__(self, indent_increment: int = 2, width: int | None = None, max_width: int | None = None) -> None:
         super().__init__(indent_increment, width, max_width)
         self.width = min(self.width, max(20, shutil.get_terminal_size().columns - 2))
 
     def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
-        """Two columns, the first of which leaves room for the second."""
+        """Write two columns, limiting the first so that the second has enough space."""
         super().write_dl(rows, col_max if self.width >= NARROW else self.width // 3, col_spacing)
 
 
@@ -63,26 +63,26 @@ click.Context.formatter_class = Help
 
 
 class Commands(click.Group):
-    """Loads the module of a command when it is called, so that starting stays fast."""
+    """A group that imports the module of a command when it is called, so that startup stays fast."""
 
     @override
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The commands in the order of the table, without those that need a package that is not installed."""
+        """Return the commands in the order of the table, without those that need a missing package."""
         return [name for name in COMMANDS if name not in NEED_SANDBOX or has_sandbox()]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """The arguments, which must be text; what the terminal cannot show is escaped."""
+        """Parse the arguments, which must be valid text, and escape output that the terminal cannot display."""
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")
-        unreadable = next((given for given in args if re.search("[\ud800-\udfff]", given)), None)
+        unreadable = next((text for text in args if re.search("[\ud800-\udfff]", text)), None)
         if unreadable is not None:
             ctx.fail(f"The argument {unreadable!a} is no UTF-8 text.")
         return super().parse_args(ctx, args)
 
     @override
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name."""
+        """Return the command *cmd_name*, or None if it does not exist."""
         if cmd_name not in COMMANDS:
             return None
         module, summary = COMMANDS[cmd_name]
@@ -98,15 +98,15 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that *args* begin with; of one that there is not, what was probably meant."""
+        """Return the command of *args*. For an unknown one, the error contains suggestions."""
         try:
             return super().resolve_command(ctx, args)
-        except click.NoSuchCommand as fault:
-            raise click.NoSuchCommand(fault.command_name, possibilities=COMMANDS, ctx=ctx) from None
+        except click.NoSuchCommand as error:
+            raise click.NoSuchCommand(error.command_name, possibilities=COMMANDS, ctx=ctx) from None
 
     @override
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The table, without loading anything."""
+        """Write the table of commands without importing their modules."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
 

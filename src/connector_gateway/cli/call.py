@@ -1,4 +1,4 @@
-"""``call``: every operation, from its declaration, through the running gateway."""
+"""The command ``call``, with a subcommand for every operation."""
 
 import asyncio
 import sys
@@ -31,7 +31,7 @@ PREFER = "Prefer"
 DRY_RUN_HELP = "Write nothing; show what would be sent, and how values would be cast."
 KEY_HELP = "Repeating it within 24 hours returns the first result, and does nothing again."
 PARTIAL = 4
-"""Exit status where a part was done, and a part was not."""
+"""The exit status of a partial success."""
 
 
 @click.group(cls=Group)
@@ -50,8 +50,8 @@ def _group(connector: AnyConnector) -> click.Group:
 
 def _command(connector: AnyConnector, operation: AnyOperation) -> click.Command:
     def run(data: Path | None, connection: str | None, *, as_json: bool, **options: Any) -> None:
-        given = {names[option]: value for option, value in options.items() if value is not None and value != ()}
-        response = asyncio.run(_send(resolve_target(data), connector, operation, connection, given))
+        values = {names[option]: value for option, value in options.items() if value is not None and value != ()}
+        response = asyncio.run(_send(resolve_target(data), connector, operation, connection, values))
         _print_and_exit(response, json=as_json)
 
     names = {f"p_{name}": name for name in operation.parameters}
@@ -85,7 +85,7 @@ def _option(name: str, declared: FieldInfo) -> click.Option:
 
 
 def _print_and_exit(response: Response, *, json: bool) -> None:
-    """Print the answer and end the command: with 0 if all was done, 1 if nothing was, 4 if a part was."""
+    """Print the response and exit: with 0 after success, 1 after an error, 4 after a partial success."""
     body = response.body
     if "error" in body and not json:
         exit_with_error(body, json=False)
@@ -93,13 +93,13 @@ def _print_and_exit(response: Response, *, json: bool) -> None:
         show_json(msgspec.json.format(response.text, indent=2).decode())
     else:
         show(body["data"], json=False)
-        _note_the_rest(response)
+        _print_metadata(response)
     for warning in response.warnings:
         print_to_stderr("warning", warning)
     sys.exit(1 if "error" in body else PARTIAL if body.get("status") == "partial" else 0)
 
 
-def _note_the_rest(response: Response) -> None:
+def _print_metadata(response: Response) -> None:
     for name in ("run_id", "next_cursor"):
         if response.body.get(name):
             print_to_stderr(name, response.body[name])
@@ -109,12 +109,12 @@ def _note_the_rest(response: Response) -> None:
 
 
 class Items(Json):
-    """One or more items of a list: a JSON array, or a plain word that stands for itself."""
+    """The type of list items: a JSON array, or plain text as a single item."""
 
     name = "json|text"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The items; those of all occurrences are joined where they are sent."""
+        """Return the items. Those of repeated options are joined before sending."""
         if isinstance(value, str) and not value.lstrip().startswith(("[", "{")):
             return [value]
         items = super().convert(value, param, ctx)
@@ -129,7 +129,7 @@ def _type(field: Field) -> click.ParamType[Any]:
 async def _send(
     target: Target, connector: AnyConnector, operation: AnyOperation, connection: str | None, values: dict[str, Any]
 ) -> Response:
-    headers = _headers(values)
+    headers = _pop_headers(values)
     connection_id = await choose_connection(target, connector.name, connection)
     values = {
         name: list(chain.from_iterable(value)) if isinstance(value, tuple) else value for name, value in values.items()
@@ -138,25 +138,25 @@ async def _send(
     return await send(target, operation.method, path, {"connection_id": connection_id} | values, headers)
 
 
-def _headers(values: dict[str, Any]) -> dict[str, str]:
-    """Take the options that travel as headers out of *values*, and return them."""
+def _pop_headers(values: dict[str, Any]) -> dict[str, str]:
+    """Remove the options that are sent as headers from *values*, and return the headers."""
     headers = {}
     if HEADER in values:
-        headers[HEADER] = _key(values.pop(HEADER)).header
+        headers[HEADER] = _parse_key(values.pop(HEADER)).header
     if IDEMPOTENCY_FIELD in values:
-        values[IDEMPOTENCY_FIELD] = _key(values[IDEMPOTENCY_FIELD]).text
+        values[IDEMPOTENCY_FIELD] = _parse_key(values[IDEMPOTENCY_FIELD]).text
     if PREFER in values:
         headers[PREFER] = values.pop(PREFER)
     return headers
 
 
-def _key(given: str) -> KeyText:
-    """The idempotency key, in its normal form; ``ClickException`` if it cannot be one."""
-    key = KeyText.of(given)
+def _parse_key(text: str) -> KeyText:
+    """Return the normalised idempotency key. Raises ``ClickException`` if it is invalid."""
+    key = KeyText.of(text)
     if key.fault:
-        raise click.ClickException(f"The idempotency key {given!r} cannot be used: {key.fault}.")
+        raise click.ClickException(f"The idempotency key {text!r} cannot be used: {key.fault}.")
     return key
 
 
-for known in CONNECTORS.values():
-    call.add_command(_group(known))
+for declared in CONNECTORS.values():
+    call.add_command(_group(declared))

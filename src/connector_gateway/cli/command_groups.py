@@ -9,16 +9,16 @@ class Command(click.Command):
 
     @override
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Return the arguments that are left."""
+        """Return the remaining arguments."""
         try:
             return super().parse_args(ctx, args)
         except click.MissingParameter:
-            # Parameters that were given are processed first, so that all others are missing.
+            # Given parameters are processed first, so all others are missing.
             missing = [param for param in self.params if param.required and param.name not in ctx.params]
             if len(missing) < 2:
                 raise
-            named = ", ".join(param.get_error_hint(ctx) for param in missing)
-            raise click.UsageError(f"Missing parameters: {named}.", ctx) from None
+            names = ", ".join(param.get_error_hint(ctx) for param in missing)
+            raise click.UsageError(f"Missing parameters: {names}.", ctx) from None
 
 
 class Group(click.Group):

@@ -1,4 +1,4 @@
-"""``conformance``: the clauses of the contract, checked from outside against the service at any address."""
+"""The command ``conformance``, which checks a running service against the clauses of the contract."""
 
 import asyncio
 import sys
@@ -56,37 +56,39 @@ def conformance(
     connections = {connector: connection_id for connector, _, connection_id in (one.partition("=") for one in named)}
     if unknown := [name for name, connection_id in connections.items() if name not in CONNECTORS or not connection_id]:
         raise click.BadParameter(f"{unknown[0]!r} is no CONNECTOR=CONNECTION_ID.", param_hint="--connection")
-    given = _given(arguments)
-    if writes and not given:
+    values = _read_arguments(arguments)
+    if writes and not values:
         raise click.BadParameter("It makes the writes of --arguments, which has none.", param_hint="--write")
-    found = asyncio.run(_checked(TargetService(url, key, read_key, connections, given, writes=writes)))
+    outcomes = asyncio.run(_run_checks(TargetService(url, key, read_key, connections, values, writes=writes)))
     if file is not None:
-        file.write_bytes(junit(found))
-    show(rows(found), json=as_json, columns=COLUMNS)
-    for one in found:
+        file.write_bytes(junit(outcomes))
+    show(rows(outcomes), json=as_json, columns=COLUMNS)
+    for one in outcomes:
         if one.result == "broken":
             print_to_stderr(f"{one.subject}, {one.check.name} ({', '.join(one.check.clauses)})", one.why)
-    sys.exit(any(one.result == "broken" for one in found))
+    sys.exit(any(one.result == "broken" for one in outcomes))
 
 
-def _given(file: BinaryIO | None) -> Mapping[str, Mapping[str, Any]]:
-    """What operations are called with."""
+def _read_arguments(file: BinaryIO | None) -> Mapping[str, Mapping[str, Any]]:
+    """Return the arguments of operations from *file*."""
     try:
-        given = {} if file is None else ARGUMENTS.validate_json(file.read())
-    except ValidationError as fault:
-        raise click.BadParameter("It is no JSON object of objects.", param_hint="--arguments") from fault
-    names = {f"{room.name}_{operation.name}" for room in CONNECTORS.values() for operation in room.operations}
-    if unknown := given.keys() - names:
-        meant = closest_match(min(unknown), names)
-        more = f" Did you mean {meant}?" if meant else ""
+        arguments = {} if file is None else ARGUMENTS.validate_json(file.read())
+    except ValidationError as error:
+        raise click.BadParameter("It is no JSON object of objects.", param_hint="--arguments") from error
+    names = {
+        f"{connector.name}_{operation.name}" for connector in CONNECTORS.values() for operation in connector.operations
+    }
+    if unknown := arguments.keys() - names:
+        suggestion = closest_match(min(unknown), names)
+        more = f" Did you mean {suggestion}?" if suggestion else ""
         raise click.BadParameter(f"There is no operation {min(unknown)}.{more}", param_hint="--arguments")
-    return given
+    return arguments
 
 
-async def _checked(place: TargetService) -> Sequence[Outcome]:
+async def _run_checks(service: TargetService) -> Sequence[Outcome]:
     try:
-        async with place:
-            await place.find_connections()
-            return await run_checks(place, CONNECTORS)
-    except (aiohttp.ClientError, TimeoutError, CheckFailed) as fault:
-        raise click.ClickException(f"Nothing answers there that could be checked: {fault}.") from fault
+        async with service:
+            await service.find_connections()
+            return await run_checks(service, CONNECTORS)
+    except (aiohttp.ClientError, TimeoutError, CheckFailed) as error:
+        raise click.ClickException(f"Nothing answers there that could be checked: {error}.") from error

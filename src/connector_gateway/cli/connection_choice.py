@@ -13,42 +13,42 @@ from connector_gateway.kit.errors.suggestions import closest_match
 PREFIX = "conn_"
 MAX_LISTED = 10
 NAMES = ("name", "account_name")
-"""Fields by which people call a connection."""
+"""Fields that contain the name of a connection for people."""
 
 
 async def choose_connection(target: Target, connector: str, given: str | None) -> str:
-    """Return the identifier of the connection that is *given*, or of the only one; ``ClickException`` if unclear."""
+    """Return the ID of the *given* connection, or of the only one. Raises ``ClickException`` if ambiguous."""
     if given is None and connector in target.connections:
         return target.connections[connector]
     if given is not None and given.startswith(PREFIX):
         return given
     usable = await _usable(target, connector)
-    matches = usable if given is None else _called(usable, given)
+    matches = usable if given is None else _find_by_name(usable, given)
     if len(matches) == 1:
         return str(matches[0]["connection_id"])
-    raise click.ClickException(_unclear(connector, given, usable, matches))
+    raise click.ClickException(_ambiguity_message(connector, given, usable, matches))
 
 
 async def _usable(target: Target, connector: str) -> Sequence[Mapping[str, Any]]:
-    """Return the connections that the key can use, without those to which no account was connected yet."""
+    """Return the connections that the key can use, without those that have no account yet."""
     values: dict[str, Any] = {"connector": connector, "limit": 200}
-    found: list[Mapping[str, Any]] = []
+    connections: list[Mapping[str, Any]] = []
     while True:
         body = (await send(target, "GET", "/v1/connections", values)).body
         if "error" in body:
             exit_with_error(body, json=False)
-        found += [one for one in body["data"] if one["status"] != "pending"]
+        connections += [one for one in body["data"] if one["status"] != "pending"]
         if body["next_cursor"] is None:
-            return found
+            return connections
         values["cursor"] = body["next_cursor"]
 
 
-def _called(connections: Sequence[Mapping[str, Any]], name: str) -> Sequence[Mapping[str, Any]]:
-    """Return the connections called *name*, by people or at the vendor."""
-    return next((found for field in NAMES if (found := [one for one in connections if one[field] == name])), [])
+def _find_by_name(connections: Sequence[Mapping[str, Any]], name: str) -> Sequence[Mapping[str, Any]]:
+    """Return the connections with *name*, or else those whose vendor account has it."""
+    return next((matches for field in NAMES if (matches := [one for one in connections if one[field] == name])), [])
 
 
-def _unclear(
+def _ambiguity_message(
     connector: str,
     given: str | None,
     usable: Sequence[Mapping[str, Any]],
@@ -58,13 +58,14 @@ def _unclear(
         return f"There is no connection of {connector} yet. Create one with 'connector-gateway connections connect'."
     if given is None or matches:
         called = f" called {given!r}" if given else ""
-        return f"There are several connections of {connector}{called}. Name one with --connection:\n{_listed(matches)}"
-    meant = closest_match(given, [one[field] for one in usable for field in NAMES if one[field]])
-    hint = f" Did you mean {meant!r}?" if meant else ""
-    return f"There is no connection of {connector} called {given!r}.{hint} There are:\n{_listed(usable)}"
+        choices = _format_list(matches)
+        return f"There are several connections of {connector}{called}. Name one with --connection:\n{choices}"
+    suggestion = closest_match(given, [one[field] for one in usable for field in NAMES if one[field]])
+    hint = f" Did you mean {suggestion!r}?" if suggestion else ""
+    return f"There is no connection of {connector} called {given!r}.{hint} There are:\n{_format_list(usable)}"
 
 
-def _listed(connections: Sequence[Mapping[str, Any]]) -> str:
+def _format_list(connections: Sequence[Mapping[str, Any]]) -> str:
     lines = [
         f"  {one['connection_id']}  {one['name'] or one['account_name'] or ''}" for one in connections[:MAX_LISTED]
     ]

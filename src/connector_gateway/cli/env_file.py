@@ -1,4 +1,4 @@
-"""The file that settings are kept in: ``.env`` in the working folder, or the one that ``GATEWAY_ENV_FILE`` names."""
+"""The settings file: ``.env`` in the working directory, or the path in ``GATEWAY_ENV_FILE``."""
 
 import os
 import re
@@ -11,35 +11,35 @@ import click
 from connector_gateway.environment import PREFIX
 from connector_gateway.storage.sql.sqlite_files import write_private
 
-NAMED_BY = f"{PREFIX}ENV_FILE"
-USUAL = Path(".env")
+PATH_SETTING = f"{PREFIX}ENV_FILE"
+DEFAULT_PATH = Path(".env")
 SETTING = re.compile(rf"^(?:export\s+)?({PREFIX}\w+)\s*=\s*(.*)$")
 
 
 def env_file() -> Path:
-    """Where the file is, or would be."""
-    return Path(os.environ.get(NAMED_BY) or USUAL)
+    """Return the path of the settings file, which may not exist."""
+    return Path(os.environ.get(PATH_SETTING) or DEFAULT_PATH)
 
 
 def read_settings() -> dict[str, str]:
-    """The settings in the file; lines about anything else are ignored."""
+    """Return the settings in the file. Other lines are ignored."""
     path = env_file()
     try:
         text = path.read_text(encoding="utf-8")
-    except FileNotFoundError as missing:
-        if not os.environ.get(NAMED_BY):
+    except FileNotFoundError as error:
+        if not os.environ.get(PATH_SETTING):
             return {}
-        raise click.ClickException(f"{NAMED_BY} names {path}, which is not there.") from missing
-    except OSError as fault:
-        raise click.ClickException(f"The settings in {path} cannot be read: {fault.strerror}.") from fault
-    except UnicodeDecodeError as fault:
-        raise click.ClickException(f"The settings in {path} cannot be read: it is not UTF-8 text.") from fault
-    found = (SETTING.match(line.strip()) for line in text.splitlines())
-    return {match[1]: _unquoted(match[2].strip()) for match in found if match}
+        raise click.ClickException(f"{PATH_SETTING} names {path}, which is not there.") from error
+    except OSError as error:
+        raise click.ClickException(f"The settings in {path} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise click.ClickException(f"The settings in {path} cannot be read: it is not UTF-8 text.") from error
+    matches = (SETTING.match(line.strip()) for line in text.splitlines())
+    return {match[1]: _unquote(match[2].strip()) for match in matches if match}
 
 
 def new_settings(database_url: str) -> dict[str, str]:
-    """The settings of a new installation: secrets of its own, and where its database is."""
+    """Return the settings of a new installation: new secrets and the URL of its database."""
     return {
         f"{PREFIX}SECRET_KEYS": secrets.token_urlsafe(32),
         f"{PREFIX}OPERATOR_TOKEN": f"op_{secrets.token_urlsafe(32)}",
@@ -48,9 +48,9 @@ def new_settings(database_url: str) -> dict[str, str]:
 
 
 def append_settings(settings: Mapping[str, str]) -> Path:
-    """Add *settings* to the file; returns where that is."""
+    """Append *settings* to the file and return its path."""
     path = env_file().resolve()
-    # To replace a device such as /dev/null by a file would break the machine for everybody on it.
+    # Replacing a device such as /dev/null with a file would break the machine.
     if path.exists() and not path.is_file():
         raise click.ClickException(f"{path} is no file that settings can be kept in.")
     before = path.read_text(encoding="utf-8") if path.exists() else ""
@@ -59,6 +59,6 @@ def append_settings(settings: Mapping[str, str]) -> Path:
     return path
 
 
-def _unquoted(value: str) -> str:
+def _unquote(value: str) -> str:
     quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
     return value[1:-1] if quoted else value

@@ -1,8 +1,8 @@
-"""Which installation a command works on.
+"""The installation on which a command works.
 
-Settings come from ``.env`` in the working folder (or the file that ``GATEWAY_ENV_FILE`` names), and from the
-environment, which goes before it. A folder of ``dev`` that is named with ``--data`` goes before both.
-Where nothing is named and nothing is set, it is the folder that ``dev`` uses by itself.
+Settings come from ``.env`` in the working directory (or the file in ``GATEWAY_ENV_FILE``), and from the environment,
+which takes precedence. A data folder of ``dev`` given with ``--data`` takes precedence over both. Without any of them,
+the default data folder of ``dev`` is used.
 """
 
 import asyncio
@@ -29,18 +29,18 @@ from connector_gateway.storage.sql.sqlite_files import UnusableDatabase
 
 T = TypeVar("T")
 
-OWN = ("GATEWAY_SECRET_KEYS", "GATEWAY_DATABASE_URL")
-"""Settings that make an installation, rather than only adjust one."""
+IDENTIFYING_SETTINGS = ("GATEWAY_SECRET_KEYS", "GATEWAY_DATABASE_URL")
+"""Settings that identify an installation, rather than only adjust it."""
 
 
 def environment(data: Path | None = None) -> dict[str, str]:
-    """The settings there are; those of the dev installation in *data* go first where it is named."""
-    found = local_settings()
-    return found if data is None else found | environment_of(data)
+    """Return the settings. Those of the dev installation in *data* take precedence, if given."""
+    settings = local_settings()
+    return settings if data is None else settings | environment_of(data)
 
 
 def environment_of(data: Path) -> dict[str, str]:
-    """The settings of the dev installation in *data*; ``ClickException`` if there is none."""
+    """Return the settings of the dev installation in *data*. Raises ``ClickException`` if there is none."""
     state = state_of(data)
     if state is None:
         raise click.ClickException(
@@ -51,9 +51,9 @@ def environment_of(data: Path) -> dict[str, str]:
 
 
 def dev_settings(data: Path, state: Mapping[str, Any], described: Mapping[str, Any]) -> dict[str, str]:
-    """Return the settings of the dev installation in *data*: the same for ``dev`` itself and for all commands.
+    """Return the settings of the dev installation in *data*, for ``dev`` itself and for all commands.
 
-    *described* has the addresses of gateway and emulators, as in ``dev.json``.
+    *described* contains the URLs of gateway and emulators, as in ``dev.json``.
     """
     upstreams, base_url = described.get("upstreams", {}), described.get("base_url")
     return {
@@ -70,7 +70,7 @@ def dev_settings(data: Path, state: Mapping[str, Any], described: Mapping[str, A
 
 
 def _hook_secrets(upstreams: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """Return the settings with the secrets that the emulators sign their deliveries with."""
+    """Return the settings with the secrets with which the emulators sign their deliveries."""
     return {
         f"GATEWAY_{name.upper()}_HOOK_SECRET": upstreams[name][connector.observing.signed_with]
         for name, connector in CONNECTORS.items()
@@ -81,29 +81,29 @@ def _hook_secrets(upstreams: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
 def emulator_settings(
     upstreams: Mapping[str, Mapping[str, str]], clients: Mapping[str, Mapping[str, str]]
 ) -> dict[str, str]:
-    """The settings with which stand-ins are asked in place of the applications: addresses, and what we are there.
+    """Return the settings that point connectors to emulators: their URLs, and the OAuth apps registered there.
 
-    A stand-in answers at one address for all hosts of its application, unless it names others.
+    An emulator serves all hosts of its vendor at one URL, unless it lists others.
     """
     connectors = {name: connector for name, connector in CONNECTORS.items() if name in upstreams}
-    addresses = {
+    urls = {
         f"GATEWAY_{name.upper()}_{host.upper()}_URL": upstreams[name].get(f"{host}_url", upstreams[name]["base_url"])
         for name, connector in connectors.items()
         for host in connector.addresses
     }
-    registered = {
+    oauth_apps = {
         f"GATEWAY_{name.upper()}_{part.upper()}": value
         for name, connector in connectors.items()
         if connector.oauth is not None
         for part, value in clients.get(name, {}).items()
     }
-    return addresses | registered
+    return urls | oauth_apps
 
 
 def run_management(data: Path | None, work: Callable[[App], Awaitable[T]], *, json: bool) -> T:
-    """The result of *work* on the installation, with its database open; a refusal is printed and ends the command."""
-    chosen = {"GATEWAY_OPERATOR_TOKEN": "not needed by commands"} | _chosen(data)
-    app = App(settings_of(chosen))
+    """Return the result of *work* on the installation. An error is printed and ends the command."""
+    settings = {"GATEWAY_OPERATOR_TOKEN": "not needed by commands"} | _select_settings(data)
+    app = App(settings_of(settings))
 
     async def run() -> T:
         async with app.opened():
@@ -112,14 +112,14 @@ def run_management(data: Path | None, work: Callable[[App], Awaitable[T]], *, js
 
     try:
         return asyncio.run(run())
-    except UnusableDatabase as fault:
-        raise click.ClickException(str(fault)) from fault
+    except UnusableDatabase as error:
+        raise click.ClickException(str(error)) from error
     except GatewayError as error:
         exit_with_error(_body(error), json=json)
 
 
 def _user() -> str:
-    """Who runs the command, by the system's own name where it has one."""
+    """Return the name of the operating-system user, or their ID if they have no name."""
     with suppress(OSError, KeyError):
         return getpass.getuser()
     return str(os.getuid())
@@ -128,31 +128,31 @@ def _user() -> str:
 def run_and_print(
     data: Path | None, work: Callable[[App], Awaitable[Any]], *, json: bool, columns: tuple[str, ...] = ()
 ) -> None:
-    """Show the result of *work* on the installation, as of ``manage``."""
+    """Run *work* on the installation and print its result."""
     show(run_management(data, work, json=json), json=json, columns=columns)
 
 
 def _body(error: GatewayError) -> Mapping[str, Any]:
-    """Return the response for an error, which tells the owner of the installation why the database does not respond."""
+    """Return the response for an error, with the reason if the database is unavailable."""
     public = error_payload(error, "cli")
     why = f" {error.private}" if isinstance(error, StorageUnavailable) and error.private else ""
     retry = {} if error.retry_after is None else {"retry_after": error.retry_after}
     return {"run_id": None, "error": {**public, "message": f"{public['message']}{why}"}, **retry}
 
 
-def _chosen(data: Path | None) -> dict[str, str]:
-    """The settings to work with; says which they are where another installation could have been meant."""
+def _select_settings(data: Path | None) -> dict[str, str]:
+    """Return the settings of the installation. If several installations are possible, print which one is used."""
     if data is not None:
         return environment(data)
-    found = environment()
-    if not any(found.get(name) for name in OWN):
+    settings = environment()
+    if not any(settings.get(name) for name in IDENTIFYING_SETTINGS):
         return environment(USUAL_FOLDER)
-    if any(os.environ.get(name) for name in OWN) or not is_installed(USUAL_FOLDER):
-        return found
+    if any(os.environ.get(name) for name in IDENTIFYING_SETTINGS) or not is_installed(USUAL_FOLDER):
+        return settings
     if is_running(USUAL_FOLDER):
         print_to_stderr(
             "installation", f"{USUAL_FOLDER}, where dev is running, rather than that of {env_file.env_file()}"
         )
         return environment(USUAL_FOLDER)
     print_to_stderr("installation", f"that of {env_file.env_file()}; --data {USUAL_FOLDER} is the one of dev")
-    return found
+    return settings

@@ -1,4 +1,4 @@
-"""``mcp``: the gateway's tools for an agent that speaks through standard input and output."""
+"""The command ``mcp``: the gateway's tools for an agent on standard input and output."""
 
 import asyncio
 import logging
@@ -20,11 +20,11 @@ def mcp(data: Path | None) -> None:
 
     The address and key are those of GATEWAY_URL and GATEWAY_API_KEY, or of the dev installation.
     """
-    # Standard output is the agent's; the package's own lines would only disturb who reads the other.
+    # Standard output belongs to the agent, and the package's log lines would clutter standard error.
     logging.getLogger("mcp").setLevel(logging.CRITICAL)
     target = resolve_target(data)
     try:
         asyncio.run(bridge(target.base_url, target.key))
-    except (MCPError, httpx2.HTTPError, httpx2.InvalidURL, ExceptionGroup) as fault:
-        why = str(innermost(fault)) or type(innermost(fault)).__name__
-        raise click.ClickException(f"The gateway at {target.base_url} cannot be asked: {why.rstrip('.')}.") from fault
+    except (MCPError, httpx2.HTTPError, httpx2.InvalidURL, ExceptionGroup) as error:
+        why = str(innermost(error)) or type(innermost(error)).__name__
+        raise click.ClickException(f"The gateway at {target.base_url} cannot be asked: {why.rstrip('.')}.") from error

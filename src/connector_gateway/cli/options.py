@@ -1,4 +1,4 @@
-"""Options and arguments of commands, from declared fields."""
+"""Options and arguments of commands, built from declared fields."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -14,18 +14,18 @@ from connector_gateway.kit.shapes import OffsetMissing, parse_instant
 
 
 def value_of(text: str) -> Any:
-    """The value of a JSON text; ``ValueError`` says what is wrong with it."""
+    """Return the value of a JSON text. Raises ``ValueError`` with the reason if it is invalid."""
     try:
         return decode(text.encode())
-    except InvalidJson as fault:
-        raise ValueError(fault.message.partition(": ")[2].rstrip(".")) from fault
+    except InvalidJson as error:
+        raise ValueError(error.message.partition(": ")[2].rstrip(".")) from error
 
 
 REPEATABLE = "May be repeated."
 
 
 class FieldOption(click.Option):
-    """An option for a declared field; its help includes the default that the service applies, and the limits."""
+    """An option for a declared field, whose help includes the default of the service and the limits."""
 
     def __init__(self, field: Field, names: Sequence[str], remark: str = "", **attributes: Any) -> None:
         parts = (plain(field.description), remark or (REPEATABLE if attributes.get("multiple") else ""))
@@ -47,12 +47,12 @@ class FieldOption(click.Option):
 
 
 class Instant(click.ParamType[datetime]):
-    """An ISO 8601 date, or date and time."""
+    """The type of an ISO 8601 date, or date and time."""
 
     name = "instant"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
-        """Return the instant; a date alone is its midnight in UTC."""
+        """Return the time. A date means midnight in UTC."""
         try:
             return parse_instant(value)
         except OffsetMissing:
@@ -62,7 +62,7 @@ class Instant(click.ParamType[datetime]):
 
 
 class Json(click.ParamType[Any]):
-    """A JSON value, such as a list or an object."""
+    """The type of a JSON value, such as a list or an object."""
 
     name = "json"
 
@@ -72,8 +72,8 @@ class Json(click.ParamType[Any]):
             return value
         try:
             return value_of(value)
-        except ValueError as fault:
-            self.fail(f"{value!r} is not JSON: {fault}.", param, ctx)
+        except ValueError as error:
+            self.fail(f"{value!r} is not JSON: {error}.", param, ctx)
 
 
 def bounded(field: Field) -> click.ParamType[Any]:
@@ -85,10 +85,10 @@ def bounded(field: Field) -> click.ParamType[Any]:
 
 
 def plain(text: str) -> str:
-    """Return a description on one line, without the marks of code."""
+    """Return a description on one line, without code markup."""
     return " ".join(text.replace("``", "").split())
 
 
 def paragraphs(text: str) -> str:
-    """Return a description with its paragraphs, without the marks of code."""
+    """Return a description with its paragraphs, without code markup."""
     return text.replace("``", "")

@@ -1,4 +1,4 @@
-"""What commands print: tables for people, tab-separated text for pipes, JSON for programs, errors with a remedy."""
+"""The output of commands: tables for people, tab-separated text for pipes, JSON for programs, and errors."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -14,14 +14,14 @@ from connector_gateway.cli.terminal_text import escape_control_chars, printable_
 from connector_gateway.core.calls.error_details import PLACES
 
 MAX_ALLOWED = 12
-"""Allowed values that an error lists for people."""
+"""The maximum number of allowed values that an error lists."""
 
 console = Console(highlight=False, markup=False, emoji=False)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 
 
 def show(data: Any, *, json: bool, columns: Sequence[str] = ()) -> None:
-    """Print *data*: rows as a table of *columns*, one object as a list of its fields; all of it if it is piped."""
+    """Print *data*: rows as a table of *columns*, an object as a list of fields. Pipes get all columns."""
     if json:
         show_json(as_answered(data))
     elif isinstance(data, Mapping):
@@ -31,7 +31,7 @@ def show(data: Any, *, json: bool, columns: Sequence[str] = ()) -> None:
 
 
 def as_answered(data: Any, *, indent: int | None = 2) -> str:
-    """Return *data* as JSON, with instants as the service writes them."""
+    """Return *data* as JSON, with timestamps in the format of the service."""
     return to_json(written(data), indent=indent).decode()
 
 
@@ -41,7 +41,7 @@ def show_json(text: str) -> None:
 
 
 def print_to_stderr(name: str, value: str) -> None:
-    """Print a value beside the data, on standard error, so that a pipe gets only data."""
+    """Print a named value on standard error, so that a pipe gets only data."""
     say(f"{name}: {value}")
 
 
@@ -66,7 +66,7 @@ def is_terminal() -> bool:
 
 
 def is_interactive() -> bool:
-    """Return True if a person can be asked."""
+    """Return True if a person can be prompted."""
     streams: list[TextIO | None] = [sys.stdin, sys.stderr]
     return all(stream is not None and stream.isatty() for stream in streams)
 
@@ -79,25 +79,25 @@ def _print_error(body: Mapping[str, Any]) -> None:
     )
     for detail in error.get("details", []):
         if detail.keys() - {"code", *PLACES}:
-            printed.print(f"  {escape_control_chars(_fault(detail))}")
+            printed.print(f"  {escape_control_chars(_format_detail(detail))}")
     printed.print(f"  → {escape_control_chars(error['remedy'])}")
     for name, unit in (("retry_after", " s"), ("run_id", "")):
         if body.get(name) is not None:
             printed.print(f"  {name}: {body[name]}{unit}")
 
 
-def _fault(detail: Mapping[str, Any]) -> str:
-    """Return one fault as a line: its place, its message, the name that was probably meant, and further facts."""
+def _format_detail(detail: Mapping[str, Any]) -> str:
+    """Return one error detail as a line: its place, its message, a suggestion, and further fields."""
     place = next((str(detail[name]) for name in PLACES if name in detail), "")
-    meant = [f"Did you mean {detail['did_you_mean']}?"] if "did_you_mean" in detail else []
+    suggestion = [f"Did you mean {detail['did_you_mean']}?"] if "did_you_mean" in detail else []
     message = [f"{str(detail['message']).rstrip('.')}."] if "message" in detail else []
-    said = {"code", "message", "did_you_mean", *PLACES}
-    facts = [f"{name}: {_fact(name, value)}" for name, value in detail.items() if name not in said]
+    printed = {"code", "message", "did_you_mean", *PLACES}
+    facts = [f"{name}: {_format_field(name, value)}" for name, value in detail.items() if name not in printed]
     more = [f"({'; '.join(facts)})"] if facts else []
-    return ": ".join(part for part in (place, " ".join([*message, *meant, *more])) if part)
+    return ": ".join(part for part in (place, " ".join([*message, *suggestion, *more])) if part)
 
 
-def _fact(name: str, value: Any) -> str:
+def _format_field(name: str, value: Any) -> str:
     if name != "allowed":
         return cell(value)
     more = len(value) - MAX_ALLOWED
@@ -113,7 +113,7 @@ def _print_object(data: Row) -> None:
 
 def _print_rows(rows: Sequence[Row], columns: Sequence[str]) -> None:
     names = columns or column_names(rows)
-    # A pipe gets every column, since nothing is too wide for a program.
+    # A pipe gets every column, since programs have no width limit.
     if not is_terminal():
         lines = [map(escape_control_chars, names), *([cell(row.get(name)) for name in names] for row in rows)]
         click.echo("\n".join(map("\t".join, lines)))

@@ -1,4 +1,4 @@
-"""``runs``: the history, and one call explained."""
+"""The command ``runs``: the run history, and the timeline of one run."""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ WIDTHS = (30, 22, 32, 6, 19)
 FILTERS = ("workspace_id", "connection_id", "connector", "operation", "status", "code")
 
 WINDOW = 1000
-"""Number of newest runs that each poll examines; if more have ended since the last poll, the oldest are not shown."""
+"""The number of newest runs that each poll reads. If more have ended since the last poll, the oldest are skipped."""
 
 POLL_SECONDS = 0.5
 
@@ -43,7 +43,7 @@ def print_summaries(_: ManagementRoute, page: Page[RunRecord]) -> None:
 
 
 def print_timeline(_: ManagementRoute, record: RunRecord) -> None:
-    """Print a run as a timeline: checks, waits, every request to the vendor, and how it ended."""
+    """Print a run as a timeline: checks, waits, every request to the vendor, and the outcome."""
     run = data_of(record)
     through = f"  through {cell(run['connection_id'])}" if run["connection_id"] else ""
     caller = f"key {run['key_id']}" if run["key_id"] else "without a key"
@@ -78,14 +78,14 @@ async def pause(seconds: float) -> None:
 
 async def _tail(app: App, params: Params, polls: int | None, *, json: bool) -> None:
     """Print every run that ends from now on."""
-    shown: set[str] = {run["run_id"] for run in await _ended(app, params)}
+    printed: set[str] = {run["run_id"] for run in await _ended(app, params)}
     for _ in count() if polls is None else range(polls):
         await pause(POLL_SECONDS)
         ended = await _ended(app, params)
-        # Lists begin with the newest; a terminal is read downwards.
-        for run in reversed([run for run in ended if run["run_id"] not in shown]):
+        # Lists start with the newest run, but the newest line is printed last.
+        for run in reversed([run for run in ended if run["run_id"] not in printed]):
             _print_line(run, json=json)
-        shown = {run["run_id"] for run in ended}
+        printed = {run["run_id"] for run in ended}
 
 
 async def _ended(app: App, params: Params) -> Sequence[Mapping[str, Any]]:
@@ -116,10 +116,10 @@ def _summary(run: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def timeline(run: Mapping[str, Any]) -> Iterator[tuple[float, float | None, str]]:
-    """The steps of a run: milliseconds since its start, milliseconds it took, and what happened."""
+    """Yield the steps of a run: milliseconds since its start, duration in milliseconds, and a description."""
     started_at: datetime = run["started_at"]
-    exchanges = run["upstream"]
-    checked = _since(started_at, exchanges[0]) - exchanges[0]["wait_ms"] if exchanges else run["duration_ms"] or 0.0
+    requests = run["upstream"]
+    checked = _offset_ms(started_at, requests[0]) - requests[0]["wait_ms"] if requests else run["duration_ms"] or 0.0
     what = "key, limit, scope, parameters and connection" if run["key_id"] else "connection"
     yield 0.0, max(0.0, checked), f"checked {what}"
     if run["dry_run"]:
@@ -127,38 +127,38 @@ def timeline(run: Mapping[str, Any]) -> Iterator[tuple[float, float | None, str]
     if run["idempotency"]:
         key = run["idempotency"]
         yield 0.0, None, f"idempotency key {key['key']!r}: {describe_outcome(key)}"
-    for number, exchange in enumerate(exchanges):
-        at = _since(started_at, exchange)
-        if exchange["wait_ms"] >= 1:
-            yield at - exchange["wait_ms"], exchange["wait_ms"], "waited for the application's budget"
-        yield at, exchange["duration_ms"], f"{exchange['method']} {exchange['path']} → {_outcome(exchanges, number)}"
+    for number, request in enumerate(requests):
+        at = _offset_ms(started_at, request)
+        if request["wait_ms"] >= 1:
+            yield at - request["wait_ms"], request["wait_ms"], "waited for the application's budget"
+        yield at, request["duration_ms"], f"{request['method']} {request['path']} → {_outcome(requests, number)}"
     if run["duration_ms"] is not None:
-        yield run["duration_ms"], None, _end(run)
+        yield run["duration_ms"], None, _run_outcome(run)
 
 
-def _since(started_at: datetime, exchange: Mapping[str, Any]) -> float:
-    at: datetime = exchange["at"]
+def _offset_ms(started_at: datetime, request: Mapping[str, Any]) -> float:
+    at: datetime = request["at"]
     return max(0.0, (at - started_at) / timedelta(milliseconds=1))
 
 
-def _outcome(exchanges: list[Mapping[str, Any]], number: int) -> str:
-    exchange = exchanges[number]
-    status = "no answer" if exchange["status"] is None else str(exchange["status"])
-    earlier = [(other["method"], other["path"], other["status"]) for other in exchanges[:number]]
+def _outcome(requests: list[Mapping[str, Any]], number: int) -> str:
+    request = requests[number]
+    status = "no answer" if request["status"] is None else str(request["status"])
+    earlier = [(other["method"], other["path"], other["status"]) for other in requests[:number]]
     again = any(
-        (method, path) == (exchange["method"], exchange["path"]) and failed in {None, 429, 500, 502, 503, 504, 529}
+        (method, path) == (request["method"], request["path"]) and failed in {None, 429, 500, 502, 503, 504, 529}
         for method, path, failed in earlier[-1:]
     )
     return f"{status} (retry)" if again else status
 
 
-def _end(run: Mapping[str, Any]) -> str:
+def _run_outcome(run: Mapping[str, Any]) -> str:
     if run["code"]:
-        return f"{run['http_status']} {run['code']}{_about(run['details'] or ())}"
+        return f"{run['http_status']} {run['code']}{_format_details(run['details'] or ())}"
     return str(run["status"])
 
 
-def _about(details: Iterable[Mapping[str, Any]]) -> str:
-    """What a refusal was about, by the names that were kept of it."""
-    told = [", ".join(f"{name} {value}" for name, value in detail.items()) for detail in details]
-    return f" ({'; '.join(told)})" if told else ""
+def _format_details(details: Iterable[Mapping[str, Any]]) -> str:
+    """Return the stored details of an error as text."""
+    texts = [", ".join(f"{name} {value}" for name, value in detail.items()) for detail in details]
+    return f" ({'; '.join(texts)})" if texts else ""

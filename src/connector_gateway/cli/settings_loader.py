@@ -1,4 +1,4 @@
-"""Settings for commands: what is wrong with them ends the command with a sentence."""
+"""Settings for commands. Invalid settings end the command with an error message."""
 
 from collections.abc import Mapping
 
@@ -10,11 +10,11 @@ from connector_gateway.settings import Settings
 
 
 def settings_of(environment: Mapping[str, str], *, starting: bool = False) -> Settings:
-    """Read settings; ``ClickException`` if one is missing, does not fit or, when *starting*, is a weak secret."""
+    """Read settings. Raises ``ClickException`` if one is missing, invalid or, when *starting*, a weak secret."""
     try:
         settings = Settings.read(environment, CONNECTORS)
         if starting:
             settings.check_strength()
-    except SettingsError as fault:
-        raise click.ClickException(str(fault)) from fault
+    except SettingsError as error:
+        raise click.ClickException(str(error)) from error
     return settings

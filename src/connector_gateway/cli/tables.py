@@ -1,6 +1,6 @@
-"""Tables and blocks for terminals: rows as columns, nested objects as indented lines, long values cut.
+"""Tables and blocks for terminals: rows as columns, nested objects as indented lines, long values truncated.
 
-Data of others is text and nothing else: never markup, never a command to the terminal.
+Untrusted data is printed as plain text, never as markup or terminal commands.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,19 +15,19 @@ from connector_gateway.kit.shapes import format_timestamp
 
 GAP = "  "
 NARROW = 16
-"""Width to which a column of words shrinks before columns are dropped; identifiers never shrink."""
+"""The width to which text columns shrink before columns are dropped. Identifiers never shrink."""
 
 MIN_WIDTH = 20
-"""Width of values that are nested so deeply that no more would be left."""
+"""The minimum width of deeply nested values."""
 
 ENCODER = msgspec.json.Encoder(decimal_format="number")
-"""Writes numbers as they are."""
+"""An encoder that preserves the digits of numbers."""
 
 Row = Mapping[str, Any]
 
 
 def written(data: Any) -> Any:
-    """Return *data* with instants as the service writes them."""
+    """Return *data* with timestamps in the format of the service."""
     if isinstance(data, datetime):
         return format_timestamp(data)
     if isinstance(data, Mapping):
@@ -59,16 +59,16 @@ def is_nested(value: Any) -> bool:
 
 def fitting(widths: Sequence[int], width: int) -> int:
     """Return how many of the first columns fit into *width*, at least one."""
-    taken = -len(GAP)
+    used = -len(GAP)
     for number, column in enumerate(widths):
-        taken += column + len(GAP)
-        if taken > width:
+        used += column + len(GAP)
+        if used > width:
             return max(1, number)
     return len(widths)
 
 
 def rows_lines(rows: Sequence[Row], names: Sequence[str], width: int) -> tuple[list[str], Sequence[str]]:
-    """Return the lines of *rows*, nested ones as blocks, and the columns for which there is no room."""
+    """Return the lines of *rows*, nested ones as blocks, and the columns that do not fit."""
     if not any(is_nested(row.get(name)) for row in rows for name in names):
         return table_lines(rows, names, width)
     blocks = [list(block_lines({name: row.get(name) for name in names}, width)) for row in rows]
@@ -79,27 +79,27 @@ def table_lines(rows: Sequence[Row], names: Sequence[str], width: int) -> tuple[
     """Return the lines of a table with the columns that fit into *width*, and the names of those that do not."""
     lines = [list(names), *([inline(row.get(name)) for name in names] for row in rows)]
     natural = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
-    # An identifier that is cut cannot be copied, nor can an instant be compared.
-    least = [
+    # Truncated identifiers cannot be copied, and truncated timestamps cannot be compared.
+    min_widths = [
         full if name.endswith(("_id", "_at")) else min(full, NARROW) for name, full in zip(names, natural, strict=True)
     ]
-    kept = fitting(least, width)
-    widths = _widened(least[:kept], natural, width)
-    return [_joined(line[:kept], widths) for line in lines], names[kept:]
+    visible = fitting(min_widths, width)
+    widths = _widen(min_widths[:visible], natural, width)
+    return [_join(line[:visible], widths) for line in lines], names[visible:]
 
 
-def _widened(least: Sequence[int], natural: Sequence[int], width: int) -> Sequence[int]:
-    """Return the widths of columns, which share the room that is left, the first ones first."""
-    left = width - sum(least) - len(GAP) * (len(least) - 1)
+def _widen(min_widths: Sequence[int], natural: Sequence[int], width: int) -> Sequence[int]:
+    """Return the widths of columns, with the remaining space distributed from the first column on."""
+    remaining = width - sum(min_widths) - len(GAP) * (len(min_widths) - 1)
     widths = []
-    for smallest, full in zip(least, natural, strict=False):
-        more = max(0, min(left, full - smallest))
-        left -= more
+    for smallest, full in zip(min_widths, natural, strict=False):
+        more = max(0, min(remaining, full - smallest))
+        remaining -= more
         widths.append(smallest + more)
     return widths
 
 
-def _joined(cells: Sequence[str], widths: Sequence[int]) -> str:
+def _join(cells: Sequence[str], widths: Sequence[int]) -> str:
     sized = [set_cell_size(cut(text, width), width) for text, width in zip(cells, widths, strict=True)]
     return GAP.join(sized).rstrip(" ")
 
@@ -110,8 +110,8 @@ def cut(text: str, width: int) -> str:
 
 
 def block_lines(data: Row, width: int, *, whole: bool = False) -> Iterator[str]:
-    """Yield a line for each field of *data*; values are cut to *width* unless they are to be copied *whole*."""
-    named = max(
+    """Yield a line for each field of *data*. Values are truncated to *width* unless *whole*."""
+    label_width = max(
         (cell_len(escape_control_chars(name)) for name, value in data.items() if not is_nested(value)), default=0
     )
     for name, value in data.items():
@@ -120,9 +120,9 @@ def block_lines(data: Row, width: int, *, whole: bool = False) -> Iterator[str]:
             yield label
             yield from (f"{GAP}{line}".rstrip(" ") for line in _nested_lines(value, width - len(GAP)))
         else:
-            room = max(MIN_WIDTH, width - named - len(GAP))
-            text = inline(value) if whole or name.endswith("_id") else cut(inline(value), room)
-            yield f"{set_cell_size(label, named)}{GAP}{text}".rstrip(" ")
+            available = max(MIN_WIDTH, width - label_width - len(GAP))
+            text = inline(value) if whole or name.endswith("_id") else cut(inline(value), available)
+            yield f"{set_cell_size(label, label_width)}{GAP}{text}".rstrip(" ")
 
 
 def _nested_lines(value: Any, width: int) -> Iterable[str]:

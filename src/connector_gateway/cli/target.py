@@ -1,6 +1,6 @@
-"""The running gateway that a command talks to: its address and key, and what a dev installation tells of itself.
+"""The running gateway to which a command connects: its URL, its key, and the description of a dev installation.
 
-Only what any command needs is imported here, since building an App costs a command most of a second at its start.
+This module has few imports, since importing the application would delay every command by most of a second.
 """
 
 import os
@@ -21,25 +21,25 @@ data_folder = click.option(
 
 
 def local_settings() -> dict[str, str]:
-    """The settings of ``.env`` and of the environment, which goes before it."""
+    """Return the settings of ``.env`` and of the environment, which takes precedence."""
     return env_file.read_settings() | {name: value for name, value in os.environ.items() if value}
 
 
 @dataclass(frozen=True)
 class Target:
-    """The running gateway that calls are sent to."""
+    """The running gateway that receives the calls."""
 
     base_url: str
     key: str
     connections: Mapping[str, str]
-    """Connections of the dev installation, by connector; empty if it is another gateway."""
+    """The connections of the dev installation, by connector. Empty for other gateways."""
 
     how_to_start: str
-    """What to do, in a sentence, if it does not answer."""
+    """A sentence that says how to start the gateway if it does not respond."""
 
 
 def resolve_target(data: Path | None) -> Target:
-    """Return the running gateway that the environment, ``.env`` or a dev installation names."""
+    """Return the gateway that the environment, ``.env`` or a dev installation specifies."""
     settings = {} if data else local_settings()
     described = describe(data or USUAL_FOLDER)
     base_url = settings.get("GATEWAY_URL") or described.get("base_url") or settings.get("GATEWAY_BASE_URL")

@@ -1,4 +1,4 @@
-"""Conformance: clauses of the contract, checked from outside against the service at any address.
+"""Conformance checks: the clauses of the contract, tested against a running service.
 
-Nothing is changed in an application: writes are only asked for where they are to be refused.
+Checks change nothing at the vendors by default: writes are sent only if they must be rejected, or as dry runs.
 """

@@ -1,4 +1,4 @@
-"""What became of the checks: outcomes, a row for each subject, and a file for programs that read JUnit's."""
+"""The results of the checks: outcomes, a summary row for each subject, and a JUnit file."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ SERVICE = "the service"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one check of one subject."""
+    """The outcome of one check of one subject."""
 
     subject: str
     check: Check
@@ -24,11 +24,15 @@ class Outcome:
     why: str = ""
 
 
-async def run_checks(place: TargetService, connectors: Mapping[str, AnyConnector]) -> Sequence[Outcome]:
-    """Every check of every operation, and those of the service, one after the other."""
-    subjects = [CheckSubject(place, room, operation) for room in connectors.values() for operation in room.operations]
-    found = [await _outcome(SERVICE, check, place) for check in OF_THE_SERVICE]
-    return [*found, *[await _outcome(one.name, check, one) for one in subjects for check in OF_OPERATIONS]]
+async def run_checks(service: TargetService, connectors: Mapping[str, AnyConnector]) -> Sequence[Outcome]:
+    """Run all checks of the service and of every operation, sequentially."""
+    subjects = [
+        CheckSubject(service, connector, operation)
+        for connector in connectors.values()
+        for operation in connector.operations
+    ]
+    outcomes = [await _outcome(SERVICE, check, service) for check in OF_THE_SERVICE]
+    return [*outcomes, *[await _outcome(one.name, check, one) for one in subjects for check in OF_OPERATIONS]]
 
 
 async def _outcome(name: str, check: Check, subject: Any) -> Outcome:
@@ -36,37 +40,37 @@ async def _outcome(name: str, check: Check, subject: Any) -> Outcome:
         await check.perform(subject)
     except CheckSkipped as reason:
         return Outcome(name, check, "skipped", str(reason))
-    except CheckFailed as fault:
-        return Outcome(name, check, "broken", str(fault))
-    except (aiohttp.ClientError, TimeoutError, KeyError, TypeError, AttributeError, ValueError) as fault:
-        return Outcome(name, check, "broken", f"what came cannot be read: {fault!r}")
+    except CheckFailed as error:
+        return Outcome(name, check, "broken", str(error))
+    except (aiohttp.ClientError, TimeoutError, KeyError, TypeError, AttributeError, ValueError) as error:
+        return Outcome(name, check, "broken", f"what came cannot be read: {error!r}")
     return Outcome(name, check, "holds")
 
 
-def rows(found: Sequence[Outcome]) -> Sequence[Mapping[str, Any]]:
-    """How many checks of each subject hold, are broken, or could not be made."""
+def rows(outcomes: Sequence[Outcome]) -> Sequence[Mapping[str, Any]]:
+    """Return the number of passed, failed and skipped checks for each subject."""
     return [
-        {"subject": name} | {result: _count(found, name, result) for result in ("holds", "broken", "skipped")}
-        for name in dict.fromkeys(one.subject for one in found)
+        {"subject": name} | {result: _count(outcomes, name, result) for result in ("holds", "broken", "skipped")}
+        for name in dict.fromkeys(one.subject for one in outcomes)
     ]
 
 
-def _count(found: Sequence[Outcome], name: str, result: str) -> int:
-    return sum(one.subject == name and one.result == result for one in found)
+def _count(outcomes: Sequence[Outcome], name: str, result: str) -> int:
+    return sum(one.subject == name and one.result == result for one in outcomes)
 
 
-def junit(found: Sequence[Outcome]) -> bytes:
-    """The outcomes as XML, as JUnit writes them."""
-    counted = {"tests": len(found), "failures": _of(found, "broken"), "skipped": _of(found, "skipped")}
-    suite = Element("testsuite", {"name": "conformance"} | {name: str(count) for name, count in counted.items()})
-    for one in found:
+def junit(outcomes: Sequence[Outcome]) -> bytes:
+    """Return the outcomes as JUnit XML."""
+    counts = {"tests": len(outcomes), "failures": _total(outcomes, "broken"), "skipped": _total(outcomes, "skipped")}
+    suite = Element("testsuite", {"name": "conformance"} | {name: str(count) for name, count in counts.items()})
+    for one in outcomes:
         case = SubElement(suite, "testcase", {"classname": one.subject, "name": one.check.name})
         if one.result != "holds":
-            told = f"{one.why} ({', '.join(one.check.clauses)})"
-            SubElement(case, {"broken": "failure", "skipped": "skipped"}[one.result], {"message": told})
-    written: bytes = tostring(suite, encoding="utf-8", xml_declaration=True)
-    return written
+            message = f"{one.why} ({', '.join(one.check.clauses)})"
+            SubElement(case, {"broken": "failure", "skipped": "skipped"}[one.result], {"message": message})
+    xml: bytes = tostring(suite, encoding="utf-8", xml_declaration=True)
+    return xml
 
 
-def _of(found: Sequence[Outcome], result: str) -> int:
-    return sum(one.result == result for one in found)
+def _total(outcomes: Sequence[Outcome], result: str) -> int:
+    return sum(one.result == result for one in outcomes)

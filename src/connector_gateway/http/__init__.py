@@ -1,4 +1,4 @@
-"""The service over HTTP: decodes, encodes, and decides nothing."""
+"""The HTTP surface: decodes requests and encodes responses, without business logic."""
 
 from connector_gateway.http.application import Application, AsgiApp, Service, application
 from connector_gateway.http.server.access_log import AccessLogMiddleware

@@ -1,4 +1,4 @@
-"""The application: every route, and the service behind them."""
+"""The ASGI application: all routes, and the services behind them."""
 
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -47,20 +47,20 @@ from connector_gateway.management.request import Management
 from connector_gateway.management.routes import MANAGEMENT
 from connector_gateway.storage.shared.interface import SharedState
 
-SHOWN = ("/docs", "/docs/errors", *(DOCS + code for code in CODES), "/openapi.json", "/healthz", "/readyz")
-"""What the service tells everybody of itself."""
+PUBLIC_PATHS = ("/docs", "/docs/errors", *(DOCS + code for code in CODES), "/openapi.json", "/healthz", "/readyz")
+"""Public paths about the service itself."""
 
-SHOWN_TO_OPERATORS = ("/console", "/metrics")
+OPERATOR_PATHS = ("/console", "/metrics")
 
-AGENTS = "/mcp"
-"""The address of the protocol that agents speak."""
+AGENTS_PATH = "/mcp"
+"""The path of the MCP endpoint for agents."""
 
 Check = Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True)
 class Service:
-    """Everything the application serves."""
+    """The components that the application serves."""
 
     connectors: Mapping[str, AnyConnector]
     edge: ApiContext
@@ -70,7 +70,7 @@ class Service:
     clock: Clock
     metrics: Metrics
     checks: Mapping[str, Check]
-    """What must answer before calls can be taken, by name."""
+    """The readiness checks, by name."""
 
     shared: SharedState
 
@@ -82,7 +82,7 @@ class Service:
     usage: UsageTracker
     sessions: Sessions
     agents: ASGIApp
-    """The surface for agents."""
+    """The MCP endpoint for agents."""
 
     first_steps: Callable[[], Awaitable[FirstSteps]]
 
@@ -90,33 +90,33 @@ class Service:
     """Values of parameters for the examples in the reference."""
 
     siblings: WorkerMetrics | None = None
-    """The workers that serve beside this one, where there are any."""
+    """The metrics of all workers, if there are several."""
 
     admin_port: int | None = None
-    """The only port at which operators are served; every port is if None."""
+    """The only port that serves operators. None if every port does."""
 
     async def exposition(self) -> bytes:
-        """The metrics: this process's own, or those of all workers."""
+        """Return the metrics of this process, or of all workers."""
         return await self.siblings.exposition() if self.siblings else await self.metrics.exposition()
 
     @cached_property
     def document(self) -> LazyDocument[bytes]:
         """The OpenAPI document, as JSON."""
-        return LazyDocument(lambda: to_json(self._described) + b"\n")
+        return LazyDocument(lambda: to_json(self._openapi_document) + b"\n")
 
     @cached_property
     def page(self) -> LazyDocument[Response]:
         """The reference page."""
-        return LazyDocument(lambda: reference(self.pages, self._described))
+        return LazyDocument(lambda: reference(self.pages, self._openapi_document))
 
     @cached_property
     def pages(self) -> Pages:
-        """What makes pages for people."""
+        """The renderer of HTML pages."""
         return Pages(self.base_url)
 
     @property
     def console(self) -> Console:
-        """What the pages of the console work on."""
+        """The components that the console uses."""
         return Console(
             self.edge,
             self.management,
@@ -130,29 +130,30 @@ class Service:
         )
 
     @cached_property
-    def _described(self) -> dict[str, Any]:
+    def _openapi_document(self) -> dict[str, Any]:
         return openapi(self.connectors.values(), self.base_url, self.example_values)
 
 
 class AsgiApp(Protocol):
-    """An application, whatever is wrapped around it."""
+    """The ASGI application, with or without middleware."""
 
     stopping: Shutdown
     clients: ClientConnections
     words: Collection[str]
-    """Segments of paths that are the same for everybody, so that logs and traces may show them."""
+    """The fixed segments of paths, which logs and traces may include."""
 
     def lifespan(self) -> AbstractAsyncContextManager[Any]:
-        """What stands behind the routes, open while inside."""
+        """Open the services behind the routes while the context is open."""
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        """Answer."""
+        """Handle a request."""
 
 
 class Application:
-    """Every route; operations have a prefix to themselves, and look their addresses up without trying one by one.
+    """All routes. Operations have a prefix of their own and are found without trying patterns one by one.
 
-    *public* has the routes without those of operators, for every port but *admin_port*; None if every port has all.
+    *public* has the routes without those for operators, for every port except ``admin_port``. It is None if every port
+    serves all routes.
     """
 
     def __init__(
@@ -169,21 +170,21 @@ class Application:
         segments = {segment for template in templates for segment in template.split("/")}
         self.words: Collection[str] = frozenset(segment for segment in segments if "{" not in segment)
         self._operations = operations
-        self._others = others
+        self._default_router = others
         self._public = public
         self._admin_port = service.admin_port
 
     def lifespan(self) -> AbstractAsyncContextManager[Any]:
-        """What stands behind the routes, open while inside."""
-        return self._others.lifespan_context(self._others)
+        """Open the services behind the routes while the context is open."""
+        return self._default_router.lifespan_context(self._default_router)
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        """Pass the request on to its route."""
+        """Forward the request to its route."""
         if scope["type"] == "http" and scope["path"].startswith(ROOT):
             return self._operations(scope, receive, send)
-        # By the port of the socket, and not by a header.
+        # Use the port of the socket, since clients can forge headers.
         _, port = scope.get("server") or (None, None)
-        router = self._others if self._public is None or port == self._admin_port else self._public
+        router = self._default_router if self._public is None or port == self._admin_port else self._public
         return router(scope, receive, send)
 
 
@@ -194,11 +195,11 @@ STARTING_POINTS = {
     "errors": "/docs/errors",
     "health": "/healthz",
 }
-"""Addresses that ``GET /`` lists for everybody."""
+"""The public paths that ``GET /`` lists."""
 
 
 class RootRedirect:
-    """The address without a path: leads a browser to the reference, and lists for others what there is."""
+    """The root path: redirects browsers to the reference, and lists the starting points for other clients."""
 
     def __init__(self, *, public: bool) -> None:
         paths = STARTING_POINTS if public else {**STARTING_POINTS, "console": "/console"}
@@ -211,38 +212,38 @@ class RootRedirect:
 
 
 class Documentation:
-    """Pages that are looked up by their whole path: there are many, and a route for each would be tried in turn."""
+    """Pages found by their full path, since there are many and a router would try their routes one by one."""
 
     def __init__(self, pages: Mapping[str, ASGIApp], missing: ASGIApp) -> None:
         self._pages = pages
         self._missing = missing
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        """Send the page at the path, if there is one."""
+        """Send the page at the path, or the response for missing routes."""
         page = self._pages.get(scope["path"]) if scope["type"] == "http" else None
         return (page or self._missing)(scope, receive, send)
 
 
 class NotFoundPage:
-    """Where there is no route: a page for a browser that looks for one, and a refusal for everybody else."""
+    """The response for unknown paths: an HTML page for browsers, an error envelope otherwise."""
 
     def __init__(self, pages: Pages, addresses: RouteSuggestions, not_found: NotFound) -> None:
         self._pages = pages
-        self._addresses = addresses
+        self._suggestions = addresses
         self._not_found = not_found
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        """Say so."""
-        looks = scope["type"] == "http" and _reads_pages(scope) and not scope["path"].startswith("/v1/")
-        answer = self._page(scope["path"]) if looks else self._not_found
-        return answer(scope, receive, send)
+        """Respond with 404."""
+        wants_page = scope["type"] == "http" and _reads_pages(scope) and not scope["path"].startswith("/v1/")
+        response = self._page(scope["path"]) if wants_page else self._not_found
+        return response(scope, receive, send)
 
     def _page(self, path: str) -> Response:
-        missing = self._addresses.not_found_error(path)
-        meant = next((str(detail[MEANT]) for detail in missing.details if MEANT in detail), "")
-        # What it means is an address to open only where a browser would read it.
-        meant = meant.removeprefix("GET ") if meant.startswith("GET /") and "{" not in meant else ""
-        return self._pages.show("missing.html", status=404, message=missing.message, meant=meant)
+        missing = self._suggestions.not_found_error(path)
+        suggestion = next((str(detail[MEANT]) for detail in missing.details if MEANT in detail), "")
+        # Suggest only paths that a browser can open.
+        suggestion = suggestion.removeprefix("GET ") if suggestion.startswith("GET /") and "{" not in suggestion else ""
+        return self._pages.show("missing.html", status=404, message=missing.message, meant=suggestion)
 
 
 def _reads_pages(scope: Scope) -> bool:
@@ -250,12 +251,12 @@ def _reads_pages(scope: Scope) -> bool:
 
 
 def application(service: Service, lifespan: Callable[[Router], AbstractAsyncContextManager[None]]) -> Application:
-    """The service as an ASGI application; *lifespan* opens and closes what stands behind it."""
-    pages = _descriptions(service)
+    """Return *service* as an ASGI application. *lifespan* opens and closes the services behind it."""
+    pages = _documentation(service)
     others = _router(service, lifespan, pages, public=False)
     public = None if service.admin_port is None else _router(service, lifespan, pages, public=True)
     operations = OperationRouter(
-        service.edge, service.connectors.values(), _not_found(service, _addresses(service, public=True))
+        service.edge, service.connectors.values(), _not_found(service, _suggestions(service, public=True))
     )
     return Application(service, operations, others, public, pages)
 
@@ -267,22 +268,22 @@ def _router(
     *,
     public: bool,
 ) -> Router:
-    """Every route but those of operations, which are most calls and are found by a look-up of their own.
+    """Return a router with all routes except operations, which ``OperationRouter`` finds.
 
-    Where *public*, those for operators alone are left out.
+    If *public*, the routes for operators are omitted.
     """
-    addresses = _addresses(service, public=public)
+    addresses = _suggestions(service, public=public)
     missing = NotFoundPage(service.pages, addresses, _not_found(service, addresses))
     routes: list[BaseRoute] = [
-        _shown(service, "/", RootRedirect(public=public)),
-        *management_routes(service.edge, service.management, _managed(public=public), public=public),
+        _get_route(service, "/", RootRedirect(public=public)),
+        *management_routes(service.edge, service.management, _management_routes(public=public), public=public),
         *([] if public else _for_operators(service)),
         *hook_routes(service.edge, service.hooks, service.clock, service.management.audit),
         *ConnectPages(service.consents, service.connectors, service.pages, service.management.audit).routes(
             service.edge
         ),
-        Route(AGENTS, MethodDispatcher(service.edge, {"POST": service.agents})),
-        *_states(service),
+        Route(AGENTS_PATH, MethodDispatcher(service.edge, {"POST": service.agents})),
+        *_health_routes(service),
         *download_routes(service.edge, service.download_path),
     ]
     return Router(routes, default=Documentation(pages, missing), redirect_slashes=False, lifespan=lifespan)
@@ -292,36 +293,36 @@ def _not_found(service: Service, addresses: RouteSuggestions) -> NotFound:
     return NotFound(service.edge, addresses.not_found_error, service.connectors)
 
 
-def _managed(*, public: bool) -> list[ManagementRoute]:
-    """The management routes, without those for operators alone where *public*."""
+def _management_routes(*, public: bool) -> list[ManagementRoute]:
+    """Return the management routes, without those for operators if *public*."""
     return [route for route in MANAGEMENT if not (public and route.is_for_operators)]
 
 
 def _for_operators(service: Service) -> Iterator[Route]:
     yield from console_routes(service.edge, service.console)
     metrics = MetricsEndpoint(service.exposition, service.metrics_token, service.edge.delay_wrong_token)
-    yield _shown(service, "/metrics", metrics)
+    yield _get_route(service, "/metrics", metrics)
 
 
-def _states(service: Service) -> Iterator[Route]:
-    """How the service is, for those who run it."""
+def _health_routes(service: Service) -> Iterator[Route]:
+    """Yield the health and readiness routes."""
 
-    async def alive(_: Request) -> Response:
+    async def health(_: Request) -> Response:
         return _json(200, {"status": "alive"})
 
-    async def ready(_: Request) -> Response:
-        states = {name: await _state(check) for name, check in service.checks.items()}
-        whole = all(state == "ok" for state in states.values())
-        status = "stopping" if service.edge.stopping.announced else "ready" if whole else "not ready"
-        told = {"status": status, "checks": states, "shared_store": service.shared.state}
-        return _json(200 if status == "ready" else 503, told)
+    async def readiness(_: Request) -> Response:
+        states = {name: await _run_check(check) for name, check in service.checks.items()}
+        healthy = all(state == "ok" for state in states.values())
+        status = "stopping" if service.edge.stopping.announced else "ready" if healthy else "not ready"
+        body = {"status": status, "checks": states, "shared_store": service.shared.state}
+        return _json(200 if status == "ready" else 503, body)
 
-    yield _shown(service, "/healthz", request_response(alive))
-    yield _shown(service, "/readyz", request_response(ready))
+    yield _get_route(service, "/healthz", request_response(health))
+    yield _get_route(service, "/readyz", request_response(readiness))
 
 
-def _descriptions(service: Service) -> Mapping[str, ASGIApp]:
-    """What the service offers, for programs and people, and the pages about errors."""
+def _documentation(service: Service) -> Mapping[str, ASGIApp]:
+    """Return the documentation endpoints by path: the OpenAPI document, the reference, guides and error pages."""
 
     async def document(_: Request) -> Response:
         return ChunkedResponse(await service.document.get(), media_type="application/json")
@@ -329,7 +330,7 @@ def _descriptions(service: Service) -> Mapping[str, ASGIApp]:
     async def page(_: Request) -> Response:
         return await service.page.get()
 
-    async def started(_: Request) -> Response:
+    async def start_script(_: Request) -> Response:
         return viewer_script()
 
     async def errors(_: Request) -> Response:
@@ -338,49 +339,49 @@ def _descriptions(service: Service) -> Mapping[str, ASGIApp]:
     async def error(request: Request) -> Response:
         return error_page(service.pages, request.url.path.rpartition("/")[2], service.connectors.values())
 
-    async def listed(_: Request) -> Response:
+    async def guide_index(_: Request) -> Response:
         return guides_page(service.pages)
 
     async def guide(request: Request) -> Response:
         return guide_page(service.pages, addresses[request.scope["path"]])
 
-    async def loaded(request: Request) -> Response:
+    async def load_asset(request: Request) -> Response:
         return asset(request.url.path.rpartition("/")[2])
 
     addresses = {guide_address(path): path for path in guides()}
-    shown: dict[str, Callable[[Request], Awaitable[Response]]] = {
+    pages: dict[str, Callable[[Request], Awaitable[Response]]] = {
         "/openapi.json": document,
         "/docs": page,
-        "/docs/start.js": started,
+        "/docs/start.js": start_script,
         "/docs/viewer.js": viewer,
-        **dict.fromkeys(ASSETS, loaded),
+        **dict.fromkeys(ASSETS, load_asset),
         "/docs/errors": errors,
-        INDEX: listed,
+        INDEX: guide_index,
         **dict.fromkeys(addresses, guide),
         **{DOCS + code: error for code in CODES},
     }
-    endpoints = {show: MethodDispatcher(service.edge, {"GET": request_response(show)}) for show in set(shown.values())}
-    return {path: endpoints[show] for path, show in shown.items()}
+    endpoints = {show: MethodDispatcher(service.edge, {"GET": request_response(show)}) for show in set(pages.values())}
+    return {path: endpoints[show] for path, show in pages.items()}
 
 
-def _shown(service: Service, path: str, endpoint: ASGIApp) -> Route:
+def _get_route(service: Service, path: str, endpoint: ASGIApp) -> Route:
     return Route(path, MethodDispatcher(service.edge, {"GET": endpoint}))
 
 
-def _addresses(service: Service, *, public: bool) -> RouteSuggestions:
-    """Every address that somebody may have meant."""
-    managed = [(route.method, route.path) for route in _managed(public=public)]
-    shown = SHOWN if public else (*SHOWN, *SHOWN_TO_OPERATORS)
+def _suggestions(service: Service, *, public: bool) -> RouteSuggestions:
+    """Return the suggestions for unknown paths."""
+    management = [(route.method, route.path) for route in _management_routes(public=public)]
+    paths = PUBLIC_PATHS if public else (*PUBLIC_PATHS, *OPERATOR_PATHS)
     return RouteSuggestions(
-        service.connectors.values(), [*managed, ("POST", AGENTS), *(("GET", path) for path in shown)]
+        service.connectors.values(), [*management, ("POST", AGENTS_PATH), *(("GET", path) for path in paths)]
     )
 
 
-async def _state(check: Check) -> str:
+async def _run_check(check: Check) -> str:
     try:
         await check()
-    except Exception as fault:  # noqa: BLE001  # whatever it is, it is the answer
-        return f"failed: {type(fault).__name__}"
+    except Exception as error:  # noqa: BLE001  # any error means that the check failed
+        return f"failed: {type(error).__name__}"
     return "ok"
 
 

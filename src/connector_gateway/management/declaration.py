@@ -54,13 +54,13 @@ class Command:
     """One command of the command line that performs a route."""
 
     usage: str
-    """Its name in the group of the resource, then its positional parameters: ``create WORKSPACE_ID``."""
+    """The name of the command in the group of the resource, and its positional parameters: ``create WORKSPACE_ID``."""
 
     description: str = ""
-    """Its own help; that of the route by default."""
+    """The help text. By default that of the route."""
 
     options: Sequence[str] | None = None
-    """The parameters that are options; by default all that are not positional."""
+    """The parameters that are options. By default all that are not positional."""
 
     required: Sequence[str] = ()
     """Parameters that this command requires although the route does not."""
@@ -80,7 +80,7 @@ class Command:
 
     @property
     def arguments(self) -> Sequence[str]:
-        """The parameters that are given by position."""
+        """The positional parameters."""
         return self.usage.lower().split()[1:]
 
 
@@ -97,7 +97,7 @@ class ManagementRoute:
     resource: "Resource"
     open_to_keys: bool
     open_to_managers: bool
-    """True if keys that manage connections are accepted."""
+    """Whether keys that manage connections are accepted."""
 
     errors: Errors
     description: str
@@ -109,23 +109,23 @@ class ManagementRoute:
     """Parameters of the example in the OpenAPI document, without identifiers."""
 
     confirmation: str
-    """What cannot be undone; set for destructive routes, which a person has to confirm."""
+    """The statement that a person has to confirm before a destructive route."""
 
     done: str
-    """Sentence that reports success to a person."""
+    """The sentence that reports success to a person."""
 
     @property
     def is_for_operators(self) -> bool:
-        """True if no API key is accepted."""
+        """Whether no API key is accepted."""
         return not (self.open_to_keys or self.open_to_managers)
 
     @property
     def changes(self) -> bool:
-        """True for an administrative act, which the audit trail records."""
+        """Whether the route makes changes, which the audit trail records."""
         return self.method != "GET"
 
     async def carry_out(self, request: ManagementRequest, params: Params) -> Any:
-        """Return the result of *request*; the audit trail records a change and its outcome."""
+        """Perform *request* and return its result. The audit trail records a change and its outcome."""
         if not self.changes:
             return await self.handler(request, params)
         try:
@@ -134,13 +134,13 @@ class ManagementRoute:
             with acting(request.management.audit, request.actor):
                 return await self.handler(request, params)
         except GatewayError as error:
-            named = next((str(value) for name, value in params if name.endswith("_id") or name == "connector"), "")
-            await request.management.audit.refuse(request.actor, self.name, error.code, named)
+            subject = next((str(value) for name, value in params if name.endswith("_id") or name == "connector"), "")
+            await request.management.audit.refuse(request.actor, self.name, error.code, subject)
             raise
 
     @property
     def title(self) -> str:
-        """The name for people, also that of its form."""
+        """The name for people, which is also the title of the form."""
         return self.name.replace("_", " ").capitalize()
 
     @property
@@ -150,23 +150,23 @@ class ManagementRoute:
 
     @property
     def has_body(self) -> bool:
-        """True if parameters are sent in a JSON body, rather than in the path alone or in a query."""
-        elsewhere = all(f"{{{name}}}" in self.path for name in self.params.model_fields)
-        return self.method in {"POST", "PATCH"} and not elsewhere
+        """Whether parameters are sent in a JSON body, and not only in the path or the query."""
+        all_in_path = all(f"{{{name}}}" in self.path for name in self.params.model_fields)
+        return self.method in {"POST", "PATCH"} and not all_in_path
 
     @property
     def pages(self) -> bool:
-        """True if it returns one page of a list."""
+        """Whether the route returns one page of a list."""
         return issubclass(self.result, Page)
 
     @property
     def lists(self) -> bool:
-        """True if ``data`` is an array."""
+        """Whether ``data`` is an array."""
         return issubclass(self.result, Page | Listing)
 
     @property
     def item(self) -> type[BaseModel]:
-        """The shape of ``data``, or of its items if it is an array."""
+        """The model of ``data``, or of its items if it is an array."""
         if self.lists:
             shape: type[BaseModel] = self.result.__pydantic_generic_metadata__["args"][0]
             return shape
@@ -174,18 +174,18 @@ class ManagementRoute:
 
     @cached_property
     def fields(self) -> Sequence[Field]:
-        """The parameters, those of the path included; the page of a list comes last."""
+        """All parameters, including those in the path. The page parameters are last."""
         return sorted(fields_of(self.params), key=lambda field: field.name in ListParams.model_fields)
 
     @cached_property
     def columns(self) -> Sequence[Field]:
-        """The columns of its list for people, the most important first."""
+        """The columns of the list for people, the most important first."""
         shape = self.item.model_fields
         return [describe_field(name, shape[name]) for name in self.resource.columns if name in shape]
 
     @cached_property
     def secrets(self) -> Sequence[str]:
-        """Fields of its result that are shown only once, such as a new key."""
+        """Fields of the result that are displayed only once, such as a new key."""
         return [field.name for field in fields_of(self.item) if field.is_secret]
 
     @cached_property
@@ -204,14 +204,14 @@ class ManagementRoute:
 
 
 class Resource:
-    """A kind of object that is managed, and its routes."""
+    """A kind of managed object, and its routes."""
 
     def __init__(self, name: str, *, columns: Sequence[str]) -> None:
         self.name = name
-        """Plural, as in paths: the group of its commands, and its page in the console."""
+        """The plural name, as in paths: the name of the command group and of the console page."""
 
         self.columns = columns
-        """Fields of its lists, the most important first: narrow terminals and pages omit the last ones."""
+        """The fields of its lists, the most important first. Narrow terminals and pages omit the last ones."""
 
         self.routes: list[ManagementRoute] = []
 
@@ -229,8 +229,8 @@ class Resource:
     ) -> Callable[[Handler[R]], ManagementRoute]:
         """Declare a route of this resource, such as ``DELETE /v1/keys/{key_id}``, and the *commands* that perform it.
 
-        Operators may use it, a workspace's API keys if it is *open_to_keys*, and keys that manage connections if it is
-        *open_to_managers*. Each request with a key counts as a call of that key.
+        It accepts operators, API keys if *open_to_keys*, and keys that manage connections if *open_to_managers*. Each
+        request with a key counts as a call of that key.
         """
         method, _, path = route.partition(" ")
 

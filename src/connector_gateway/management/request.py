@@ -10,7 +10,7 @@ from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId
 from connector_gateway.kit.shapes import Position
 
 if TYPE_CHECKING:
-    # The command line reads the declarations for its help, which must not wait until all services are loaded.
+    # The command line imports the declarations for its help, without the cost of importing all services.
     from connector_gateway.core.access.audit import Audit
     from connector_gateway.core.access.keys import ApiKeys, Caller
     from connector_gateway.core.access.operators import Operator, Operators
@@ -44,17 +44,17 @@ class Management:
 class ManagementRequest:
     """An authenticated management request.
 
-    It comes from a *caller* with an API key, or from an *operator* (*caller* is None), who sees all workspaces.
+    The sender is a *caller* with an API key, or if *caller* is None, an *operator*, who can see all workspaces.
     """
 
     management: Management
     caller: "Caller | None"
     operator: "Operator"
     position: Position | None = None
-    """Start of the requested page, as the previous page returned it."""
+    """The start of the requested page, as returned with the previous page."""
 
     address: str = ""
-    """Network address of the client."""
+    """The IP address of the client."""
 
     surface: str = "http"
 
@@ -65,26 +65,26 @@ class ManagementRequest:
 
     @property
     def may_change(self) -> bool:
-        """True for requests that may also read the secrets that changes need."""
+        """Whether the request may also read the secrets that changes need."""
         return self.caller is not None or self.operator.may_change
 
     @property
     def before(self) -> str | None:
-        """Identifier of the item that follows the requested page; None for the first page."""
+        """The identifier before which the requested page starts. None for the first page."""
         return self.position["before"] if self.position else None
 
     @property
     def workspace_id(self) -> WorkspaceId | None:
-        """The only visible workspace; None if all are visible."""
+        """The only visible workspace. None if all are visible."""
         return self.caller.workspace_id if self.caller else None
 
     @property
     def connection_ids(self) -> Collection[ConnectionId] | None:
-        """The only visible connections; None if all of the workspace are visible."""
+        """The only visible connections. None if all of the workspace are visible."""
         return self.caller.connection_ids if self.caller else None
 
     def own_workspace(self, workspace_id: str) -> WorkspaceId:
-        """Return *workspace_id*; another workspace than the key's is reported as missing."""
+        """Return *workspace_id*. Raises ``WorkspaceNotFound`` if the key belongs to another workspace."""
         if self.workspace_id not in {None, workspace_id}:
             raise workspace_not_found(workspace_id)
         return WorkspaceId(workspace_id)

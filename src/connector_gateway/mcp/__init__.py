@@ -1,6 +1,6 @@
-"""The surface for agents: the operations as tools of the Model Context Protocol.
+"""The surface for agents: operations as tools of the Model Context Protocol.
 
-Of it, a gateway imports only ``endpoint`` at the start; what imports the protocol's package is loaded with the first
-request. ``bridge`` and ``link`` need nothing of a gateway, so nothing is imported here: it cost each agent's start a
-third of a second.
+A gateway imports only ``endpoint`` at startup. Modules that import the ``mcp`` package are loaded with the first
+request. ``bridge`` and ``gateway_connection`` run outside the gateway, so this module imports nothing: imports would
+delay the start of each agent by a third of a second.
 """

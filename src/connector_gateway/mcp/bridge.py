@@ -1,4 +1,4 @@
-"""The protocol over standard input and output, each request of which is passed on to the running gateway."""
+"""An MCP server on standard input and output that forwards each request to the running gateway."""
 
 from typing import Any, TypeVar
 
@@ -32,21 +32,21 @@ R = TypeVar("R", bound=Result)
 
 
 async def bridge(base_url: str, api_key: str) -> None:
-    """Answer on standard output what is asked on standard input, until that ends."""
-    async with GatewayConnection(base_url, api_key) as link:
-        server = Bridge(link).server((await link.client()).instructions)
-        async with stdio_server() as (asked, answered):
-            await server.run(asked, answered, server.create_initialization_options())
+    """Serve requests from standard input on standard output until the input ends."""
+    async with GatewayConnection(base_url, api_key) as connection:
+        server = Bridge(connection).server((await connection.client()).instructions)
+        async with stdio_server() as (requests, responses):
+            await server.run(requests, responses, server.create_initialization_options())
 
 
 class Bridge:
-    """Passes requests on, and their results back, as they are."""
+    """Forwards requests and their results unchanged."""
 
-    def __init__(self, link: GatewayConnection) -> None:
-        self._link = link
+    def __init__(self, connection: GatewayConnection) -> None:
+        self._connection = connection
 
     def server(self, instructions: str | None) -> Server[Any]:
-        """What is spoken to on this side."""
+        """Return the MCP server for the local client."""
         return Server(
             "connector-gateway",
             version=__version__,
@@ -60,33 +60,33 @@ class Bridge:
         )
 
     async def list_tools(self, _: Context, params: Paged) -> ListToolsResult:
-        """The tools of the gateway."""
-        return await self._pass_on(ListToolsRequest(params=_page(params)), ListToolsResult)
+        """Return the tools of the gateway."""
+        return await self._forward(ListToolsRequest(params=_page(params)), ListToolsResult)
 
     async def call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
-        """A call, with the progress that the gateway tells of it."""
-        wanted = context.session.report_progress if "progress_token" in (context.meta or {}) else None
-        # Made anew, without what the client has said about its own connection to this side.
-        asked = CallToolRequest(params=CallToolRequestParams(name=params.name, arguments=params.arguments))
-        return await self._link.send(asked, CallToolResult, wanted)
+        """Call a tool, and forward progress notifications of the gateway."""
+        on_progress = context.session.report_progress if "progress_token" in (context.meta or {}) else None
+        # A new request, without the metadata of the local connection.
+        request = CallToolRequest(params=CallToolRequestParams(name=params.name, arguments=params.arguments))
+        return await self._connection.send(request, CallToolResult, on_progress)
 
     async def list_resources(self, _: Context, params: Paged) -> ListResourcesResult:
-        """The resources of the gateway."""
-        return await self._pass_on(ListResourcesRequest(params=_page(params)), ListResourcesResult)
+        """Return the resources of the gateway."""
+        return await self._forward(ListResourcesRequest(params=_page(params)), ListResourcesResult)
 
     async def list_templates(self, _: Context, params: Paged) -> ListResourceTemplatesResult:
-        """The addresses of resources that have something to be filled in."""
-        return await self._pass_on(ListResourceTemplatesRequest(params=_page(params)), ListResourceTemplatesResult)
+        """Return the resource templates of the gateway."""
+        return await self._forward(ListResourceTemplatesRequest(params=_page(params)), ListResourceTemplatesResult)
 
     async def read_resource(self, _: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
-        """One resource."""
-        asked = ReadResourceRequest(params=ReadResourceRequestParams(uri=params.uri))
-        return await self._pass_on(asked, ReadResourceResult)
+        """Return the contents of one resource."""
+        request = ReadResourceRequest(params=ReadResourceRequestParams(uri=params.uri))
+        return await self._forward(request, ReadResourceResult)
 
-    async def _pass_on(self, request: Request[Any, Any], result: type[R]) -> R:
-        return await self._link.send(request, result)
+    async def _forward(self, request: Request[Any, Any], result: type[R]) -> R:
+        return await self._connection.send(request, result)
 
 
 def _page(params: Paged) -> PaginatedRequestParams:
-    """The same page, without what belongs to the connection that it was asked on."""
+    """Return the cursor of *params*, without the metadata of the local connection."""
     return PaginatedRequestParams(cursor=params.cursor if params else None)

@@ -1,4 +1,4 @@
-"""The address of agents: lets requests in, and passes them on to what speaks the protocol."""
+"""The MCP endpoint: authorizes requests and passes them to the protocol implementation."""
 
 from collections.abc import Mapping
 from ipaddress import ip_address
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from connector_gateway.mcp.server import McpServices
 
 PARSE_ERROR, INVALID_REQUEST, INTERNAL_ERROR = -32700, -32600, -32603
-"""Codes of the protocol for what cannot be read, what is refused, and what fails."""
+"""JSON-RPC codes for unreadable, rejected and failed requests."""
 
 
 class McpEndpoint:
-    """Answers the requests of agents."""
+    """The endpoint for requests of agents."""
 
     def __init__(
         self,
@@ -45,47 +45,47 @@ class McpEndpoint:
         self._surface = LazyDocument(lambda: _load(edge, choosing, runs, connectors))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request; what is refused here is refused before the protocol begins."""
-        exchange = RequestContext(scope, receive, "mcp")
-        admitted = await result_or_error(self._admit(exchange))
-        if isinstance(admitted, GatewayError):
-            await exchange.send(_refused(exchange, admitted), send)
+        """Respond to one request. Rejected requests never reach the protocol implementation."""
+        context = RequestContext(scope, receive, "mcp")
+        authorized = await result_or_error(self._authorize(context))
+        if isinstance(authorized, GatewayError):
+            await context.send(_error_response(context, authorized), send)
         else:
-            surface, caller, body = admitted
-            await surface.answer(exchange, caller, body, send)
+            surface, caller, body = authorized
+            await surface.answer(context, caller, body, send)
 
-    async def _admit(self, exchange: RequestContext) -> tuple["McpServices", Caller, Body]:
-        """Who asks, what, and what speaks the protocol."""
-        self._check_origin(exchange)
-        caller = await self._edge.authenticate(exchange)
-        exchange.run.allowance = await self._edge.limits.consume(caller)
-        body = await read_body(exchange, self._edge.max_body_bytes)
-        # A call of a tool beyond the minute of the key is refused by the gateway itself, with a run.
+    async def _authorize(self, context: RequestContext) -> tuple["McpServices", Caller, Body]:
+        """Return the protocol implementation, the caller and the body of a request. Raises if it is rejected."""
+        self._check_origin(context)
+        caller = await self._edge.authenticate(context)
+        context.run.allowance = await self._edge.limits.consume(caller)
+        body = await read_body(context, self._edge.max_body_bytes)
+        # The gateway itself rejects tool calls beyond the key's limit, and records a run.
         if not (isinstance(body.value, dict) and body.value.get("method") == "tools/call"):
-            raise_if_exceeded(exchange.run.allowance)
+            raise_if_exceeded(context.run.allowance)
         if body.refusal is not None:
             raise body.refusal
         validate_message(body.value)
         return await self._surface.get(), caller, body
 
-    def _check_origin(self, exchange: RequestContext) -> None:
-        """Refuse web pages of others, also those whose name was made to lead to this machine."""
-        within = _is_loopback((exchange.scope.get("server") or ("",))[0])
-        origin, host = exchange.header(b"origin"), _host_of(f"//{exchange.header(b'host') or ''}")
-        if origin is not None and not self._is_own(origin) and not (within and _is_loopback(_host_of(origin))):
+    def _check_origin(self, context: RequestContext) -> None:
+        """Reject requests of foreign web pages, including DNS rebinding to this machine."""
+        on_loopback = _is_loopback((context.scope.get("server") or ("",))[0])
+        origin, host = context.header(b"origin"), _parse_host(f"//{context.header(b'host') or ''}")
+        if origin is not None and not self._is_own(origin) and not (on_loopback and _is_loopback(_parse_host(origin))):
             raise OriginNotAllowed(f"Pages of {truncate(origin)} may not ask here.")
-        # A name that leads here over a network is for that network to judge; this machine itself is open to others.
-        if within and not _is_loopback(host) and host != self._base.hostname:
+        # Host names are checked on loopback only, where DNS rebinding is possible. Elsewhere the network decides.
+        if on_loopback and not _is_loopback(host) and host != self._base.hostname:
             raise OriginNotAllowed(f"This service is not called {truncate(host)}.")
 
     def _is_own(self, origin: str) -> bool:
         return origin.lower() == f"{self._base.scheme}://{self._base.netloc}".lower()
 
 
-def _host_of(address: str) -> str:
-    """The host of *address*; empty where it has none that can be read."""
+def _parse_host(url: str) -> str:
+    """Return the host of *url*, or an empty string if it has no valid one."""
     try:
-        return urlsplit(address).hostname or ""
+        return urlsplit(url).hostname or ""
     except ValueError:
         return ""
 
@@ -100,18 +100,18 @@ def _is_loopback(host: str) -> bool:
 def _load(
     edge: ApiContext, choosing: ConnectionSelector, runs: RunStore, connectors: Mapping[str, AnyConnector]
 ) -> "McpServices":
-    """What speaks the protocol, imported with the first request: it would double the time of a start (decision 62)."""
+    """Return the protocol implementation. Imported with the first request, since it would double the startup time."""
     from connector_gateway.mcp.server import McpServices  # noqa: PLC0415  # as said above
 
     return McpServices(edge, choosing, runs, connectors)
 
 
-def _refused(exchange: RequestContext, error: GatewayError) -> HttpResponse:
-    """The answer to a refused request, as an error of the protocol."""
-    answer = error_response(exchange.run, None, error)
+def _error_response(context: RequestContext, error: GatewayError) -> HttpResponse:
+    """Return the response to a rejected request, as a JSON-RPC error."""
+    answer = error_response(context.run, None, error)
     code = PARSE_ERROR if error.code == "invalid_json" else INVALID_REQUEST if error.status < 500 else INTERNAL_ERROR
     body = from_json(answer.body)
     message = f"{error.code}: {error.message} {body['error']['remedy']}"
-    # Nothing was read as a request of the protocol yet, so it has no identifier to answer to.
-    told = {"code": code, "message": message, "data": body}
-    return HttpResponse(answer.status, to_json({"jsonrpc": "2.0", "id": None, "error": told}), answer.headers)
+    # The request was not parsed as JSON-RPC yet, so its ID is unknown.
+    payload = {"code": code, "message": message, "data": body}
+    return HttpResponse(answer.status, to_json({"jsonrpc": "2.0", "id": None, "error": payload}), answer.headers)

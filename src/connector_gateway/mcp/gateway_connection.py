@@ -1,4 +1,4 @@
-"""What the bridge asks the running gateway through."""
+"""The connection from the bridge to the running gateway."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -14,7 +14,7 @@ from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, Request, Result
 R = TypeVar("R", bound=Result)
 
 TIMEOUT = httpx2.Timeout(30.0, read=600.0)
-"""Seconds; a call that waits for its turn takes longer than most requests."""
+"""Timeouts in seconds. Calls that wait for a rate limit take longer than other requests."""
 
 WHEN_AWAY = """\
 What to do: Call again in some seconds. A write may have been done: repeat it with the same idempotency_key, \
@@ -23,7 +23,10 @@ or look whether it was."""
 
 @asynccontextmanager
 async def connect(base_url: str, api_key: str) -> AsyncIterator[Client]:
-    """A client of the gateway; ``MCPError`` where it refuses the key, ``httpx2.HTTPError`` where nobody answers."""
+    """Open a client of the gateway.
+
+    Raises ``MCPError`` if the gateway rejects the key, and ``httpx2.HTTPError`` if it does not respond.
+    """
     headers = {"Authorization": f"Bearer {api_key}"}
     async with httpx2.AsyncClient(headers=headers, timeout=TIMEOUT) as http:
         transport = streamable_http_client(f"{base_url.rstrip('/')}/mcp", http_client=http)
@@ -32,73 +35,73 @@ async def connect(base_url: str, api_key: str) -> AsyncIterator[Client]:
 
 
 class GatewayConnection:
-    """A client of the gateway, made again where its connection has broken: agents outlive restarts of the gateway.
+    """A client of the gateway that reconnects after a broken connection, since agents outlive restarts of the gateway.
 
-    It lives in a task of its own, for the package ends the task that holds a client whose connection breaks.
+    The client lives in a task of its own, because the package cancels the task of a client whose connection breaks.
     """
 
     def __init__(self, base_url: str, api_key: str) -> None:
         self._base_url, self._api_key = base_url, api_key
-        self._making = asyncio.Lock()
-        self._held: asyncio.Task[None] | None = None
+        self._connect_lock = asyncio.Lock()
+        self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await _end(self._held)
+        await _cancel(self._task)
 
     async def client(self) -> Client:
-        """The client; what ``connected`` ends with where there can be none."""
-        async with self._making:
-            if self._held is None or self._held.done():
-                made: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
-                self._held = asyncio.create_task(self._hold(made), name="link")
-                self._held.add_done_callback(_seen)
-                either: set[asyncio.Future[Any]] = {self._held, made}
+        """Return the client, connecting first if needed. Raises the errors of ``connect``."""
+        async with self._connect_lock:
+            if self._task is None or self._task.done():
+                connected: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
+                self._task = asyncio.create_task(self._run(connected), name="link")
+                self._task.add_done_callback(_retrieve_exception)
+                either: set[asyncio.Future[Any]] = {self._task, connected}
                 await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-                if not made.done():
-                    await self._held
-                self._client = made.result()
+                if not connected.done():
+                    await self._task
+                self._client = connected.result()
         return self._client
 
-    async def send(self, request: Request[Any, Any], result: type[R], wanted: Any = None) -> R:
-        """The result of *request*; an error of the protocol where the gateway is away."""
+    async def send(self, request: Request[Any, Any], result: type[R], on_progress: Any = None) -> R:
+        """Return the result of *request*. Raises ``MCPError`` if the gateway is unavailable."""
         try:
             client = await self.client()
-        except (httpx2.HTTPError, ExceptionGroup) as fault:
-            raise self._away(fault) from fault
-        held = self._held
+        except (httpx2.HTTPError, ExceptionGroup) as error:
+            raise self._unavailable_error(error) from error
+        task = self._task
         try:
-            return await client.session.send_request(request, result, progress_callback=wanted)
+            return await client.session.send_request(request, result, progress_callback=on_progress)
         except MCPError as error:
             if error.code != CONNECTION_CLOSED:
                 raise
-            await _end(held)
-            raise self._away(None) from error
+            await _cancel(task)
+            raise self._unavailable_error(None) from error
 
-    async def _hold(self, made: asyncio.Future[Client]) -> None:
+    async def _run(self, connected: asyncio.Future[Client]) -> None:
         async with connect(self._base_url, self._api_key) as client:
-            made.set_result(client)
+            connected.set_result(client)
             await asyncio.Event().wait()
 
-    def _away(self, fault: BaseException | None) -> MCPError:
-        why = f" ({str(innermost(fault)).rstrip('.')})" if fault else ""
+    def _unavailable_error(self, error: BaseException | None) -> MCPError:
+        why = f" ({str(innermost(error)).rstrip('.')})" if error else ""
         return MCPError(INTERNAL_ERROR, f"The gateway at {self._base_url} does not answer{why}.\n{WHEN_AWAY}")
 
 
-def innermost(fault: BaseException) -> BaseException:
-    """The first fault of a group, or the fault itself."""
-    return innermost(fault.exceptions[0]) if isinstance(fault, BaseExceptionGroup) else fault
+def innermost(error: BaseException) -> BaseException:
+    """Return the first leaf of an exception group, or *error* itself."""
+    return innermost(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
 
 
-async def _end(held: asyncio.Task[None] | None) -> None:
-    if held is not None:
-        held.cancel()
-        await asyncio.wait({held})
+async def _cancel(task: asyncio.Task[None] | None) -> None:
+    if task is not None:
+        task.cancel()
+        await asyncio.wait({task})
 
 
-def _seen(task: asyncio.Task[None]) -> None:
-    """Take note of how *task* ended, which whoever asks next is told."""
+def _retrieve_exception(task: asyncio.Task[None]) -> None:
+    """Mark the exception of *task* as retrieved. The next request raises it."""
     if not task.cancelled():
         task.exception()

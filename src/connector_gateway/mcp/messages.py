@@ -1,4 +1,4 @@
-"""What a message of the protocol looks like, whatever it asks for. Source: jsonrpc.org/specification, read 2026-11."""
+"""The format of JSON-RPC messages. Source: jsonrpc.org/specification, read 2026-11."""
 
 from typing import Annotated, Any, Literal
 
@@ -8,8 +8,8 @@ from pydantic_core import PydanticCustomError
 from connector_gateway.core.calls.error_details import validation_details
 from connector_gateway.kit.errors import InvalidMessage
 
-ANSWERS = ("result", "error")
-"""What a client sends in place of ``method`` where it answers the server."""
+RESPONSE_FIELDS = ("result", "error")
+"""The fields that a response of a client has instead of ``method``."""
 
 
 def _identifier(value: Any) -> Any:
@@ -19,7 +19,7 @@ def _identifier(value: Any) -> Any:
 
 
 class Message(BaseModel):
-    """A request; without ``id`` a notification."""
+    """A request, or a notification if it has no ``id``."""
 
     model_config = ConfigDict(strict=True)
 
@@ -30,14 +30,14 @@ class Message(BaseModel):
 
 
 def validate_message(value: Any) -> None:
-    """Raise ``InvalidMessage``, which names all that is wrong, unless *value* is a message."""
+    """Raise ``InvalidMessage`` with all violations, unless *value* is a valid message."""
     if not isinstance(value, dict):
         raise InvalidMessage("A message should be a JSON object; lists of messages are not taken.")
-    if "method" not in value and any(name in value for name in ANSWERS):
+    if "method" not in value and any(name in value for name in RESPONSE_FIELDS):
         return
     try:
         Message.model_validate(value)
-    except ValidationError as fault:
-        faults = validation_details(fault)
-        names = ", ".join(str(one["parameter"]) for one in faults)
-        raise InvalidMessage(f"This is no message of JSON-RPC 2.0: see {names}.", *faults) from fault
+    except ValidationError as error:
+        violations = validation_details(error)
+        names = ", ".join(str(one["parameter"]) for one in violations)
+        raise InvalidMessage(f"This is no message of JSON-RPC 2.0: see {names}.", *violations) from error

@@ -1,4 +1,4 @@
-"""Resources: what can be read beside the tools, by addresses that begin with ``gateway://``."""
+"""MCP resources: connections, events and runs, under ``gateway://`` URIs."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -18,11 +18,11 @@ from connector_gateway.mcp.tools import Tool
 JSON = "application/json"
 CONNECTIONS = "gateway://connections"
 MOST_LISTED = 100
-"""Connections on one page of the list."""
+"""The number of connections on one page of the list."""
 
 LIST = re.compile(r"gateway://connections(?:\?cursor=([A-Za-z0-9_]{1,40}))?")
 CURSOR = re.compile(r"[A-Za-z0-9_]{1,40}")
-"""Of a list of connections: the last one on the page before."""
+"""The cursor of a list of connections: the last one on the previous page."""
 
 EVENTS = re.compile(r"gateway://connections/([A-Za-z0-9_]{1,40})/events(?:\?cursor=([A-Za-z0-9_%=-]{1,8192}))?")
 RUN = re.compile(r"gateway://runs/([A-Za-z0-9_]{1,40})")
@@ -59,11 +59,11 @@ ALL = Resource(
     description="The connections that can be acted through, with their connection_id; next_cursor is that of the next.",
     mime_type=JSON,
 )
-"""The list of connections, itself something that can be read."""
+"""The list of connections, which is a resource itself."""
 
 
 def events_of(rows: Sequence[Row[Any]], tools: Mapping[str, Tool]) -> list[Resource]:
-    """The events of the connections in *rows*, where they are observed."""
+    """Return the event resources of the connections in *rows* that are observed."""
     return [
         Resource(
             uri=f"{CONNECTIONS}/{row.connection_id}/events",
@@ -78,25 +78,25 @@ def events_of(rows: Sequence[Row[Any]], tools: Mapping[str, Tool]) -> list[Resou
     ]
 
 
-def connections_json(rows: Sequence[Row[Any]], following: str | None) -> bytes:
-    """The connections in *rows*, as JSON, and the cursor of those that follow."""
-    return to_json({"data": [row._asdict() for row in rows], "next_cursor": following})
+def connections_json(rows: Sequence[Row[Any]], next_cursor: str | None) -> bytes:
+    """Return the connections in *rows* and the cursor of the next page, as JSON."""
+    return to_json({"data": [row._asdict() for row in rows], "next_cursor": next_cursor})
 
 
 def events_tool(tools: Mapping[str, Tool], connector: str) -> Tool | None:
-    """The tool that reads the events of *connector*, where there are any."""
+    """Return the tool that reads the events of *connector*, or None if it has no events."""
     return tools.get(f"{connector}_read_events")
 
 
 def events_arguments(connection_id: str, cursor: str | None) -> bytes:
-    """The arguments with which that tool reads the events behind an address."""
-    given: dict[str, Any] = {"connection_id": connection_id}
-    # In an address a cursor is escaped like any other value.
-    return to_json(given if cursor is None else given | {"cursor": unquote(cursor)})
+    """Return the arguments of the events tool for a resource URI."""
+    arguments: dict[str, Any] = {"connection_id": connection_id}
+    # Cursors are percent-encoded in URIs.
+    return to_json(arguments if cursor is None else arguments | {"cursor": unquote(cursor)})
 
 
 def unknown_resource(uri: str) -> RouteNotFound:
-    """The refusal of an address that leads nowhere."""
+    """Return the error for an unknown URI."""
     return RouteNotFound(
         f"There is no resource {truncate(uri)}.",
         {"parameter": "uri", "value": uri},

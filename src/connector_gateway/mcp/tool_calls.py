@@ -1,4 +1,4 @@
-"""Calls of agents: their arguments, passed on to the one way of a call."""
+"""Tool calls of agents, which are performed like any other call."""
 
 from functools import partial
 from typing import Any
@@ -21,69 +21,69 @@ from connector_gateway.mcp.tools import Tool
 NULL = b"null"
 
 Fields = dict[str, msgspec.Raw]
-"""Arguments as they came: numbers are exact only in the text itself."""
+"""Unparsed arguments, since numbers are exact only in the JSON text."""
 
 
 class _DryRunFlag(msgspec.Struct):
-    """Of arguments, only whether nothing is to be written."""
+    """The part of the arguments that requests a dry run."""
 
     dry_run: Any = None
 
 
 class ToolCaller:
-    """Performs operations as tools; a connection that is not named is found where there is only one."""
+    """Performs operations as tools. If no connection is specified, the only available one is used."""
 
     def __init__(self, gateway: Gateway, choosing: ConnectionSelector) -> None:
         self._gateway = gateway
         self._choosing = choosing
 
-    async def envelope(self, run: Run, caller: Caller, tool: Tool, given: bytes) -> Envelope:
-        """The envelope of *tool*, called with the arguments *given* as JSON."""
+    async def envelope(self, run: Run, caller: Caller, tool: Tool, arguments_json: bytes) -> Envelope:
+        """Call *tool* with JSON *arguments_json* and return its envelope."""
         arguments = Arguments(path={})
-        run.dry_run = tool.operation.scope == "write" and _asks_for_dry_run(given)
-        # What an agent writes may be what a stranger told it to.
+        run.dry_run = tool.operation.scope == "write" and _asks_for_dry_run(arguments_json)
+        # The agent may act on instructions from untrusted content.
         run.mentions = None if caller.mentions == "allow" else NEUTRALISE
-        read = partial(self._read, caller, tool, arguments, given)
+        read = partial(self._read, caller, tool, arguments, arguments_json)
         return await self._gateway.call(run, caller, tool.connector.name, tool.operation, arguments, read_body=read)
 
-    async def _read(self, caller: Caller, tool: Tool, arguments: Arguments, given: bytes) -> Body:
-        """The body for *given*; what travels beside a body elsewhere is put into *arguments*."""
-        # The protocol lets clients write null for no arguments.
-        fields = msgspec.json.decode(given, type=Fields | None) or {}
-        arguments.key = _taken_key(fields, tool.operation)
-        _take_dry_run(fields, tool.operation)
+    async def _read(self, caller: Caller, tool: Tool, arguments: Arguments, arguments_json: bytes) -> Body:
+        """Return the body for *arguments_json*, and store fields that HTTP sends outside of the body in *arguments*."""
+        # The protocol allows null for no arguments.
+        fields = msgspec.json.decode(arguments_json, type=Fields | None) or {}
+        arguments.key = _pop_key(fields, tool.operation)
+        _pop_dry_run(fields, tool.operation)
         if bytes(fields.get(CONNECTION, NULL)) == NULL:
             fields.pop(CONNECTION, None)
-            # Beside the body rather than in it, so that a run tells what the caller has sent.
+            # In the query rather than in the body, so that the run records only parameters that the caller sent.
             arguments.query = [(CONNECTION, await self._choosing.resolve_single(caller, tool.connector.name))]
         return Body(msgspec.json.encode(fields))
 
 
-def _asks_for_dry_run(given: bytes) -> bool:
-    """Whether nothing is to be written; what is wrong with the arguments is told when they are read."""
+def _asks_for_dry_run(arguments_json: bytes) -> bool:
+    """Return True if the arguments request a dry run. Invalid arguments are reported when they are read."""
     try:
-        return msgspec.json.decode(given, type=_DryRunFlag).dry_run is True
+        return msgspec.json.decode(arguments_json, type=_DryRunFlag).dry_run is True
     except msgspec.DecodeError:
         return False
 
 
-def _take_dry_run(fields: Fields, operation: AnyOperation) -> None:
-    """Take out of *fields* whether nothing is to be written; what is neither true nor false must not be guessed."""
+def _pop_dry_run(fields: Fields, operation: AnyOperation) -> None:
+    """Remove the dry-run flag from *fields*. Raises ``InvalidParameters`` if it is not a boolean."""
     if operation.scope == "read" or DRY_RUN not in fields:
         return
-    wanted: Any = msgspec.json.decode(fields.pop(DRY_RUN))
-    if wanted is not None and not isinstance(wanted, bool):
+    value: Any = msgspec.json.decode(fields.pop(DRY_RUN))
+    if value is not None and not isinstance(value, bool):
         raise InvalidParameters(
             f"Parameter {DRY_RUN} cannot be used as given.",
-            {"parameter": DRY_RUN, "message": "Input should be a valid boolean", "value": wanted},
+            {"parameter": DRY_RUN, "message": "Input should be a valid boolean", "value": value},
         )
 
 
-def _taken_key(fields: Fields, operation: AnyOperation) -> KeyText | None:
-    """The idempotency key, taken out of *fields* where the operation has none in its body."""
+def _pop_key(fields: Fields, operation: AnyOperation) -> KeyText | None:
+    """Remove the idempotency key from *fields* and return it, unless it is a body field of the operation."""
     if operation.scope == "read" or IDEMPOTENCY_FIELD in operation.parameters or IDEMPOTENCY_FIELD not in fields:
         return None
-    # By the decoder of bodies, which lets halves of surrogate pairs through to the check of keys.
+    # Use the decoder of bodies, which passes lone surrogates on to the validation of keys.
     key = decode(bytes(fields.pop(IDEMPOTENCY_FIELD)))
     if key is not None and not isinstance(key, str):
         raise InvalidParameters(

@@ -1,4 +1,4 @@
-"""Tools: every operation as agents are told of it, made from its declaration."""
+"""MCP tools: every operation, built from its declaration."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ ERROR_SCHEMA: Schema = {
 
 @dataclass(frozen=True)
 class Tool:
-    """One operation, and what agents are told of it."""
+    """An operation and its tool declaration."""
 
     connector: AnyConnector
     operation: AnyOperation
@@ -53,16 +53,16 @@ class Tool:
 
     @property
     def name(self) -> str:
-        """What agents call it."""
+        """The name of the tool."""
         return self.declaration.name
 
     def allowed_for(self, caller: Caller) -> bool:
-        """Whether the key of *caller* may call it."""
+        """Return True if the key of *caller* may call the tool."""
         return caller.allows(self.operation.scope, self.name)
 
 
 def build_tools(connectors: Iterable[AnyConnector]) -> Mapping[str, Tool]:
-    """Every operation of *connectors*, by the name of its tool."""
+    """Return the tools of all operations of *connectors*, by name."""
     tools = [_tool(connector, operation) for connector in connectors for operation in connector.operations]
     return {tool.name: tool for tool in tools}
 
@@ -74,14 +74,14 @@ def _tool(connector: AnyConnector, operation: AnyOperation) -> Tool:
         name=name,
         title=title,
         description=_description(connector, operation),
-        input_schema=_accepted(connector, operation),
-        output_schema=_returned(connector, operation),
+        input_schema=_input_schema(connector, operation),
+        output_schema=_output_schema(connector, operation),
         annotations=ToolAnnotations(
             title=title,
             read_only_hint=operation.scope == "read",
             destructive_hint=operation.overwrites,
             idempotent_hint=operation.idempotent,
-            # Whatever is read or written is in an application that others use as well.
+            # All data is in an application that other people use as well.
             open_world_hint=True,
         ),
     )
@@ -89,17 +89,17 @@ def _tool(connector: AnyConnector, operation: AnyOperation) -> Tool:
 
 
 def _description(connector: AnyConnector, operation: AnyOperation) -> str:
-    """What the operation does, in which application, and how to go on with what it returns."""
+    """Return the description of a tool: the operation, its application, and how to read further pages."""
     sentences = [operation.description, f"Application: {connector.vendor}. {connector.summary}"]
     if operation.is_paged:
         sentences.append("Returns one page: pass `next_cursor` as `cursor` for the next one, until it is null.")
     return "\n\n".join(sentences)
 
 
-def _accepted(connector: AnyConnector, operation: AnyOperation) -> Schema:
-    """The schema of the arguments."""
+def _input_schema(connector: AnyConnector, operation: AnyOperation) -> Schema:
+    """Return the schema of the arguments."""
     params: type[BaseModel] = operation.params
-    schema = _schema_of(params, "validation")
+    schema = _model_schema(params, "validation")
     connection: Schema = {
         "type": "string",
         "minLength": 1,
@@ -107,24 +107,24 @@ def _accepted(connector: AnyConnector, operation: AnyOperation) -> Schema:
     }
     fields = {CONNECTION: connection} | schema.get("properties", {})
     if operation.scope == "write":
-        # An operation that has the field itself describes it better.
+        # Operations with a field of this name describe it more precisely.
         fields.setdefault(IDEMPOTENCY_FIELD, KEY_SCHEMA)
         fields[DRY_RUN] = DRY_RUN_SCHEMA
     return _without_title(schema) | {"properties": fields}
 
 
-def _returned(connector: AnyConnector, operation: AnyOperation) -> Schema:
-    """The schema of the envelope, or of the error in its place."""
-    returned: type[BaseModel] = operation.item
-    schema = _schema_of(returned, "serialization")
+def _output_schema(connector: AnyConnector, operation: AnyOperation) -> Schema:
+    """Return the schema of the envelope or the error."""
+    model: type[BaseModel] = operation.item
+    schema = _model_schema(model, "serialization")
     definitions: Schema = schema.get("$defs", {})
     item = {name: value for name, value in _without_title(schema).items() if name != "$defs"}
-    listed = issubclass(operation.result, Page | Listing)
+    is_list = issubclass(operation.result, Page | Listing)
     fields: Schema = {
         "run_id": {"type": "string"},
         "connector": {"type": "string", "const": connector.name},
         "status": {"type": "string", "enum": ["ok", "partial"]},
-        "data": {"type": "array", "items": item} if listed else item,
+        "data": {"type": "array", "items": item} if is_list else item,
         "warnings": {"type": "array", "items": {"type": "string"}},
         "replayed": {"type": "boolean", "description": "True where the result of an earlier call is given again."},
         "shortened": {"type": "boolean", "description": "True where long texts were cut."},
@@ -140,8 +140,8 @@ def _returned(connector: AnyConnector, operation: AnyOperation) -> Schema:
 
 
 @cache
-def _schema_of(model: type[BaseModel], mode: Literal["validation", "serialization"]) -> Schema:
-    """Return the JSON schema of *model*, which callers do not change; pydantic takes a millisecond to make one."""
+def _model_schema(model: type[BaseModel], mode: Literal["validation", "serialization"]) -> Schema:
+    """Return the JSON schema of *model*, which callers must not modify. Cached, since pydantic needs a millisecond."""
     return model.model_json_schema(mode=mode, schema_generator=WithoutTitles)
 
 

@@ -1,4 +1,4 @@
-"""``dev``: a gateway and its sandbox, set up from nothing, to try things out; ``make run`` starts it."""
+"""The command ``dev``: a gateway with its sandbox for development, which ``make run`` starts."""
 
 import asyncio
 import socket
@@ -18,15 +18,15 @@ from connector_gateway.cli.serve.gc_control import gc_disabled
 HOST = "127.0.0.1"
 MAX_PORT = 65_535
 MAX_SANDBOX_PORT = 65_500
-"""It leaves room for the ports of the applications."""
+"""The maximum first port of the sandbox, which leaves enough ports for the emulators."""
 
 RELEASE_SECONDS = 5.0
-"""How long ports and files are waited for that a previous run is just giving up."""
+"""Seconds to wait for ports and files that a previous process is releasing."""
 
 
 @dataclass(frozen=True)
 class DevInstallation:
-    """The ports and the folder of a dev installation."""
+    """The ports and the data folder of a dev installation."""
 
     port: int
     sandbox_port: int
@@ -34,7 +34,7 @@ class DevInstallation:
 
     @property
     def base_url(self) -> str:
-        """The gateway's address."""
+        """The base URL of the gateway."""
         return f"http://{HOST}:{self.port}"
 
 
@@ -54,25 +54,25 @@ class DevInstallation:
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 def dev(port: int, sandbox_port: int, data: Path, *, fresh: bool, quiet: bool) -> None:
     """Run gateway and sandbox together: a workspace, two keys and a connection per application, ready to call."""
-    place = DevInstallation(port, sandbox_port, data)
-    with lock_folder(data, RELEASE_SECONDS), _sandbox(place, fresh=fresh) as sandbox:
+    installation = DevInstallation(port, sandbox_port, data)
+    with lock_folder(data, RELEASE_SECONDS), _sandbox(installation, fresh=fresh) as sandbox:
         with gc_disabled():
             from connector_gateway.cli.dev.setup import serve_dev  # noqa: PLC0415  # while the sandbox starts
 
-        asyncio.run(serve_dev(place, sandbox, fresh=fresh, quiet=quiet))
+        asyncio.run(serve_dev(installation, sandbox, fresh=fresh, quiet=quiet))
 
 
 @contextmanager
-def _sandbox(place: DevInstallation, *, fresh: bool) -> Iterator[subprocess.Popen[bytes]]:
-    """Run the sandbox in a process of its own, which ends with this one, however that ends."""
+def _sandbox(installation: DevInstallation, *, fresh: bool) -> Iterator[subprocess.Popen[bytes]]:
+    """Run the sandbox in a process of its own, which exits with this one in any case."""
     # The sandbox releases its first port last, and checks itself whether the others are free.
-    _wait_for_ports([place.port, place.sandbox_port])
-    options = ["--port", str(place.sandbox_port), "--hooks-url", f"{place.base_url}/hooks", "--until-eof"]
-    options += ["--data", str(place.data / SANDBOX), *(["--fresh"] if fresh else [])]
-    # A session of its own, since Ctrl-C is told to all processes of a terminal: calls that the gateway lets end still
-    # need their application.
+    _wait_for_ports([installation.port, installation.sandbox_port])
+    options = ["--port", str(installation.sandbox_port), "--hooks-url", f"{installation.base_url}/hooks", "--until-eof"]
+    options += ["--data", str(installation.data / SANDBOX), *(["--fresh"] if fresh else [])]
+    # A session of its own, since Ctrl-C is sent to all processes of a terminal, and calls in progress still need the
+    # emulators.
     process = subprocess.Popen(  # noqa: S603  # our own program with our own arguments
-        # Without -P, a file of the working folder would be imported in place of a module of that name.
+        # Without -P, a file in the working directory could shadow a module of the same name.
         [sys.executable, "-P", "-m", "connector_gateway", "sandbox", *options],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -89,7 +89,7 @@ def _sandbox(place: DevInstallation, *, fresh: bool) -> Iterator[subprocess.Pope
 def _wait_for_ports(ports: list[int]) -> None:
     deadline = time.monotonic() + RELEASE_SECONDS
     for port in ports:
-        while not _free(port):
+        while not _is_free(port):
             if time.monotonic() > deadline:
                 raise click.ClickException(
                     f"Port {port} is in use. Choose others: --port for the gateway, --sandbox-port for the sandbox."
@@ -97,7 +97,7 @@ def _wait_for_ports(ports: list[int]) -> None:
             time.sleep(0.05)
 
 
-def _free(port: int) -> bool:
+def _is_free(port: int) -> bool:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -1,4 +1,4 @@
-"""``env``: what a shell needs to call a dev installation."""
+"""The command ``env``: shell variables for calls to a dev installation."""
 
 import shlex
 from collections.abc import Iterator, Mapping
@@ -34,7 +34,7 @@ def env(key: Literal["read", "write"], data: Path | None, *, operator: bool) -> 
 
 
 def exports(described: Described, key: Literal["read", "write"]) -> Iterator[tuple[str, str]]:
-    """Names and values for a shell, such as ``NOTES_CONNECTION_ID`` and ``NOTES_PAGE_ID``."""
+    """Yield names and values of shell variables, such as ``NOTES_CONNECTION_ID`` and ``NOTES_PAGE_ID``."""
     yield "GATEWAY_URL", described["base_url"]
     yield "GATEWAY_API_KEY", described["keys"][key]
     yield "SANDBOX_URL", described["sandbox_url"]

@@ -1,7 +1,7 @@
-"""The folder of ``dev``: what it keeps there, who may use it, and what a fresh start removes.
+"""The data folder of ``dev``: its files, its lock, and its removal by a fresh start.
 
-Tools read ``dev.json``, which describes the installation that is running. All that outlives a run is in
-``secrets.json``, by which a folder is known as one of ``dev``: only files that ``dev`` has made are ever removed.
+``dev.json`` describes the running installation for tools. ``secrets.json`` contains the state that is retained, and
+identifies a folder of ``dev``: files in other folders are never removed.
 """
 
 import os
@@ -37,14 +37,14 @@ MADE = (
     "gateway.db.epoch",
     STATE,
 )
-"""The files that hold state, the proof of ownership last; locks stay, since the next process relies on them."""
+"""The files with state. The proof of ownership is last. Locks are not removed, since the next process needs them."""
 
 State = Mapping[str, Any]
-"""What outlives a run: secrets, and which workspace, keys and connections were set up."""
+"""The retained state: secrets, workspace, keys and connections."""
 
 
 def describe(data: Path) -> Mapping[str, Any]:
-    """Return the description of the installation that runs in *data*, or ran there last; empty if none did."""
+    """Return the description of the current or last installation in *data*, or an empty mapping."""
     return _read(data / DESCRIPTION)
 
 
@@ -57,7 +57,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def state_of(data: Path) -> State | None:
-    """Return the state kept in *data*, or None if ``dev`` has never run there.
+    """Return the state stored in *data*, or None if ``dev`` has never run there.
 
     Raises ``ClickException`` if the file is not one of ``dev``.
     """
@@ -73,23 +73,23 @@ def state_of(data: Path) -> State | None:
         raise click.ClickException(
             f"{path} does not hold the secrets of an installation. Name another folder with --data."
         ) from error
-    # Earlier versions kept the rest of it in a file of its own.
+    # Earlier versions stored the rest in a separate file.
     return {**_read(data / FORMER_STATE), **state, **secrets}
 
 
 def keep(data: Path, state: State) -> None:
-    """Keep *state* in *data*."""
+    """Store *state* in *data*."""
     write(data / STATE, state)
     (data / FORMER_STATE).unlink(missing_ok=True)
 
 
 def write(path: Path, content: Any) -> None:
-    """Write JSON that only this user may read."""
+    """Write JSON to a file that only this user can read."""
     write_private(path, to_json(content, indent=2).decode())
 
 
 def is_installed(data: Path) -> bool:
-    """Return True if ``dev`` keeps an installation in *data*."""
+    """Return True if *data* contains a dev installation."""
     try:
         return state_of(data) is not None
     except click.ClickException:
@@ -114,8 +114,8 @@ def how_to_start(data: Path) -> str:
     return "make run" if data == USUAL_FOLDER else f'make run ARGS="--data {data}"'
 
 
-def _answering(data: Path) -> str | None:
-    """Return the URL at which the installation that *data* describes takes connections, or None if it does not."""
+def _reachable_url(data: Path) -> str | None:
+    """Return the URL of the installation in *data*, or None if it does not accept connections."""
     base_url: str | None = describe(data).get("base_url")
     address = urlsplit(base_url or "")
     with socket.socket() as probe:
@@ -126,21 +126,21 @@ def _answering(data: Path) -> str | None:
 
 @contextmanager
 def lock_folder(data: Path, seconds: float) -> Iterator[None]:
-    """Hold the folder, which is made if need be; a process that is just ending has *seconds* to release it."""
+    """Lock the folder, creating it if needed. Waits up to *seconds* for an exiting process to release it."""
     _check_writable(data)
     _check_owner(data)
     _make_folder(data)
     deadline = time.monotonic() + seconds
-    with _held(FileLock(data / "dev", what=f"The folder {data}", checked=False), deadline, data):
-        with _held(_serving(data), deadline):
+    with _acquired(FileLock(data / "dev", what=f"The folder {data}", checked=False), deadline, data):
+        with _acquired(_gateway_lock(data), deadline):
             pass
         yield
 
 
 def clear(data: Path) -> None:
-    """Remove what earlier runs have kept, and nothing else; no gateway may be running on it."""
-    # The lock of a gateway that serves: its holder has the database open.
-    with _held(_serving(data), 0.0):
+    """Remove the state of earlier starts. Raises ``ClickException`` if a gateway uses it."""
+    # The lock of a running gateway, which has the database open.
+    with _acquired(_gateway_lock(data), 0.0):
         for name in MADE:
             try:
                 (data / name).unlink(missing_ok=True)
@@ -159,7 +159,7 @@ def _make_folder(data: Path) -> None:
         ) from error
 
 
-def _serving(data: Path) -> FileLock:
+def _gateway_lock(data: Path) -> FileLock:
     return FileLock((data / "gateway.db").resolve(), checked=False)
 
 
@@ -169,7 +169,7 @@ def _check_writable(data: Path) -> None:
 
 
 def _check_owner(data: Path) -> None:
-    """Reject a folder whose files have the names of ours and were not made by ``dev``."""
+    """Reject a folder with files of the same names that ``dev`` did not create."""
     present = [name for name in MADE if (data / name).exists()]
     if present and state_of(data) is None:
         raise click.ClickException(
@@ -178,8 +178,8 @@ def _check_owner(data: Path) -> None:
 
 
 @contextmanager
-def _held(lock: FileLock, deadline: float, data: Path | None = None) -> Iterator[None]:
-    """Hold *lock*, after waiting for it until *deadline* at most, or as long as ``dev`` does not serve on *data*."""
+def _acquired(lock: FileLock, deadline: float, data: Path | None = None) -> Iterator[None]:
+    """Acquire *lock*, waiting until *deadline*. Fails immediately if ``dev`` is running on *data*."""
     while True:
         try:
             lock.take()
@@ -187,7 +187,7 @@ def _held(lock: FileLock, deadline: float, data: Path | None = None) -> Iterator
         except UnusableDatabase as error:
             raise click.ClickException(str(error)) from error
         except DatabaseInUse as taken:
-            if data is not None and (base_url := _answering(data)):
+            if data is not None and (base_url := _reachable_url(data)):
                 raise click.ClickException(
                     f"dev is running in {data} already, at {base_url}. Use that one, stop it, or name another folder "
                     "with --data and other ports with --port and --sandbox-port."

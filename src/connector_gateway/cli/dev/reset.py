@@ -1,7 +1,7 @@
-"""Forgets what was done and seen in the applications, for ``dev`` whose sandbox does not go on with the last state.
+"""Deletes the stored state of the emulators, for a ``dev`` installation whose sandbox starts with new data.
 
-A repeat with an idempotency key of an earlier run would otherwise return an object that does not exist any more.
-Workspace, keys, connections and history stay.
+Otherwise a repeated write with an idempotency key of an earlier start would return an object that no longer exists.
+Workspace, keys, connections and history are retained.
 """
 
 from sqlalchemy import Connection, delete, select
@@ -12,7 +12,7 @@ from connector_gateway.kit.clock import Clock
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 
-FORGOTTEN = (
+RESET_TABLES = (
     tables.claims,
     tables.owned,
     tables.watches,
@@ -25,17 +25,17 @@ FORGOTTEN = (
 
 
 async def reset_upstream_state(database: Database, clock: Clock) -> None:
-    """Forget what was done and seen, and watch every connection as if it was made now."""
+    """Delete stored writes and events, and watch every connection as if it was created now."""
     changes = WatchListener(CONNECTORS, clock)
 
     def forget(writing: Connection) -> None:
-        for table in FORGOTTEN:
+        for table in RESET_TABLES:
             writing.execute(delete(table))
         connections = tables.connections.c
-        kept = select(connections.connection_id, connections.connector).where(
+        active = select(connections.connection_id, connections.connector).where(
             connections.deleted.is_(False), connections.status != "pending"
         )
-        for connection_id, connector in writing.execute(kept).all():
+        for connection_id, connector in writing.execute(active).all():
             changes.made(writing, connection_id, connector)
 
     async with database:

@@ -1,4 +1,4 @@
-"""The tour: for each connector the call that its declaration gives as a sample."""
+"""The tour: the sample call of each connector."""
 
 import json
 import shlex
@@ -26,15 +26,15 @@ class SampleRequest:
 
 
 def sample_requests(described: Described, connectors: Mapping[str, AnyConnector]) -> Mapping[str, SampleRequest]:
-    """The calls to show, by connector, for what ``dev`` has set up."""
+    """Return the sample calls by connector, for the installation that ``dev`` has set up."""
     return {
-        name: _stop(name, sample, described["examples"][name], connection_id)
+        name: _sample_request(name, sample, described["examples"][name], connection_id)
         for name, connection_id in described["connections"].items()
         if (sample := connectors[name].sample)
     }
 
 
-def _stop(connector: str, sample: SampleCall, examples: Described, connection_id: str) -> SampleRequest:
+def _sample_request(connector: str, sample: SampleCall, examples: Described, connection_id: str) -> SampleRequest:
     operation, values = sample.operation, dict(sample.arguments(examples))
     address = address_of(connector, operation, values)
     arguments = {"connection_id": connection_id} | values
@@ -42,28 +42,28 @@ def _stop(connector: str, sample: SampleCall, examples: Described, connection_id
         return SampleRequest(
             sample.title, "GET", address, query={name: query_text(value) for name, value in arguments.items()}
         )
-    # Repeated at each start, in applications that keep what was made.
+    # Sent at each start, to emulators that may have retained their state.
     has_key = operation.scope == "read" or IDEMPOTENCY_FIELD in arguments
     headers = {} if has_key else {"Idempotency-Key": f"tour-{connector}"}
     return SampleRequest(sample.title, operation.method, address, body=arguments, headers=headers)
 
 
 def address_of(connector: str, operation: AnyOperation, values: dict[str, Any]) -> str:
-    """The path of a call, for which those of *values* are taken out that stand in it."""
-    # Dots are escaped too: ``..`` would lead to another address.
+    """Return the path of a call. Path parameters are removed from *values*."""
+    # Dots are escaped too, since ``..`` would change the path.
     segments = {name: quote(str(values.pop(name)), safe="").replace(".", "%2E") for name in operation.path_names}
     return f"/v1/connectors/{connector}{operation.path.format(**segments)}"
 
 
 def query_text(value: Any) -> str:
-    """*value* as a query carries it."""
+    """Return *value* as query text."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def curl(described: Described, stop: SampleRequest) -> str:
-    """The command line that makes the call of *stop*."""
+    """Return the curl command of *stop*."""
     address = described["base_url"] + stop.path + (f"?{urlencode(stop.query)}" if stop.query else "")
     parts = ["curl", "-sS", shlex.quote(address), "-H", f"'Authorization: Bearer {described['keys']['write']}'"]
     if stop.method != "GET":

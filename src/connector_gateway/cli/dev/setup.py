@@ -1,4 +1,4 @@
-"""What ``dev`` sets up in front of its sandbox: workspace, keys, connections, a description for tools, and a tour."""
+"""The set-up of a ``dev`` installation: workspace, keys, connections, its description for tools, and the tour."""
 
 import asyncio
 import contextlib
@@ -43,126 +43,128 @@ V = TypeVar("V")
 
 PROGRAM = "connector-gateway"
 
-SELDOM_SECONDS = "300"
-"""How often everything is polled: since deliveries come at once, rarely; the environment may say otherwise."""
+POLL_SECONDS = "300"
+"""The default poll interval. It is long, since emulators deliver events immediately."""
 
 
-async def serve_dev(place: DevInstallation, sandbox: subprocess.Popen[bytes], *, fresh: bool, quiet: bool) -> None:
-    """Serve until told to stop, in front of *sandbox*, with everything ready to call.
+async def serve_dev(
+    installation: DevInstallation, sandbox: subprocess.Popen[bytes], *, fresh: bool, quiet: bool
+) -> None:
+    """Serve until stopped, in front of *sandbox*, with everything ready to call.
 
-    Earlier state is removed if the start is to be *fresh*, now that the sandbox has its ports.
+    If *fresh*, earlier state is removed once the sandbox has bound its ports.
     """
     lines = await _lines_of(sandbox)
     line = await lines.readline()
     if not line:
         raise click.ClickException("The sandbox did not start; the reason is above.")
-    playing = from_json(line)
-    _check_ports(place, playing)
+    sandbox_info = from_json(line)
+    _check_ports(installation, sandbox_info)
     try:
         if fresh:
-            clear(place.data)
-        # Tools must not be led to a gateway that is not ready yet.
-        (place.data / DESCRIPTION).unlink(missing_ok=True)
-        await _serve(place, playing, lines, quiet=quiet)
-    except (GatewayError, UnusableDatabase) as fault:
-        raise click.ClickException(f"The gateway could not be set up: {fault}") from fault
-    except PermissionError as fault:
+            clear(installation.data)
+        # Tools must not find a gateway that is not ready yet.
+        (installation.data / DESCRIPTION).unlink(missing_ok=True)
+        await _serve(installation, sandbox_info, lines, quiet=quiet)
+    except (GatewayError, UnusableDatabase) as error:
+        raise click.ClickException(f"The gateway could not be set up: {error}") from error
+    except PermissionError as error:
         raise click.ClickException(
-            f"{fault.filename} cannot be used by this user. Name another folder with --data."
-        ) from fault
+            f"{error.filename} cannot be used by this user. Name another folder with --data."
+        ) from error
 
 
 async def _lines_of(sandbox: subprocess.Popen[bytes]) -> asyncio.StreamReader:
-    """Return what the sandbox prints."""
+    """Return the output of the sandbox."""
     lines = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sandbox.stdout)
     return lines
 
 
 async def _serve(
-    place: DevInstallation, playing: Mapping[str, Any], lines: asyncio.StreamReader, *, quiet: bool
+    installation: DevInstallation, sandbox_info: Mapping[str, Any], lines: asyncio.StreamReader, *, quiet: bool
 ) -> None:
-    state = _state(place.data)
-    own = dev_settings(place.data, state, {**playing, "base_url": place.base_url})
+    state = _state(installation.data)
+    own = dev_settings(installation.data, state, {**sandbox_info, "base_url": installation.base_url})
     settings = settings_of(_defaults(quiet=quiet) | environment() | own)
-    goes_on = state.get("sandbox") == playing["state"]
-    if not goes_on:
+    resumes = state.get("sandbox") == sandbox_info["state"]
+    if not resumes:
         await reset_upstream_state(Database(settings.database_url), SystemClock())
-    hosts = [url for described in playing["upstreams"].values() for url in _addresses(described).values()]
+    hosts = [url for described in sandbox_info["upstreams"].values() for url in _urls(described).values()]
     app = App(
         settings, files=PublicFileFetcher(settings.upstream_timeout_seconds, settings.max_file_bytes, trusted=hosts)
     )
-    # Their requests would delay those of the tour.
+    # Polls would delay the requests of the tour.
     app.defer_polls()
     examples: dict[str, Mapping[str, Any]] = {}
     running = server(
-        app.http(examples), HOST, place.port, settings.stop_seconds, log_level=settings.log_level, is_read=True
+        app.http(examples), HOST, installation.port, settings.stop_seconds, log_level=settings.log_level, is_read=True
     )
-    async with _heeding(lines, app), _serving(running):
+    async with _retry_on_output(lines, app), _serving(running):
         with acting(app.audit, Actor("cli", surface="cli")):
-            state, links = await _set_up(app, state, playing, goes_on=goes_on)
-            sign_in = "" if quiet else await app.sign_in_link(place.base_url)
-        keep(place.data, state)
-        described = _description(place, playing, state, links)
+            state, links = await _set_up(app, state, sandbox_info, resumes=resumes)
+            sign_in = "" if quiet else await app.sign_in_link(installation.base_url)
+        keep(installation.data, state)
+        described = _description(installation, sandbox_info, state, links)
         examples |= {
             name: {"connection_id": connection_id, **described["examples"][name]}
             for name, connection_id in described["connections"].items()
         }
-        write(place.data / DESCRIPTION, described)
+        write(installation.data / DESCRIPTION, described)
         if not quiet:
-            await _show(described, place.data, sign_in)
+            await _show(described, installation.data, sign_in)
         app.start_polls()
 
 
 @contextlib.asynccontextmanager
-async def _heeding(lines: asyncio.StreamReader, app: App) -> AsyncIterator[None]:
-    """Let the gateway send again whenever the sandbox prints that its applications have room."""
+async def _retry_on_output(lines: asyncio.StreamReader, app: App) -> AsyncIterator[None]:
+    """Retry upstream requests whenever the sandbox prints that its rate limits were lifted."""
 
-    async def heed_loop() -> None:
+    async def retry_loop() -> None:
         while await lines.readline():
             with contextlib.suppress(GatewayError):
                 await app.retry_upstream()
 
-    heeding = asyncio.create_task(heed_loop())
+    retrying = asyncio.create_task(retry_loop())
     try:
         yield
     finally:
-        await cancel_and_wait(heeding)
+        await cancel_and_wait(retrying)
 
 
-def _check_ports(place: DevInstallation, playing: Mapping[str, Any]) -> None:
-    """Make sure that the sandbox has not taken the gateway's port."""
-    addresses = [value for described in playing["upstreams"].values() for value in _addresses(described).values()]
-    if place.port in {urlsplit(address).port for address in (playing["sandbox_url"], *addresses)}:
+def _check_ports(installation: DevInstallation, sandbox_info: Mapping[str, Any]) -> None:
+    """Check that the sandbox does not use the gateway's port."""
+    addresses = [value for described in sandbox_info["upstreams"].values() for value in _urls(described).values()]
+    if installation.port in {urlsplit(address).port for address in (sandbox_info["sandbox_url"], *addresses)}:
         raise click.ClickException(
-            f"Port {place.port} of the gateway is one of the sandbox's, which begin with {place.sandbox_port}. "
-            "Choose another --port or --sandbox-port."
+            f"Port {installation.port} of the gateway is one of the sandbox's, "
+            f"which begin with {installation.sandbox_port}. Choose another --port or --sandbox-port."
         )
 
 
-def _addresses(described: Mapping[str, str]) -> dict[str, str]:
+def _urls(described: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in described.items() if name.endswith("_url")}
 
 
 @contextlib.asynccontextmanager
 async def _serving(running: GatewayServer) -> AsyncIterator[None]:
-    """Serve while the block runs, and then until told to stop.
+    """Serve while the block runs, and then until stopped.
 
-    An exception in the block ends the server first and is then raised, unless being told to stop has caused it.
+    An exception in the block stops the server and is then raised, unless the server was already stopping.
     """
     serving = asyncio.create_task(running.serve())
     try:
-        await _started(running, serving)
+        await _wait_until_started(running, serving)
         yield
     except BaseException:
-        told_to_stop, running.should_exit = running.should_exit, True
+        was_stopping, running.should_exit = running.should_exit, True
         await asyncio.wait({serving})
-        if not told_to_stop:
+        if not was_stopping:
             raise
     await serving
 
 
-async def _started(running: GatewayServer, serving: asyncio.Task[None]) -> None:
+async def _wait_until_started(running: GatewayServer, serving: asyncio.Task[None]) -> None:
     while not running.started:
         if serving.done():
             raise click.ClickException(f"The gateway did not start: {serving.exception()}")
@@ -170,7 +172,7 @@ async def _started(running: GatewayServer, serving: asyncio.Task[None]) -> None:
 
 
 def _state(data: Path) -> State:
-    """Return the state that is kept in *data*, with new secrets if there is none."""
+    """Return the state stored in *data*, or new secrets if there is none."""
     state = state_of(data)
     if state is None:
         state = {"secret_key": secrets.token_urlsafe(32), "operator_token": f"op_{secrets.token_urlsafe(32)}"}
@@ -180,33 +182,33 @@ def _state(data: Path) -> State:
 
 def _defaults(*, quiet: bool) -> dict[str, str]:
     watched = [name for name, connector in CONNECTORS.items() if connector.observing is not None]
-    seldom = {f"GATEWAY_{name.upper()}_WATCH_SECONDS": SELDOM_SECONDS for name in watched}
-    return seldom | ({"GATEWAY_LOG_LEVEL": "error"} if quiet else {})
+    intervals = {f"GATEWAY_{name.upper()}_WATCH_SECONDS": POLL_SECONDS for name in watched}
+    return intervals | ({"GATEWAY_LOG_LEVEL": "error"} if quiet else {})
 
 
 async def _set_up(
-    app: App, state: State, sandbox: Mapping[str, Any], *, goes_on: bool
+    app: App, state: State, sandbox: Mapping[str, Any], *, resumes: bool
 ) -> tuple[State, Mapping[str, str]]:
-    """Set up workspace, keys and connections, or those of the last run if they are still valid.
+    """Set up workspace, keys and connections, reusing those of the last start if they are valid.
 
     Returns the new state, and the connect links.
     """
     if not await _is_valid(app, state):
         state = dict(state) | await _new_workspace(app)
-    connections = await _connections(app, state, sandbox["upstreams"], goes_on=goes_on)
+    connections = await _connections(app, state, sandbox["upstreams"], resumes=resumes)
     invited = await _invitations(app, state)
-    links = {name: made["connect_url"] for name, made in invited.items()}
-    identifiers = {name: made["connection_id"] for name, made in invited.items()}
+    links = {name: link["connect_url"] for name, link in invited.items()}
+    identifiers = {name: link["connection_id"] for name, link in invited.items()}
     changes = {"connections": connections, "invited": identifiers, "sandbox": sandbox["state"]}
     return dict(state) | changes, links
 
 
 def _description(
-    place: DevInstallation, sandbox: Mapping[str, Any], state: State, links: Mapping[str, str]
+    installation: DevInstallation, sandbox: Mapping[str, Any], state: State, links: Mapping[str, str]
 ) -> dict[str, Any]:
     """Describe the installation for tools."""
     return {
-        "base_url": place.base_url,
+        "base_url": installation.base_url,
         "sandbox_url": sandbox["sandbox_url"],
         "operator_token": state["operator_token"],
         "workspace_id": state["workspace_id"],
@@ -215,12 +217,12 @@ def _description(
         "connect_urls": links,
         "upstreams": sandbox["upstreams"],
         "clients": sandbox["clients"],
-        "examples": {name: CONNECTORS[name].examples(given) for name, given in sandbox["examples"].items()},
+        "examples": {name: CONNECTORS[name].examples(values) for name, values in sandbox["examples"].items()},
     }
 
 
 async def _new_workspace(app: App) -> dict[str, Any]:
-    """A workspace with a key of each scope, and no connections yet."""
+    """Create a workspace with a key of each scope and without connections."""
     workspace_id = (await app.workspaces.create("dev", "paid"))["workspace_id"]
     keys = {
         "read": (await app.keys.create(workspace_id, "read", name="dev read"))["key"],
@@ -230,13 +232,13 @@ async def _new_workspace(app: App) -> dict[str, Any]:
 
 
 async def _connections(
-    app: App, state: State, upstreams: Mapping[str, Mapping[str, str]], *, goes_on: bool
+    app: App, state: State, upstreams: Mapping[str, Mapping[str, str]], *, resumes: bool
 ) -> dict[str, str]:
-    """A connection to each emulator, by connector."""
+    """Return the connection to each emulator, by connector."""
     workspace_id, before = state["workspace_id"], state["connections"]
-    return await _together(
+    return await _gather(
         {
-            name: _connection(app, workspace_id, name, described, before.get(name), goes_on=goes_on)
+            name: _connection(app, workspace_id, name, described, before.get(name), resumes=resumes)
             for name, described in upstreams.items()
             if name in CONNECTORS
         }
@@ -244,9 +246,9 @@ async def _connections(
 
 
 async def _invitations(app: App, state: State) -> dict[str, dict[str, Any]]:
-    """A link for each connector whose accounts are connected in a browser."""
+    """Return a connect link for each connector with OAuth."""
     workspace_id, before = state["workspace_id"], state.get("invited", {})
-    return await _together(
+    return await _gather(
         {
             name: _invitation(app, workspace_id, name, before.get(name))
             for name, connector in CONNECTORS.items()
@@ -255,13 +257,13 @@ async def _invitations(app: App, state: State) -> dict[str, dict[str, Any]]:
     )
 
 
-async def _together(made: Mapping[str, Awaitable[V]]) -> dict[str, V]:
-    """The results by their names; what is made at the same time shares a commit."""
-    return dict(zip(made, await asyncio.gather(*made.values()), strict=True))
+async def _gather(tasks: Mapping[str, Awaitable[V]]) -> dict[str, V]:
+    """Return the results by name. Concurrent writes share a commit."""
+    return dict(zip(tasks, await asyncio.gather(*tasks.values()), strict=True))
 
 
 async def _is_valid(app: App, state: State) -> bool:
-    """Return True if the keys of the last run are still valid in this database."""
+    """Return True if the keys of the last start are still valid in this database."""
     try:
         for key in state["keys"].values():
             await app.keys.authenticate(f"Bearer {key}")
@@ -271,42 +273,42 @@ async def _is_valid(app: App, state: State) -> bool:
 
 
 async def _connection(
-    app: App, workspace_id: Any, connector: str, described: Mapping[str, str], kept: str | None, *, goes_on: bool
+    app: App, workspace_id: Any, connector: str, described: Mapping[str, str], existing: str | None, *, resumes: bool
 ) -> str:
-    """A connection to an emulator: the one of the last run, with the credentials of this one, or a new one.
+    """Return a connection to an emulator: the one of the last start with the current credentials, or a new one.
 
-    An emulator that *goes_on* takes the credentials of the last run, so that the connection stays as it is.
+    If the sandbox *resumes* its state, it accepts the credentials of the last start, so the connection is unchanged.
     """
-    if kept is not None and goes_on and await app.connections.find(kept) is not None:
-        return kept
+    if existing is not None and resumes and await app.connections.find(existing) is not None:
+        return existing
     credentials = {name: value for name, value in described.items() if not name.endswith("_url")}
-    if kept is not None:
+    if existing is not None:
         with contextlib.suppress(GatewayError):
-            await app.connections.change(kept, credentials=credentials)
-            return kept
+            await app.connections.change(existing, credentials=credentials)
+            return existing
     created = await app.connections.create(workspace_id, connector, credentials, name=f"{connector} sandbox")
     return str(created["connection_id"])
 
 
-async def _invitation(app: App, workspace_id: Any, connector: str, kept: str | None) -> dict[str, Any]:
-    """A link by which an account of the emulator is connected in a browser, to the same connection each time."""
-    if kept is not None:
+async def _invitation(app: App, workspace_id: Any, connector: str, existing: str | None) -> dict[str, Any]:
+    """Return a connect link for an account of the emulator, for the same connection at each start."""
+    if existing is not None:
         with contextlib.suppress(GatewayError):
-            return await app.connecting.reconnect(kept, allow_other_account=True)
+            return await app.connecting.reconnect(existing, allow_other_account=True)
     return await app.connecting.create(workspace_id, connector, None, name=f"{connector} in the browser")
 
 
 def _command() -> str:
-    """How this program is called from here: by its name alone where the shell would find just this one."""
+    """Return the command that runs this program: its name if the shell finds it, or else its path."""
     script = Path(sys.executable).with_name(PROGRAM)
-    found = shutil.which(PROGRAM)
-    if not script.exists() or (found is not None and script.samefile(found)):
+    path = shutil.which(PROGRAM)
+    if not script.exists() or (path is not None and script.samefile(path)):
         return PROGRAM
     return shlex.quote(os.path.relpath(script))
 
 
-async def _answer(session: aiohttp.ClientSession, described: Mapping[str, Any], stop: SampleRequest) -> str:
-    """The envelope of one call of the tour, as JSON."""
+async def _call(session: aiohttp.ClientSession, described: Mapping[str, Any], stop: SampleRequest) -> str:
+    """Perform one call of the tour and return its envelope as JSON."""
     url = described["base_url"] + stop.path
     headers = {"Authorization": f"Bearer {described['keys']['write']}", **stop.headers}
     async with session.request(stop.method, url, params=stop.query, json=stop.body, headers=headers) as response:
@@ -314,11 +316,11 @@ async def _answer(session: aiohttp.ClientSession, described: Mapping[str, Any], 
 
 
 async def _show(described: Mapping[str, Any], data: Path, sign_in: str) -> None:
-    """Make one call through each connector, and print its envelope, how to call it again, and where all there is."""
+    """Perform one call through each connector, and print its envelope, its curl command, and all URLs."""
     async with aiohttp.ClientSession() as session:
         tour = sample_requests(described, CONNECTORS)
-        # All at the same time, since some wait for their application's pace.
-        calls = [asyncio.create_task(_answer(session, described, stop)) for stop in tour.values()]
+        # Concurrently, since some wait for a rate limit.
+        calls = [asyncio.create_task(_call(session, described, stop)) for stop in tour.values()]
         for (connector, stop), call in zip(tour.items(), calls, strict=True):
             console.rule(Text(f"{connector}: {stop.title}"), align="left")
             console.print(JSON(printable_json(await call)), soft_wrap=True)

@@ -1,4 +1,4 @@
-"""``audit``: list, export and verify the audit trail, on the installation's own database."""
+"""The command ``audit``, which lists, exports and verifies the audit trail in the installation's database."""
 
 import sys
 from pathlib import Path
@@ -12,7 +12,7 @@ from connector_gateway.cli.output import as_answered, as_json, show
 from connector_gateway.cli.target import data_folder
 
 BROKEN = 1
-"""Exit status if the chain does not hold."""
+"""The exit status if the chain is broken."""
 
 after = click.option(
     "--after", type=click.IntRange(min=0), default=0, help="Only entries behind the one of this number."

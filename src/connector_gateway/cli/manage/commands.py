@@ -1,4 +1,4 @@
-"""Management commands, from the declarations of management routes."""
+"""Management commands, built from the declarations of management routes."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,19 +29,19 @@ Printer = Callable[[ManagementRoute, Any], None]
 """Prints the result of a route for people."""
 
 MAX_ITEMS = 1000
-"""Maximum of ``--limit``, for which several pages are read."""
+"""The maximum of ``--limit``. Several pages are read if needed."""
 
 INVALID = 2
-"""Exit status of click for wrong options and arguments."""
+"""The exit status of click for invalid options and arguments."""
 
 SETTINGS = "settings"
-HOW_READ = "They are prompted for on a terminal, and otherwise read from standard input as a JSON object."
+SECRETS_HELP = "They are prompted for on a terminal, and otherwise read from standard input as a JSON object."
 
 confirmed = click.option("--yes", is_flag=True, help="Do not ask for confirmation on a terminal.")
 
 
 def management_group(name: str, printers: Mapping[str, Printer] | None = None) -> Group:
-    """Return the commands of a resource; *printers* replace the usual output of some."""
+    """Return the commands of a resource. *printers* replace the default output of some of them."""
     special = printers or {}
     commands = [
         RouteCommand(route, declared, special.get(declared.name, print_result)).build()
@@ -76,8 +76,8 @@ class RouteCommand:
         return {field.name: field for field in self.route.fields}
 
     @property
-    def _offered(self) -> Sequence[Field]:
-        """The fields that are options."""
+    def _option_fields(self) -> Sequence[Field]:
+        """The fields with an option."""
         names = self.declared.options
         fields = self._fields.values() if names is None else [self._fields[name] for name in names]
         return [field for field in fields if field.name not in self.declared.arguments]
@@ -85,7 +85,7 @@ class RouteCommand:
     def _parameters(self) -> Iterator[click.Parameter]:
         for name in self.declared.arguments:
             yield argument_of(self._fields[name])
-        for field in self._offered:
+        for field in self._option_fields:
             yield option_of(field, self.route.suggested.get(field.name))
         for field in self._settings_fields:
             yield option_of(field, prefix=SETTINGS)
@@ -97,7 +97,7 @@ class RouteCommand:
         name = self.declared.settings_of
         return fields_of(_connectors()[name].settings) if name else ()
 
-    # Performing
+    # Execution
 
     def _run(self, data: Path | None, options: Mapping[str, Any], *, json: bool, yes: bool) -> None:
         values = self._values(options)
@@ -109,8 +109,8 @@ class RouteCommand:
         if self.route.confirmation and not yes and is_interactive():
             click.confirm(f"{self.route.confirmation}\n{self.route.title}?", abort=True, err=True)
         if secrets:
-            given = read_credentials(self._credential_names(data, params, json=json))
-            params = read_params(self.route, {**values, **dict.fromkeys(secrets, given)}, json=json)
+            credentials = read_credentials(self._credential_names(data, params, json=json))
+            params = read_params(self.route, {**values, **dict.fromkeys(secrets, credentials)}, json=json)
         result = _local_routes().perform_route(data, self.route, params, limit=limit, cursor=cursor, json=json)
         self._print(result, json=json)
 
@@ -119,8 +119,8 @@ class RouteCommand:
         return self._fields["limit"].default if self.route.pages else 0
 
     def _values(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        given = {name: value for name, value in options.items() if value is not None and value != ()}
-        lists = {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
+        values = {name: value for name, value in options.items() if value is not None and value != ()}
+        lists = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
         flags = {
             flag.parameter: flag.value for flag in self.declared.flags if lists.pop(f"flag_{flag.parameter}", False)
         }
@@ -136,8 +136,8 @@ class RouteCommand:
         return field.is_secret and (field.name in self.declared.required or bool(values.get(field.name)))
 
     def _credential_names(self, data: Path | None, params: Params, *, json: bool) -> Sequence[str]:
-        known = vars(params)
-        connector = known.get("connector") or _local_routes().connector_of(data, known["connection_id"], json=json)
+        values = vars(params)
+        connector = values.get("connector") or _local_routes().connector_of(data, values["connection_id"], json=json)
         names: Sequence[str] = _connectors()[connector].credentials
         return names
 
@@ -149,14 +149,14 @@ class RouteCommand:
         if isinstance(result, Page):
             note_cursor(result)
         elif not json:
-            _note_outcome(self.route, result)
+            _print_outcome(self.route, result)
 
 
 # Options and arguments
 
 
 def read_params(route: ManagementRoute, values: Mapping[str, Any], *, json: bool) -> Params:
-    """Return *values* as parameters of *route*; invalid ones end the command."""
+    """Return *values* as parameters of *route*. Invalid values end the command."""
     try:
         return Arguments(path={}, body=Body(ENCODER.encode(values))).read(route.params, connection=False)
     except InvalidParameters as error:
@@ -177,14 +177,14 @@ def option_of(field: Field, suggested: Any = None, prefix: str = "p") -> click.O
     if field.kind == "boolean":
         return FieldOption(field, names, is_flag=True, default=None)
     if field.is_secret:
-        return FieldOption(field, names, HOW_READ, is_flag=True, default=None)
+        return FieldOption(field, names, SECRETS_HELP, is_flag=True, default=None)
     if field.kind == "list":
         return FieldOption(field, names, type=_type(field), multiple=True)
     return FieldOption(field, names, type=_type(field), default=suggested, show_default=True)
 
 
 def option_name(field: Field) -> str:
-    """Return the name of an option, such as ``connection`` for ``connection_ids``: without endings, in the singular."""
+    """Return the name of an option, without suffix and in the singular: ``connection`` for ``connection_ids``."""
     name = field.name.removesuffix("_ids").removesuffix("_id")
     singular = name.removesuffix("s") if field.kind == "list" and name == field.name else name
     return singular.replace("_", "-")
@@ -215,21 +215,21 @@ def print_result(route: ManagementRoute, result: Any) -> None:
 
 
 def note_cursor(page: Page[Any]) -> None:
-    """Print how a list continues, if it does."""
+    """Print the cursor of the next page, if there is one."""
     if page.position is not None:
         print_to_stderr("next_cursor", f"{page.position['before']} (repeat with --cursor for more)")
 
 
-def _note_outcome(route: ManagementRoute, result: Any) -> None:
-    """Print that an act succeeded, and what has to be copied now."""
-    shown = [name for name in route.secrets if route.method == "POST" and getattr(result, name)]
-    if shown:
-        say(f"Copy {shown[0]} now: it is not shown again.")
+def _print_outcome(route: ManagementRoute, result: Any) -> None:
+    """Print that a change succeeded, and which secret has to be copied now."""
+    names = [name for name in route.secrets if route.method == "POST" and getattr(result, name)]
+    if names:
+        say(f"Copy {names[0]} now: it is not shown again.")
     if route.done:
         say(route.done)
 
 
-# Loaded when a command needs them, since they take most of a second
+# Imported when a command needs them, since that takes most of a second
 
 
 def _connectors() -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""``console``: open the console in a browser, signed in by a link that works once."""
+"""The command ``console``, which opens the console in a browser with a sign-in link."""
 
 import socket
 import webbrowser
@@ -27,21 +27,21 @@ def console(url: str | None, data: Path | None, *, print_only: bool) -> None:
 
 
 async def _create_link(app: App, url: str | None) -> str:
-    """Return a sign-in link; ``ClickException`` if nothing listens at its address."""
-    address = (url or app.settings.operators_url).rstrip("/")
-    _check_listening(address)
-    return await app.sign_in_link(address)
+    """Return a sign-in link. Raises ``ClickException`` if no server listens at its URL."""
+    base_url = (url or app.settings.operators_url).rstrip("/")
+    _check_listening(base_url)
+    return await app.sign_in_link(base_url)
 
 
-def _check_listening(address: str) -> None:
-    parts = urlsplit(address)
+def _check_listening(base_url: str) -> None:
+    parts = urlsplit(base_url)
     try:
         port = parts.port or {"https": 443, "http": 80}[parts.scheme]
         socket.create_connection((parts.hostname or "", port), CONNECT_SECONDS).close()
     except (KeyError, ValueError):
-        raise click.ClickException(f"{address} is not an http address, such as http://127.0.0.1:8080.") from None
+        raise click.ClickException(f"{base_url} is not an http address, such as http://127.0.0.1:8080.") from None
     except OSError:
         raise click.ClickException(
-            f"Nothing answers at {address}. Start the gateway with 'connector-gateway serve' or 'make run', "
+            f"Nothing answers at {base_url}. Start the gateway with 'connector-gateway serve' or 'make run', "
             "or name its address with --url."
         ) from None

@@ -1,4 +1,4 @@
-"""Credentials of connections: typed at prompts that do not echo, or piped in as a JSON object."""
+"""Credentials of connections, from prompts without echo or from standard input as JSON."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -8,13 +8,13 @@ import click
 from connector_gateway.cli.options import value_of
 
 MAX_CREDENTIALS = 1_000_000
-"""Maximum number of characters, so that an endless input does not fill the memory."""
+"""The maximum number of characters, so that an endless input does not exhaust memory."""
 
 SOURCE = "standard input"
 
 
 def read_credentials(names: Sequence[str]) -> Mapping[str, str]:
-    """Return the credentials called *names*."""
+    """Read the credentials *names*."""
     if sys.stdin.isatty():
         return {name: click.prompt(f"{name} (not shown)", hide_input=True, err=True) for name in names}
     text = sys.stdin.read(MAX_CREDENTIALS + 1)
@@ -28,8 +28,8 @@ def _parse(text: str, names: Sequence[str]) -> Mapping[str, str]:
     expected = f"A JSON object of texts is expected: {{{example}}}."
     try:
         value = value_of(text)
-    except ValueError as fault:
-        raise click.BadParameter(f"It is not JSON: {fault}. {expected}", param_hint=SOURCE) from fault
+    except ValueError as error:
+        raise click.BadParameter(f"It is not JSON: {error}. {expected}", param_hint=SOURCE) from error
     if not (isinstance(value, dict) and all(isinstance(one, str) for one in value.values())):
         raise click.BadParameter(expected, param_hint=SOURCE)
     return value

@@ -15,7 +15,7 @@ from connector_gateway.management.request import ManagementRequest
 def perform_route(
     data: Path | None, route: ManagementRoute, params: Params, *, limit: int, cursor: str | None, json: bool
 ) -> Any:
-    """Return the result of *route*; of a list up to *limit* items from *cursor*, and the position after them."""
+    """Return the result of *route*. Of a list, return up to *limit* items from *cursor*, and the next position."""
     return run_management(data, lambda app: result_of(app, route, params, limit=limit, cursor=cursor), json=json)
 
 

@@ -18,12 +18,12 @@ from connector_gateway.core.calls.arguments import decode
 from connector_gateway.kit.errors import InvalidJson
 
 WARNING = re.compile(r'199 - "([^"]*)"')
-"""A sentence in a ``Warning`` header."""
+"""The pattern of a sentence in a ``Warning`` header."""
 
 
 @dataclass(frozen=True)
 class Response:
-    """A response of the gateway: its text, the same decoded, and its warnings."""
+    """A response of the gateway: its text, its decoded body, and its warnings."""
 
     text: bytes
     body: dict[str, Any]
@@ -33,7 +33,7 @@ class Response:
 async def send(
     target: Target, method: str, path: str, values: Mapping[str, Any], headers: dict[str, str] | None = None
 ) -> Response:
-    """Send a request to the gateway and return its response; ``ClickException`` if another server responds, or none."""
+    """Send a request to the gateway and return its response. Raises ``ClickException`` if no gateway responds."""
     url = f"{target.base_url.rstrip('/')}{path}"
     own = {"Authorization": f"Bearer {target.key}", "User-Agent": f"connector-gateway-cli/{__version__}"}
     options: dict[str, Any] = {"headers": own | (headers or {})}
@@ -58,7 +58,7 @@ async def send(
 
 
 def _reason(error: Exception) -> str:
-    """Return why there is no response, in the system's words if it has any."""
+    """Return the reason for a missing response, in the words of the system if possible."""
     return os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error) or "it took too long"
 
 
@@ -73,5 +73,5 @@ def _envelope(text: bytes) -> dict[str, Any]:
 
 
 def _is_error(error: Any) -> bool:
-    """Return True for an error of the gateway; another server may be listening on that port."""
+    """Return True for an error of the gateway, since another server may be listening on that port."""
     return isinstance(error, dict) and {"code", "message", "remedy"} <= error.keys()

@@ -1,4 +1,4 @@
-"""``restored``: tells the service that its database was restored from a backup."""
+"""The command ``restored``, which declares that the database was restored from a backup."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,19 +16,19 @@ COLUMNS = ("backup_at", "restored_at", "searched_until")
 
 
 class Time(click.ParamType[datetime]):
-    """A time as ISO 8601, with its offset from UTC."""
+    """The type of an ISO 8601 time with an offset from UTC."""
 
     name = "time"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
-        """The time that the text names."""
+        """Return the time in UTC."""
         try:
-            read = datetime.fromisoformat(str(value))
+            time = datetime.fromisoformat(str(value))
         except ValueError:
-            read = None
-        if read is None or read.tzinfo is None:
+            time = None
+        if time is None or time.tzinfo is None:
             self.fail(f"{value!r} is no time with an offset from UTC, such as 2026-11-24T08:30:00Z.", param, ctx)
-        return read.astimezone(UTC)
+        return time.astimezone(UTC)
 
 
 @click.command()
@@ -43,7 +43,7 @@ def restored(data: Path, backup_at: datetime, *, as_json: bool) -> None:
     """
 
     async def declare(app: App) -> dict[str, Any]:
-        told = await app.restores.declare(backup_at.timestamp())
-        return {name: utc_datetime(seconds) for name, seconds in told.items()}
+        restore = await app.restores.declare(backup_at.timestamp())
+        return {name: utc_datetime(seconds) for name, seconds in restore.items()}
 
     run_and_print(data, declare, json=as_json, columns=COLUMNS)

@@ -1,4 +1,4 @@
-"""``vault``: what is sealed with the installation's secret keys."""
+"""The command ``vault``, which re-encrypts stored secrets."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""``serve``: production."""
+"""The command ``serve``, which runs the gateway in production."""
 
 import asyncio
 import os
@@ -33,37 +33,37 @@ from connector_gateway.settings import DATABASE_URL, Settings
 from connector_gateway.storage.sql.sqlite_files import DatabaseInUse, UnusableDatabase
 
 NOT_STARTED = 3
-"""Exit status where the service could not start, or had to give way to another process."""
+"""The exit status if the service could not start, or another process took over the database."""
 
-APART = (
+WORKERS_NEED_SHARED_STATE = (
     "{} workers need PostgreSQL in GATEWAY_DATABASE_URL, and GATEWAY_SHARED_URL, where they count budgets and keys' "
     "windows together; set both, or run one worker."
 )
 
 MAX_FOLDER_BYTES = 68
-"""Of the name of the folder for temporary files: the system takes some hundred for the address of a socket in it."""
+"""The maximum length of the path of the temporary folder. The path of a socket in it may have about 100 bytes."""
 
 FOLDER_TOO_LONG = (
     "The folder for temporary files has too long a name for the sockets by which workers meet: {}. "
     "Set TMPDIR to a shorter one, such as /tmp."
 )
 
-OWN = ("GATEWAY_SECRET_KEYS", "GATEWAY_OPERATOR_TOKEN", "GATEWAY_DATABASE_URL")
-"""Where none of these is set, and no database is there yet, the first start makes them."""
+FIRST_SETTINGS = ("GATEWAY_SECRET_KEYS", "GATEWAY_OPERATOR_TOKEN", "GATEWAY_DATABASE_URL")
+"""Settings that the first start creates, if none of them is set and no database exists."""
 
-THIS_MACHINE = {"127.0.0.1", "localhost", "::1"}
+LOOPBACK_HOSTS = {"127.0.0.1", "localhost", "::1"}
 PROGRAM = "connector-gateway"
-COMMANDS = {
+STEP_COMMANDS = {
     "workspace": "workspaces create NAME",
     "connection": "connections create WORKSPACE CONNECTOR",
     "key": "keys create WORKSPACE",
     "call": "call CONNECTOR OPERATION  (with GATEWAY_URL={} and the key as GATEWAY_API_KEY)",
 }
-"""The command for each step towards the first call."""
+"""The command for each of the first steps."""
 
-LEFT_OUT = ("(Background on", "[SQL:", "[parameters:", "Is the server running")
+OMITTED_PREFIXES = ("(Background on", "[SQL:", "[parameters:", "Is the server running")
 
-ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # compared with, not listened on
+ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # only compared
 
 
 @click.command()
@@ -77,7 +77,7 @@ def serve(host: str, port: int, workers: int | None, supervised: WorkerSpec | No
 
     The first start in an empty folder makes its secrets, and keeps them in .env.
     """
-    # Sent when a terminal closes, and by habit to have settings read again; it is no reason to die.
+    # SIGHUP is sent when a terminal closes, and by convention to reload settings. It must not end the service.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     core_dumps.forbid()
     with ExitStack() as stack:
@@ -95,8 +95,8 @@ def serve(host: str, port: int, workers: int | None, supervised: WorkerSpec | No
 def _bind(host: str, port: int) -> list[socket.socket]:
     try:
         return bind(host, port)
-    except PortInUse as taken:
-        _fail(str(taken))
+    except PortInUse as error:
+        _fail(str(error))
 
 
 def _bind_for_operators(host: str, public: list[socket.socket], port: int) -> list[socket.socket]:
@@ -104,75 +104,75 @@ def _bind_for_operators(host: str, public: list[socket.socket], port: int) -> li
         _fail(f"GATEWAY_ADMIN_PORT is {port}, which is the port that everybody is served at; choose another.")
     try:
         return bind(host, port, chosen_by="GATEWAY_ADMIN_PORT")
-    except PortInUse as taken:
-        _fail(str(taken))
+    except PortInUse as error:
+        _fail(str(error))
 
 
 def _supervise(settings: Settings, listening: list[socket.socket], data: Path | None) -> int:
-    """Have several processes serve until told to stop; the exit status."""
+    """Serve with several processes until stopped, and return the exit status."""
     if len(os.fsencode(gettempdir())) > MAX_FOLDER_BYTES:
         _fail(FOLDER_TOO_LONG.format(gettempdir()))
     configure_log(settings.log_level)
     options = ("--workers", str(settings.workers), *(("--data", str(data)) if data else ()))
-    telling: list[asyncio.Task[None]] = []
+    tasks: list[asyncio.Task[None]] = []
     supervisor = Supervisor(
         command(*options),
         listening,
         settings.workers,
         stop_seconds=settings.stop_seconds,
         retire_seconds=settings.retire_seconds,
-        ready=lambda: telling.append(asyncio.create_task(_tell_together(settings, listening[0]))),
+        ready=lambda: tasks.append(asyncio.create_task(_tell_together(settings, listening[0]))),
     )
     return asyncio.run(supervisor.run())
 
 
-def _run(settings: Settings, listening: list[socket.socket], place: WorkerSpec | None) -> bool:
-    """Serve until told to stop; whether it started and ended as it should."""
+def _run(settings: Settings, listening: list[socket.socket], spec: WorkerSpec | None) -> bool:
+    """Serve until stopped. Returns False if the service did not start or ended with an error."""
     host, port = listening[0].getsockname()[:2]
-    app = App(settings, siblings=WorkerMetrics(place.home, place.number, place.count) if place else None)
+    app = App(settings, siblings=WorkerMetrics(spec.home, spec.number, spec.count) if spec else None)
     running = server(
         app.http(),
         host,
         port,
         app.settings.stop_seconds,
         log_level=app.settings.log_level,
-        ready=None if place else lambda: _tell(app, listening[0]),
-        line=SupervisorChannel(place.line) if place else None,
+        ready=None if spec else lambda: _tell(app, listening[0]),
+        line=SupervisorChannel(spec.line) if spec else None,
         retire_seconds=app.settings.retire_seconds,
     )
     try:
         running.run(listening)
-    except (DatabaseInUse, UnusableDatabase, MissingSecretKeys) as refusal:
-        _fail(str(refusal))
-    except StorageUnavailable as away:
-        _fail(f"The database cannot be opened: {_on_one_line(away.private)}. Is GATEWAY_DATABASE_URL right?")
+    except (DatabaseInUse, UnusableDatabase, MissingSecretKeys) as error:
+        _fail(str(error))
+    except StorageUnavailable as error:
+        _fail(f"The database cannot be opened: {_on_one_line(error.private)}. Is GATEWAY_DATABASE_URL right?")
     return running.started and not app.stopping.reason
 
 
 def _settings(data: Path | None, listening: socket.socket, workers: int | None, *, starting: bool) -> Settings:
-    """Read the settings of the installation to serve, which is reached where it listens unless they say otherwise.
+    """Read the settings of the installation to serve. Its base URL defaults to the listening address.
 
-    The strength of secrets is checked once, by the process that is *starting* the service, and not by its workers.
+    Only the process that is *starting* the service checks the strength of secrets, and not its workers.
     """
-    found = environment(data)
-    first = {} if data or any(found.get(name) for name in OWN) else _first_settings()
-    found |= first
-    found["GATEWAY_BASE_URL"] = found.get("GATEWAY_BASE_URL") or _address(listening)
+    values = environment(data)
+    first = {} if data or any(values.get(name) for name in FIRST_SETTINGS) else _first_settings()
+    values |= first
+    values["GATEWAY_BASE_URL"] = values.get("GATEWAY_BASE_URL") or _local_url(listening)
     if workers is not None:
-        found["GATEWAY_WORKERS"] = str(workers)
-    settings = settings_of(found, starting=starting)
+        values["GATEWAY_WORKERS"] = str(workers)
+    settings = settings_of(values, starting=starting)
     if settings.workers > 1 and not settings.shareable:
-        _fail(APART.format(settings.workers))
-    # Nothing is left behind by a start that is refused.
+        _fail(WORKERS_NEED_SHARED_STATE.format(settings.workers))
+    # Only a successful start stores the new settings.
     if first:
-        _keep(first)
+        _store_settings(first)
     return settings
 
 
 def _first_settings() -> dict[str, str]:
-    """Settings for a new installation; ``ClickException`` if its database is there already."""
+    """Return settings for a new installation. Raises ``ClickException`` if its database already exists."""
     database = Path(DATABASE_URL.removeprefix("sqlite:///")).resolve()
-    # New keys would open nothing of it: the secrets in it are sealed with those that are lost.
+    # New keys could not decrypt the secrets in it, which are encrypted with the lost keys.
     if database.exists():
         raise click.ClickException(
             f"{database} is there, but not the settings that it was served with. Put {env_file.env_file()} back, "
@@ -181,15 +181,15 @@ def _first_settings() -> dict[str, str]:
     return env_file.new_settings(f"sqlite:///{database}")
 
 
-def _keep(settings: Mapping[str, str]) -> None:
-    """Keep the *settings* of a new installation, and tell where."""
+def _store_settings(settings: Mapping[str, str]) -> None:
+    """Store the *settings* of a new installation, and print where."""
     try:
         path = env_file.append_settings(settings)
-    except OSError as fault:
+    except OSError as error:
         raise click.ClickException(
-            f"Settings cannot be kept in {env_file.env_file()}: {fault.strerror}. Start in a folder of your own, "
+            f"Settings cannot be kept in {env_file.env_file()}: {error.strerror}. Start in a folder of your own, "
             "or name a file with GATEWAY_ENV_FILE."
-        ) from fault
+        ) from error
     click.echo(
         f"Made a secret key and an operator token, and keep them in {path}, which only you may read. "
         "Without that file nobody can open the connections.",
@@ -198,17 +198,17 @@ def _keep(settings: Mapping[str, str]) -> None:
 
 
 async def _tell(app: App, listening: socket.socket, workers: int = 1) -> None:
-    """Print what is served and where, and what is left to do before the first call."""
+    """Print the URLs of the service, and the remaining steps to the first call."""
     settings = app.settings
-    operators_url = _address(listening, settings.admin_port) if settings.admin_port else settings.base_url
-    # It listens already: what is only printed here is no reason to end.
+    operators_url = _local_url(listening, settings.admin_port) if settings.admin_port else settings.base_url
+    # The service is already running, so an error here must not end it.
     try:
         connections = str(sum((await app.connections.count_by_status()).values()))
         steps, link = await first_steps(app.database), await _sign_in(app, operators_url)
     except StorageUnavailable:
         connections, steps, link = "not known, the database is away", None, f"{operators_url}{CONSOLE}"
     lines = {
-        "listening": _address(listening),
+        "listening": _local_url(listening),
         "reached at": settings.base_url,
         "database": app.database.url.render_as_string(),
         **({"workers": str(workers)} if workers > 1 else {}),
@@ -217,46 +217,48 @@ async def _tell(app: App, listening: socket.socket, workers: int = 1) -> None:
         "console": link,
     }
     click.echo(
-        "\n".join([*(f"{name:12} {value}" for name, value in lines.items()), *_left_to_do(steps, settings.base_url)]),
+        "\n".join(
+            [*(f"{name:12} {value}" for name, value in lines.items()), *_remaining_steps(steps, settings.base_url)]
+        ),
         err=True,
     )
 
 
 async def _tell_together(settings: Settings, listening: socket.socket) -> None:
-    """Print the same where several workers serve."""
+    """Print the summary when several workers serve."""
     app = App(settings)
     async with app.opened():
         await _tell(app, listening, settings.workers)
 
 
 async def _sign_in(app: App, operators_url: str) -> str:
-    """Return a sign-in link, or the command that prints one where what is printed here is kept in a log."""
-    if not (sys.stderr.isatty() or urlsplit(app.settings.base_url).hostname in THIS_MACHINE):
+    """Return a sign-in link, or the command that prints one if the output may be stored in a log."""
+    if not (sys.stderr.isatty() or urlsplit(app.settings.base_url).hostname in LOOPBACK_HOSTS):
         return f"{operators_url}{CONSOLE}  (connector-gateway console prints a link that signs in)"
     with acting(app.audit, Actor("cli", surface="cli")):
         return f"{await app.sign_in_link(operators_url)}  (signs in once, within ten minutes)"
 
 
-def _left_to_do(steps: FirstSteps | None, base_url: str) -> Iterator[str]:
-    """Yield a line for each step towards the first call, unless all are done."""
+def _remaining_steps(steps: FirstSteps | None, base_url: str) -> Iterator[str]:
+    """Yield a line for each of the first steps, unless all are done."""
     if steps is None or steps.done:
         return
     yield "\nTo do in the console, or by these commands:"
-    for name, by in COMMANDS.items():
+    for name, by in STEP_COMMANDS.items():
         yield f"  [{'x' if getattr(steps, name) else ' '}] {name:12} {PROGRAM} {by.format(base_url)}"
 
 
-def _address(listening: socket.socket, port: int | None = None) -> str:
-    """The address that *listening* is reached at from this machine, or another *port* of the same host."""
+def _local_url(listening: socket.socket, port: int | None = None) -> str:
+    """Return the URL of *listening* from this machine, optionally with another *port*."""
     host, own = listening.getsockname()[:2]
     host, port = ANY_ADDRESS.get(host, host), port or own
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def _on_one_line(said: str) -> str:
-    """What a driver said, without what it asks, and what SQLAlchemy adds, on lines of their own."""
-    lines = (line.strip() for line in said.splitlines())
-    return "; ".join(line for line in lines if not line.startswith(LEFT_OUT))
+def _on_one_line(message: str) -> str:
+    """Return the message of a database driver on one line, without hints and SQLAlchemy's additions."""
+    lines = (line.strip() for line in message.splitlines())
+    return "; ".join(line for line in lines if not line.startswith(OMITTED_PREFIXES))
 
 
 def _fail(sentence: str) -> NoReturn:

@@ -1,17 +1,17 @@
-"""Core dumps, which would write credentials that are in use to a disk."""
+"""Prevention of core dumps, which would write credentials in memory to disk."""
 
 import ctypes
 import resource
 import sys
 
 PR_SET_DUMPABLE = 4
-"""Source: prctl(2)."""
+"""The option of prctl(2)."""
 
 
 def forbid() -> None:
-    """Have the kernel write no memory of this process anywhere, and let no process of the same user read it.
+    """Disable core dumps, and prevent other processes of the same user from reading the memory of this one.
 
-    The limit alone does not bind a program that the kernel pipes dumps to: core(5).
+    The limit alone does not apply to programs to which the kernel pipes dumps: core(5).
     """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if sys.platform == "linux":

@@ -1,4 +1,4 @@
-"""How the application is served: uvicorn, quiet, starting only where it can, and stopping well."""
+"""The HTTP server process: uvicorn with structured logs, early binding and graceful shutdown."""
 
 import asyncio
 import errno
@@ -31,65 +31,68 @@ from connector_gateway.kit.upstream.redaction import hide
 
 
 class LogOutput:
-    """Standard output, which may lie on a full disk; what cannot be written there is dropped.
+    """Standard output that ignores write errors, such as a full disk.
 
-    Otherwise a call would fail because its failure could not be logged.
+    Otherwise a call would fail because its error could not be logged.
     """
 
     @staticmethod
     def write(text: str) -> int:
-        """Write *text*, if that can be done."""
+        """Write *text*, ignoring errors."""
         with suppress(OSError):
             return sys.stdout.write(text)
         return 0
 
     @staticmethod
     def flush() -> None:
-        """Hand on what was written, if that can be done."""
+        """Flush the output, ignoring errors."""
         with suppress(OSError):
             sys.stdout.flush()
 
 
 def for_people(_: WrappedLogger, __: str, line: EventDict) -> str:
-    """Render a line of the log as local time, level, event and what else is known, with tracebacks below."""
+    """Render a log line as local time, level, event and fields, with tracebacks below."""
     at = datetime.fromisoformat(line.pop("timestamp")).astimezone()
     level, event, traceback = line.pop("level"), line.pop("event"), line.pop("exception", None)
     facts = (f"{name}={escape_control_chars(str(value))}" for name, value in line.items())
-    told = "  ".join([f"{at:%H:%M:%S}", f"{level:7}", escape_control_chars(str(event)), *facts])
-    return told if traceback is None else "\n    ".join([told, *map(escape_control_chars, str(traceback).splitlines())])
+    text = "  ".join([f"{at:%H:%M:%S}", f"{level:7}", escape_control_chars(str(event)), *facts])
+    return text if traceback is None else "\n    ".join([text, *map(escape_control_chars, str(traceback).splitlines())])
 
 
 STOP_SECONDS = 30.0
-"""How long running calls may take to end after SIGTERM."""
+"""Seconds that calls in progress may take to finish after SIGTERM."""
 
 CLOSE = (b"connection", b"close")
 
-LAST_WORDS_SECONDS = 5.0
-"""How long those calls that were cut off have to commit how they ended, and to answer."""
+CANCELLED_SECONDS = 5.0
+"""Seconds that cancelled calls have to record their outcome and respond."""
 
-COLLECT_FROM = 10_000
-"""New objects from which on garbage is looked for: at Python's 700, calls under way are looked through again and again,
-which took a tenth of their time; what is no cycle is freed without it."""
+GC_THRESHOLD = 10_000
+"""The number of new objects that triggers a garbage collection.
+
+With Python's default of 700, calls in progress are traversed repeatedly, which took a tenth of their time. Objects
+without reference cycles are freed without it.
+"""
 
 
-MAX_ROUNDS = 1_000
-"""Rounds of the event loop in which a process that makes room accepts connections that wait."""
+MAX_ACCEPT_ITERATIONS = 1_000
+"""Iterations of the event loop in which a draining process accepts pending connections."""
 
 PORTS = click.IntRange(0, 65_535)
-"""What can be listened on; 0 is any that is free."""
+"""Valid ports to listen on. 0 selects any free port."""
 
 
 Ready = Callable[[], Awaitable[None]]
 
 
 class PortInUse(Exception):
-    """The address cannot be listened on; the message says why, in a sentence."""
+    """The address cannot be bound. The message is a sentence with the reason."""
 
 
 class GatewayServer(uvicorn.Server):
-    """uvicorn's server, which ends quietly, and leaves what was built at the start out of garbage collection.
+    """A uvicorn server that supports draining, and exempts startup objects from garbage collection.
 
-    It binds its port before anything is opened, and closes the database and the rest after the last answer.
+    It binds its port before opening other resources, and closes them after the last response.
     """
 
     def __init__(
@@ -104,197 +107,199 @@ class GatewayServer(uvicorn.Server):
         self._ready = ready
         self._line = line
         self._retire_seconds = retire_seconds
-        self._retiring: asyncio.Task[None] | None = None
-        self._retired_by: float | None = None
-        """Until when connections may be answered on, once this process has to make room for another."""
+        self._retire_task: asyncio.Task[None] | None = None
+        self._drain_deadline: float | None = None
+        """The event-loop time until which open connections may be used after the process was retired."""
 
         self._listening: list[socket.socket] = []
         self._application = application
         self._stopping = application.stopping
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
-        """Serve until told to stop."""
+        """Serve until stopped."""
         self._listening = sockets or bind(self.config.host, self.config.port)
         try:
             async with self._supervised(), self._application.lifespan(), self._application.clients:
                 await super().serve(self._listening)
                 await self._drain_cancelled()
         finally:
-            if self._retiring is not None:
-                await cancel_and_wait(self._retiring)
+            if self._retire_task is not None:
+                await cancel_and_wait(self._retire_task)
             for one in self._listening:
                 one.close()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Stop well on SIGINT, at once on a second one, and on SIGTERM; having been told to stop is no error.
+        """Shut down gracefully on SIGTERM and SIGINT, and immediately on a second SIGINT.
 
-        SIGTERM may come twice without anybody meaning that: from a supervisor, and from what ends the whole group.
+        A second SIGTERM has no effect, since both the supervisor and a process manager may send one.
         """
-        if _has_the_process():
+        if _in_main_thread():
             loop = asyncio.get_running_loop()
             loop.add_signal_handler(signal.SIGINT, self.handle_exit, signal.SIGINT, None)
-            loop.add_signal_handler(signal.SIGTERM, self._end)
+            loop.add_signal_handler(signal.SIGTERM, self._handle_sigterm)
         yield
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Refuse those who still wait for their turn, and stop."""
+        """Reject requests that wait for a rate limit, and shut down."""
         self._stopping.start()
         super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, then leave what will live as long as the process out of garbage collection."""
+        """Start, then exempt long-lived objects from garbage collection."""
         await super().startup(sockets)
-        if _has_the_process():
+        if _in_main_thread():
             gc.collect()
             gc.freeze()
-            gc.set_threshold(COLLECT_FROM)
+            gc.set_threshold(GC_THRESHOLD)
         if self._ready is not None:
             await self._ready()
         if self._line is not None:
             self._line.send_ready()
 
     async def on_tick(self, counter: int) -> bool:
-        """Whether to stop, which the application may find out as well."""
-        self.should_exit = self.should_exit or self._stopping.begun or self._has_retired()
+        """Return True if the server should exit, which the application can also decide."""
+        self.should_exit = self.should_exit or self._stopping.begun or self._is_drained()
         return await super().on_tick(counter)
 
-    def _end(self) -> None:
-        """Stop, after those who send calls here had time to notice where that is set."""
+    def _handle_sigterm(self) -> None:
+        """Shut down, after a draining period if one is configured."""
         if not self._retire_seconds or not self.started:
             self.handle_exit(signal.SIGTERM, None)
-        elif self._retiring is None:
-            self._retiring = asyncio.create_task(self._retire(), name="retirement")
+        elif self._retire_task is None:
+            self._retire_task = asyncio.create_task(self._retire(), name="retirement")
 
     async def _retire(self) -> None:
-        """Say that this process is to end, go on taking calls for a while, and then take no more."""
+        """Report not ready, continue to accept calls for the draining period, and then stop accepting."""
         self._stopping.start_draining()
-        self._answer_for_the_last_time()
+        self._close_keepalive()
         await asyncio.sleep(self._retire_seconds)
         await self._accept_waiting()
-        self._make_room()
+        self._drain_connections()
 
     async def _accept_waiting(self) -> None:
-        """Let the event loop accept the connections that wait, since the end of the socket resets them."""
+        """Accept the pending connections, which closing the socket would reset."""
         waiting = select.poll()
         for one in self._listening:
             waiting.register(one, select.POLLIN)
-        # There may never be none, where others go on connecting.
-        for _ in range(MAX_ROUNDS):
+        # Limited, since new clients may keep connecting.
+        for _ in range(MAX_ACCEPT_ITERATIONS):
             if not waiting.poll(0):
                 return
             await asyncio.sleep(0)
 
     def _supervised(self) -> AbstractAsyncContextManager[None]:
-        """The line to the supervisor, where there is one."""
+        """Return the context of the supervisor channel, if there is one."""
         if self._line is None:
             return nullcontext()
-        return self._line.open(retire=self._make_room, left_alone=partial(self.handle_exit, signal.SIGTERM, None))
+        return self._line.open(
+            retire=self._drain_connections, left_alone=partial(self.handle_exit, signal.SIGTERM, None)
+        )
 
-    def _make_room(self) -> None:
-        """Take no more connections, answer on those there are, each for the last time, and stop once all have ended.
+    def _drain_connections(self) -> None:
+        """Stop accepting connections, finish the open ones with their next response, and exit when all are closed.
 
-        Connections that are idle stay open until their time is over, since a request may be on its way.
+        Idle connections stay open until their timeout, since a request may already be in transit.
         """
         if not self.started:
             self.handle_exit(signal.SIGTERM, None)
             return
         for one in self.servers:
             one.close()
-        self._answer_for_the_last_time()
-        self._retired_by = asyncio.get_running_loop().time() + (self.config.timeout_graceful_shutdown or 0)
+        self._close_keepalive()
+        self._drain_deadline = asyncio.get_running_loop().time() + (self.config.timeout_graceful_shutdown or 0)
 
-    def _answer_for_the_last_time(self) -> None:
-        """Have each connection end with its next answer, and tell so."""
+    def _close_keepalive(self) -> None:
+        """Send ``Connection: close`` with the next response on every connection."""
         if CLOSE not in self.config.encoded_headers:
             self.config.encoded_headers.append(CLOSE)
             self.server_state.default_headers = [*self.server_state.default_headers, CLOSE]
         for connection in cast("set[ClientProtocol]", self.server_state.connections):
             connection.close_after_response()
 
-    def _has_retired(self) -> bool:
-        if self._retired_by is None:
+    def _is_drained(self) -> bool:
+        if self._drain_deadline is None:
             return False
-        if asyncio.get_running_loop().time() < self._retired_by:
+        if asyncio.get_running_loop().time() < self._drain_deadline:
             return not self.server_state.connections
-        # Calls had that time; there is no second one.
+        # The calls have already had their grace period.
         self.config.timeout_graceful_shutdown = 0
         return True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Take no more calls, and let those under way end."""
+        """Stop accepting calls, and wait for those in progress."""
         self._stopping.start()
         await super().shutdown(sockets)
 
     async def _drain_cancelled(self) -> None:
-        """Let calls that were cut off commit how they ended, and answer; after a second Ctrl-C all are cut off."""
+        """Wait for cancelled calls to record their outcome and respond. A second Ctrl-C cancels all calls."""
         if self.force_exit:
             for task in self.server_state.tasks:
                 task.cancel()
         if self.server_state.tasks:
-            await asyncio.wait(self.server_state.tasks, timeout=LAST_WORDS_SECONDS)
+            await asyncio.wait(self.server_state.tasks, timeout=CANCELLED_SECONDS)
 
 
 def with_run(_: object, __: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """*line* with the run that it is about, where one is under way and the line does not name one."""
+    """Return *line* with the ID of the current run, if there is one and the line has none."""
     if (run_id := UNDER_WAY.get("")) and "run_id" not in line:
         line["run_id"] = run_id
     return line
 
 
 def without_secrets(_: object, __: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Return *line* without the secrets of the connections that the present task works for."""
-    hidden: MutableMapping[str, Any] = hide(dict(line))
-    return hidden
+    """Return *line* without the secrets of the connections that the current task uses."""
+    redacted: MutableMapping[str, Any] = hide(dict(line))
+    return redacted
 
 
-def _has_the_process() -> bool:
-    """Whether the process is the server's own; one in another thread, as in a test, leaves the process as it was."""
+def _in_main_thread() -> bool:
+    """Return True if the server runs in the main thread. In other threads, as in tests, it changes no process state."""
     return threading.current_thread() is threading.main_thread()
 
 
 def bind(host: str, port: int, chosen_by: str = "--port") -> list[socket.socket]:
-    """Sockets at *host* and *port*, not listening yet; ``PortTaken`` if another process listens there."""
+    """Bind sockets at *host* and *port* without listening. Raises ``PortInUse`` if another process listens there."""
     bound: list[socket.socket] = []
-    fault: OSError | None = None
-    for family, address in _addresses(host, port):
+    error: OSError | None = None
+    for family, address in _resolve(host, port):
         try:
-            bound.append(_bound(family, address))
-        except OSError as refusal:
-            fault = refusal
-            # A name may stand for IPv6 on a machine without it: one address that can be had is enough.
-            if refusal.errno != errno.EADDRNOTAVAIL:
+            bound.append(_bind_socket(family, address))
+        except OSError as bind_error:
+            error = bind_error
+            # A name may resolve to IPv6 on a machine without it: one available address is enough.
+            if bind_error.errno != errno.EADDRNOTAVAIL:
                 break
-    if fault is None or (bound and fault.errno == errno.EADDRNOTAVAIL):
+    if error is None or (bound and error.errno == errno.EADDRNOTAVAIL):
         return bound
     for one in bound:
         one.close()
-    if fault.errno == errno.EADDRINUSE:
-        raise PortInUse(f"Port {port} on {host} is in use; choose another with {chosen_by}.") from fault
-    raise PortInUse(f"Port {port} on {host} cannot be listened on: {fault.strerror}.") from fault
+    if error.errno == errno.EADDRINUSE:
+        raise PortInUse(f"Port {port} on {host} is in use; choose another with {chosen_by}.") from error
+    raise PortInUse(f"Port {port} on {host} cannot be listened on: {error.strerror}.") from error
 
 
-def _addresses(host: str, port: int) -> Sequence[tuple[int, tuple[object, ...]]]:
+def _resolve(host: str, port: int) -> Sequence[tuple[int, tuple[object, ...]]]:
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    except OSError as fault:
-        raise PortInUse(f"There is no address {host}: {fault.strerror}.") from fault
-    return [(family, address) for family, _, _, _, address in found]
+        results = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except OSError as error:
+        raise PortInUse(f"There is no address {host}: {error.strerror}.") from error
+    return [(family, address) for family, _, _, _, address in results]
 
 
-def _bound(family: int, address: tuple[object, ...]) -> socket.socket:
-    made = socket.socket(family, socket.SOCK_STREAM)
+def _bind_socket(family: int, address: tuple[object, ...]) -> socket.socket:
+    bound = socket.socket(family, socket.SOCK_STREAM)
     try:
-        # Otherwise the port of a process that has just ended would be taken for a minute.
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Otherwise the port of a process that has just exited would be unavailable for a minute.
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
-            # IPv4 has a socket of its own, which could not be bound beside one that takes both.
-            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        made.bind(address)
+            # IPv4 has a socket of its own, which cannot be bound alongside a dual-stack socket.
+            bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        bound.bind(address)
     except OSError:
-        made.close()
+        bound.close()
         raise
-    return made
+    return bound
 
 
 def server(
@@ -309,10 +314,10 @@ def server(
     retire_seconds: float = 0.0,
     is_read: bool = False,
 ) -> GatewayServer:
-    """A server of *application*, not yet started; calls under way have *stop_seconds* to end.
+    """Return a server of *application*, not yet started. Calls in progress have *stop_seconds* to finish.
 
-    Once calls are taken, *ready* is awaited. Told to end by SIGTERM, it goes on taking calls for *retire_seconds*.
-    Its log is written for people if it *is_read* by some.
+    *ready* is awaited once calls are accepted. After SIGTERM, the server accepts calls for another *retire_seconds*.
+    If the log *is_read* by people, it is formatted for them.
     """
     configure_log(log_level, is_read=is_read)
     config = uvicorn.Config(
@@ -320,7 +325,7 @@ def server(
         host=host,
         port=port,
         loop="auto",
-        http=partial(ClientProtocol, clients=application.clients),  # type: ignore[arg-type]  # called, never subclassed
+        http=partial(ClientProtocol, clients=application.clients),  # type: ignore[arg-type]  # called, not subclassed
         interface="asgi3",
         ws="none",
         lifespan="off",
@@ -328,14 +333,14 @@ def server(
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        timeout_graceful_shutdown=stop_seconds,  # type: ignore[arg-type]  # handed on to asyncio, which takes fractions
+        timeout_graceful_shutdown=stop_seconds,  # type: ignore[arg-type]  # passed to asyncio, which accepts fractions
         backlog=4096,
     )
     return GatewayServer(config, application, ready, line, retire_seconds)
 
 
 def configure_log(log_level: str, *, is_read: bool = False) -> None:
-    """Log everything from *log_level* on, each as a line of JSON, or as a line for people if the log *is_read*."""
+    """Configure logging from *log_level* on, as JSON lines, or formatted for people if the log *is_read*."""
     logging.getLogger("alembic").setLevel(logging.WARNING)
     structlog.configure(
         processors=[
@@ -343,7 +348,7 @@ def configure_log(log_level: str, *, is_read: bool = False) -> None:
             with_run,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
-            # Behind the tracebacks, which are texts by now.
+            # After tracebacks are formatted as text.
             without_secrets,
             for_people if is_read else structlog.processors.JSONRenderer(),
         ],

@@ -1,4 +1,4 @@
-"""What a worker and its supervisor tell each other: that it lives, that it takes calls, that it should make room."""
+"""The channel between a worker and its supervisor: heartbeats, readiness and the order to retire."""
 
 import asyncio
 import json
@@ -18,39 +18,39 @@ RETIRE = b"x"
 
 @dataclass(frozen=True)
 class WorkerSpec:
-    """What a worker is given by its supervisor, as an option of its command line."""
+    """The specification of a worker, which its supervisor passes as a command-line option."""
 
     number: int
-    """Its own, from 1; the one that takes its place has the same."""
+    """The number of the worker, from 1. Its replacement has the same number."""
 
     count: int
     line: int
     """The descriptor of the socket to the supervisor."""
 
     listening: tuple[int, ...]
-    """The descriptors of the sockets that all workers take connections from."""
+    """The descriptors of the listening sockets that all workers share."""
 
     folder: str
-    """Where the workers find each other."""
+    """The folder with the sockets through which workers exchange metrics."""
 
     @classmethod
     def read(cls, text: str) -> "WorkerSpec":
-        """The place that was written as *text*."""
+        """Parse the value of the option."""
         fields = json.loads(text)
         return cls(**{**fields, "listening": tuple(fields["listening"])})
 
     def to_option(self) -> str:
-        """As an option has it."""
+        """Return the value of the option."""
         return json.dumps(asdict(self))
 
     @property
     def sockets(self) -> list[socket.socket]:
-        """The sockets to take connections from."""
+        """The listening sockets."""
         return [socket.socket(fileno=one) for one in self.listening]
 
     @property
     def home(self) -> Path:
-        """Where the workers find each other."""
+        """The folder as a path."""
         return Path(self.folder)
 
 
@@ -63,10 +63,10 @@ class SupervisorChannel:
 
     @asynccontextmanager
     async def open(self, *, retire: Callable[[], None], left_alone: Callable[[], None]) -> AsyncIterator[None]:
-        """Tell that this worker lives while inside; *left_alone* is called where the supervisor has ended."""
+        """Send heartbeats while the context is open. *left_alone* is called if the supervisor exits."""
         reader, writer = await asyncio.open_connection(sock=self._socket)
         tasks = [
-            asyncio.create_task(self._beat(writer), name="line to the supervisor"),
+            asyncio.create_task(self._heartbeat_loop(writer), name="line to the supervisor"),
             asyncio.create_task(self._listen(reader, retire, left_alone), name="orders of the supervisor"),
         ]
         try:
@@ -77,13 +77,13 @@ class SupervisorChannel:
             writer.close()
 
     def send_ready(self) -> None:
-        """Tell that calls are taken."""
-        # Where the supervisor has ended, the listener finds out.
+        """Report that this worker accepts calls."""
+        # If the supervisor has exited, the listener detects it.
         with suppress(OSError):
             self._socket.send(READY)
 
     @staticmethod
-    async def _beat(writer: asyncio.StreamWriter) -> None:
+    async def _heartbeat_loop(writer: asyncio.StreamWriter) -> None:
         with suppress(ConnectionError):
             while True:
                 writer.write(ALIVE)

@@ -1,4 +1,4 @@
-"""Request bodies: read whole, up to a limit, before anything else is done."""
+"""Request bodies, which are read completely, up to a limit, before a request is processed."""
 
 from connector_gateway.core.calls.arguments import Body
 from connector_gateway.core.calls.error_details import truncate
@@ -7,25 +7,28 @@ from connector_gateway.http.server.connection_limits import LARGE_BYTES
 from connector_gateway.kit.errors import InvalidJson, PayloadTooLarge, RequestIncomplete, UnsupportedMediaType
 
 JSON_TYPE = "application/json"
-PLAIN = "identity"
-"""The ``Content-Encoding`` of a body that is sent as it is."""
+IDENTITY = "identity"
+"""The ``Content-Encoding`` of an unencoded body."""
 
 
-async def read_raw(exchange: RequestContext, max_bytes: int) -> bytes:
-    """The body of a request as it came; ``PayloadTooLarge`` beyond the limit."""
-    body = await _read(exchange, max_bytes)
+async def read_raw(context: RequestContext, max_bytes: int) -> bytes:
+    """Return the raw body of a request. Raises ``PayloadTooLarge`` if it exceeds the limit."""
+    body = await _read(context, max_bytes)
     if body is None:
         raise _too_large(max_bytes)
     return body
 
 
-async def read_body(exchange: RequestContext, max_bytes: int) -> Body:
-    """The JSON body of a request, or why it cannot be read; nothing is raised yet, unless it did not arrive whole."""
-    text = await _read(exchange, max_bytes)
+async def read_body(context: RequestContext, max_bytes: int) -> Body:
+    """Return the JSON body of a request, or the error for an unusable body, which is raised later.
+
+    Raises ``RequestIncomplete`` immediately if the body does not arrive completely.
+    """
+    text = await _read(context, max_bytes)
     if text is None:
         return Body(refusal=_too_large(max_bytes))
-    encoding = exchange.header(b"content-encoding") or PLAIN
-    if encoding.strip().lower() != PLAIN:
+    encoding = context.header(b"content-encoding") or IDENTITY
+    if encoding.strip().lower() != IDENTITY:
         return Body(
             refusal=UnsupportedMediaType(
                 f"The body is encoded as {truncate(encoding)}; bodies are taken as they are.",
@@ -33,41 +36,44 @@ async def read_body(exchange: RequestContext, max_bytes: int) -> Body:
                 remedy="Send the body without Content-Encoding.",
             )
         )
-    content_type = (exchange.header(b"content-type") or "").partition(";")[0].strip().lower()
+    content_type = (context.header(b"content-type") or "").partition(";")[0].strip().lower()
     if content_type != JSON_TYPE and (text or content_type):
-        return Body(refusal=UnsupportedMediaType(_declared(content_type)))
+        return Body(refusal=UnsupportedMediaType(_content_type_message(content_type)))
     if not text:
         return Body(refusal=InvalidJson("The request has no body."))
     return Body(text)
 
 
-async def _read(exchange: RequestContext, max_bytes: int) -> bytes | None:
-    """The body; None where it is too large, ``RequestIncomplete`` where it does not arrive whole."""
-    declared = exchange.header(b"content-length")
+async def _read(context: RequestContext, max_bytes: int) -> bytes | None:
+    """Return the body, or None if it is too large.
+
+    Raises ``RequestIncomplete`` if it does not arrive completely.
+    """
+    declared = context.header(b"content-length")
     if declared is not None and declared.isdigit() and int(declared) > max_bytes:
         return None
-    # Many bodies that grow at the same time, each in one piece, would leave gaps as large as themselves.
+    # Growing many bodies at the same time, each in one buffer, would fragment memory.
     pieces: list[bytes] = []
     size = 0
     try:
         while size <= max_bytes:
-            message = await exchange.receive()
+            message = await context.receive()
             if message["type"] == "http.disconnect":
                 raise RequestIncomplete("The connection ended before the body did.")
             pieces.append(message.get("body", b""))
             size += len(pieces[-1])
             if not message.get("more_body", False):
                 return b"".join(pieces) if size <= max_bytes else None
-            if exchange.client.body_overdue:
+            if context.client.body_overdue:
                 raise RequestIncomplete("The body did not arrive in time.")
             if size > LARGE_BYTES:
-                exchange.client.reserve_buffer(size)
+                context.client.reserve_buffer(size)
     finally:
-        exchange.client.release()
+        context.client.release()
     return None
 
 
-def _declared(content_type: str) -> str:
+def _content_type_message(content_type: str) -> str:
     return f"The body is declared as {truncate(content_type)}." if content_type else "The body has no Content-Type."
 
 

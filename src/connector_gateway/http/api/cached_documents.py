@@ -1,4 +1,4 @@
-"""Documents that are the same for everybody, and large."""
+"""Large documents that are the same for all clients."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,23 +13,23 @@ T = TypeVar("T")
 
 
 class LazyDocument(Generic[T]):
-    """What takes long to make: made in a thread when it is first asked for, while whoever else asks waits as well."""
+    """A document that is built in a thread on first use. Concurrent requests wait for the same build."""
 
-    def __init__(self, make: Callable[[], T]) -> None:
-        self._make = make
-        self._making: asyncio.Task[T] | None = None
+    def __init__(self, build: Callable[[], T]) -> None:
+        self._build = build
+        self._building: asyncio.Task[T] | None = None
 
     async def get(self) -> T:
-        """It, once it is made."""
-        if self._making is None:
-            self._making = asyncio.create_task(asyncio.to_thread(self._make))
-        return await asyncio.shield(self._making)
+        """Return the document, building it on first use."""
+        if self._building is None:
+            self._building = asyncio.create_task(asyncio.to_thread(self._build))
+        return await asyncio.shield(self._building)
 
 
 class ChunkedResponse(Response):
-    """A large answer that leaves in parts, so that many who do not read it cost others nothing."""
+    """A large response that is sent in parts, so that slow clients do not delay other requests."""
 
     async def __call__(self, scope: Scope, _: Receive, send: Send) -> None:
-        """Send it no faster than it is taken."""
+        """Send the response no faster than the client reads it."""
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         await send_chunked(client_of(scope), [] if scope["method"] == "HEAD" else [bytes(self.body)], send)

@@ -1,4 +1,4 @@
-"""Hooks: the addresses to which third parties send deliveries."""
+"""The endpoints to which vendors deliver webhooks."""
 
 from pydantic_core import to_json
 from starlette.routing import Route
@@ -16,7 +16,7 @@ from connector_gateway.kit.events import HookRequest
 
 
 class HookEndpoint:
-    """The address for the deliveries of one third party."""
+    """The endpoint for the deliveries of one vendor."""
 
     def __init__(self, edge: ApiContext, hooks: InboundHooks, clock: Clock, audit: Audit) -> None:
         self._audit = audit
@@ -25,24 +25,24 @@ class HookEndpoint:
         self._clock = clock
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Acknowledge one delivery, once its content is stored."""
-        exchange = RequestContext(scope, receive)
+        """Acknowledge one delivery after its content is stored."""
+        context = RequestContext(scope, receive)
         connector = scope["path_params"]["connector"]
         address = last_segment(scope) if "address" in scope["path_params"] else ""
-        answer = await respond(exchange, self._hooks.connector(connector), self._answer(exchange, connector, address))
-        await exchange.send(answer, send)
+        response = await respond(context, self._hooks.connector(connector), self._respond(context, connector, address))
+        await context.send(response, send)
 
-    async def _answer(self, exchange: RequestContext, connector: str, address: str) -> HttpResponse:
+    async def _respond(self, context: RequestContext, connector: str, address: str) -> HttpResponse:
         received_at = self._clock.now()
-        body = await read_raw(exchange, self._edge.max_body_bytes)
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in exchange.headers.items()}
+        body = await read_raw(context, self._edge.max_body_bytes)
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in context.headers.items()}
         delivery = HookRequest(headers, body, received_at)
-        # A secret that is handed over is an administrative act of the application's.
-        with acting(self._audit, Actor("application", exchange.address, "hook")):
+        # A delivery can change the stored secret, which is audited as an act of the application.
+        with acting(self._audit, Actor("application", context.address, "hook")):
             return HttpResponse(200, to_json(await self._hooks.receive(connector, delivery, address)))
 
 
 def hook_routes(edge: ApiContext, hooks: InboundHooks, clock: Clock, audit: Audit) -> list[Route]:
-    """The addresses of all hooks: the plain one, and those that were made for handing over a secret."""
+    """Return the routes of all hooks: one per connector, and those created for the exchange of a secret."""
     endpoint = MethodDispatcher(edge, {"POST": HookEndpoint(edge, hooks, clock, audit)})
     return [Route(PREFIX + "/{connector}", endpoint), Route(PREFIX + "/{connector}/{address}", endpoint)]

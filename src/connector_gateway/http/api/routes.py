@@ -1,4 +1,4 @@
-"""Routes of all operations, made from their declarations, and the answer where there is no route."""
+"""Routes of all operations, built from their declarations, and the response for unknown paths."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ from connector_gateway.kit.operation import AnyConnector, AnyOperation
 
 PREFIX = "/v1/connectors"
 ROOT = PREFIX + "/"
-"""What the addresses of all operations begin with."""
+"""The path prefix of all operations."""
 
 T = TypeVar("T")
 
@@ -35,7 +35,7 @@ log = structlog.get_logger()
 
 @dataclass(eq=False, repr=False)
 class ApiContext:
-    """What every endpoint needs: the gateway, keys, limits, the throttle of wrong tokens, and the largest body."""
+    """The components that every endpoint uses: gateway, keys, limits, metrics and the throttle of wrong tokens."""
 
     gateway: Gateway
     keys: ApiKeys
@@ -45,29 +45,29 @@ class ApiContext:
     throttle: TokenThrottle = field(kw_only=True)
     max_body_bytes: int = field(kw_only=True)
 
-    async def authenticate(self, exchange: RequestContext) -> Caller:
-        """The caller whose API key *exchange* carries; the answer to a wrong key is delayed where there are many."""
+    async def authenticate(self, context: RequestContext) -> Caller:
+        """Return the caller of *context* by its API key. After many wrong keys, the error is delayed."""
         try:
-            return await self.keys.authenticate(exchange.header(b"authorization"))
+            return await self.keys.authenticate(context.header(b"authorization"))
         except InvalidApiKey:
-            await self.delay_wrong_token(exchange)
+            await self.delay_wrong_token(context)
             raise
 
-    async def delay_wrong_token(self, exchange: RequestContext) -> None:
-        """Delay the answer to a token that was found to be wrong, or raise ``RateLimited``."""
-        await self.throttle.delay(network(exchange.address))
+    async def delay_wrong_token(self, context: RequestContext) -> None:
+        """Delay the response to an invalid token, or raise ``RateLimited`` if too many are pending."""
+        await self.throttle.delay(network(context.address))
 
-    async def peek(self, exchange: RequestContext) -> None:
-        """Read how many calls a valid key has left, for answers to requests that are not calls."""
+    async def peek(self, context: RequestContext) -> None:
+        """Read how many calls a valid key has left, for responses to requests that do not count as calls."""
         try:
-            caller = await self.authenticate(exchange)
+            caller = await self.authenticate(context)
         except GatewayError:
             return
-        exchange.run.allowance = await self.limits.peek(caller)
+        context.run.allowance = await self.limits.peek(caller)
 
 
 class OperationEndpoint:
-    """One operation at its address."""
+    """The endpoint of one operation."""
 
     def __init__(self, edge: ApiContext, connector: AnyConnector, operation: AnyOperation) -> None:
         self._edge = edge
@@ -76,37 +76,38 @@ class OperationEndpoint:
         self._metrics = edge.metrics.for_operation(connector.name, operation.name)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one call."""
-        exchange, edge, operation = RequestContext(scope, receive), self._edge, self._operation
+        """Respond to one call."""
+        context, edge, operation = RequestContext(scope, receive), self._edge, self._operation
         if operation.scope == "write":
-            exchange.run.dry_run = exchange.prefers(b"dry-run")
-            exchange.run.mentions = exchange.preference(b"mentions")
+            context.run.dry_run = context.prefers(b"dry-run")
+            context.run.mentions = context.preference(b"mentions")
         try:
-            caller = await edge.authenticate(exchange)
+            caller = await edge.authenticate(context)
             arguments = Arguments(path=scope["path_params"], query=query_of(scope))
-            body = None if operation.method == "GET" else partial(self._body, exchange, arguments)
-            answer = success_response(
-                await edge.gateway.call(
-                    exchange.run, caller, self._connector.name, operation, arguments, read_body=body
-                )
+            body = None if operation.method == "GET" else partial(self._body, context, arguments)
+            response = success_response(
+                await edge.gateway.call(context.run, caller, self._connector.name, operation, arguments, read_body=body)
             )
         except GatewayError as error:
-            answer = error_response(exchange.run, self._connector, error)
+            response = error_response(context.run, self._connector, error)
         except asyncio.CancelledError:
-            # A client that hung up has nobody left to be told anything.
+            # If the client disconnected, there is no response to send.
             if not edge.stopping.begun:
                 raise
-            answer = error_response(exchange.run, self._connector, edge.stopping.interrupted_error())
-        except Exception as fault:  # noqa: BLE001  # the edge of a surface: nothing leaves without our shape
-            answer = error_response(exchange.run, self._connector, internal_error(fault))
-        self._metrics.observe(answer.status, exchange.run)
-        await exchange.send(answer, send)
+            response = error_response(context.run, self._connector, edge.stopping.interrupted_error())
+        except Exception as error:  # noqa: BLE001  # every response has an error envelope
+            response = error_response(context.run, self._connector, internal_error(error))
+        self._metrics.observe(response.status, context.run)
+        await context.send(response, send)
 
-    async def _body(self, exchange: RequestContext, arguments: Arguments) -> Body:
-        """The body; the key's header is read along with it, so that a run tells of it where it stands twice."""
-        value = exchange.raw_header(b"idempotency-key")
+    async def _body(self, context: RequestContext, arguments: Arguments) -> Body:
+        """Return the body, and read the idempotency key.
+
+        The key is read here so that the run records the error if its header is repeated.
+        """
+        value = context.raw_header(b"idempotency-key")
         arguments.key = None if value is None else KeyText.of_header(value)
-        return await read_body(exchange, self._edge.max_body_bytes)
+        return await read_body(context, self._edge.max_body_bytes)
 
 
 class MethodDispatcher:
@@ -120,21 +121,21 @@ class MethodDispatcher:
         self._endpoints = {"HEAD": endpoints["GET"], **endpoints} if "GET" in endpoints else dict(endpoints)
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        """Pass the request on, or refuse its method."""
-        endpoint = self._endpoints.get(scope["method"], self._refuse)
+        """Forward the request, or reject its method."""
+        endpoint = self._endpoints.get(scope["method"], self._reject)
         return endpoint(scope, receive, send)
 
-    async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
-        exchange = RequestContext(scope, receive)
-        await self._edge.peek(exchange)
+    async def _reject(self, scope: Scope, receive: Receive, send: Send) -> None:
+        context = RequestContext(scope, receive)
+        await self._edge.peek(context)
         methods = sorted(self._endpoints)
         error = MethodNotAllowed(f"This address takes {', '.join(methods)}.", {"allowed": methods})
-        answer = error_response(exchange.run, self._connector, error)
-        await exchange.send(HttpResponse(answer.status, answer.body, [allow(methods)]), send)
+        response = error_response(context.run, self._connector, error)
+        await context.send(HttpResponse(response.status, response.body, [allow(methods)]), send)
 
 
 class NotFound:
-    """The answer where there is no route."""
+    """The response for unknown paths."""
 
     def __init__(
         self, edge: ApiContext, missing: Callable[[str], RouteNotFound], connectors: Mapping[str, AnyConnector]
@@ -144,98 +145,98 @@ class NotFound:
         self._connectors = connectors
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Say so, in the one shape, and what is there instead."""
+        """Respond with 404 and suggestions."""
         if scope["type"] != "http":
             return
-        exchange = RequestContext(scope, receive)
-        await self._edge.peek(exchange)
-        await exchange.send(
-            error_response(exchange.run, self._below(scope["path"]), self._missing(scope["path"])), send
+        context = RequestContext(scope, receive)
+        await self._edge.peek(context)
+        await context.send(
+            error_response(context.run, self._connector_of(scope["path"]), self._missing(scope["path"])), send
         )
 
-    def _below(self, path: str) -> AnyConnector | None:
-        """The connector below which *path* is, if it is one."""
+    def _connector_of(self, path: str) -> AnyConnector | None:
+        """Return the connector whose prefix *path* has, or None."""
         return self._connectors.get(path.removeprefix(ROOT).partition("/")[0]) if path.startswith(ROOT) else None
 
 
 @dataclass(frozen=True)
 class RoutePattern:
-    """The address of operations below their connector, as segments; those in braces are parameters."""
+    """The path of operations below their connector, as segments. Segments in braces are parameters."""
 
     segments: tuple[str, ...]
     methods: MethodDispatcher
 
     def match(self, segments: Sequence[str]) -> dict[str, str] | None:
-        """The parameters in *segments*, which must be as many as here; None if they do not match."""
-        found = {}
-        for declared, given in zip(self.segments, segments, strict=True):
-            if declared[0] == "{" and given:
-                found[declared[1:-1]] = given
-            elif declared != given:
+        """Return the path parameters, or None if *segments* do not match. Their number must be equal."""
+        parameters = {}
+        for declared, segment in zip(self.segments, segments, strict=True):
+            if declared[0] == "{" and segment:
+                parameters[declared[1:-1]] = segment
+            elif declared != segment:
                 return None
-        return found
+        return parameters
 
 
 class OperationRouter:
-    """Finds the operation at an address: in one table, or by connector and length if it has parameters."""
+    """Finds the operation of a path: by one lookup, or by connector and length if the path has parameters."""
 
     def __init__(self, edge: ApiContext, connectors: Iterable[AnyConnector], not_found: NotFound) -> None:
         self._not_found = not_found
         self.paths: list[str] = []
-        """Those of all operations, with parameters in braces."""
+        """The paths of all operations, with parameters in braces."""
 
-        self._literal: dict[bytes, MethodDispatcher] = {}
-        self._addresses: dict[tuple[str, int], list[RoutePattern]] = {}
+        self._literal_paths: dict[bytes, MethodDispatcher] = {}
+        self._patterns: dict[tuple[str, int], list[RoutePattern]] = {}
         for connector in connectors:
-            for address in _addresses(edge, connector):
-                self._addresses.setdefault((connector.name, len(address.segments)), []).append(address)
-                path = "/".join([PREFIX, connector.name, *address.segments])
+            for pattern in _patterns(edge, connector):
+                self._patterns.setdefault((connector.name, len(pattern.segments)), []).append(pattern)
+                path = "/".join([PREFIX, connector.name, *pattern.segments])
                 self.paths.append(path)
                 if "{" not in path:
-                    self._literal[path.encode()] = address.methods
+                    self._literal_paths[path.encode()] = pattern.methods
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        """Pass the request on to the operation at its address."""
-        # Trying pattern after pattern costs more with every operation that is added (decisions 10 and 15).
-        methods = self._literal.get(scope["raw_path"])
+        """Forward the request to the operation of its path."""
+        # Trying the patterns one by one would slow down every call with each operation that is added.
+        methods = self._literal_paths.get(scope["raw_path"])
         if methods is not None:
             scope["path_params"] = {}
             return methods(scope, receive, send)
         connector, *segments = _segments(scope)
-        for address in self._addresses.get((connector, len(segments)), ()):
-            parameters = address.match(segments)
+        for pattern in self._patterns.get((connector, len(segments)), ()):
+            parameters = pattern.match(segments)
             if parameters is not None:
                 scope["path_params"] = parameters
-                return address.methods(scope, receive, send)
+                return pattern.methods(scope, receive, send)
         return self._not_found(scope, receive, send)
 
 
 def _segments(scope: Scope) -> list[str]:
-    """The segments below the prefix, each decoded by itself, so that an encoded slash stays inside its segment."""
+    """Return the segments below the prefix, each decoded separately, so that encoded slashes do not split it."""
     raw = scope["raw_path"].decode("latin-1")
     segments: list[str] = raw[len(ROOT) :].split("/")
     return [unquote(segment) for segment in segments] if "%" in raw else segments
 
 
-def _addresses(edge: ApiContext, connector: AnyConnector) -> list[RoutePattern]:
+def _patterns(edge: ApiContext, connector: AnyConnector) -> list[RoutePattern]:
     paths: dict[str, dict[str, ASGIApp]] = {}
     for operation in connector.operations:
         endpoints = paths.setdefault(operation.path, {})
         endpoints[operation.method] = OperationEndpoint(edge, connector, operation)
-    # Literal addresses first: ``/pages/search`` is not the page of that name.
+    # Literal paths first: ``/pages/search`` is not the page with the ID "search".
     literal_first = sorted(paths, key=lambda path: path.count("{"))
     methods = {path: MethodDispatcher(edge, paths[path], connector) for path in literal_first}
     return [RoutePattern(tuple(path.strip("/").split("/")), one) for path, one in methods.items()]
 
 
 def last_segment(scope: Scope) -> str:
-    """Return the last segment of the path as it was sent: a token has one spelling, which needs no decoding."""
+    """Return the last segment of the path, without decoding it, since tokens have only one valid spelling."""
     segment: bytes = scope["raw_path"].rpartition(b"/")[2]
     return segment.decode("latin-1")
 
 
 def query_of(scope: Scope) -> list[tuple[str, str]]:
-    """The query's names and values, in order, of too many the first; what is no UTF-8 is nothing that is accepted."""
+    """Return names and values of the query, in order and up to a limit. Invalid UTF-8 becomes surrogates."""
     query = scope["query_string"]
     if not query:
         return []
@@ -245,25 +246,25 @@ def query_of(scope: Scope) -> list[tuple[str, str]]:
 
 
 async def respond(
-    exchange: RequestContext, connector: AnyConnector | None, answer: Awaitable[HttpResponse]
+    context: RequestContext, connector: AnyConnector | None, response: Awaitable[HttpResponse]
 ) -> HttpResponse:
-    """What *answer* gives, or the refusal that it ends with."""
-    ended = await result_or_error(answer)
-    return error_response(exchange.run, connector, ended) if isinstance(ended, GatewayError) else ended
+    """Return the result of *response*, or the error response if it raises."""
+    result = await result_or_error(response)
+    return error_response(context.run, connector, result) if isinstance(result, GatewayError) else result
 
 
 async def result_or_error(work: Awaitable[T]) -> T | GatewayError:
-    """What *work* gives, or the error that it ends with; a fault of ours has the shape of an error, too."""
+    """Return the result of *work*, or the error that it raises. Unexpected exceptions become ``InternalError``."""
     try:
         return await work
     except GatewayError as error:
         return error
-    except Exception as fault:  # noqa: BLE001  # the edge of a surface: nothing leaves without our shape
-        return internal_error(fault)
+    except Exception as error:  # noqa: BLE001  # every response has an error envelope
+        return internal_error(error)
 
 
-def internal_error(fault: Exception) -> InternalError:
-    """The error that stands for a fault of ours."""
-    error = InternalError("Something went wrong here.", private=repr(fault))
-    error.__cause__ = fault
+def internal_error(exception: Exception) -> InternalError:
+    """Return the public error for an unexpected *exception*."""
+    error = InternalError("Something went wrong here.", private=repr(exception))
+    error.__cause__ = exception
     return error

@@ -1,4 +1,4 @@
-"""What can be done with a resource in the console: the commands of its declared routes, each with a form."""
+"""Actions on resources in the console: the commands of the declared routes, each with a form."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ COMMANDS: Mapping[str, Sequence[Command]] = {
         Command("credentials CONNECTION_ID", options=("allow_other_account",), required=("credentials",)),
     ),
 }
-"""The commands of routes that people use in other parts than programs do."""
+"""Commands of routes that the console divides differently from the CLI."""
 
 LABELS = {
     "connect": "Make a connect link",
@@ -31,7 +31,7 @@ LABELS = {
     "rotate": "Replace the secret",
     "replay": "Deliver again",
 }
-"""Labels of buttons, by command or route; those of others are their commands."""
+"""Labels of buttons by command or route. Others use the name of the command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,45 +43,45 @@ class Act:
 
     @property
     def name(self) -> str:
-        """The last segment of its path."""
+        """The last segment of the page's path."""
         return self.command.name
 
     @property
     def path_parameter(self) -> str:
-        """The parameter that names the object; empty for acts on none, such as creating one."""
-        found = re.search(r"\{(\w+)\}", self.route.path)
-        return found[1] if found else ""
+        """The path parameter that identifies the object. Empty if the action creates it."""
+        match = re.search(r"\{(\w+)\}", self.route.path)
+        return match[1] if match else ""
 
     @property
     def creates(self) -> bool:
-        """True if there is no object yet."""
+        """Whether the action creates an object."""
         return not self.path_parameter
 
     @property
     def replaces(self) -> bool:
-        """True if its form begins with what the object has."""
+        """Whether the form starts with the current values of the object."""
         return self.route.method == "PATCH"
 
     @property
     def label(self) -> str:
-        """The words on its button."""
+        """The label of the button."""
         words = LABELS.get(self.name) or LABELS.get(self.route.name)
         return words or (self.route.title if self.creates else self.name.capitalize())
 
     @property
     def title(self) -> str:
-        """The heading of its form, and the words on the button there."""
+        """The heading of the form, and the label of its button."""
         if self.route.confirmation:
             return self.route.title
         return "Save" if self.name == "change" else self.label
 
     @property
     def is_direct(self) -> bool:
-        """True if there is nothing to enter and nothing to confirm."""
+        """Whether the action needs neither input nor confirmation."""
         return not (self.creates or self.route.confirmation or self.fields(None))
 
     def fields(self, connector: AnyConnector | None) -> Sequence[Field]:
-        """Return the fields of its form; credentials and settings are those of *connector*."""
+        """Return the fields of the form. Credentials and settings are those of *connector*."""
         return list(leaf_fields(list(self._parameters()), connector))
 
     def _parameters(self) -> Iterator[Field]:
@@ -100,7 +100,7 @@ class Act:
 
 
 def acts_of(resource: str) -> Sequence[Act]:
-    """Return all acts of a resource."""
+    """Return all actions of a resource."""
     return [
         Act(route, command)
         for route in MANAGEMENT
@@ -110,13 +110,13 @@ def acts_of(resource: str) -> Sequence[Act]:
 
 
 def is_possible(act: Act, record: Any) -> bool:
-    """Return whether an act makes sense for an object as it is."""
+    """Return True if an action applies to an object in its current state."""
     if getattr(record, "revoked_at", None) is not None or getattr(record, "status", "") == "removed":
         return False
     if act.name == "test" and record.status == "pending":
         return False
     if act.name == "reconnect" and record.status != "active":
-        # The page offers it beside what is wrong.
+        # The page offers reconnection next to the problem.
         return False
     if act.name == "enable" and record.failing_since is not None:
         return True

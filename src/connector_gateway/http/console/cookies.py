@@ -1,4 +1,4 @@
-"""The cookies of the console, and how they are kept from others."""
+"""The cookies of the console, and their security attributes."""
 
 from starlette.responses import Response
 
@@ -7,19 +7,19 @@ from connector_gateway.http.pages import Pages
 
 SESSION = "gateway_console"
 VISITOR = "gateway_console_form"
-"""Ties the form for signing in to the browser that it was shown to."""
+"""The cookie that binds the sign-in form to the browser that loaded it."""
 
 VISITOR_SECONDS = 60 * 60.0
 
 
-def keep(answer: Response, pages: Pages, name: str, value: str, seconds: float) -> Response:
-    """*answer* with a cookie for the console; not SameSite=Strict, so that whoever follows a link stays signed in."""
-    answer.set_cookie(
+def keep(response: Response, pages: Pages, name: str, value: str, seconds: float) -> Response:
+    """Set a console cookie on *response*. Not ``SameSite=Strict``, so that users who follow a link stay signed in."""
+    response.set_cookie(
         name, value, int(seconds), path=pages.root + ROOT, secure=pages.secure, httponly=True, samesite="lax"
     )
-    return answer
+    return response
 
 
-def drop(answer: Response, pages: Pages, name: str) -> Response:
-    """*answer*, with which the browser is told to forget a cookie."""
-    return keep(answer, pages, name, "", 0)
+def drop(response: Response, pages: Pages, name: str) -> Response:
+    """Delete a console cookie with *response*."""
+    return keep(response, pages, name, "", 0)

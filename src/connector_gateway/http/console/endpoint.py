@@ -1,4 +1,4 @@
-"""Pages of the console at their addresses: who may see them, whether a form is ours, and what is told of faults."""
+"""The endpoints of console pages: authorization, form tokens and error pages."""
 
 import hmac
 from collections.abc import Mapping
@@ -27,63 +27,63 @@ log = structlog.get_logger()
 
 
 class ConsoleEndpoint:
-    """One page, or what one form does."""
+    """The endpoint of one page or one form."""
 
     def __init__(self, console: Console, route: ConsoleRoute) -> None:
         self._console = console
         self._route = route
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        exchange = RequestContext(scope, receive)
-        visit = await result_or_error(self._visit(exchange))
-        if isinstance(visit, GatewayError):
-            nobody = ConsoleRequest(
-                self._console, exchange, self._console.sessions.visitor(), signed_in=False, query={}
+        """Respond to one request."""
+        context = RequestContext(scope, receive)
+        request = await result_or_error(self._load_session(context))
+        if isinstance(request, GatewayError):
+            anonymous = ConsoleRequest(
+                self._console, context, self._console.sessions.visitor(), signed_in=False, query={}
             )
-            answer = _problem(nobody, visit)
+            response = _problem(anonymous, request)
         else:
-            ended = await result_or_error(self._answer(visit))
-            answer = _problem(visit, ended) if isinstance(ended, GatewayError) else ended
-        await answer(scope, receive, send)
+            result = await result_or_error(self._respond(request))
+            response = _problem(request, result) if isinstance(result, GatewayError) else result
+        await response(scope, receive, send)
 
-    async def _visit(self, exchange: RequestContext) -> ConsoleRequest:
-        """Who asks, and for what."""
-        # Not by http.cookies, which drops all cookies where one of another program on this host is odd.
-        held = HTTPConnection(exchange.scope).cookies
-        in_use = BACKGROUND not in exchange.headers
-        found = await self._console.sessions.find(held[SESSION], in_use=in_use) if SESSION in held else None
-        session = found or self._console.sessions.visitor(held.get(VISITOR))
-        query = dict(query_of(exchange.scope))
-        return ConsoleRequest(self._console, exchange, session, signed_in=found is not None, query=query)
+    async def _load_session(self, context: RequestContext) -> ConsoleRequest:
+        """Return the request with its session."""
+        # Not with http.cookies, which drops all cookies if one of another program on this host is malformed.
+        cookies = HTTPConnection(context.scope).cookies
+        in_use = BACKGROUND not in context.headers
+        current = await self._console.sessions.find(cookies[SESSION], in_use=in_use) if SESSION in cookies else None
+        session = current or self._console.sessions.visitor(cookies.get(VISITOR))
+        query = dict(query_of(context.scope))
+        return ConsoleRequest(self._console, context, session, signed_in=current is not None, query=query)
 
-    async def _answer(self, visit: ConsoleRequest) -> Response:
-        if not visit.signed_in and not self._route.for_visitors:
-            return _to_sign_in(visit)
+    async def _respond(self, request: ConsoleRequest) -> Response:
+        if not request.signed_in and not self._route.for_visitors:
+            return _redirect_to_sign_in(request)
         if self._route.for_admins:
-            await self._require_admin(visit)
+            await self._check_admin(request)
         if self._route.method == "POST":
-            visit = replace(visit, form=await _form(visit.exchange))
-            if not _has_valid_form_token(visit):
-                return visit.show("refused.html", status=403)
-        answer = await self._route.perform(visit)
-        # Who has signed in holds another secret, which belongs into its own cookie alone.
-        if self._route.for_visitors and self._route.method == "GET" and not visit.signed_in:
-            keep(answer, self._console.pages, VISITOR, visit.session.token, VISITOR_SECONDS)
-        return answer
+            request = replace(request, form=await _form(request.exchange))
+            if not _has_valid_form_token(request):
+                return request.show("refused.html", status=403)
+        response = await self._route.perform(request)
+        # The secret of a signed-in session belongs only in its own cookie.
+        if self._route.for_visitors and self._route.method == "GET" and not request.signed_in:
+            keep(response, self._console.pages, VISITOR, request.session.token, VISITOR_SECONDS)
+        return response
 
-    async def _require_admin(self, visit: ConsoleRequest) -> None:
-        """Refuse what only admins may do, and record that it was tried."""
+    async def _check_admin(self, request: ConsoleRequest) -> None:
+        """Reject requests that need the admin role, and record the attempt."""
         try:
-            visit.operator.require_admin()
+            request.operator.require_admin()
         except AdminRoleRequired as error:
-            actor = Actor(visit.operator.name, visit.exchange.address, "console")
-            await visit.management.audit.refuse(actor, self._route.act, error.code)
+            actor = Actor(request.operator.name, request.exchange.address, "console")
+            await request.management.audit.refuse(actor, self._route.act, error.code)
             raise
 
 
 def console_routes(edge: ApiContext, console: Console) -> list[Route]:
-    """Every page at its address."""
+    """Return the routes of all pages."""
     paths: dict[str, dict[str, ASGIApp]] = {}
     for route in ROUTES:
         methods = ["GET", "HEAD"] if route.method == "GET" else [route.method]
@@ -91,33 +91,33 @@ def console_routes(edge: ApiContext, console: Console) -> list[Route]:
     return [Route(path, MethodDispatcher(edge, endpoints)) for path, endpoints in paths.items()]
 
 
-def _to_sign_in(visit: ConsoleRequest) -> Response:
-    """Where to sign in, and from there back to the page that was asked for."""
-    if visit.exchange.scope["method"] == "POST":
-        return visit.redirect(SIGN_IN)
-    wanted = quote(visit.path) + ("?" + visit.exchange.scope["query_string"].decode("latin-1")).rstrip("?")
-    return visit.redirect(SIGN_IN, next=wanted)
+def _redirect_to_sign_in(request: ConsoleRequest) -> Response:
+    """Redirect to the sign-in page, which redirects back to the requested page."""
+    if request.exchange.scope["method"] == "POST":
+        return request.redirect(SIGN_IN)
+    target = quote(request.path) + ("?" + request.exchange.scope["query_string"].decode("latin-1")).rstrip("?")
+    return request.redirect(SIGN_IN, next=target)
 
 
-async def _form(exchange: RequestContext) -> Mapping[str, str]:
-    """Return the fields of a form; of one that was sent more than once, all values in lines."""
-    body = await read_raw(exchange, MAX_FORM_BYTES)
+async def _form(context: RequestContext) -> Mapping[str, str]:
+    """Return the fields of a form. Repeated fields are joined with newlines."""
+    body = await read_raw(context, MAX_FORM_BYTES)
     fields: dict[str, list[str]] = {}
     for name, text in parse_qsl(body.decode("latin-1"), keep_blank_values=True, errors="surrogateescape"):
         fields.setdefault(name, []).append(text.strip())
     return {name: "\n".join(texts) for name, texts in fields.items()}
 
 
-def _has_valid_form_token(visit: ConsoleRequest) -> bool:
-    """Whether a form was shown by this console, to this browser."""
-    given = visit.form.get("form_token", "")
-    return is_own_form(visit.exchange.header(b"sec-fetch-site")) and hmac.compare_digest(
-        given.encode(errors="replace"), visit.session.form_token.encode()
+def _has_valid_form_token(request: ConsoleRequest) -> bool:
+    """Return True if this console created the form for this browser."""
+    token = request.form.get("form_token", "")
+    return is_own_form(request.exchange.header(b"sec-fetch-site")) and hmac.compare_digest(
+        token.encode(errors="replace"), request.session.form_token.encode()
     )
 
 
-def _problem(visit: ConsoleRequest, error: GatewayError) -> Response:
-    """A page that says what went wrong; what is private goes to the log."""
+def _problem(request: ConsoleRequest, error: GatewayError) -> Response:
+    """Return a page that explains *error*, and log its private details."""
     if error.private or isinstance(error, ServiceFailure):
-        log.warning("refused", run_id=visit.exchange.run.run_id, code=error.code, private=error.private)
-    return visit.show("problem.html", problem=error)
+        log.warning("refused", run_id=request.exchange.run.run_id, code=error.code, private=error.private)
+    return request.show("problem.html", problem=error)

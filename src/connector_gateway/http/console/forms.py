@@ -1,4 +1,4 @@
-"""Forms that are made from declared parameters, and what was entered in them."""
+"""Forms built from declared parameters, and the values entered in them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,13 +13,13 @@ from connector_gateway.kit.fields import Field, fields_of
 from connector_gateway.kit.operation import AnyConnector
 
 MOST_CHOICES = 200
-"""Objects that a form offers by name; if there are more, their identifiers are entered."""
+"""The maximum number of objects that a form offers by name. If there are more, users enter identifiers."""
 
 ALWAYS_SHOWN = {"name", "url"}
-"""Optional fields that stand among the required ones."""
+"""Optional fields that are listed with the required ones."""
 
 Choices = Sequence[tuple[str, str]]
-"""Values and their words."""
+"""Values and their labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,23 +29,23 @@ class Control:
     field: Field
     value: str
     choices: Choices | None
-    """None if anything can be entered."""
+    """The choices, or None if any value can be entered."""
 
     error: str
     is_fixed: bool
-    """True if the page determines the value."""
+    """Whether the page determines the value."""
 
     is_main: bool
-    """False for options that are folded away until somebody wants them."""
+    """Whether the field is always visible. Other options are folded until the user opens them."""
 
     @property
     def name(self) -> str:
-        """The name by which the browser sends it."""
+        """The name of the field in the submitted form."""
         return self.field.name
 
     @property
     def hint(self) -> str:
-        """The first paragraph of its description; times are entered in UTC."""
+        """The first paragraph of the description, and the expected format."""
         words = self.field.description.partition("\n\n")[0]
         if self.field.kind == "instant":
             words = f"{words.replace('ISO 8601 date and time', 'Time')} In UTC."
@@ -53,48 +53,48 @@ class Control:
 
     @property
     def chosen(self) -> Sequence[str]:
-        """The lines of the value, which of a list are its items."""
+        """The lines of the value, which are the items of a list."""
         return self.value.splitlines()
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A form, filled in as far as is known."""
+    """A form with the values known so far."""
 
     action: str
-    """The path that it is sent to; empty for that of the page."""
+    """The path to which the form is sent. Empty for the path of the page."""
 
     button: str
     controls: Sequence[Control]
     note: str = ""
-    """What a person confirms by sending it."""
+    """The statement that the user confirms by sending the form."""
 
     rest: Sequence[Mapping[str, Any]] = ()
-    """What is wrong and concerns none of its fields."""
+    """Error details that concern none of the fields."""
 
     @property
     def fixed(self) -> Sequence[Control]:
-        """The fields that nobody sees."""
+        """The hidden fields."""
         return [control for control in self.controls if control.is_fixed]
 
     @property
     def main(self) -> Sequence[Control]:
-        """The fields that are always shown."""
+        """The fields that are always visible."""
         return [control for control in self.controls if control.is_main and not control.is_fixed]
 
     @property
     def more(self) -> Sequence[Control]:
-        """The fields that are folded away."""
+        """The folded fields."""
         return [control for control in self.controls if not control.is_main and not control.is_fixed]
 
     @property
     def is_open(self) -> bool:
-        """True if something is entered or wrong in a field that would be folded away."""
+        """Whether a folded field has a value or an error."""
         return any(one.error or one.value not in {"", text_of(one.field.default)} for one in self.more)
 
 
 def leaf_fields(fields: Sequence[Field], connector: AnyConnector | None) -> Iterator[Field]:
-    """Yield *fields*, with those of *connector* in place of its credentials and its settings."""
+    """Yield *fields*, with credentials and settings replaced by the fields of *connector*."""
     for field in fields:
         if connector is None or field.name not in {"credentials", "settings"}:
             yield field
@@ -111,7 +111,7 @@ def _part(field: Field, name: str, **more: Any) -> Field:
 
 
 def text_of(value: Any) -> str:
-    """Return *value* as it stands in a field."""
+    """Return *value* as the text of a field."""
     if value is None or value is False:
         return ""
     if isinstance(value, datetime):
@@ -124,22 +124,22 @@ def text_of(value: Any) -> str:
 
 
 def entered(fields: Sequence[Field], form: Mapping[str, str], *, keep_empty: bool) -> dict[str, Any]:
-    """Return what was entered in a form of *fields*, as the management routes accept it.
+    """Return the values of a submitted form of *fields*, as the management routes accept them.
 
-    Empty fields are omitted, unless they replace a present value (*keep_empty*).
+    Empty fields are omitted, unless they replace a current value (*keep_empty*).
     """
     values: dict[str, Any] = {}
     for field in fields:
         text = form.get(field.name, "")
         if text or field.kind in {"boolean", "list"} or (keep_empty and field.kind == "text" and not field.is_secret):
-            _put(values, field.name.split("."), _value(field, text))
+            _set_path(values, field.name.split("."), _value(field, text))
         elif field.is_required and "." in field.name:
-            # Empty credentials are rejected; without any, the route would create a link in their place.
+            # Send empty credentials, which are rejected. Without any, the route would create a connect link.
             values.setdefault(field.name.partition(".")[0], {})
     return {name: value for name, value in values.items() if keep_empty or value not in ([], "")}
 
 
-def _put(values: dict[str, Any], path: Sequence[str], value: Any) -> None:
+def _set_path(values: dict[str, Any], path: Sequence[str], value: Any) -> None:
     *parents, last = path
     for name in parents:
         values = values.setdefault(name, {})
@@ -147,7 +147,7 @@ def _put(values: dict[str, Any], path: Sequence[str], value: Any) -> None:
 
 
 def _value(field: Field, text: str) -> Any:
-    """Return what was entered in one field; what is not of its kind stays text, for the declaration to reject."""
+    """Return the value of one field. Text that is not of its kind stays text, and the declaration rejects it."""
     if field.kind == "boolean":
         return bool(text)
     if field.kind == "list":
@@ -176,23 +176,23 @@ def controls_of(
     folded: bool,
     problem: GatewayError | None,
 ) -> Sequence[Control]:
-    """Return the controls of *fields*, with *values* entered and what *problem* says of each."""
+    """Return the controls of *fields*, with *values* entered and the errors of *problem*."""
     errors = _errors(problem, [field.name for field in fields])
     return [
         Control(
             field,
-            fixed.get(field.name, _value_of(field, values, choices.get(field.name, ()), suggested)),
+            fixed.get(field.name, _initial_value(field, values, choices.get(field.name, ()), suggested)),
             choices.get(field.name),
             errors.get(field.name, ""),
             field.name in fixed,
-            not folded or field.is_required or field.name in suggested or _is_shown(field),
+            not folded or field.is_required or field.name in suggested or _is_always_shown(field),
         )
         for field in fields
     ]
 
 
-def _value_of(field: Field, values: Mapping[str, str], choices: Choices, suggested: Mapping[str, Any]) -> str:
-    """Return what stands in a field: what was entered, unless it is secret, or the only choice if one is required."""
+def _initial_value(field: Field, values: Mapping[str, str], choices: Choices, suggested: Mapping[str, Any]) -> str:
+    """Return the initial value of a field: the entered one unless it is secret, or the only choice if required."""
     if field.is_secret:
         return ""
     if field.name in values:
@@ -202,23 +202,23 @@ def _value_of(field: Field, values: Mapping[str, str], choices: Choices, suggest
     return text_of(suggested.get(field.name, field.default))
 
 
-def _is_shown(field: Field) -> bool:
+def _is_always_shown(field: Field) -> bool:
     return field.name.rpartition(".")[2] in ALWAYS_SHOWN or (field.kind == "choice" and field.default is not None)
 
 
 def _errors(problem: GatewayError | None, names: Sequence[str]) -> Mapping[str, str]:
-    told = {} if problem is None else error_payload(problem)
-    found = [(_field_of(str(one.get("parameter", "")), names), one) for one in told.get("details", ())]
-    return {name: str(one.get("message", told["message"])) for name, one in reversed(found) if name}
+    payload = {} if problem is None else error_payload(problem)
+    details = [(_find_field(str(one.get("parameter", "")), names), one) for one in payload.get("details", ())]
+    return {name: str(one.get("message", payload["message"])) for name, one in reversed(details) if name}
 
 
-def _field_of(parameter: str, names: Sequence[str]) -> str:
-    """Return the name of the field that holds a parameter, a part of it, or the first of its parts."""
-    fits = (name for name in names if f"{parameter}.".startswith(f"{name}.") or name.startswith(f"{parameter}."))
-    return next(fits, "") if parameter else ""
+def _find_field(parameter: str, names: Sequence[str]) -> str:
+    """Return the name of the field that contains a parameter, or is a part of it."""
+    matches = (name for name in names if f"{parameter}.".startswith(f"{name}.") or name.startswith(f"{parameter}."))
+    return next(matches, "") if parameter else ""
 
 
 def unplaced(problem: GatewayError, names: Sequence[str]) -> Sequence[Mapping[str, Any]]:
-    """Return the details of *problem* that are about none of the fields *names*."""
+    """Return the details of *problem* that concern none of the fields *names*."""
     details: Sequence[Mapping[str, Any]] = error_payload(problem)["details"]
-    return [one for one in details if "message" in one and not _field_of(str(one.get("parameter", "")), names)]
+    return [one for one in details if "message" in one and not _find_field(str(one.get("parameter", "")), names)]

@@ -1,4 +1,4 @@
-"""What the pages of the console work with."""
+"""The request, the routes and the components that console pages use."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -30,56 +30,58 @@ from connector_gateway.management.routes import MANAGEMENT
 
 
 def explain(error: GatewayError, form: Form | None, connector: AnyConnector | None) -> Mapping[str, Any]:
-    """Return what a page says of *error*; what concerns a field of *form* stands beside the field."""
-    told = error_payload(error, "console", connector)
+    """Return the error message of a page. Errors of a field of *form* are displayed next to the field instead."""
+    payload = error_payload(error, "console", connector)
     if form is None:
-        return told
+        return payload
     marked = [control.field.label for control in form.controls if control.error and not control.is_fixed]
     if not (marked and isinstance(error, InvalidParameters)):
-        return told | {"details": form.rest}
+        return payload | {"details": form.rest}
     remedy = "Correct what is marked, then send the form again."
-    return told | {"message": f"Not accepted: {', '.join(marked)}.", "remedy": remedy, "details": form.rest}
+    return payload | {"message": f"Not accepted: {', '.join(marked)}.", "remedy": remedy, "details": form.rest}
 
 
 ROOT = "/console"
 BACKGROUND = b"x-console-refresh"
-"""The header of requests by which a page keeps itself up to date: nobody asked for them."""
+"""The header of automatic refreshes, which do not count as user activity."""
 
 SIGN_IN = f"{ROOT}/sign-in"
 
 LISTED = [route.resource.name for route in MANAGEMENT if route.pages]
-"""Resources with a list."""
+"""The resources that have a list."""
 
 FIRST = ("workspaces", "connections", "keys", "runs", "webhooks", "budgets")
-"""What operators look at most often; other resources follow."""
+"""The resources that operators use most often. Others follow."""
 
 NAVIGATION = (
     (ROOT, "Overview"),
     *((f"{ROOT}/{name}", label(name)) for name in (*FIRST, *(name for name in LISTED if name not in FIRST))),
 )
-"""The pages of the navigation, with their names."""
+"""Paths and labels of the navigation."""
 
 
 def identifier_of(route: ManagementRoute) -> str:
-    """Return the field that identifies an object of a route, the first one of its record; empty if there is none."""
+    """Return the field that identifies an object of a route, or an empty string if its records have none."""
     first = next(iter(route.item.model_fields))
     return first if first.endswith("_id") else ""
 
 
-def _report(route: ManagementRoute) -> str:
-    """Return the sentence that reports the success of an act."""
+def _success_sentence(route: ManagementRoute) -> str:
+    """Return the sentence that reports the success of an action."""
     if route.done or route.method == "PATCH":
         return route.done or "The changes are saved."
     return f"The {identifier_of(route).removesuffix('_id')} is created." if "{" not in route.path else "Done."
 
 
-DONE = {route.name: _report(route) for route in MANAGEMENT if route.changes} | {"sign_out": "You are signed out."}
-"""What a page says after an act, by the name of the route."""
+DONE = {route.name: _success_sentence(route) for route in MANAGEMENT if route.changes} | {
+    "sign_out": "You are signed out."
+}
+"""The sentences that report success, by route name."""
 
 
 @dataclass(frozen=True)
 class Console:
-    """What the console works on."""
+    """The components that the console uses."""
 
     edge: ApiContext
     management: Management
@@ -92,14 +94,14 @@ class Console:
     first_steps: Callable[[], Awaitable[FirstSteps]]
 
     def application(self, connector: str) -> str:
-        """Return the name by which people know the application of a connector."""
-        known = self.connectors.get(connector)
-        return connector if known is None else known.vendor
+        """Return the display name of the application of a connector."""
+        installed = self.connectors.get(connector)
+        return connector if installed is None else installed.vendor
 
 
 @dataclass(frozen=True)
 class ConsoleRequest:
-    """One request for a page, of a browser in which somebody signed in, or of a visitor."""
+    """A request for a page, from a signed-in operator or a visitor."""
 
     console: Console
     exchange: RequestContext
@@ -110,12 +112,12 @@ class ConsoleRequest:
 
     @property
     def management(self) -> Management:
-        """What the management routes work on."""
+        """The components that the management routes use."""
         return self.console.management
 
     @property
     def operator(self) -> Operator:
-        """Who signed in."""
+        """The operator of the session."""
         return self.session.operator
 
     @property
@@ -124,16 +126,16 @@ class ConsoleRequest:
         return str(self.exchange.scope["path"])
 
     def path_param(self, name: str) -> str:
-        """A part of the path, such as the identifier of a run."""
+        """Return a path parameter, such as the identifier of a run."""
         return str(self.exchange.scope["path_params"][name])
 
-    async def submit(self, route: ManagementRoute, given: Mapping[str, str], position: Position | None = None) -> Any:
-        """Return the result of a route for parameters that are given as text; empty ones are omitted."""
-        named = [(name, text) for name, text in given.items() if text]
-        return await self._perform(route, Arguments(path={}, query=named), position)
+    async def submit(self, route: ManagementRoute, values: Mapping[str, str], position: Position | None = None) -> Any:
+        """Return the result of a route for parameters as text. Empty ones are omitted."""
+        query = [(name, text) for name, text in values.items() if text]
+        return await self._perform(route, Arguments(path={}, query=query), position)
 
     async def send(self, route: ManagementRoute, values: Mapping[str, Any]) -> Any:
-        """Return the result of a route for parameters of their own types."""
+        """Return the result of a route for typed parameters."""
         return await self._perform(route, Arguments(path={}, body=Body(to_json(values))))
 
     async def _perform(self, route: ManagementRoute, arguments: Arguments, position: Position | None = None) -> Any:
@@ -152,16 +154,16 @@ class ConsoleRequest:
         connector: str = "",
         **values: Any,
     ) -> Response:
-        """Return the page of *template*; with a *problem* it says what was wrong, beside the fields of *form*.
+        """Return the page of *template*. It displays *problem*, next to the fields of *form* that are affected.
 
-        The problem is one of *connector*, if it concerns any.
+        The remedy refers to *connector*, if the problem concerns one.
         """
         return self.console.pages.show(
             f"console/{template}",
             status=problem.status if problem else status,
             headers={"retry-after": str(problem.retry_after)} if problem and problem.retry_after else {},
             navigation=NAVIGATION if self.signed_in else (),
-            here=self._here,
+            here=self._navigation_entry,
             operator=self.operator if self.signed_in else None,
             may_change=self.operator.may_change,
             form_token=self.session.form_token,
@@ -175,27 +177,27 @@ class ConsoleRequest:
         )
 
     async def steps(self) -> FirstSteps | None:
-        """Return the steps to the first call; None if all are done, or if the operator cannot do them."""
+        """Return the steps to the first call, or None if they are done or the operator cannot perform them."""
         steps = await self.console.first_steps() if self.operator.may_change else None
         return None if steps is None or steps.done else steps
 
     def position(self, *bound_to: Any) -> Position | None:
-        """Where the page of a list begins that was asked for; None for the first."""
+        """Return the start of the requested page of a list, or None for the first page."""
         cursor = self.query.get("cursor")
         return None if cursor is None else self.management.cursors.read(cursor, *bound_to)
 
     def cursor(self, position: Position | None, *bound_to: Any) -> str | None:
-        """The cursor that leads there, for the same list only."""
+        """Return a cursor for *position* that is valid only for the same list, or None."""
         return None if position is None else self.management.cursors.issue(position, *bound_to)
 
     def redirect(self, path: str, **query: str) -> Response:
-        """Send the browser on to a page, after a form was carried out."""
+        """Redirect the browser to a page after a form was processed."""
         address = self.console.pages.root + path + (f"?{urlencode(query)}" if query else "")
         return RedirectResponse(address, 303, {"Cache-Control": "no-store"})
 
     @property
-    def _here(self) -> str:
-        """The entry of the navigation that this page belongs to."""
+    def _navigation_entry(self) -> str:
+        """The navigation entry of this page."""
         parts = self.path.split("/")
         return "/".join(parts[:3])
 
@@ -205,16 +207,16 @@ Perform = Callable[[ConsoleRequest], Awaitable[Response]]
 
 @dataclass(frozen=True)
 class ConsoleRoute:
-    """A page, or what a form does."""
+    """A page, or the handler of a form."""
 
     method: str
     path: str
     perform: Perform
     for_visitors: bool = False
-    """Whether it is there for who has not signed in."""
+    """Whether the page is accessible without signing in."""
 
     for_admins: bool = False
-    """Whether it changes something, asks for what a change needs, or shows what users wrote."""
+    """Whether only admins may use it: it makes changes, prepares them, or displays user content."""
 
     act: str = ""
-    """What the audit trail calls it when it is refused to a viewer."""
+    """The action in the audit trail if a viewer is rejected."""

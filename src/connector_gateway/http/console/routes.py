@@ -1,4 +1,4 @@
-"""Every page of the console, and what each of its forms does."""
+"""The routes of all pages and forms of the console."""
 
 from connector_gateway.http.console.pages import budgets, connections, overview, runs, search, sign_in, test_calls
 from connector_gateway.http.console.request import ROOT, SIGN_IN, ConsoleRoute
@@ -19,7 +19,7 @@ ROUTES = (
     ConsoleRoute("GET", f"{CONNECTION}/events", connections.events, for_admins=True, act="read_events"),
     ConsoleRoute("GET", f"{CONNECTION}/try", test_calls.ask, for_admins=True, act=TRY),
     ConsoleRoute("POST", f"{CONNECTION}/try", test_calls.carry_out, for_admins=True, act=TRY),
-    # Not an address with what was looked for: it may be a key.
+    # POST keeps the search text out of URLs, since it may be a key.
     ConsoleRoute("POST", f"{ROOT}/search", search.find),
     *resource_routes(),
 )

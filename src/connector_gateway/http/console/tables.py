@@ -1,4 +1,4 @@
-"""Lists that are made from declared records: their columns, and what the objects in them are called."""
+"""Lists of declared records: their columns, and the names of their objects."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ LISTS: Mapping[str, ManagementRoute] = {route.resource.name: route for route in 
 """The route that lists each resource."""
 
 TITLES = ("name", "url")
-"""Fields by which people know an object, rather than by its identifier."""
+"""Fields that contain the name of an object for people."""
 
 COLUMNS = {
     "audit": ("at", "actor", "act", "object_id", "outcome", "details", "address", "sequence"),
@@ -21,16 +21,16 @@ COLUMNS = {
     "keys": ("key_id", "ending", "scope", "calls_per_minute", "last_used_at", "expires_at", "workspace_id"),
     "webhooks": ("webhook_id", "status", "behind", "delivered_at", "failing_since", "workspace_id"),
 }
-"""Columns of lists that show something else to people than in a terminal."""
+"""Columns of lists that differ from those of the CLI."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Some objects of a resource, as a list."""
+    """A list of objects of a resource."""
 
     resource: str
     identifier: str
-    """The field that identifies an object, such as ``key_id``; empty for objects without a page."""
+    """The field that identifies an object, such as ``key_id``. Empty for objects without a page."""
 
     columns: Sequence[Field]
     rows: Sequence[Any]
@@ -38,39 +38,39 @@ class Table:
     """Names of the objects that the rows refer to, by identifier."""
 
     def title(self, row: Any) -> str:
-        """Return what people call an object; empty if only its identifier is known."""
+        """Return the display name of an object. Empty if it has none."""
         return title_of(row)
 
     def without(self, *names: str) -> "Table":
-        """Return the same list without some columns."""
+        """Return this list without the columns *names*."""
         columns = [column for column in self.columns if column.name not in names]
         return Table(self.resource, self.identifier, columns, self.rows, self.names)
 
 
 def title_of(record: Any) -> str:
-    """Return what people call an object; empty if only its identifier is known."""
+    """Return the display name of an object. Empty if it has none."""
     return next((str(value) for name in TITLES if (value := getattr(record, name, ""))), "")
 
 
-async def table_of(visit: ConsoleRequest, resource: str, rows: Sequence[Any]) -> Table:
+async def table_of(request: ConsoleRequest, resource: str, rows: Sequence[Any]) -> Table:
     """Return the list of *rows* of a resource."""
     shape = {field.name: field for field in fields_of(LISTS[resource].item)}
     columns = [shape[name] for name in COLUMNS.get(resource, LISTS[resource].resource.columns) if name in shape]
     identifier = identifier_of(LISTS[resource])
-    shown = [column for column in columns if column.name != identifier and not (identifier and column.name in TITLES)]
-    return Table(resource, identifier, shown, rows, await names_of(visit, list(shape.values()), rows))
+    visible = [column for column in columns if column.name != identifier and not (identifier and column.name in TITLES)]
+    return Table(resource, identifier, visible, rows, await names_of(request, list(shape.values()), rows))
 
 
-async def names_of(visit: ConsoleRequest, fields: Sequence[Field], rows: Sequence[Any]) -> Mapping[str, str]:
+async def names_of(request: ConsoleRequest, fields: Sequence[Field], rows: Sequence[Any]) -> Mapping[str, str]:
     """Return the names of the objects that *rows* refer to, by identifier."""
     names: dict[str, str] = {}
     for field in fields:
-        service: Any = getattr(visit.management, field.resource or "", None)
+        service: Any = getattr(request.management, field.resource or "", None)
         if hasattr(service, "names"):
-            wanted = {value for row in rows if (value := getattr(row, field.name))}
-            names |= await service.names({one for value in wanted for one in _each(value)})
+            references = {value for row in rows if (value := getattr(row, field.name))}
+            names |= await service.names({one for value in references for one in _to_list(value)})
     return names
 
 
-def _each(value: Any) -> Sequence[str]:
+def _to_list(value: Any) -> Sequence[str]:
     return [value] if isinstance(value, str) else value

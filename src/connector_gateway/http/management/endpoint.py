@@ -1,4 +1,4 @@
-"""Management routes at their addresses."""
+"""The HTTP endpoints of the management routes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -25,7 +25,7 @@ FOR_KEYS = "This is not a current API key; the operator token is accepted at GAT
 
 
 class ManagementEndpoint:
-    """The endpoint of one management route; operators' tokens are rejected if it is *public*."""
+    """The endpoint of one management route. It rejects operator tokens if it is *public*."""
 
     def __init__(self, edge: ApiContext, management: Management, route: ManagementRoute, *, public: bool) -> None:
         self._edge = edge
@@ -34,16 +34,16 @@ class ManagementEndpoint:
         self._public = public
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        exchange = RequestContext(scope, receive)
-        await exchange.send(await respond(exchange, None, self._answer(exchange)), send)
+        """Respond to one request."""
+        context = RequestContext(scope, receive)
+        await context.send(await respond(context, None, self._respond(context)), send)
 
-    async def _answer(self, exchange: RequestContext) -> HttpResponse:
-        route, who = self._route, await self._let_in(exchange)
-        operator, caller = (who, None) if isinstance(who, Operator) else (BUILT_IN, who)
-        params = (await self._arguments(exchange)).read(route.params, connection=False)
+    async def _respond(self, context: RequestContext) -> HttpResponse:
+        route, identity = self._route, await self._authorize(context)
+        operator, caller = (identity, None) if isinstance(identity, Operator) else (BUILT_IN, identity)
+        params = (await self._arguments(context)).read(route.params, connection=False)
         position = self._position(caller, params)
-        request = ManagementRequest(self._management, caller, operator, position, exchange.address)
+        request = ManagementRequest(self._management, caller, operator, position, context.address)
         result = await route.carry_out(request, params)
         if isinstance(result, Page):
             return management_response(
@@ -51,68 +51,68 @@ class ManagementEndpoint:
             )
         return management_response(result.items if isinstance(result, Listing) else result)
 
-    async def _arguments(self, exchange: RequestContext) -> Arguments:
+    async def _arguments(self, context: RequestContext) -> Arguments:
         max_bytes = self._edge.max_body_bytes
         return Arguments(
-            path=exchange.scope["path_params"],
-            query=query_of(exchange.scope),
-            body=await read_body(exchange, max_bytes) if self._route.has_body else None,
+            path=context.scope["path_params"],
+            query=query_of(context.scope),
+            body=await read_body(context, max_bytes) if self._route.has_body else None,
         )
 
-    async def _let_in(self, exchange: RequestContext) -> Caller | Operator:
-        """The operator who asks, or the holder of a key where keys are let in."""
+    async def _authorize(self, context: RequestContext) -> Caller | Operator:
+        """Return the operator, or the holder of a key if keys are allowed."""
         try:
-            who = await self._who(exchange)
+            identity = await self._authenticate(context)
         except InvalidApiKey:
-            await self._edge.delay_wrong_token(exchange)
+            await self._edge.delay_wrong_token(context)
             raise
-        if isinstance(who, Operator):
-            # Before the body is read: a viewer is refused whatever it says.
-            await self._require_role(exchange, who)
-            return who
-        await self._allow(exchange, who)
-        return who
+        if isinstance(identity, Operator):
+            # Before the body is read: a viewer is rejected whatever it contains.
+            await self._check_role(context, identity)
+            return identity
+        await self._check_key(context, identity)
+        return identity
 
-    async def _require_role(self, exchange: RequestContext, operator: Operator) -> None:
-        """Refuse an act to an operator who may only look, and record that it was tried."""
+    async def _check_role(self, context: RequestContext, operator: Operator) -> None:
+        """Reject changes by an operator with read-only access, and record the attempt."""
         if not self._route.changes or operator.may_change:
             return
-        await self._refuse(exchange, Actor(operator.name, exchange.address), AdminRoleRequired)
+        await self._record_denial(context, Actor(operator.name, context.address), AdminRoleRequired)
         operator.require_admin()
 
-    async def _refuse(self, exchange: RequestContext, actor: Actor, error: type[GatewayError]) -> None:
-        """Record that *actor* may not do what was asked for."""
-        named = "".join(exchange.scope["path_params"].values())
-        await self._management.audit.refuse(actor, self._route.name, error.code, named)
+    async def _record_denial(self, context: RequestContext, actor: Actor, error: type[GatewayError]) -> None:
+        """Record that *actor* lacks permission for the request."""
+        subject = "".join(context.scope["path_params"].values())
+        await self._management.audit.refuse(actor, self._route.name, error.code, subject)
 
-    async def _allow(self, exchange: RequestContext, caller: Caller) -> None:
-        """Count a call of the key, and refuse one that is not for keys."""
-        exchange.run.allowance = await self._edge.limits.consume(caller)
-        # The allowance is set before it is required, so that the refusal shows what is left.
-        raise_if_exceeded(exchange.run.allowance)
+    async def _check_key(self, context: RequestContext, caller: Caller) -> None:
+        """Count a call of the key, and reject routes that are not open to keys."""
+        context.run.allowance = await self._edge.limits.consume(caller)
+        # Set the allowance first, so that the error response reports the remaining calls.
+        raise_if_exceeded(context.run.allowance)
         if not (self._route.open_to_keys or (self._route.open_to_managers and caller.manages_connections)):
             if self._route.changes:
-                await self._refuse(exchange, Actor(caller.key_id, exchange.address), OperatorTokenRequired)
+                await self._record_denial(context, Actor(caller.key_id, context.address), OperatorTokenRequired)
             raise OperatorTokenRequired(
                 "This API key cannot manage connections."
                 if self._route.open_to_managers
                 else "An API key cannot do this."
             )
 
-    async def _who(self, exchange: RequestContext) -> Caller | Operator:
-        """The operator or the holder of a key whose token was sent; no operator where it is *public*."""
-        authorization = exchange.header(b"authorization")
+    async def _authenticate(self, context: RequestContext) -> Caller | Operator:
+        """Return the operator or key holder of the token. Operators are not recognised on a *public* port."""
+        authorization = context.header(b"authorization")
         operator = None if self._public else await self._management.operators.find(parse_bearer(authorization))
         if operator is not None:
             return operator
         try:
             return await self._management.keys.authenticate(authorization)
         except InvalidApiKey as error:
-            await self._management.audit.refuse(Actor("anonymous", exchange.address), "sign_in", error.code)
+            await self._management.audit.refuse(Actor("anonymous", context.address), "sign_in", error.code)
             raise InvalidApiKey(FOR_KEYS if self._public else FOR_ALL) from error
 
     def _position(self, caller: Caller | None, params: Params) -> Position | None:
-        """Where the page before ended, if this is not the first."""
+        """Return the end of the previous page, or None for the first page."""
         cursor = vars(params).get("cursor")
         return None if cursor is None else self._management.cursors.read(cursor, *self._binding(caller, params))
 
@@ -120,15 +120,15 @@ class ManagementEndpoint:
         return None if position is None else self._management.cursors.issue(position, *self._binding(caller, params))
 
     def _binding(self, caller: Caller | None, params: Params) -> Sequence[Any]:
-        """What a cursor holds for: another page of the same list, seen by the same workspace or the operator."""
-        seen = caller.workspace_id if caller else None
-        return self._route.name, seen, params.model_dump(mode="json", exclude=UNBOUND)
+        """Return the values that a cursor is bound to: the list, its parameters, and the workspace or operator."""
+        workspace_id = caller.workspace_id if caller else None
+        return self._route.name, workspace_id, params.model_dump(mode="json", exclude=UNBOUND)
 
 
 def management_routes(
     edge: ApiContext, management: Management, routes: Sequence[ManagementRoute], *, public: bool
 ) -> list[Route]:
-    """Return the HTTP routes of *routes*, which reject operators' tokens if they are *public*."""
+    """Return the HTTP routes of *routes*. They reject operator tokens if they are *public*."""
     paths: dict[str, dict[str, ASGIApp]] = {}
     for route in routes:
         paths.setdefault(route.path, {})[route.method] = ManagementEndpoint(edge, management, route, public=public)

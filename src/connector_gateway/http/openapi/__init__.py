@@ -1,4 +1,4 @@
-"""The OpenAPI document, made from the declarations alone."""
+"""The OpenAPI document, generated from the declarations."""
 
 from connector_gateway.http.openapi.document import openapi
 

@@ -1,4 +1,4 @@
-"""What is sent to webhooks, described for who receives it: each connector's events, signed by the convention."""
+"""The OpenAPI description of webhook deliveries: the signed events of each connector."""
 
 from connector_gateway.core.history.filters import READ_EVENTS, event_types
 from connector_gateway.http.openapi.schemas import Schema, object_of, reference
@@ -25,12 +25,12 @@ RESPONSES: Schema = {
 
 
 def events_of(connector: AnyConnector) -> AnyOperation | None:
-    """The operation by which *connector* tells the events that are delivered, if it observes any."""
+    """Return the operation of *connector* that reads its events, or None if it observes none."""
     return next((operation for operation in connector.operations if operation.name == READ_EVENTS), None)
 
 
 def message(connector: AnyConnector, event: Schema) -> Schema:
-    """The schema of what is sent of an event of *connector*, whose own schema is *event*."""
+    """Return the schema of a delivery of *connector*, which contains an event with the schema *event*."""
     properties = {
         "type": {"type": "string", "enum": [*event_types({connector.name: connector})]},
         "timestamp": {"type": "string", "format": "date-time", "description": "When the change was observed."},
@@ -43,12 +43,12 @@ def message(connector: AnyConnector, event: Schema) -> Schema:
 
 
 def delivery(connector: AnyConnector, name: str) -> Schema:
-    """The request that brings a message, which is the component called *name*."""
+    """Return the path item of a delivery, whose body is the component *name*."""
     headers = [
-        {"name": header, "in": "header", "required": True, "description": told, "schema": {"type": "string"}}
-        for header, told in HEADERS.items()
+        {"name": header, "in": "header", "required": True, "description": description, "schema": {"type": "string"}}
+        for header, description in HEADERS.items()
     ]
-    described: Schema = {
+    operation: Schema = {
         "operationId": f"deliver_{connector.name}_event",
         "tags": [connector.name],
         "summary": f"Event of {connector.name}",
@@ -58,4 +58,4 @@ def delivery(connector: AnyConnector, name: str) -> Schema:
         "requestBody": {"required": True, "content": {"application/json": {"schema": reference(name)}}},
         "responses": RESPONSES,
     }
-    return {"post": described}
+    return {"post": operation}

@@ -1,4 +1,4 @@
-"""The whole document: every route with what it takes, answers and refuses, and examples of real calls."""
+"""The OpenAPI document: every route with its parameters, responses, errors and recorded examples."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -75,11 +75,11 @@ GUIDES = {
     "Follow events": "guide/events.md",
     "Connect accounts": "guide/connect/README.md",
 }
-"""Guides that the introduction names, in its order."""
+"""The guides that the introduction links to, in its order."""
 
 
 def openapi(connectors: Iterable[AnyConnector], base_url: str, values: Values = RECORDED) -> Schema:
-    """Return the OpenAPI 3.1 document of *connectors* and management routes; examples have *values*."""
+    """Return the OpenAPI 3.1 document of *connectors* and management routes. Examples use *values*."""
     connectors = list(connectors)
     document = _Document(connectors, examples(values))
     paths: dict[str, Schema] = {}
@@ -106,7 +106,7 @@ def openapi(connectors: Iterable[AnyConnector], base_url: str, values: Values = 
         ],
         "paths": paths,
         "webhooks": {
-            f"{one.name}_event": document.delivery(one, told) for one in connectors if (told := events_of(one))
+            f"{one.name}_event": document.delivery(one, events) for one in connectors if (events := events_of(one))
         },
         "components": {
             "securitySchemes": {
@@ -119,21 +119,25 @@ def openapi(connectors: Iterable[AnyConnector], base_url: str, values: Values = 
 
 
 def _tag(connector: AnyConnector) -> Schema:
-    """Return the tag of a connector, which viewers show by the name of its application."""
-    shown = f"{connector.vendor} ({connector.name})"
-    return {"name": connector.name, "x-displayName": shown, "description": f"{connector.vendor}: {connector.summary}"}
+    """Return the tag of a connector, which viewers display with the name of its vendor."""
+    display_name = f"{connector.vendor} ({connector.name})"
+    return {
+        "name": connector.name,
+        "x-displayName": display_name,
+        "description": f"{connector.vendor}: {connector.summary}",
+    }
 
 
 def _about(connectors: Sequence[AnyConnector], base_url: str) -> str:
-    """Return the introduction, which links to guides that are served here, so that no link needs another network."""
+    """Return the introduction. It links to the guides that this gateway serves, so that it can be read offline."""
     applications = ", ".join(f"{connector.vendor} (`{connector.name}`)" for connector in connectors)
     links = [f"[{name}]({base_url}{guide_address(path)})" for name, path in GUIDES.items() if path in guides()]
-    listed = f"[All guides]({base_url}{INDEX})" if guides() else ""
-    return ABOUT.format(applications=applications, base_url=base_url, guides=" · ".join([*links, listed]))
+    index = f"[All guides]({base_url}{INDEX})" if guides() else ""
+    return ABOUT.format(applications=applications, base_url=base_url, guides=" · ".join([*links, index]))
 
 
 class _Document:
-    """The routes, and the schemas that they have defined by then."""
+    """Describes routes, and collects the schemas that they refer to."""
 
     def __init__(self, connectors: Sequence[AnyConnector], recorded: Mapping[str, Example]) -> None:
         self._examples = recorded
@@ -145,7 +149,7 @@ class _Document:
         self._routes: dict[str, Schema] = {"Status": STATUS, "DryRunAnswer": _dry_run()}
 
     def components(self) -> Schema:
-        """Return every component, once all routes are described."""
+        """Return all components. Called after all routes are described."""
         schemas = {**self._shapes.definitions(self._accepted), **self._failures.schemas, **self._routes}
         return {
             "headers": header_components(),
@@ -156,93 +160,95 @@ class _Document:
 
     def operation(self, connector: AnyConnector, operation: AnyOperation) -> Schema:
         """Describe one operation of a connector."""
-        name, shown = operation.params.__name__, self._examples.get(f"{connector.name}_{operation.name}")
+        name, example = operation.params.__name__, self._examples.get(f"{connector.name}_{operation.name}")
         writes = operation.scope == "write"
-        described: Schema = {
+        spec: Schema = {
             "operationId": f"{connector.name}_{operation.name}",
             "tags": [connector.name],
             "summary": operation.title,
             "description": f"{operation.description}\n\nActs in {connector.vendor}; needs a {operation.scope} key.",
         }
-        described |= self._taken(operation, operation.path_names, {CONNECTION: CONNECTION_SCHEMA}, shown)
-        described["parameters"] += [CONNECTION_IN_QUERY] if "requestBody" in described else []
-        described["parameters"] += [IDEMPOTENCY_HEADER, PREFER_HEADER] if writes else []
+        spec |= self._parameters(operation, operation.path_names, {CONNECTION: CONNECTION_SCHEMA}, example)
+        spec["parameters"] += [CONNECTION_IN_QUERY] if "requestBody" in spec else []
+        spec["parameters"] += [IDEMPOTENCY_HEADER, PREFER_HEADER] if writes else []
         self._routes[f"{name}Answer"] = self._envelope(connector, operation)
         succeeded: Schema = {
             "description": operation.summary,
             "headers": success_headers(operation=True, writes=writes),
-            "content": _json(reference(f"{name}Answer"), shown.answer if shown else None)
+            "content": _json(reference(f"{name}Answer"), example.answer if example else None)
             | (_json(reference("DryRunAnswer"), media_type=DRY_RUN) if writes else {}),
         }
         failed = self._failures.of_route(name, operation.all_errors, operation.errors, connector=connector)
-        return described | {"responses": {"200": succeeded, **failed}}
+        return spec | {"responses": {"200": succeeded, **failed}}
 
     def delivery(self, connector: AnyConnector, operation: AnyOperation) -> Schema:
-        """What is sent to webhooks of the events that *operation* tells."""
+        """Describe the webhook deliveries of the events that *operation* returns."""
         name = f"{operation.item.__name__}Delivery"
         self._routes[name] = message(connector, self._shapes.result_ref(operation.item))
         return delivery(connector, name)
 
     def management(self, route: ManagementRoute) -> Schema:
-        """One management route."""
-        name, shown = route.title.title().replace(" ", ""), self._examples.get(route.name)
+        """Describe one management route."""
+        name, example = route.title.title().replace(" ", ""), self._examples.get(route.name)
         names = {part[1:-1] for part in route.path.split("/") if part.startswith("{")}
-        described: Schema = {
+        spec: Schema = {
             "operationId": route.name,
             "tags": ["management"],
             "summary": route.title,
             "description": route.description,
             "security": [{"operator": []}, *([{"key": []}] if route.open_to_keys or route.open_to_managers else [])],
         }
-        described |= self._taken(route, names, {}, shown)
-        self._routes[f"{name}Answer"] = self._managed(route)
+        spec |= self._parameters(route, names, {}, example)
+        self._routes[f"{name}Answer"] = self._management_envelope(route)
         succeeded: Schema = {
             "description": route.description.partition("\n")[0],
             "headers": success_headers(operation=False, writes=False),
-            "content": _json(reference(f"{name}Answer"), shown.answer if shown else None),
+            "content": _json(reference(f"{name}Answer"), example.answer if example else None),
         }
         failed = self._failures.of_route(name, route.refusals, route.errors, kind="Management", connector=None)
-        return described | {"responses": {"200": succeeded, **failed}}
+        return spec | {"responses": {"200": succeeded, **failed}}
 
-    def _taken(self, route: Described, names: Iterable[str], first: Schema, shown: Example | None) -> Schema:
-        """Where the parameters of *route* travel: those of *names* in its path, the others in the query or a body."""
+    def _parameters(self, route: Described, names: Iterable[str], first: Schema, example: Example | None) -> Schema:
+        """Describe the parameters of *route*: *names* are in its path, the others in the query or the body."""
         schema = self._shapes.params_schema(route.params)
         fields: Schema = schema.get("properties", {})
         rest = first | {name: field for name, field in fields.items() if name not in names}
         required = [*first, *(name for name in schema.get("required", []) if name in rest)]
-        given = shown.arguments if shown else {}
-        parameters = [_parameter(name, "path", fields[name], given, required=True) for name in fields if name in names]
+        arguments = example.arguments if example else {}
+        parameters = [
+            _parameter(name, "path", fields[name], arguments, required=True) for name in fields if name in names
+        ]
         if route.method in {"GET", "DELETE"} or not rest:
-            queries = [_parameter(name, "query", rest[name], given, required=name in required) for name in rest]
+            queries = [_parameter(name, "query", rest[name], arguments, required=name in required) for name in rest]
             return {"parameters": parameters + queries}
         self._routes[route.params.__name__] = body_of(rest, required, schema.get("description", ""))
-        sent = {name: value for name, value in given.items() if name not in names} if shown else None
-        content = _json(reference(route.params.__name__), sent)
+        body = {name: value for name, value in arguments.items() if name not in names} if example else None
+        content = _json(reference(route.params.__name__), body)
         return {"parameters": parameters, "requestBody": {"required": True, "content": content}}
 
     def _envelope(self, connector: AnyConnector, operation: AnyOperation) -> Schema:
         item = self._shapes.result_ref(operation.item)
-        listed = issubclass(operation.result, Page | Listing)
+        is_list = issubclass(operation.result, Page | Listing)
         fields: Schema = {
             "run_id": {"type": "string", "examples": [EXAMPLE_RUN]},
             "connector": {"type": "string", "const": connector.name},
             "status": reference("Status"),
-            "data": {"type": "array", "items": item} if listed else item,
+            "data": {"type": "array", "items": item} if is_list else item,
         }
         return object_of(fields | ({"next_cursor": NEXT_CURSOR} if operation.is_paged else {}))
 
-    def _managed(self, route: ManagementRoute) -> Schema:
-        """The answer of a management route, which has no envelope but ``data``."""
+    def _management_envelope(self, route: ManagementRoute) -> Schema:
+        """Return the response schema of a management route, whose envelope contains only ``data``."""
         item = self._shapes.result_ref(route.item)
         fields: Schema = {"data": {"type": "array", "items": item} if route.lists else item}
         return object_of(fields | ({"next_cursor": NEXT_CURSOR} if route.pages else {}))
 
 
-def _parameter(name: str, place: str, schema: Schema, given: Mapping[str, Any], *, required: bool) -> Schema:
-    typed = {key: value for key, value in schema.items() if key != "examples"}  # viewers let nothing else be chosen
-    described: Schema = {"name": name, "in": place, "required": required, "schema": typed}
-    described |= {"description": schema["description"]} if "description" in schema else {}
-    return described | ({"example": given[name]} if name in given else {})
+def _parameter(name: str, location: str, schema: Schema, arguments: Mapping[str, Any], *, required: bool) -> Schema:
+    typed = {key: value for key, value in schema.items() if key != "examples"}  # viewers would offer only these values
+    spec: Schema = {"name": name, "in": location, "required": required, "schema": typed}
+    spec |= {"description": schema["description"]} if "description" in schema else {}
+    return spec | ({"example": arguments[name]} if name in arguments else {})
 
 
 def _json(schema: Schema, example: Any = None, media_type: str = "application/json") -> Schema:

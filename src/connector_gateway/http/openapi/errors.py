@@ -41,7 +41,7 @@ REASONS = {
     503: "ServiceUnavailable",
     504: "GatewayTimeout",
 }
-"""Names of statuses; Python's own phrases change between its versions."""
+"""Names of statuses. Python's own phrases differ between its versions."""
 
 DETAIL: Schema = {
     "type": "object",
@@ -85,7 +85,7 @@ class ErrorSchemas:
     def of_route(
         self, name: str, errors: Errors, own: Errors, *, kind: str = "", connector: AnyConnector | None
     ) -> Schema:
-        """Return references to the errors of the route *name*, by status; *own* are those that not every route has."""
+        """Return references to the errors of the route *name*, by status. *own* are specific to the route."""
         by_status = groupby(sorted(errors, key=lambda error: error.status), key=lambda error: error.status)
         return {str(status): self._response(name, list(group), own, kind, connector) for status, group in by_status}
 

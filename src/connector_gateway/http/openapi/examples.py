@@ -9,10 +9,10 @@ from typing import Any
 from pydantic_core import from_json
 
 Values = Mapping[str, Mapping[str, Any]]
-"""Values of parameters, by connector and name."""
+"""Parameter values, by connector and name."""
 
 RECORDED: Values = MappingProxyType({})
-"""No values but the recorded ones."""
+"""No replacements for the recorded values."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ EVERY_RESPONSE = (
     "Cache-Control",
 )
 RETRIED_STATUSES = frozenset({409, 429, 502, 503, 504})
-"""Statuses of errors that may have ``retry_after``."""
+"""Statuses of errors that may include ``retry_after``."""
 
 
 def success_headers(*, operation: bool, writes: bool) -> Schema:

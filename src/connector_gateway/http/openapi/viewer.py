@@ -1,4 +1,4 @@
-"""The reference: a viewer of the OpenAPI document, served whole from here, so that no page needs another network."""
+"""The API reference: a viewer of the OpenAPI document, served by the gateway itself so that it works offline."""
 
 import asyncio
 import gzip
@@ -18,7 +18,7 @@ from connector_gateway.http.pages.assets import content
 Described = Mapping[str, Any]
 
 VIEWER = "flask-openapi-scalar"
-"""The package that ships Scalar as one script; it is read as a file, and nothing of it is imported."""
+"""The package that ships Scalar as one script. It is read as a file and never imported."""
 
 SCRIPT = "flask_openapi_scalar/templates/scalar/js/scalar.standalone.js"
 
@@ -26,19 +26,19 @@ POLICY = (
     "default-src 'none'; script-src 'self'; connect-src 'self'; img-src 'self' data:; font-src 'self' data:; "
     "style-src 'self' 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-"""Only what comes from here is run, loaded or called; the viewer makes its styles while it runs."""
+"""Only resources of this origin may be loaded. The viewer generates its styles at runtime."""
 
 HEADERS = {
     "Content-Security-Policy": POLICY,
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
-UNCHANGING = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
-"""For what is asked for under the version of the viewer."""
+IMMUTABLE_HEADERS = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
+"""Headers of files whose URL contains the version of the viewer."""
 
 
 def reference(pages: Pages, document: Described) -> Response:
-    """The page that shows *document*; without scripts it lists the operations."""
+    """Return the page that displays *document*. Without scripts it lists the operations."""
     operations = [
         (method.upper(), path, operation["summary"])
         for path, methods in document["paths"].items()
@@ -50,13 +50,13 @@ def reference(pages: Pages, document: Described) -> Response:
 
 
 def viewer_script() -> Response:
-    """The script that starts the viewer."""
+    """Return the script that starts the viewer."""
     return Response(content("start.js"), media_type="text/javascript", headers={"X-Content-Type-Options": "nosniff"})
 
 
 async def viewer(request: Request) -> Response:
-    """The viewer itself, compressed for whoever takes that."""
-    headers = UNCHANGING | {"Vary": "Accept-Encoding"}
+    """Return the viewer script, compressed if the client accepts gzip."""
+    headers = IMMUTABLE_HEADERS | {"Vary": "Accept-Encoding"}
     if "gzip" not in request.headers.get("accept-encoding", ""):
         return FileResponse(_script(), media_type="text/javascript", headers=headers)
     content = await asyncio.to_thread(_compressed)
@@ -64,7 +64,7 @@ async def viewer(request: Request) -> Response:
 
 
 def version() -> str:
-    """The version of the viewer."""
+    """Return the version of the viewer."""
     return distribution(VIEWER).version
 
 

@@ -1,4 +1,4 @@
-"""Pages for people: one layout, one stylesheet, and headers under which nothing comes from elsewhere."""
+"""HTML pages with one layout, one stylesheet, and a policy that blocks resources of other origins."""
 
 from connector_gateway.http.pages.assets import ASSETS, asset
 from connector_gateway.http.pages.renderer import Pages, is_own_form

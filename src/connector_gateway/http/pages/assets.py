@@ -1,4 +1,4 @@
-"""The files that pages load: each is sent from here, and kept by browsers for as long as it stays the same."""
+"""The static files of pages, which browsers cache until they change."""
 
 import hashlib
 from functools import cache
@@ -15,24 +15,24 @@ MEDIA = {
     "connect.js": "text/javascript",
 }
 ASSETS = [f"/assets/{name}" for name in MEDIA]
-"""The address of each."""
+"""The paths of all assets."""
 
 HEADERS = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
-"""Pages ask for a file under a version that changes with it."""
+"""Headers for permanent caching. The URLs in pages contain a version that changes with the file."""
 
 
 def asset(name: str) -> Response:
-    """The file of that name."""
+    """Return the asset *name* as a response."""
     return Response(content(name), media_type=MEDIA[name], headers=HEADERS)
 
 
 @cache
 def version(name: str) -> str:
-    """A word that is another one as soon as the file is."""
+    """Return a version of the file *name*, derived from its content."""
     return hashlib.sha256(content(name)).hexdigest()[:12]
 
 
 @cache
 def content(name: str) -> bytes:
-    """What is in the file of that name."""
+    """Return the content of the file *name*."""
     return (FOLDER / name).read_bytes()

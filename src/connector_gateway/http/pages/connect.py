@@ -1,4 +1,4 @@
-"""The pages on which a user connects an account: what is asked for, the way to the third party, and how it ended."""
+"""The pages on which a user connects an account: the request, the redirect to the vendor, and the result."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -20,7 +20,7 @@ from connector_gateway.kit.errors import GatewayError
 from connector_gateway.kit.operation import AnyConnector
 
 log = structlog.get_logger()
-Show = Callable[[Request], Awaitable[Response]]
+Page = Callable[[Request], Awaitable[Response]]
 
 TITLES: Mapping[oauth_flow.Problem, str] = {
     "unknown": "This link is not valid",
@@ -39,7 +39,7 @@ TITLES: Mapping[oauth_flow.Problem, str] = {
     "partial": "Not everything was allowed",
     "other_account": "This is another account",
 }
-"""How each way of not connecting an account is headed; the template has the sentences."""
+"""The page title of each problem. The template contains the explanations."""
 
 STATUSES: Mapping[oauth_flow.Problem, int] = {
     "unknown": 404,
@@ -49,15 +49,15 @@ STATUSES: Mapping[oauth_flow.Problem, int] = {
     "unavailable": 502,
     "too_many": 429,
 }
-"""The status of their pages; of the others 400."""
+"""The HTTP status of each problem. Others have 400."""
 
 
 MAX_FORM_BYTES = 8 * 1024
-"""Of the form with a token that was handed to the browser."""
+"""The maximum size of the form with a token that the vendor passed to the browser."""
 
 
 class ConnectPages:
-    """Answers browsers that were given a connect link, and those that third parties send back."""
+    """Serves connect links, and the callbacks of vendors."""
 
     def __init__(
         self, consents: oauth_flow.ConsentFlow, connectors: Mapping[str, AnyConnector], pages: Pages, audit: Audit
@@ -68,17 +68,17 @@ class ConnectPages:
         self._pages = pages
 
     def routes(self, edge: ApiContext) -> list[Route]:
-        """The addresses of the pages."""
-        shows = (self._ask, self._begin, self._finish, self._take)
-        asks, begins, ends, takes = (request_response(self._told(show)) for show in shows)
+        """Return the routes of the pages."""
+        pages = (self._ask, self._begin, self._finish, self._receive_token)
+        ask, begin, finish, receive_token = (request_response(self._with_problem_page(page)) for page in pages)
         return [
-            Route(f"{PATH}/{{token}}", MethodDispatcher(edge, {"GET": asks, "POST": begins})),
-            Route(f"{PATH}/{{connector}}/callback", MethodDispatcher(edge, {"GET": ends, "POST": takes})),
-            Route(f"{PATH}/{{connector}}/callback/{{consent}}", MethodDispatcher(edge, {"GET": ends})),
+            Route(f"{PATH}/{{token}}", MethodDispatcher(edge, {"GET": ask, "POST": begin})),
+            Route(f"{PATH}/{{connector}}/callback", MethodDispatcher(edge, {"GET": finish, "POST": receive_token})),
+            Route(f"{PATH}/{{connector}}/callback/{{consent}}", MethodDispatcher(edge, {"GET": finish})),
         ]
 
     async def _ask(self, request: Request) -> Response:
-        """What the application is asked for, and a button that leads there."""
+        """Show the requested permissions, and a button that leads to the vendor."""
         token = last_segment(request.scope)
         invitation = await self._consents.invitation(token)
         if invitation.link.used:
@@ -93,62 +93,63 @@ class ConnectPages:
         )
 
     async def _begin(self, request: Request) -> Response:
-        """Send the browser to the third party, with a cookie by which it is known when it comes back.
+        """Send the browser to the vendor, with a cookie that identifies it on its return.
 
-        It is sent by a page, since a redirect would have to be allowed for every server on the third party's own way.
+        The page uses a Refresh header instead of a redirect, since the Content-Security-Policy would have to allow
+        every server in the vendor's own chain of redirects.
         """
         if not self._is_own(request):
             raise oauth_flow.ConnectFailed("other_browser")
-        departure = await self._consents.begin(last_segment(request.scope))
+        redirect = await self._consents.begin(last_segment(request.scope))
         page = self._pages.show(
             "connect/leave.html",
-            headers={"Refresh": f"0; url={departure.url}"},
-            url=departure.url,
-            invitation=departure.invitation,
+            headers={"Refresh": f"0; url={redirect.url}"},
+            url=redirect.url,
+            invitation=redirect.invitation,
         )
-        name = _cookie(departure.state)
-        page.set_cookie(name, departure.browser, max_age=int(oauth_flow.CONSENT_SECONDS), **self._cookie_scope)
+        name = _cookie(redirect.state)
+        page.set_cookie(name, redirect.browser, max_age=int(oauth_flow.CONSENT_SECONDS), **self._cookie_scope)
         return page
 
     async def _finish(self, request: Request) -> Response:
-        """Take what the third party sent the browser back with."""
-        answer = dict(request.query_params)
-        if len(answer) < len(request.query_params.multi_items()):
-            # What stands twice could be read differently here and there.
+        """Handle the callback of the vendor."""
+        params = dict(request.query_params)
+        if len(params) < len(request.query_params.multi_items()):
+            # A repeated parameter could be interpreted differently elsewhere.
             raise oauth_flow.ConnectFailed("unknown")
-        if "code" not in answer and "error" not in answer:
-            invitation = await self._expected(request, answer.get("state", ""))
+        if "code" not in params and "error" not in params:
+            invitation = await self._expected(request, params.get("state", ""))
             if invitation.oauth.by_token_page:
-                # A page whose script sends the token in the fragment; without scripts, the user pastes it.
-                return self._pages.show("connect/token.html", invitation=invitation, state=answer["state"])
-        return await self._end(request, answer)
+                # The script of the page sends the token in the fragment. Without scripts, the user pastes it.
+                return self._pages.show("connect/token.html", invitation=invitation, state=params["state"])
+        return await self._end(request, params)
 
     async def _expected(self, request: Request, state: str) -> oauth_flow.ConnectRequest:
         browser = request.cookies.get(_cookie(state), "")
         return await self._consents.expected(request.path_params["connector"], state, browser)
 
-    async def _take(self, request: Request) -> Response:
-        """Take the token that was handed to the browser."""
-        form = await request.body() if _fits(request) else b""
-        answer = dict(parse_qsl(form.decode("utf-8", "replace")))
-        invitation = await self._expected(request, answer.get("state", ""))
+    async def _receive_token(self, request: Request) -> Response:
+        """Handle the form with the token that the vendor passed to the browser."""
+        form = await request.body() if _within_size_limit(request) else b""
+        params = dict(parse_qsl(form.decode("utf-8", "replace")))
+        invitation = await self._expected(request, params.get("state", ""))
         if not self._is_own(request) or not invitation.oauth.by_token_page:
             raise oauth_flow.ConnectFailed("other_browser")
-        return await self._end(request, answer)
+        return await self._end(request, params)
 
-    async def _end(self, request: Request, answer: Mapping[str, str]) -> Response:
-        name = _cookie(answer.get("state", ""))
+    async def _end(self, request: Request, params: Mapping[str, str]) -> Response:
+        name = _cookie(params.get("state", ""))
         browser = request.cookies.get(name, "")
         address = request.client.host if request.client else ""
         actor = Actor("connect_link", address, "connect")
         try:
             with acting(self._audit, actor):
-                connected = await self._consents.finish(request.path_params["connector"], answer, browser)
+                connected = await self._consents.finish(request.path_params["connector"], params, browser)
         except oauth_flow.ConnectFailed as end:
-            # Of what nobody was invited to there is nothing to say.
+            # Without a known invitation there is no connection to record.
             if end.invitation is not None:
-                concerned = end.invitation.connection.connection_id
-                await self._audit.refuse(actor, "connect_account", end.problem, concerned)
+                connection_id = end.invitation.connection.connection_id
+                await self._audit.refuse(actor, "connect_account", end.problem, connection_id)
             raise
         response = self._connected(connected)
         response.delete_cookie(name, **self._cookie_scope)
@@ -156,9 +157,9 @@ class ConnectPages:
 
     def _connected(self, connected: oauth_flow.Connected) -> Response:
         invitation = connected.invitation
-        url = _returning(invitation, status="connected")
+        url = _return_url(invitation, status="connected")
         if url is not None and invitation.oauth.by_token_page:
-            # By a page: a form may not be led on elsewhere.
+            # A page instead of a redirect, since the policy does not allow forms to redirect to another origin.
             headers = {"Refresh": f"0; url={url}"}
             return self._pages.show(
                 "connect/done.html", headers=headers, invitation=invitation, account=connected.account
@@ -173,22 +174,22 @@ class ConnectPages:
         return {"path": path, "secure": self._pages.secure, "httponly": True, "samesite": "lax"}
 
     def _is_own(self, request: Request) -> bool:
-        """Whether the button was pressed on our own page, as far as the browser tells."""
+        """Return True if the form was sent from a page of this gateway, as far as the browser reports it."""
         return is_own_form(request.headers.get("sec-fetch-site"))
 
-    def _told(self, show: Show) -> Show:
-        """*show*, with a page for whatever keeps an account from being connected."""
+    def _with_problem_page(self, page: Page) -> Page:
+        """Return *page*, with a page for every error that prevents the connection of an account."""
 
-        async def told(request: Request) -> Response:
+        async def with_problem_page(request: Request) -> Response:
             try:
-                return await show(request)
+                return await page(request)
             except oauth_flow.ConnectFailed as end:
                 return self._problem(end)
             except GatewayError as error:
                 log.warning("refused", code=error.code, private=error.private)
                 return self._problem(oauth_flow.ConnectFailed("unavailable"))
 
-        return told
+        return with_problem_page
 
     def _problem(self, end: oauth_flow.ConnectFailed) -> Response:
         invitation = end.invitation
@@ -198,25 +199,25 @@ class ConnectPages:
             end=end,
             title=TITLES[end.problem],
             application=invitation.oauth.application if invitation else "the application",
-            back=_returning(invitation, status=end.problem) if invitation else None,
+            back=_return_url(invitation, status=end.problem) if invitation else None,
         )
 
 
-def _fits(request: Request) -> bool:
-    """Whether a form is no longer than one with a token may be."""
+def _within_size_limit(request: Request) -> bool:
+    """Return True if the form does not exceed the size limit."""
     length = request.headers.get("content-length", "")
     return length.isdecimal() and int(length) <= MAX_FORM_BYTES
 
 
 def _cookie(state: str) -> str:
-    """The cookie of one consent, so that several may be under way in a browser."""
+    """Return the cookie name of one consent, so that one browser can have several in progress."""
     return f"connect_{token_digest(state).hex()[:16]}"
 
 
-def _returning(invitation: oauth_flow.ConnectRequest, status: str) -> str | None:
-    """The customer's address, told which connection it is about; None if there is none."""
+def _return_url(invitation: oauth_flow.ConnectRequest, status: str) -> str | None:
+    """Return the customer's return URL with the connection and *status*, or None if there is none."""
     url = invitation.return_url
     if url is None:
         return None
-    told = urlencode({"connection_id": invitation.connection.connection_id, "status": status})
-    return f"{url}{'&' if urlsplit(url).query else '?'}{told}"
+    query = urlencode({"connection_id": invitation.connection.connection_id, "status": status})
+    return f"{url}{'&' if urlsplit(url).query else '?'}{query}"

@@ -1,4 +1,4 @@
-"""A page for every code of the catalogue, where the ``docs`` of an error leads, and one that lists them."""
+"""A page for every error code, to which the ``docs`` of errors link, and a page that lists all codes."""
 
 from collections.abc import Iterable, Sequence
 
@@ -12,14 +12,14 @@ from connector_gateway.kit.operation import AnyConnector
 CODES = {error.code: error for error in all_errors()}
 
 Operations = Sequence[tuple[str, str]]
-"""Operations as route and title."""
+"""Operations as pairs of route and title."""
 
 
 def error_page(pages: Pages, code: str, connectors: Iterable[AnyConnector]) -> HTMLResponse:
-    """What *code* means, what to do, and which operations end with it."""
+    """Return the page of *code*: its meaning, its remedy, and the operations that raise it."""
     error = CODES[code]
     connectors = list(connectors)
-    operations = _ending_with(error, connectors)
+    operations = _operations_raising(error, connectors)
     return _page(pages, errors=[error], title=code, operations=operations, connectors=connectors)
 
 
@@ -29,7 +29,7 @@ def errors_page(pages: Pages, connectors: Iterable[AnyConnector]) -> HTMLRespons
 
 
 def at_fault(error: type[GatewayError]) -> str:
-    """Who can put *error* right."""
+    """Return a sentence that says which side can resolve *error*."""
     if issubclass(error, CallerError):
         return "The caller can put it right."
     if issubclass(error, UpstreamFailure):
@@ -37,7 +37,7 @@ def at_fault(error: type[GatewayError]) -> str:
     return "This service is at fault, or not able just now."
 
 
-def _ending_with(error: type[GatewayError], connectors: Iterable[AnyConnector]) -> Operations:
+def _operations_raising(error: type[GatewayError], connectors: Iterable[AnyConnector]) -> Operations:
     return [
         (f"{operation.method} /v1/connectors/{connector.name}{operation.path}", operation.title)
         for connector in connectors

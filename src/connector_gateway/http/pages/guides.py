@@ -1,4 +1,4 @@
-"""Guides: the Markdown pages of the documentation, rendered here so that they can be read without a network."""
+"""Guides: the Markdown pages of the documentation, rendered by the gateway so that they can be read offline."""
 
 import posixpath
 import re
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
 PACKAGE = Path(__file__).parents[2]
 FOLDERS = (PACKAGE / "docs", PACKAGE.parents[1] / "docs")
-"""The pages of an installed package, and of a copy of the sources."""
+"""The documentation folders of an installed package and of a source checkout."""
 
 SERVED = ("guide/**/*.md", "contract/*.md", "applications/*.md", "doubt.md", "glossary.md", "tutorial.md")
 ROOT = "/docs"
 INDEX = f"{ROOT}/guide"
 GENERATED = {"reference/errors.md": f"{ROOT}/errors", "reference": ROOT}
-"""Addresses for pages that are generated for the documentation site, by the beginnings of their paths."""
+"""Paths of pages that are generated for the documentation site, by the prefixes of their files."""
 
 EXTERNAL = re.compile(r"https?:|mailto:")
 
 
 @cache
 def guides() -> Mapping[str, Path]:
-    """Return the files of all pages by their paths, such as ``guide/events.md``; none if there is no documentation."""
+    """Return the files of all pages by path, such as ``guide/events.md``. Empty if there is no documentation."""
     folder = next((folder for folder in FOLDERS if folder.is_dir()), None)
     if folder is None:
         return {}
@@ -41,7 +41,7 @@ def guides() -> Mapping[str, Path]:
 
 
 def guide_address(path: str) -> str:
-    """Return the address of a page."""
+    """Return the URL path of a page."""
     return f"{ROOT}/{path.removesuffix('.md').removesuffix('/README')}"
 
 
@@ -53,12 +53,12 @@ def guide_page(pages: Pages, path: str) -> HTMLResponse:
 
 def guides_page(pages: Pages) -> HTMLResponse:
     """Return the list of all guides."""
-    listed = [
+    links = [
         (pages.root + guide_address(path), title(file.read_text(encoding="utf-8")))
         for path, file in guides().items()
         if guide_address(path).startswith(INDEX)
     ]
-    return pages.show("guides.html", guides=sorted(listed, key=lambda one: one[1].casefold()))
+    return pages.show("guides.html", guides=sorted(links, key=lambda one: one[1].casefold()))
 
 
 def title(text: str) -> str:
@@ -68,19 +68,19 @@ def title(text: str) -> str:
 
 def render(text: str, path: str, root: str = "") -> str:
     """Return the page *path* as HTML, with links below *root* to the pages that are served."""
-    # Loaded with the first page, as jinja2 is, since it would delay every start.
+    # Imported with the first page, like jinja2, since it would slow down every start.
     parser: MarkdownIt = import_module("markdown_it").MarkdownIt("commonmark", {"html": False}).enable("table")
-    tokens = parser.parse(_without_comments(text))
+    tokens = parser.parse(_remove_comments(text))
     for heading, inline in pairwise(tokens):
         if heading.type == "heading_open":
             heading.attrSet("id", _slug(inline.content))
     for token in tokens:
-        token.children = list(_linked(token.children, path, root)) if token.children else token.children
+        token.children = list(_rewrite_links(token.children, path, root)) if token.children else token.children
     rendered: str = parser.renderer.render(tokens, parser.options, {})
     return rendered
 
 
-def _without_comments(text: str) -> str:
+def _remove_comments(text: str) -> str:
     return "".join(part.partition("<!--")[0] for part in text.split("-->\n"))
 
 
@@ -88,25 +88,25 @@ def _slug(heading: str) -> str:
     return re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", heading.lower())).strip("-")
 
 
-def _linked(tokens: Iterable["Token"], path: str, root: str) -> Iterator["Token"]:
-    """Yield *tokens* with the addresses of served pages, and without links and images that lead nowhere here."""
-    leads = True
+def _rewrite_links(tokens: Iterable["Token"], path: str, root: str) -> Iterator["Token"]:
+    """Yield *tokens* with links to served pages, and without images and links to pages that are not served."""
+    is_served = True
     for token in tokens:
         if token.type == "link_open":
             target = _target(str(token.attrGet("href")), path, root)
-            leads = target is not None
+            is_served = target is not None
             token.attrSet("href", target or "")
-        if token.type == "image" or (token.type in {"link_open", "link_close"} and not leads):
+        if token.type == "image" or (token.type in {"link_open", "link_close"} and not is_served):
             continue
         yield token
 
 
 def _target(href: str, path: str, root: str) -> str | None:
-    """Return the address for a link of the page *path*; None if nothing here answers at it."""
+    """Return the URL for a link of the page *path*, or None if its target is not served."""
     if EXTERNAL.match(href) or href.startswith("#"):
         return href
     file, mark, fragment = href.partition("#")
-    found = posixpath.normpath(posixpath.join(posixpath.dirname(path), file))
-    if found in guides():
-        return f"{root}{guide_address(found)}{mark}{fragment}"
-    return next((root + known for start, known in GENERATED.items() if found.startswith(start)), None)
+    linked_path = posixpath.normpath(posixpath.join(posixpath.dirname(path), file))
+    if linked_path in guides():
+        return f"{root}{guide_address(linked_path)}{mark}{fragment}"
+    return next((root + url for prefix, url in GENERATED.items() if linked_path.startswith(prefix)), None)

@@ -1,4 +1,4 @@
-"""Makes pages from templates, all with the same layout and under the same policy."""
+"""Renders pages from templates, all with the same layout and security headers."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -30,25 +30,25 @@ POLICY = (
 HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": POLICY,
-    # Not no-referrer: browsers would then name no origin with forms either, and that is checked.
+    # Not no-referrer: browsers would then omit the origin of forms too, which is checked.
     "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
 }
 
 
 class Pages:
-    """Makes the pages of an installation whose address is *base_url*."""
+    """Renders the pages of an installation at *base_url*."""
 
     def __init__(self, base_url: str) -> None:
         parts = urlsplit(base_url)
         self.root = parts.path.rstrip("/")
-        """What stands before every path, where a proxy takes it off."""
+        """The path prefix that a reverse proxy removes."""
 
         self.secure = parts.scheme == "https"
 
     @cached_property
     def _environment(self) -> "Environment":
-        # Loaded with the first page: it is slow to load, and most commands show none.
+        # Imported with the first page, since it is slow to import and most commands show none.
         from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415  # as said above
 
         environment = Environment(
@@ -66,7 +66,7 @@ class Pages:
             "with_code": render_code_spans,
             "page_of": page_of,
         }
-        # Polls and deliveries end with codes of their own, which no page explains.
+        # Polls and deliveries have codes of their own, which have no page.
         explained = frozenset(error.code for error in all_errors())
         environment.globals |= {"root": self.root, "asset": self._asset, "explained": explained}
         return environment
@@ -79,12 +79,11 @@ class Pages:
         headers: Mapping[str, str] = MappingProxyType({}),
         **values: Any,
     ) -> HTMLResponse:
-        """The page of *template*, which extends ``layout.html``, with *values*."""
-        sent = HEADERS | dict(headers)
-        return HTMLResponse(self.template(template).render(values), status, sent)
+        """Return the page of *template*, which extends ``layout.html``, with *values*."""
+        return HTMLResponse(self.template(template).render(values), status, HEADERS | dict(headers))
 
     def template(self, name: str) -> "Template":
-        """A template, ready to be filled in."""
+        """Return the template *name*."""
         return self._environment.get_template(name)
 
     def _asset(self, name: str) -> str:
@@ -92,5 +91,5 @@ class Pages:
 
 
 def is_own_form(site: str | None) -> bool:
-    """Whether a form was sent by a page of ours, by the header ``Sec-Fetch-Site``; old browsers do not tell."""
+    """Return True unless ``Sec-Fetch-Site`` reports another origin. Old browsers do not send the header."""
     return site in {None, "same-origin"}

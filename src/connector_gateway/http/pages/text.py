@@ -1,18 +1,18 @@
-"""Text that others chose, made fit to be shown: nothing in it is invisible, or turns around what stands beside it."""
+"""Makes untrusted text safe to display: no invisible characters, and no effect on the direction of other text."""
 
 import re
 from datetime import datetime
 
 from markupsafe import Markup, escape
 
-UNSHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Control characters, halves of characters, and marks that change the direction of what follows.
+INVISIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters, surrogates, and marks that change the direction of the following text.
 
-An isolating element does not hold the last ones: a mark inside may end the isolation.
+Isolating elements do not contain directional marks, since a mark can end the isolation.
 """
 
-PICTURES = {code: chr(0x2400 + code) for code in range(0x20)} | {0x7F: "\u2421"}
-"""Unicode's own pictures of control characters."""
+CONTROL_SYMBOLS = {code: chr(0x2400 + code) for code in range(0x20)} | {0x7F: "\u2421"}
+"""Unicode's visible symbols for control characters."""
 
 PAGES = {
     "run": "runs",
@@ -22,7 +22,7 @@ PAGES = {
     "ws": "workspaces",
     "opr": "operators",
 }
-"""The pages of the console that show the objects whose identifiers begin like this."""
+"""Console pages by the prefix of an identifier."""
 
 IDENTIFIER = re.compile(r"([a-z]+)_[0-9A-HJKMNP-TV-Z]{26}")
 
@@ -30,32 +30,32 @@ QUOTED = re.compile(r"``?(.+?)``?")
 
 
 def visible(value: object) -> object:
-    """*value*; where it is text, with a picture in place of each character that cannot be shown."""
+    """Return *value*. In text, invisible characters are replaced with visible symbols."""
     if not isinstance(value, str):
         return value
-    shown = UNSHOWN.sub(lambda found: PICTURES.get(ord(found[0]), "\ufffd"), value)
-    return Markup(shown) if isinstance(value, Markup) else shown  # noqa: S704  # it was markup before
+    text = INVISIBLE.sub(lambda match: CONTROL_SYMBOLS.get(ord(match[0]), "\ufffd"), value)
+    return Markup(text) if isinstance(value, Markup) else text  # noqa: S704  # it was markup before
 
 
 def bidi_isolate(value: object) -> Markup:
-    """A name that others chose, which decides on its own direction and on nobody else's."""
+    """Return an untrusted name in a ``bdi`` element, so that its direction does not affect other text."""
     return Markup("<bdi>{}</bdi>").format(visible(value))
 
 
 def page_of(value: object) -> str:
-    """Return the path of the page that shows the object of an identifier; empty if there is none."""
-    found = IDENTIFIER.fullmatch(str(value))
-    return f"/console/{PAGES[found[1]]}/{value}" if found and found[1] in PAGES else ""
+    """Return the console path of the object with an identifier. Empty if there is none."""
+    match = IDENTIFIER.fullmatch(str(value))
+    return f"/console/{PAGES[match[1]]}/{value}" if match and match[1] in PAGES else ""
 
 
 def format_datetime(at: datetime) -> Markup:
-    """An instant, to the second; pages say that all of them are UTC."""
+    """Return a timestamp to the second. Pages state that all times are UTC."""
     text = at.isoformat(sep=" ", timespec="seconds").removesuffix("+00:00")
     return Markup('<time datetime="{}">{}</time>').format(at.isoformat(), text)
 
 
 def duration(milliseconds: float) -> str:
-    """A duration, as exactly as somebody wants to read it."""
+    """Return a duration with a readable precision."""
     if milliseconds < 1000:
         return f"{milliseconds:.0f} ms"
     seconds = milliseconds / 1000
@@ -63,5 +63,5 @@ def duration(milliseconds: float) -> str:
 
 
 def render_code_spans(words: str) -> Markup:
-    """*words* of ours, with what stands between backquotes as code."""
+    """Return the trusted *words*, with text between backquotes as code."""
     return Markup(QUOTED.sub(r"<code>\1</code>", str(escape(words))))  # noqa: S704  # escaped just before

@@ -1,4 +1,4 @@
-"""The access log: one line for every answer, without what only the caller may know."""
+"""The access log: one line for every response, without data that only the caller may see."""
 
 import re
 from collections.abc import Collection
@@ -12,16 +12,16 @@ from starlette.types import Message, Receive, Scope, Send
 from connector_gateway.http.application import AsgiApp
 
 MAX_PATH = 200
-UNSEEN = "…"
+REDACTED = "…"
 
-MINTED = re.compile(r"[a-z]{1,8}_[0-9A-HJKMNP-TV-Z]{26}")
-"""Identifiers that this service makes, by which nobody is let in."""
+GENERATED_ID = re.compile(r"[a-z]{1,8}_[0-9A-HJKMNP-TV-Z]{26}")
+"""Identifiers that this service generates, which grant no access."""
 
 log = structlog.get_logger()
 
 
 class AccessLogMiddleware:
-    """Serves an application, and logs each of its answers."""
+    """ASGI middleware that logs every response."""
 
     def __init__(self, application: AsgiApp) -> None:
         self.stopping = application.stopping
@@ -30,44 +30,44 @@ class AccessLogMiddleware:
         self._application = application
 
     def lifespan(self) -> AbstractAsyncContextManager[Any]:
-        """The application's."""
+        """Return the lifespan of the wrapped application."""
         return self._application.lifespan()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, and log how it was answered."""
+        """Forward the request and log its response."""
         if scope["type"] != "http":
             await self._application(scope, receive, send)
             return
-        answer = _Answer(send)
-        began = perf_counter()
+        response = _ResponseRecorder(send)
+        started = perf_counter()
         try:
-            await self._application(scope, receive, answer.send)
+            await self._application(scope, receive, response.send)
         finally:
             log.info(
                 "answered",
-                run_id=answer.run_id,
+                run_id=response.run_id,
                 client=(scope.get("client") or ("",))[0],
                 method=scope["method"],
                 path=redact_path(scope["path"], self.words),
-                status=answer.status,
-                complete=answer.complete,
-                duration_ms=round((perf_counter() - began) * 1000, 1),
+                status=response.status,
+                complete=response.complete,
+                duration_ms=round((perf_counter() - started) * 1000, 1),
             )
 
 
 def redact_path(path: str, words: Collection[str]) -> str:
-    """Return *path* with a placeholder for each segment that is neither one of *words* nor an identifier of ours.
+    """Return *path* with a placeholder for each segment that is neither one of *words* nor a generated identifier.
 
-    Tokens stand in paths, also in those that are nearly right: ``//connect/T``, ``/Connect/T``. So the rule names what
-    may be shown, and not where tokens are expected.
+    Paths may contain tokens even if they match no route: ``//connect/T``, ``/Connect/T``. The rule therefore lists the
+    segments that may be logged, and not the positions of tokens.
     """
     segments = path[:MAX_PATH].split("/")
-    shown = [segment if segment in words or MINTED.fullmatch(segment) else UNSEEN for segment in segments]
-    return "/".join(shown) + (UNSEEN if len(path) > MAX_PATH and shown[-1] != UNSEEN else "")
+    redacted = [segment if segment in words or GENERATED_ID.fullmatch(segment) else REDACTED for segment in segments]
+    return "/".join(redacted) + (REDACTED if len(path) > MAX_PATH and redacted[-1] != REDACTED else "")
 
 
-class _Answer:
-    """What is sent, and what there is to tell of it."""
+class _ResponseRecorder:
+    """A response being sent, and the fields of its log line."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -76,7 +76,7 @@ class _Answer:
         self.complete = False
 
     async def send(self, message: Message) -> None:
-        """Send on, and note what it is."""
+        """Forward *message* and record its fields."""
         await self._send(message)
         if message["type"] == "http.response.start":
             self.status = message["status"]

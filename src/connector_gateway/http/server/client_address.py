@@ -1,7 +1,7 @@
-"""The address of a client whose request a trusted proxy has passed on.
+"""The address of a client whose request a trusted proxy has forwarded.
 
-Every proxy appends the address that it was called from. What it appended is true if the proxy is trusted; whatever
-stands left of an address that is not trusted may be the client's own invention. So hops are read from the right.
+Every proxy appends the address of its own client. An address is reliable if a trusted proxy appended it. Everything to
+the left of an untrusted address may be forged by the client, so hops are read from the right.
 """
 
 import re
@@ -19,17 +19,17 @@ Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
 MAX_HOPS = 32
-"""Hops read at most; a client inside a trusted network could send thousands."""
+"""The maximum number of hops that are read. A client inside a trusted network could send thousands."""
 
 _NODE = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<four>[0-9.]+))(?::(?:[0-9]{1,5}|_[A-Za-z0-9._-]+))?")
 _NAME = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _PAIR = re.compile(rf'[ \t]*({_NAME})=(?:"((?:[^"\\]|\\.)*+)"|([^ \t";]*))[ \t]*(?:;|$)')
 _REVERSED_ELEMENT = re.compile(r'((?:[^",]|"(?:[^"]|"\\)*+"(?!\\))*+)(?:,|$)')
-"""An element of a list read from its end: a quote of the client's own that is never closed lies beyond it."""
+"""An element of a list that is read from its end, so that an unclosed quote sent by the client cannot swallow it."""
 
 
 class ForwardedClient:
-    """Serves an application, with ``scope["client"]`` being the client instead of the proxy it came through."""
+    """ASGI middleware that sets ``scope["client"]`` to the client instead of the proxy."""
 
     def __init__(self, application: AsgiApp, proxies: Collection[Network], header: str) -> None:
         self.stopping = application.stopping
@@ -41,20 +41,23 @@ class ForwardedClient:
         self._hops = _forwarded if header == "forwarded" else _x_forwarded_for
 
     def lifespan(self) -> AbstractAsyncContextManager[Any]:
-        """The application's."""
+        """Return the lifespan of the wrapped application."""
         return self._application.lifespan()
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        """Pass the request on with the address of its client."""
+        """Forward the request with the address of its client."""
         peer = scope.get("client")
         if peer is not None and scope["type"] == "http":
             client = self._client(peer[0], scope)
-            # The proxy's port says nothing about the client.
+            # The port is that of the proxy's connection, not the client's.
             scope["client"] = peer if client == peer[0] else (client, 0)
         return self._application(scope, receive, send)
 
     def _client(self, peer: str, scope: Scope) -> str:
-        """The rightmost address that is not trusted; where that is hidden or unreadable, the proxy that reports it."""
+        """Return the rightmost untrusted address.
+
+        If that address is obfuscated or unparsable, return the address of the proxy that reported it.
+        """
         address = parse_node(peer)
         if address is None or not self._trusts(address):
             return peer
@@ -73,7 +76,7 @@ class ForwardedClient:
 
 
 def parse_node(node: str) -> Address | None:
-    """The address in *node*, with or without brackets and port; None if it has none that can be read."""
+    """Return the address in *node*, with or without brackets and port, or None if it contains no valid address."""
     match = _NODE.fullmatch(node)
     try:
         address = ip_address((match["six"] or match["four"]) if match else node.partition("%")[0])
@@ -83,14 +86,14 @@ def parse_node(node: str) -> Address | None:
 
 
 def _x_forwarded_for(value: str) -> Iterator[str]:
-    """The nodes of ``X-Forwarded-For``, from the right."""
+    """Yield the nodes of ``X-Forwarded-For``, from the right."""
     while value:
         value, _, hop = value.rpartition(",")
         yield hop.strip(" \t").strip('"')
 
 
 def _forwarded(value: str) -> Iterator[str]:
-    """The ``for`` nodes of ``Forwarded`` (RFC 7239), from the right; empty where an element has none."""
+    """Yield the ``for`` nodes of ``Forwarded`` (RFC 7239), from the right. An element without one yields ``""``."""
     backwards, position = value[::-1], 0
     while position < len(backwards):
         match = _REVERSED_ELEMENT.match(backwards, position)
@@ -98,11 +101,11 @@ def _forwarded(value: str) -> Iterator[str]:
             yield ""
             return
         position = match.end()
-        yield _for(match[1][::-1])
+        yield _for_node(match[1][::-1])
 
 
-def _for(element: str) -> str:
-    """The node after ``for=`` in *element*; empty unless there is exactly one."""
+def _for_node(element: str) -> str:
+    """Return the node after ``for=`` in *element*, or an empty string unless there is exactly one."""
     nodes, position = [], 0
     while position < len(element):
         match = _PAIR.match(element, position)

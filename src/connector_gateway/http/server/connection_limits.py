@@ -1,4 +1,4 @@
-"""Who is connected: how many at once, how much is held for them, and who has kept this service waiting too long."""
+"""Limits on client connections: their number, their buffered bytes, and the time that they may stall."""
 
 import asyncio
 from collections import Counter
@@ -10,13 +10,13 @@ from typing import Protocol, Self
 import structlog
 
 SWEEP_SECONDS = 1.0
-"""How often is looked who is late; one timer for all costs less than one for each request."""
+"""Seconds between two checks for timeouts. One timer for all connections costs less than one per request."""
 
 LARGE_BYTES = 64 * 1024
-"""Bodies and answers up to this size are bounded by the number of connections; what is larger is counted by itself."""
+"""The size from which bodies and responses are counted individually. The connection limit bounds smaller ones."""
 
 MOST_TOLD = 10
-"""Lines of the log about refusals between two looks; further ones are counted, so that nobody fills the log."""
+"""Log lines about rejections between two checks. Further ones are only counted, so that clients cannot fill the log."""
 
 MEBIBYTE = 1024 * 1024
 
@@ -25,7 +25,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class ConnectionLimits:
-    """How much of this service all who are connected may take, and how much of it one address."""
+    """The maximum number of connections and buffered bytes, in total and per client address."""
 
     connections: int = 10_000
     connections_per_address: int = 1_000
@@ -34,72 +34,72 @@ class ConnectionLimits:
 
 
 class ClientConnection(Protocol):
-    """One connection, as what an answer is sent through may use it."""
+    """A client connection, as the sender of a response uses it."""
 
     @property
     def body_overdue(self) -> bool:
-        """Whether the body of the request takes longer than it may."""
+        """Whether the request body has exceeded its time limit."""
 
     def reserve_buffer(self, size_bytes: int) -> None:
-        """Count what is held in memory for this connection; where it is too much, others are cut."""
+        """Set the bytes buffered for this connection. Other connections are aborted if the total is too large."""
 
     def release(self) -> None:
-        """Nothing large is held any more."""
+        """Release the buffer of this connection."""
 
     async def drain(self) -> None:
-        """Wait until the client has taken what it was sent, and until it is its turn to be sent a part of more."""
+        """Wait until the client has read the data sent so far and this connection may send its next part."""
 
 
-class Uncounted:
-    """A client that another server than ours speaks with, which has bounds of its own or none."""
+class UntrackedConnection:
+    """The connection of a client behind another ASGI server, which enforces its own limits or none."""
 
     body_overdue = False
 
     def reserve_buffer(self, size_bytes: int) -> None:
-        """Count nothing."""
+        """Do nothing."""
 
     def release(self) -> None:
-        """Count nothing."""
+        """Do nothing."""
 
     async def drain(self) -> None:
-        """Let others go on."""
+        """Yield to the event loop."""
         await asyncio.sleep(0)
 
 
-UNTRACKED = Uncounted()
+UNTRACKED = UntrackedConnection()
 
 
 class TrackedConnection(Protocol):
-    """One connection, as it is counted and watched."""
+    """A client connection, as ``ClientConnections`` tracks it."""
 
     address: str
     moved_at: float
-    """When something was last received from it, or taken by it, in the time of the event loop."""
+    """The event-loop time at which data was last received from the client or read by it."""
 
     def check_timeouts(self, now: float) -> None:
-        """End what has lasted too long."""
+        """Handle timeouts that have expired by *now*."""
 
     def abort(self, reason: str) -> None:
-        """Break the connection at once."""
+        """Abort the connection immediately."""
 
 
 class ClientConnections:
-    """All connections; while it is entered, it looks once a second for those that are late."""
+    """All client connections. Inside its context, it checks for timeouts once per second."""
 
     def __init__(self, limits: ConnectionLimits) -> None:
         self._limits = limits
         self._peers: set[TrackedConnection] = set()
         self._by_address: Counter[str] = Counter()
-        self._held: dict[TrackedConnection, int] = {}
+        self._buffered_bytes: dict[TrackedConnection, int] = {}
         self._timer: asyncio.TimerHandle | None = None
-        self._turn = asyncio.Lock()
+        self._send_lock = asyncio.Lock()
         self.refused: Counter[str] = Counter()
-        """Requests that the protocol refused, and connections that it cut, by the reason."""
+        """The number of rejected requests and aborted connections, by reason."""
 
-        self._told = self._untold = 0
+        self._logged = self._unlogged = 0
 
     async def __aenter__(self) -> Self:
-        self._look_again()
+        self._check_periodically()
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -108,11 +108,11 @@ class ClientConnections:
 
     @property
     def connected(self) -> int:
-        """How many connections there are."""
+        """The number of open connections."""
         return len(self._peers)
 
     def join(self, peer: TrackedConnection) -> bool:
-        """Count *peer*; False where there are as many already as there may be."""
+        """Add *peer*. Returns False if the limit of connections is reached."""
         limits = self._limits
         if len(self._peers) >= limits.connections or self._by_address[peer.address] >= limits.connections_per_address:
             return False
@@ -121,71 +121,74 @@ class ClientConnections:
         return True
 
     def leave(self, peer: TrackedConnection) -> None:
-        """Forget *peer*, if it was counted."""
+        """Remove *peer*, if it was added."""
         self.release(peer)
         if peer not in self._peers:
             return
         self._peers.remove(peer)
         self._by_address[peer.address] -= 1
-        # Otherwise every address that ever called would be remembered.
+        # Otherwise the counter would grow with every address that ever connected.
         if not self._by_address[peer.address]:
             del self._by_address[peer.address]
 
     def hold(self, peer: TrackedConnection, size_bytes: int) -> None:
-        """Count what is held for *peer*; where all is too much, those others are cut that have stood still longest."""
-        self._held[peer] = size_bytes
-        own = [held for held in self._held if held.address == peer.address]
-        self._make_room(peer, own, self._limits.held_bytes_per_address)
-        self._make_room(peer, list(self._held), self._limits.held_bytes)
+        """Set the bytes buffered for *peer*.
+
+        If the total exceeds a limit, abort the other connections that have been stalled longest.
+        """
+        self._buffered_bytes[peer] = size_bytes
+        own = [buffered for buffered in self._buffered_bytes if buffered.address == peer.address]
+        self._abort_excess(peer, own, self._limits.held_bytes_per_address)
+        self._abort_excess(peer, list(self._buffered_bytes), self._limits.held_bytes)
 
     def release(self, peer: TrackedConnection) -> None:
-        """Nothing is held for *peer* any more."""
-        self._held.pop(peer, None)
+        """Release the buffer of *peer*."""
+        self._buffered_bytes.pop(peer, None)
 
     def refuse(self, peer: TrackedConnection, reason: str, run_id: str | None = None) -> None:
-        """Count and log that *peer* was refused or cut; nothing is told of what it sent."""
+        """Count and log a rejected request or aborted connection of *peer*, without logging request data."""
         self.refused[reason] += 1
-        if self._told >= MOST_TOLD:
-            self._untold += 1
+        if self._logged >= MOST_TOLD:
+            self._unlogged += 1
             return
-        self._told += 1
+        self._logged += 1
         log.warning("refused by protocol", run_id=run_id, code=reason, client=peer.address)
 
     async def wait_for_send_slice(self) -> None:
-        """Wait for a turn to send a part of something large.
+        """Wait until a part of a large response may be sent.
 
-        There is one in each round of the event loop. Otherwise hundreds who send large answers would all send a part
-        in the same round, and nobody else be served meanwhile.
+        Each iteration of the event loop sends one part. Otherwise hundreds of large responses would each send a part
+        in one iteration and delay all other requests.
         """
-        async with self._turn:
+        async with self._send_lock:
             await asyncio.sleep(0)
 
     def sweep(self, now: float) -> None:
-        """End what has lasted too long by *now*."""
-        # A copy, since a peer that is cut leaves the set.
+        """Handle the timeouts of all connections that have expired by *now*."""
+        # A copy, since an aborted connection is removed from the set.
         for peer in list(self._peers):
             peer.check_timeouts(now)
-        if self._untold:
-            log.warning("refused by protocol", and_more=self._untold)
-        self._told = self._untold = 0
+        if self._unlogged:
+            log.warning("refused by protocol", and_more=self._unlogged)
+        self._logged = self._unlogged = 0
 
-    def _make_room(self, newest: TrackedConnection, peers: Iterable[TrackedConnection], most_bytes: int) -> None:
+    def _abort_excess(self, newest: TrackedConnection, peers: Iterable[TrackedConnection], max_bytes: int) -> None:
         others = sorted((peer for peer in peers if peer is not newest), key=lambda peer: peer.moved_at)
-        held = self._held[newest] + sum(self._held[peer] for peer in others)
+        buffered = self._buffered_bytes[newest] + sum(self._buffered_bytes[peer] for peer in others)
         for peer in others:
-            if held <= most_bytes:
+            if buffered <= max_bytes:
                 return
-            held -= self._held.pop(peer)
+            buffered -= self._buffered_bytes.pop(peer)
             peer.abort("held_too_much")
 
-    def _look_again(self) -> None:
+    def _check_periodically(self) -> None:
         loop = asyncio.get_running_loop()
         self.sweep(loop.time())
-        self._timer = loop.call_later(SWEEP_SECONDS, self._look_again)
+        self._timer = loop.call_later(SWEEP_SECONDS, self._check_periodically)
 
 
 def network(address: str) -> str:
-    """What counts as one address: of IPv6 the network that one customer is given, with addresses without end."""
+    """Return the key under which *address* is counted. For IPv6 this is the /64 network of one customer."""
     address = unmapped(address)
     if ":" not in address:
         return address
@@ -193,6 +196,6 @@ def network(address: str) -> str:
 
 
 def unmapped(address: str) -> str:
-    """*address*, as IPv4 where it is the form in which IPv6 has that."""
+    """Return *address*, converted to IPv4 if it is an IPv4-mapped IPv6 address."""
     mapped = IPv6Address(address.partition("%")[0]).ipv4_mapped if ":" in address else None
     return address if mapped is None else str(mapped)

@@ -1,6 +1,6 @@
-"""Counts calls and durations for operators, in the format that Prometheus reads.
+"""Metrics for operators, in the Prometheus text format.
 
-Every call is counted, so counting uses plain numbers. They become metrics only when somebody asks (decision 15).
+Counting is part of every call and uses plain numbers. They are converted to metrics only when they are scraped.
 """
 
 import hmac
@@ -33,9 +33,9 @@ from connector_gateway.storage.shared.interface import SharedState
 from connector_gateway.storage.sql.database import Database
 
 Results = Mapping[tuple[str, str], int]
-"""How often something ended how, by connector and result."""
+"""The number of attempts by connector and result."""
 
-OF_BUDGET = ("connector", "budget")
+BUDGET_LABELS = ("connector", "budget")
 
 RESULTS = {
     "gateway_hook_deliveries": "Deliveries of applications: kept, or the code of the refusal.",
@@ -43,14 +43,14 @@ RESULTS = {
     "gateway_webhook_attempts": "Events sent to webhooks: accepted, refused, timed_out, unreachable, or not_allowed.",
     "gateway_token_refreshes": "Renewals of tokens: renewed, refused, or failed.",
 }
-"""What is counted by how it ended."""
+"""Help texts of the metrics that are counted by result."""
 
 F = TypeVar("F", Counter, Gauge, Histogram)
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What is asked for figures."""
+    """The components whose metrics a process reports."""
 
     usage: UsageTracker
     transport: Transport
@@ -59,28 +59,28 @@ class Sources:
     backlogs: BacklogMonitor
     calls_under_way: Callable[[], int]
     results: Mapping[str, Results]
-    """By their names in ``RESULTS``."""
+    """The results by metric name, as in ``RESULTS``."""
 
 
 class Figures:
-    """Tells the figures of one process, and what waits for all processes."""
+    """The metrics of one process, and those of the shared database."""
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
         self._backlog: BacklogSnapshot | None = None
 
     async def refresh(self) -> None:
-        """Ask the database what waits."""
+        """Read the backlog from the database."""
         self._backlog = await self._sources.backlogs.now()
 
     def collect(self) -> Iterator[Metric]:
-        """All figures, as Prometheus's client has them."""
+        """Yield all metrics, as a Prometheus collector."""
         yield from self._sent()
         yield from self._queued()
-        yield from self._taken()
+        yield from self._in_use()
         yield from self._stored()
-        yield from self._ended()
-        yield from self._waiting()
+        yield from self._results()
+        yield from self._backlog_metrics()
         yield family(Gauge, "gateway_info", "The version that runs.", ["version"], [([__version__], 1)])
 
     def _sent(self) -> Iterator[Metric]:
@@ -107,38 +107,38 @@ class Figures:
             Counter,
             "gateway_upstream_throttled",
             "Requests that an application refused because of a budget, as with status 429.",
-            OF_BUDGET,
+            BUDGET_LABELS,
             [(names, queue.throttled) for names, queue in queues],
         )
         yield family(
             Gauge,
             "gateway_upstream_waiting",
             "Requests that wait for their turn now.",
-            OF_BUDGET,
+            BUDGET_LABELS,
             [(names, queue.waiting) for names, queue in queues],
         )
         yield family(
             Histogram,
             "gateway_upstream_wait_seconds",
             "Time that requests waited for their turn, where they did.",
-            OF_BUDGET,
+            BUDGET_LABELS,
             [(names, *queue.waited.samples) for names, queue in queues],
         )
 
-    def _taken(self) -> Iterator[Metric]:
+    def _in_use(self) -> Iterator[Metric]:
         sources = self._sources
         yield Gauge("gateway_calls_under_way", "Calls under way.", sources.calls_under_way())
         yield Gauge("gateway_client_connections", "Connections of clients.", sources.clients.connected)
         pool = [(["under_way"], sources.transport.in_flight), (["most"], sources.transport.most)]
-        told = "Requests in the pool upstream, and the most it takes."
-        yield family(Gauge, "gateway_pool_requests", told, ["kind"], pool)
+        documentation = "Requests in the pool upstream, and the most it takes."
+        yield family(Gauge, "gateway_pool_requests", documentation, ["kind"], pool)
 
     def _stored(self) -> Iterator[Metric]:
         database = self._sources.database
         took = database.commits.took.samples
         yield family(Histogram, "gateway_storage_commit_seconds", "Time of a commit.", [], [((), *took)])
-        told = "What was written by these commits; several share one."
-        yield Counter("gateway_storage_writes", told, database.commits.served)
+        documentation = "What was written by these commits; several share one."
+        yield Counter("gateway_storage_writes", documentation, database.commits.served)
         yield family(
             Gauge,
             "gateway_storage_waiting",
@@ -147,74 +147,77 @@ class Figures:
             [([queue], number) for queue, number in database.queues.items()],
         )
 
-    def _ended(self) -> Iterator[Metric]:
+    def _results(self) -> Iterator[Metric]:
         for name, results in self._sources.results.items():
             yield family(Counter, name, RESULTS[name], ["connector", "result"], results.items())
 
-    def _waiting(self) -> Iterator[Metric]:
-        """What the database told; nothing but that it did not where it did not."""
-        told = self._backlog
-        yield Gauge("gateway_storage_up", "Whether the database told what waits.", told is not None)
-        if told is None:
+    def _backlog_metrics(self) -> Iterator[Metric]:
+        """Yield the metrics from the database, or only that it is down if the backlog could not be read."""
+        backlog = self._backlog
+        yield Gauge("gateway_storage_up", "Whether the database told what waits.", backlog is not None)
+        if backlog is None:
             return
-        yield Gauge("gateway_claims_in_doubt", "Writes in doubt.", told.claims_in_doubt)
+        yield Gauge("gateway_claims_in_doubt", "Writes in doubt.", backlog.claims_in_doubt)
         yield Gauge(
             "gateway_claims_in_doubt_seconds",
             "For how long a repeat could have settled the oldest write in doubt.",
-            told.unsettled_seconds,
+            backlog.unsettled_seconds,
         )
-        lags = [([connector], lag) for connector, lag in told.watch_lag_seconds.items()]
+        lags = [([connector], lag) for connector, lag in backlog.watch_lag_seconds.items()]
         yield family(Gauge, "gateway_watch_lag_seconds", "How late the latest watch is.", ["connector"], lags)
-        webhooks = [([status], number) for status, number in told.webhooks.items()]
+        webhooks = [([status], number) for status, number in backlog.webhooks.items()]
         yield family(Gauge, "gateway_webhooks", "Webhooks by status.", ["status"], webhooks)
         yield Gauge(
             "gateway_webhook_lag_seconds",
             "How long the delivery to a webhook has been due that is latest.",
-            told.webhook_lag_seconds,
+            backlog.webhook_lag_seconds,
         )
         yield Gauge(
             "gateway_webhook_failing_seconds",
             "For how long an event has been sent to an active webhook in vain, at the most.",
-            told.webhook_failing_seconds,
+            backlog.webhook_failing_seconds,
         )
-        connections = told.connections.items()
+        connections = backlog.connections.items()
         yield family(Gauge, "gateway_connections", "Connections by status.", ["connector", "status"], connections)
 
 
-def family(kind: type[F], name: str, told: str, labels: Sequence[str], samples: Iterable[Sequence[Any]]) -> F:
-    """Return a family with *samples*: the values of the labels, and a number, or the buckets and sum of a histogram."""
-    made = kind(name, told, labels=labels)
+def family(kind: type[F], name: str, documentation: str, labels: Sequence[str], samples: Iterable[Sequence[Any]]) -> F:
+    """Return a metric family with *samples*: label values followed by a number, or by a histogram's buckets and sum."""
+    metric = kind(name, documentation, labels=labels)
     for sample in samples:
-        made.add_metric(*sample)
-    return made
+        metric.add_metric(*sample)
+    return metric
 
 
 MEDIA_TYPE = "text/plain; version=0.0.4"
-NAMES = ("connector", "operation")
+OPERATION_LABELS = ("connector", "operation")
 
 
 @dataclass(slots=True)
 class OperationMetrics:
-    """What is counted of one operation."""
+    """Call counts and durations of one operation."""
 
     calls: Counts[int] = field(default_factory=Counts)
-    """By HTTP status."""
+    """The number of calls by HTTP status."""
 
     took: DurationHistogram = field(default_factory=DurationHistogram)
     queued: DurationHistogram = field(default_factory=DurationHistogram)
 
     def observe(self, status: int, run: Run) -> None:
-        """Count one answered call."""
+        """Count one completed call."""
         self.calls[status] += 1
         self.took.observe(run.duration_ms / 1000)
         waited = run.trace.wait_ms
-        # A turn that comes at once takes some microseconds as well, and is no queue.
+        # A reservation that is granted immediately also takes some microseconds, which is no queueing.
         if waited >= 1:
             self.queued.observe(waited / 1000)
 
 
 class MetricsEndpoint:
-    """The address of the metrics: open, or for the holder of the *token*; *delay* is awaited after a wrong one."""
+    """The metrics endpoint.
+
+    It is public if *token* is empty. *delay* is awaited after a wrong token.
+    """
 
     def __init__(
         self,
@@ -227,25 +230,25 @@ class MetricsEndpoint:
         self._delay = delay
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer with everything counted so far."""
-        exchange = RequestContext(scope, receive)
+        """Respond with all metrics."""
+        context = RequestContext(scope, receive)
         try:
-            await self._check(exchange)
+            await self._check(context)
         except GatewayError as error:
-            await exchange.send(error_response(exchange.run, None, error), send)
+            await context.send(error_response(context.run, None, error), send)
         else:
             await Response(await self._exposition(), media_type=MEDIA_TYPE)(scope, receive, send)
 
-    async def _check(self, exchange: RequestContext) -> None:
+    async def _check(self, context: RequestContext) -> None:
         if self._token and not hmac.compare_digest(
-            parse_bearer(exchange.header(b"authorization")).encode(), self._token
+            parse_bearer(context.header(b"authorization")).encode(), self._token
         ):
-            await self._delay(exchange)
+            await self._delay(context)
             raise InvalidApiKey("This is not the token of the metrics.")
 
 
 class Metrics(Collector):
-    """Calls, their durations, their waits for budgets, and answers of third parties that were not understood."""
+    """Calls, their durations, their queueing times, and unexpected vendor responses."""
 
     def __init__(
         self, unexpected: UnexpectedResponses, refused: Mapping[str, int], shared: SharedState, figures: Figures
@@ -260,31 +263,31 @@ class Metrics(Collector):
         ProcessCollector(registry=self._registry)
 
     def for_operation(self, connector: str, operation: str) -> OperationMetrics:
-        """What is counted of one operation, whichever way it is called."""
+        """Return the metrics of one operation, which all surfaces share."""
         return self._operations.setdefault((connector, operation), OperationMetrics())
 
     async def exposition(self) -> bytes:
-        """Everything counted so far, and what waits in the database."""
+        """Return all metrics in the Prometheus text format, after reading the backlog from the database."""
         await self._figures.refresh()
         return generate_latest(self._registry)
 
     def collect(self) -> Iterator[Metric]:
-        """Everything counted so far, as Prometheus's client has it."""
+        """Yield all metrics, as a Prometheus collector."""
         operations = self._operations.items()
         yield family(
             Counter,
             "gateway_calls",
             "Calls answered.",
-            [*NAMES, "status"],
+            [*OPERATION_LABELS, "status"],
             [((*names, str(status)), n) for names, one in operations for status, n in one.calls.items()],
         )
         took = [(names, *one.took.samples) for names, one in operations]
-        yield family(Histogram, "gateway_call_seconds", "Time from request to answer.", NAMES, took)
+        yield family(Histogram, "gateway_call_seconds", "Time from request to answer.", OPERATION_LABELS, took)
         yield family(
             Histogram,
             "gateway_queue_seconds",
             "Time spent queueing for the third party's budget, where there was a queue.",
-            NAMES,
+            OPERATION_LABELS,
             [(names, *one.queued.samples) for names, one in operations],
         )
         yield family(
@@ -301,10 +304,10 @@ class Metrics(Collector):
             ["reason"],
             [([reason], count) for reason, count in self._refused.items()],
         )
-        yield from self._counted_together()
+        yield from self._shared_store()
         yield from self._figures.collect()
 
-    def _counted_together(self) -> Iterator[Metric]:
+    def _shared_store(self) -> Iterator[Metric]:
         yield Gauge(
             "gateway_shared_store_away_seconds",
             "For how long the shared store has been away; 0 while it is there.",

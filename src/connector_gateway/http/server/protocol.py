@@ -1,10 +1,11 @@
-"""HTTP/1.1 as it is spoken with a client: uvicorn's, with every request, wait and answer bounded.
+"""The HTTP/1.1 protocol of a client connection: uvicorn's, with limits on requests, waits and responses.
 
-uvicorn bounds the time between requests alone. What else one connection may take is told here: bytes of headers and
-trailers, requests sent ahead, and time for a request and for an answer. One timer serves all connections (``Clients``).
+uvicorn limits only the time between requests. This module also limits the bytes of headers and trailers, the number of
+pipelined requests, and the time for a request and for a response. One timer serves all connections
+(``ClientConnections``).
 
-The parser calls back for every header. Nothing of ours is done there: what has come is counted piece by piece, and the
-headers themselves only where the pieces could hold too many (decision 45).
+The parser calls back for every header. To keep that path fast, received bytes are counted per read, and the headers
+themselves are measured only if the reads could contain too many bytes.
 """
 
 from asyncio import AbstractEventLoop, BaseTransport, Transport
@@ -26,46 +27,46 @@ from connector_gateway.http.server.response_head import with_response_heads
 from connector_gateway.kit import errors
 
 HEAD_SECONDS = 10.0
-"""How long request line and headers may take from their first byte, and a new connection until its first request."""
+"""Seconds that request line and headers may take, and that a new connection may take until its first request."""
 
 BODY_SECONDS = 30.0
 UNREAD_SECONDS = 60.0
-"""How long an answer waits for a client that takes nothing of it."""
+"""Seconds that a response waits for a client that does not read it."""
 
 LINGER_SECONDS = 5.0
-"""How long is listened to a client that was refused, so that it can read why."""
+"""Seconds that the connection of a rejected client stays open, so that it can read the error."""
 
 MAX_HEAD_BYTES = 64 * 1024
-"""Request line, headers and trailers together, and whatever else frames a body."""
+"""The maximum size of request line, headers, trailers and the framing of the body together."""
 
-CHUNK_BYTES = 16
-"""Around each chunk of a body: its length and the ends of lines."""
+CHUNK_OVERHEAD_BYTES = 16
+"""The framing of one chunk of a body: its length and the line ends."""
 
 MAX_AHEAD = 100
-"""Requests that a client may send before it was answered."""
+"""The maximum number of pipelined requests."""
 
-TAKEN_BYTES = 16 * 1024
-"""What a client must take of an answer in ``UNREAD_SECONDS``, unless that is all of it."""
+MIN_READ_BYTES = 16 * 1024
+"""The part of a response that a client must read within ``UNREAD_SECONDS``, unless it is shorter."""
 
 RETRY_AFTER_SECONDS = 5
 
 
 class ConnectionState(Enum):
-    """What is expected of the client."""
+    """The states of a connection, by the data that it expects from the client."""
 
     NEW = auto()
     IDLE = auto()
     HEAD = auto()
     BODY = auto()
-    LATE = auto()
-    """A body that takes too long; the service is told, and answers."""
+    BODY_OVERDUE = auto()
+    """The body is overdue. The application is notified and responds."""
 
-    LEAVING = auto()
-    """Nothing; what still comes is thrown away."""
+    LINGERING = auto()
+    """Nothing more: further data is discarded."""
 
 
 class ClientProtocol(HttpToolsProtocol):
-    """One connection."""
+    """A client connection."""
 
     def __init__(
         self,
@@ -82,73 +83,73 @@ class ClientProtocol(HttpToolsProtocol):
         self._clients = clients
         self._phase = ConnectionState.NEW
         self._piece_bytes = 0
-        """The size of the piece that is being parsed."""
+        """The size of the read that is being parsed."""
 
         self._framing_bytes = 0
-        """What came of the request, without its body; the pieces that came after the one in which it began."""
+        """Bytes of the request without its body, from the reads after the one in which it began."""
 
         self._shared_bytes = 0
-        """The size of the piece in which the request may have begun, behind the end of the one before."""
+        """The size of the read in which the request may have begun, after the end of the previous request."""
 
-        self._has_large_head = False
+        self._head_too_large = False
         self._unread_bytes = 0
         self._unread_since = 0.0
         self._resumed = False
-        self._answering: RequestResponseCycle | None = None
+        self._active_cycle: RequestResponseCycle | None = None
 
-    # What the application may use (``Client``)
+    # Used by the application (``ClientConnection``)
 
     @property
     def body_overdue(self) -> bool:
-        """Whether the body of the request takes longer than it may."""
-        return self._phase is ConnectionState.LATE
+        """Whether the request body has exceeded its time limit."""
+        return self._phase is ConnectionState.BODY_OVERDUE
 
     def reserve_buffer(self, size_bytes: int) -> None:
-        """Count what is held in memory for this connection."""
+        """Set the number of bytes buffered for this connection."""
         self._clients.hold(self, size_bytes)
 
     def release(self) -> None:
-        """Nothing large is held any more."""
+        """Release the buffer of this connection."""
         self._clients.release(self)
 
     async def drain(self) -> None:
-        """Wait until the client has taken what it was sent, and until it is its turn to be sent a part of more."""
+        """Wait until the client has read the data sent so far and this connection may send its next part."""
         await self.flow.drain()
         await self._clients.wait_for_send_slice()
 
     def close_after_response(self) -> None:
-        """Have the answer under way be the last one, unless it has begun and could not tell so any more.
+        """Send ``Connection: close`` with the response in progress, unless its headers are already sent.
 
-        An idle connection stays, for a request may be on its way.
+        An idle connection stays open, since a request may already be in transit.
         """
         cycle = cast(RequestResponseCycle | None, self.cycle)
         if cycle is not None and not cycle.response_started:
             cycle.keep_alive = False
 
-    # What the event loop calls
+    # Called by the event loop
 
     def connection_made(self, transport: BaseTransport) -> None:
-        """Take the connection, unless there are too many."""
+        """Accept the connection, or reject it if there are too many."""
         super().connection_made(cast(Transport, transport))
         if self.client:
             # A socket for both families reports IPv4 addresses as IPv6.
             self.client = unmapped(self.client[0]), self.client[1]
             self.address = network(self.client[0])
         if not self._clients.join(self):
-            self._refuse(errors.Overloaded("There are too many connections.", retry_after=RETRY_AFTER_SECONDS))
+            self._reject(errors.Overloaded("There are too many connections.", retry_after=RETRY_AFTER_SECONDS))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Let go of everything."""
+        """Release everything that belongs to the connection."""
         super().connection_lost(exc)
-        if self._answering is not None:
-            # uvicorn tells only the newest request, which is another one where requests were sent ahead.
-            self._answering.disconnected = True
-            self._answering.message_event.set()
+        if self._active_cycle is not None:
+            # uvicorn notifies only the newest request, which is another one if requests are pipelined.
+            self._active_cycle.disconnected = True
+            self._active_cycle.message_event.set()
         self._clients.leave(self)
 
     def data_received(self, data: bytes) -> None:
-        """Read on in the request."""
-        if self._phase is ConnectionState.LEAVING:
+        """Parse *data* and check the size of the request."""
+        if self._phase is ConnectionState.LINGERING:
             return
         self._unset_keepalive_if_required()
         self.moved_at = self.loop.time()
@@ -159,110 +160,110 @@ class ClientProtocol(HttpToolsProtocol):
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade:
-            return  # what it asks for is not there; it is answered as it stands
+            return  # no upgrade is supported, so the request gets a normal response
         except httptools.HttpParserError:
-            self._refuse(self._fault())
+            self._reject(self._parse_error())
             return
         if self._framing_bytes > MAX_HEAD_BYTES:
-            self._refuse(_too_large())
+            self._reject(_too_large())
 
     def resume_writing(self) -> None:
-        """Note that the client takes what it is sent."""
+        """Record that the client is reading again."""
         self._resumed = True
         self.moved_at = self.loop.time()
         super().resume_writing()
 
-    # What the parser calls
+    # Called by the parser
 
     def on_message_begin(self) -> None:
-        """Begin a request."""
+        """Start a request."""
         super().on_message_begin()
         self._phase, self._since = ConnectionState.HEAD, self.moved_at
 
     def on_headers_complete(self) -> None:
-        """Have the request answered, once those before it are."""
+        """Pass the request to the application, after the requests before it."""
         if self._framing_bytes + self._shared_bytes > MAX_HEAD_BYTES:
-            self._require_small(self.headers)
+            self._check_head_size(self.headers)
         if len(self.pipeline) >= MAX_AHEAD:
             raise errors.MalformedRequest("Too many requests were sent ahead.")
         super().on_headers_complete()
-        # What follows are trailers, which are nobody's.
+        # Trailers follow, which no endpoint reads.
         self.headers = []
         self._phase, self._since = ConnectionState.BODY, self.moved_at
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
-        self._answering = cycle
+        self._active_cycle = cycle
         super()._start_asgi_task(cycle, with_response_heads(cycle, app))
 
     def on_chunk_header(self) -> None:
-        """Forgive what every chunk needs."""
-        self._framing_bytes -= CHUNK_BYTES
+        """Exclude the framing of one chunk from the count."""
+        self._framing_bytes -= CHUNK_OVERHEAD_BYTES
 
     def on_body(self, body: bytes) -> None:
-        """Take a piece of the body."""
+        """Exclude the body from the count and pass it on."""
         self._framing_bytes -= len(body)
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """End the request."""
+        """Finish the request."""
         if self._framing_bytes + self._shared_bytes > MAX_HEAD_BYTES:
-            self._require_small(self.scope["headers"], self.headers)
+            self._check_head_size(self.scope["headers"], self.headers)
         super().on_message_complete()
         self._framing_bytes, self._shared_bytes = 0, self._piece_bytes
         self._phase, self._since = ConnectionState.IDLE, self.moved_at
 
-    # What is too late or too much
+    # Timeouts and limits
 
     def check_timeouts(self, now: float) -> None:
-        """End what has lasted too long by *now*."""
-        if self._stands_still(now):
+        """Handle timeouts that have expired by *now*."""
+        if self._is_stalled(now):
             self.abort("answer_not_read")
         elif self._phase is ConnectionState.BODY and self.flow.read_paused:
-            self._since = now  # it is this service that is not ready for more
-        elif now - self._since >= _SECONDS.get(self._phase, float("inf")):
-            self._end_waiting(now)
+            self._since = now  # the gateway itself is not reading
+        elif now - self._since >= _TIMEOUTS.get(self._phase, float("inf")):
+            self._handle_timeout(now)
 
     def abort(self, reason: str) -> None:
-        """Break the connection at once."""
+        """Abort the connection immediately."""
         self._clients.refuse(self, reason)
         self.transport.abort()
 
-    def _stands_still(self, now: float) -> bool:
-        """Whether the client has taken nothing of its answer for too long, while the connection is closed as well."""
+    def _is_stalled(self, now: float) -> bool:
+        """Return True if the client has stopped reading its response, even while the connection is closing."""
         unread = self.transport.get_write_buffer_size()
-        taken = self._unread_bytes == 0 or unread <= self._unread_bytes - TAKEN_BYTES or self._resumed
-        if unread == 0 or taken:
+        progressed = self._unread_bytes == 0 or unread <= self._unread_bytes - MIN_READ_BYTES or self._resumed
+        if unread == 0 or progressed:
             self._unread_bytes, self._unread_since, self._resumed = unread, now, False
         return now - self._unread_since >= UNREAD_SECONDS
 
-    def _end_waiting(self, now: float) -> None:
+    def _handle_timeout(self, now: float) -> None:
         if self._phase is ConnectionState.BODY:
-            self._phase, self._since = ConnectionState.LATE, now
+            self._phase, self._since = ConnectionState.BODY_OVERDUE, now
             self.cycle.message_event.set()
         elif self._phase is ConnectionState.HEAD:
-            self._refuse(errors.RequestIncomplete("The headers did not arrive in time."))
+            self._reject(errors.RequestIncomplete("The headers did not arrive in time."))
         else:
-            # One that said nothing is nothing to tell of: proxies and monitors open connections to have them ready.
+            # A connection without a request is not logged: proxies and monitors open connections in advance.
             self.transport.abort()
 
     def _enter(self, phase: ConnectionState) -> None:
         self._phase, self._since = phase, self.moved_at
 
-    def _require_small(self, *blocks: Iterable[tuple[bytes, bytes]]) -> None:
-        """Refuse an address, headers and trailers that are too large together."""
+    def _check_head_size(self, *blocks: Iterable[tuple[bytes, bytes]]) -> None:
+        """Raise ``HeadersTooLarge`` if the URL, headers and trailers are too large together."""
         size = len(self.url) + sum(len(name) + len(value) + 4 for block in blocks for name, value in block)
-        self._has_large_head = size > MAX_HEAD_BYTES
-        if self._has_large_head:
+        self._head_too_large = size > MAX_HEAD_BYTES
+        if self._head_too_large:
             raise _too_large()
 
-    def _fault(self) -> errors.GatewayError:
-        if self._has_large_head:
+    def _parse_error(self) -> errors.GatewayError:
+        if self._head_too_large:
             return _too_large()
         return errors.MalformedRequest("This is no HTTP request that can be understood.")
 
-    def _refuse(self, error: errors.GatewayError) -> None:
-        """Say why nothing more is taken; where another answer is under way, end that instead."""
-        self._enter(ConnectionState.LEAVING)
+    def _reject(self, error: errors.GatewayError) -> None:
+        """Respond with *error* and close. If another response is in progress, abort the connection instead."""
+        self._enter(ConnectionState.LINGERING)
         cycle = cast(RequestResponseCycle | None, self.cycle)
         if cycle is not None and not cycle.response_complete:
             self.abort(error.code)
@@ -276,16 +277,16 @@ class ClientProtocol(HttpToolsProtocol):
             + b"x-run-id: %b\r\ncontent-length: %d\r\n\r\n" % (run.run_id.encode(), len(body))
             + body
         )
-        # Closing now, with bytes of the client unread, would make its system throw the answer away.
+        # Closing now, with unread bytes from the client, would reset the connection and lose the response.
         self.transport.write_eof()
 
 
-_SECONDS = {
+_TIMEOUTS = {
     ConnectionState.NEW: HEAD_SECONDS,
     ConnectionState.HEAD: HEAD_SECONDS,
     ConnectionState.BODY: BODY_SECONDS,
-    ConnectionState.LATE: LINGER_SECONDS,
-    ConnectionState.LEAVING: LINGER_SECONDS,
+    ConnectionState.BODY_OVERDUE: LINGER_SECONDS,
+    ConnectionState.LINGERING: LINGER_SECONDS,
 }
 
 

@@ -1,6 +1,6 @@
-"""Traces for OpenTelemetry: a span for each request answered, and one for each request upstream below it.
+"""OpenTelemetry traces: a span for each request, with a child span for each upstream request.
 
-Imported only where traces are sent somewhere (decision 69).
+Imported only if an exporter is configured, because the OpenTelemetry packages are optional and slow to import.
 """
 
 import asyncio
@@ -30,26 +30,26 @@ STATUS = "http.response.status_code"
 
 
 class Tracing:
-    """Where spans are sent; open while inside, and what is left is sent at the end."""
+    """The exporter of spans, which sends the remaining spans when it is closed."""
 
     def __init__(self, url: str) -> None:
         resource = Resource.create({"service.name": "connector-gateway", "service.version": __version__})
-        # Not the provider of the whole process: libraries would add spans of their own, with what only we may know.
+        # Not the global provider: libraries would add spans of their own, which may contain secrets.
         self._provider = TracerProvider(resource=resource)
         self._provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=url)))
         self.tracer: Tracer = self._provider.get_tracer("connector_gateway", __version__)
 
     def transport(self, timeout_seconds: float) -> Transport:
-        """A pool whose requests have spans."""
+        """Return a transport that records a span for each request."""
         return TracedTransport(timeout_seconds, self.tracer)
 
     def middleware(self, served: AsgiApp) -> AsgiApp:
-        """The application with a span for each answer."""
+        """Return *served* with a span for each request."""
         return TracingMiddleware(served, self)
 
     @asynccontextmanager
-    async def opened(self) -> AsyncIterator[None]:
-        """Send what is left at the end, in a thread since that takes as long as the collector does."""
+    async def flush_on_exit(self) -> AsyncIterator[None]:
+        """Send the remaining spans on exit, in a thread, since that blocks until the collector responds."""
         try:
             yield
         finally:
@@ -57,7 +57,7 @@ class Tracing:
 
 
 class TracedTransport(Transport):
-    """The pool, with a span for each request and a ``traceparent`` that names it."""
+    """A transport that records a span for each request and sends it as ``traceparent``."""
 
     def __init__(self, timeout_seconds: float, tracer: Tracer) -> None:
         super().__init__(timeout_seconds)
@@ -74,18 +74,18 @@ class TracedTransport(Transport):
         stale: Callable[[], bool] = never,
         secrets: Mapping[str, str] = NO_SECRETS,
     ) -> UpstreamResponse:
-        """Send one request and read its whole answer."""
+        """Send one request and read its complete response."""
         with self._span(method, url) as (span, traced):
             headers = {**headers, **traced}
-            answer = await super().send(method, url, headers, body, holding, stale=stale, secrets=secrets)
-            span.set_attribute(STATUS, answer.status)
-            return answer
+            response = await super().send(method, url, headers, body, holding, stale=stale, secrets=secrets)
+            span.set_attribute(STATUS, response.status)
+            return response
 
     @asynccontextmanager
     async def stream(
         self, method: str, url: str, headers: Mapping[str, str], secrets: Mapping[str, str] = NO_SECRETS
     ) -> AsyncIterator[tuple[int, Mapping[str, str], AsyncIterator[bytes]]]:
-        """Send one request and yield status, headers and the body in pieces."""
+        """Send one request and yield its status, headers and body in pieces."""
         with self._span(method, url) as (span, traced):
             async with super().stream(method, url, {**headers, **traced}, secrets) as (status, received, pieces):
                 span.set_attribute(STATUS, status)
@@ -95,15 +95,15 @@ class TracedTransport(Transport):
     def _span(self, method: str, url: str) -> Iterator[tuple[Span, Mapping[str, str]]]:
         parts = urlsplit(url)
         path = hide(parts.path)
-        told = {"http.request.method": method, "server.address": parts.hostname or "", "url.path": path}
-        with _spanning(self._tracer, method, SpanKind.CLIENT, told) as span:
+        attributes = {"http.request.method": method, "server.address": parts.hostname or "", "url.path": path}
+        with _open_span(self._tracer, method, SpanKind.CLIENT, attributes) as span:
             traced: dict[str, str] = {}
             CONTEXT.inject(traced)
             yield span, traced
 
 
 class TracingMiddleware:
-    """Serves an application, with a span for each answer that belongs to the caller's ``traceparent``."""
+    """ASGI middleware that records a span for each request, as a child of the caller's ``traceparent``."""
 
     def __init__(self, application: AsgiApp, tracing: Tracing) -> None:
         self.stopping = application.stopping
@@ -114,32 +114,34 @@ class TracingMiddleware:
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
-        """The application's, and the sending of spans."""
-        async with self._tracing.opened(), self._application.lifespan():
+        """Run the lifespan of the wrapped application, and send the remaining spans at its end."""
+        async with self._tracing.flush_on_exit(), self._application.lifespan():
             yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on inside of a span."""
+        """Forward the request inside a span."""
         if scope["type"] != "http":
             await self._application(scope, receive, send)
             return
         parent = CONTEXT.extract({name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]})
-        told = {"http.request.method": scope["method"], "url.path": redact_path(scope["path"], self.words)}
-        with _spanning(self._tracing.tracer, scope["method"], SpanKind.SERVER, told, parent) as span:
+        attributes = {"http.request.method": scope["method"], "url.path": redact_path(scope["path"], self.words)}
+        with _open_span(self._tracing.tracer, scope["method"], SpanKind.SERVER, attributes, parent) as span:
 
-            async def sent(message: Message) -> None:
+            async def send_traced(message: Message) -> None:
                 if message["type"] == "http.response.start":
-                    _note(span, message)
+                    _record_response(span, message)
                 await send(message)
 
-            await self._application(scope, receive, sent)
+            await self._application(scope, receive, send_traced)
 
 
 @contextmanager
-def _spanning(tracer: Tracer, name: str, kind: SpanKind, told: Mapping[str, str], parent: Any = None) -> Iterator[Span]:
-    """A span; of what goes wrong inside only that is told, since texts of exceptions are for the log alone."""
+def _open_span(
+    tracer: Tracer, name: str, kind: SpanKind, attributes: Mapping[str, str], parent: Any = None
+) -> Iterator[Span]:
+    """Run the block inside a span. Errors only set its status, since exception texts may contain private data."""
     started = tracer.start_as_current_span(
-        name, parent, kind, told, record_exception=False, set_status_on_exception=False
+        name, parent, kind, attributes, record_exception=False, set_status_on_exception=False
     )
     with started as span:
         try:
@@ -149,8 +151,8 @@ def _spanning(tracer: Tracer, name: str, kind: SpanKind, told: Mapping[str, str]
             raise
 
 
-def _note(span: Span, message: Message) -> None:
-    """Note status and run of an answer."""
+def _record_response(span: Span, message: Message) -> None:
+    """Record the status and the run of a response."""
     span.set_attribute(STATUS, message["status"])
     run_id = dict(message["headers"]).get(b"x-run-id")
     if run_id:

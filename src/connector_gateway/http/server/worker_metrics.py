@@ -1,4 +1,4 @@
-"""The workers of one supervisor: whichever is asked for the metrics answers with those of all."""
+"""Metrics of all workers of one supervisor, served by whichever worker handles the scrape."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator
@@ -12,16 +12,16 @@ from prometheus_client.registry import Collector
 
 from connector_gateway.http.server.metrics import Metrics
 
-ANSWER_SECONDS = 1.0
-"""How long is waited for the metrics of another worker, which may be starting or stuck."""
+TIMEOUT_SECONDS = 1.0
+"""Seconds to wait for the metrics of another worker, which may be starting or stuck."""
 
 LABEL = "worker"
 END = b"# EOF\n"
-"""Behind what a worker told: without it, the worker ended meanwhile, and what came is cut somewhere."""
+"""The end marker of a worker's metrics. If it is missing, the worker exited and its output is truncated."""
 
 
 class WorkerMetrics:
-    """The *count* workers of one supervisor, of which this one has the *number*; they meet in *folder*."""
+    """The metrics of *count* workers, of which this process is the *number*. Their sockets are in *folder*."""
 
     def __init__(self, folder: Path, number: int, count: int) -> None:
         self._folder = folder
@@ -30,60 +30,60 @@ class WorkerMetrics:
 
     @asynccontextmanager
     async def serve_peers(self, metrics: Metrics) -> AsyncIterator[None]:
-        """While inside, tell the others what this worker has counted."""
+        """Serve this worker's metrics to the other workers while the context is open."""
 
-        async def tell(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        async def respond(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             with closing(writer):
                 writer.write(await metrics.exposition() + END)
 
-        # Who had this number before is not asked any more.
+        # The socket of an earlier worker with this number is stale.
         self._path(self._number).unlink(missing_ok=True)
-        async with await asyncio.start_unix_server(tell, self._path(self._number)):
+        async with await asyncio.start_unix_server(respond, self._path(self._number)):
             yield
 
     async def exposition(self) -> bytes:
-        """What all workers have counted, each under its number."""
+        """Return the metrics of all workers, labelled with their numbers."""
         numbers = range(1, self._count + 1)
-        told = await asyncio.gather(*map(self._told, numbers))
+        texts = await asyncio.gather(*map(self._fetch, numbers))
         registry = CollectorRegistry()
-        registry.register(_Gathered(zip(numbers, told, strict=True)))
+        registry.register(_MergedMetrics(zip(numbers, texts, strict=True)))
         return generate_latest(registry)
 
-    async def _told(self, number: int) -> str | None:
+    async def _fetch(self, number: int) -> str | None:
         try:
-            async with asyncio.timeout(ANSWER_SECONDS):
+            async with asyncio.timeout(TIMEOUT_SECONDS):
                 reader, writer = await asyncio.open_unix_connection(self._path(number))
                 with closing(writer):
-                    told = await reader.read()
-        except OSError:  # a time-out too
+                    data = await reader.read()
+        except OSError:  # including TimeoutError
             return None
-        return told.decode() if told.endswith(END) else None
+        return data.decode() if data.endswith(END) else None
 
     def _path(self, number: int) -> Path:
         return self._folder / f"{number}.sock"
 
 
-class _Gathered(Collector):
-    """The metrics of several workers; none of one that did not answer."""
+class _MergedMetrics(Collector):
+    """The metrics of several workers. A worker that did not respond has none."""
 
-    def __init__(self, told: Iterable[tuple[int, str | None]]) -> None:
-        self._told = dict(told)
+    def __init__(self, texts: Iterable[tuple[int, str | None]]) -> None:
+        self._texts = dict(texts)
 
     def collect(self) -> Iterator[Metric]:
-        """All of them by their names, and who answered."""
-        found: dict[str, Metric] = {}
-        for number, text in self._told.items():
+        """Yield the merged metric families, and which workers responded."""
+        families: dict[str, Metric] = {}
+        for number, text in self._texts.items():
             for family in text_string_to_metric_families(text or ""):
-                one = found.setdefault(family.name, Metric(family.name, family.documentation, family.type))
-                one.samples.extend(
+                merged = families.setdefault(family.name, Metric(family.name, family.documentation, family.type))
+                merged.samples.extend(
                     sample._replace(labels={**sample.labels, LABEL: str(number)}) for sample in family.samples
                 )
-        yield from found.values()
+        yield from families.values()
         up = GaugeMetricFamily("gateway_worker_up", "Whether this worker told its metrics.", labels=(LABEL,))
-        for number, text in self._told.items():
+        for number, text in self._texts.items():
             up.add_metric((str(number),), text is not None)
         yield up
 
     def describe(self) -> Iterable[Metric]:
-        """Nothing beforehand: names are known once they were told."""
+        """Return no metrics: their names are known only after they were fetched."""
         return ()

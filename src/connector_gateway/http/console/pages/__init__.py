@@ -1,1 +1,1 @@
-"""Pages of the console, drawn by hand."""
+"""Console pages that are not generated from declared resources."""

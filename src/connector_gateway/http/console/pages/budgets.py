@@ -1,4 +1,4 @@
-"""Upstream budgets: what is used and left of each, how many wait, and the last minutes, drawn."""
+"""Upstream budgets: usage, remaining units, queued requests, and a chart of the last minutes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,61 +10,61 @@ from connector_gateway.core.pacing.usage import SLOT_SECONDS, SLOTS, BudgetUsage
 from connector_gateway.http.console.request import ConsoleRequest
 
 WIDTH, HEIGHT = 600.0, 60.0
-"""Units of the chart of the last minutes."""
+"""The size of the chart in SVG units."""
 
 MINUTES = round(SLOTS * SLOT_SECONDS / 60)
 SHOWN = 60
-"""Budgets on the page, the busiest first."""
+"""The maximum number of budgets on the page, busiest first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A budget's use, and the lines it is drawn with."""
+    """The usage of a budget, and the paths of its chart."""
 
     use: BudgetUsage
     allowed: str
-    """What the application allows, in words."""
+    """The limit of the vendor, in words."""
 
     used: float
-    """Units taken of the window that ends now."""
+    """Units used in the current window."""
 
     left: float
 
     share: float
-    """The part of the budget that is used, in hundredths."""
+    """The used part of the budget, in percent."""
 
     connection: str
-    """What the connection is called that used it last."""
+    """The name of the connection that used the budget last."""
 
     area: str
-    """The outline of what was sent in each slot, over what the budget allows in one."""
+    """The SVG path of the units sent in each slot, relative to the limit per slot."""
 
     queue: str
-    """The line of how many waited."""
+    """The SVG path of the number of queued requests."""
 
     most_waiting: int
     sent: float
-    """Units that were sent in the last minutes."""
+    """Units sent in the last minutes."""
 
 
-async def show(visit: ConsoleRequest) -> Response:
-    """All budgets that were used in the last minutes."""
-    uses = visit.console.usage.list()
-    charts = await charts_of(visit, uses[:SHOWN])
-    return visit.show("budgets.html", budgets=charts, minutes=MINUTES, more=len(uses) > SHOWN)
+async def show(request: ConsoleRequest) -> Response:
+    """Show all budgets that were used in the last minutes."""
+    uses = request.console.usage.list()
+    charts = await charts_of(request, uses[:SHOWN])
+    return request.show("budgets.html", budgets=charts, minutes=MINUTES, more=len(uses) > SHOWN)
 
 
-async def charts_of(visit: ConsoleRequest, uses: Sequence[BudgetUsage]) -> Sequence[Chart]:
-    """The charts of budgets, with the names of the connections that used them last."""
-    names = await visit.management.connections.names({use.connection_id for use in uses})
-    left = [await visit.console.usage.remaining(use) for use in uses]
-    return [_drawn(use, rest, names.get(use.connection_id, "")) for use, rest in zip(uses, left, strict=True)]
+async def charts_of(request: ConsoleRequest, uses: Sequence[BudgetUsage]) -> Sequence[Chart]:
+    """Return the charts of budgets, with the names of the connections that used them last."""
+    names = await request.management.connections.names({use.connection_id for use in uses})
+    remaining = [await request.console.usage.remaining(use) for use in uses]
+    return [_draw(use, rest, names.get(use.connection_id, "")) for use, rest in zip(uses, remaining, strict=True)]
 
 
-def _drawn(use: BudgetUsage, left: float, connection: str) -> Chart:
+def _draw(use: BudgetUsage, left: float, connection: str) -> Chart:
     used = max(0.0, use.limit - left)
     allowed = max(use.limit * SLOT_SECONDS / use.per_seconds, 1.0) if use.per_seconds <= SLOT_SECONDS else use.limit
-    most = max(slot.waiting for slot in use.history)
+    max_waiting = max(slot.waiting for slot in use.history)
     return Chart(
         use=use,
         allowed=f"{use.limit:,.10g} in {_window(without_slack(use.per_seconds))}",
@@ -73,14 +73,14 @@ def _drawn(use: BudgetUsage, left: float, connection: str) -> Chart:
         share=round(100 * used / use.limit, 1),
         connection=connection,
         area=_area([min(1.0, slot.sent / allowed) for slot in use.history]),
-        queue=f"M{_points([slot.waiting / max(most, 1) for slot in use.history])}",
-        most_waiting=most,
+        queue=f"M{_points([slot.waiting / max(max_waiting, 1) for slot in use.history])}",
+        most_waiting=max_waiting,
         sent=sum(slot.sent for slot in use.history),
     )
 
 
 def _window(seconds: float) -> str:
-    """A window as people call it; ours are a little longer than those of applications."""
+    """Return the readable length of a window."""
     for name, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
         if seconds >= length:
             return f"{seconds / length:.3g} {name}{'s' if round(seconds / length, 2) != 1 else ''}"
@@ -88,7 +88,7 @@ def _window(seconds: float) -> str:
 
 
 def _area(parts: Sequence[float]) -> str:
-    """The outline of an area under *parts* of the height."""
+    """Return the SVG path of the area below *parts*, which are fractions of the height."""
     return f"M0 {HEIGHT:g}L{_points(parts)}L{WIDTH:g} {HEIGHT:g}Z"
 
 

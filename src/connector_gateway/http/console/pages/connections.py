@@ -1,4 +1,4 @@
-"""Connections: how an account is connected, what was called and observed through one, and calls to try it."""
+"""Connections: connecting an account, recent calls, and observed events."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,29 +17,31 @@ from connector_gateway.management.runs import list_runs
 EVENTS = 50
 
 
-async def extra(visit: ConsoleRequest, connection: ConnectionRecord) -> Mapping[str, Any]:
-    """Return the last calls of a connection, and the budgets that it used."""
-    connector = visit.console.connectors.get(connection.connector)
-    runs = await visit.submit(list_runs, {"connection_id": connection.connection_id, "limit": "10"})
+async def extra(request: ConsoleRequest, connection: ConnectionRecord) -> Mapping[str, Any]:
+    """Return the latest runs of a connection, and the budgets that it used."""
+    connector = request.console.connectors.get(connection.connector)
+    runs = await request.submit(list_runs, {"connection_id": connection.connection_id, "limit": "10"})
     return {
-        "runs": await rows_of(visit, runs.items),
-        "budgets": await charts_of(visit, visit.console.usage.list({connection.connection_id})),
+        "runs": await rows_of(request, runs.items),
+        "budgets": await charts_of(request, request.console.usage.list({connection.connection_id})),
         "minutes": MINUTES,
         "observed": connector is not None and connector.observing is not None,
         "readable": connector is not None and any(one.scope == "read" for one in connector.operations),
     }
 
 
-async def connect(visit: ConsoleRequest) -> Response:
-    """Ask which application an account is connected of, and then by whom: its user, or whoever has its credentials."""
-    chosen = visit.console.connectors.get(visit.query.get("connector", ""))
+async def connect(request: ConsoleRequest) -> Response:
+    """Show the choice of an application, and then the forms for a connect link and for credentials."""
+    chosen = request.console.connectors.get(request.query.get("connector", ""))
     if chosen is None:
-        return visit.show("connect.html", connectors=visit.console.connectors.values(), workspace=_workspace(visit))
+        return request.show(
+            "connect.html", connectors=request.console.connectors.values(), workspace=_workspace(request)
+        )
     by_link, by_credentials = [
         await form_of(
-            visit,
+            request,
             act.fields(chosen),
-            values=visit.query,
+            values=request.query,
             fixed={"connector": chosen.name},
             action=f"{ROOT}/connections/{act.name}",
             button=act.label,
@@ -47,30 +49,32 @@ async def connect(visit: ConsoleRequest) -> Response:
         for act in acts_of("connections")
         if act.creates
     ]
-    return visit.show(
+    return request.show(
         "connect_one.html",
         chosen=chosen,
-        by_link=by_link if visit.management.connecting.has_links(chosen.name) else None,
+        by_link=by_link if request.management.connecting.has_links(chosen.name) else None,
         by_credentials=by_credentials,
     )
 
 
-def _workspace(visit: ConsoleRequest) -> Mapping[str, str]:
-    """Return the workspace that was chosen before, to be handed on."""
-    workspace_id = visit.query.get("workspace_id", "")
+def _workspace(request: ConsoleRequest) -> Mapping[str, str]:
+    """Return the previously selected workspace as query parameters."""
+    workspace_id = request.query.get("workspace_id", "")
     return {"workspace_id": workspace_id} if workspace_id else {}
 
 
-async def events(visit: ConsoleRequest) -> Response:
-    """Show what was observed through a connection, newest first."""
-    connection = await visit.submit(show_connection, {"connection_id": visit.path_param("identifier")})
-    seen, before = await visit.console.feed.latest(connection.connection_id, limit=EVENTS, before=_before(visit))
-    return visit.show("events.html", connection=connection, events=seen, before=before)
+async def events(request: ConsoleRequest) -> Response:
+    """Show the events observed through a connection, newest first."""
+    connection = await request.submit(show_connection, {"connection_id": request.path_param("identifier")})
+    events_page, before = await request.console.feed.latest(
+        connection.connection_id, limit=EVENTS, before=_before(request)
+    )
+    return request.show("events.html", connection=connection, events=events_page, before=before)
 
 
-def _before(visit: ConsoleRequest) -> int | None:
-    """The number of the event that ended the page before."""
-    text = visit.query.get("before", "")
+def _before(request: ConsoleRequest) -> int | None:
+    """Return the number of the last event on the previous page."""
+    text = request.query.get("before", "")
     if not text:
         return None
     if not (text.isdecimal() and text.isascii() and len(text) <= 18):

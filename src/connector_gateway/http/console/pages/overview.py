@@ -1,4 +1,4 @@
-"""The first page of the console: how much there is, what needs somebody, and what happened last."""
+"""The first page of the console: totals, problems and recent runs."""
 
 from starlette.responses import Response
 
@@ -10,22 +10,22 @@ from connector_gateway.management.runs import list_runs
 SHOWN = "8"
 
 
-async def show(visit: ConsoleRequest) -> Response:
-    """The page."""
-    failed = await visit.submit(list_runs, {"status": "error", "limit": SHOWN})
-    latest = await visit.submit(list_runs, {"limit": SHOWN})
-    uses = visit.console.usage.list()
-    states = await visit.management.connections.count_by_status()
-    return visit.show(
+async def show(request: ConsoleRequest) -> Response:
+    """Show the overview."""
+    failed = await request.submit(list_runs, {"status": "error", "limit": SHOWN})
+    latest = await request.submit(list_runs, {"limit": SHOWN})
+    uses = request.console.usage.list()
+    states = await request.management.connections.count_by_status()
+    return request.show(
         "overview.html",
-        workspaces=await visit.management.workspaces.count(),
+        workspaces=await request.management.workspaces.count(),
         connections=sum(states.values()),
         states=sorted(states.items()),
         waiting=sum(use.waiting for use in uses),
         sent=sum(slot.sent for use in uses for slot in use.history[-12:]),
-        budgets=await charts_of(visit, uses[:3]),
+        budgets=await charts_of(request, uses[:3]),
         minutes=MINUTES,
-        steps=await visit.steps(),
-        failed=await rows_of(visit, failed.items),
-        latest=await rows_of(visit, latest.items),
+        steps=await request.steps(),
+        failed=await rows_of(request, failed.items),
+        latest=await rows_of(request, latest.items),
     )

@@ -1,4 +1,4 @@
-"""The history: runs in lists, and one run explained along its time."""
+"""The run history: rows of lists, and the page of one run with its timeline."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,26 +18,26 @@ from connector_gateway.management.runs import RunRecord, show_run
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A run in a list, and what its connection is called."""
+    """A run in a list, and the name of its connection."""
 
     run: RunRecord
     connection: str
 
 
-async def show(visit: ConsoleRequest) -> Response:
-    """Show one run: how it ended, and its requests upstream along its time."""
-    run = await visit.submit(show_run, {"run_id": visit.path_param("run_id")})
-    (row,) = await rows_of(visit, [run])
-    operation = _operation(visit, run)
-    sent, returned = _shapes(operation, run)
-    return visit.show(
+async def show(request: ConsoleRequest) -> Response:
+    """Show one run: its outcome, and its upstream requests on a timeline."""
+    run = await request.submit(show_run, {"run_id": request.path_param("run_id")})
+    (row,) = await rows_of(request, [run])
+    operation = _operation(request, run)
+    sent, returned = _declared_fields(operation, run)
+    return request.show(
         "run.html",
         row=row,
         run=run,
         title=operation.title if operation else run.operation.replace("_", " ").capitalize(),
-        outcome=explain_run(run.model_dump(), visit.console.connectors.get(run.connector)),
+        outcome=explain_run(run.model_dump(), request.console.connectors.get(run.connector)),
         is_revoked=run.code == ConnectionRevoked.code,
-        key=await _key_name(visit, run.key_id),
+        key=await _key_name(request, run.key_id),
         idempotency=describe_outcome(run.idempotency.model_dump()) if run.idempotency else "",
         timeline=timeline(run),
         sent=sent,
@@ -45,25 +45,25 @@ async def show(visit: ConsoleRequest) -> Response:
     )
 
 
-async def _key_name(visit: ConsoleRequest, key_id: str) -> str:
-    """Return what the key of a run is called; empty if there was none."""
+async def _key_name(request: ConsoleRequest, key_id: str) -> str:
+    """Return the name of the key of a run, or an empty string if there was none."""
     if not key_id:
         return ""
     try:
-        key = await visit.management.keys.show(key_id)
+        key = await request.management.keys.show(key_id)
     except KeyNotFound:
         return key_id
     return str(key["name"]) or f"…{key['ending']}"
 
 
-def _operation(visit: ConsoleRequest, run: RunRecord) -> AnyOperation | None:
-    connector = visit.console.connectors.get(run.connector)
-    named = {operation.name: operation for operation in connector.operations} if connector else {}
-    return named.get(run.operation)
+def _operation(request: ConsoleRequest, run: RunRecord) -> AnyOperation | None:
+    connector = request.console.connectors.get(run.connector)
+    operations = {operation.name: operation for operation in connector.operations} if connector else {}
+    return operations.get(run.operation)
 
 
-def _shapes(operation: AnyOperation | None, run: RunRecord) -> tuple[Sequence[Field], Sequence[Field]]:
-    """Return the parameters that were sent and the fields of the result, as they are declared: no values."""
+def _declared_fields(operation: AnyOperation | None, run: RunRecord) -> tuple[Sequence[Field], Sequence[Field]]:
+    """Return the declarations of the sent parameters and of the result fields, without values."""
     if operation is None:
         return (), ()
     sent = [field for field in fields_of(operation.params) if field.name in (run.parameters or ())]
@@ -74,7 +74,7 @@ def _shapes(operation: AnyOperation | None, run: RunRecord) -> tuple[Sequence[Fi
     return sent, [replace(field, name=f"[].{field.name}") for field in result] if lists else result
 
 
-async def rows_of(visit: ConsoleRequest, runs: Sequence[RunRecord]) -> Sequence[Row]:
+async def rows_of(request: ConsoleRequest, runs: Sequence[RunRecord]) -> Sequence[Row]:
     """Return *runs* with the names of their connections."""
-    names = await visit.management.connections.names({run.connection_id for run in runs if run.connection_id})
+    names = await request.management.connections.names({run.connection_id for run in runs if run.connection_id})
     return [Row(run, names.get(run.connection_id or "", "")) for run in runs]

@@ -6,15 +6,15 @@ from connector_gateway.http.console.request import ROOT, ConsoleRequest
 from connector_gateway.http.pages.text import PAGES
 
 
-async def find(visit: ConsoleRequest) -> Response:
-    """Lead to the page of an identifier, or of a key itself; anything else is looked for among workspaces."""
-    wanted = visit.form.get("q", "")
-    key_id = await visit.management.keys.identify(wanted)
-    identifier = key_id or wanted
+async def find(request: ConsoleRequest) -> Response:
+    """Redirect to the page of an identifier or of an API key. Search the workspaces for any other text."""
+    text = request.form.get("q", "")
+    key_id = await request.management.keys.identify(text)
+    identifier = key_id or text
     kind, _, rest = identifier.partition("_")
-    # Also one of which something is missing: its page says that there is none.
+    # Incomplete identifiers too: the page reports that the object does not exist.
     if kind in PAGES and rest.isalnum():
-        return visit.redirect(f"{ROOT}/{PAGES[kind]}/{identifier}")
+        return request.redirect(f"{ROOT}/{PAGES[kind]}/{identifier}")
     if kind in {"cgw", "cgo"}:
-        return visit.show("nothing_found.html", status=404)
-    return visit.redirect(f"{ROOT}/workspaces", search=wanted)
+        return request.show("nothing_found.html", status=404)
+    return request.redirect(f"{ROOT}/workspaces", search=text)

@@ -1,4 +1,4 @@
-"""Calls that an operator makes to try a connection: operations that only read, recorded like any call."""
+"""Test calls of an operator through a connection: read operations, recorded like any call."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,43 +21,43 @@ from connector_gateway.kit.operation import AnyOperation
 from connector_gateway.management.connections import ConnectionRecord, list_connections, show_connection
 
 CALLS_PER_MINUTE = 60
-MOST_SHOWN = 20_000
-"""Characters of a result that a page shows."""
+MAX_CHARACTERS = 20_000
+"""The maximum number of characters of a result that a page displays."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A call that was made, and its result as JSON."""
+    """A finished test call, and its result as JSON."""
 
     run: Run
     text: str
     is_cut: bool
 
 
-async def begin(visit: ConsoleRequest) -> Response:
-    """Lead to the newest connection that works, or to where one is made."""
-    page = await visit.submit(list_connections, {"limit": "200"})
+async def begin(request: ConsoleRequest) -> Response:
+    """Redirect to the newest active connection, or to the page that creates one."""
+    page = await request.submit(list_connections, {"limit": "200"})
     active = next((one.connection_id for one in page.items if one.status == "active"), None)
-    return visit.redirect(f"{ROOT}/connections/{active}/try" if active else f"{ROOT}/connections/new")
+    return request.redirect(f"{ROOT}/connections/{active}/try" if active else f"{ROOT}/connections/new")
 
 
-async def ask(visit: ConsoleRequest, problem: GatewayError | None = None, trial: Trial | None = None) -> Response:
-    """Show the form of an operation that reads, and the result of the last call."""
-    connection = await visit.submit(show_connection, {"connection_id": visit.path_param("identifier")})
-    operations = _readings(visit, connection)
-    chosen = _chosen(visit, operations)
+async def ask(request: ConsoleRequest, problem: GatewayError | None = None, trial: Trial | None = None) -> Response:
+    """Show the form of a read operation, and the result of the last call."""
+    connection = await request.submit(show_connection, {"connection_id": request.path_param("identifier")})
+    operations = _read_operations(request, connection)
+    chosen = _chosen(request, operations)
     if chosen is None:
-        return visit.redirect(f"{ROOT}/connections/{connection.connection_id}")
+        return request.redirect(f"{ROOT}/connections/{connection.connection_id}")
     form = await form_of(
-        visit,
+        request,
         _fields(chosen),
-        values=visit.form or visit.query,
+        values=request.form or request.query,
         fixed={},
         action=f"{ROOT}/connections/{connection.connection_id}/try?operation={chosen.name}",
         button="Run",
         problem=problem,
     )
-    return visit.show(
+    return request.show(
         "try.html",
         problem=problem,
         form=form,
@@ -66,41 +66,41 @@ async def ask(visit: ConsoleRequest, problem: GatewayError | None = None, trial:
         operations=operations.values(),
         chosen=chosen,
         trial=trial,
-        steps=await visit.steps(),
+        steps=await request.steps(),
     )
 
 
-async def carry_out(visit: ConsoleRequest) -> Response:
-    """Make the call, and show its result."""
-    connection = await visit.submit(show_connection, {"connection_id": visit.path_param("identifier")})
-    operation = _chosen(visit, _readings(visit, connection))
+async def carry_out(request: ConsoleRequest) -> Response:
+    """Perform the call and show its result."""
+    connection = await request.submit(show_connection, {"connection_id": request.path_param("identifier")})
+    operation = _chosen(request, _read_operations(request, connection))
     if operation is None:
-        return visit.redirect(f"{ROOT}/connections/{connection.connection_id}")
-    actor = Actor(visit.operator.name, visit.exchange.address, "console")
-    await visit.management.audit.note(
+        return request.redirect(f"{ROOT}/connections/{connection.connection_id}")
+    actor = Actor(request.operator.name, request.exchange.address, "console")
+    await request.management.audit.note(
         actor, "try_connection", connection.connection_id, connection.workspace_id, operation=operation.name
     )
     run = Run("console")
-    given = entered(_fields(operation), visit.form, keep_empty=False)
-    arguments = Arguments(path={}, body=Body(to_json({**given, "connection_id": connection.connection_id})))
+    values = entered(_fields(operation), request.form, keep_empty=False)
+    arguments = Arguments(path={}, body=Body(to_json({**values, "connection_id": connection.connection_id})))
     caller = Caller(KeyId(""), connection.workspace_id, "read", CALLS_PER_MINUTE, None, None)
     try:
-        envelope = await visit.console.edge.gateway.call(run, caller, connection.connector, operation, arguments)
+        envelope = await request.console.edge.gateway.call(run, caller, connection.connector, operation, arguments)
     except GatewayError as error:
-        return await ask(visit, error, Trial(run, "", is_cut=False))
-    return await ask(visit, trial=_trial(run, envelope))
+        return await ask(request, error, Trial(run, "", is_cut=False))
+    return await ask(request, trial=_trial(run, envelope))
 
 
-def _readings(visit: ConsoleRequest, connection: ConnectionRecord) -> Mapping[str, AnyOperation]:
-    """Return the operations of a connection that change nothing, those first that need no parameter."""
-    connector = visit.console.connectors.get(connection.connector)
-    found = [one for one in (connector.operations if connector else ()) if one.scope == "read"]
-    found.sort(key=lambda one: sum(field.is_required for field in fields_of(one.params)))
-    return {operation.name: operation for operation in found}
+def _read_operations(request: ConsoleRequest, connection: ConnectionRecord) -> Mapping[str, AnyOperation]:
+    """Return the read operations of a connection, with the fewest required parameters first."""
+    connector = request.console.connectors.get(connection.connector)
+    operations = [one for one in (connector.operations if connector else ()) if one.scope == "read"]
+    operations.sort(key=lambda one: sum(field.is_required for field in fields_of(one.params)))
+    return {operation.name: operation for operation in operations}
 
 
-def _chosen(visit: ConsoleRequest, operations: Mapping[str, AnyOperation]) -> AnyOperation | None:
-    return operations.get(visit.query.get("operation", ""), next(iter(operations.values()), None))
+def _chosen(request: ConsoleRequest, operations: Mapping[str, AnyOperation]) -> AnyOperation | None:
+    return operations.get(request.query.get("operation", ""), next(iter(operations.values()), None))
 
 
 def _fields(operation: AnyOperation) -> list[Field]:
@@ -109,4 +109,4 @@ def _fields(operation: AnyOperation) -> list[Field]:
 
 def _trial(run: Run, envelope: Envelope) -> Trial:
     text = to_json(from_json(b"".join(map(bytes, envelope.to_json()))), indent=2).decode()
-    return Trial(run, text[:MOST_SHOWN], len(text) > MOST_SHOWN)
+    return Trial(run, text[:MAX_CHARACTERS], len(text) > MAX_CHARACTERS)

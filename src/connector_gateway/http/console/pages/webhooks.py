@@ -1,4 +1,4 @@
-"""Webhooks: shown with the deliveries that failed last."""
+"""Webhooks, with their recent failed deliveries."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,12 +10,12 @@ from connector_gateway.management.runs import list_runs
 from connector_gateway.management.webhooks import WebhookRecord
 
 FAILURES = 8
-"""Failed deliveries that are shown of one webhook."""
+"""The maximum number of failed deliveries per webhook."""
 
 
-async def extra(visit: ConsoleRequest, webhook: WebhookRecord) -> Mapping[str, Any]:
-    """Return the last failures of a webhook, among the last ones of its workspace."""
-    asked = {"workspace_id": webhook.workspace_id, "operation": DELIVER, "limit": "50"}
-    runs = (await visit.submit(list_runs, asked)).items
+async def extra(request: ConsoleRequest, webhook: WebhookRecord) -> Mapping[str, Any]:
+    """Return the recent failures of a webhook, from the latest deliveries of its workspace."""
+    filters = {"workspace_id": webhook.workspace_id, "operation": DELIVER, "limit": "50"}
+    runs = (await request.submit(list_runs, filters)).items
     own = [run for run in runs if any(one.get("webhook_id") == webhook.webhook_id for one in run.details or ())]
-    return {"failed": await rows_of(visit, own[:FAILURES])}
+    return {"failed": await rows_of(request, own[:FAILURES])}

@@ -1,4 +1,4 @@
-"""Workspaces: found by a part of their name, and shown with their connections and keys."""
+"""Workspaces: search by a part of the name, and the page with their connections and keys."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,19 +25,19 @@ SEARCH = Field(
 )
 
 
-async def search(visit: ConsoleRequest, given: Mapping[str, str], position: Position | None) -> Page[Any]:
-    """Return workspaces whose name or identifier contains what is searched for, newest first."""
+async def search(request: ConsoleRequest, filters: Mapping[str, str], position: Position | None) -> Page[Any]:
+    """Return workspaces whose name or identifier contains the search text, newest first."""
     before = None if position is None else str(position["before"])
-    rows, more = await visit.management.workspaces.page(given.get("search", ""), before, SHOWN)
+    rows, more = await request.management.workspaces.page(filters.get("search", ""), before, SHOWN)
     return Page(items=[WorkspaceRecord(**row) for row in rows], position=position_before(more))
 
 
-async def extra(visit: ConsoleRequest, workspace: WorkspaceRecord) -> Mapping[str, Any]:
+async def extra(request: ConsoleRequest, workspace: WorkspaceRecord) -> Mapping[str, Any]:
     """Return the connections and keys of a workspace."""
-    return {name: await _list(visit, name, workspace.workspace_id) for name in ("connections", "keys")}
+    return {name: await _list(request, name, workspace.workspace_id) for name in ("connections", "keys")}
 
 
-async def _list(visit: ConsoleRequest, name: str, workspace_id: str) -> Mapping[str, Any]:
-    page = await visit.submit(LISTS[name], {"workspace_id": workspace_id, "limit": str(SHOWN)})
-    table = await table_of(visit, name, page.items)
+async def _list(request: ConsoleRequest, name: str, workspace_id: str) -> Mapping[str, Any]:
+    page = await request.submit(LISTS[name], {"workspace_id": workspace_id, "limit": str(SHOWN)})
+    table = await table_of(request, name, page.items)
     return {"table": table.without("workspace_id"), "more": page.position is not None}
