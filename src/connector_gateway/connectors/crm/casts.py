@@ -1,4 +1,4 @@
-"""Property values, one small function per type: into the vendor's text without loss, and compared as what they mean."""
+"""Lossless conversion of property values to the vendor's text, and their comparison, one small function per type."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -16,7 +16,10 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def cast(definition: Definition, value: Any) -> str:
-    """The vendor's text for *value*; ``LossyCast`` where it would lose something, ``OptionMissing`` for no option."""
+    """Return the vendor's text for *value*.
+
+    Raises ``LossyCast`` if it would lose data, and ``OptionMissing`` for an unknown option.
+    """
     if value is None or value == "":
         return ""
     kind = definition.type
@@ -32,7 +35,7 @@ def _text(_: Definition, value: Any) -> str:
 
 def _date(_: Definition, value: Any) -> str:
     moment = _given(value)
-    # The vendor keeps a day as midnight in UTC; the time of day of any other instant would be lost.
+    # The vendor stores a day as midnight in UTC, and the time of any other datetime would be lost.
     if moment != moment.replace(hour=0, minute=0, second=0, microsecond=0):
         raise casts.Unfit("it is not midnight in UTC")
     return moment.date().isoformat()
@@ -45,14 +48,14 @@ def _choice(definition: Definition, value: Any) -> str:
 
 
 def _choices(definition: Definition, value: Any) -> str:
-    """Several options; a text that starts with the separator adds to those there are."""
+    """Return several options. A text that starts with the separator adds to the existing ones."""
     words = [_word(item) for item in value] if isinstance(value, list) else _word(value).split(";")
     chosen = _options(definition, list(dict.fromkeys(filter(None, words))))
     return (";" if not isinstance(value, list) and words[0] == "" else "") + ";".join(chosen)
 
 
 def _options(definition: Definition, wanted: Sequence[str]) -> Sequence[str]:
-    """*wanted*, if all of them are options; ``OptionMissing`` names every one that is not."""
+    """Return *wanted* if all are options. Raises ``OptionMissing`` with those that are not."""
     allowed = options(definition)
     missing = [] if definition.external_options else [word for word in wanted if word not in allowed]
     if missing:
@@ -70,17 +73,17 @@ CASTS: Mapping[str, Callable[[Definition, Any], str]] = {
 
 
 def options(definition: Definition) -> list[str]:
-    """The values that an enumeration accepts."""
+    """Return the values that an enumeration accepts."""
     return [option.value for option in definition.options]
 
 
 def plain(number: Decimal) -> str:
-    """*number* written out, every digit as given and no exponent."""
+    """Return *number* with all its digits and without exponent."""
     return format(number, "f")
 
 
 def timestamp(moment: datetime) -> str:
-    """*moment* as the vendor writes instants."""
+    """Format a datetime in the vendor's form."""
     return shapes.format_timestamp(moment)
 
 
@@ -93,7 +96,7 @@ def _word(value: Any) -> str:
 
 
 def _given(value: Any) -> datetime:
-    """Return the instant that a caller gives: ISO 8601, or milliseconds since the epoch."""
+    """Parse a caller's time: ISO 8601, or milliseconds since the epoch."""
     is_number = isinstance(value, int) and not isinstance(value, bool)
     return _after_epoch(value) if is_number else casts.instant(value)
 
@@ -110,11 +113,11 @@ def _moment(text: str) -> datetime:
     return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).astimezone(UTC)
 
 
-# Searching
+# Search
 
 
 def filter_value(definition: Definition, value: str) -> str:
-    """The value for a search filter: instants and days as milliseconds since the epoch, others as they are stored."""
+    """Return the value for a search filter: times and days as epoch milliseconds, others as they are stored."""
     kind = definition.type
     if kind in {"enumeration", "string"}:
         return value
@@ -124,11 +127,11 @@ def filter_value(definition: Definition, value: str) -> str:
     return text
 
 
-# Comparing
+# Comparison
 
 
 def same(definition: Definition, sent: str, held: str | None) -> bool:
-    """Whether the text *held* says what was *sent*."""
+    """Return True if the text *held* means the same as *sent*."""
     if not sent.strip() or not held:
         return not sent.strip() and not held
     if definition.field_type == "checkbox" and definition.type == "enumeration":
@@ -142,4 +145,4 @@ def same(definition: Definition, sent: str, held: str | None) -> bool:
 
 
 MEANINGS: Mapping[str, Callable[[str], Any]] = {"number": Decimal, "date": _moment, "datetime": _moment}
-"""A text of a type in the form in which two texts are compared."""
+"""Parsers of the types whose texts are compared by value."""

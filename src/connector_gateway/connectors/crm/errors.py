@@ -1,4 +1,4 @@
-"""What the vendor's errors mean: the table, and the faults within one error."""
+"""Meaning of the vendor's errors: the table, and the details of one error."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -18,21 +18,21 @@ CODES: Mapping[str, type[errors.GatewayError]] = {
     "INVALID_OPTION": errors.OptionMissing,
     "READ_ONLY_VALUE": errors.ReadOnlyField,
 }
-"""What the code of one fault within a 400 means; others are refused values."""
+"""Errors by the code of one detail of a 400. Other codes mean rejected values."""
 
 DANGLING = "INVALID_OBJECT_IDS"
-"""The code of an association with a record that is not there."""
+"""The code of an association with a missing record."""
 
 EXISTING_ID = re.compile(r"Existing ID:\s*(\d+)")
-"""The only place where the vendor tells which contact has an address."""
+"""The id of the contact with an email address, which only the message contains."""
 
 
 COORDINATES, TAKEN = "propertyName=", " already has that value"
-"""The words around the name, the value and the holder of a unique value, which only the vendor's text tells."""
+"""The words around the name, the value and the record of a unique value, which only the message contains."""
 
 
 def told_by(answer: UpstreamResponse) -> wire.Refusal | None:
-    """Return what the vendor says of an error; of a batch of one, of its only error."""
+    """Return the vendor's error. For a batch of one, return its only error."""
     if not answer.is_success:
         return answer.try_decode(wire.Refusal)
     batch = answer.try_decode(wire.Batch[object])
@@ -47,7 +47,7 @@ def read_reason(answer: UpstreamResponse) -> Reason | None:
         return None
     if isinstance(told.category, str):
         return Reason(told.category, told.message)
-    # The vendor says that each field may be missing.
+    # According to the vendor, each field may be missing.
     return Reason(message=told.message) if told.status == "error" and isinstance(told.message, str) else None
 
 
@@ -71,7 +71,7 @@ ERRORS = ErrorTable(
         # The categories differ between endpoints, so any of them counts.
         Rejection({400, 401, 403, 404, 409, 414, 423, 477}, HANDLING),
         Rejection({429}, LIMITS),
-        # An accepted batch that has no results and says why.
+        # An accepted batch without results, with the reason.
         Rejection({200, 207}, HANDLING),
         Rejection({500}, HANDLING, ended=True),
     ),
@@ -79,7 +79,7 @@ ERRORS = ErrorTable(
 
 
 class ContactExists(errors.UpstreamConflict):
-    """The address belongs to a contact already, perhaps as a second one."""
+    """The email address already belongs to a contact, possibly as a secondary address."""
 
     def __init__(self, contact_id: str, private: str) -> None:
         super().__init__("Another contact has this address.", {"contact_id": contact_id}, private=private)
@@ -91,22 +91,22 @@ def unwrap(
     missing: type[errors.GatewayError] = errors.UpstreamUnexpected,
     sought: str = "",
 ) -> W:
-    """Return the body of a success or raise the error: *missing* if the vendor does not know what was *sought*."""
+    """Return the body of a successful response or raise its error, *missing* if the vendor does not know *sought*."""
     if answer.is_success:
         return answer.decode(shape)
     raise _refusal(answer, answer.status, missing, sought)
 
 
 def refuse_taken(answer: UpstreamResponse) -> None:
-    """Raise ``ContactExists`` if that is why the write was refused."""
-    # The vendor has no field for it. If the words change, the refusal is a plain conflict and nothing is guessed.
+    """Raise ``ContactExists`` if the write was rejected for that reason."""
+    # The vendor has no field for it. If the words change, the error is a plain conflict without an id.
     holder = EXISTING_ID.search(answer.text) if answer.status == 409 else None
     if holder:
         raise ContactExists(holder[1], answer.text)
 
 
 def _value_taken(told: wire.Refusal, private: str) -> errors.UniqueValueTaken | None:
-    """Return the error for a value that another record has, if that is what the vendor says."""
+    """Return the error for a value that another record has, if the vendor reports one."""
     message = told.message if isinstance(told.message, str) else ""
     name, _, rest = message.partition(COORDINATES)[2].partition(", value=")
     value, closed, sentence = rest.rpartition(TAKEN)[0].rpartition("} on ")
@@ -121,7 +121,7 @@ def _value_taken(told: wire.Refusal, private: str) -> errors.UniqueValueTaken | 
 
 
 def refused_within(answer: UpstreamResponse) -> errors.GatewayError:
-    """Return the error of a successful batch of one in which nothing was done: a doubt if it does not say why."""
+    """Return the error of an accepted batch of one without results. Without a reason, the outcome is unknown."""
     if told_by(answer) is not None:
         return _refusal(answer, 400, errors.UpstreamUnexpected, "")
     message = "The application answered without what it did; whether it did the work is not known."
@@ -136,7 +136,7 @@ def _refusal(
     taken = _value_taken(told_of, answer.text) if status == 409 else None
     if taken is not None:
         return taken
-    # A wrong path answers 404 without the vendor's envelope; that is our fault and not a missing record.
+    # A wrong path returns 404 without the vendor's envelope, which is our error and not a missing record.
     if status == 404 and told is not None:
         return ERRORS.create_error(answer, missing, {"value": sought})
     faults = _faults(told_of)
@@ -152,7 +152,7 @@ def _refusal(
 def _of_faults(
     faults: Sequence[wire.Fault], missing: type[errors.GatewayError]
 ) -> tuple[type[errors.GatewayError], list[errors.Detail]]:
-    """What the faults of a 400 mean: the first that is known decides, and each property is told with its own code."""
+    """Return the error class and the details of a 400. The first known code decides, and each property has its own."""
     known = {**CODES, DANGLING: missing}
     refusals = [known.get(fault.code or "", errors.UpstreamRefused) for fault in faults]
     refusal = next((one for one in refusals if one is not errors.UpstreamRefused), errors.UpstreamRefused)
@@ -162,7 +162,7 @@ def _of_faults(
 
 
 def _details(refusal: type[errors.GatewayError], fault: wire.Fault) -> list[errors.Detail]:
-    """One fault: each property that it names, or the vendor's own reason alone."""
+    """Return the details of one error: the properties that it names, or only the vendor's reason."""
     context, reasons = fault.context or wire.Context(), vendor_reason(fault.code, fault.message)
     reason = reasons[0] if reasons and refusal in EXPLAINED else {}
     named = [{"property": name} for name in (*context.property_name, *context.properties)]
@@ -170,11 +170,11 @@ def _details(refusal: type[errors.GatewayError], fault: wire.Fault) -> list[erro
 
 
 def _faults(told: wire.Refusal) -> Sequence[wire.Fault]:
-    """The faults of a refusal; some are told only within its message, as a JSON list at its end."""
+    """Return the details of an error. Some are only in its message, as a JSON list at the end."""
     listed = _each(told.errors, wire.Fault)
     if listed or not isinstance(told.message, str):
         return listed
-    # The vendor puts JSON into the text of a message, and leaves ``errors`` empty then.
+    # The vendor puts JSON into the text of a message and then leaves ``errors`` empty.
     _, bracket, rest = told.message.partition("[")
     try:
         embedded = _each(decode_json((bracket + rest).encode(), list[object]), wire.EmbeddedFault)
@@ -187,7 +187,7 @@ def _faults(told: wire.Refusal) -> Sequence[wire.Fault]:
 
 
 def _each(listed: object, shape: type[W]) -> list[W]:
-    """Those of *listed* that have that shape; a refusal means something however it looks."""
+    """Return the elements of *listed* with that shape. An error counts even if parts of it cannot be decoded."""
     found = []
     for one in listed if isinstance(listed, list) else ():
         with suppress(UnexpectedShape):

@@ -1,4 +1,4 @@
-"""What the vendor's errors mean: the table."""
+"""Meaning of the vendor's errors."""
 
 from typing import NoReturn, TypeVar
 
@@ -11,13 +11,13 @@ W = TypeVar("W")
 
 
 def fault_of(answer: UpstreamResponse) -> wire.Fault:
-    """What the vendor says of its refusal; nothing where that is not told as the vendor does."""
+    """Return the vendor's error, which is empty if the response has another shape."""
     told = answer.try_decode(wire.Refusal)
     return wire.Fault() if told is None else told.error
 
 
 def reason_of(answer: UpstreamResponse) -> str:
-    """The vendor's word for why it refused; empty where it gives none."""
+    """Return the vendor's reason of an error, or an empty string."""
     fault = fault_of(answer)
     return next((told.reason for told in (*fault.errors, *fault.details) if told.reason), "")
 
@@ -55,7 +55,7 @@ ERRORS = ErrorTable(
         ),
     },
     rejections=(
-        # The reasons were seen in several spellings; the shape and the status are what can be relied on.
+        # The reasons have several spellings. Only the shape and the status are reliable.
         Rejection({400, 401, 403, 429}, HANDLING),
         Rejection({404, 409, 413}, CANONICAL),
         Rejection({500}, HANDLING, "backendError|internalError|INTERNAL", ended=True),
@@ -66,7 +66,7 @@ ERRORS = ErrorTable(
 def unwrap(
     answer: UpstreamResponse, shape: type[W], missing: type[errors.GatewayError] | None = None, *, named: bool = False
 ) -> W:
-    """Return the body of a successful response; raise the error of any other one, as ``refuse`` does."""
+    """Return the body of a successful response, or raise its error as ``refuse`` does."""
     if not answer.is_success:
         refuse(answer, missing, named=named)
     return answer.decode(shape)
@@ -77,7 +77,7 @@ def refuse(
 ) -> NoReturn:
     """Raise the error of a failed request.
 
-    That is *missing* for a 404, and for a 400 if nothing but an identifier was *named*.
+    The error is *missing* for a 404, and for a 400 if only an identifier was *named*.
     """
     error = ERRORS.classify(answer, missing)
     raise ERRORS.create_error(answer, missing if missing and named and error is errors.UpstreamRefused else error)

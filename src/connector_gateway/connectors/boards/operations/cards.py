@@ -1,4 +1,4 @@
-"""Cards: created, moved and commented on."""
+"""Creation, moves and comments of cards."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -17,7 +17,7 @@ from connector_gateway.kit.errors import BoardNotAuthorised, LabelNotOnBoard, Li
 from connector_gateway.kit.operation import writes
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
-# The steps that change something
+# Write steps
 
 
 async def _send_card(call: BoardsCall, intent: StepInput, _: str) -> StepResult:
@@ -25,7 +25,7 @@ async def _send_card(call: BoardsCall, intent: StepInput, _: str) -> StepResult:
 
 
 async def _find_cards(call: BoardsCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
-    """The cards that this application made in the list, and that are what was to be made."""
+    """Return the cards that this app created in the list and that match the intent."""
     found = []
     for action in await our_actions(
         call, call.upstream.get_list_actions(intent["idList"], "createCard", sent.earliest)
@@ -39,13 +39,13 @@ async def _find_cards(call: BoardsCall, intent: StepInput, sent: SentStep) -> Se
 
 
 async def _send_move(call: BoardsCall, intent: StepInput, _: str) -> StepResult:
-    # Never with ``idBoard``: it would take the card to another board, which the vendor otherwise refuses.
+    # Without ``idBoard``, which would move the card to another board. The vendor rejects that otherwise.
     change = {"idList": intent["list_id"], "pos": intent["position"]}
     return mapping.kept_move(*await call.upstream.move_card(intent["card_id"], change))
 
 
 async def _find_move(call: BoardsCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
-    """The card, if it is where it was to go; of a move within one list nothing can be seen afterwards."""
+    """Return the card if it is in the target list. A move within one list leaves no evidence."""
     if intent["within"]:
         return []
     card = await call.upstream.get_card(intent["card_id"])
@@ -132,7 +132,7 @@ async def _new_card(call: BoardsCall, params: models.CreateCard) -> Kept:
 
 
 async def _move(call: BoardsCall, params: models.MoveCard) -> Kept:
-    """Where a card is and where it is to go, on the same board."""
+    """Return the current and the target position of a card, on the same board."""
     card, target = await gather_pair(call.upstream.get_card(params.card_id), _open_list(call, params.list_id))
     if target.id_board != card.id_board:
         raise ListNotFound(

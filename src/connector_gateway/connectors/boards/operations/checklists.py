@@ -1,4 +1,4 @@
-"""Checklists: attached whole, and finished where a call was interrupted."""
+"""Attachment of checklists, and completion after an interrupted call."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -13,10 +13,10 @@ from connector_gateway.kit.operation import writes
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 WHOLE = "whole"
-"""What is remembered of a finished checklist; for an unfinished one, its wanted items are remembered."""
+"""The cached value of a finished checklist. For an unfinished one, its intended items are cached."""
 
 
-# The steps that change something
+# Write steps
 
 
 async def _send_checklist(call: BoardsCall, intent: StepInput, _: str) -> StepResult:
@@ -26,9 +26,9 @@ async def _send_checklist(call: BoardsCall, intent: StepInput, _: str) -> StepRe
 async def _find_checklists(
     wanted: Sequence[str], call: BoardsCall, intent: StepInput, sent: SentStep
 ) -> Sequence[Match]:
-    """The checklists of that name that this application put on the card, and that are empty.
+    """Return the empty checklists of that name that this app put on the card.
 
-    After a restore they may have items by now: the first ones of those *wanted*, or all of them.
+    After a restore they may already have items: the first ones of *wanted*, or all of them.
     """
     present = await call.upstream.get_card_checklists(intent["card_id"])
     empty = {
@@ -51,7 +51,7 @@ async def _send_item(call: BoardsCall, intent: StepInput, _: str) -> StepResult:
 
 
 async def _find_item(call: BoardsCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
-    """The item at the position that was chosen for it; the position is its mark."""
+    """Return the item at the position chosen for it. The position serves as its marker."""
     for checklist in await call.upstream.get_card_checklists(intent["card_id"]):
         if checklist.id == intent["checklist_id"]:
             return [Match({"item_id": item.id}) for item in checklist.check_items if mapping.is_item(item, intent)]
@@ -99,7 +99,7 @@ def _intent(card_id: str, params: AttachChecklist) -> StepInput:
 
 
 async def _checklist(call: BoardsCall, card_id: str, params: AttachChecklist) -> Kept:
-    """Whether there is one already: to be left as it is, or to be finished."""
+    """Return the existing checklist, which is left unchanged or completed, if there is one."""
     namesakes = mapping.named(params.name, await call.upstream.get_card_checklists(card_id))
     unfinished = await _unfinished(call, card_id, namesakes, params)
     skips = namesakes and unfinished is None and params.skip_if_present
@@ -109,9 +109,9 @@ async def _checklist(call: BoardsCall, card_id: str, params: AttachChecklist) ->
 async def _unfinished(
     call: BoardsCall, card_id: str, namesakes: Sequence[wire.Checklist], params: AttachChecklist
 ) -> Kept | None:
-    """The unfinished checklist that a call of this account began with these items, if there is one, taken over.
+    """Return the unfinished checklist that this account began with these items, adopted, or None.
 
-    If this process does not remember it, its items, their positions and its maker identify it.
+    Without a cache entry in this process, its items, their positions and its creator identify it.
     """
     wanted = params.items
     for checklist in namesakes:
@@ -124,7 +124,7 @@ async def _unfinished(
 
 
 async def _settled(call: BoardsCall, card_id: str, checklist: wire.Checklist) -> Kept:
-    """A checklist to be finished, once no item can appear any more that an earlier call without a key has sent."""
+    """Return a checklist to complete, once no item of an earlier call without a key can appear any more."""
     settles_at = call.memory.get(f"unsettled {checklist.id}")
     if settles_at is not None:
         await call.wait_until_settled(settles_at, "An item that an earlier call sent may still be added.")
@@ -146,7 +146,7 @@ async def _add_items(call: BoardsCall, card_id: str, begun: Kept, wanted: Sequen
     """Add the missing items one after the other, so that only one at a time can be in doubt."""
     remembered = f"checklist {begun['id']}"
     call.memory.put(remembered, list(wanted), REMEMBER_SECONDS)
-    # One request for each item: the vendor takes no more at once.
+    # One request per item, because the vendor accepts no more.
     for _, name, place in mapping.missing_items(begun, wanted):
         item = {"card_id": card_id, "checklist_id": begun["id"], "name": name, "place": place}
         settles_at = call.clock.now() + call.settle_seconds

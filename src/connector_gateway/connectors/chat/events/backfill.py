@@ -1,4 +1,4 @@
-"""Reads what was said on the watched channels, in stretches that are kept one after the other."""
+"""Reads the history of the watched channels in ranges and stores them one after the other."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,22 +13,22 @@ from connector_gateway.kit.events import CHANGED_AT, Observation, PollContext, S
 ChatWatch = PollContext[ChatClient]
 
 Found = dict[str, Sequence[Observation]]
-"""What messages mean, by the messages' identifiers, which sort by instant."""
+"""Observations by message identifier. Identifiers sort by time."""
 
 SKEW_SECONDS = 60.0
-"""How far the vendor's clock may be from ours."""
+"""Seconds by which the vendor's clock may differ from ours."""
 
 FILL_SECONDS = 20 * 60.0
-"""How long one poll reads; what it does not reach in that time is told to be missing."""
+"""Maximum seconds of reading per poll. The rest is recorded as a gap."""
 
 STEP = 500
-"""Observations that are committed in one go."""
+"""Observations per commit."""
 
 SEEN = "seen"
-"""Snapshots: until when a channel has been read, as long as others have not."""
+"""The scope of snapshots with the time up to which a channel was read, while others are unfinished."""
 
 WATCHED = "watched"
-"""Snapshots: since when a channel is watched."""
+"""The scope of snapshots with the time from which a channel is watched."""
 
 UNREADABLE = (
     errors.ChannelNotFound,
@@ -38,7 +38,7 @@ UNREADABLE = (
     errors.UpstreamRefused,
     errors.UpstreamUnexpected,
 )
-"""Refusals that concern one channel only."""
+"""Errors that concern one channel only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +49,18 @@ class HistoryRange:
     since: float
     began: float
     after: str
-    """The identifier that a message of *since* has, or of a little before, since clocks differ."""
+    """The message identifier for *since*, or slightly earlier because clocks differ."""
 
     threads: list[str] = field(default_factory=list)
-    """Those that were replied to."""
+    """Threads with replies."""
 
 
 @dataclass
 class HistoryBackfill:
-    """Reads the history since deliveries may have been missed, and stores what deliveries would have brought.
+    """Reads the history since deliveries may have been missed, and stores the same events as deliveries.
 
-    The instant up to which a channel was read is noted, so that the next poll continues there if this one is
-    interrupted. When all channels are done, the notes are deleted.
+    It records the time up to which each channel was read, so that the next poll continues there after an interruption.
+    The records are deleted when all channels are finished.
     """
 
     watch: ChatWatch
@@ -68,19 +68,19 @@ class HistoryBackfill:
     since: float
     began: float = field(init=False)
     blind: list[str] = field(default_factory=list)
-    """The channels that the app may not read."""
+    """Channels that the app cannot read."""
 
     watched: Mapping[str, float] = field(default_factory=dict)
-    """Since when each of the channels is watched."""
+    """Time from which each channel is watched."""
 
     hides_threads: bool = False
-    """Whether a channel has older messages than were read; replies to those are not seen."""
+    """Whether a channel has older messages than those read. Replies to them are not seen."""
 
     def __post_init__(self) -> None:
         self.began = self.watch.clock.now()
 
     async def run(self, scopes: Scopes) -> None:
-        """Read every watched channel, the one that has waited longest first, and then the threads."""
+        """Read every watched channel, the longest waiting first, and then the threads."""
         seen = await self.watch.snapshots(SEEN)
         channels = await self._channels(scopes)
         self.watched = await self._beginnings(channels)
@@ -99,7 +99,7 @@ class HistoryBackfill:
         await self._forget({*seen, *channels} - late.keys(), late)
 
     async def _forget(self, done: Collection[str], late: Mapping[str, float]) -> None:
-        """Delete the notes of finished channels; those that are late are noted for the next poll."""
+        """Delete the records of finished channels. Late channels are recorded for the next poll."""
         notes = {**dict.fromkeys(done), **late}
         await self.watch.commit(
             snapshots=[
@@ -116,7 +116,7 @@ class HistoryBackfill:
         return [Snapshot(WATCHED, channel_id, since) for channel_id, since in {**gone, **fresh}.items()]
 
     async def _channels(self, scopes: Scopes) -> Collection[str]:
-        """The channels that the settings name, or else all that the app is in."""
+        """Return the channels in the settings, or else all channels of the app."""
         configured, names = self.watch.settings.get("channels"), self.state["names"]
         if configured:
             return {channel_id for named in configured if (channel_id := names.get(named, named))}
@@ -131,7 +131,7 @@ class HistoryBackfill:
         return found
 
     async def _fill_channel(self, channel_id: str, since: float) -> HistoryRange:
-        """Store the messages of a channel, without replies; returns what was read."""
+        """Store the messages of a channel, without replies, and return the range that was read."""
         after = mapping.messages.message_ts(max(since - SKEW_SECONDS, self._watched_since(channel_id, since)))
         stretch = HistoryRange(channel_id, since, self.watch.clock.now(), after)
         found: Found = {}
@@ -139,24 +139,27 @@ class HistoryBackfill:
             await self._read_channel(stretch, found)
         except UNREADABLE as refusal:
             await self._tell_blind(channel_id, since, refusal.message)
-        # Not noted as read before its threads are: after an interruption their replies would never be read.
+        # A channel with unread threads is not recorded as read: after an interruption their replies would be lost.
         await self._keep(stretch, found, done=not stretch.threads)
         return stretch
 
     def _watched_since(self, channel_id: str, since: float) -> float:
-        """Since when a channel is watched as it is now: it may be a new one, or there may be other settings."""
+        """Return the time from which a channel is watched with its present settings.
+
+        It may be later than the start of the poll's range.
+        """
         changed_at = self.state[CHANGED_AT] or 0.0
         return max(self.watched[channel_id], changed_at if since >= changed_at else 0.0)
 
     async def _beginnings(self, channels: Collection[str]) -> Mapping[str, float]:
-        """Since when each of the channels is watched; one that no poll has found before, since the last one."""
+        """Return the time from which each channel is watched. For a new channel, that is the previous poll."""
         began_at: float = self.state["began_at"]
         known = await self.watch.snapshots(WATCHED)
         fresh = max(began_at, self.since, self.state[CHANGED_AT] or 0.0) if self.state["listed"] else began_at
         return {channel_id: max(began_at, known.get(channel_id, fresh)) for channel_id in channels}
 
     async def _read_channel(self, stretch: HistoryRange, found: Found) -> None:
-        """Read back to the beginning of the stretch, and at least one page, for threads that are still going on."""
+        """Read back to the start of the range, but at least one page, for threads that are still active."""
         earliest = mapping.messages.message_ts(self.began)
         pages = self.watch.upstream.history_pages(stretch.channel_id)
         async for page in pages:
@@ -185,7 +188,7 @@ class HistoryBackfill:
         await self._keep(stretch, found, done=True)
 
     async def _read_thread(self, stretch: HistoryRange, ts: str, found: Found) -> bool:
-        """Collect the replies of a thread; returns whether these were all."""
+        """Collect the replies of a thread. Returns whether these were all."""
         pages = self.watch.upstream.reply_pages(stretch.channel_id, ts, stretch.after)
         try:
             async for page in pages:
@@ -202,7 +205,7 @@ class HistoryBackfill:
         }
 
     async def _keep(self, stretch: HistoryRange, found: Found, *, done: bool) -> None:
-        """Store what was found, oldest first, and note whether the channel is *done*."""
+        """Store the observations, oldest first, and record whether the channel is *done*."""
         observations = [observation for ts in sorted(found) for observation in found[ts]]
         while len(observations) > STEP:
             await self.watch.commit(observations[:STEP])
@@ -211,13 +214,13 @@ class HistoryBackfill:
         await self.watch.commit(observations, notes)
 
     async def _tell_blind(self, channel_id: str, since: float, why: str) -> None:
-        """Tell that a channel may not be read; where polls are frequent, only the first of them does."""
+        """Record that a channel cannot be read. With frequent polls, only the first one records it."""
         self.blind.append(channel_id)
         if self.watch.pushed or channel_id not in self.state["blind"]:
             await self.watch.record_gap(since, self.began, why, channel_id or None)
 
     async def _tell(self, late: Mapping[str, float]) -> None:
-        """Tell what this poll does not see; where polls are frequent, the next one goes on with what was late."""
+        """Record the gaps of this poll. With frequent polls, the next one continues with the late channels."""
         if not self.watch.pushed:
             return
         if late:

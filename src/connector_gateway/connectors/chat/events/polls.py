@@ -1,4 +1,4 @@
-"""Polls: what deliveries have missed, or all of it where there are none."""
+"""Polls: the messages that deliveries missed, or all messages without deliveries."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,13 +11,13 @@ from connector_gateway.kit import errors
 from connector_gateway.kit.events import CHANGED_AT, FORMER, RENEWED_AT, State
 
 NAMES_SECONDS = 300.0
-"""How long it is taken for granted which channel a name means, where polls are frequent."""
+"""Seconds for which the meaning of a channel name is cached if polls are frequent."""
 
 MINUTE_SECONDS = 60.0
 
 
 async def poll(watch: ChatWatch) -> None:
-    """Find out whose account it is and what it watches, then read what was written while no deliveries came."""
+    """Identify the account and its watched channels, then read the messages written while no deliveries came."""
     _require_deliveries(watch)
     identity, scopes = await watch.upstream.auth_test()
     known = _known(watch, identity.team_id)
@@ -39,7 +39,7 @@ async def poll(watch: ChatWatch) -> None:
 
 
 def _require_deliveries(watch: ChatWatch) -> None:
-    """Postpone the poll while deliveries are left out, since it would miss what is left out after it."""
+    """Postpone the poll while deliveries are omitted, because it would miss later omissions."""
     minutes = [int(wake.removeprefix(LIMITED)) for wake in watch.wakes if wake.startswith(LIMITED)]
     wait = max(minutes, default=0) + MINUTE_SECONDS + SKEW_SECONDS - watch.clock.now()
     if wait > 0:
@@ -47,15 +47,15 @@ def _require_deliveries(watch: ChatWatch) -> None:
 
 
 def _known(watch: ChatWatch, team_id: str) -> State:
-    """The former state; empty if it is of another workspace than the connection's present one."""
+    """Return the former state, or an empty one if it belongs to another workspace."""
     former: State = watch.state.get(FORMER, watch.state)
     return former if former.get("team_id") == team_id else {}
 
 
 async def _names(watch: ChatWatch, noted: State) -> Mapping[str, Any]:
-    """The channels that the settings name otherwise than by identifier, None for what there is not, and since when.
+    """Return the meaning of channels named in the settings, with the time. None stands for an unknown channel.
 
-    One that was renamed since it was found stays the same, unless another one goes by its name now.
+    A renamed channel stays the same unless another one has its name now.
     """
     known, named_at = noted.get("names", {}), noted.get("named_at", 0.0)
     wanted = {named for named in watch.settings.get("channels", []) if not mapping.channels.is_channel_id(named)}
@@ -71,7 +71,7 @@ async def _names(watch: ChatWatch, noted: State) -> Mapping[str, Any]:
 
 
 async def _channel_id(watch: ChatWatch, named: str, by_name: Names, known: str | None) -> str | None:
-    """The channel of that name, or the conversation with that person."""
+    """Return the id of the channel of that name, or of the conversation with that person."""
     try:
         found = named if mapping.channels.is_user_id(named) else mapping.channels.named(by_name, named)
         if not mapping.channels.is_person(found):

@@ -1,4 +1,4 @@
-"""Keywords, and where they stand in a text."""
+"""Keyword matching in texts."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -9,7 +9,7 @@ from connector_gateway.connectors.chat.mapping.texts import plain_text
 EDGE = "\0"
 
 MAX_MARKS = 30
-"""Combining marks in a row that count; normalising takes ever longer with more.
+"""Maximum number of consecutive combining marks, because normalisation is superlinear in it.
 
 Source: Unicode Standard Annex 15, Stream-Safe Text Format.
 """
@@ -30,11 +30,11 @@ UNSPACED = (
     range(0x1AFF0, 0x1B170),  # kana
     range(0x20000, 0x323B0),  # Han
 )
-"""Scripts in which words stand side by side, or have particles attached."""
+"""Scripts without spaces between words, or with attached particles."""
 
 
 def matching(text: str, keywords: Iterable[str]) -> list[str]:
-    """The *keywords* that *text* contains as whole words, whatever their case, each once."""
+    """Return the *keywords* that *text* contains as complete words, ignoring case, each once."""
     wanted: dict[str, str] = {}
     for keyword in keywords:
         wanted.setdefault(_within_edges(folded_text(keyword)), keyword)
@@ -43,7 +43,7 @@ def matching(text: str, keywords: Iterable[str]) -> list[str]:
 
 
 def folded_text(text: str) -> str:
-    """*text* normalised for comparison: case, width, composition and kinds of white space make no difference."""
+    """Normalise *text* for comparison. Case, width, composition and kinds of white space are ignored."""
     text = normalize("NFKC", _with_few_marks(" ".join(text.split())))
     return normalize("NFKC", text.casefold()).replace("i\u0307", "i")
 
@@ -61,14 +61,14 @@ def _with_few_marks(text: str) -> str:
 
 
 def _within_edges(text: str) -> str:
-    """*text* with a mark wherever a word may begin or end, so that a plain search finds whole words."""
+    """Return *text* with a mark at each possible word boundary, so that a substring search matches complete words."""
     marked = text.translate(_EDGES)
     return f"{'' if marked.startswith(EDGE) else EDGE}{marked}{'' if marked.endswith(EDGE) else EDGE}"
 
 
 @lru_cache(maxsize=20_000)
 def _edged(code: int) -> str:
-    """A character with an edge on either side, unless it is one that words are written together with."""
+    """Return a character with a boundary on both sides, unless it is a word character of a spaced script."""
     character = chr(code)
     kind = category(character)
     if kind == "Cf" or 0xFE00 <= code <= 0xFE0F:
@@ -79,7 +79,7 @@ def _edged(code: int) -> str:
 
 
 class _Edges:
-    """The table by which ``str.translate`` puts the edges in."""
+    """The ``str.translate`` table that inserts the boundaries."""
 
     def __getitem__(self, code: int) -> str:
         return _edged(code)

@@ -1,4 +1,4 @@
-"""Channels: listed, and found by their names."""
+"""Channels: listing, and look-up by name."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -23,10 +23,10 @@ NAMES_SECONDS = 300.0
 CONVERSATION_SECONDS = 24 * 60 * 60.0
 
 REQUESTS_PER_PAGE = 2
-"""A page that comes out short is filled up once; the vendor lets few pages be read in a minute."""
+"""Requests per page. A short page is filled up once, because the vendor allows few requests per minute."""
 
 NAMING = (errors.AmbiguousChannel, errors.ChannelArchived, errors.ChannelListTooLong, errors.ChannelNotFound)
-"""Refusals that may be due to names remembered from before they were changed."""
+"""Errors that outdated cached names may cause."""
 
 
 @reads("GET /channels")
@@ -47,11 +47,11 @@ async def list_channels(call: ChatCall, params: ListChannels) -> Page[Channel]:
     return Page[Channel](items=items, position={"cursor": cursor} if cursor else None)
 
 
-# Finding channels
+# Look-up of channels
 
 
 async def with_channel(call: ChatCall, named: str, use: Callable[[str], Awaitable[T]]) -> T:
-    """What *use* reads of the channel; *use* is called again with new names if a remembered one may be outdated."""
+    """Return the result of *use* for the channel. Calls *use* again with new names if a cached one may be outdated."""
     if mapping.channels.is_channel_id(named):
         return await use(named)
     if mapping.channels.is_user_id(named):
@@ -64,18 +64,18 @@ async def with_channel(call: ChatCall, named: str, use: Callable[[str], Awaitabl
 
 
 async def require_channel(call: ChatCall, channel_id: str) -> None:
-    """Refuse a channel that there is not, or that the app may not see; what is known is asked for once in a while."""
+    """Raise an error unless the channel exists and the app can see it. The result is cached for a while."""
     if call.memory.get(f"channel {channel_id}") is None:
         try:
             await call.upstream.require_channel(channel_id)
         except errors.ConnectionScopeMissing:
-            # An app that may not look at channels may still be told of their messages.
+            # An app that cannot look up channels may still receive their messages.
             return
         call.memory.put(f"channel {channel_id}", True, NAMES_SECONDS)
 
 
 async def with_channel_for_write(call: ChatCall, named: str, use: Callable[[str], Awaitable[StepResult]]) -> StepResult:
-    """What *use* does in the channel; *use* is called again with new names if a remembered one was refused."""
+    """Return the result of *use* in the channel. Calls *use* again with new names if a cached one was rejected."""
     found = await call.plan(partial(_channel, call, named))
     try:
         return await use(found["channel_id"])
@@ -87,7 +87,7 @@ async def with_channel_for_write(call: ChatCall, named: str, use: Callable[[str]
 
 
 async def _channel(call: ChatCall, named: str) -> Kept:
-    """The channel that is meant, and whether by a name that was remembered."""
+    """Return the requested channel, and whether its name was cached."""
     is_identified = mapping.channels.is_channel_id(named) or mapping.channels.is_user_id(named)
     known: Names | None = None if is_identified else call.memory.get(NAMES)
 
@@ -103,7 +103,7 @@ async def _channel_now(call: ChatCall, named: str) -> Kept:
 
 
 async def _identified(call: ChatCall, found: str) -> str:
-    """The channel of what a name was found to mean; of a person, the conversation with them."""
+    """Return the channel for a look-up result, which for a person is the conversation with them."""
     return await _conversation(call, found) if mapping.channels.is_person(found) else found
 
 
@@ -116,7 +116,7 @@ def _names(call: ChatCall) -> CachedLookup[Names]:
 
 
 async def _conversation(call: ChatCall, user_id: str) -> str:
-    """The conversation with a person; to open it twice opens it once."""
+    """Return the conversation with a person. Opening it twice has no further effect."""
 
     async def find() -> str:
         return (await call.upstream.open_conversation(user_id)).id

@@ -1,6 +1,6 @@
-"""Messages that were observed."""
+"""Observed messages."""
 
-from __future__ import annotations  # functions are made in each call (decision 45)
+from __future__ import annotations  # annotations of nested functions are not evaluated in each call
 
 from connector_gateway.connectors.chat.models import ChatEvent, ReadChatEvents
 from connector_gateway.connectors.chat.operations.channels import NAMING, require_channel, with_channel

@@ -1,4 +1,4 @@
-"""Recognises what a write has made."""
+"""Recognition of the results of writes."""
 
 from collections.abc import AsyncIterator
 
@@ -8,7 +8,7 @@ from connector_gateway.kit.write_steps import StepInput
 
 
 def since_post(call: ChatCall, intent: StepInput, earliest: float) -> AsyncIterator[wire.Message]:
-    """The messages that include a post, if it was posted."""
+    """Yield the messages that include a post, if it was posted."""
     channel_id, thread_ts = intent["channel_id"], intent["thread_ts"]
     if thread_ts is None:
         return call.upstream.history(channel_id, earliest)
@@ -16,7 +16,7 @@ def since_post(call: ChatCall, intent: StepInput, earliest: float) -> AsyncItera
 
 
 async def _thread(call: ChatCall, channel_id: str, ts: str, earliest: float) -> AsyncIterator[wire.Message]:
-    """The messages of the thread that message *ts* is in, be it the first one or a reply."""
+    """Yield the messages of the thread that message *ts* starts or belongs to."""
     first = ts
     async for message in call.upstream.replies(channel_id, ts, earliest):
         first = message.thread_ts or first

@@ -1,4 +1,4 @@
-"""What several operations read and remember: who the app is, and where."""
+"""Cached look-up of the app's identity and workspace."""
 
 from connector_gateway.connectors.chat import wire
 from connector_gateway.connectors.chat.client import ChatClient
@@ -9,12 +9,12 @@ IDENTITY_SECONDS = 60 * 60.0
 
 
 async def workspace_of(call: ChatCall) -> str:
-    """The address under which people open the workspace."""
+    """Return the workspace's URL."""
     return (await call.cached(identity_of(call))).url
 
 
 def identity_of(call: ChatCall) -> CachedLookup[wire.Identity]:
-    """The app's own user in the workspace, and the workspace's address."""
+    """Return the look-up of the app's own user and its workspace's URL."""
 
     async def find() -> wire.Identity:
         identity, _ = await call.upstream.auth_test()

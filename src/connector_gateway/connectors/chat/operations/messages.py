@@ -1,4 +1,4 @@
-"""Messages: posted and edited."""
+"""Posting and editing of messages."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -16,10 +16,10 @@ from connector_gateway.kit.operation import writes
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 ROOT_SECONDS = 24 * 60 * 60.0
-"""How long the first message of a thread is remembered; it never changes."""
+"""Seconds for which the first message of a thread is cached. It never changes."""
 
 
-# The steps that change something
+# Write steps
 
 
 async def _send_post(call: ChatCall, intent: StepInput, mark: str) -> StepResult:
@@ -30,7 +30,7 @@ async def _send_post(call: ChatCall, intent: StepInput, mark: str) -> StepResult
 
 
 async def _find_post(call: ChatCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
-    """The message whose metadata bears the mark; the first, should the application have split a long one."""
+    """Return the message whose metadata has the marker. If the vendor split a long message, return the first part."""
     channel_id = intent["channel_id"]
     posted = [
         one
@@ -46,7 +46,7 @@ async def _send_edit(call: ChatCall, intent: StepInput, _: str) -> StepResult:
 
 
 async def _find_edit(call: ChatCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
-    """The message, if it says what it should."""
+    """Return the message if its text is the intended one."""
     message = await call.upstream.retrieve_message(intent["channel_id"], intent["ts"])
     kept = mapping.messages.kept_edit(intent["channel_id"], message.ts, message.edited, call.clock.now())
     return [Match(kept)] if mapping.evidence.has_text(message, intent["text"]) else []
@@ -70,7 +70,7 @@ EDIT = WriteStep(
 )
 async def post_message(call: ChatCall, params: PostMessage) -> PostedMessage:
     """Post a message, or a reply in a thread."""
-    # Asked for beforehand, so that nothing is left to fail once the message is posted.
+    # Looked up before the post, so that nothing can fail after it.
     workspace = await call.plan(partial(workspace_of, call))
 
     async def post(channel_id: str) -> StepResult:
@@ -104,7 +104,7 @@ async def edit_message(call: ChatCall, params: EditMessage) -> EditedMessage:
 
 
 async def _root(call: ChatCall, channel_id: str, ts: str) -> str:
-    """The message that begins the thread of *ts*; *ts* itself where the app may not look, or not now."""
+    """Return the first message of the thread of *ts*, or *ts* itself if it cannot be read."""
     find = partial(call.upstream.thread_root, channel_id, ts)
     with suppress(errors.OutcomeUnknown, errors.UpstreamRateLimited):
         return await call.cached(CachedLookup(_root_of(channel_id, ts), ROOT_SECONDS, find))

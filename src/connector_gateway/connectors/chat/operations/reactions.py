@@ -1,6 +1,6 @@
-"""Reactions: added to messages."""
+"""Addition of reactions to messages."""
 
-from __future__ import annotations  # functions are made in each call (decision 45)
+from __future__ import annotations  # annotations of nested functions are not evaluated in each call
 
 from collections.abc import Awaitable, Sequence
 from contextlib import suppress
@@ -14,17 +14,17 @@ from connector_gateway.kit.operation import writes
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 LOOKED_SECONDS = 300.0
-"""How long is known that a reaction was looked for: from the look until the request that follows it at once."""
+"""Seconds for which a search for a reaction is cached, until the request that follows it immediately."""
 
 
 async def _send_reaction(call: ChatCall, intent: StepInput, mark: str) -> StepResult:
-    """Add the reaction; what is there already counts as there before, unless an earlier sending may have added it."""
+    """Add the reaction. It counts as present before, unless an earlier attempt may have added it."""
     is_there = await call.upstream.add_reaction(intent["channel_id"], intent["ts"], intent["name"])
     return {"already_present": is_there and call.memory.get(_looked(mark)) is None}
 
 
 async def _find_reaction(call: ChatCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
-    """The app's reaction by its name; none in an unreadable channel, since adding it again changes nothing."""
+    """Return the app's reaction. In an unreadable channel, return none, because a repeat changes nothing."""
     call.memory.put(_looked(sent.mark), value=True, seconds=LOOKED_SECONDS)
     with suppress(OutcomeUnknown):
         message = await call.upstream.retrieve_message(intent["channel_id"], intent["ts"])

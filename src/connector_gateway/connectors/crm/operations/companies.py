@@ -1,4 +1,4 @@
-"""The company that a contact is linked to: found, or made where that is asked for."""
+"""The company linked to a contact: looked up, or created on request."""
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
@@ -15,7 +15,7 @@ LOOK_BACK_SECONDS = 2 * INDEX_LAG_SECONDS
 """The age up to which companies are listed, because a search may not find them yet."""
 
 
-# The steps that change something
+# Write steps
 
 
 async def _send_company(call: CrmCall, intent: StepInput, _: str) -> StepResult:
@@ -25,7 +25,7 @@ async def _send_company(call: CrmCall, intent: StepInput, _: str) -> StepResult:
 
 
 async def _find_companies(call: CrmCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
-    """The companies of that domain made by this application; what else they hold the application has filled in."""
+    """Return the companies of that domain created by this app. Their other values come from the vendor."""
     ids, maker = await evidence.ids_since(call, "companies", sent.earliest), evidence.known_maker(call, intent)
     found = await call.upstream.batch_read_objects("companies", ids, ["domain", *mapping.records.MADE_BY])
     return evidence.in_order(
@@ -41,7 +41,7 @@ async def _send_link(call: CrmCall, intent: StepInput, _: str) -> StepResult:
 
 
 async def _find_link(call: CrmCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
-    """The association, which is one however often it is made."""
+    """Return the association, which exists once however often it is created."""
     linked = await call.upstream.read_associations("contacts", intent["contact_id"], "companies")
     return [Match({})] if intent["company_id"] in linked else []
 
@@ -63,12 +63,12 @@ LINK_CONTACT = WriteStep("link the contact to the company", _send_link, _find_li
 
 
 def remember_company(call: CrmCall, domain: str, company_id: str) -> None:
-    """Remember a company just made, which the search learns of only later."""
+    """Remember a created company until the search includes it."""
     call.memory.put(f"company {domain}", company_id, LOOK_BACK_SECONDS)
 
 
 async def lock_company_domain(call: CrmCall, params: CreateOrUpdateContact) -> AbstractAsyncContextManager[None]:
-    """Locks the domain in the portal, so that no other call creates the same company through any connection."""
+    """Lock the domain in the portal, so that no other call creates the same company through any connection."""
     domain = mapping.companies.company_domain(params.associate_company or "")
     if not domain or not params.create_company:
         return nullcontext()
@@ -78,7 +78,10 @@ async def lock_company_domain(call: CrmCall, params: CreateOrUpdateContact) -> A
 async def planned_company(
     call: CrmCall, params: CreateOrUpdateContact, reference: str
 ) -> tuple[str | None, str | None]:
-    """The id of the company to link to, or the domain of the one to be made; ``CompanyNotFound`` if neither."""
+    """Return the id of the company to link, or the domain of the one to create.
+
+    Raises ``CompanyNotFound`` if there is neither.
+    """
     domain, company_id = mapping.companies.company_domain(reference), await _known_company(call, reference)
     if company_id is None and not params.create_company:
         raise CompanyNotFound(
@@ -88,7 +91,7 @@ async def planned_company(
 
 
 async def _known_company(call: CrmCall, reference: str) -> str | None:
-    """The id of the company with that domain or identifier, even if it was made a moment ago."""
+    """Return the id of the company with that domain or identifier, even if it was created a moment ago."""
     domain = mapping.companies.company_domain(reference)
     if domain is None:
         if not mapping.records.is_record_id(reference.strip()):
@@ -98,13 +101,13 @@ async def _known_company(call: CrmCall, reference: str) -> str | None:
     found = (await call.upstream.search_objects("companies", mapping.companies.domain_search(domain))).results
     if found:
         return found[0].id
-    # The search learns late of what is new, and a second company of the same domain could not be taken back.
+    # The search lags behind, and a second company with the same domain could not be undone.
     since = call.clock.now() - LOOK_BACK_SECONDS
     latest = [*await _just_made(call, domain), *await evidence.listed_since(call, "companies", ["domain"], since)]
     return next((company.id for company in latest if mapping.companies.domain_of(company) == domain), None)
 
 
 async def _just_made(call: CrmCall, domain: str) -> Sequence[wire.Record]:
-    """The company that this service made for the domain a moment ago, if it is still there."""
+    """Return the company that this service just created for the domain, if it still exists."""
     company_id = call.memory.get(f"company {domain}")
     return [] if company_id is None else await call.upstream.batch_read_objects("companies", [company_id], ["domain"])

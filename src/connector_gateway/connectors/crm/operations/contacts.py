@@ -1,4 +1,4 @@
-"""Contacts: created or updated, and looked up."""
+"""Contacts: creation, update and look-up."""
 
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -29,10 +29,10 @@ from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepRe
 Action = Literal["created", "updated"]
 
 Some = tuple[Sequence[wire.Record], Position | None]
-"""A page of contacts, and where the next one starts."""
+"""A page of contacts, and the position of the next one."""
 
 
-# The steps that change something
+# Write steps
 
 
 async def _send_contact(call: CrmCall, intent: StepInput, _: str) -> StepResult:
@@ -42,7 +42,7 @@ async def _send_contact(call: CrmCall, intent: StepInput, _: str) -> StepResult:
 
 
 async def _find_contact(call: CrmCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
-    """The contact with that address, if it holds every value; it is new if there was none when the write began."""
+    """Return the contact with that email address and all values. It is new if there was none when the write began."""
     sent = await _values(call, intent)
     contact = await _contact_of(call, intent["email"], sent.texts)
     action: Action = "updated" if intent["known"] else "created"
@@ -56,7 +56,7 @@ async def _send_new_contact(call: CrmCall, intent: StepInput, _: str) -> StepRes
 
 
 async def _find_new_contact(call: CrmCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
-    """The contact with that address, if it holds every value and was made by this application."""
+    """Return the contact with that email address and all values that was created by this app."""
     sent = await _values(call, intent)
     contact = await _contact_of(call, intent["email"], [*sent.texts, *mapping.records.MADE_BY])
     if contact is None or not mapping.records.may_be_ours(contact, known_maker(call, intent)):
@@ -82,7 +82,7 @@ def _changed_contact(intent: StepInput) -> Sequence[str]:
 
 
 async def _values(call: CrmCall, intent: StepInput) -> Values:
-    """What a contact is to hold; asked for before the contact is written, since nothing may fail behind that."""
+    """Return the values to write. They are looked up before the write, because nothing may fail after it."""
     return await known_values(call, "contacts", intent["texts"])
 
 
@@ -93,7 +93,7 @@ def _written(call: CrmCall, intent: StepInput, sent: Values, contact: wire.Recor
 
 
 def _if_held(contact: wire.Record | None, sent: Values, intent: StepInput, action: Action) -> list[Kept]:
-    """What is kept of a contact, if it is there and holds every value."""
+    """Return the stored form of a contact if it exists and has all values."""
     held = contact is not None and sent.all_held_by(contact)
     return (
         [mapping.contacts.kept_contact(contact, sent, intent["email"], action)] if contact is not None and held else []
@@ -174,11 +174,11 @@ async def look_up_contacts(call: CrmCall, params: LookUpContacts) -> Page[Contac
     return Page[Contact](items=items, position=position, warnings=warnings)
 
 
-# Writing
+# Writes
 
 
 async def _plan(call: CrmCall, params: CreateOrUpdateContact) -> Kept:
-    """What is to be written of a contact and its company, or what is left as it is; everything named is looked up."""
+    """Plan the changes of a contact and its company. All names are looked up."""
     portal = await portal_id(call)
     named = {name: value for name, value in params.properties.items() if name != "email"}
     texts = await property_texts(call, "contacts", named)
@@ -202,18 +202,18 @@ async def _contact_of(call: CrmCall, email: str, properties: Iterable[str] = ())
 
 
 async def _write_contact(call: CrmCall, params: CreateOrUpdateContact, contact: Kept) -> Kept:
-    """Create or update; where the address turns out to be taken, update or skip whoever has it."""
+    """Create or update a contact. If its email address turns out to be taken, update or skip its contact."""
     skipping = params.on_conflict == "skip"
     try:
         return await call.step(CREATE_CONTACT if skipping else WRITE_CONTACT, contact)
     except errors.UniqueValueTaken as error:
-        # The vendor repeats the value in lower case; callers look for the one that they sent.
+        # The vendor repeats the value in lower case, but callers look for the one that they sent.
         error.details = [
             {**one, "value": contact["texts"].get(one.get("property"), one["value"])} for one in error.details
         ]
         raise
     except errors.UpstreamConflict as refusal:
-        # In a later attempt it is told again as the journal has kept it, no longer as a ``ContactExists``.
+        # In a later attempt the journal restores the error, no longer as a ``ContactExists``.
         taken_by = next((detail["contact_id"] for detail in refusal.details if "contact_id" in detail), None)
         if taken_by is None:
             raise
@@ -229,11 +229,11 @@ async def _write_contact(call: CrmCall, params: CreateOrUpdateContact, contact: 
     return await call.step(UPDATE_HOLDER, change)
 
 
-# Looking up
+# Look-up
 
 
 async def _look_up(call: CrmCall, params: LookUpContacts, shown: Sequence[str], warnings: list[str]) -> Some:
-    """Return one page of contacts and the position of the next; add what callers should know to *warnings*."""
+    """Return one page of contacts and the position of the next. Warnings for the caller are added to *warnings*."""
     if params.email is not None:
         return await call.upstream.batch_read_objects("contacts", [params.email], shown, "email"), None
     if params.property is None or params.value is None:
@@ -257,14 +257,14 @@ async def _look_up(call: CrmCall, params: LookUpContacts, shown: Sequence[str], 
 
 
 async def _look_up_by_owner(call: CrmCall, email: str, limit: int, shown: Sequence[str]) -> Some:
-    """One page of what belongs to whoever has that address, those who have left included."""
+    """Return one page of the contacts of the owner with that email address, deactivated owners included."""
     known = await owners(call, lambda known: mapping.owners.is_known(known, email))
     owner_ids = [owner.id for owner in known.values() if mapping.contacts.lowered(owner.email) == email]
     return await _search(call, mapping.searches.owned_by(owner_ids), limit, shown) if owner_ids else ([], None)
 
 
 async def _search(call: CrmCall, condition: StepInput, limit: int, shown: Sequence[str]) -> Some:
-    """One page of what a condition finds; the next one starts behind the last id."""
+    """Return one page of the contacts that match a condition. The next one starts after the last id."""
     page = await call.upstream.search_objects(
         "contacts", mapping.searches.page_search(condition, shown, limit, _after(call))
     )

@@ -1,4 +1,4 @@
-"""Deals: opened, moved, changed and noted."""
+"""Deals: creation, moves, changes and notes."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -24,7 +24,7 @@ from connector_gateway.kit.errors import ContactNotFound, DealNotFound, OptionMi
 from connector_gateway.kit.operation import writes
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
-# The steps that change something
+# Write steps
 
 
 async def _send_deal(call: CrmCall, intent: StepInput, _: str) -> StepResult:
@@ -36,9 +36,9 @@ async def _send_deal(call: CrmCall, intent: StepInput, _: str) -> StepResult:
 
 
 async def _find_deals(call: CrmCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
-    """The deals made by this application that are what was to be made, with its contact or with none.
+    """Return the deals created by this app that match the intent, including its contact or the absence of one.
 
-    Those of a contact are known at once; of others the search is sure only when its lag has passed.
+    Deals of a contact are visible immediately. For others, the search is conclusive only after its lag.
     """
     contact_id = intent["contact_id"]
     if contact_id is None:
@@ -74,7 +74,7 @@ async def _send_note(call: CrmCall, intent: StepInput, _: str) -> StepResult:
 
 
 async def _find_notes(call: CrmCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
-    """The notes on the deal that bear the very millisecond which was chosen for this one, and say the same.
+    """Return the notes on the deal with the same text and the exact millisecond chosen for this one.
 
     After a restore that millisecond is not known any more.
     """
@@ -130,7 +130,7 @@ async def update_deal(call: CrmCall, params: UpdateDeal) -> UpdatedDeal:
 
     Where the note fails after the change, the change stands and ``note_logged`` is false.
     """
-    # Alone, so that the stage that is told as the former one is the one that this change has ended.
+    # Exclusive, so that the former stage in the result is the one that this change replaced.
     async with call.exclusive(f"deal {params.deal_id}"):
         plan = await call.plan(partial(_change, call, params))
         change = {"portal": plan.get("portal", ""), "deal_id": plan["id"], "texts": plan["texts"]}
@@ -151,7 +151,7 @@ async def _new_deal(call: CrmCall, params: CreateDeal) -> Kept:
 
 
 async def _change(call: CrmCall, params: UpdateDeal) -> Kept:
-    """A deal as it is, how it is to be changed, and the note, whose millisecond marks it."""
+    """Plan the change of a deal, and the note with the millisecond that marks it."""
     note = None if params.note is None else mapping.notes.note_properties(params.note, utc_datetime(call.clock.now()))
     shown = dict.fromkeys(["pipeline", "dealstage", *(params.properties or {})])
     deal = await call.upstream.read_object("deals", params.deal_id, shown)
@@ -167,7 +167,7 @@ async def _change(call: CrmCall, params: UpdateDeal) -> Kept:
 
 
 async def _texts(call: CrmCall, params: UpdateDeal) -> Mapping[str, str]:
-    """The properties to be written in the vendor's form, but for those that move the deal."""
+    """Return the properties to write in the vendor's form, except those that move the deal."""
     given = (params.properties or {}).items()
     properties = {name: value for name, value in given if name not in {"dealstage", "pipeline"}}
     if not properties:
@@ -176,7 +176,7 @@ async def _texts(call: CrmCall, params: UpdateDeal) -> Mapping[str, str]:
 
 
 async def _move(call: CrmCall, params: UpdateDeal, deal: wire.Record) -> Mapping[str, str]:
-    """How the deal is moved in the vendor's form, its stage found within its pipeline."""
+    """Return the vendor's form of the deal's move, with the stage looked up in its pipeline."""
     given = params.properties or {}
     stage, pipeline = given.get("dealstage", params.dealstage), given.get("pipeline")
     if stage is None and pipeline is None:
@@ -185,7 +185,7 @@ async def _move(call: CrmCall, params: UpdateDeal, deal: wire.Record) -> Mapping
 
 
 async def _log(call: CrmCall, plan: Kept) -> bool:
-    """Log the note, which may fail only where something else was changed; whether it was logged."""
+    """Log the note, which may fail only after another change. Returns whether it was logged."""
     note = {"portal": plan.get("portal", ""), "deal_id": plan["id"], "note": plan["note"]}
     if plan["texts"]:
         return await call.try_step(LOG_NOTE, note) is not None

@@ -1,4 +1,4 @@
-"""Finds what a write has made: among the latest records, by the application that made them."""
+"""Searches for the results of writes among the latest records, by the app that created them."""
 
 from collections.abc import Awaitable, Iterable, Sequence
 from typing import TypeVar
@@ -16,7 +16,7 @@ MAKER_SECONDS = 24 * 60 * 60.0
 
 
 async def in_doubt_until_indexed(creation: Awaitable[R]) -> R:
-    """What *creation* returns; after a failure a doubt remains for a while, since the search finds new records late."""
+    """Return the result of *creation*. After a failure it stays in doubt until the search includes new records."""
     try:
         return await creation
     except GatewayError as failure:
@@ -26,10 +26,10 @@ async def in_doubt_until_indexed(creation: Awaitable[R]) -> R:
 
 
 async def ids_since(call: CrmCall, kind: str, since: float) -> list[str]:
-    """The ids of the records made since that time, as far as the search knows them.
+    """Return the ids of the records created since that time, as far as the search includes them.
 
-    A listing shows the latest records sooner if ids grow with time. That is not promised, so an id that is missing in
-    it proves nothing.
+    A listing includes the latest records sooner if ids grow with time. That is not documented, so a missing id proves
+    nothing.
     """
     made = mapping.searches.made_since(since)
     found = await call.upstream.search_every(
@@ -40,28 +40,28 @@ async def ids_since(call: CrmCall, kind: str, since: float) -> list[str]:
 
 
 async def listed_since(call: CrmCall, kind: str, properties: Sequence[str], since: float) -> Sequence[wire.Record]:
-    """The records behind the newest that the search knows to be older."""
+    """Return the records after the newest one that the search knows to be older."""
     older = (await call.upstream.search_objects(kind, mapping.searches.newest_before(since))).results
     return await call.upstream.objects_behind(kind, properties, older[0].id if older else None)
 
 
 def remember_creator(call: CrmCall, record: wire.Record) -> None:
-    """Remember how the vendor names this application, if it told that of a record just made."""
+    """Remember the vendor's identifier of this app, if a created record contains it."""
     if (maker := mapping.records.creator(record)) is not None:
         call.memory.put("maker", maker, MAKER_SECONDS)
 
 
 async def our_creator_id(call: CrmCall) -> Kept:
-    """The portal, and how the vendor named this application so far, before something is created."""
+    """Return the portal and this app's identifier so far, before a creation."""
     return {"portal": await portal_id(call), "maker": call.memory.get("maker")}
 
 
 def known_maker(call: CrmCall, intent: StepInput) -> str | None:
-    """How the vendor names this application, as far as that is known now or was when the write was planned."""
+    """Return this app's identifier, if it is known now or was known when the write was planned."""
     known: str | None = call.memory.get("maker") or intent["maker"]
     return known
 
 
 def in_order(found: Iterable[Match]) -> Sequence[Match]:
-    """What was found, oldest first."""
+    """Return the matches, oldest first."""
     return sorted(found, key=lambda one: one.made_at or 0.0)

@@ -1,6 +1,6 @@
-"""Properties, pipelines and owners of a portal, looked up once and remembered."""
+"""Cached properties, pipelines and owners of a portal."""
 
-from __future__ import annotations  # functions are made in each call (decision 45)
+from __future__ import annotations  # annotations of nested functions are not evaluated in each call
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -27,14 +27,14 @@ OWNERS_SECONDS = 600.0
 PORTAL_SECONDS = 24 * 60 * 60.0
 
 UNTOLD = "owners untold"
-"""The name under which is remembered how often an owner was missing in the lists."""
+"""The cache key for the number of times that an owner was missing in the lists."""
 
 MOVING = (errors.PipelineNotFound, errors.AmbiguousPipeline, errors.StageNotFound)
-"""How a pipeline or stage is refused."""
+"""Errors of a pipeline or stage."""
 
 
 def within_portal(intent: StepInput) -> str:
-    """The portal that a write was planned for: identifiers of records are unique within it only."""
+    """Return the portal that a write was planned for. Record identifiers are unique only within it."""
     return str(intent["portal"])
 
 
@@ -55,7 +55,7 @@ async def list_properties(call: CrmCall, params: ListProperties) -> Listing[Prop
 
 
 async def with_properties(call: CrmCall, kind: str, check: Callable[[Definitions], T]) -> T:
-    """What *check* makes of the properties of an object type."""
+    """Return the result of *check* for the properties of an object type."""
 
     async def find() -> Definitions:
         return mapping.properties.definitions(await call.upstream.list_properties(kind))
@@ -67,12 +67,12 @@ async def with_properties(call: CrmCall, kind: str, check: Callable[[Definitions
 
 
 async def known_values(call: CrmCall, kind: str, texts: Mapping[str, str]) -> Values:
-    """Values that are in the vendor's form already, with what is known of their properties."""
+    """Return values that are already in the vendor's form, with their definitions."""
     return await with_properties(call, kind, lambda known: Values(known, texts))
 
 
 async def on_pipelines(call: CrmCall, check: Callable[[Sequence[wire.Pipeline]], T]) -> T:
-    """What *check* makes of the pipelines of deals."""
+    """Return the result of *check* for the pipelines of deals."""
 
     async def use(known: Sequence[wire.Pipeline]) -> T:
         return check(known)
@@ -83,7 +83,7 @@ async def on_pipelines(call: CrmCall, check: Callable[[Sequence[wire.Pipeline]],
 
 
 async def all_checked(*checks: Callable[[], Awaitable[T]]) -> list[T]:
-    """The results of all *checks*; if some raise, one error with the faults that all of them found."""
+    """Return the results of all *checks*. If some raise, raise one error with the details of all."""
     passed, refusals = list[T](), list[errors.CallerError]()
     for check in checks:
         try:
@@ -96,14 +96,14 @@ async def all_checked(*checks: Callable[[], Awaitable[T]]) -> list[T]:
 
 
 async def portal_id(call: CrmCall) -> str:
-    """The identifier of the portal, which is the account; it is looked up if that is not known."""
+    """Return the identifier of the portal, which is the account. It is looked up if unknown."""
     return call.account_id or str(
         (await call.cached(CachedLookup("portal", PORTAL_SECONDS, call.upstream.read_account))).portal_id
     )
 
 
 async def owners(call: CrmCall, suffices: Callable[[Owners], bool]) -> Owners:
-    """Return the owners by their ids, those who have left last; asked for anew if the cached ones do not suffice."""
+    """Return the owners by id, deactivated ones last. The cache is refreshed if it does not suffice."""
 
     async def find() -> Owners:
         listed = call.upstream.list_owners()
@@ -113,14 +113,14 @@ async def owners(call: CrmCall, suffices: Callable[[Owners], bool]) -> Owners:
 
 
 async def with_owner_ids(call: CrmCall, known: Definitions, given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the properties *given* with every owner, named by address or id, as an id."""
+    """Return the properties *given* with every owner, named by email address or id, as an id."""
     names = mapping.owners.owner_properties(known, given)
     if not names:
         return given
     try:
         listed = await owners(call, lambda known: all(mapping.owners.is_known(known, given[name]) for name in names))
     except errors.ConnectionScopeMissing:
-        # Ids can be written without the permission to list owners; then the application checks them.
+        # Ids need no permission to list owners, and the vendor validates them.
         if all(mapping.owners.is_id(name, given[name]) for name in names):
             return given
         raise
@@ -128,7 +128,7 @@ async def with_owner_ids(call: CrmCall, known: Definitions, given: Mapping[str, 
 
 
 async def property_texts(call: CrmCall, kind: str, given: Mapping[str, Any]) -> Mapping[str, str]:
-    """Return the properties of an object type in the vendor's form; one error has everything wrong with them."""
+    """Return the properties of an object type in the vendor's form. One error reports all invalid values."""
     known = await with_properties(call, kind, lambda known: known)
     owned, others = mapping.owners.divided(known, given)
     ids, _ = await all_checked(
@@ -142,7 +142,7 @@ async def property_texts(call: CrmCall, kind: str, given: Mapping[str, Any]) -> 
 
 
 async def owner_addresses(call: CrmCall, listed: Iterable[wire.Definition]) -> Sequence[str]:
-    """Return the addresses of the owners if a property holds one and the connection may list them."""
+    """Return the owners' email addresses if a property contains an owner and the connection may list them."""
     if not any(map(mapping.owners.holds_owner, listed)):
         return []
     with suppress(errors.ConnectionScopeMissing):
@@ -151,10 +151,9 @@ async def owner_addresses(call: CrmCall, listed: Iterable[wire.Definition]) -> S
 
 
 async def owner_emails(call: CrmCall, found: Iterable[wire.Record]) -> Mapping[str, str | None]:
-    """The addresses of the owners of what was found.
+    """Return the email addresses of the owners of *found*.
 
-    An owner who is missing, or has no address, is remembered as such only after two lists said so, since one may have
-    been incomplete.
+    A missing owner or address is cached as such only after two lists agree, because one may have been incomplete.
     """
     wanted = {owner_id for record in found if (owner_id := record.properties.get(mapping.searches.OWNER))}
     if not wanted:

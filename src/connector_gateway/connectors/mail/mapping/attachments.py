@@ -1,4 +1,4 @@
-"""Attachments, and the names that they are given."""
+"""Attachments and their identifiers."""
 
 import mimetypes
 import re
@@ -12,12 +12,12 @@ ATTACHMENT_PREFIX = "att_"
 
 
 def attachments(told: wire.Message) -> list[Attachment]:
-    """What came with a message, in its order; pictures within the text and signatures are no attachments."""
+    """Return the attachments of a message in order, without pictures within the text and without signatures."""
     return [attachment(told.id, part) for part in mime.attachments(told.payload)]
 
 
 def attachment(message_id: str, part: wire.Part) -> Attachment:
-    """A part as an attachment."""
+    """Return a part as an attachment."""
     mime_type = part.mime_type or "application/octet-stream"
     named = re.split(r"[/\\]", mime.decoded(part.filename))[-1].strip()
     return Attachment(
@@ -29,12 +29,12 @@ def attachment(message_id: str, part: wire.Part) -> Attachment:
 
 
 def attachment_id(message_id: str, part_id: str) -> str:
-    """A lasting name for a part; the vendor's own name changes with every reading."""
+    """Return a stable identifier for a part. The vendor's own identifier changes with every read."""
     return ATTACHMENT_PREFIX + urlsafe_b64encode(f"{message_id}:{part_id}".encode()).decode().rstrip("=")
 
 
 def part_id(wanted: str, message_id: str) -> str | None:
-    """The part that one of our names stands for, or None for a name of the vendor's."""
+    """Return the part of one of our identifiers, or None for an identifier of the vendor."""
     if not wanted.startswith(ATTACHMENT_PREFIX):
         return None
     encoded = wanted.removeprefix(ATTACHMENT_PREFIX)
@@ -48,7 +48,7 @@ def part_id(wanted: str, message_id: str) -> str | None:
 
 
 def no_attachment(wanted: str, message_id: str) -> AttachmentNotFound:
-    """The refusal of a name that stands for nothing in that message."""
+    """Return the error for an identifier that the message does not have."""
     return AttachmentNotFound(
         f"Message {message_id} has no such attachment.", {"parameter": "attachment_id", "value": wanted}
     )

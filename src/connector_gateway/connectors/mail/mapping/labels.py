@@ -1,4 +1,4 @@
-"""Labels: what is to be put on and taken off."""
+"""Label changes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from connector_gateway.kit.errors.suggestions import nearest_first
 from connector_gateway.kit.write_steps import StepInput
 
 UNMOVABLE = frozenset({"SENT", "DRAFT"})
-"""Labels that the vendor alone puts on and takes off."""
+"""Labels that only the vendor adds and removes."""
 
 UNMOVABLE_MESSAGE = "Is put on and taken off by the application alone"
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A label that a call names, and the label of the mailbox that it means."""
+    """A label name of a call, and the mailbox's label for it."""
 
     parameter: str
     index: int
@@ -28,11 +28,11 @@ class Wanted:
 
     @property
     def sameness(self) -> str:
-        """Equal for two names of the same label."""
+        """Return a key that is equal for two names of the same label."""
         return self.known or self.name.strip().casefold()
 
     def fault(self, code: str, message: str) -> Detail:
-        """What is wrong with it."""
+        """Return the error detail of this name."""
         place = {"parameter": f"{self.parameter}.{self.index}", "index": self.index}
         return {"code": code, **place, "value": self.name, "message": message}
 
@@ -40,10 +40,10 @@ class Wanted:
 def change(
     names: Mapping[str, str], add: Sequence[str], remove: Sequence[str], *, create_missing: bool
 ) -> dict[str, list[Any]]:
-    """The labels meant by *add* and *remove*, by identifiers, and the names of those that are to be created.
+    """Return the identifiers of the labels to *add* and *remove*, and the names of those to create.
 
-    In *add* the place of each of these is kept by a None.
-    ``LabelNotFound`` or ``InvalidParameters`` with every fault, if there is any; the first one decides which.
+    In *add*, None marks the position of each label to create.
+    Raises ``LabelNotFound`` or ``InvalidParameters`` with all errors. The first one determines the class.
     """
     adding = [Wanted("add", index, name, label_id(names, name)) for index, name in enumerate(add)]
     removing = [Wanted("remove", index, name, label_id(names, name)) for index, name in enumerate(remove)]
@@ -88,7 +88,7 @@ def _refusal(faults: Sequence[Detail]) -> GatewayError:
 
 
 def label_id(names: Mapping[str, str], name: str) -> str | None:
-    """The label of that name: exactly, or else but for case."""
+    """Return the label of that name, preferring an exact match over one that ignores case."""
     wanted = name.strip()
     exact = next((found for found, known in names.items() if known == wanted), None)
     folded = wanted.casefold()
@@ -96,33 +96,33 @@ def label_id(names: Mapping[str, str], name: str) -> str | None:
 
 
 def kept_label(label: wire.Label) -> dict[str, Any]:
-    """What is kept of a label that was created."""
+    """Return the stored form of a created label."""
     return {"id": label.id, "name": label.name, "created": True}
 
 
 def kept_labels(told: wire.Labelled) -> dict[str, Any]:
-    """What is kept of a message whose labels were changed."""
+    """Return the stored form of a message whose labels were changed."""
     return {"id": told.id, "label_ids": list(told.label_ids)}
 
 
 def is_changed(kept: Kept, wanted: Kept) -> bool:
-    """Whether a message bears just those of the labels in question that it should."""
+    """Return True if a message has exactly the wanted ones of the labels in question."""
     present = set(kept["label_ids"])
     return present.issuperset(wanted["add"]) and present.isdisjoint(wanted["remove"])
 
 
 def assumed_label(intent: StepInput) -> dict[str, Any]:
-    """What a dry run takes for a label that was made."""
+    """Return the assumed result of creating a label, for dry runs."""
     return {"id": f"new-label-{intent['name']}", "name": intent["name"], "created": True}
 
 
 def told_label(kept: Kept) -> dict[str, Any]:
-    """What callers are told of a label when something else fails."""
+    """Return the part of a label that is included in the error when a later step fails."""
     return {"label": kept["name"], "created": kept["created"]}
 
 
 def changed_labels(kept: Kept, names: Mapping[str, str], labels: Iterable[Kept]) -> ChangedLabels:
-    """The labels after a change; *labels* are those that were to be created on the way."""
+    """Return the result of a change. *labels* are those that were to be created on the way."""
     return ChangedLabels(
         message_id=kept["id"],
         labels=[names.get(label_id, label_id) for label_id in kept["label_ids"]],

@@ -1,4 +1,4 @@
-"""Attachments: fetched, and opened by their link."""
+"""Downloads of attachments."""
 
 import hashlib
 from collections.abc import AsyncIterator
@@ -29,18 +29,18 @@ async def fetch_attachment(call: MailCall, params: FetchAttachment) -> FetchedAt
 
 @asynccontextmanager
 async def open_attachment(client: MailClient, content: Position) -> AsyncIterator[Download]:
-    """The file behind a download link that was issued for an attachment."""
+    """Return the file behind a download link of an attachment."""
     message_id, part = await _linked_part(client, content)
     found = mapping.attachments.attachment(message_id, part)
     async with aclosing(pieces_of(client, message_id, part, at_once=False)) as pieces:
         yield Download(found.filename, found.mime_type, found.size_bytes or None, pieces)
 
 
-# Which part is meant
+# Identification of the part
 
 
 async def _linked_part(client: MailClient, content: Position) -> tuple[str, wire.Part]:
-    """The part behind a link, and its message by name: the message itself need not be held while the file is sent."""
+    """Return the part behind a link and its message's id, so that the message is not kept while the file is sent."""
     message, _ = await get_message_within_limit(client, content["message"])
     part = mime.find(message.payload, content["part"])
     if part is None:
@@ -49,7 +49,7 @@ async def _linked_part(client: MailClient, content: Position) -> tuple[str, wire
 
 
 async def _part(call: MailCall, message: wire.Message, wanted: str) -> wire.Part:
-    """The part that an attachment's name stands for, whether it is ours or the vendor's."""
+    """Return the part of an attachment identifier, whether it is ours or the vendor's."""
     part_id = mapping.attachments.part_id(wanted, message.id)
     part = await _same_file(call, message, wanted) if part_id is None else mime.find(message.payload, part_id)
     if part is None:
@@ -58,10 +58,10 @@ async def _part(call: MailCall, message: wire.Message, wanted: str) -> wire.Part
 
 
 async def _same_file(call: MailCall, message: wire.Message, wanted: str) -> wire.Part | None:
-    """The part with the content that the vendor's name stands for, since each reading gives the parts new names."""
+    """Return the part with the content of the vendor's identifier, because each read assigns new identifiers."""
     told = await _fingerprint(call, message.id, wanted)
     alike = [part for part in mime.files(message.payload) if part.body.size == told[0]]
-    # Equal size is enough where only one part has it, and saves reading the file.
+    # An equal size suffices if only one part has it, and saves reading the file.
     if len(alike) == 1:
         return alike[0]
     for part in alike:
@@ -79,18 +79,18 @@ async def _fingerprint(call: MailCall, message_id: str, attachment_id: str) -> t
     return size, digest.hexdigest()
 
 
-# What it holds
+# Content
 
 
 async def _content(call: MailCall, message_id: str, part: wire.Part) -> tuple[int, list[bytes]]:
-    """The size of a part, and its bytes in pieces that can be told as base64 one by one."""
+    """Return the size of a part, and its bytes in pieces that can be base64-encoded separately."""
     size_bytes, rest, held = 0, b"", []
     async with aclosing(pieces_of(call.upstream, message_id, part, at_once=True)) as pieces:
         async for piece in pieces:
             size_bytes += len(piece)
             call.memory_reservation.keep(len(piece))
             ready = rest + piece
-            # Three bytes make four characters: cut elsewhere, padding would stand in the middle.
+            # Three bytes make four characters. Other cuts would leave padding in the middle.
             whole = len(ready) // 3 * 3
             held.append(ready[:whole])
             rest = ready[whole:]

@@ -1,4 +1,4 @@
-"""Recognises what a write has made."""
+"""Recognition of the results of writes."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
@@ -13,11 +13,11 @@ from connector_gateway.kit.write_steps import SentStep, StepInput
 T = TypeVar("T")
 
 OLDER_IN_A_ROW = 10
-"""A listing comes newest first, but nobody promises that; it is read on until so many in a row are too old."""
+"""Consecutive old messages after which a search ends. The order, newest first, is not documented."""
 
 
 async def marked_in_thread(call: MailCall, intent: StepInput) -> wire.Message | None:
-    """The sent message that bears the draft's mark, in the thread of the draft."""
+    """Return the sent message with the draft's marker, from the thread of the draft."""
     with suppress(ThreadNotFound):
         thread = await call.upstream.get_thread(intent["thread_id"])
         for message in thread.messages:
@@ -27,7 +27,7 @@ async def marked_in_thread(call: MailCall, intent: StepInput) -> wire.Message | 
 
 
 async def marked_among_sent(call: MailCall, intent: StepInput, sent: SentStep) -> wire.Message | None:
-    """The sent message that bears the draft's mark, wherever it is; its thread may have become another."""
+    """Return the sent message with the draft's marker from all sent messages, because its thread may have changed."""
     listed = call.upstream.every_message({"labelIds": "SENT"})
     async for _, message in not_older(call, listed, lambda listed: listed.id, sent.earliest):
         if is_marked(message, intent["mark"]):
@@ -38,7 +38,7 @@ async def marked_among_sent(call: MailCall, intent: StepInput, sent: SentStep) -
 async def not_older(
     call: MailCall, listing: AsyncIterator[T], message_id: Callable[[T], str], earliest: float
 ) -> AsyncIterator[tuple[T, wire.Message]]:
-    """What is listed, newest first, and its message without its parts; it ends where all that follows is too old."""
+    """Yield the listed items, newest first, with their messages without parts, until all that follow are too old."""
     older = 0
     async for listed in listing:
         message = await _headers(call, message_id(listed))
@@ -51,12 +51,12 @@ async def not_older(
 
 
 def is_marked(message: wire.Message, mark: str) -> bool:
-    """Whether a message bears the mark of what was sent."""
+    """Return True if a message has the marker."""
     return mime.header(message.payload, MARKER) == mark
 
 
 async def _headers(call: MailCall, message_id: str) -> wire.Message | None:
-    """A message without its parts, or None if there is none."""
+    """Return a message without its parts, or None if it does not exist."""
     with suppress(MessageNotFound):
         return await call.upstream.get_message_headers(message_id)
     return None

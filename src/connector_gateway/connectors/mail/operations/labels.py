@@ -1,4 +1,4 @@
-"""Labels: read, created, put on and taken off."""
+"""Labels: look-up, creation and changes of messages."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -16,11 +16,11 @@ Names = Mapping[str, str]
 LABELS_SECONDS = 60.0
 
 
-# The steps that change something
+# Write steps
 
 
 async def _send_label(call: MailCall, intent: StepInput, _: str) -> StepResult:
-    """Create a label; where somebody did so meanwhile, it is taken as it is."""
+    """Create a label. One that was created meanwhile is used as it is."""
     label = await call.upstream.create_label(intent["name"])
     if label is not None:
         return mapping.labels.kept_label(label)
@@ -32,7 +32,7 @@ async def _send_label(call: MailCall, intent: StepInput, _: str) -> StepResult:
 
 
 async def _find_label(call: MailCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
-    """The label of that name, which was not there when the call was planned; in another spelling it is not ours."""
+    """Return the label of that name, which did not exist at planning time. Another spelling is not ours."""
     names = await _every_label(call)
     label_id = mapping.labels.label_id(names, intent["name"])
     if label_id is None:
@@ -48,7 +48,7 @@ async def _send_change(call: MailCall, intent: StepInput, _: str) -> StepResult:
 
 
 async def _find_change(call: MailCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
-    """The message, if it bears what was to be put on, and nothing of what was to be taken off."""
+    """Return the message if it has all labels to add and none of those to remove."""
     kept = mapping.labels.kept_labels(await call.upstream.get_message_labels(intent["message_id"]))
     return [Match(kept)] if mapping.labels.is_changed(kept, intent) else []
 
@@ -64,7 +64,7 @@ CHANGE_LABELS = WriteStep(
     "change the labels",
     _send_change,
     _find_change,
-    # Each label of a message is set by itself: a change of others undoes nothing.
+    # Each label of a message is set separately, so changes of other labels undo nothing.
     changes=lambda intent: [
         f"message {intent['message_id']} {label_id}" for label_id in (*intent["add"], *intent["remove"])
     ],
@@ -87,7 +87,7 @@ async def change_message_labels(call: MailCall, params: ChangeMessageLabels) -> 
     except UpstreamRefused:
         if not change["remembered"]:
             raise
-    # A label that was remembered may have been deleted since.
+    # A cached label may have been deleted since.
     change = await call.plan(partial(_change, call, params, renewed=True))
     return await _change_labels(call, params.message_id, change)
 
@@ -96,7 +96,7 @@ async def change_message_labels(call: MailCall, params: ChangeMessageLabels) -> 
 
 
 async def _change(call: MailCall, params: ChangeMessageLabels, *, renewed: bool = False) -> Kept:
-    """What is to be put on and taken off, and which labels are to be created, for a message that then exists."""
+    """Plan the labels to add, remove and create, for a message that exists."""
     wanted = [*params.add, *params.remove]
     known: Names | None = call.memory.get("labels")
     labels = labels_of(call)
@@ -111,7 +111,7 @@ async def _change(call: MailCall, params: ChangeMessageLabels, *, renewed: bool 
     return change | {"remembered": names is known}
 
 
-# Carrying out
+# Execution
 
 
 async def _change_labels(call: MailCall, message_id: str, change: Kept) -> ChangedLabels:
@@ -122,7 +122,7 @@ async def _change_labels(call: MailCall, message_id: str, change: Kept) -> Chang
     try:
         changed = await _changed(call, intent)
     except UpstreamRefused:
-        # What the application did not take may have been the identifier of the message.
+        # The vendor may have rejected the identifier of the message.
         await call.upstream.get_message_labels(message_id)
         raise
     new = {label["id"]: label["name"] for label in created}
@@ -133,17 +133,17 @@ async def _change_labels(call: MailCall, message_id: str, change: Kept) -> Chang
 
 
 async def _changed(call: MailCall, intent: StepInput) -> Kept:
-    """The message after a change, which may be none."""
+    """Return the message after a change, which may be empty."""
     if intent["add"] or intent["remove"]:
         return await call.step(CHANGE_LABELS, intent)
     return mapping.labels.kept_labels(await call.upstream.get_message_labels(intent["message_id"]))
 
 
-# The labels that there are
+# Existing labels
 
 
 def labels_of(call: MailCall) -> CachedLookup[Names]:
-    """The names of all labels by their identifiers."""
+    """Return the look-up of all label names by identifier."""
     return CachedLookup("labels", LABELS_SECONDS, partial(_every_label, call))
 
 

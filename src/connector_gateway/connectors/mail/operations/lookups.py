@@ -1,4 +1,4 @@
-"""What several operations read: messages that may be too large, and the content of parts."""
+"""Look-ups of several operations: messages of limited size, and the content of parts."""
 
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, aclosing
@@ -14,7 +14,7 @@ MailCall = OperationContext[MailClient]
 
 
 async def get_message_within_limit(client: MailClient, message_id: str) -> tuple[wire.Message, bool]:
-    """A message, and whether it came with its texts: one that is too large is read without them."""
+    """Return a message, and whether its bodies are included. Bodies are omitted if the message is too large."""
     try:
         return await client.get_message(message_id), True
     except ResponseTooLarge:
@@ -22,11 +22,11 @@ async def get_message_within_limit(client: MailClient, message_id: str) -> tuple
 
 
 async def content_of(call: MailCall, message_id: str, part: wire.Part, *, alone: bool) -> bytes:
-    """The bytes of a part, whole; ``AnswerTooLarge`` where they are too many to be told as text.
+    """Return all bytes of a part. Raises ``AnswerTooLarge`` if they are too many to return as text.
 
-    Those of a large one arrive in the call's turn for that, unless the caller has it *alone* already.
+    A large part waits for the call's reservation of large responses, unless the caller already has it (*alone*).
     """
-    # What came with the message is there already, and is not copied; an answer bounds its size.
+    # The inline content is already in memory, bounded by the response size, and is not copied.
     if (content := mime.inline_content(part)) is not None:
         return content
     taken = BytesIO()
@@ -36,7 +36,7 @@ async def content_of(call: MailCall, message_id: str, part: wire.Part, *, alone:
             if taken.tell() > MAX_ANSWER_BYTES:
                 raise ResponseTooLarge("The text of a message is too large.")
             if taken.tell() > ALONE_BYTES and not alone:
-                # As large answers that arrive whole: the others wait at their senders (decision 71).
+                # Like other large responses that are buffered, so that only one at a time uses memory.
                 await stack.enter_async_context(call.memory_reservation.large_response)
                 alone = True
     return taken.getvalue()
@@ -45,7 +45,7 @@ async def content_of(call: MailCall, message_id: str, part: wire.Part, *, alone:
 async def pieces_of(
     client: MailClient, message_id: str, part: wire.Part, *, at_once: bool
 ) -> AsyncGenerator[bytes, None]:
-    """The bytes of a part, one after the other; *at_once* unless somebody else takes them as he can."""
+    """Yield the bytes of a part. *at_once* is true unless a client reads them at its own pace."""
     content = mime.inline_content(part)
     if content is not None:
         yield content

@@ -1,6 +1,6 @@
-"""Messages: found and read."""
+"""Search and reading of messages."""
 
-from __future__ import annotations  # functions are made in each call (decision 45)
+from __future__ import annotations  # annotations of nested functions are not evaluated in each call
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ from connector_gateway.kit.upstream.http_origin import ALONE_BYTES
 from connector_gateway.kit.upstream.memory_budget import MemoryReservation
 
 MOST_TEXT = 4 * 1024 * 1024
-"""Characters of all bodies of a page; the messages behind them are those of the next page (decision 48)."""
+"""The maximum number of characters of all bodies of a page. Further messages start the next page."""
 
 TEXTS = ("text/plain", "text/html")
 TOO_LARGE = MessageBody(text=None, html=None, too_large=True)
@@ -28,14 +28,14 @@ TOO_LARGE = MessageBody(text=None, html=None, too_large=True)
 
 @dataclass(slots=True)
 class LoadedMessage:
-    """A message that was read, with its body if that was asked for; both are None for one that is gone."""
+    """A loaded message, with its body if requested. Both are None if the message no longer exists."""
 
     message: wire.Message | None = None
     body: MessageBody | None = None
 
     @property
     def size(self) -> int:
-        """Characters of the body."""
+        """The number of characters of the body."""
         return 0 if self.body is None else len(self.body.text or "") + len(self.body.html or "")
 
 
@@ -59,7 +59,7 @@ async def search_messages(call: MailCall, params: SearchMessages) -> Page[Messag
 
 
 async def _listed(call: MailCall, params: SearchMessages) -> tuple[Sequence[str], str | None]:
-    """What a page begins with, by identifiers, and where the vendor's list goes on behind it."""
+    """Return the identifiers that a page starts with, and the vendor's next page token."""
     position = call.position or {}
     if kept := position.get("message_ids"):
         return kept, position["token"]
@@ -68,16 +68,16 @@ async def _listed(call: MailCall, params: SearchMessages) -> tuple[Sequence[str]
 
 
 async def _read_each(call: MailCall, message_ids: Sequence[str], *, with_body: bool) -> Sequence[LoadedMessage]:
-    """The first messages in their order, several at once: as many as their bodies leave room for."""
+    """Load the first messages in order, several concurrently, until their bodies exceed the page's limit."""
     page = _PageBuilder(call.memory_reservation, len(message_ids))
-    # No more reserve a turn than can be sent at once, so that messages without room cost none of the budget.
+    # No more tasks reserve a request than can run, so messages beyond the limit use no budget.
     readers = asyncio.Semaphore(READERS)
     tasks: list[asyncio.Task[None]] = []
 
     async def read(index: int, message_id: str) -> None:
         def expect(size: int) -> bool:
             page.expect(index, size)
-            # What has no room any more need neither arrive nor be decoded, which holds the event loop.
+            # Messages beyond the limit are not loaded or decoded, because decoding blocks the event loop.
             for behind in tasks[max(page.ends_at, index + 1) :]:
                 behind.cancel()
             return index < page.ends_at
@@ -96,11 +96,11 @@ async def _read_each(call: MailCall, message_ids: Sequence[str], *, with_body: b
 
 
 class _PageBuilder:
-    """A page while its messages arrive, in any order: its end depends on their sizes, not on which came first."""
+    """A page whose messages arrive in any order. Its end depends on their sizes, not on their order of arrival."""
 
     def __init__(self, holding: MemoryReservation, count: int) -> None:
         self.ends_at = count
-        """No message from here on has room, as far as is known."""
+        """The index of the first message beyond the limit, as far as known."""
 
         self._read: list[LoadedMessage | None] = [None] * count
         self._sizes = [0] * count
@@ -109,21 +109,21 @@ class _PageBuilder:
 
     @property
     def messages(self) -> Sequence[LoadedMessage]:
-        """Those that arrived and have room."""
+        """Return the loaded messages within the limit."""
         return [one for one in self._read if one is not None]
 
     def expect(self, index: int, size: int) -> None:
-        """Leave room for so much at *index*; whatever has none behind it is let go."""
+        """Reserve *size* characters at *index*, and drop messages that are then beyond the limit."""
         if index >= self.ends_at:
             return
         self._sizes[index] = max(size, self._sizes[index])
-        # The first one is always told, so that pages come to an end.
+        # The first message is always included, so that every page makes progress.
         ends = (place for place, sum_ in enumerate(accumulate(self._sizes)) if place and sum_ > MOST_TEXT)
         self.ends_at = next(ends, self.ends_at)
         del self._sizes[self.ends_at :], self._read[self.ends_at :]
 
     def put(self, index: int, read: LoadedMessage) -> None:
-        """Take the message at *index*, if it has room."""
+        """Add the message at *index* if it is within the limit."""
         if index >= self.ends_at:
             return
         self._read[index] = read
@@ -134,7 +134,7 @@ class _PageBuilder:
 
 
 async def _read(call: MailCall, message_id: str, expect: Callable[[int], bool] | None) -> LoadedMessage:
-    """A message, and what it says unless *expect* is None, which tells whether there is room for so much."""
+    """Load a message, with its body unless *expect* is None. *expect* returns whether its size is within the limit."""
     with suppress(MessageNotFound, AttachmentNotFound):
         if expect is None:
             return LoadedMessage(await call.upstream.get_message(message_id, fields=OUTLINE))
@@ -144,7 +144,8 @@ async def _read(call: MailCall, message_id: str, expect: Callable[[int], bool] |
         parts = [part for kind in TEXTS for part in mime.body_parts(message.payload, kind)]
         size = sum(map(mime.size, parts))
         if expect(size):
-            # Texts that are still to arrive do so for one message after the other; what came with it is read at once.
+            # Separate texts of large messages are fetched for one message at a time. Inline texts are decoded
+            # immediately.
             alone = size > ALONE_BYTES and any(part.body.attachment_id for part in parts)
             async with call.memory_reservation.large_response if alone else nullcontext():
                 return LoadedMessage(mime.without_texts(message), await _body(call, message, alone=alone))
@@ -152,7 +153,7 @@ async def _read(call: MailCall, message_id: str, expect: Callable[[int], bool] |
 
 
 async def _body(call: MailCall, message: wire.Message, *, alone: bool) -> MessageBody:
-    """What a message says; texts that prove to be large arrive by themselves, unless they do so already."""
+    """Return the body of a message. Large texts wait for a reservation, unless the caller has it (*alone*)."""
 
     async def said(mime_type: str) -> str | None:
         parts = mime.body_parts(message.payload, mime_type)

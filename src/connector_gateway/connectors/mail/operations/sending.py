@@ -1,4 +1,4 @@
-"""Letters: sent, and left as drafts."""
+"""Sending of messages and creation of drafts."""
 
 import asyncio
 from collections.abc import Sequence
@@ -17,23 +17,23 @@ from connector_gateway.kit.operation import writes
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 GONE = ""
-"""The identifier of a draft that was sent in a time that the database has lost."""
+"""The identifier of a draft that was sent during a period that the database lost."""
 
 SENDER_SECONDS = 60 * 60.0
 
 
-# The steps that change something
+# Write steps
 
 
 async def _send_new_draft(body_html: str, call: MailCall, intent: StepInput, mark: str) -> StepResult:
-    """Make a draft of a letter, which bears the mark in a header."""
+    """Create a draft with the marker in a header."""
     letter = mapping.outgoing.build_message(intent, body_html, (MARKER, mark))
     draft = await call.upstream.create_draft(await asyncio.to_thread(mime.written, letter), intent["thread_id"])
     return mapping.outgoing.kept_draft(draft.id, draft.message, mark, call.clock.now())
 
 
 async def _find_draft(call: MailCall, _: StepInput, sent: SentStep) -> Sequence[Match]:
-    """The draft that bears the mark, among all drafts that are not too old; after a restore it may have been sent."""
+    """Return the draft with the marker from all drafts that are not too old. After a restore it may have been sent."""
     drafts = call.upstream.list_drafts()
     async for draft, message in evidence.not_older(call, drafts, lambda draft: draft.message.id, sent.earliest):
         if evidence.is_marked(message, sent.mark):
@@ -52,7 +52,7 @@ async def _send_message(call: MailCall, intent: StepInput, _: str) -> StepResult
 
 
 async def _find_message(call: MailCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
-    """The message that a draft became; nothing while it is a draft, for sending it takes it away."""
+    """Return the message that a draft became, or nothing while the draft exists, because sending removes it."""
     if intent["draft_id"] != GONE and await call.upstream.get_draft(intent["draft_id"]):
         return []
     message = await evidence.marked_in_thread(call, intent) or await evidence.marked_among_sent(call, intent, sent)
@@ -71,7 +71,7 @@ async def _find_no_draft(call: MailCall, intent: StepInput, _: SentStep) -> Sequ
 
 
 def _drafting(body_html: str) -> "WriteStep[MailCall]":
-    """The step that makes a draft; its body, which may be large, is kept with the call's arguments alone."""
+    """Return the step that creates a draft. Its body may be large, so only the call's arguments store it."""
     return WriteStep(
         "make the draft",
         partial(_send_new_draft, body_html),
@@ -100,7 +100,7 @@ async def send_message(call: MailCall, params: SendMessage) -> SentMessage:
     try:
         sent = await call.step(SEND_DRAFT, mapping.outgoing.sending(draft))
     except errors.GatewayError:
-        # A draft that is left behind would look to its owner like a mail that was never finished.
+        # Its owner would take a leftover draft for an unfinished mail.
         await call.undo(DELETE_DRAFT, {"draft_id": draft["id"]})
         raise
     return mapping.outgoing.sent_message(sent, letter)
@@ -122,7 +122,7 @@ async def create_draft(call: MailCall, params: CreateDraft) -> CreatedDraft:
 
 
 async def _letter(call: MailCall, params: SendMessage | CreateDraft, thread_id: str | None) -> Kept:
-    """Everything of a letter but its body."""
+    """Plan a message without its body."""
     to = mapping.outgoing.recipients(params.to)
     parent = mapping.outgoing.ReplyTarget(params.subject)
     if thread_id is not None:

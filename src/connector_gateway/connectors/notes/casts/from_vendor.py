@@ -1,4 +1,4 @@
-"""Back into text."""
+"""Conversion of property values to text."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,24 +14,24 @@ from connector_gateway.kit.casts import number_text
 from connector_gateway.kit.errors import UpstreamUnexpected
 
 TRUNCATED_AT = 25
-"""The vendor shows no more people, relations or mentions than this within a page."""
+"""The number of people, relations or mentions after which the vendor truncates a value within a page."""
 
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:[Zz]|[+-]\d{2}:?\d{2})?)?", re.ASCII)
 
 KINDS = frozenset(Value.__struct_fields__) - {"type", "id", "has_more"}
-"""The types whose values are read."""
+"""The types whose values are decoded."""
 
 LONG = frozenset({"people", "relation", "title", "rich_text"})
-"""Types of whose values a page may show only a part."""
+"""Types of which a page may include only a part."""
 
 
 def content(value: Value) -> Any:
-    """What a property value holds, in the shape of its type; None where it is empty, or of a type unknown here."""
+    """Return the content of a property value, or None if it is empty or has an unknown type."""
     return getattr(value, value.type) if value.type in KINDS else None
 
 
 def texts(value: Value) -> list[str]:
-    """Every text by which a property value may be found; none where it is empty."""
+    """Return all texts that a search can match for a property value."""
     held = content(value)
     return [] if held is None else [text for text in READS[value.type](held) if text]
 
@@ -46,19 +46,19 @@ def _period_texts(held: wire.Period) -> list[str]:
 
 
 def _zoned(text: str, zone: str | None) -> str:
-    """A time of a date with its offset, which the vendor leaves out where it tells the *zone* instead."""
+    """Return a date's time with its offset, which the vendor omits if it sends the *zone* instead."""
     found = moment(text)
     if zone is None or not isinstance(found, datetime) or found.tzinfo is not None:
         return text
     try:
-        # The vendor's zones may be newer than this machine's list of them: then the text stays as it came.
+        # The vendor's time zones may be newer than this machine's database. Return the text unchanged then.
         return text + found.replace(tzinfo=ZoneInfo(zone)).isoformat()[-len("+00:00") :]
     except (ZoneInfoNotFoundError, ValueError):
         return text
 
 
 def moment(text: str) -> date | datetime | None:
-    """The day or the instant that a text tells, the latter perhaps without an offset; None where it is neither."""
+    """Parse a date, or a time with or without an offset. Return None if *text* is neither."""
     try:
         if not DATE.fullmatch(text):
             return None
@@ -83,12 +83,12 @@ def _unique_id_texts(held: wire.UniqueId) -> list[str]:
 
 
 def place_texts(held: wire.Place) -> list[str]:
-    """The name and the address of a place, empty where there is none."""
+    """Return the name and the address of a place, each empty if missing."""
     return [held.name or "", held.address or ""]
 
 
 def _computed_texts(held: wire.Computed) -> list[str]:
-    """A formula or rollup: whatever it results in."""
+    """Return the texts of the result of a formula or rollup."""
     found = [text for item in held.array for text in texts(item)]
     found += [] if held.string is None else [held.string]
     found += [] if held.number is None else [number_text(held.number)]
@@ -97,12 +97,12 @@ def _computed_texts(held: wire.Computed) -> list[str]:
 
 
 def flag_text(held: bool) -> str:  # noqa: FBT001  # a vendor's value
-    """A checkbox as text."""
+    """Return a checkbox as text."""
     return "true" if held else "false"
 
 
 def dates(value: Value) -> list[str]:
-    """Those texts of a value that are dates."""
+    """Return the texts of a value that are dates."""
     held = content(value)
     if held is None:
         return []
@@ -139,12 +139,12 @@ READS: Mapping[str, Callable[[Any], list[str]]] = {
 
 
 def truncated(value: Value) -> bool:
-    """Whether a page may show only part of a property value."""
+    """Return True if a page may include only part of a property value."""
     return value.type in LONG and (value.has_more or len(content(value) or ()) >= TRUNCATED_AT)
 
 
 def completed(value: Value, items: Iterable[wire.Item]) -> Value:
-    """A property value made whole from its single items."""
+    """Return a property value completed from its single items."""
     held = [getattr(item, value.type) for item in items]
     if None in held:
         raise UpstreamUnexpected(f"The application lists a value of type {value.type} without its items.")
@@ -152,5 +152,5 @@ def completed(value: Value, items: Iterable[wire.Item]) -> Value:
 
 
 def plain_text(items: Sequence[wire.RichText]) -> str:
-    """The text of rich-text items."""
+    """Return the text of rich-text items."""
     return "".join(item.plain_text for item in items)

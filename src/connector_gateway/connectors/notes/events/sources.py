@@ -1,4 +1,4 @@
-"""One data source: its pages that were edited, and what has changed of them."""
+"""Polls of one data source: edited pages and the changes of their properties."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -21,26 +21,26 @@ from connector_gateway.kit.errors import PageNotFound
 from connector_gateway.kit.events import Observation, Snapshot
 
 Kept = Mapping[str, Any]
-"""What is remembered: JSON of our own."""
+"""A snapshot, as JSON in our own format."""
 
 PAGES_AT_ONCE = 100
-"""Upstream pages that are read of a new data source before others get their turn."""
+"""Upstream pages of a new data source that one poll reads before it continues with other sources."""
 
 MAX_WALKS = 3
 
 
 @dataclass
 class SourcePoller:
-    """A data source under poll."""
+    """A poll of one data source."""
 
     watch: NotesWatch
     source: wire.DataSource
     known: SourceState
     told: bool = False
-    """Whether it was told that changes were not seen."""
+    """Whether a gap of unobserved changes was already recorded."""
 
     async def poll(self) -> None:
-        """Read what was edited, and go on with reading what was never read."""
+        """Read the edited rows, then continue the first full read."""
         if self.known.gone:
             await self.remember(gone=False)
         if self.known.reached != "":
@@ -49,10 +49,10 @@ class SourcePoller:
             await self.discover()
 
     async def follow(self) -> None:
-        """Read the rows that were edited since the last poll that found any."""
-        # A row that is edited meanwhile may be passed by, but not by the next poll, which asks for edits from now on.
-        # A row that enters the trash moves others up, so that one may slip to the upstream page that was read before.
-        # Whoever reads several pages therefore reads them again, until nothing from before this poll is new.
+        """Read the rows edited since the last poll that returned any."""
+        # This poll may miss a row that is edited meanwhile, but the next one queries edits from now on. A row that
+        # enters the trash moves others up, so one may slip to an upstream page that was already read. Several pages are
+        # therefore read again until nothing from before this poll is new.
         began = self.watch.clock.now()
         since = minute_of(self.known.watermark) - OVERLAP_SECONDS
         condition = {
@@ -69,12 +69,12 @@ class SourcePoller:
                 pages, slipped = pages + 1, slipped or any(at < minute_of(began) for at in edited)
             if pages <= 1 or not slipped:
                 break
-        # Where nothing was edited, the next poll may as well ask from the same instant on.
+        # If nothing was edited, the next poll can query from the same time.
         if pages:
             await self.remember(watermark=began)
 
     async def discover(self) -> None:
-        """Read all rows for the first time, newest first, from where that was left."""
+        """Continue the first full read of all rows, newest first."""
         begun, began, pages = self.known.reached, self.watch.clock.now(), 0
         start = mapping.pages.instant(begun) if begun else None
         async for rows in self.watch.upstream.rows(self.source.id, newest_first=True, reached=start):
@@ -85,7 +85,7 @@ class SourcePoller:
             reached = mapping.pages.stamp(rows[-1].created_time)
             changes: dict[str, Any] = {"reached": reached}
             if not self.known.reached:
-                # All later rows are on this page: one that is not has been created since.
+                # All later rows are on this page. A row that is not on it was created since.
                 changes["since"] = self.earliest(rows[-1].created_time.timestamp() + MINUTE_SECONDS, began)
             await self.commit_changes(rows, replace(self.known, **changes))
             if pages >= PAGES_AT_ONCE and reached != begun:
@@ -95,11 +95,17 @@ class SourcePoller:
         await self.remember(reached=None, since=since, unseen_from=None)
 
     def earliest(self, since: float, began: float) -> float:
-        """From when on unknown rows are new, after rows created from *since* on were read in a poll that began then."""
+        """Return the time from which on unknown rows are new.
+
+        *since* is the creation time of the oldest row that was read, and *began* the start of the poll.
+        """
         return min(self.known.since, max(since, minute_of(began) - OVERLAP_SECONDS))
 
     async def commit_changes(self, rows: Sequence[wire.Page], known: SourceState) -> list[float]:
-        """Commit what is new about *rows*, with what is then *known*; when those were edited in which anything is."""
+        """Commit the changes of *rows* together with the new state *known*.
+
+        Returns the edit times of the rows that changed.
+        """
         pages = await self.watch.snapshots(self.source.id, [row.id for row in rows])
         observations: list[Observation] = []
         snapshots: list[Snapshot] = []
@@ -125,12 +131,12 @@ class SourcePoller:
         return edited
 
     def was_edited_unseen(self, page: wire.Page) -> bool:
-        """Whether a row that was there before the watch began may have been edited after that, before it was read."""
+        """Return True if an existing row may have been edited after the watch began but before it was first read."""
         began = self.known.unseen_from
         return began is not None and page.created_time.timestamp() < began <= page.last_edited_time.timestamp()
 
     async def warn_unseen_edits(self) -> None:
-        """Note that rows were edited of which nobody knows what they were like before."""
+        """Record that rows were edited before their first snapshot."""
         if not self.told and self.known.unseen_from is not None:
             self.told = True
             title = casts.from_vendor.plain_text(self.source.title)
@@ -138,7 +144,7 @@ class SourcePoller:
             await self.watch.record_gap(self.known.unseen_from, self.watch.clock.now(), why)
 
     async def miss(self, since: float, until: float) -> None:
-        """Note, once for the same edits, that more rows were created in a minute than can be listed."""
+        """Record once per range that more rows were created in a minute than the vendor lists."""
         if since >= self.known.missed:
             title = casts.from_vendor.plain_text(self.source.title)
             why = f"More pages of the data source {title!r} were created in one minute than the application lists."
@@ -146,19 +152,19 @@ class SourcePoller:
             await self.remember(missed=until)
 
     async def remember(self, **changes: Any) -> None:
-        """Commit what is known now."""
+        """Commit the changed state."""
         known = replace(self.known, **changes)
         if known != self.known:
             await self.watch.commit(snapshots=[self.note(known)])
             self.known = known
 
     def note(self, known: SourceState) -> Snapshot:
-        """What is to be kept of the data source: *known*."""
+        """Return the snapshot of the data source's state *known*."""
         return Snapshot(SOURCES, self.source.id, asdict(known))
 
 
 async def _whole(upstream: NotesClient, page: wire.Page) -> wire.Page:
-    """A page with those values read whole of which it shows only a part."""
+    """Return a page with its truncated values read completely."""
     properties = dict(page.properties)
     for name, value in page.properties.items():
         if casts.from_vendor.truncated(value):
@@ -170,7 +176,7 @@ async def _whole(upstream: NotesClient, page: wire.Page) -> wire.Page:
 def _compare(
     source: wire.DataSource, page: wire.Page, before: Kept | None, since: float
 ) -> tuple[list[Observation], Kept]:
-    """What is new about a page, and what to remember of it; *before* itself where nothing is."""
+    """Return the changes of a page and its new snapshot, which is *before* itself if nothing changed."""
     values = mapping.changes.entries(page)
     if before is None:
         is_new = page.created_time.timestamp() >= since
@@ -188,7 +194,7 @@ def _created(page: wire.Page) -> Observation:
 
 
 def _updated(source: wire.DataSource, page: wire.Page, number: int, change: mapping.changes.Change) -> Observation:
-    """A change; the *number* of the page's changes tells it from an earlier one between the same values."""
+    """Return a change. The *number* of the page's changes distinguishes it from one between the same values."""
     data = {"page_id": page.id, "property": change.name, "from": change.before, "to": change.after}
     identity = (source.id, page.id, change.property_id, str(number))
     return Observation(identity, "page.property_updated", data)

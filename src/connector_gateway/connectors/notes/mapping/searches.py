@@ -1,4 +1,4 @@
-"""Searches: what the vendor is asked, and what matches."""
+"""Searches: vendor filters and matching."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -9,7 +9,7 @@ from connector_gateway.kit.errors.suggestions import closest_match
 
 
 def matches(value: wire.Value, wanted: str, match: str) -> bool:
-    """Whether a property value is (``exact``) or holds (``contains``) the trimmed text *wanted*."""
+    """Return True if a property value equals (``exact``) or contains (``contains``) the trimmed text *wanted*."""
     found = [text.strip() for text in casts.from_vendor.texts(value)]
     if not wanted:
         return match == "contains" or not any(found)
@@ -21,7 +21,7 @@ def matches(value: wire.Value, wanted: str, match: str) -> bool:
 
 
 def same(kind: str, text: str, wanted: str) -> bool:
-    """Whether two texts say the same: numbers by value, identifiers with or without dashes, others by character."""
+    """Return True if two texts are equal: numbers by value, identifiers without dashes, others by character."""
     if text == wanted:
         return True
     if kind in {"number", "formula", "rollup"}:
@@ -37,7 +37,7 @@ def _same_period(text: str, wanted: str) -> bool:
 
 
 def _same_moment(text: str, wanted: str) -> bool:
-    """Whether a vendor's day or time is the instant *wanted*, or lies on the day *wanted* where it is told."""
+    """Return True if a vendor's date or time equals the time *wanted*, or lies on the day *wanted*."""
     found, sought = casts.from_vendor.moment(text), casts.from_vendor.moment(wanted)
     if found is None or sought is None:
         return False
@@ -47,7 +47,7 @@ def _same_moment(text: str, wanted: str) -> bool:
 
 
 def _in_utc(moment: datetime) -> datetime:
-    """An instant; one without an offset is read as UTC."""
+    """Return a datetime with an offset, reading naive ones as UTC."""
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
@@ -59,7 +59,7 @@ def _numerically_equal(text: str, wanted: str) -> bool:
 
 
 def search_filter(described: wire.Property, wanted: str, match: str) -> dict[str, Any] | None:
-    """A vendor's filter that lets every match through, so that fewer rows are read; None where there is none."""
+    """Return a vendor's filter that includes all matches, to read fewer rows, or None if there is none."""
     kind = described.type
     condition: dict[str, Any] | None = None
     if wanted and kind in {"title", "rich_text", "url", "email", "phone_number"}:
@@ -82,7 +82,7 @@ def _equal_number(wanted: str) -> dict[str, Any] | None:
 
 
 def cannot_match(described: wire.Property, wanted: str, match: str) -> bool:
-    """Whether no row can match, so that none needs to be read."""
+    """Return True if no row can match, so that none is read."""
     kind = described.type
     if match == "contains" or not wanted:
         return False
@@ -94,7 +94,7 @@ def cannot_match(described: wire.Property, wanted: str, match: str) -> bool:
 
 
 def no_such_option(described: wire.Property, wanted: str, match: str) -> str | None:
-    """Return the warning that no row can match since *wanted* is not an option; None if it may be one."""
+    """Return the warning that no row can match because *wanted* is not an option, or None if it may be one."""
     if match != "exact" or not wanted or described.type not in {"select", "status", "multi_select"}:
         return None
     names = [option.name.strip() for option in casts.to_vendor.options(described)]

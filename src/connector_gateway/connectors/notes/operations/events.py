@@ -1,4 +1,4 @@
-"""Changes that were observed."""
+"""Observed changes."""
 
 from connector_gateway.connectors.notes.models import NotesEvent, ReadNotesEvents
 from connector_gateway.connectors.notes.operations.lookups import NotesCall

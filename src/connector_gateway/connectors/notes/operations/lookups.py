@@ -1,6 +1,6 @@
-"""What several operations read and remember: data sources with their schemas, who we are, and whole values."""
+"""Cached look-ups of several operations: data sources, the current user and complete values."""
 
-from __future__ import annotations  # functions are made in each call (decision 45)
+from __future__ import annotations  # annotations of nested functions are not evaluated in each call
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -15,11 +15,11 @@ NotesCall = OperationContext[NotesClient]
 SCHEMA_SECONDS = 60.0
 USERS_SECONDS = 300.0
 RELIST_SECONDS = 10.0
-"""For how long nobody new is looked for, so that a name that is often misspelt does not use up the budget."""
+"""Seconds between two listings of users, so that a name that is often misspelt does not use up the budget."""
 
 
 def data_sources(call: NotesCall, database_id: str) -> CachedLookup[Sequence[wire.DataSource]]:
-    """The data sources of a database."""
+    """Return the look-up of a database's data sources."""
 
     async def find() -> Sequence[wire.DataSource]:
         database = await call.upstream.retrieve_database(database_id)
@@ -29,17 +29,17 @@ def data_sources(call: NotesCall, database_id: str) -> CachedLookup[Sequence[wir
 
 
 def source_of(call: NotesCall, source_id: str) -> CachedLookup[wire.DataSource]:
-    """A data source."""
+    """Return the look-up of a data source."""
     return CachedLookup(f"source {source_id}", SCHEMA_SECONDS, partial(call.upstream.retrieve_data_source, source_id))
 
 
 async def current_user(call: NotesCall) -> str:
-    """The integration's own user, who is the author of what it makes."""
+    """Return the id of the integration's own user, the author of everything that it creates."""
     return (await call.cached(CachedLookup("me", SCHEMA_SECONDS, call.upstream.retrieve_me))).id
 
 
 async def whole_value(call: NotesCall, page: wire.Page, property_id: str) -> wire.Value | None:
-    """A page's value of a property, made whole where the vendor shows only part of it within a page."""
+    """Return a page's value of a property, completed if the vendor truncates it within a page."""
     value = mapping.evidence.by_id(page).get(property_id)
     if value is None or not casts.from_vendor.truncated(value):
         return value
@@ -50,7 +50,10 @@ async def whole_value(call: NotesCall, page: wire.Page, property_id: str) -> wir
 async def users_of(
     call: NotesCall, schema: mapping.properties.Schema, properties: Mapping[str, Any]
 ) -> mapping.people.Users:
-    """Return the users if *properties* name people by address or name; ``ConnectionScopeMissing`` if it cannot list."""
+    """Return the users if *properties* reference people by email address or name.
+
+    Raises ``ConnectionScopeMissing`` if the connection cannot list users.
+    """
     sought = mapping.people.sought(schema, properties)
     if not sought:
         return ()

@@ -1,6 +1,6 @@
-"""Pages: created and changed."""
+"""Creation and change of pages."""
 
-from __future__ import annotations  # functions are made in each call (decision 45)
+from __future__ import annotations  # annotations of nested functions are not evaluated in each call
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -26,10 +26,10 @@ from connector_gateway.kit.operation import writes
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 OUTDATED = (*CASTING, errors.AmbiguousDatabase)
-"""Refusals that may be due to a schema remembered from before it was changed."""
+"""Errors that an outdated cached schema may cause."""
 
 
-# The steps that change something
+# Write steps
 
 
 async def _send_page(call: NotesCall, intent: StepInput, _: str) -> StepResult:
@@ -40,7 +40,7 @@ async def _send_page(call: NotesCall, intent: StepInput, _: str) -> StepResult:
 
 
 async def _find_pages(call: NotesCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
-    """The rows that this integration made, and that are what was to be made, in their values and their bodies."""
+    """Return the rows that this integration created and that match the intended values and body."""
     me = await current_user(call)
     earliest = datetime.fromtimestamp(sent.earliest, UTC).replace(second=0, microsecond=0)
     condition = {"timestamp": "created_time", "created_time": {"on_or_after": earliest.isoformat()}}
@@ -60,7 +60,7 @@ async def _send_blocks(call: NotesCall, intent: StepInput, _: str) -> StepResult
 
 
 async def _find_blocks(call: NotesCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
-    """The blocks, if this integration put more on the page than was there before; people's are disregarded."""
+    """Return the blocks if the page has more of this integration's blocks than before. People's blocks are ignored."""
     me = await current_user(call)
     blocks = call.upstream.retrieve_block_children(intent["page_id"])
     ours = [mapping.evidence.signature(block) async for block in blocks if block.created_by.id == me]
@@ -154,7 +154,7 @@ async def update_page(call: NotesCall, params: UpdatePage) -> UpdatedPage:
 
 
 async def _new_page(call: NotesCall, params: CreatePage, blocks: Sequence[Kept]) -> Kept:
-    """What a page is to be, cast by the database's schema, and whether that was a remembered one."""
+    """Plan a page by the database's schema. Also return whether the schema was cached."""
     wanted = data_sources(call, params.database_id)
     remembered = call.memory.get(wanted.name)
 
@@ -171,7 +171,7 @@ async def _new_page(call: NotesCall, params: CreatePage, blocks: Sequence[Kept])
 
 
 async def _page_of_today(call: NotesCall, params: CreatePage, blocks: Sequence[Kept]) -> Kept:
-    """The same by the schema that the database has now."""
+    """Plan a page by the current schema of the database."""
     sources = await call.reload(data_sources(call, params.database_id))
     source = mapping.databases.choose_source(sources, params.properties)
     users = await users_of(call, source.properties, params.properties)
@@ -179,9 +179,9 @@ async def _page_of_today(call: NotesCall, params: CreatePage, blocks: Sequence[K
 
 
 async def _update(call: NotesCall, params: UpdatePage) -> Kept:
-    """The page as it is, unless it was changed since, and what is to be changed of it."""
+    """Plan an update of a page, unless it changed since the caller read it."""
     page = await call.upstream.retrieve_page(params.page_id)
-    # The step looks again right before it is sent.
+    # The step checks again immediately before sending.
     if params.if_unmodified_since is not None and not call.restored:
         _require_unmodified(page, params.if_unmodified_since)
     written, skipped = await _written(call, page, params.properties or {})
@@ -233,9 +233,9 @@ def _require_unmodified(page: wire.Page, since: datetime) -> None:
 
 
 async def _require_left_alone(call: NotesCall, intent: StepInput) -> None:
-    """Refuse to write over somebody else's change, made since the instant of the guard or since our own first change.
+    """Raise an error if the page was changed by others since the caller's guard or our own first change.
 
-    It is looked right before each sending: the first may be long ago when a step in doubt is sent again.
+    The check precedes each sending, because the first one may be long ago when a step in doubt is resent.
     """
     page = await call.upstream.retrieve_page(intent["page_id"])
     _require_unmodified(page, mapping.pages.instant(intent["since"]))

@@ -1,6 +1,6 @@
-"""Pages found by a value."""
+"""Search for pages by a value."""
 
-from __future__ import annotations  # functions are made in each call (decision 45)
+from __future__ import annotations  # annotations of nested functions are not evaluated in each call
 
 from collections.abc import Sequence
 
@@ -46,13 +46,13 @@ async def _matches(call: NotesCall, source: wire.DataSource, params: SearchPages
 
 
 def _shown(source: wire.DataSource, described: wire.Property) -> list[str]:
-    """The properties that a search needs to see of a row: the title, and the one that is searched."""
+    """Return the properties that a search reads of a row: the title, and the searched one."""
     titles = [item.id for item in source.properties.values() if item.type == "title"]
     return list(dict.fromkeys([*titles, described.id]))
 
 
 def _required(rows: Sequence[wire.Page]) -> Sequence[wire.Page]:
-    """*rows*; ``UpstreamRefused`` where the vendor does not list all that there are."""
+    """Return *rows*. Raises ``UpstreamRefused`` if the vendor does not list all of them."""
     if not rows:
         raise UpstreamRefused("More pages were created within one minute than the application lists.")
     return rows

@@ -1,4 +1,4 @@
-"""Records: read, and what a caller gave for them in the vendor's form."""
+"""Records: their public form, and callers' values in the vendor's form."""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -19,28 +19,28 @@ Values = dict[str, Any]
 """Cells in the vendor's form, by field identifier."""
 
 Kept = Mapping[str, Any]
-"""What is planned or was learned: JSON of our own, kept until the call has ended."""
+"""A plan or the result of a step, as JSON in our own format. It is stored until the call has ended."""
 
 CASTING = (errors.FieldNotFound, errors.ReadOnlyField, errors.LossyCast, errors.SelectOptionMissing)
-"""Why fields cannot be written as they were given."""
+"""Errors of values that cannot be written to their fields."""
 
 REFUSED = (errors.UpstreamRefused, *CASTING)
-"""What the application refuses values with; nothing of the request was done then."""
+"""Errors with which the vendor rejects values. Nothing of the request was done then."""
 
 
 def page(records: wire.Records) -> Page[Record]:
-    """A page of records."""
+    """Return a page of records."""
     position = {"offset": records.offset} if records.offset else None
     return Page[Record](items=[record(item) for item in records.records], position=position)
 
 
 def record(record: wire.Record) -> Record:
-    """A record."""
+    """Return a record."""
     return Record(record_id=record.id, fields=dict(record.fields), created_at=record.created_time)
 
 
 def writable(table: wire.Table, fields: Mapping[str, Any]) -> Values:
-    """The vendor's form of *fields*; where something does not fit, one error that tells of everything."""
+    """Return the vendor's form of *fields*. One error reports all invalid values."""
     values, faults = fitted(table, fields, new_options=False, creates=False)
     if faults:
         raise combine_errors(faults)
@@ -50,7 +50,7 @@ def writable(table: wire.Table, fields: Mapping[str, Any]) -> Values:
 def fitted(
     table: wire.Table, fields: Mapping[str, Any], *, new_options: bool, creates: bool
 ) -> tuple[Values, list[errors.GatewayError]]:
-    """Return the vendor's form of the *fields* that fit, and the errors of others; *new_options* may be named."""
+    """Return the vendor's form of the valid *fields*, and the errors of others. *new_options* may be named."""
     known = {field.name: field for field in table.fields}
     values: Values = {}
     faults: list[errors.GatewayError] = []
@@ -66,7 +66,7 @@ def fitted(
 
 
 def casts_of(table: wire.Table, place: str, given: Mapping[str, Any], written: Values) -> list[Cast]:
-    """How the cells of a record that stands at *place* of the call were cast."""
+    """Report how the cells of the record at *place* of the call were cast."""
     known = {field.name: field for field in table.fields}
     return [
         Cast(f"{place}.{name}", known[name].type, as_sent(value), written[known[name].id])
@@ -75,10 +75,10 @@ def casts_of(table: wire.Table, place: str, given: Mapping[str, Any], written: V
 
 
 def _writable_field(table: wire.Table, known: Mapping[str, wire.Field], name: str, value: Any) -> wire.Field:
-    """The field of that name; ``FieldNotFound`` or ``ReadOnlyField`` for one that cannot be written."""
+    """Return the field of that name. Raises ``FieldNotFound`` or ``ReadOnlyField`` if it cannot be written."""
     field, shown = known.get(name), as_sent(value)
     if field is None:
-        # Said here, since beside a value the value is what would be compared with the names.
+        # Suggested here, because in an error with a value, suggestions would be compared with the value.
         about = {
             "field": name,
             "value": shown,
@@ -92,17 +92,17 @@ def _writable_field(table: wire.Table, known: Mapping[str, wire.Field], name: st
 
 
 def change(table: wire.Table, params: UpdateRecord) -> Kept:
-    """What is planned for a change of a record."""
+    """Plan the change of a record."""
     place = {"base_id": params.base_id, "table_id": table.id, "record_id": params.record_id}
     return {**place, "values": writable(table, params.fields)}
 
 
 def blamed(table_names: Mapping[str, str], values: Kept, fields: Mapping[str, Any], text: str) -> str | None:
-    """Return the field that a refusal is about: the only one, the one it names, or the one whose value it names.
+    """Return the field that an error is about: the only one, the one it names, or the one whose value it names.
 
-    *table_names* are the names of fields by identifier, *values* what was written, *fields* what the caller gave.
+    *table_names* has field names by identifier, *values* the written values, *fields* those of the caller.
     """
-    # Three guesses, the surest first, each only if it leaves no choice: to blame the wrong field is worse than none.
+    # Three guesses, the surest first, each only if unambiguous, because a wrong field is worse than none.
     written = {table_names[field_id]: value for field_id, value in values.items()}
     named = [name for name in written if f'"{name}"' in text]
     valued = [name for name, value in written.items() if any(_speaks_of(text, word) for word in _words(value))]
@@ -122,7 +122,7 @@ def _words(value: Any) -> list[str]:
 def with_field(
     refusal: errors.GatewayError, table: wire.Table, change: Kept, fields: Mapping[str, Any]
 ) -> errors.GatewayError:
-    """Return *refusal* with the field and value that it is about, if that can be told."""
+    """Return *refusal* with its field and value, if known."""
     names = {field.id: field.name for field in table.fields}
     name = blamed(names, change["values"], fields, refusal.private)
     if name is None:
@@ -140,7 +140,7 @@ def with_field(
 
 
 def read_cell(value: Any, shape: type[W], field_id: str) -> W:
-    """The value of a cell as *shape*; ``UpstreamUnexpected`` if it has another one."""
+    """Return the value of a cell as *shape*. Raises ``UpstreamUnexpected`` if it has another one."""
     try:
         return convert(value, shape)
     except UnexpectedShape as fault:

@@ -9,12 +9,12 @@ from connector_gateway.kit.errors.suggestions import nearest_first
 
 
 def tables(found: Iterable[wire.Table], *, include_views: bool) -> list[Table]:
-    """The descriptions of tables."""
+    """Return the descriptions of tables."""
     return [table(one, include_views=include_views) for one in found]
 
 
 def table(table: wire.Table, *, include_views: bool) -> Table:
-    """The description of a table."""
+    """Return the description of a table."""
     return Table(
         table=table.name,
         table_id=table.id,
@@ -32,7 +32,7 @@ def _primary_field(table: wire.Table) -> str:
 
 
 def find_table(tables: Sequence[wire.Table], wanted: str) -> wire.Table:
-    """The table of that identifier, else of exactly that name."""
+    """Return the table with that identifier, or else with exactly that name."""
     by_id = (table for table in tables if table.id == wanted)
     by_name = (table for table in tables if table.name == wanted)
     found = next(by_id, None) or next(by_name, None)
@@ -45,7 +45,7 @@ def find_table(tables: Sequence[wire.Table], wanted: str) -> wire.Table:
 
 
 def view_id(table: wire.Table, wanted: str | None) -> str | None:
-    """The identifier of the view so identified or named; None for no view."""
+    """Return the identifier of the view with that identifier or name, or None for no view."""
     if wanted is None:
         return None
     by_id = (view for view in table.views if view.id == wanted)
@@ -64,5 +64,5 @@ def view_id(table: wire.Table, wanted: str | None) -> str | None:
 
 
 def open_bases(bases: Iterable[wire.Base]) -> list[str]:
-    """The identifiers of the bases whose records the account may see."""
+    """Return the identifiers of the bases whose records the account can see."""
     return [base.id for base in bases if base.permission_level != "none"]

@@ -1,4 +1,4 @@
-"""Files that are attached to records."""
+"""Attachment of files to records."""
 
 import asyncio
 from collections.abc import Sequence
@@ -23,31 +23,31 @@ from connector_gateway.kit.operation import writes
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 UPLOAD_BYTES = 5_000_000
-"""The vendor takes files of up to 5 MB with a request; larger ones it fetches itself.
+"""Maximum bytes of a file in a request. The vendor fetches larger ones itself.
 
 Source: airtable.com/developers/web/api/upload-attachment.
 """
 
 BASES_AT_ONCE = 10
-"""Bases that are asked for a record at the same time; each has a budget of its own."""
+"""Bases that are searched for a record concurrently. Each has a budget of its own."""
 
 NOT_HERE = (*MISSING, errors.RecordNotFound)
 
 
-# The step that attaches a file
+# Write step
 
 
 @dataclass
 class LoadedFile:
-    """What this attempt has read of a file and of the cell that it goes to; nothing if an earlier one planned it."""
+    """The file and the cell as loaded by this attempt. Empty if an earlier attempt planned them."""
 
     file: RemoteFile | None = None
     present: Sequence[str] | None = None
-    """The attachments that are there."""
+    """The existing attachments."""
 
 
 async def _send_file(at_hand: LoadedFile, call: TablesCall, intent: StepInput, _: str) -> StepResult:
-    """Send a small file along, or add the address of a large one to the attachments that are there."""
+    """Upload a small file, or add the URL of a large one to the existing attachments."""
     base_id, record_id = intent["base_id"], intent["record_id"]
     present = await _present(call, intent) if at_hand.present is None else at_hand.present
     if intent["digest"] is None:
@@ -60,9 +60,9 @@ async def _send_file(at_hand: LoadedFile, call: TablesCall, intent: StepInput, _
 
 
 async def _find_file(call: TablesCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
-    """The attachments in the cell that look like the file and were not there before.
+    """Return the attachments in the cell that match the file and are not in the former list.
 
-    After a restore it is not known what was there before; an attachment does not tell when it was made, or by whom.
+    After a restore the former list is unknown, and an attachment contains neither creation time nor creator.
     """
     with suppress(errors.RecordNotFound):
         row = await call.upstream.get_record(intent["base_id"], intent["table_id"], intent["record_id"])
@@ -77,7 +77,7 @@ async def _find_file(call: TablesCall, intent: StepInput, sent: SentStep) -> Seq
 
 
 def attach_step(at_hand: LoadedFile) -> WriteStep[TablesCall]:
-    """The step that attaches a file."""
+    """Return the step that attaches a file."""
     return WriteStep(
         "attach the file",
         partial(_send_file, at_hand),
@@ -139,7 +139,7 @@ async def _present(call: TablesCall, place: Kept) -> Sequence[str]:
 
 
 async def _content(call: TablesCall, intent: StepInput, at_hand: LoadedFile) -> bytes:
-    """The bytes of a file, fetched again unless this attempt has them; they must be those that were planned."""
+    """Return the bytes of a file, fetched again if this attempt lacks them. They must equal the planned ones."""
     file = at_hand.file or await call.fetch(intent["url"], UPLOAD_BYTES)
     if file.content is None or mapping.attachments.digest_of(file.content) != intent["digest"]:
         raise errors.UrlUnreachable(
@@ -151,7 +151,7 @@ async def _content(call: TablesCall, intent: StepInput, at_hand: LoadedFile) -> 
 
 
 async def _place(call: TablesCall, params: AttachFile) -> Kept:
-    """The field of the record: where the record was seen, else wherever it is found."""
+    """Return the field of the record, from the cached location of the record or by a search."""
     seen = call.memory.get(f"record {params.record_id}")
     if seen is not None:
         with suppress(*MISSING):
@@ -168,11 +168,11 @@ async def _place_in(call: TablesCall, params: AttachFile, base_id: str, table_id
 
 
 async def _home(call: TablesCall, params: AttachFile) -> tuple[str, str]:
-    """The base and table of a record that was not seen yet: every base is asked, a few at a time."""
+    """Return the base and table of a record without a cached location. All bases are searched, a few concurrently."""
     base_ids = mapping.schemas.open_bases([base async for base in call.upstream.list_bases()])
     for start in range(0, len(base_ids), BASES_AT_ONCE):
         asked = (_home_in(call, params, base_id) for base_id in base_ids[start : start + BASES_AT_ONCE])
-        # All are waited for: those that are left behind would go on asking after the call has ended.
+        # All are awaited, because abandoned ones would continue to send requests after the call has ended.
         for home in await asyncio.gather(*asked, return_exceptions=True):
             if isinstance(home, BaseException):
                 raise home
@@ -186,7 +186,7 @@ async def _home(call: TablesCall, params: AttachFile) -> tuple[str, str]:
 
 
 async def _home_in(call: TablesCall, params: AttachFile, base_id: str) -> tuple[str, str] | None:
-    """The base and table of a record, if it is in that base."""
+    """Return the base and table of a record if it is in that base."""
     try:
         tables = await tables_of(call, base_id)
         if not tables:
@@ -194,7 +194,7 @@ async def _home_in(call: TablesCall, params: AttachFile, base_id: str) -> tuple[
         await call.upstream.get_record(base_id, tables[0].id, params.record_id)
     except NOT_HERE:
         return None
-    # The vendor finds a record under any table of its base, so which one it is in has to be looked for.
+    # The vendor finds a record under any table of its base, so its table has to be searched for.
     for table_id in mapping.attachments.tables_with(tables, params.field):
         if await call.upstream.existing_records(base_id, table_id, [params.record_id]):
             return base_id, table_id

@@ -1,6 +1,6 @@
-"""Bases, their tables, and what is remembered of them."""
+"""Bases and their tables, with cached schemas."""
 
-from __future__ import annotations  # functions are made in each call (decision 45)
+from __future__ import annotations  # annotations of nested functions are not evaluated in each call
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -21,12 +21,12 @@ TablesCall = OperationContext[TablesClient]
 
 SCHEMA_SECONDS = 60.0
 REMEMBER_SECONDS = 24 * 60 * 60.0
-"""How long the place of a record and the owner of a token are remembered."""
+"""Seconds for which the location of a record and the owner of a token are cached."""
 
 MISSING = (BaseNotFound, TableNotFound)
 
 OUTDATED = (*REFUSED, TableNotFound, ViewNotFound)
-"""Refusals that may be due to a schema remembered from before it was changed."""
+"""Errors that an outdated cached schema may cause."""
 
 
 @reads("GET /tables", errors=[BaseNotFound])
@@ -37,7 +37,7 @@ async def list_tables(call: TablesCall, params: ListTables) -> Listing[Table]:
 
 
 async def with_table(call: TablesCall, base_id: str, wanted: str, use: Callable[[wire.Table], Awaitable[T]]) -> T:
-    """The result of *use* for the table; called again with a new schema if the remembered one may be outdated."""
+    """Return the result of *use* for the table. Calls it again with a new schema if the cached one may be outdated."""
 
     async def use_one(tables: Sequence[wire.Table]) -> T:
         return await use(mapping.schemas.find_table(tables, wanted))
@@ -46,12 +46,12 @@ async def with_table(call: TablesCall, base_id: str, wanted: str, use: Callable[
 
 
 async def tables_of(call: TablesCall, base_id: str) -> Sequence[wire.Table]:
-    """The tables of a base as they are now."""
+    """Return the current tables of a base."""
     return await call.reload(schema_of(call, base_id))
 
 
 async def known_table(call: TablesCall, intent: StepInput) -> wire.Table:
-    """The table that a step is about."""
+    """Return the table of a step."""
 
     def is_there(tables: Sequence[wire.Table]) -> bool:
         return any(table.id == intent["table_id"] for table in tables)
@@ -62,15 +62,15 @@ async def known_table(call: TablesCall, intent: StepInput) -> wire.Table:
 
 
 def schema_of(call: TablesCall, base_id: str) -> CachedLookup[Sequence[wire.Table]]:
-    """The tables of a base with their fields and views."""
+    """Return the look-up of a base's tables with their fields and views."""
     return CachedLookup(f"schema {base_id}", SCHEMA_SECONDS, partial(call.upstream.get_base_schema, base_id))
 
 
 def record_name(base_id: str, record_id: str) -> str:
-    """The name of a record for the core; copies of a base have records of the same identifiers."""
+    """Return the name of a record for the core. Copies of a base have records with the same identifiers."""
     return f"record {base_id} {record_id}"
 
 
 def remember_record_location(call: TablesCall, record_id: str, base_id: str, table_id: str) -> None:
-    """Remember where a record is, for whoever attaches a file to it."""
+    """Cache the location of a record for later attachments."""
     call.memory.put(f"record {record_id}", (base_id, table_id), REMEMBER_SECONDS)

@@ -1,6 +1,6 @@
-"""Records created together, and what became of each of them."""
+"""Creation of records in batches."""
 
-from __future__ import annotations  # functions are made in each call (decision 45)
+from __future__ import annotations  # annotations of nested functions are not evaluated in each call
 
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
@@ -28,10 +28,10 @@ from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepRe
 MAX_WARNINGS = 10
 
 FINAL = (*REFUSED, *MISSING, errors.FileTooLarge, errors.UpstreamForbidden, errors.UpstreamUnexpected)
-"""Refusals that a repeat would get again; if some records were made, they are reported for each of the others."""
+"""Errors that a retry would get again. If some records were created, the others are reported with it."""
 
 
-# The step that creates records
+# Write step
 
 
 async def _send_records(call: TablesCall, intent: StepInput, _: str) -> StepResult:
@@ -47,7 +47,7 @@ async def _send_records(call: TablesCall, intent: StepInput, _: str) -> StepResu
 
 
 async def _find_records(call: TablesCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
-    """The records made since that hold what was written and nothing else, unless they say that another made them."""
+    """Return the later records with exactly the written values, unless they name another creator."""
     table = await known_table(call, intent)
     since = datetime.fromtimestamp(sent.earliest, UTC)
     made = [item async for item in call.upstream.list_records_created_since(intent["base_id"], table.id, since)]
@@ -90,7 +90,7 @@ async def create_records(call: TablesCall, params: CreateRecords) -> CreatedReco
     batch = Batch(params)
     batch.follow(await call.plan(partial(_plan_records, call, params)))
     try:
-        # Those that bring new options come last, since for them the vendor casts loosely.
+        # Records with new options come last, because the vendor casts them loosely.
         for new_options in (False, True):
             group = [draft for draft in batch.left if draft.new_options is new_options]
             if group:
@@ -110,7 +110,7 @@ async def create_records(call: TablesCall, params: CreateRecords) -> CreatedReco
 
 
 async def _plan_records(call: TablesCall, params: CreateRecords) -> Kept:
-    """The records of a call, checked against the table as it is now before one of them is reported as failed."""
+    """Plan the records of a call. Before one is reported as failed, the current table is read."""
 
     async def check(tables: Sequence[wire.Table]) -> Kept:
         table = mapping.schemas.find_table(tables, params.table)
@@ -121,13 +121,13 @@ async def _plan_records(call: TablesCall, params: CreateRecords) -> Kept:
 
 
 async def _plan_again(call: TablesCall, params: CreateRecords, table_id: str, indices: Collection[int]) -> Kept:
-    """Some of the records, checked against the table as it is now."""
+    """Plan some of the records again, checked against the current table."""
     table = mapping.schemas.find_table(await tables_of(call, params.base_id), table_id)
     return await _check(call, params, table, indices)
 
 
 async def _check(call: TablesCall, params: CreateRecords, table: wire.Table, indices: Collection[int]) -> Kept:
-    """The plan of those of the records: which fit the table, and which do not."""
+    """Plan these records: the valid ones, and the errors of the others."""
     drafts, failed = mapping.batches.drafts(table, params.records, new_options=params.allow_new_options)
     wanted = [draft for draft in drafts if draft.index in indices]
     failed = [item for item in failed if item.index in indices]
@@ -137,7 +137,7 @@ async def _check(call: TablesCall, params: CreateRecords, table: wire.Table, ind
 
 
 async def _astray(call: TablesCall, base_id: str, table: wire.Table, group: Sequence[Draft]) -> list[FailedRecord]:
-    """The links of *group* to records that do not exist; with ``typecast`` the vendor would create those."""
+    """Return the links of *group* to missing records, which the vendor would create with ``typecast``."""
     failed = []
     for draft in group:
         for name, (table_id, record_ids) in mapping.batches.links(table, draft).items():
@@ -146,11 +146,11 @@ async def _astray(call: TablesCall, base_id: str, table: wire.Table, group: Sequ
     return failed
 
 
-# Making
+# Execution
 
 
 async def _make_group(call: TablesCall, batch: Batch, group: Sequence[Draft]) -> None:
-    """Create *group* with one request; if it is refused, check the records again and create each alone."""
+    """Create *group* with one request. If it is rejected, check the records again and create each alone."""
     try:
         await _make(call, batch, group)
     except REFUSED:

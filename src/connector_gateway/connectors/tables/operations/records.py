@@ -1,6 +1,6 @@
-"""Records: read, and changed one at a time."""
+"""Records: listing and single changes."""
 
-from __future__ import annotations  # functions are made in each call (decision 45)
+from __future__ import annotations  # annotations of nested functions are not evaluated in each call
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -88,7 +88,7 @@ async def update_record(call: TablesCall, params: UpdateRecord) -> UpdatedRecord
         try:
             learned = await call.step(UPDATE_RECORD, change)
         except REFUSED as refusal:
-            # The values may be cast by an outdated schema.
+            # An outdated schema may have been used for the cast.
             change = await call.plan(partial(_plan_change_again, call, params, change, refusal))
             learned = await _step_again(call, params, change)
     remember_record_location(call, learned["id"], change["base_id"], change["table_id"])
@@ -107,7 +107,7 @@ async def _plan_change(call: TablesCall, params: UpdateRecord) -> Kept:
 
 
 async def _plan_change_again(call: TablesCall, params: UpdateRecord, refused: Kept, refusal: GatewayError) -> Kept:
-    """The change cast by the table as it is now, after *refusal*; raises *refusal* if the cast is the same."""
+    """Plan the change again by the current table after *refusal*. Raises *refusal* if the cast is the same."""
     table = mapping.schemas.find_table(await tables_of(call, params.base_id), refused["table_id"])
     change = mapping.records.change(table, params)
     if change == refused:
