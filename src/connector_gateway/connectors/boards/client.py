@@ -92,23 +92,23 @@ def authorise(credentials: Mapping[str, str]) -> Mapping[str, str]:
     return {"Authorization": f'OAuth oauth_consumer_key="{key}", oauth_token="{token}"', "Accept": "application/json"}
 
 
-def throttled(answer: UpstreamResponse) -> ThrottleDelay | None:
+def throttled(response: UpstreamResponse) -> ThrottleDelay | None:
     """Return the exhausted budget and the delay. A 429 for too large a request is no throttling."""
-    if answer.status != 429:
+    if response.status != 429:
         return None
-    told = ERRORS.reason(answer)
-    if told.code == TOO_MUCH:
+    error = ERRORS.reason(response)
+    if error.code == TOO_MUCH:
         return None
     # The vendor documents no ``Retry-After``, so the length of the window is the best estimate.
-    budget, seconds = WINDOWS.get(told.code, WINDOWS["API_TOKEN_LIMIT_EXCEEDED"])
-    if MEMBER_ROUTES in str(told.message):
+    budget, seconds = WINDOWS.get(error.code, WINDOWS["API_TOKEN_LIMIT_EXCEEDED"])
+    if MEMBER_ROUTES in str(error.message):
         budget, seconds = "members", MEMBER_BUDGET.per_seconds
-    return ThrottleDelay(retry_after(answer, seconds), {budget})
+    return ThrottleDelay(retry_after(response, seconds), {budget})
 
 
-def expired(answer: UpstreamResponse) -> bool:
+def expired(response: UpstreamResponse) -> bool:
     """Return True if a response means an invalid token. Most 401 are for boards that the account cannot see."""
-    return answer.status == 401 and to_gateway_error(answer, None) is errors.ConnectionRevoked
+    return response.status == 401 and to_gateway_error(response, None) is errors.ConnectionRevoked
 
 
 class BoardsClient:
@@ -173,9 +173,9 @@ class BoardsClient:
         A move within one list is no activity, so the time is the response's date, or without one the last activity.
         Source: api-group-cards.
         """
-        answer = await self._upstream.send("PUT", f"/1/cards/{card_id}", *CHARGES, writes=True, json=body)
-        moved = await self._accept(answer, _card(card_id), wire.MovedCard)
-        return moved.id, answer.date or moved.date_last_activity
+        response = await self._upstream.send("PUT", f"/1/cards/{card_id}", *CHARGES, writes=True, json=body)
+        moved = await self._accept(response, _card(card_id), wire.MovedCard)
+        return moved.id, response.date or moved.date_last_activity
 
     async def get_card_actions(self, card_id: str, kind: str, since: float) -> list[wire.Action]:
         """Return the actions of a card. Source: api-group-cards."""
@@ -215,8 +215,8 @@ class BoardsClient:
         """
         if not await self._has_key():
             return None
-        answer = await self._upstream.send("GET", GRANT_PATH, *CHARGES, writes=False, query=TOKEN_FIELDS)
-        return answer.decode(wire.Token) if answer.is_success else None
+        response = await self._upstream.send("GET", GRANT_PATH, *CHARGES, writes=False, query=TOKEN_FIELDS)
+        return response.decode(wire.Token) if response.is_success else None
 
     async def delete_token(self) -> bool:
         """Revoke the token of an API key. Returns whether the vendor did. Source: api-group-tokens."""
@@ -227,14 +227,14 @@ class BoardsClient:
     async def _has_key(self) -> bool:
         return "key" in await self._upstream.credential_source.credentials()
 
-    async def _actions(self, path: str, sought: MissingTarget, kind: str, since: float) -> list[wire.Action]:
+    async def _actions(self, path: str, target: MissingTarget, kind: str, since: float) -> list[wire.Action]:
         """Return actions of one kind since a time of the vendor's clock, newest first."""
         earliest = datetime.fromtimestamp(since, UTC).isoformat(timespec="milliseconds")
         query = {"filter": kind, "since": earliest, "memberCreator": "false"}
 
         async def ask(cursor: str | None, size: int) -> tuple[list[wire.Action], str | None]:
             sized = {"limit": str(size), **query, **_before(cursor)}
-            page = await self._read(path, sought, list[wire.Action], **sized)
+            page = await self._read(path, target, list[wire.Action], **sized)
             return page, page[-1].id if len(page) >= size else None
 
         async def fetch(cursor: str | None) -> tuple[list[wire.Action], str | None]:
@@ -242,25 +242,25 @@ class BoardsClient:
 
         return [action async for action in iter_items(fetch, most=MAX_PAGES)]
 
-    async def _read(self, path: str, sought: MissingTarget, shape: type[W], **query: str) -> W:
-        answer = await self._upstream.send("GET", path, *CHARGES, writes=False, query=query)
-        return await self._accept(answer, sought, shape)
+    async def _read(self, path: str, target: MissingTarget, shape: type[W], **query: str) -> W:
+        response = await self._upstream.send("GET", path, *CHARGES, writes=False, query=query)
+        return await self._accept(response, target, shape)
 
-    async def _write(self, method: str, path: str, sought: MissingTarget, shape: type[W], body: Mapping[str, Any]) -> W:
-        answer = await self._upstream.send(method, path, *CHARGES, writes=True, json=body)
-        return await self._accept(answer, sought, shape)
+    async def _write(self, method: str, path: str, target: MissingTarget, shape: type[W], body: Mapping[str, Any]) -> W:
+        response = await self._upstream.send(method, path, *CHARGES, writes=True, json=body)
+        return await self._accept(response, target, shape)
 
-    async def _accept(self, answer: UpstreamResponse, sought: MissingTarget, shape: type[W]) -> W:
+    async def _accept(self, response: UpstreamResponse, target: MissingTarget, shape: type[W]) -> W:
         """Return the body of a successful response, or raise its error.
 
         Before the error of an invalid token is raised, another request checks that the token is invalid.
         """
         # Users report that the texts of a 401 are unreliable. One cheap request decides before the connection is
         # revoked.
-        unclear = answer.status == 401 and to_gateway_error(answer, sought) is errors.BoardNotAuthorised
+        unclear = response.status == 401 and to_gateway_error(response, target) is errors.BoardNotAuthorised
         if unclear and not await self._is_known():
-            raise ERRORS.create_error(answer, errors.ConnectionRevoked)
-        return unwrap(answer, shape, sought)
+            raise ERRORS.create_error(response, errors.ConnectionRevoked)
+        return unwrap(response, shape, target)
 
     async def _is_known(self) -> bool:
         """Return True if the token is still valid, also if this check is throttled."""

@@ -37,17 +37,17 @@ class MissingTarget:
     value: str
 
 
-def read_reason(answer: UpstreamResponse) -> Reason | None:
+def read_reason(response: UpstreamResponse) -> Reason | None:
     """Return the code and text of an error, or None for HTML, JSON of another shape, or an empty body.
 
     The vendor responds mostly in plain text, sometimes in JSON.
     """
-    told = answer.try_decode(wire.Refusal)
-    if told is not None:
-        return Reason(scrubbed(told.code), scrubbed(told.words)) if told.code or told.words else None
-    text = answer.text.strip()
+    error = response.try_decode(wire.Refusal)
+    if error is not None:
+        return Reason(scrubbed(error.code), scrubbed(error.words)) if error.code or error.words else None
+    text = response.text.strip()
     # A number or null is JSON of another shape, not a sentence.
-    is_sentence = not text.startswith(MARKUP) and answer.try_decode(Raw) is None
+    is_sentence = not text.startswith(MARKUP) and response.try_decode(Raw) is None
     return Reason(message=scrubbed(text)) if text and is_sentence else None
 
 
@@ -88,27 +88,27 @@ ERRORS = ErrorTable(
         Rejection({429}, LIMITS, "[A-Z]+(_[A-Z]+)+"),
         # No 500: the vendor documents no text for it, so it cannot be told from a failure of a proxy.
     ),
-    private=lambda answer: scrubbed(answer.text),
+    private=lambda response: scrubbed(response.text),
 )
 
 
-def to_gateway_error(answer: UpstreamResponse, sought: MissingTarget | None) -> type[errors.GatewayError]:
+def to_gateway_error(response: UpstreamResponse, target: MissingTarget | None) -> type[errors.GatewayError]:
     """Return the error class of a failed request. A 401 that does not mention credentials is not about them."""
-    said = str(ERRORS.reason(answer).message)
+    message = str(ERRORS.reason(response).message)
     # A 401 means either an invalid token or an inaccessible board. Only the text distinguishes them.
-    known = next((error for text, error in TEXTS if text.match(said)), None)
-    if known is not None and answer.status in {400, 401, 404}:
-        return known
-    if sought and answer.status == 400 and said.lower() == "invalid id":
-        return sought.refusal
-    return ERRORS.classify(answer, sought.refusal if sought else None)
+    matching_error = next((error for text, error in TEXTS if text.match(message)), None)
+    if matching_error is not None and response.status in {400, 401, 404}:
+        return matching_error
+    if target and response.status == 400 and message.lower() == "invalid id":
+        return target.refusal
+    return ERRORS.classify(response, target.refusal if target else None)
 
 
-def unwrap(answer: UpstreamResponse, shape: type[W], sought: MissingTarget | None = None) -> W:
-    """Return the body of a successful response, or raise its error, which names the object *sought*."""
-    if answer.is_success:
-        return answer.decode(shape)
-    refusal = to_gateway_error(answer, sought)
-    named = sought is not None and refusal in {sought.refusal, errors.BoardNotAuthorised}
-    names = [{"parameter": sought.parameter, "value": sought.value}] if sought and named else []
-    raise ERRORS.create_error(answer, refusal, *names)
+def unwrap(response: UpstreamResponse, shape: type[W], target: MissingTarget | None = None) -> W:
+    """Return the body of a successful response, or raise its error, which names the object *target*."""
+    if response.is_success:
+        return response.decode(shape)
+    error_class = to_gateway_error(response, target)
+    names_target = target is not None and error_class in {target.refusal, errors.BoardNotAuthorised}
+    names = [{"parameter": target.parameter, "value": target.value}] if target and names_target else []
+    raise ERRORS.create_error(response, error_class, *names)

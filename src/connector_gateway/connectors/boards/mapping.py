@@ -62,7 +62,7 @@ def label_ids(labels: Iterable[wire.Label], names: Sequence[str]) -> list[str]:
                     "code": LabelNotOnBoard.code,
                     "parameter": f"labels.{index}",
                     "value": name,
-                    "allowed": nearest_first(name, [known for known in by_name if known]),
+                    "allowed": nearest_first(name, [label_name for label_name in by_name if label_name]),
                 }
                 for index, name in missing
             ),
@@ -73,20 +73,20 @@ def label_ids(labels: Iterable[wire.Label], names: Sequence[str]) -> list[str]:
 
 def quoted(names: Collection[str]) -> str:
     """Return the first few of *names* for a message, each shortened, and the number of the others."""
-    shown = [f"“{name}”" if len(name) <= MAX_QUOTED else f"“{name[: MAX_QUOTED - 1]}…”" for name in names]
-    more = f" and {len(shown) - MOST_QUOTED} more" if len(shown) > MOST_QUOTED else ""
-    return ", ".join(shown[:MOST_QUOTED]) + more
+    quoted_names = [f"“{name}”" if len(name) <= MAX_QUOTED else f"“{name[: MAX_QUOTED - 1]}…”" for name in names]
+    more = f" and {len(quoted_names) - MOST_QUOTED} more" if len(quoted_names) > MOST_QUOTED else ""
+    return ", ".join(quoted_names[:MOST_QUOTED]) + more
 
 
-def new_card(list_id: str, wanted: models.CreateCard, labels: Sequence[str]) -> Kept:
+def new_card(list_id: str, params: models.CreateCard, labels: Sequence[str]) -> Kept:
     """Return the vendor's form of a card to create."""
     optional = {
-        "desc": wanted.desc,
-        "due": None if wanted.due is None else stamp(wanted.due),
+        "desc": params.desc,
+        "due": None if params.due is None else stamp(params.due),
         "idLabels": list(labels) or None,
     }
-    given = {name: value for name, value in optional.items() if value is not None}
-    return {"idList": list_id, "name": wanted.name, "pos": "bottom", **given}
+    fields = {name: value for name, value in optional.items() if value is not None}
+    return {"idList": list_id, "name": params.name, "pos": "bottom", **fields}
 
 
 def stored_card(card: wire.NewCard) -> Kept:
@@ -95,19 +95,19 @@ def stored_card(card: wire.NewCard) -> Kept:
     return {"id": card.id, "shortUrl": card.short_url, "idList": card.id_list, "due": due, "labels": labels}
 
 
-def public_card(kept: Kept) -> Kept:
+def public_card(stored: Kept) -> Kept:
     """Return the part of a created card that is included in the error when a later step fails."""
-    return {"card_id": kept["id"]}
+    return {"card_id": stored["id"]}
 
 
-def created_card(kept: Kept, names: Sequence[str]) -> models.CreatedCard:
+def created_card(stored: Kept, names: Sequence[str]) -> models.CreatedCard:
     """Return the result of creating a card with the labels *names*."""
     return models.CreatedCard(
-        card_id=kept["id"],
-        short_url=kept["shortUrl"],
-        list_id=kept["idList"],
-        due=None if kept["due"] is None else instant(kept["due"]),
-        labels_applied=[name for name in dict.fromkeys(names) if name in kept["labels"]],
+        card_id=stored["id"],
+        short_url=stored["shortUrl"],
+        list_id=stored["idList"],
+        due=None if stored["due"] is None else instant(stored["due"]),
+        labels_applied=[name for name in dict.fromkeys(names) if name in stored["labels"]],
     )
 
 
@@ -133,14 +133,14 @@ def dry_run_move(intent: StepInput) -> Kept:
     return {"id": intent["card_id"], "moved_at": stamp(datetime.fromtimestamp(0, UTC))}
 
 
-def moved_card(planned: Kept, kept: Kept, *, comment_posted: bool) -> models.MovedCard:
+def moved_card(planned: Kept, stored: Kept, *, comment_posted: bool) -> models.MovedCard:
     """Return the result of a move."""
     return models.MovedCard(
-        card_id=kept["id"],
+        card_id=stored["id"],
         list_from=planned["list_from"],
         list_to=planned["list_to"],
         comment_posted=comment_posted,
-        moved_at=instant(kept["moved_at"]),
+        moved_at=instant(stored["moved_at"]),
     )
 
 
@@ -149,14 +149,14 @@ def kept_comment(action: wire.Action, card_id: str) -> Kept:
     return {"id": action.id, "card_id": card_id, "date": stamp(action.date)}
 
 
-def told_comment(kept: Kept) -> Kept:
+def told_comment(stored: Kept) -> Kept:
     """Return the part of a comment that is included in the error when a later step fails."""
-    return {"comment_id": kept["id"]}
+    return {"comment_id": stored["id"]}
 
 
-def comment(kept: Kept) -> models.Comment:
+def comment(stored: Kept) -> models.Comment:
     """Return the posted comment."""
-    return models.Comment(card_id=kept["card_id"], comment_id=kept["id"], posted_at=instant(kept["date"]))
+    return models.Comment(card_id=stored["card_id"], comment_id=stored["id"], posted_at=instant(stored["date"]))
 
 
 # Boards
@@ -198,15 +198,15 @@ def assumed_checklist(intent: StepInput) -> Kept:
     return {"id": "new-checklist", "name": intent["name"], "checkItems": []}
 
 
-def told_checklist(kept: Kept) -> Kept:
+def told_checklist(stored: Kept) -> Kept:
     """Return the part of a checklist that is included in the error when a later step fails."""
-    return {"checklist_id": kept["id"]}
+    return {"checklist_id": stored["id"]}
 
 
-def checklist(kept: Kept, card_id: str, items_added: int, *, skipped: bool = False) -> models.Checklist:
+def checklist(stored: Kept, card_id: str, items_added: int, *, skipped: bool = False) -> models.Checklist:
     """Return the result of attaching a checklist."""
     return models.Checklist(
-        card_id=card_id, checklist_id=kept["id"], name=kept["name"], items_added=items_added, skipped=skipped
+        card_id=card_id, checklist_id=stored["id"], name=stored["name"], items_added=items_added, skipped=skipped
     )
 
 
@@ -223,27 +223,29 @@ def items_of(checklist: wire.Checklist) -> list[wire.CheckItem]:
     return sorted(checklist.check_items, key=lambda item: item.pos)
 
 
-def is_begun(checklist: wire.Checklist, wanted: Sequence[str]) -> bool:
-    """Return True if a checklist contains the first items of *wanted*, or all of them."""
-    there = [(item.name.strip(), item.pos) for item in items_of(checklist)]
-    whole = [(name.strip(), place) for name, place in zip(wanted, positions(len(wanted)), strict=True)]
-    return there == whole[: len(there)]
+def is_begun(checklist: wire.Checklist, expected: Sequence[str]) -> bool:
+    """Return True if a checklist contains the first items of *expected*, or all of them."""
+    existing = [(item.name.strip(), item.pos) for item in items_of(checklist)]
+    complete = [
+        (name.strip(), item_position) for name, item_position in zip(expected, positions(len(expected)), strict=True)
+    ]
+    return existing == complete[: len(existing)]
 
 
-def is_unfinished(checklist: wire.Checklist, wanted: Sequence[str]) -> bool:
-    """Return True if a checklist contains only the first items of *wanted*."""
-    return len(checklist.check_items) < len(wanted) and is_begun(checklist, wanted)
+def is_unfinished(checklist: wire.Checklist, expected: Sequence[str]) -> bool:
+    """Return True if a checklist contains only the first items of *expected*."""
+    return len(checklist.check_items) < len(expected) and is_begun(checklist, expected)
 
 
-def missing_items(kept: Kept, wanted: Sequence[str]) -> list[tuple[int, str, int]]:
-    """Return index, name and position of the items of *wanted* that a checklist lacks. Equal names count each."""
-    there = Counter(item["name"].strip() for item in kept["checkItems"])
+def missing_items(stored: Kept, expected: Sequence[str]) -> list[tuple[int, str, int]]:
+    """Return index, name and position of the items of *expected* that a checklist lacks. Equal names count each."""
+    existing = Counter(item["name"].strip() for item in stored["checkItems"])
     missing = []
-    for index, (name, place) in enumerate(zip(wanted, positions(len(wanted)), strict=True)):
-        if there[name.strip()]:
-            there[name.strip()] -= 1
+    for index, (name, item_position) in enumerate(zip(expected, positions(len(expected)), strict=True)):
+        if existing[name.strip()]:
+            existing[name.strip()] -= 1
         else:
-            missing.append((index, name, place))
+            missing.append((index, name, item_position))
     return missing
 
 
@@ -262,20 +264,20 @@ def same_text(one: str, other: str) -> bool:
     return one.strip() == other.strip()
 
 
-def is_card(card: wire.Card, wanted: StepInput) -> bool:
-    """Return True if a card is exactly that of *wanted*. Fields that were not requested must be empty."""
+def is_card(card: wire.Card, expected: StepInput) -> bool:
+    """Return True if a card is exactly that of *expected*. Fields that were not requested must be empty."""
     due = card.due and stamp(card.due)
     return (
-        same_text(card.name, wanted["name"])
-        and same_text(card.desc, wanted.get("desc", ""))
-        and due == wanted.get("due")
-        and {label.id for label in card.labels} == set(wanted.get("idLabels", ()))
+        same_text(card.name, expected["name"])
+        and same_text(card.desc, expected.get("desc", ""))
+        and due == expected.get("due")
+        and {label.id for label in card.labels} == set(expected.get("idLabels", ()))
     )
 
 
-def is_item(item: wire.CheckItem, wanted: StepInput) -> bool:
-    """Return True if an item of a checklist has the name and position of *wanted*."""
-    return same_text(item.name, wanted["name"]) and bool(item.pos == wanted["place"])
+def is_item(item: wire.CheckItem, expected: StepInput) -> bool:
+    """Return True if an item of a checklist has the name and position of *expected*."""
+    return same_text(item.name, expected["name"]) and bool(item.pos == expected["place"])
 
 
 # Time

@@ -101,18 +101,18 @@ ENDED = (b"token_expired", b"token_revoked")
 """Error codes of a token that expired, or that was revoked because two newer ones were issued."""
 
 
-def throttled(answer: UpstreamResponse) -> float | None:
+def throttled(response: UpstreamResponse) -> float | None:
     """Return the delay in seconds if the vendor throttles, by status 429 or in a body with status 200."""
     # The throttling of a post may have status 200 and either of two codes.
-    if answer.status != 429 and code_of(response_status(answer)) not in THROTTLES:
+    if response.status != 429 and code_of(response_status(response)) not in THROTTLES:
         return None
-    return retry_after(answer, DEFAULT_PAUSE_SECONDS)
+    return retry_after(response, DEFAULT_PAUSE_SECONDS)
 
 
-def expired(answer: UpstreamResponse) -> bool:
+def expired(response: UpstreamResponse) -> bool:
     """Return True if a response means that a rotating token has ended."""
     # Every response is checked, and hardly any contains such a code, so the body is searched before it is decoded.
-    return any(code in answer.body for code in ENDED) and code_of(response_status(answer)).encode() in ENDED
+    return any(code in response.body for code in ENDED) and code_of(response_status(response)).encode() in ENDED
 
 
 class ChatClient:
@@ -123,8 +123,8 @@ class ChatClient:
 
     async def auth_test(self) -> tuple[wire.Identity, Scopes]:
         """Return the identity and the scopes of the token. Source: auth.test."""
-        answer = await self._read("auth.test", "identity", {})
-        return unwrap(answer, wire.Identity), scopes_of(answer)
+        response = await self._read("auth.test", "identity", {})
+        return unwrap(response, wire.Identity), scopes_of(response)
 
     async def post_message(self, channel_id: str, text: str, thread_ts: str | None, marker: str) -> wire.Posted:
         """Post a message with a *marker* that evidence searches for. Source: chat.postMessage."""
@@ -143,18 +143,18 @@ class ChatClient:
     async def add_reaction(self, channel_id: str, ts: str, name: str) -> bool:
         """React to a message. Returns whether the app had already reacted. Source: reactions.add."""
         body = {"channel": channel_id, "timestamp": ts, "name": name}
-        answer = await self._write("reactions.add", body, Charge("reactions"))
-        if ERRORS.reason(answer).code == DONE_BEFORE:
+        response = await self._write("reactions.add", body, Charge("reactions"))
+        if ERRORS.reason(response).code == DONE_BEFORE:
             return True
-        require_accepted(answer)
+        require_accepted(response)
         return False
 
     async def open_conversation(self, user_id: str) -> wire.Place:
         """Open the conversation with a person. Repeated requests return the same one. Source: conversations.open."""
         # Not marked as a write, because opening again changes nothing, so it may be retried freely.
         path, charge = "/api/conversations.open", Charge("conversations")
-        answer = await self._upstream.send("POST", path, charge, writes=False, json={"users": user_id}, headers=JSON)
-        return unwrap(answer, wire.Opened).channel
+        response = await self._upstream.send("POST", path, charge, writes=False, json={"users": user_id}, headers=JSON)
+        return unwrap(response, wire.Opened).channel
 
     async def require_channel(self, channel_id: str) -> None:
         """Raise an error unless the conversation exists and the app can see it. Source: conversations.info."""
@@ -168,8 +168,8 @@ class ChatClient:
         async def fetch(size: int) -> UpstreamResponse:
             return await self._read("conversations.list", "channels", {**query, "limit": size})
 
-        answer = await with_smaller_pages(fetch, limit)
-        return unwrap(answer, wire.Conversations), scopes_of(answer)
+        response = await with_smaller_pages(fetch, limit)
+        return unwrap(response, wire.Conversations), scopes_of(response)
 
     async def channels(self) -> tuple[Sequence[wire.Conversation], bool]:
         """Return the app's channels, then the others it sees, including archived ones.
@@ -178,9 +178,9 @@ class ChatClient:
         """
         own = self.own_conversations(CHANNELS)
         query = {"types": CHANNELS}
-        seen = self._pages("conversations.list", "channels", query, wire.Conversations, most=CHANNEL_PAGES)
-        found = [channel for pages in (own, seen) async for page in pages for channel in page.channels]
-        return found, seen.complete
+        visible = self._pages("conversations.list", "channels", query, wire.Conversations, most=CHANNEL_PAGES)
+        channels = [channel for pages in (own, visible) async for page in pages for channel in page.channels]
+        return channels, visible.complete
 
     def own_conversations(self, types: str) -> PageIterator[wire.Conversations]:
         """Return pages of the app's conversations, including archived ones. Any page may be short or empty.
@@ -220,28 +220,28 @@ class ChatClient:
 
         Source: conversations.replies.
         """
-        answer = await self._read("conversations.replies", "replies", {"channel": channel_id, "ts": ts, "limit": 1})
-        page = unwrap(answer, wire.Messages, {**EVIDENCE_ERROR_MAP, "thread_not_found": MessageNotFound})
+        response = await self._read("conversations.replies", "replies", {"channel": channel_id, "ts": ts, "limit": 1})
+        page = unwrap(response, wire.Messages, {**EVIDENCE_ERROR_MAP, "thread_not_found": MessageNotFound})
         for message in page.messages:
             if message.ts == ts:
                 return message
-        raise ERRORS.create_error(answer, MessageNotFound)
+        raise ERRORS.create_error(response, MessageNotFound)
 
     async def thread_root(self, channel_id: str, ts: str) -> str:
         """Return the *ts* of the first message of a thread. Raises ``OutcomeUnknown`` if it cannot be read.
 
         Source: conversations.replies.
         """
-        answer = await self._read("conversations.replies", "replies", {"channel": channel_id, "ts": ts, "limit": 1})
-        page = unwrap(answer, wire.Messages, {**EVIDENCE_ERROR_MAP, "message_not_found": ThreadNotFound})
+        response = await self._read("conversations.replies", "replies", {"channel": channel_id, "ts": ts, "limit": 1})
+        page = unwrap(response, wire.Messages, {**EVIDENCE_ERROR_MAP, "message_not_found": ThreadNotFound})
         if not page.messages:
-            raise ERRORS.create_error(answer, ThreadNotFound)
+            raise ERRORS.create_error(response, ThreadNotFound)
         return page.messages[0].thread_ts or page.messages[0].ts
 
     async def _messages(self, method: str, budget: str, query: Mapping[str, Any]) -> AsyncIterator[wire.Message]:
         """Yield the messages of a list with their metadata. Raises ``OutcomeUnknown`` if there are too many."""
-        whole = {**query, "include_all_metadata": "true"}
-        pages = self._pages(method, budget, whole, wire.Messages, most=MESSAGE_PAGES, refusals=EVIDENCE_ERROR_MAP)
+        full_query = {**query, "include_all_metadata": "true"}
+        pages = self._pages(method, budget, full_query, wire.Messages, most=MESSAGE_PAGES, refusals=EVIDENCE_ERROR_MAP)
         async for page in pages:
             for message in page.messages:
                 yield message
@@ -276,10 +276,10 @@ class ChatClient:
         return await self._upstream.send("POST", f"/api/{method}", *charges, writes=True, json=body, headers=JSON)
 
 
-def scopes_of(answer: UpstreamResponse) -> Scopes:
+def scopes_of(response: UpstreamResponse) -> Scopes:
     """Return the scopes of the token of a request, which its response contains."""
-    told = answer.headers.get("X-OAuth-Scopes", "")
-    return frozenset(filter(None, (scope.strip() for scope in told.split(","))))
+    header = response.headers.get("X-OAuth-Scopes", "")
+    return frozenset(filter(None, (scope.strip() for scope in header.split(","))))
 
 
 def next_cursor(page: wire.Listing) -> str | None:

@@ -122,29 +122,29 @@ METHODS = (
 LIMITS = "docs.slack.dev/apis/web-api/rate-limits, read 2026-11"
 
 
-def response_status(answer: UpstreamResponse) -> wire.ResponseStatus:
+def response_status(response: UpstreamResponse) -> wire.ResponseStatus:
     """Return the status fields of a response, which are empty if they cannot be decoded."""
-    return answer.try_decode(wire.ResponseStatus) or wire.ResponseStatus()
+    return response.try_decode(wire.ResponseStatus) or wire.ResponseStatus()
 
 
-def code_of(verdict: wire.ResponseStatus) -> str:
+def code_of(status: wire.ResponseStatus) -> str:
     """Return the vendor's error code, or an empty string if there is none or it cannot be decoded."""
-    return verdict.error if isinstance(verdict.error, str) else ""
+    return status.error if isinstance(status.error, str) else ""
 
 
-def read_reason(answer: UpstreamResponse) -> Reason | None:
+def read_reason(response: UpstreamResponse) -> Reason | None:
     """Return code and warnings of an error in the vendor's shape, or of a throttled request, which needs no body."""
-    if answer.status == 429 and "Retry-After" in answer.headers:
+    if response.status == 429 and "Retry-After" in response.headers:
         return Reason(THROTTLED)
-    verdict = response_status(answer)
-    code = code_of(verdict)
-    return Reason(code, response_warnings(answer)) if verdict.ok is False and code else None
+    status = response_status(response)
+    code = code_of(status)
+    return Reason(code, response_warnings(response)) if status.ok is False and code else None
 
 
-def response_warnings(answer: UpstreamResponse) -> str:
+def response_warnings(response: UpstreamResponse) -> str:
     """Return the vendor's warnings on a request as one text."""
-    told = answer.try_decode(wire.Remarked)
-    return "" if told is None else "; ".join(told.response_metadata.messages)
+    body = response.try_decode(wire.Remarked)
+    return "" if body is None else "; ".join(body.response_metadata.messages)
 
 
 ERRORS = ErrorTable(
@@ -184,22 +184,22 @@ ERRORS = ErrorTable(
 )
 
 
-def unwrap(answer: UpstreamResponse, shape: type[W], refusals: Refusals | None = None) -> W:
-    """Return the body of a successful response, or raise its error, preferring the codes of *refusals*."""
-    require_accepted(answer, refusals)
-    return answer.decode(shape)
+def unwrap(response: UpstreamResponse, shape: type[W], error_map: Refusals | None = None) -> W:
+    """Return the body of a successful response, or raise its error, preferring the codes of *error_map*."""
+    require_accepted(response, error_map)
+    return response.decode(shape)
 
 
-def require_accepted(answer: UpstreamResponse, refusals: Refusals | None = None) -> None:
-    """Raise the error of a failed request, preferring the codes of *refusals*."""
-    verdict = response_status(answer)
-    if verdict.ok is True:
+def require_accepted(response: UpstreamResponse, error_map: Refusals | None = None) -> None:
+    """Raise the error of a failed request, preferring the codes of *error_map*."""
+    status = response_status(response)
+    if status.ok is True:
         return
-    if code_of(verdict) in FAILURES:
-        raise errors.UpstreamError("The application failed over the request.", private=answer.text)
+    if code_of(status) in FAILURES:
+        raise errors.UpstreamError("The application failed over the request.", private=response.text)
     # Neither accepted nor rejected with a known code. After a write, this must not count as a rejection.
-    if answer.is_success and (verdict.ok is not False or not verdict.error):
+    if response.is_success and (status.ok is not False or not status.error):
         raise errors.UpstreamError(
-            "The application answered something unreadable.", private=answer.text, doubt=answer.doubt
+            "The application answered something unreadable.", private=response.text, doubt=response.doubt
         )
-    raise ERRORS.create_error(answer, ERRORS.classify(answer, codes=refusals))
+    raise ERRORS.create_error(response, ERRORS.classify(response, codes=error_map))

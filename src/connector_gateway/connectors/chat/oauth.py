@@ -29,10 +29,10 @@ SCOPES = {
 }
 
 
-def refused(answer: UpstreamResponse) -> str | None:
+def refused(response: UpstreamResponse) -> str | None:
     """Return the code of a rejected token request, whose status is 200."""
-    verdict = response_status(answer)
-    return None if answer.is_success and verdict.ok is True else code_of(verdict)
+    status = response_status(response)
+    return None if response.is_success and status.ok is True else code_of(status)
 
 
 class Installed(WireModel):
@@ -41,9 +41,9 @@ class Installed(WireModel):
     app_id: str | None = None
 
 
-def granted(answer: UpstreamResponse) -> IssuedTokens:
+def granted(response: UpstreamResponse) -> IssuedTokens:
     """Return the tokens of a successful response, and their app."""
-    return replace(parse_token_response(answer), app_id=answer.decode(Installed).app_id)
+    return replace(parse_token_response(response), app_id=response.decode(Installed).app_id)
 
 
 OAUTH = OAuthConfig(

@@ -54,13 +54,13 @@ def _choices(definition: Definition, value: Any) -> str:
     return (";" if not isinstance(value, list) and words[0] == "" else "") + ";".join(chosen)
 
 
-def _options(definition: Definition, wanted: Sequence[str]) -> Sequence[str]:
-    """Return *wanted* if all are options. Raises ``OptionMissing`` with those that are not."""
+def _options(definition: Definition, values: Sequence[str]) -> Sequence[str]:
+    """Return *values* if all are options. Raises ``OptionMissing`` with those that are not."""
     allowed = options(definition)
-    missing = [] if definition.external_options else [word for word in wanted if word not in allowed]
+    missing = [] if definition.external_options else [word for word in values if word not in allowed]
     if missing:
         raise casts.options_missing(OptionMissing, "property", definition.name, missing, allowed)
-    return wanted
+    return values
 
 
 CASTS: Mapping[str, Callable[[Definition, Any], str]] = {
@@ -104,8 +104,8 @@ def _given(value: Any) -> datetime:
 def _after_epoch(milliseconds: int) -> datetime:
     try:
         return EPOCH + timedelta(milliseconds=milliseconds)
-    except OverflowError as fault:
-        raise casts.Unfit("it is beyond the years 1 to 9999") from fault
+    except OverflowError as error:
+        raise casts.Unfit("it is beyond the years 1 to 9999") from error
 
 
 def _moment(text: str) -> datetime:
@@ -130,18 +130,18 @@ def filter_value(definition: Definition, value: str) -> str:
 # Comparison
 
 
-def same(definition: Definition, sent: str, held: str | None) -> bool:
-    """Return True if the text *held* means the same as *sent*."""
-    if not sent.strip() or not held:
-        return not sent.strip() and not held
+def same(definition: Definition, sent: str, stored: str | None) -> bool:
+    """Return True if the text *stored* means the same as *sent*."""
+    if not sent.strip() or not stored:
+        return not sent.strip() and not stored
     if definition.field_type == "checkbox" and definition.type == "enumeration":
-        chosen, there = set(sent.split(";")) - {""}, set(held.split(";"))
-        return chosen <= there if sent.startswith(";") else chosen == there
+        chosen, existing = set(sent.split(";")) - {""}, set(stored.split(";"))
+        return chosen <= existing if sent.startswith(";") else chosen == existing
     meaning = MEANINGS.get(definition.type, str.strip)
     try:
-        return bool(meaning(sent) == meaning(held))
+        return bool(meaning(sent) == meaning(stored))
     except (ValueError, InvalidOperation, OverflowError):
-        return sent.strip() == held.strip()
+        return sent.strip() == stored.strip()
 
 
 MEANINGS: Mapping[str, Callable[[str], Any]] = {"number": Decimal, "date": _moment, "datetime": _moment}

@@ -81,17 +81,17 @@ NOTE_TO_DEAL = 214
 """Association types have a direction. These are the vendor's own, without a label."""
 
 
-def throttled(answer: UpstreamResponse) -> float | None:
+def throttled(response: UpstreamResponse) -> float | None:
     """Return the delay if a budget is exhausted (429), records are locked (423) or the portal is being moved (477)."""
-    if answer.status == 423:
-        return retry_after(answer, LOCK_SECONDS)
-    if answer.status == 477:
-        return retry_after(answer, MOVING_SECONDS)
-    if answer.status != 429:
+    if response.status == 423:
+        return retry_after(response, LOCK_SECONDS)
+    if response.status == 477:
+        return retry_after(response, MOVING_SECONDS)
+    if response.status != 429:
         return None
-    told = answer.try_decode(wire.Refusal) or wire.Refusal()
+    error = response.try_decode(wire.Refusal) or wire.Refusal()
     # ``Retry-After`` is not documented, but the name of the violated policy is.
-    return retry_after(answer, PAUSES.get(str(told.policy_name), 1.0))
+    return retry_after(response, PAUSES.get(str(error.policy_name), 1.0))
 
 
 class CrmClient:
@@ -105,8 +105,8 @@ class CrmClient:
     async def read_object(self, kind: str, object_id: str, properties: Iterable[str]) -> wire.Record:
         """Return a record by id. Source: objects/deals/guide."""
         query = {"properties": ",".join(properties)}
-        answer = await self._read(f"/crm/objects/{VERSION}/{kind}/{quote(object_id, safe='')}", query)
-        return unwrap(answer, wire.Record, MISSING[kind], object_id)
+        response = await self._read(f"/crm/objects/{VERSION}/{kind}/{quote(object_id, safe='')}", query)
+        return unwrap(response, wire.Record, MISSING[kind], object_id)
 
     async def batch_read_objects(
         self, kind: str, ids: Sequence[str], properties: Iterable[str], id_property: str | None = None
@@ -117,21 +117,21 @@ class CrmClient:
         Source: objects/contacts/guide.
         """
         # The published document requires a history selection, even an empty one.
-        wanted: dict[str, Any] = {"properties": list(properties), "propertiesWithHistory": []}
+        selection: dict[str, Any] = {"properties": list(properties), "propertiesWithHistory": []}
         if id_property is not None:
-            wanted["idProperty"] = id_property
+            selection["idProperty"] = id_property
 
         async def fetch(rest: Sequence[str], size: int) -> tuple[Sequence[wire.Record], Sequence[str]]:
             inputs = [{"id": one} for one in rest[:size]]
-            answer = await self._ask(f"/crm/objects/{VERSION}/{kind}/batch/read", {"inputs": inputs, **wanted})
-            return unwrap(answer, wire.Batch[wire.Record]).results, rest[size:]
+            response = await self._ask(f"/crm/objects/{VERSION}/{kind}/batch/read", {"inputs": inputs, **selection})
+            return unwrap(response, wire.Batch[wire.Record]).results, rest[size:]
 
-        found: list[wire.Record] = []
+        existing: list[wire.Record] = []
         rest = ids
         while rest:
             records, rest = await with_smaller_pages(partial(fetch, rest), min(len(rest), PAGE_SIZE))
-            found += records
-        return found
+            existing += records
+        return existing
 
     async def list_objects(
         self, kind: str, properties: Iterable[str], limit: int, after: str | None
@@ -177,19 +177,19 @@ class CrmClient:
         """Create or update a contact by email address. Source: objects/contacts/batch/upsert-contacts."""
         # A batch of one, because the vendor has no upsert of a single record.
         body = {"inputs": [{"idProperty": "email", "id": email, "properties": properties}]}
-        answer = await self._write("POST", f"/crm/objects/{VERSION}/contacts/batch/upsert", body)
-        refuse_taken(answer)
-        done = unwrap(answer, wire.Batch[wire.Upserted])
+        response = await self._write("POST", f"/crm/objects/{VERSION}/contacts/batch/upsert", body)
+        refuse_taken(response)
+        done = unwrap(response, wire.Batch[wire.Upserted])
         if not done.results:
-            raise refused_within(answer)
+            raise refused_within(response)
         return done.results[0]
 
     async def create_contact(self, email: str, properties: Mapping[str, str]) -> wire.Record:
         """Create a contact. Raises ``ContactExists`` if the email address is taken. Source: objects/contacts/guide."""
         body = {"properties": {"email": email, **properties}, "associations": []}
-        answer = await self._write("POST", f"/crm/objects/{VERSION}/contacts", body)
-        refuse_taken(answer)
-        return unwrap(answer, wire.Record)
+        response = await self._write("POST", f"/crm/objects/{VERSION}/contacts", body)
+        refuse_taken(response)
+        return unwrap(response, wire.Record)
 
     async def create_company(self, domain: str) -> wire.Record:
         """Create a company. Source: objects/companies/guide."""
@@ -200,33 +200,33 @@ class CrmClient:
     async def create_deal(self, properties: Mapping[str, str], contact_id: str | None) -> wire.Deal:
         """Create a deal together with its association. Source: objects/deals/guide."""
         links = [] if contact_id is None else [_link(contact_id, DEAL_TO_CONTACT)]
-        answer = await self._write(
+        response = await self._write(
             "POST", f"/crm/objects/{VERSION}/deals", {"properties": properties, "associations": links}
         )
         missing = errors.UpstreamUnexpected if contact_id is None else errors.ContactNotFound
-        return unwrap(answer, wire.Deal, missing, contact_id or "")
+        return unwrap(response, wire.Deal, missing, contact_id or "")
 
     async def create_note(self, properties: Mapping[str, str], deal_id: str) -> wire.Record:
         """Create a note on a deal's timeline. Source: activities/notes/guide."""
         body = {"properties": properties, "associations": [_link(deal_id, NOTE_TO_DEAL)]}
-        answer = await self._write("POST", f"/crm/objects/{VERSION}/notes", body)
-        return unwrap(answer, wire.Record, errors.DealNotFound, deal_id)
+        response = await self._write("POST", f"/crm/objects/{VERSION}/notes", body)
+        return unwrap(response, wire.Record, errors.DealNotFound, deal_id)
 
     async def update_object(self, kind: str, object_id: str, properties: Mapping[str, str]) -> wire.Record:
         """Update a record and return it. Source: objects/deals/guide."""
         path = f"/crm/objects/{VERSION}/{kind}/{quote(object_id, safe='')}"
-        answer = await self._write("PATCH", path, {"properties": properties})
-        return unwrap(answer, wire.Record, MISSING[kind], object_id)
+        response = await self._write("PATCH", path, {"properties": properties})
+        return unwrap(response, wire.Record, MISSING[kind], object_id)
 
     # Associations
 
     async def associate_with_company(self, contact_id: str, company_id: str) -> None:
         """Associate without a label. A repeat changes nothing. Source: associations/associate-records/guide."""
         path = f"/crm/objects/{VERSION}/contacts/{contact_id}/associations/default/companies/{company_id}"
-        answer = await self._write("PUT", path, None)
-        done = unwrap(answer, wire.Batch[wire.Associated], errors.CompanyNotFound, company_id)
+        response = await self._write("PUT", path, None)
+        done = unwrap(response, wire.Batch[wire.Associated], errors.CompanyNotFound, company_id)
         if not done.results:
-            raise refused_within(answer)
+            raise refused_within(response)
 
     async def read_associations(self, kind: str, object_id: str, other: str) -> list[str]:
         """Return the ids of the *other* records associated with one. Source: associations/associate-records/guide."""
@@ -234,8 +234,8 @@ class CrmClient:
 
         async def fetch(after: str | None) -> tuple[list[str], str | None]:
             # The page size is fixed, so one record is requested at a time.
-            answer = await self._ask(path, {"inputs": [{"id": object_id} | _behind(after)]})
-            rows = unwrap(answer, wire.Batch[wire.Links]).results
+            response = await self._ask(path, {"inputs": [{"id": object_id} | _behind(after)]})
+            rows = unwrap(response, wire.Batch[wire.Links]).results
             # Numbers here and texts elsewhere, according to the vendor's own document.
             return [str(far.to_object_id) for row in rows for far in row.to], next((row.after for row in rows), None)
 

@@ -23,9 +23,9 @@ SCOPES = {
 }
 
 
-def granted(answer: UpstreamResponse) -> IssuedTokens:
+def granted(response: UpstreamResponse) -> IssuedTokens:
     """Return the tokens of a response."""
-    issued = answer.decode(wire.Issued)
+    issued = response.decode(wire.Issued)
     return IssuedTokens(issued.access_token, issued.refresh_token, issued.expires_in, issued.scopes)
 
 

@@ -98,20 +98,20 @@ THREADING_HEADERS = ("Subject", "Message-ID", "Message-Id", "Message-id", "Refer
 W = TypeVar("W")
 
 
-def throttled(answer: UpstreamResponse) -> ThrottleDelay | None:
+def throttled(response: UpstreamResponse) -> ThrottleDelay | None:
     """Return the delay if the vendor throttles, with a 429 or with some 403."""
-    if answer.status not in {403, 429}:
+    if response.status not in {403, 429}:
         return None
-    reason = reason_of(answer)
+    reason = reason_of(response)
     # The vendor throttles with 403 as well. Only the reason distinguishes it from a rejection.
-    if answer.status == 403 and reason not in THROTTLES:
+    if response.status == 403 and reason not in THROTTLES:
         return None
     if reason == "dailyLimitExceeded":
         return ThrottleDelay(DAILY_PAUSE_SECONDS, {"user"})
-    until = _resting_until(answer)
+    until = _resting_until(response)
     if until is None:
-        return ThrottleDelay(retry_after(answer, PAUSE_SECONDS), {"user"})
-    seconds = max(PAUSE_SECONDS, (until - (answer.date or datetime.now(UTC))).total_seconds())
+        return ThrottleDelay(retry_after(response, PAUSE_SECONDS), {"user"})
+    seconds = max(PAUSE_SECONDS, (until - (response.date or datetime.now(UTC))).total_seconds())
     # The daily sending limit and the limit per minute have the same words. Only the delay distinguishes them.
     return ThrottleDelay(seconds, {"sending"} if seconds > LONGEST_REST_SECONDS else {"user"})
 
@@ -125,8 +125,8 @@ class MailClient:
     async def list_messages(self, query: Mapping[str, Any], page_token: str | None = None) -> wire.MessageList:
         """Return a page of identifiers, newest first. Source: users.messages/list."""
         paged = {**query} | ({"pageToken": page_token} if page_token else {})
-        answer = await self._read("/messages", 5, paged)
-        return unwrap(answer, wire.MessageList, errors.InvalidCursor if page_token else None, named=bool(page_token))
+        response = await self._read("/messages", 5, paged)
+        return unwrap(response, wire.MessageList, errors.InvalidCursor if page_token else None, named=bool(page_token))
 
     def every_message(self, query: Mapping[str, Any]) -> AsyncIterator[wire.Listed]:
         """Yield the identifiers of all messages that match *query*, newest first. Source: users.messages/list."""
@@ -158,29 +158,29 @@ class MailClient:
         Source: users.messages.attachments/get.
         """
         path = f"{PREFIX}/messages/{_quoted(message_id)}/attachments/{_quoted(attachment_id)}"
-        async with self._upstream.stream(path, _units(20), at_once=at_once) as answer:
-            if not answer.is_success:
-                refuse(answer, errors.AttachmentNotFound, named=True)
-            content, ready = Base64JsonReader(), b""
-            async for piece in answer.pieces:
-                if ready:
-                    yield ready
+        async with self._upstream.stream(path, _units(20), at_once=at_once) as response:
+            if not response.is_success:
+                refuse(response, errors.AttachmentNotFound, named=True)
+            content, pending = Base64JsonReader(), b""
+            async for piece in response.pieces:
+                if pending:
+                    yield pending
                 # One piece is withheld, so that a truncated response is never taken for a complete file.
-                ready = content.take(piece)
+                pending = content.take(piece)
             content.finish()
-            yield ready
+            yield pending
 
     async def modify_message(self, message_id: str, add: Sequence[str], remove: Sequence[str]) -> wire.Labelled:
         """Change the labels of a message. Source: users.messages/modify."""
         body = {"addLabelIds": add, "removeLabelIds": remove}
-        answer = await self._write(f"/messages/{_quoted(message_id)}/modify", 5, body)
-        return unwrap(answer, wire.Labelled, errors.MessageNotFound)
+        response = await self._write(f"/messages/{_quoted(message_id)}/modify", 5, body)
+        return unwrap(response, wire.Labelled, errors.MessageNotFound)
 
     async def get_thread(self, thread_id: str) -> wire.Thread:
         """Return a thread with the headers that replies need. Source: users.threads/get."""
         query = [("format", "metadata"), *(("metadataHeaders", name) for name in THREADING_HEADERS)]
-        answer = await self._read(f"/threads/{_quoted(thread_id)}", 40, query)
-        return unwrap(answer, wire.Thread, errors.ThreadNotFound, named=True)
+        response = await self._read(f"/threads/{_quoted(thread_id)}", 40, query)
+        return unwrap(response, wire.Thread, errors.ThreadNotFound, named=True)
 
     async def list_labels(self) -> Sequence[wire.Label]:
         """Return all labels. Source: users.labels/list."""
@@ -189,9 +189,9 @@ class MailClient:
     async def create_label(self, name: str) -> wire.Label | None:
         """Create a label. Returns None if one of that name exists. Source: users.labels/create."""
         body = {"name": name, "labelListVisibility": "labelShow", "messageListVisibility": "show"}
-        answer = await self._write("/labels", 5, body)
+        response = await self._write("/labels", 5, body)
         # It was created meanwhile, or its name differs only in case. The caller then searches again.
-        return None if answer.status == 409 else unwrap(answer, wire.Label)
+        return None if response.status == 409 else unwrap(response, wire.Label)
 
     async def get_profile(self) -> wire.Profile:
         """Return the account itself.
@@ -204,33 +204,33 @@ class MailClient:
         """Return the addresses that the account sends from. Source: users.settings.sendAs/list."""
         return unwrap(await self._read("/settings/sendAs", 1), wire.SendAsList).send_as
 
-    async def create_draft(self, letter: bytes, thread_id: str | None) -> wire.Draft:
+    async def create_draft(self, message: bytes, thread_id: str | None) -> wire.Draft:
         """Create a draft. A large one is uploaded. Source: users.drafts/create, and the discovery document v1."""
-        raw = urlsafe_b64encode(letter).decode()
+        raw = urlsafe_b64encode(message).decode()
         thread = {"threadId": thread_id} if thread_id else {}
         # Large JSON bodies are rejected at undocumented sizes, but uploads may have up to 35 MiB.
         if len(raw) > MAX_JSON_BYTES:
-            answer = await self._upload("/drafts", 10, {"message": thread}, letter)
+            response = await self._upload("/drafts", 10, {"message": thread}, message)
         else:
-            answer = await self._write("/drafts", 10, {"message": {"raw": raw} | thread})
-        return unwrap(answer, wire.Draft, errors.ThreadNotFound if thread_id else None)
+            response = await self._write("/drafts", 10, {"message": {"raw": raw} | thread})
+        return unwrap(response, wire.Draft, errors.ThreadNotFound if thread_id else None)
 
     async def send_draft(self, draft_id: str) -> wire.Threaded | None:
         """Send a draft. Returns its message, or None if the draft no longer exists. Source: users.drafts/send."""
-        answer = await self._write("/drafts/send", 100, {"id": draft_id}, SENDING)
-        return None if answer.status == 404 else unwrap(answer, wire.Threaded)
+        response = await self._write("/drafts/send", 100, {"id": draft_id}, SENDING)
+        return None if response.status == 404 else unwrap(response, wire.Threaded)
 
     async def get_draft(self, draft_id: str) -> wire.Draft | None:
         """Return a draft, or None if it no longer exists. Source: users.drafts/get."""
-        answer = await self._read(f"/drafts/{_quoted(draft_id)}", 20, {"format": "minimal"})
-        return None if answer.status == 404 else unwrap(answer, wire.Draft)
+        response = await self._read(f"/drafts/{_quoted(draft_id)}", 20, {"format": "minimal"})
+        return None if response.status == 404 else unwrap(response, wire.Draft)
 
     async def delete_draft(self, draft_id: str) -> None:
         """Delete a draft permanently. Source: users.drafts/delete."""
         path = f"{PREFIX}/drafts/{_quoted(draft_id)}"
-        answer = await self._upstream.send("DELETE", path, _units(10), writes=True)
-        if not answer.is_success and answer.status != 404:
-            refuse(answer)
+        response = await self._upstream.send("DELETE", path, _units(10), writes=True)
+        if not response.is_success and response.status != 404:
+            refuse(response)
 
     def list_drafts(self) -> AsyncIterator[wire.Draft]:
         """Yield all drafts, newest first. Source: users.drafts/list."""
@@ -244,8 +244,8 @@ class MailClient:
 
     async def _get_message(self, message_id: str, form: str, shape: type[W], fields: str = "") -> W:
         query = {"format": form} | ({"fields": fields} if fields else {})
-        answer = await self._read(f"/messages/{_quoted(message_id)}", 20, query)
-        return unwrap(answer, shape, errors.MessageNotFound, named=True)
+        response = await self._read(f"/messages/{_quoted(message_id)}", 20, query)
+        return unwrap(response, shape, errors.MessageNotFound, named=True)
 
     async def _read(
         self, path: str, units: int, query: Mapping[str, Any] | Sequence[tuple[str, Any]] = ()
@@ -255,8 +255,8 @@ class MailClient:
     async def _write(self, path: str, units: int, body: Mapping[str, Any], *more: Charge) -> UpstreamResponse:
         return await self._upstream.send("POST", PREFIX + path, _units(units), *more, writes=True, json=body)
 
-    async def _upload(self, path: str, units: int, metadata: Mapping[str, Any], letter: bytes) -> UpstreamResponse:
-        parts = [(b"application/json", to_json(metadata)), (b"message/rfc822", letter)]
+    async def _upload(self, path: str, units: int, metadata: Mapping[str, Any], message: bytes) -> UpstreamResponse:
+        parts = [(b"application/json", to_json(metadata)), (b"message/rfc822", message)]
         opened = [b"--%b\r\nContent-Type: %b\r\n\r\n%b\r\n" % (BOUNDARY, kind, part) for kind, part in parts]
         return await self._upstream.send(
             "POST",
@@ -277,12 +277,12 @@ def _quoted(identifier: str) -> str:
     return quote(identifier, safe="")
 
 
-def _resting_until(answer: UpstreamResponse) -> datetime | None:
+def _resting_until(response: UpstreamResponse) -> datetime | None:
     """Return the retry time of a throttled request, or None if the error contains none that can be parsed."""
     # The time is in the message, not in a header. Earlier requests prolong the delay.
-    told = RETRY_AFTER.search(answer.text)
+    match = RETRY_AFTER.search(response.text)
     try:
-        return None if told is None else datetime.fromisoformat(told[1])
+        return None if match is None else datetime.fromisoformat(match[1])
     except ValueError:
         return None
 
@@ -341,9 +341,9 @@ class Base64JsonReader:
             )
 
     def _begin(self) -> None:
-        found = BEGIN.search(self._rest)
-        if found:
-            self._begun, self._rest = True, self._rest[found.end() :]
+        match = BEGIN.search(self._rest)
+        if match:
+            self._begun, self._rest = True, self._rest[match.end() :]
 
     def _require_room(self) -> None:
         if len(self._rest) > MAX_FRAME_BYTES:
@@ -354,8 +354,8 @@ def _bytes_of(encoded: bytes) -> bytes:
     """Decode base64 in either alphabet, with or without padding."""
     try:
         return binascii.a2b_base64(encoded.translate(TO_STANDARD) + b"=" * (-len(encoded) % 4))
-    except binascii.Error as fault:
-        raise errors.UpstreamError("The application's content cannot be decoded.", private=str(fault)) from fault
+    except binascii.Error as error:
+        raise errors.UpstreamError("The application's content cannot be decoded.", private=str(error)) from error
 
 
 def _says_empty(text: bytes) -> bool:

@@ -64,21 +64,21 @@ class _Tag:
 def _pieces(markup: str) -> Iterator[str | _Tag]:
     """Yield texts and tags in order. An element that is never closed hides the rest, as in browsers."""
     at, quoting = 0, True
-    while found := TAG.search(markup, at):
-        yield markup[at : found.start()]
-        if found["comment"]:
-            at = _after(markup, "-->", found.end() - 2)
+    while match := TAG.search(markup, at):
+        yield markup[at : match.start()]
+        if match["comment"]:
+            at = _after(markup, "-->", match.end() - 2)
             continue
-        end = _end_of_tag(markup, found.end()) if quoting and found["name"] else markup.find(">", found.end())
+        end = _end_of_tag(markup, match.end()) if quoting and match["name"] else markup.find(">", match.end())
         if end < 0:
             # From an unmatched quotation mark on, quotation marks have no meaning.
-            quoting, end = False, markup.find(">", found.end())
+            quoting, end = False, markup.find(">", match.end())
         if end < 0:
-            yield markup[found.start() :]
+            yield markup[match.start() :]
             return
         at = end + 1
-        if found["name"]:
-            tag = _tag(found, markup[found.end() : end])
+        if match["name"]:
+            tag = _tag(match, markup[match.end() : end])
             yield tag
             if tag.starts and tag.name in UNSEEN:
                 at = _after_element(markup, tag.name, at)
@@ -87,18 +87,18 @@ def _pieces(markup: str) -> Iterator[str | _Tag]:
 
 def _end_of_tag(markup: str, at: int) -> int:
     """Return the end of the tag around *at*, or -1 if a quotation or the tag never ends."""
-    while found := QUOTE_OR_END.search(markup, at):
-        if found[0] == ">":
-            return found.start()
-        at = markup.find(found[0], found.end()) + 1
+    while match := QUOTE_OR_END.search(markup, at):
+        if match[0] == ">":
+            return match.start()
+        at = markup.find(match[0], match.end()) + 1
         if not at:
             return -1
     return -1
 
 
 def _after(markup: str, sign: str, at: int) -> int:
-    found = markup.find(sign, at)
-    return len(markup) if found < 0 else found + len(sign)
+    index = markup.find(sign, at)
+    return len(markup) if index < 0 else index + len(sign)
 
 
 def _after_element(markup: str, name: str, at: int) -> int:
@@ -106,14 +106,14 @@ def _after_element(markup: str, name: str, at: int) -> int:
     return _after(markup, ">", closed.end()) if closed else len(markup)
 
 
-def _tag(found: re.Match[str], rest: str) -> _Tag:
-    name = found["name"].lower()
+def _tag(match: re.Match[str], rest: str) -> _Tag:
+    name = match["name"].lower()
     attributes: dict[str, str] = {}
     if name in WITH_ATTRIBUTES:
         for attribute, value in ATTRIBUTE.findall(rest):
             # Browsers use the first of two attributes with one name.
             attributes.setdefault(attribute.lower(), unescape(ENDLESS_CHARACTER.sub("\ufffd", value.strip("\"'"))))
-    return _Tag(name, not found["end"], attributes)
+    return _Tag(name, not match["end"], attributes)
 
 
 class _Writer:
@@ -145,8 +145,8 @@ class _Writer:
         """Return the complete text without surrounding empty lines. It is empty if nothing is visible."""
         self._end_link()
         lines = "\n".join(line.rstrip() for line in [*self._lines, "".join(self._line).replace("\xa0", " ")])
-        said = re.sub(r"\n{3,}", "\n\n", lines).strip("\n")
-        return said if said.strip() else ""
+        text = re.sub(r"\n{3,}", "\n\n", lines).strip("\n")
+        return text if text.strip() else ""
 
     def text(self, text: str) -> None:
         """Write text, with spaces and line breaks collapsed as in HTML."""

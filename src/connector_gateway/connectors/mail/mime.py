@@ -39,8 +39,8 @@ NO_BASE64 = bytes(set(range(256)) - set(b"-_+/0123456789" + ascii_letters.encode
 
 def header(part: Part, name: str) -> str:
     """Return the first header of that name, ignoring case, or an empty string."""
-    wanted = name.lower()
-    return next((decoded(told.value) for told in part.headers if told.name.lower() == wanted), "")
+    lowered = name.lower()
+    return next((decoded(candidate.value) for candidate in part.headers if candidate.name.lower() == lowered), "")
 
 
 def decoded(value: str) -> str:
@@ -107,7 +107,7 @@ def find(payload: Part, part_id: str) -> Part | None:
     """Return the file with that identifier, at any depth."""
     if payload.part_id == part_id:
         return None if payload.mime_type.startswith("multipart/") else payload
-    return next((found for below in payload.parts if (found := find(below, part_id))), None)
+    return next((match for inner in payload.parts if (match := find(inner, part_id))), None)
 
 
 def files(part: Part) -> Iterator[Part]:
@@ -135,14 +135,14 @@ def body_parts(part: Part, mime_type: str) -> Sequence[Part]:
     if part.mime_type == "message/rfc822":
         return []
     if not part.parts:
-        shown = part.mime_type == mime_type and not part.filename and _disposition(part) != "attachment"
-        return [part] if shown else []
-    found = [below for inner in part.parts if (below := body_parts(inner, mime_type))]
+        is_text = part.mime_type == mime_type and not part.filename and _disposition(part) != "attachment"
+        return [part] if is_text else []
+    inner_texts = [inner_parts for inner in part.parts if (inner_parts := body_parts(inner, mime_type))]
     if part.mime_type == "multipart/alternative":
-        return found[-1] if found else []
+        return inner_texts[-1] if inner_texts else []
     if part.mime_type == "multipart/related":
-        return found[0] if found else []
-    return [below for inner in found for below in inner]
+        return inner_texts[0] if inner_texts else []
+    return [inner_parts for inner in inner_texts for inner_parts in inner]
 
 
 def joined(texts: Sequence[str]) -> str | None:
@@ -165,8 +165,8 @@ def inline_content(part: Part) -> bytes | None:
         return None if part.body.attachment_id else b""
     try:
         return _from_base64(_unescaped(data))
-    except ValueError as fault:
-        raise UpstreamUnexpected("The application sent content that cannot be decoded.", private=str(fault)) from fault
+    except ValueError as error:
+        raise UpstreamUnexpected("The application sent content that cannot be decoded.", private=str(error)) from error
 
 
 def _unescaped(data: memoryview) -> memoryview:
@@ -186,10 +186,10 @@ def _from_base64(data: memoryview) -> bytes:
     """Decode *data* piece by piece, because decoding a large text in one step would keep copies of it in memory."""
     content, rest = BytesIO(), b""
     for piece in _pieces(data):
-        ready = rest + piece.translate(TO_STANDARD, NO_BASE64)
-        whole = len(ready) // 4 * 4
-        content.write(a2b_base64(ready[:whole]))
-        rest = ready[whole:]
+        pending = rest + piece.translate(TO_STANDARD, NO_BASE64)
+        complete = len(pending) // 4 * 4
+        content.write(a2b_base64(pending[:complete]))
+        rest = pending[complete:]
     content.write(a2b_base64(rest + b"=" * (-len(rest) % 4)))
     # No copy, unlike joining a list of pieces.
     return content.getvalue()
@@ -234,26 +234,26 @@ class OutgoingMessage:
     references: Sequence[str] = field(default=())
 
 
-def written(letter: OutgoingMessage) -> bytes:
-    """Return *letter* in the format of RFC 5322, with a plain-text alternative to its HTML.
+def written(message: OutgoingMessage) -> bytes:
+    """Return *message* in the format of RFC 5322, with a plain-text alternative to its HTML.
 
     Headers are folded here, because the standard library breaks long identifiers and encoded words at wrong positions.
     """
-    _, token = letter.marker
+    _, token = message.marker
     headers = [
-        ("From", _mailbox(letter.sender)),
-        ("To", ",\r\n ".join(map(_mailbox, letter.to))),
-        ("Subject", _encoded(letter.subject, "Subject")),
-        ("Date", format_datetime(letter.written_at)),
-        ("Message-ID", f"<{token.lower()}@{letter.sender.address.rpartition('@')[2]}>"),
-        letter.marker,
-        *([("In-Reply-To", letter.in_reply_to)] if letter.in_reply_to else []),
-        *([("References", "\r\n ".join(letter.references))] if letter.references else []),
+        ("From", _mailbox(message.sender)),
+        ("To", ",\r\n ".join(map(_mailbox, message.to))),
+        ("Subject", _encoded(message.subject, "Subject")),
+        ("Date", format_datetime(message.written_at)),
+        ("Message-ID", f"<{token.lower()}@{message.sender.address.rpartition('@')[2]}>"),
+        message.marker,
+        *([("In-Reply-To", message.in_reply_to)] if message.in_reply_to else []),
+        *([("References", "\r\n ".join(message.references))] if message.references else []),
         ("MIME-Version", "1.0"),
         ("Content-Type", f'multipart/alternative; boundary="=_{token}"'),
     ]
     head = "".join(f"{name}: {value}\r\n" for name, value in headers)
-    parts = [("plain", html_to_text(letter.body_html)), ("html", letter.body_html)]
+    parts = [("plain", html_to_text(message.body_html)), ("html", message.body_html)]
     body = "".join(f"--=_{token}\r\n{_text_part(kind, content)}\r\n" for kind, content in parts)
     return f"{head}\r\n{body}--=_{token}--\r\n".encode("ascii")
 

@@ -68,15 +68,15 @@ def authorise(credentials: Mapping[str, str]) -> Mapping[str, str]:
     return {"Authorization": f"Bearer {credentials['token']}", "Notion-Version": VERSION}
 
 
-def throttled(answer: UpstreamResponse) -> float | None:
+def throttled(response: UpstreamResponse) -> float | None:
     """Return the delay in seconds if the vendor throttles (429) or is overloaded (529). A block is no throttling."""
-    if answer.status not in {429, 529}:
+    if response.status not in {429, 529}:
         return None
-    told = answer.try_decode(wire.Throttled)
+    body = response.try_decode(wire.Throttled)
     # A delay does not lift a block.
-    if told and told.additional_data and told.additional_data.rate_limit_reason == BLOCKED:
+    if body and body.additional_data and body.additional_data.rate_limit_reason == BLOCKED:
         return None
-    return retry_after(answer, 1.0)
+    return retry_after(response, 1.0)
 
 
 class NotesClient:
@@ -130,10 +130,10 @@ class NotesClient:
         path = f"/v1/data_sources/{data_source_id}/query"
         # The vendor returns identifiers percent-encoded but expects them plain here. It finds nothing for double
         # encoding.
-        shown = [("filter_properties", unquote(property_id)) for property_id in property_ids]
+        query_params = [("filter_properties", unquote(property_id)) for property_id in property_ids]
 
         def query(start: datetime | None) -> AsyncIterator[wire.Listing[wire.Page]]:
-            return self._listed(path, _in_order(condition, start, newest_first=newest_first), wire.Page, shown)
+            return self._listed(path, _in_order(condition, start, newest_first=newest_first), wire.Page, query_params)
 
         return _Rows(query, reached, -MINUTE if newest_first else MINUTE)
 
@@ -151,10 +151,10 @@ class NotesClient:
             "properties": properties,
             "children": children,
         }
-        answer = await self._write("POST", "/v1/pages", body)
-        if answer.status == 503:
-            return wire.Reference(id=_saved(answer, wire.FailureWithPage).additional_data.committed_resource_id)
-        return unwrap(answer, wire.NewPage, DatabaseNotShared, names)
+        response = await self._write("POST", "/v1/pages", body)
+        if response.status == 503:
+            return wire.Reference(id=_saved(response, wire.FailureWithPage).additional_data.committed_resource_id)
+        return unwrap(response, wire.NewPage, DatabaseNotShared, names)
 
     async def retrieve_page(self, page_id: str) -> wire.Page:
         """Return a page. Source: retrieve-a-page."""
@@ -172,25 +172,25 @@ class NotesClient:
 
     async def update_page(self, page_id: str, body: Mapping[str, Any], names: Names) -> wire.PageState:
         """Update a page and return it. *names* is as in ``create_page``. Source: patch-page."""
-        answer = await self._write("PATCH", f"/v1/pages/{page_id}", body)
-        if answer.status == 503:
-            raise server_error(answer, "edge")
-        return unwrap(answer, wire.PageState, PageNotFound, names)
+        response = await self._write("PATCH", f"/v1/pages/{page_id}", body)
+        if response.status == 503:
+            raise server_error(response, "edge")
+        return unwrap(response, wire.PageState, PageNotFound, names)
 
     async def append_block_children(self, block_id: str, children: Sequence[Body]) -> Sequence[str]:
         """Append blocks and return their identifiers. Source: patch-block-children."""
         body = {"children": children, "position": {"type": "end"}}
-        answer = await self._write("PATCH", f"/v1/blocks/{block_id}/children", body)
-        if answer.status == 503:
-            return _saved(answer, wire.FailureWithBlocks).additional_data.committed_child_ids
-        return [block.id for block in unwrap(answer, wire.Appended, PageNotFound).results]
+        response = await self._write("PATCH", f"/v1/blocks/{block_id}/children", body)
+        if response.status == 503:
+            return _saved(response, wire.FailureWithBlocks).additional_data.committed_child_ids
+        return [block.id for block in unwrap(response, wire.Appended, PageNotFound).results]
 
     def retrieve_block_children(self, block_id: str) -> AsyncIterator[wire.Block]:
         """Yield all blocks of a page. Source: get-block-children."""
 
         async def fetch(cursor: str | None) -> tuple[Sequence[wire.Block], str | None]:
-            answer = await self._read_page(f"/v1/blocks/{block_id}/children", cursor)
-            blocks = unwrap(answer, wire.Blocks, PageNotFound)
+            response = await self._read_page(f"/v1/blocks/{block_id}/children", cursor)
+            blocks = unwrap(response, wire.Blocks, PageNotFound)
             return blocks.results, blocks.next_cursor
 
         return iter_items(fetch, most=MAX_PAGES)
@@ -214,8 +214,8 @@ class NotesClient:
 
         Source: get-self.
         """
-        answer = await self._read("/v1/users/me")
-        return unwrap(answer, wire.Me), clock_skew(answer.headers.get("Date"), now)
+        response = await self._read("/v1/users/me")
+        return unwrap(response, wire.Me), clock_skew(response.headers.get("Date"), now)
 
     def _listed(
         self, path: str, body: Mapping[str, Any], kind: type[T], query: Sequence[tuple[str, str]] = ()
@@ -284,25 +284,27 @@ class _Rows:
     def _ask_again(self) -> bool:
         """Query again from the minute reached if there is more. Returns whether rows of that minute are unreachable."""
         # One minute has more rows than a query lists (10,000), and no query can return the others.
-        stuck = self._incomplete and self._last == self._start
-        if stuck and self._last is not None:
+        unreachable = self._incomplete and self._last == self._start
+        if unreachable and self._last is not None:
             self._last += self._step
         self._start = self._last
         self._pages = self._query(self._start) if self._incomplete and self._start is not None else None
         self._incomplete = False
-        return stuck
+        return unreachable
 
 
-def _listing(answer: UpstreamResponse, kind: type[T]) -> wire.Listing[T]:
+def _listing(response: UpstreamResponse, kind: type[T]) -> wire.Listing[T]:
     """Return a page of a list with the items of one kind."""
-    listing: wire.Listing[T] | None = answer.try_decode(LISTS[kind]) if answer.is_success else None
+    listing: wire.Listing[T] | None = response.try_decode(LISTS[kind]) if response.is_success else None
     if listing is not None:
         return listing
     # The vendor may mix kinds, so each item is decoded by itself.
-    mixed = unwrap(answer, LISTS[wire.Raw], DatabaseNotShared)
-    parts = [UpstreamResponse(answer.status, answer.headers, bytes(raw), doubt=answer.doubt) for raw in mixed.results]
-    wanted = [part.decode(kind) for part in parts if part.decode(wire.Listed).object == kind.__struct_config__.tag]
-    return wire.Listing(results=wanted, next_cursor=mixed.next_cursor, request_status=mixed.request_status)
+    mixed = unwrap(response, LISTS[wire.Raw], DatabaseNotShared)
+    parts = [
+        UpstreamResponse(response.status, response.headers, bytes(raw), doubt=response.doubt) for raw in mixed.results
+    ]
+    results = [part.decode(kind) for part in parts if part.decode(wire.Listed).object == kind.__struct_config__.tag]
+    return wire.Listing(results=results, next_cursor=mixed.next_cursor, request_status=mixed.request_status)
 
 
 def _page_at(cursor: str | None, size: int) -> Body:
@@ -329,9 +331,9 @@ def _in_order(condition: Body | None, start: datetime | None, *, newest_first: b
     return body
 
 
-def _saved(answer: UpstreamResponse, shape: type[W]) -> W:
+def _saved(response: UpstreamResponse, shape: type[W]) -> W:
     """Return the result that a 503 reports as saved. Raises the error if it reports none."""
-    told = answer.try_decode(shape)
-    if told is None:
-        raise server_error(answer, "edge")
-    return told
+    failure = response.try_decode(shape)
+    if failure is None:
+        raise server_error(response, "edge")
+    return failure

@@ -20,12 +20,12 @@ _UUID = re.compile(r"\b[0-9a-fA-F]{8}(?:-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}\b"
 COLLISION = "conflict_error"
 
 
-def read_reason(answer: UpstreamResponse) -> Reason | None:
+def read_reason(response: UpstreamResponse) -> Reason | None:
     """Return the code and message of an error in the vendor's shape. An HTML page of its front end has none."""
-    told = answer.try_decode(wire.Refusal)
-    if told is None or told.object != "error" or told.status not in {None, answer.status}:
+    error = response.try_decode(wire.Refusal)
+    if error is None or error.object != "error" or error.status not in {None, response.status}:
         return None
-    return Reason(told.code, told.message) if isinstance(told.code, str) else None
+    return Reason(error.code, error.message) if isinstance(error.code, str) else None
 
 
 STATUS_CODES = "developers.notion.com/reference/status-codes, read 2026-11"
@@ -59,43 +59,46 @@ ERRORS = ErrorTable(
 )
 
 
-def collides(answer: UpstreamResponse) -> bool:
+def collides(response: UpstreamResponse) -> bool:
     """Return True if another change was being saved. Other conflicts, such as a row limit, are permanent."""
-    return answer.status == 409 and ERRORS.reason(answer).code == COLLISION
+    return response.status == 409 and ERRORS.reason(response).code == COLLISION
 
 
 def unwrap(
-    answer: UpstreamResponse, shape: type[W], missing: type[errors.GatewayError] | None = None, names: Names = NO_NAMES
+    response: UpstreamResponse,
+    shape: type[W],
+    missing: type[errors.GatewayError] | None = None,
+    names: Names = NO_NAMES,
 ) -> W:
     """Return the body of a successful response or raise its error, *missing* for a 404.
 
     If a value references an unknown object, the error names its property.
     """
-    if not answer.is_success:
+    if not response.is_success:
         # HTML comes from the vendor's front end, and such a 403 says nothing about permissions.
-        if answer.raw is None:
-            raise errors.UpstreamError("The application's doorkeeper turned the request away.", private=answer.text)
-        told = answer.try_decode(wire.Refusal) or wire.Refusal()
-        if named := _named(answer, told, names):
-            raise _unknown_value(answer, told, named)
-    return ERRORS.unwrap(answer, shape, missing)
+        if response.raw is None:
+            raise errors.UpstreamError("The application's doorkeeper turned the request away.", private=response.text)
+        error = response.try_decode(wire.Refusal) or wire.Refusal()
+        if references := _named(response, error, names):
+            raise _unknown_value(response, error, references)
+    return ERRORS.unwrap(response, shape, missing)
 
 
-def _named(answer: UpstreamResponse, told: wire.Refusal, names: Names) -> Names:
+def _named(response: UpstreamResponse, error: wire.Refusal, names: Names) -> Names:
     """Return the sent identifiers that an error mentions, or all of them if a 404 mentions none."""
-    said = told.message if isinstance(told.message, str) else ""
-    mentioned = {str(UUID(found)) for found in _UUID.findall(said)} if answer.status in {400, 404} else set()
+    message = error.message if isinstance(error.message, str) else ""
+    mentioned = {str(UUID(match)) for match in _UUID.findall(message)} if response.status in {400, 404} else set()
     # A 404 without identifiers may concern each referenced page.
-    if answer.status == 404 and not mentioned:
+    if response.status == 404 and not mentioned:
         return names
-    return {identifier: named for identifier, named in names.items() if identifier in mentioned}
+    return {identifier: reference for identifier, reference in names.items() if identifier in mentioned}
 
 
-def _unknown_value(answer: UpstreamResponse, told: wire.Refusal, names: Names) -> errors.GatewayError:
+def _unknown_value(response: UpstreamResponse, error: wire.Refusal, names: Names) -> errors.GatewayError:
     details = [{"property": name, "value": identifier} for identifier, (_, name) in names.items()]
-    listed = ", ".join(dict.fromkeys(f'"{name}"' for _, name in names.values()))
-    if answer.status == 404 and {kind for kind, _ in names.values()} == {"relation"}:
-        message = f"A page that {listed} names does not exist or is not shared with this connection."
-        return errors.PageNotFound(message, *details, private=answer.text)
-    message = f"The application refused what {listed} names."
-    return errors.UpstreamRefused(message, *details, *vendor_reason(told.code, told.message), private=answer.text)
+    quoted_names = ", ".join(dict.fromkeys(f'"{name}"' for _, name in names.values()))
+    if response.status == 404 and {kind for kind, _ in names.values()} == {"relation"}:
+        message = f"A page that {quoted_names} names does not exist or is not shared with this connection."
+        return errors.PageNotFound(message, *details, private=response.text)
+    message = f"The application refused what {quoted_names} names."
+    return errors.UpstreamRefused(message, *details, *vendor_reason(error.code, error.message), private=response.text)

@@ -54,14 +54,14 @@ MAX_PAGES = 200
 Values = Mapping[str, Any]
 
 
-def throttled(answer: UpstreamResponse) -> ThrottleDelay | None:
+def throttled(response: UpstreamResponse) -> ThrottleDelay | None:
     """Return the delay for the base after a 429, or after a 503 that asks for a retry. A used-up plan is neither."""
-    kind = ERRORS.reason(answer).code
-    if answer.status == 429 and kind != PLAN_USED_UP:
-        return ThrottleDelay(retry_after(answer, LOCKOUT_SECONDS), {"base"})
+    kind = ERRORS.reason(response).code
+    if response.status == 429 and kind != PLAN_USED_UP:
+        return ThrottleDelay(retry_after(response, LOCKOUT_SECONDS), {"base"})
     # The vendor reports that nothing was done, so even a write may be resent.
-    if answer.status == 503 and kind == "RETRIABLE_ERROR":
-        return ThrottleDelay(retry_after(answer, RETRIABLE_SECONDS), {"base"})
+    if response.status == 503 and kind == "RETRIABLE_ERROR":
+        return ThrottleDelay(retry_after(response, RETRIABLE_SECONDS), {"base"})
     return None
 
 
@@ -79,8 +79,8 @@ class TablesClient:
         """Yield all bases that the token can see. Source: list-bases."""
 
         async def fetch(offset: str | None) -> tuple[Sequence[wire.Base], str | None]:
-            answer = await self._upstream.send("GET", "/v0/meta/bases", ACCOUNT, writes=False, query=_from(offset))
-            page = unwrap(answer, wire.Bases)
+            response = await self._upstream.send("GET", "/v0/meta/bases", ACCOUNT, writes=False, query=_from(offset))
+            page = unwrap(response, wire.Bases)
             return page.bases, page.offset
 
         return iter_items(fetch, most=MAX_PAGES)
@@ -88,16 +88,16 @@ class TablesClient:
     async def get_base_schema(self, base_id: str) -> Sequence[wire.Table]:
         """Return the tables of a base with fields and views. Source: get-base-schema."""
         path = f"/v0/meta/bases/{_segment(base_id)}/tables"
-        answer = await self._upstream.send("GET", path, *_charges(base_id), writes=False)
-        return unwrap(answer, wire.Schema, BaseNotFound, BaseNotFound).tables
+        response = await self._upstream.send("GET", path, *_charges(base_id), writes=False)
+        return unwrap(response, wire.Schema, BaseNotFound, BaseNotFound).tables
 
     async def list_records(
         self, base_id: str, table_id: str, *, view_id: str | None, page_size: int, offset: str | None
     ) -> wire.Records:
         """Return a page of a table or view, by field names. Source: list-records."""
         query = {"view": view_id, "offset": offset}
-        given = [(name, value) for name, value in query.items() if value is not None]
-        return await self._list(base_id, table_id, given, page_size)
+        query_params = [(name, value) for name, value in query.items() if value is not None]
+        return await self._list(base_id, table_id, query_params, page_size)
 
     def list_records_created_since(self, base_id: str, table_id: str, since: datetime) -> AsyncIterator[wire.Record]:
         """Yield the records created after a time, with all their values.
@@ -112,20 +112,20 @@ class TablesClient:
 
     async def existing_records(self, base_id: str, table_id: str, record_ids: Sequence[str]) -> set[str]:
         """Return those of *record_ids* that are in exactly that table. Source: list-records."""
-        found: set[str] = set()
+        record_ids_found: set[str] = set()
         for start in range(0, len(record_ids), PAGE_SIZE):
             # With a filter, because reading a record by its identifier also finds those of other tables.
             tests = (f"RECORD_ID()='{record_id}'" for record_id in record_ids[start : start + PAGE_SIZE])
             async for record in self._filter(base_id, table_id, f"OR({','.join(tests)})"):
-                found.add(record.id)
-        return found
+                record_ids_found.add(record.id)
+        return record_ids_found
 
     async def get_record(self, base_id: str, table_id: str, record_id: str) -> wire.Row:
         """Return a record from any table of the base. Source: get-record."""
         path = f"{_table(base_id, table_id)}/{record_id}"
         query = {"returnFieldsByFieldId": "true"}
-        answer = await self._upstream.send("GET", path, *_charges(base_id), writes=False, query=query)
-        return unwrap(answer, wire.Row, RecordNotFound, RecordNotFound)
+        response = await self._upstream.send("GET", path, *_charges(base_id), writes=False, query=query)
+        return unwrap(response, wire.Row, RecordNotFound, RecordNotFound)
 
     async def create_records(
         self, base_id: str, table_id: str, rows: Sequence[Values], *, typecast: bool
@@ -133,8 +133,8 @@ class TablesClient:
         """Create records in order, all or none. *typecast* lets selects gain options. Source: create-records."""
         # ``typecast`` loosens every check of the entire request, so it is set only to create options.
         body = {"records": [{"fields": row} for row in rows], "typecast": typecast, "returnFieldsByFieldId": True}
-        answer = await self._write("POST", base_id, _table(base_id, table_id), body)
-        return unwrap(answer, wire.Rows, TableNotFound).records
+        response = await self._write("POST", base_id, _table(base_id, table_id), body)
+        return unwrap(response, wire.Rows, TableNotFound).records
 
     async def update_record(self, base_id: str, table_id: str, record_id: str, values: Values) -> wire.Row:
         """Update a record and return it. Source: update-record."""
@@ -145,8 +145,8 @@ class TablesClient:
     async def upload_attachment(self, base_id: str, record_id: str, field_id: str, file: Values) -> wire.Row:
         """Append *file* to a record's field, and return the record with that field only. Source: upload-attachment."""
         path = f"/v0/{_segment(base_id)}/{record_id}/{field_id}/uploadAttachment"
-        answer = await self._write("POST", base_id, path, file, host="content")
-        return unwrap(answer, wire.Row)
+        response = await self._write("POST", base_id, path, file, host="content")
+        return unwrap(response, wire.Row)
 
     def _filter(self, base_id: str, table_id: str, formula: str) -> AsyncIterator[wire.Record]:
         query = [("filterByFormula", formula), ("returnFieldsByFieldId", "true")]

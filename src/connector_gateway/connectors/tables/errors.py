@@ -16,22 +16,22 @@ NOT_THERE = "INVALID_PERMISSIONS_OR_MODEL_NOT_FOUND"
 """A base or table that does not exist or is not visible to this token. The vendor does not distinguish them."""
 
 
-def read_reason(answer: UpstreamResponse) -> Reason | None:
+def read_reason(response: UpstreamResponse) -> Reason | None:
     """Return type and message of an error in one of the vendor's three envelopes."""
     # Throttling responses have an envelope of their own.
-    limits = answer.try_decode(wire.Refusals)
+    limits = response.try_decode(wire.Refusals)
     if limits is not None and limits.errors:
         return Reason(limits.errors[0].error, limits.errors[0].message)
-    refusal = answer.try_decode(wire.Refusal)
-    told = refusal.error if refusal else ""
-    reason = Reason(told) if isinstance(told, str) else Reason(told.type, told.message)
+    body = response.try_decode(wire.Refusal)
+    error = body.error if body else ""
+    reason = Reason(error) if isinstance(error, str) else Reason(error.type, error.message)
     return reason if reason.code else None
 
 
-def private_text(answer: UpstreamResponse) -> str:
+def private_text(response: UpstreamResponse) -> str:
     """Return type and message, in which the vendor names fields and values, or the body if there are none."""
-    reason = read_reason(answer)
-    return f"{reason.code}: {reason.message}" if reason else answer.text
+    reason = read_reason(response)
+    return f"{reason.code}: {reason.message}" if reason else response.text
 
 
 PAGE = "airtable.com/developers/web/api/errors, read 2026-11"
@@ -74,7 +74,7 @@ ERRORS = ErrorTable(
 
 
 def unwrap(
-    answer: UpstreamResponse,
+    response: UpstreamResponse,
     shape: type[W],
     missing: type[errors.GatewayError] = errors.RecordNotFound,
     model: type[errors.GatewayError] = errors.TableNotFound,
@@ -83,4 +83,4 @@ def unwrap(
 
     The error is *missing* for a 404, and *model* if the vendor names a model.
     """
-    return ERRORS.unwrap(answer, shape, missing, {NOT_THERE: model})
+    return ERRORS.unwrap(response, shape, missing, {NOT_THERE: model})

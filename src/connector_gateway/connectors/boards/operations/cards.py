@@ -26,16 +26,16 @@ async def _send_card(call: BoardsCall, intent: StepInput, _: str) -> StepResult:
 
 async def _find_cards(call: BoardsCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
     """Return the cards that this app created in the list and that match the intent."""
-    found = []
+    matches = []
     for action in await our_actions(
         call, call.upstream.get_list_actions(intent["idList"], "createCard", sent.earliest)
     ):
-        told = action.data.card
-        if told is not None and mapping.same_text(told.name, intent["name"]):
-            card = await call.upstream.get_card(told.id)
+        card_ref = action.data.card
+        if card_ref is not None and mapping.same_text(card_ref.name, intent["name"]):
+            card = await call.upstream.get_card(card_ref.id)
             if mapping.is_card(card, intent):
-                found.append(Match(mapping.stored_card(card), card.id, action.date.timestamp()))
-    return found
+                matches.append(Match(mapping.stored_card(card), card.id, action.date.timestamp()))
+    return matches
 
 
 async def _send_move(call: BoardsCall, intent: StepInput, _: str) -> StepResult:
@@ -143,7 +143,7 @@ async def _move(call: BoardsCall, params: models.MoveCard) -> Kept:
 
 
 async def _open_list(call: BoardsCall, list_id: str) -> wire.CardList:
-    found = await call.upstream.get_list(mapping.list_identifier(list_id))
-    if found.closed:
-        raise ListNotFound(f"List {found.id} is archived.", {"parameter": "list_id", "value": list_id})
-    return found
+    card_list = await call.upstream.get_list(mapping.list_identifier(list_id))
+    if card_list.closed:
+        raise ListNotFound(f"List {card_list.id} is archived.", {"parameter": "list_id", "value": list_id})
+    return card_list

@@ -24,23 +24,23 @@ async def _send_checklist(call: BoardsCall, intent: StepInput, _: str) -> StepRe
 
 
 async def _find_checklists(
-    wanted: Sequence[str], call: BoardsCall, intent: StepInput, sent: SentStep
+    expected: Sequence[str], call: BoardsCall, intent: StepInput, sent: SentStep
 ) -> Sequence[Match]:
     """Return the empty checklists of that name that this app put on the card.
 
-    After a restore they may already have items: the first ones of *wanted*, or all of them.
+    After a restore they may already have items: the first ones of *expected*, or all of them.
     """
     present = await call.upstream.get_card_checklists(intent["card_id"])
     empty = {
         one.id: one
         for one in mapping.named(intent["name"], present)
-        if not one.check_items or (sent.restored and mapping.is_begun(one, wanted))
+        if not one.check_items or (sent.restored and mapping.is_begun(one, expected))
     }
     listing = call.upstream.get_card_actions(intent["card_id"], "addChecklistToCard", sent.earliest)
     return [
-        Match(mapping.kept_checklist(empty[made.id]), made.id, action.date.timestamp())
+        Match(mapping.kept_checklist(empty[created.id]), created.id, action.date.timestamp())
         for action in await our_actions(call, listing)
-        if (made := action.data.checklist) is not None and made.id in empty
+        if (created := action.data.checklist) is not None and created.id in empty
     ]
 
 
@@ -58,11 +58,11 @@ async def _find_item(call: BoardsCall, intent: StepInput, _: SentStep) -> Sequen
     return []
 
 
-def _creating(wanted: Sequence[str]) -> "WriteStep[BoardsCall]":
+def _creating(expected: Sequence[str]) -> "WriteStep[BoardsCall]":
     return WriteStep(
         "create the checklist",
         _send_checklist,
-        partial(_find_checklists, wanted),
+        partial(_find_checklists, expected),
         object_kind="checklist",
         public_result=mapping.told_checklist,
         dry_run_result=mapping.assumed_checklist,
@@ -86,9 +86,9 @@ async def attach_checklist(call: BoardsCall, params: AttachChecklist) -> Checkli
         plan = await call.plan(partial(_checklist, call, card_id, params))
         if plan["skipped"] is not None:
             return mapping.checklist(plan["skipped"], card_id, 0, skipped=True)
-        begun = plan["unfinished"] or await call.step(_creating(params.items), _intent(card_id, params))
-        await _add_items(call, card_id, begun, params.items)
-    return mapping.checklist(begun, card_id, len(params.items))
+        started = plan["unfinished"] or await call.step(_creating(params.items), _intent(card_id, params))
+        await _add_items(call, card_id, started, params.items)
+    return mapping.checklist(started, card_id, len(params.items))
 
 
 # Planning
@@ -113,12 +113,12 @@ async def _unfinished(
 
     Without a cache entry in this process, its items, their positions and its creator identify it.
     """
-    wanted = params.items
+    expected = params.items
     for checklist in namesakes:
-        remembered = call.memory.get(f"checklist {checklist.id}")
-        unknown = remembered is None and mapping.is_unfinished(checklist, wanted)
-        begun = remembered == list(wanted) or (unknown and await _is_our_checklist(call, card_id, checklist))
-        if begun and await call.take_over(_creating(wanted), _intent(card_id, params), checklist.id):
+        cached = call.memory.get(f"checklist {checklist.id}")
+        unknown = cached is None and mapping.is_unfinished(checklist, expected)
+        is_ours = cached == list(expected) or (unknown and await _is_our_checklist(call, card_id, checklist))
+        if is_ours and await call.take_over(_creating(expected), _intent(card_id, params), checklist.id):
             return await _settled(call, card_id, checklist)
     return None
 
@@ -136,25 +136,25 @@ async def _settled(call: BoardsCall, card_id: str, checklist: wire.Checklist) ->
 async def _is_our_checklist(call: BoardsCall, card_id: str, checklist: wire.Checklist) -> bool:
     since = call.clock.now() - REMEMBER_SECONDS
     actions = await our_actions(call, call.upstream.get_card_actions(card_id, "addChecklistToCard", since))
-    return any(made.id == checklist.id for action in actions if (made := action.data.checklist) is not None)
+    return any(created.id == checklist.id for action in actions if (created := action.data.checklist) is not None)
 
 
 # Items
 
 
-async def _add_items(call: BoardsCall, card_id: str, begun: Kept, wanted: Sequence[str]) -> None:
+async def _add_items(call: BoardsCall, card_id: str, started: Kept, expected: Sequence[str]) -> None:
     """Add the missing items one after the other, so that only one at a time can be in doubt."""
-    remembered = f"checklist {begun['id']}"
-    call.memory.put(remembered, list(wanted), REMEMBER_SECONDS)
+    cache_key = f"checklist {started['id']}"
+    call.memory.put(cache_key, list(expected), REMEMBER_SECONDS)
     # One request per item, because the vendor accepts no more.
-    for _, name, place in mapping.missing_items(begun, wanted):
-        item = {"card_id": card_id, "checklist_id": begun["id"], "name": name, "place": place}
+    for _, name, item_position in mapping.missing_items(started, expected):
+        item = {"card_id": card_id, "checklist_id": started["id"], "name": name, "place": item_position}
         settles_at = call.clock.now() + call.settle_seconds
         try:
             await call.step(ADD_ITEM, item)
         except GatewayError as error:
             if error.doubt is not None:
                 # For a later call without a key, which would add the item again.
-                call.memory.put(f"unsettled {begun['id']}", settles_at, call.settle_seconds)
+                call.memory.put(f"unsettled {started['id']}", settles_at, call.settle_seconds)
             raise
-    call.memory.put(remembered, WHOLE, REMEMBER_SECONDS)
+    call.memory.put(cache_key, WHOLE, REMEMBER_SECONDS)

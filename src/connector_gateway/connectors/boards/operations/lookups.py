@@ -25,8 +25,8 @@ async def full_card_id(call: BoardsCall, card_id: str) -> str:
     async def find() -> str:
         return (await call.upstream.get_card(card_id)).id
 
-    known = mapping.full_identifier(card_id)
-    return await call.cached(CachedLookup(f"card {card_id}", REMEMBER_SECONDS, find)) if known is None else known
+    full_id = mapping.full_identifier(card_id)
+    return await call.cached(CachedLookup(f"card {card_id}", REMEMBER_SECONDS, find)) if full_id is None else full_id
 
 
 async def gather_pair(first: Awaitable[A], second: Awaitable[B]) -> tuple[A, B]:

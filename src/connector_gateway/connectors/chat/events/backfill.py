@@ -81,22 +81,22 @@ class HistoryBackfill:
 
     async def run(self, scopes: Scopes) -> None:
         """Read every watched channel, the longest waiting first, and then the threads."""
-        seen = await self.watch.snapshots(SEEN)
+        read_until = await self.watch.snapshots(SEEN)
         channels = await self._channels(scopes)
         self.watched = await self._beginnings(channels)
-        stretches: list[HistoryRange] = []
+        ranges: list[HistoryRange] = []
         late: dict[str, float] = {}
-        for channel_id in sorted(channels, key=lambda channel_id: seen.get(channel_id, self.since)):
-            since = seen.get(channel_id, self.since)
+        for channel_id in sorted(channels, key=lambda channel_id: read_until.get(channel_id, self.since)):
+            since = read_until.get(channel_id, self.since)
             if self._is_late():
                 late[channel_id] = since
             else:
-                stretches.append(await self._fill_channel(channel_id, since))
-                await self.watch.progress(len(stretches), len(channels))
-        for stretch in stretches:
-            await self._fill_threads(stretch)
+                ranges.append(await self._fill_channel(channel_id, since))
+                await self.watch.progress(len(ranges), len(channels))
+        for history_range in ranges:
+            await self._fill_threads(history_range)
         await self._tell(late)
-        await self._forget({*seen, *channels} - late.keys(), late)
+        await self._forget({*read_until, *channels} - late.keys(), late)
 
     async def _forget(self, done: Collection[str], late: Mapping[str, float]) -> None:
         """Delete the records of finished channels. Late channels are recorded for the next poll."""
@@ -110,38 +110,38 @@ class HistoryBackfill:
         )
 
     async def _changed_beginnings(self) -> Sequence[Snapshot]:
-        known = await self.watch.snapshots(WATCHED)
-        gone = dict.fromkeys(known.keys() - self.watched.keys())
-        fresh = {channel_id: since for channel_id, since in self.watched.items() if channel_id not in known}
-        return [Snapshot(WATCHED, channel_id, since) for channel_id, since in {**gone, **fresh}.items()]
+        snapshots = await self.watch.snapshots(WATCHED)
+        gone = dict.fromkeys(snapshots.keys() - self.watched.keys())
+        added = {channel_id: since for channel_id, since in self.watched.items() if channel_id not in snapshots}
+        return [Snapshot(WATCHED, channel_id, since) for channel_id, since in {**gone, **added}.items()]
 
     async def _channels(self, scopes: Scopes) -> Collection[str]:
         """Return the channels in the settings, or else all channels of the app."""
         configured, names = self.watch.settings.get("channels"), self.state["names"]
         if configured:
-            return {channel_id for named in configured if (channel_id := names.get(named, named))}
-        found: set[str] = set()
+            return {channel_id for setting in configured if (channel_id := names.get(setting, setting))}
+        channel_ids: set[str] = set()
         types = mapping.events.readable_types(scopes)
         pages = self.watch.upstream.own_conversations(types)
         if types:
             async for page in pages:
-                found |= {channel.id for channel in page.channels if not channel.is_archived}
+                channel_ids |= {channel.id for channel in page.channels if not channel.is_archived}
         if not pages.complete:
             await self._tell_blind("", self.since, "The app may not read channels, or is in too many to read them all.")
-        return found
+        return channel_ids
 
     async def _fill_channel(self, channel_id: str, since: float) -> HistoryRange:
         """Store the messages of a channel, without replies, and return the range that was read."""
         after = mapping.messages.message_ts(max(since - SKEW_SECONDS, self._watched_since(channel_id, since)))
-        stretch = HistoryRange(channel_id, since, self.watch.clock.now(), after)
-        found: Found = {}
+        history_range = HistoryRange(channel_id, since, self.watch.clock.now(), after)
+        observations: Found = {}
         try:
-            await self._read_channel(stretch, found)
-        except UNREADABLE as refusal:
-            await self._tell_blind(channel_id, since, refusal.message)
+            await self._read_channel(history_range, observations)
+        except UNREADABLE as error:
+            await self._tell_blind(channel_id, since, error.message)
         # A channel with unread threads is not recorded as read: after an interruption their replies would be lost.
-        await self._keep(stretch, found, done=not stretch.threads)
-        return stretch
+        await self._keep(history_range, observations, done=not history_range.threads)
+        return history_range
 
     def _watched_since(self, channel_id: str, since: float) -> float:
         """Return the time from which a channel is watched with its present settings.
@@ -154,78 +154,78 @@ class HistoryBackfill:
     async def _beginnings(self, channels: Collection[str]) -> Mapping[str, float]:
         """Return the time from which each channel is watched. For a new channel, that is the previous poll."""
         began_at: float = self.state["began_at"]
-        known = await self.watch.snapshots(WATCHED)
-        fresh = max(began_at, self.since, self.state[CHANGED_AT] or 0.0) if self.state["listed"] else began_at
-        return {channel_id: max(began_at, known.get(channel_id, fresh)) for channel_id in channels}
+        snapshots = await self.watch.snapshots(WATCHED)
+        start_of_new = max(began_at, self.since, self.state[CHANGED_AT] or 0.0) if self.state["listed"] else began_at
+        return {channel_id: max(began_at, snapshots.get(channel_id, start_of_new)) for channel_id in channels}
 
-    async def _read_channel(self, stretch: HistoryRange, found: Found) -> None:
+    async def _read_channel(self, history_range: HistoryRange, observations: Found) -> None:
         """Read back to the start of the range, but at least one page, for threads that are still active."""
         earliest = mapping.messages.message_ts(self.began)
-        pages = self.watch.upstream.history_pages(stretch.channel_id)
+        pages = self.watch.upstream.history_pages(history_range.channel_id)
         async for page in pages:
-            found |= self._observed(stretch, page.messages)
-            stretch.threads.extend(mapping.events.threads(page.messages, stretch.after))
+            observations |= self._observed(history_range, page.messages)
+            history_range.threads.extend(mapping.events.threads(page.messages, history_range.after))
             earliest = min([earliest, *(message.ts for message in page.messages)])
-            if earliest <= stretch.after or self._is_late():
+            if earliest <= history_range.after or self._is_late():
                 break
         if not pages.complete:
             self.hides_threads = True
-            if earliest > stretch.after:
-                why = "More was written than can be read."
-                await self.watch.record_gap(stretch.since, float(earliest), why, stretch.channel_id)
+            if earliest > history_range.after:
+                reason = "More was written than can be read."
+                await self.watch.record_gap(history_range.since, float(earliest), reason, history_range.channel_id)
 
-    async def _fill_threads(self, stretch: HistoryRange) -> None:
-        found: Found = {}
-        whole = True
+    async def _fill_threads(self, history_range: HistoryRange) -> None:
+        observations: Found = {}
+        complete = True
         try:
-            for ts in stretch.threads:
-                whole = whole and not self._is_late() and await self._read_thread(stretch, ts, found)
-        except UNREADABLE as refusal:
-            await self._tell_blind(stretch.channel_id, stretch.since, refusal.message)
-        if not whole:
-            why = "More was replied in threads than can be read."
-            await self.watch.record_gap(stretch.since, self.began, why, stretch.channel_id)
-        await self._keep(stretch, found, done=True)
+            for ts in history_range.threads:
+                complete = complete and not self._is_late() and await self._read_thread(history_range, ts, observations)
+        except UNREADABLE as error:
+            await self._tell_blind(history_range.channel_id, history_range.since, error.message)
+        if not complete:
+            reason = "More was replied in threads than can be read."
+            await self.watch.record_gap(history_range.since, self.began, reason, history_range.channel_id)
+        await self._keep(history_range, observations, done=True)
 
-    async def _read_thread(self, stretch: HistoryRange, ts: str, found: Found) -> bool:
+    async def _read_thread(self, history_range: HistoryRange, ts: str, observations: Found) -> bool:
         """Collect the replies of a thread. Returns whether these were all."""
-        pages = self.watch.upstream.reply_pages(stretch.channel_id, ts, stretch.after)
+        pages = self.watch.upstream.reply_pages(history_range.channel_id, ts, history_range.after)
         try:
             async for page in pages:
-                found |= self._observed(stretch, page.messages)
+                observations |= self._observed(history_range, page.messages)
         except errors.ThreadNotFound:
             return True
         return pages.complete
 
-    def _observed(self, stretch: HistoryRange, messages: Sequence[wire.Message]) -> Found:
+    def _observed(self, history_range: HistoryRange, messages: Sequence[wire.Message]) -> Found:
         return {
-            message.ts: mapping.events.observed(message, stretch.channel_id, self.watch.settings, self.state)
+            message.ts: mapping.events.observed(message, history_range.channel_id, self.watch.settings, self.state)
             for message in messages
-            if message.ts > stretch.after
+            if message.ts > history_range.after
         }
 
-    async def _keep(self, stretch: HistoryRange, found: Found, *, done: bool) -> None:
+    async def _keep(self, history_range: HistoryRange, observations_by_id: Found, *, done: bool) -> None:
         """Store the observations, oldest first, and record whether the channel is *done*."""
-        observations = [observation for ts in sorted(found) for observation in found[ts]]
+        observations = [observation for ts in sorted(observations_by_id) for observation in observations_by_id[ts]]
         while len(observations) > STEP:
             await self.watch.commit(observations[:STEP])
             del observations[:STEP]
-        notes = [Snapshot(SEEN, stretch.channel_id, stretch.began)] if done else []
+        notes = [Snapshot(SEEN, history_range.channel_id, history_range.began)] if done else []
         await self.watch.commit(observations, notes)
 
-    async def _tell_blind(self, channel_id: str, since: float, why: str) -> None:
+    async def _tell_blind(self, channel_id: str, since: float, reason: str) -> None:
         """Record that a channel cannot be read. With frequent polls, only the first one records it."""
         self.blind.append(channel_id)
         if self.watch.pushed or channel_id not in self.state["blind"]:
-            await self.watch.record_gap(since, self.began, why, channel_id or None)
+            await self.watch.record_gap(since, self.began, reason, channel_id or None)
 
     async def _tell(self, late: Mapping[str, float]) -> None:
         """Record the gaps of this poll. With frequent polls, the next one continues with the late channels."""
         if not self.watch.pushed:
             return
         if late:
-            why = f"{len(late)} channels could not be read in time."
-            await self.watch.record_gap(min(late.values()), self.began, why)
+            reason = f"{len(late)} channels could not be read in time."
+            await self.watch.record_gap(min(late.values()), self.began, reason)
         was_absent = self.since > self.state["began_at"] and self.began - self.since > RETRIED_SECONDS
         if was_absent and self.hides_threads:
             await self.watch.record_gap(

@@ -32,9 +32,9 @@ def addressed(delivery: HookRequest) -> HookResult:
     """Return the addressees and the content of a delivery."""
     try:
         return _receipt(decode_json(delivery.body, wire.Envelope), delivery.received_at)
-    except UnexpectedShape as fault:
-        if not fault.is_json or not fault.json_path:
-            raise InvalidJson("The body is not a JSON object.") from fault
+    except UnexpectedShape as error:
+        if not error.is_json or not error.json_path:
+            raise InvalidJson("The body is not a JSON object.") from error
     # The vendor would redeliver the same body repeatedly.
     return HookResult()
 
@@ -59,9 +59,9 @@ def _require_signature(delivery: HookRequest, secrets: Sequence[str]) -> None:
         raise InvalidSignature("The delivery does not say when it was signed, or was signed too long ago.")
     # Over the raw bytes, because re-encoded JSON would not have the same signature.
     signed = b"v0:%s:%s" % (timestamp.encode(), delivery.body)
-    given = delivery.headers.get("x-slack-signature", "").encode()
+    sent_signature = delivery.headers.get("x-slack-signature", "").encode()
     expected = [f"v0={hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()}" for secret in secrets]
-    if not any(hmac.compare_digest(given, signature.encode()) for signature in expected):
+    if not any(hmac.compare_digest(sent_signature, signature.encode()) for signature in expected):
         raise InvalidSignature("The delivery is not signed with a secret of this installation.")
 
 
@@ -88,21 +88,21 @@ class _Audience:
 
 def _audience(envelope: wire.Envelope) -> _Audience:
     """Read the authorisations of a delivery. Values of another shape authorise no account."""
-    found = list(islice(_authorizations(envelope.authorizations), MAX_AUTHORISATIONS))
+    authorizations = list(islice(_authorizations(envelope.authorizations), MAX_AUTHORISATIONS))
     # Without an app id, accounts cannot be grouped.
-    accounts = {name: each.is_bot for each in found for name in _accounts(each)} if envelope.api_app_id else {}
-    teams = [envelope.team_id, envelope.context_team_id, *(each.team_id for each in found)]
+    accounts = {name: each.is_bot for each in authorizations for name in _accounts(each)} if envelope.api_app_id else {}
+    teams = [envelope.team_id, envelope.context_team_id, *(each.team_id for each in authorizations)]
     return _Audience(
         envelope.api_app_id,
         frozenset(accounts),
         frozenset(name for name, is_bot in accounts.items() if is_bot),
-        frozenset(each.user_id for each in found),
+        frozenset(each.user_id for each in authorizations),
         frozenset(team for team in teams if team),
     )
 
 
-def _authorizations(given: Any) -> Iterator[wire.Authorization]:
-    for each in given if isinstance(given, list) else []:
+def _authorizations(raw: Any) -> Iterator[wire.Authorization]:
+    for each in raw if isinstance(raw, list) else []:
         try:
             yield convert(each, wire.Authorization)
         except UnexpectedShape:

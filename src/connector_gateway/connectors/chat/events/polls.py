@@ -20,17 +20,17 @@ async def poll(watch: ChatWatch) -> None:
     """Identify the account and its watched channels, then read the messages written while no deliveries came."""
     _require_deliveries(watch)
     identity, scopes = await watch.upstream.auth_test()
-    known = _known(watch, identity.team_id)
+    former = _known(watch, identity.team_id)
     state = {
         "team_id": identity.team_id,
         "user_id": identity.user_id,
         "bot_id": identity.bot_id,
         "scopes": sorted(scopes),
-        **await _names(watch, known),
-        "began_at": known.get("began_at", watch.state.get(RENEWED_AT, watch.behind_since or watch.clock.now())),
-        "blind": known.get("blind", []),
-        "listed": known.get("listed", False),
-        CHANGED_AT: watch.state.get(CHANGED_AT, known.get(CHANGED_AT)),
+        **await _names(watch, former),
+        "began_at": former.get("began_at", watch.state.get(RENEWED_AT, watch.behind_since or watch.clock.now())),
+        "blind": former.get("blind", []),
+        "listed": former.get("listed", False),
+        CHANGED_AT: watch.state.get(CHANGED_AT, former.get(CHANGED_AT)),
     }
     account = mapping.events.account(identity.team_id, identity.user_id)
     await watch.commit(state=state, account=account, place=identity.team_id)
@@ -52,36 +52,38 @@ def _known(watch: ChatWatch, team_id: str) -> State:
     return former if former.get("team_id") == team_id else {}
 
 
-async def _names(watch: ChatWatch, noted: State) -> Mapping[str, Any]:
+async def _names(watch: ChatWatch, state: State) -> Mapping[str, Any]:
     """Return the meaning of channels named in the settings, with the time. None stands for an unknown channel.
 
     A renamed channel stays the same unless another one has its name now.
     """
-    known, named_at = noted.get("names", {}), noted.get("named_at", 0.0)
-    wanted = {named for named in watch.settings.get("channels", []) if not mapping.channels.is_channel_id(named)}
+    cached, named_at = state.get("names", {}), state.get("named_at", 0.0)
+    unresolved = {
+        setting for setting in watch.settings.get("channels", []) if not mapping.channels.is_channel_id(setting)
+    }
     now = watch.clock.now()
-    if not watch.pushed and wanted == known.keys() and now - named_at < NAMES_SECONDS:
-        return {"names": known, "named_at": named_at}
+    if not watch.pushed and unresolved == cached.keys() and now - named_at < NAMES_SECONDS:
+        return {"names": cached, "named_at": named_at}
     by_name = Names({}, complete=True)
-    if not all(map(mapping.channels.is_user_id, wanted)):
+    if not all(map(mapping.channels.is_user_id, unresolved)):
         channels, complete = await watch.upstream.channels()
         by_name = mapping.channels.names(channels, complete=complete)
-    names = {named: await _channel_id(watch, named, by_name, known.get(named)) for named in wanted}
+    names = {setting: await _channel_id(watch, setting, by_name, cached.get(setting)) for setting in unresolved}
     return {"names": names, "named_at": now}
 
 
-async def _channel_id(watch: ChatWatch, named: str, by_name: Names, known: str | None) -> str | None:
+async def _channel_id(watch: ChatWatch, name: str, by_name: Names, cached_id: str | None) -> str | None:
     """Return the id of the channel of that name, or of the conversation with that person."""
     try:
-        found = named if mapping.channels.is_user_id(named) else mapping.channels.named(by_name, named)
-        if not mapping.channels.is_person(found):
-            return found
-        if known is None:
-            return (await watch.upstream.open_conversation(found)).id
-    except errors.ChannelListTooLong as refusal:
-        if known is None:
+        identifier = name if mapping.channels.is_user_id(name) else mapping.channels.named(by_name, name)
+        if not mapping.channels.is_person(identifier):
+            return identifier
+        if cached_id is None:
+            return (await watch.upstream.open_conversation(identifier)).id
+    except errors.ChannelListTooLong as error:
+        if cached_id is None:
             now = watch.clock.now()
-            await watch.record_gap(watch.behind_since or now, now, refusal.message)
+            await watch.record_gap(watch.behind_since or now, now, error.message)
     except (errors.AmbiguousChannel, errors.ChannelNotFound, errors.ConnectionScopeMissing):
         pass
-    return known
+    return cached_id

@@ -27,14 +27,14 @@ SCOPES = {"public_channel": "channels", "private_channel": "groups", "im": "im",
 """The prefix of the scopes for each type of conversation."""
 
 
-def is_channel_id(named: str) -> bool:
-    """Return True if *named* is certainly a channel's identifier."""
-    return CHANNEL_ID.fullmatch(named) is not None
+def is_channel_id(text: str) -> bool:
+    """Return True if *text* is certainly a channel's identifier."""
+    return CHANNEL_ID.fullmatch(text) is not None
 
 
-def is_user_id(named: str) -> bool:
-    """Return True if *named* is certainly a person's identifier."""
-    return USER_ID.fullmatch(named) is not None
+def is_user_id(text: str) -> bool:
+    """Return True if *text* is certainly a person's identifier."""
+    return USER_ID.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,8 @@ def names(channels: Iterable[wire.Conversation], *, complete: bool = True) -> Na
     current: dict[str, dict[str, None]] = {}
     archived: dict[str, dict[str, None]] = {}
     for channel in channels:
-        found = archived if channel.is_archived else current
-        found.setdefault(_folded(channel.name or ""), {})[channel.id] = None
+        target = archived if channel.is_archived else current
+        target.setdefault(_folded(channel.name or ""), {})[channel.id] = None
     # The vendor allows the reuse of an archived channel's name.
     return Names({name: list(ids) for name, ids in (archived | current).items()}, complete)
 
@@ -83,9 +83,9 @@ def named(known: Names, name: str) -> str:
     return ids[0]
 
 
-def is_person(found: str) -> bool:
+def is_person(identifier: str) -> bool:
     """Return True if the id of a name belongs to a person, not to a channel."""
-    return found.startswith(("U", "W"))
+    return identifier.startswith(("U", "W"))
 
 
 def _folded(name: str) -> str:
@@ -98,23 +98,26 @@ def vendor_types(types: str) -> str:
     return ",".join(dict.fromkeys(TYPES[word.strip()] for word in types.split(",")))
 
 
-def channels(seen: Iterable[wire.Conversation], scopes: Collection[str]) -> list[Channel]:
-    """Return the conversations in *seen* that an app with these *scopes* can post to."""
-    return [channel(one) for one in seen if _open_to_posts(one, everywhere=POST_ANYWHERE in scopes)]
+def channels(conversations: Iterable[wire.Conversation], scopes: Collection[str]) -> list[Channel]:
+    """Return the conversations in *conversations* that an app with these *scopes* can post to."""
+    return [channel(one) for one in conversations if _open_to_posts(one, everywhere=POST_ANYWHERE in scopes)]
 
 
-def channel(seen: wire.Conversation) -> Channel:
+def channel(conversation: wire.Conversation) -> Channel:
     """Return a channel. The vendor sends neither name nor member count for a conversation with one person."""
-    if seen.is_im:
-        return Channel(channel_id=seen.id, name=seen.user or "", is_private=True, member_count=2)
+    if conversation.is_im:
+        return Channel(channel_id=conversation.id, name=conversation.user or "", is_private=True, member_count=2)
     return Channel(
-        channel_id=seen.id, name=seen.name or "", is_private=bool(seen.is_private), member_count=seen.num_members or 0
+        channel_id=conversation.id,
+        name=conversation.name or "",
+        is_private=bool(conversation.is_private),
+        member_count=conversation.num_members or 0,
     )
 
 
-def _open_to_posts(seen: wire.Conversation, *, everywhere: bool) -> bool:
-    if seen.is_archived:
+def _open_to_posts(conversation: wire.Conversation, *, everywhere: bool) -> bool:
+    if conversation.is_archived:
         return False
-    if seen.is_im:
-        return not seen.is_user_deleted
-    return seen.is_member or (everywhere and not seen.is_private)
+    if conversation.is_im:
+        return not conversation.is_user_deleted
+    return conversation.is_member or (everywhere and not conversation.is_private)

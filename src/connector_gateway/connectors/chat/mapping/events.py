@@ -38,7 +38,7 @@ def is_watched(channel_id: str, settings: Mapping[str, Any], state: State) -> bo
     """Return True if a connection watches that channel: any, unless its settings name some."""
     channels = settings.get("channels")
     names = state["names"]
-    return not channels or channel_id in channels or any(names.get(named) == channel_id for named in channels)
+    return not channels or channel_id in channels or any(names.get(setting) == channel_id for setting in channels)
 
 
 def observed(
@@ -49,8 +49,8 @@ def observed(
     if text is None or not _is_inbound(message, state):
         return []
     keywords = settings.get("keywords")
-    found: Sequence[str | None] = matching(text, keywords) if keywords else [None]
-    return [_observation(message, text, channel_id, state, keyword) for keyword in found]
+    matched_keywords: Sequence[str | None] = matching(text, keywords) if keywords else [None]
+    return [_observation(message, text, channel_id, state, keyword) for keyword in matched_keywords]
 
 
 def _is_inbound(message: wire.BaseMessage, state: State) -> bool:

@@ -6,8 +6,8 @@ from connector_gateway.connectors.chat.mapping.texts import unescaped
 
 def has_marker(message: wire.Message, event_type: str, marker: str) -> bool:
     """Return True if a message was posted with that marker."""
-    noted = message.metadata
-    return noted is not None and noted.event_type == event_type and noted.event_payload.get("k") == marker
+    metadata = message.metadata
+    return metadata is not None and metadata.event_type == event_type and metadata.event_payload.get("k") == marker
 
 
 def has_text(message: wire.Message, text: str) -> bool:

@@ -35,11 +35,11 @@ UNSPACED = (
 
 def matching(text: str, keywords: Iterable[str]) -> list[str]:
     """Return the *keywords* that *text* contains as complete words, ignoring case, each once."""
-    wanted: dict[str, str] = {}
+    keywords_by_form: dict[str, str] = {}
     for keyword in keywords:
-        wanted.setdefault(_within_edges(folded_text(keyword)), keyword)
-    found = _within_edges(folded_text(plain_text(text)))
-    return [keyword for words, keyword in wanted.items() if words.strip(EDGE) and words in found]
+        keywords_by_form.setdefault(_within_edges(folded_text(keyword)), keyword)
+    normalised = _within_edges(folded_text(plain_text(text)))
+    return [keyword for words, keyword in keywords_by_form.items() if words.strip(EDGE) and words in normalised]
 
 
 def folded_text(text: str) -> str:
@@ -51,13 +51,13 @@ def folded_text(text: str) -> str:
 def _with_few_marks(text: str) -> str:
     if text.isascii():
         return text
-    kept: list[str] = []
+    characters: list[str] = []
     marks = 0
     for character in text:
         marks = marks + 1 if combining(character) else 0
         if marks <= MAX_MARKS:
-            kept.append(character)
-    return "".join(kept)
+            characters.append(character)
+    return "".join(characters)
 
 
 def _within_edges(text: str) -> str:

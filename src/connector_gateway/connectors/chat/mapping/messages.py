@@ -15,13 +15,13 @@ def kept_post(channel_id: str, message: wire.Message) -> Kept:
     return {"channel_id": channel_id, "ts": message.ts, "thread_ts": message.thread_ts}
 
 
-def posted_message(workspace: str, kept: Kept) -> PostedMessage:
+def posted_message(workspace: str, stored: Kept) -> PostedMessage:
     """Return the result of a post. *workspace* is the workspace's URL."""
     return PostedMessage(
-        message_ts=kept["ts"],
-        channel_id=kept["channel_id"],
-        permalink=permalink(workspace, kept["channel_id"], kept["ts"], kept["thread_ts"]),
-        posted_at=instant(kept["ts"]),
+        message_ts=stored["ts"],
+        channel_id=stored["channel_id"],
+        permalink=permalink(workspace, stored["channel_id"], stored["ts"], stored["thread_ts"]),
+        posted_at=instant(stored["ts"]),
     )
 
 
@@ -36,14 +36,16 @@ def kept_edit(channel_id: str, ts: str, edited: wire.Edit | None, now: float) ->
     return {"channel_id": channel_id, "ts": ts, "edited_ts": edited.ts if edited else message_ts(now)}
 
 
-def edited_message(kept: Kept) -> EditedMessage:
+def edited_message(stored: Kept) -> EditedMessage:
     """Return the result of an edit."""
-    return EditedMessage(message_ts=kept["ts"], channel_id=kept["channel_id"], edited_at=instant(kept["edited_ts"]))
+    return EditedMessage(
+        message_ts=stored["ts"], channel_id=stored["channel_id"], edited_at=instant(stored["edited_ts"])
+    )
 
 
-def told_message(kept: Kept) -> Kept:
+def told_message(stored: Kept) -> Kept:
     """Return the part of a message that is included in the error when a later step fails."""
-    return {"channel_id": kept["channel_id"], "message_ts": kept["ts"]}
+    return {"channel_id": stored["channel_id"], "message_ts": stored["ts"]}
 
 
 def message_ts(seconds: float) -> str:

@@ -16,4 +16,4 @@ def emoji_name(emoji: str) -> str:
 
 def has_reaction(message: wire.Message, name: str, user_id: str) -> bool:
     """Return True if a message has the reaction of that user. The vendor lists only some of many users."""
-    return any(shown.name == name and user_id in shown.users for shown in message.reactions)
+    return any(reaction.name == name and user_id in reaction.users for reaction in message.reactions)

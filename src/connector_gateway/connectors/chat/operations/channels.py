@@ -50,15 +50,15 @@ async def list_channels(call: ChatCall, params: ListChannels) -> Page[Channel]:
 # Look-up of channels
 
 
-async def with_channel(call: ChatCall, named: str, use: Callable[[str], Awaitable[T]]) -> T:
+async def with_channel(call: ChatCall, channel: str, use: Callable[[str], Awaitable[T]]) -> T:
     """Return the result of *use* for the channel. Calls *use* again with new names if a cached one may be outdated."""
-    if mapping.channels.is_channel_id(named):
-        return await use(named)
-    if mapping.channels.is_user_id(named):
-        return await use(await _conversation(call, named))
+    if mapping.channels.is_channel_id(channel):
+        return await use(channel)
+    if mapping.channels.is_user_id(channel):
+        return await use(await _conversation(call, channel))
 
     async def use_one(names: Names) -> T:
-        return await use(await _identified(call, mapping.channels.named(names, named)))
+        return await use(await _identified(call, mapping.channels.named(names, channel)))
 
     return await call.with_cache_retry(_names(call), use_one, outdated=NAMING)
 
@@ -74,37 +74,39 @@ async def require_channel(call: ChatCall, channel_id: str) -> None:
         call.memory.put(f"channel {channel_id}", True, NAMES_SECONDS)
 
 
-async def with_channel_for_write(call: ChatCall, named: str, use: Callable[[str], Awaitable[StepResult]]) -> StepResult:
+async def with_channel_for_write(
+    call: ChatCall, channel: str, use: Callable[[str], Awaitable[StepResult]]
+) -> StepResult:
     """Return the result of *use* in the channel. Calls *use* again with new names if a cached one was rejected."""
-    found = await call.plan(partial(_channel, call, named))
+    lookup = await call.plan(partial(_channel, call, channel))
     try:
-        return await use(found["channel_id"])
+        return await use(lookup["channel_id"])
     except NAMING:
-        if not found["remembered"]:
+        if not lookup["remembered"]:
             raise
-    found = await call.plan(partial(_channel_now, call, named))
-    return await use(found["channel_id"])
+    lookup = await call.plan(partial(_channel_now, call, channel))
+    return await use(lookup["channel_id"])
 
 
-async def _channel(call: ChatCall, named: str) -> Kept:
+async def _channel(call: ChatCall, channel: str) -> Kept:
     """Return the requested channel, and whether its name was cached."""
-    is_identified = mapping.channels.is_channel_id(named) or mapping.channels.is_user_id(named)
-    known: Names | None = None if is_identified else call.memory.get(NAMES)
+    is_identified = mapping.channels.is_channel_id(channel) or mapping.channels.is_user_id(channel)
+    cached: Names | None = None if is_identified else call.memory.get(NAMES)
 
     async def find(channel_id: str) -> Kept:
-        return {"channel_id": channel_id, "remembered": known is not None and call.memory.get(NAMES) is known}
+        return {"channel_id": channel_id, "remembered": cached is not None and call.memory.get(NAMES) is cached}
 
-    return await with_channel(call, named, find)
-
-
-async def _channel_now(call: ChatCall, named: str) -> Kept:
-    found = mapping.channels.named(await call.reload(_names(call)), named)
-    return {"channel_id": await _identified(call, found)}
+    return await with_channel(call, channel, find)
 
 
-async def _identified(call: ChatCall, found: str) -> str:
+async def _channel_now(call: ChatCall, channel: str) -> Kept:
+    identifier = mapping.channels.named(await call.reload(_names(call)), channel)
+    return {"channel_id": await _identified(call, identifier)}
+
+
+async def _identified(call: ChatCall, identifier: str) -> str:
     """Return the channel for a look-up result, which for a person is the conversation with them."""
-    return await _conversation(call, found) if mapping.channels.is_person(found) else found
+    return await _conversation(call, identifier) if mapping.channels.is_person(identifier) else identifier
 
 
 def _names(call: ChatCall) -> CachedLookup[Names]:

@@ -48,8 +48,8 @@ async def _send_edit(call: ChatCall, intent: StepInput, _: str) -> StepResult:
 async def _find_edit(call: ChatCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
     """Return the message if its text is the intended one."""
     message = await call.upstream.retrieve_message(intent["channel_id"], intent["ts"])
-    kept = mapping.messages.kept_edit(intent["channel_id"], message.ts, message.edited, call.clock.now())
-    return [Match(kept)] if mapping.evidence.has_text(message, intent["text"]) else []
+    stored = mapping.messages.kept_edit(intent["channel_id"], message.ts, message.edited, call.clock.now())
+    return [Match(stored)] if mapping.evidence.has_text(message, intent["text"]) else []
 
 
 POST = WriteStep("post the message", _send_post, _find_post, public_result=mapping.messages.told_message)

@@ -21,9 +21,9 @@ def domain_search(domain: str) -> dict[str, Any]:
     return search_body([{"propertyName": "domain", "operator": "EQ", "value": domain}], ["domain"], 1)
 
 
-def told_company(kept: Kept) -> Kept:
+def told_company(stored: Kept) -> Kept:
     """Return the part of a created company that is included in the error when a later step fails."""
-    return {"company_id": kept["id"]}
+    return {"company_id": stored["id"]}
 
 
 def domain_of(record: wire.Record) -> str:

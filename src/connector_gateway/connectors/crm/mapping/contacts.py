@@ -27,10 +27,14 @@ def lowered(text: str | None) -> str:
 
 def contact(record: wire.Record, emails: Mapping[str, str | None], matched: str | None) -> Contact:
     """Return a contact as the result of a look-up."""
-    held = record.properties
-    shown = {name: held.get(name) for name in ([matched] if matched else []) + list(COMMON)}
-    named = {"contact_id": record.id, "email": held.get("email"), "owner_email": emails.get(held.get(OWNER) or "")}
-    return Contact(**(shown | named))
+    properties = record.properties
+    requested = {name: properties.get(name) for name in ([matched] if matched else []) + list(COMMON)}
+    fields = {
+        "contact_id": record.id,
+        "email": properties.get("email"),
+        "owner_email": emails.get(properties.get(OWNER) or ""),
+    }
+    return Contact(**(requested | fields))
 
 
 def kept_contact(record: wire.Record, sent: Values, email: str, action: Literal["created", "updated"]) -> Kept:
@@ -44,10 +48,10 @@ def kept_contact(record: wire.Record, sent: Values, email: str, action: Literal[
     }
 
 
-def refused_warning(kept: Kept, texts: Mapping[str, str]) -> str | None:
+def refused_warning(stored: Kept, texts: Mapping[str, str]) -> str | None:
     """Return the warning that the portal kept its own values of some properties, or None if it accepted all *texts*."""
-    names = [name for name in texts if name not in kept["written"]]
-    if not names or kept["action"] == "skipped":
+    names = [name for name in texts if name not in stored["written"]]
+    if not names or stored["action"] == "skipped":
         return None
     return f"Not written, since the application kept its own value: {quoted(names)}."
 
@@ -62,17 +66,17 @@ def assumed_contact(intent: StepInput) -> Kept:
     return {"id": "new-contact", "action": "created", "email": intent["email"], "written": ["email", *intent["texts"]]}
 
 
-def told_contact(kept: Kept) -> Kept:
+def told_contact(stored: Kept) -> Kept:
     """Return the part of a contact that is included in the error when a later step fails."""
-    return {"contact_id": kept["id"], "action": kept["action"]}
+    return {"contact_id": stored["id"], "action": stored["action"]}
 
 
-def written_contact(kept: Kept, portal_id: str) -> WrittenContact:
+def written_contact(stored: Kept, portal_id: str) -> WrittenContact:
     """Return the result for a contact that was written or left unchanged."""
     return WrittenContact(
-        contact_id=kept["id"],
-        action=kept["action"],
-        email=kept["email"],
-        properties_written=kept["written"],
+        contact_id=stored["id"],
+        action=stored["action"],
+        email=stored["email"],
+        properties_written=stored["written"],
         portal_id=portal_id,
     )

@@ -22,28 +22,28 @@ BY_HAND = frozenset({"hs_next_step", "hs_priority"})
 N = TypeVar("N", wire.Pipeline, wire.Stage)
 
 
-def choose_pipeline(pipelines: Sequence[wire.Pipeline], wanted: str) -> wire.Pipeline:
+def choose_pipeline(pipelines: Sequence[wire.Pipeline], text: str) -> wire.Pipeline:
     """Return the pipeline with that identifier, or else with that name."""
     living = [pipeline for pipeline in pipelines if not pipeline.archived]
-    found = _named(living, wanted)
-    if len(found) == 1:
-        return found[0]
-    name = quoted([wanted])
-    refusal: type[GatewayError] = AmbiguousPipeline if found else PipelineNotFound
-    message = f"{len(found)} pipelines are named {name}." if found else f"There is no pipeline {name}."
-    raise refusal(message, {"parameter": "pipeline", "value": wanted, **_choices(found or living)})
+    matches = _named(living, text)
+    if len(matches) == 1:
+        return matches[0]
+    name = quoted([text])
+    error_class: type[GatewayError] = AmbiguousPipeline if matches else PipelineNotFound
+    message = f"{len(matches)} pipelines are named {name}." if matches else f"There is no pipeline {name}."
+    raise error_class(message, {"parameter": "pipeline", "value": text, **_choices(matches or living)})
 
 
-def choose_stage(pipeline: wire.Pipeline, wanted: str) -> wire.Stage:
+def choose_stage(pipeline: wire.Pipeline, text: str) -> wire.Stage:
     """Return the stage of *pipeline* with that identifier, or else with that name."""
     living = [stage for stage in pipeline.stages if not stage.archived]
-    found = _named(living, wanted)
-    if not found:
+    matches = _named(living, text)
+    if not matches:
         raise StageNotFound(
-            f'The pipeline "{pipeline.label}" has no stage {quoted([wanted])}.',
-            {"parameter": "dealstage", "value": wanted, "pipeline": pipeline.id, **_choices(living)},
+            f'The pipeline "{pipeline.label}" has no stage {quoted([text])}.',
+            {"parameter": "dealstage", "value": text, "pipeline": pipeline.id, **_choices(living)},
         )
-    return found[0]
+    return matches[0]
 
 
 def new_deal(params: CreateDeal, pipelines: Sequence[wire.Pipeline]) -> Kept:
@@ -60,39 +60,45 @@ def kept_deal(record: wire.Record, sent: Mapping[str, str]) -> Kept:
     return {"id": record.id, "properties": {name: record.properties.get(name) or text for name, text in sent.items()}}
 
 
-def told_deal(kept: Kept) -> Kept:
+def told_deal(stored: Kept) -> Kept:
     """Return the part of a deal that is included in the error when a later step fails."""
-    return {"deal_id": kept["id"]}
+    return {"deal_id": stored["id"]}
 
 
-def created_deal(kept: Kept, contact_id: str | None) -> CreatedDeal:
+def created_deal(stored: Kept, contact_id: str | None) -> CreatedDeal:
     """Return the result of creating a deal."""
-    held = kept["properties"]
+    properties = stored["properties"]
     return CreatedDeal(
-        deal_id=kept["id"],
-        dealname=held["dealname"],
-        pipeline=held["pipeline"],
-        dealstage=held["dealstage"],
-        amount=Decimal(held["amount"]) if held.get("amount") else None,
+        deal_id=stored["id"],
+        dealname=properties["dealname"],
+        pipeline=properties["pipeline"],
+        dealstage=properties["dealstage"],
+        amount=Decimal(properties["amount"]) if properties.get("amount") else None,
         associated_contacts=[] if contact_id is None else [contact_id],
     )
 
 
-def left_empty(known: Definitions, sent: StepInput) -> list[str]:
+def left_empty(definitions: Definitions, sent: StepInput) -> list[str]:
     """Return the properties that others could have set but that the *sent* deal leaves empty.
 
     The vendor sets the close date of a deal that starts in a closed stage.
     """
     passed_over = {*sent["properties"], *FILLED, *(("closedate",) if sent["closed"] else ())}
-    return [name for name, described in known.items() if name not in passed_over and _set_by_somebody(described)]
+    return [name for name, described in definitions.items() if name not in passed_over and _set_by_somebody(described)]
 
 
-def is_deal(record: wire.Record, sent: StepInput, known: Definitions, maker_known: str | None) -> bool:
+def is_deal(record: wire.Record, sent: StepInput, definitions: Definitions, maker_known: str | None) -> bool:
     """Return True if a deal has exactly the *sent* values and was created by an app that may be ours."""
-    held, texts = record.properties, sent["properties"]
+    current, texts = record.properties, sent["properties"]
     # A deal has no natural key and no marker, so equal content and the creating app are the only evidence.
-    alike = all(casts.same(known.get(name, UNKNOWN), text, held.get(name)) for name, text in texts.items())
-    return alike and may_be_ours(record, maker_known) and not any(held.get(name) for name in left_empty(known, sent))
+    has_values = all(
+        casts.same(definitions.get(name, UNKNOWN), text, current.get(name)) for name, text in texts.items()
+    )
+    return (
+        has_values
+        and may_be_ours(record, maker_known)
+        and not any(current.get(name) for name in left_empty(definitions, sent))
+    )
 
 
 def _set_by_somebody(described: wire.Definition) -> bool:
@@ -106,9 +112,9 @@ def move(
     pipelines: Sequence[wire.Pipeline], record: wire.Record, pipeline: str | None, stage: str | None
 ) -> dict[str, str]:
     """Return the vendor's form of a move. The stage, given or unchanged, must belong to the pipeline."""
-    held = record.properties
-    chosen = choose_pipeline(pipelines, pipeline or held.get("pipeline") or "")
-    moved = {"dealstage": choose_stage(chosen, stage or held.get("dealstage") or "").id}
+    current = record.properties
+    chosen = choose_pipeline(pipelines, pipeline or current.get("pipeline") or "")
+    moved = {"dealstage": choose_stage(chosen, stage or current.get("dealstage") or "").id}
     return moved if pipeline is None else {"pipeline": chosen.id, **moved}
 
 
@@ -122,31 +128,31 @@ def assumed_change(intent: StepInput) -> Kept:
     return {"id": intent["deal_id"], "updated_at": casts.timestamp(datetime.fromtimestamp(0, UTC))}
 
 
-def updated_deal(planned: Kept, kept: Kept, *, note_logged: bool) -> UpdatedDeal:
+def updated_deal(planned: Kept, stored: Kept, *, note_logged: bool) -> UpdatedDeal:
     """Return the result of changing a deal."""
     return UpdatedDeal(
-        deal_id=kept["id"],
+        deal_id=stored["id"],
         dealstage_from=planned["stage_from"],
         dealstage_to=planned["texts"].get("dealstage", planned["stage_from"]),
         note_logged=note_logged,
-        updated_at=datetime.fromisoformat(kept["updated_at"]),
+        updated_at=datetime.fromisoformat(stored["updated_at"]),
     )
 
 
-def _named(choices: Sequence[N], wanted: str) -> list[N]:
-    """Return the choices that match *wanted*.
+def _named(choices: Sequence[N], text: str) -> list[N]:
+    """Return the choices that match *text*.
 
     Identifiers have precedence over exact names, and these over names that differ in case or blanks.
     """
     # In this order, because a pipeline's name may be the identifier of another one.
     tests: tuple[Callable[[N], bool], ...] = (
-        lambda choice: choice.id == wanted,
-        lambda choice: choice.label == wanted,
-        lambda choice: choice.label.strip().casefold() == wanted.strip().casefold(),
+        lambda choice: choice.id == text,
+        lambda choice: choice.label == text,
+        lambda choice: choice.label.strip().casefold() == text.strip().casefold(),
     )
     for test in tests:
-        if found := [choice for choice in choices if test(choice)]:
-            return found
+        if matches := [choice for choice in choices if test(choice)]:
+            return matches
     return []
 
 

@@ -26,9 +26,9 @@ def note_properties(text: str, at: datetime) -> dict[str, str]:
     return {"hs_timestamp": casts.timestamp(at), BODY: body}
 
 
-def told_note(kept: Kept) -> Kept:
+def told_note(stored: Kept) -> Kept:
     """Return the part of a note that is included in the error when a later step fails."""
-    return {"note_id": kept["id"]}
+    return {"note_id": stored["id"]}
 
 
 def is_note(record: wire.Record, sent: Mapping[str, str]) -> bool:

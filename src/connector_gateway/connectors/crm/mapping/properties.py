@@ -32,11 +32,11 @@ class Values:
 
     def held_by(self, record: wire.Record) -> list[str]:
         """Return the names of the values that a record has. A property missing in the response counts as accepted."""
-        held = record.properties
+        current = record.properties
         return [
             name
             for name, text in self.texts.items()
-            if name not in held or casts.same(self.definitions.get(name, UNKNOWN), text, held[name])
+            if name not in current or casts.same(self.definitions.get(name, UNKNOWN), text, current[name])
         ]
 
     def all_held_by(self, record: wire.Record) -> bool:
@@ -44,49 +44,49 @@ class Values:
         return len(self.held_by(record)) == len(self.texts)
 
 
-def definitions(listed: Iterable[wire.Definition]) -> Definitions:
+def definitions(listing: Iterable[wire.Definition]) -> Definitions:
     """Return property definitions by internal name."""
-    return {described.name: described for described in listed}
+    return {described.name: described for described in listing}
 
 
-def definition(known: Definitions, name: str) -> wire.Definition:
+def definition(by_name: Definitions, name: str) -> wire.Definition:
     """Return the definition of one property."""
-    if name not in known:
-        raise combine_errors([_unknown(known, name)])
-    return known[name]
+    if name not in by_name:
+        raise combine_errors([_unknown(by_name, name)])
+    return by_name[name]
 
 
-def values(known: Definitions, properties: Mapping[str, Any]) -> Values:
+def values(by_name: Definitions, properties: Mapping[str, Any]) -> Values:
     """Return the vendor's form of *properties*.
 
     Raises ``PropertyNotFound``, ``ReadOnlyField``, ``OptionMissing`` or ``LossyCast``, whichever comes first, with all
     invalid properties and values.
     """
-    texts, refusals = dict[str, str](), list[GatewayError]()
+    texts, rejections = dict[str, str](), list[GatewayError]()
     for name, value in properties.items():
         try:
-            texts[name] = _value(known, name, value)
-        except CASTING as refusal:
-            refusals.append(refusal)
-    if refusals:
-        raise combine_errors(refusals)
-    return Values(known, texts)
+            texts[name] = _value(by_name, name, value)
+        except CASTING as rejection:
+            rejections.append(rejection)
+    if rejections:
+        raise combine_errors(rejections)
+    return Values(by_name, texts)
 
 
-def cast_report(written: Values, given: Mapping[str, Any]) -> list[Cast]:
+def cast_report(written: Values, raw: Mapping[str, Any]) -> list[Cast]:
     """Report how the values of properties were cast."""
     return [
-        Cast(f"properties.{name}", written.definitions[name].type, given[name], text)
+        Cast(f"properties.{name}", written.definitions[name].type, raw[name], text)
         for name, text in written.texts.items()
     ]
 
 
-def _value(known: Definitions, name: str, value: Any) -> str:
-    if name not in known:
-        raise _unknown(known, name)
-    if known[name].modification_metadata.read_only_value:
+def _value(by_name: Definitions, name: str, value: Any) -> str:
+    if name not in by_name:
+        raise _unknown(by_name, name)
+    if by_name[name].modification_metadata.read_only_value:
         raise ReadOnlyField(f'The application computes "{name}" itself.', {"property": name})
-    return casts.cast(known[name], value)
+    return casts.cast(by_name[name], value)
 
 
 def unique(described: wire.Definition) -> bool:
@@ -128,8 +128,8 @@ def property_definition(described: wire.Definition, owners: Sequence[str] = ()) 
     )
 
 
-def _unknown(known: Definitions, name: str) -> PropertyNotFound:
-    allowed = [one.name for one in known.values() if not one.hidden]
+def _unknown(by_name: Definitions, name: str) -> PropertyNotFound:
+    allowed = [one.name for one in by_name.values() if not one.hidden]
     return PropertyNotFound(
         f"The portal has no property {quoted([name])}.",
         {"property": name, "allowed": nearest_first(name, allowed)},

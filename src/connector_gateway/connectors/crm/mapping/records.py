@@ -25,22 +25,22 @@ def is_record_id(text: str) -> bool:
 
 def creator(record: wire.Record) -> str | None:
     """Return the source of a record and the app that created it, or None if the vendor does not include them."""
-    told = [record.properties.get(name) for name in MADE_BY]
-    return f"{told[0]} {told[1]}" if all(told) else None
+    source = [record.properties.get(name) for name in MADE_BY]
+    return f"{source[0]} {source[1]}" if all(source) else None
 
 
-def may_be_ours(record: wire.Record, known: str | None) -> bool:
-    """Return True if an app created a record: ours, if its form is *known*, or else any."""
+def may_be_ours(record: wire.Record, our_creator: str | None) -> bool:
+    """Return True if an app created a record: ours, if its form is *our_creator*, or else any."""
     source = record.properties.get(MADE_BY[0])
     if source is None:
         return True
-    return source == APPLICATION if known is None else creator(record) == known
+    return source == APPLICATION if our_creator is None else creator(record) == our_creator
 
 
 def instant(text: str) -> datetime:
     """Parse a time: ISO 8601, or milliseconds since the epoch."""
     try:
         moment = datetime.fromtimestamp(int(text) / 1000, UTC) if text.isdecimal() else datetime.fromisoformat(text)
-    except (ValueError, OverflowError, OSError) as fault:
-        raise UpstreamUnexpected("The application told a time in an unknown form.", private=text) from fault
+    except (ValueError, OverflowError, OSError) as error:
+        raise UpstreamUnexpected("The application told a time in an unknown form.", private=text) from error
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

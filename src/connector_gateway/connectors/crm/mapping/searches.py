@@ -14,16 +14,16 @@ OWNER = "hubspot_owner_id"
 
 def page_search(condition: StepInput, properties: Sequence[str], limit: int, after: str | None) -> dict[str, Any]:
     """Return a search in order of ids after *after*, which is independent of changes and of the vendor's cap."""
-    behind = [{"propertyName": RECORD_ID, "operator": "GT", "value": after}] if after else []
-    return search_body([condition, *behind], properties, limit)
+    conditions = [{"propertyName": RECORD_ID, "operator": "GT", "value": after}] if after else []
+    return search_body([condition, *conditions], properties, limit)
 
 
 def equals(described: wire.Definition, value: str) -> dict[str, Any]:
     """Return the condition that a property has that value. Raises ``LossyCast`` if it cannot have it."""
     try:
         return {"propertyName": described.name, "operator": "EQ", "value": casts.filter_value(described, value)}
-    except LossyCast as refusal:
-        raise combine_errors([refusal]) from refusal
+    except LossyCast as error:
+        raise combine_errors([error]) from error
 
 
 def owned_by(owner_ids: Sequence[str]) -> dict[str, Any]:

@@ -27,10 +27,10 @@ async def _send_company(call: CrmCall, intent: StepInput, _: str) -> StepResult:
 async def _find_companies(call: CrmCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
     """Return the companies of that domain created by this app. Their other values come from the vendor."""
     ids, maker = await evidence.ids_since(call, "companies", sent.earliest), evidence.known_maker(call, intent)
-    found = await call.upstream.batch_read_objects("companies", ids, ["domain", *mapping.records.MADE_BY])
+    companies = await call.upstream.batch_read_objects("companies", ids, ["domain", *mapping.records.MADE_BY])
     return evidence.in_order(
         Match({"id": company.id}, company.id, company.created_at.timestamp())
-        for company in found
+        for company in companies
         if mapping.companies.domain_of(company) == intent["domain"] and mapping.records.may_be_ours(company, maker)
     )
 
@@ -98,9 +98,9 @@ async def _known_company(call: CrmCall, reference: str) -> str | None:
             message = "A company is named by its domain, or by its identifier, which is a number."
             raise CompanyNotFound(message, {"parameter": "associate_company", "value": reference})
         return (await call.upstream.read_object("companies", reference.strip(), ["domain"])).id
-    found = (await call.upstream.search_objects("companies", mapping.companies.domain_search(domain))).results
-    if found:
-        return found[0].id
+    companies = (await call.upstream.search_objects("companies", mapping.companies.domain_search(domain))).results
+    if companies:
+        return companies[0].id
     # The search lags behind, and a second company with the same domain could not be undone.
     since = call.clock.now() - LOOK_BACK_SECONDS
     latest = [*await _just_made(call, domain), *await evidence.listed_since(call, "companies", ["domain"], since)]

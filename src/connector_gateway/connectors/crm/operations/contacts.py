@@ -46,7 +46,7 @@ async def _find_contact(call: CrmCall, intent: StepInput, _: SentStep) -> Sequen
     sent = await _values(call, intent)
     contact = await _contact_of(call, intent["email"], sent.texts)
     action: Action = "updated" if intent["known"] else "created"
-    return [Match(kept) for kept in _if_held(contact, sent, intent, action)]
+    return [Match(stored) for stored in _if_held(contact, sent, intent, action)]
 
 
 async def _send_new_contact(call: CrmCall, intent: StepInput, _: str) -> StepResult:
@@ -61,8 +61,8 @@ async def _find_new_contact(call: CrmCall, intent: StepInput, _: SentStep) -> Se
     contact = await _contact_of(call, intent["email"], [*sent.texts, *mapping.records.MADE_BY])
     if contact is None or not mapping.records.may_be_ours(contact, known_maker(call, intent)):
         return []
-    held = _if_held(contact, sent, intent, "created")
-    return [Match(kept, contact.id, contact.created_at.timestamp()) for kept in held]
+    stored_forms = _if_held(contact, sent, intent, "created")
+    return [Match(stored, contact.id, contact.created_at.timestamp()) for stored in stored_forms]
 
 
 async def _send_holder(call: CrmCall, intent: StepInput, _: str) -> StepResult:
@@ -74,7 +74,7 @@ async def _send_holder(call: CrmCall, intent: StepInput, _: str) -> StepResult:
 async def _find_holder(call: CrmCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
     sent = await _values(call, intent)
     contact = await call.upstream.read_object("contacts", intent["contact_id"], ["email", *sent.texts])
-    return [Match(kept) for kept in _if_held(contact, sent, intent, "updated")]
+    return [Match(stored) for stored in _if_held(contact, sent, intent, "updated")]
 
 
 def _changed_contact(intent: StepInput) -> Sequence[str]:
@@ -94,9 +94,11 @@ def _written(call: CrmCall, intent: StepInput, sent: Values, contact: wire.Recor
 
 def _if_held(contact: wire.Record | None, sent: Values, intent: StepInput, action: Action) -> list[Kept]:
     """Return the stored form of a contact if it exists and has all values."""
-    held = contact is not None and sent.all_held_by(contact)
+    matches = contact is not None and sent.all_held_by(contact)
     return (
-        [mapping.contacts.kept_contact(contact, sent, intent["email"], action)] if contact is not None and held else []
+        [mapping.contacts.kept_contact(contact, sent, intent["email"], action)]
+        if contact is not None and matches
+        else []
     )
 
 
@@ -150,13 +152,13 @@ async def create_or_update_contact(call: CrmCall, params: CreateOrUpdateContact)
         if plan["company"] is not None:
             company_id = (await call.step(companies.CREATE_COMPANY, plan["company"]))["id"]
             companies.remember_company(call, plan["company"]["domain"], company_id)
-    kept = plan["skipped"] or await _write_contact(call, params, plan["contact"])
-    warning = mapping.contacts.refused_warning(kept, plan["contact"]["texts"])
+    stored = plan["skipped"] or await _write_contact(call, params, plan["contact"])
+    warning = mapping.contacts.refused_warning(stored, plan["contact"]["texts"])
     if warning is not None:
         call.warn(warning)
-    if company_id is not None and kept["action"] != "skipped":
-        await call.step(companies.LINK_CONTACT, {"contact_id": kept["id"], "company_id": company_id})
-    return mapping.contacts.written_contact(kept, plan["portal_id"])
+    if company_id is not None and stored["action"] != "skipped":
+        await call.step(companies.LINK_CONTACT, {"contact_id": stored["id"], "company_id": company_id})
+    return mapping.contacts.written_contact(stored, plan["portal_id"])
 
 
 @reads("GET /contacts", errors=[errors.PropertyNotFound, errors.LossyCast])
@@ -166,11 +168,11 @@ async def look_up_contacts(call: CrmCall, params: LookUpContacts) -> Page[Contac
     By email and by properties whose values are unique, contacts are found as they are now; by other properties as the
     application's search knows them, which learns of changes within a minute or so.
     """
-    shown = mapping.contacts.shown_properties(params.property)
+    selection = mapping.contacts.shown_properties(params.property)
     warnings: list[str] = []
-    found, position = await _look_up(call, params, shown, warnings)
-    emails = await owner_emails(call, found)
-    items = [mapping.contacts.contact(record, emails, params.property) for record in found]
+    records, position = await _look_up(call, params, selection, warnings)
+    emails = await owner_emails(call, records)
+    items = [mapping.contacts.contact(record, emails, params.property) for record in records]
     return Page[Contact](items=items, position=position, warnings=warnings)
 
 
@@ -180,8 +182,8 @@ async def look_up_contacts(call: CrmCall, params: LookUpContacts) -> Page[Contac
 async def _plan(call: CrmCall, params: CreateOrUpdateContact) -> Kept:
     """Plan the changes of a contact and its company. All names are looked up."""
     portal = await portal_id(call)
-    named = {name: value for name, value in params.properties.items() if name != "email"}
-    texts = await property_texts(call, "contacts", named)
+    properties = {name: value for name, value in params.properties.items() if name != "email"}
+    texts = await property_texts(call, "contacts", properties)
     existing = await _contact_of(call, params.email)
     contact = {"email": params.email, "texts": texts, "known": existing is not None, **await our_creator_id(call)}
     plan = {"portal_id": portal, "contact": contact, "skipped": None, "company_id": None, "company": None}
@@ -197,8 +199,8 @@ async def _plan(call: CrmCall, params: CreateOrUpdateContact) -> Kept:
 
 
 async def _contact_of(call: CrmCall, email: str, properties: Iterable[str] = ()) -> wire.Record | None:
-    found = await call.upstream.batch_read_objects("contacts", [email], ["email", *properties], "email")
-    return found[0] if found else None
+    contacts = await call.upstream.batch_read_objects("contacts", [email], ["email", *properties], "email")
+    return contacts[0] if contacts else None
 
 
 async def _write_contact(call: CrmCall, params: CreateOrUpdateContact, contact: Kept) -> Kept:
@@ -212,18 +214,18 @@ async def _write_contact(call: CrmCall, params: CreateOrUpdateContact, contact: 
             {**one, "value": contact["texts"].get(one.get("property"), one["value"])} for one in error.details
         ]
         raise
-    except errors.UpstreamConflict as refusal:
+    except errors.UpstreamConflict as conflict:
         # In a later attempt the journal restores the error, no longer as a ``ContactExists``.
-        taken_by = next((detail["contact_id"] for detail in refusal.details if "contact_id" in detail), None)
-        if taken_by is None:
+        contact_id = next((detail["contact_id"] for detail in conflict.details if "contact_id" in detail), None)
+        if contact_id is None:
             raise
-    holder = mapping.contacts.skipped_contact(await call.upstream.read_object("contacts", taken_by, ["email"]))
+    existing = mapping.contacts.skipped_contact(await call.upstream.read_object("contacts", contact_id, ["email"]))
     if skipping:
-        return holder
+        return existing
     change = {
         "portal": contact.get("portal", ""),
-        "contact_id": holder["id"],
-        "email": holder["email"] or params.email,
+        "contact_id": existing["id"],
+        "email": existing["email"] or params.email,
         "texts": contact["texts"],
     }
     return await call.step(UPDATE_HOLDER, change)
@@ -232,41 +234,41 @@ async def _write_contact(call: CrmCall, params: CreateOrUpdateContact, contact: 
 # Look-up
 
 
-async def _look_up(call: CrmCall, params: LookUpContacts, shown: Sequence[str], warnings: list[str]) -> Some:
+async def _look_up(call: CrmCall, params: LookUpContacts, selection: Sequence[str], warnings: list[str]) -> Some:
     """Return one page of contacts and the position of the next. Warnings for the caller are added to *warnings*."""
     if params.email is not None:
-        return await call.upstream.batch_read_objects("contacts", [params.email], shown, "email"), None
+        return await call.upstream.batch_read_objects("contacts", [params.email], selection, "email"), None
     if params.property is None or params.value is None:
-        page = await call.upstream.list_objects("contacts", shown, params.limit, _after(call))
+        page = await call.upstream.list_objects("contacts", selection, params.limit, _after(call))
         return page.results, None if page.after is None else {"after": page.after}
     name, value = params.property, params.value.strip()
     if name == "owner_email":
-        return await _look_up_by_owner(call, value.lower(), params.limit, shown)
+        return await _look_up_by_owner(call, value.lower(), params.limit, selection)
     [described] = await all_checked(
         partial(with_properties, call, "contacts", lambda known: mapping.properties.definition(known, name))
     )
     if mapping.properties.unique(described):
         id_property, record_id = mapping.properties.identity(name, value)
-        return await call.upstream.batch_read_objects("contacts", [record_id], shown, id_property), None
+        return await call.upstream.batch_read_objects("contacts", [record_id], selection, id_property), None
     if mapping.owners.holds_owner(described) and "@" in value:
-        return await _look_up_by_owner(call, value.lower(), params.limit, shown)
-    wanted = mapping.properties.option_value(described, value)
-    if wanted is None:
+        return await _look_up_by_owner(call, value.lower(), params.limit, selection)
+    option = mapping.properties.option_value(described, value)
+    if option is None:
         warnings.append(mapping.properties.no_such_option(described, value))
-    return await _search(call, mapping.searches.equals(described, wanted or value), params.limit, shown)
+    return await _search(call, mapping.searches.equals(described, option or value), params.limit, selection)
 
 
-async def _look_up_by_owner(call: CrmCall, email: str, limit: int, shown: Sequence[str]) -> Some:
+async def _look_up_by_owner(call: CrmCall, email: str, limit: int, selection: Sequence[str]) -> Some:
     """Return one page of the contacts of the owner with that email address, deactivated owners included."""
-    known = await owners(call, lambda known: mapping.owners.is_known(known, email))
-    owner_ids = [owner.id for owner in known.values() if mapping.contacts.lowered(owner.email) == email]
-    return await _search(call, mapping.searches.owned_by(owner_ids), limit, shown) if owner_ids else ([], None)
+    all_owners = await owners(call, lambda all_owners: mapping.owners.is_known(all_owners, email))
+    owner_ids = [owner.id for owner in all_owners.values() if mapping.contacts.lowered(owner.email) == email]
+    return await _search(call, mapping.searches.owned_by(owner_ids), limit, selection) if owner_ids else ([], None)
 
 
-async def _search(call: CrmCall, condition: StepInput, limit: int, shown: Sequence[str]) -> Some:
+async def _search(call: CrmCall, condition: StepInput, limit: int, selection: Sequence[str]) -> Some:
     """Return one page of the contacts that match a condition. The next one starts after the last id."""
     page = await call.upstream.search_objects(
-        "contacts", mapping.searches.page_search(condition, shown, limit, _after(call))
+        "contacts", mapping.searches.page_search(condition, selection, limit, _after(call))
     )
     return page.results, {"after": page.results[-1].id} if page.results and page.after else None
 

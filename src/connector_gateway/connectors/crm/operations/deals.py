@@ -45,16 +45,16 @@ async def _find_deals(call: CrmCall, intent: StepInput, sent: SentStep) -> Seque
         ids = await evidence.ids_since(call, "deals", sent.earliest)
     else:
         ids = await call.upstream.read_associations("contacts", contact_id, "deals")
-    known = await with_properties(call, "deals", lambda known: known)
-    shown = [*intent["properties"], *mapping.deals.left_empty(known, intent), *mapping.records.MADE_BY]
-    found, maker = await call.upstream.batch_read_objects("deals", ids, shown), evidence.known_maker(call, intent)
-    alike = [deal for deal in found if mapping.deals.is_deal(deal, intent, known, maker)]
-    wanted = [] if contact_id is None else [contact_id]
+    definitions = await with_properties(call, "deals", lambda definitions: definitions)
+    selection = [*intent["properties"], *mapping.deals.left_empty(definitions, intent), *mapping.records.MADE_BY]
+    deals, maker = await call.upstream.batch_read_objects("deals", ids, selection), evidence.known_maker(call, intent)
+    matches = [deal for deal in deals if mapping.deals.is_deal(deal, intent, definitions, maker)]
+    expected_ids = [] if contact_id is None else [contact_id]
     return evidence.in_order(
         [
             Match(mapping.deals.kept_deal(deal, intent["properties"]), deal.id, deal.created_at.timestamp())
-            for deal in alike
-            if await call.upstream.read_associations("deals", deal.id, "contacts") == wanted
+            for deal in matches
+            if await call.upstream.read_associations("deals", deal.id, "contacts") == expected_ids
         ]
     )
 
@@ -80,9 +80,9 @@ async def _find_notes(call: CrmCall, intent: StepInput, sent: SentStep) -> Seque
     """
     is_ours = mapping.notes.says if sent.restored else mapping.notes.is_note
     note_ids = await call.upstream.read_associations("deals", intent["deal_id"], "notes")
-    found = await call.upstream.batch_read_objects("notes", note_ids, list(intent["note"]))
+    notes = await call.upstream.batch_read_objects("notes", note_ids, list(intent["note"]))
     return evidence.in_order(
-        Match({"id": note.id}, note.id, note.created_at.timestamp()) for note in found if is_ours(note, intent["note"])
+        Match({"id": note.id}, note.id, note.created_at.timestamp()) for note in notes if is_ours(note, intent["note"])
     )
 
 
@@ -134,9 +134,9 @@ async def update_deal(call: CrmCall, params: UpdateDeal) -> UpdatedDeal:
     async with call.exclusive(f"deal {params.deal_id}"):
         plan = await call.plan(partial(_change, call, params))
         change = {"portal": plan.get("portal", ""), "deal_id": plan["id"], "texts": plan["texts"]}
-        kept = await call.step(CHANGE_DEAL, change) if plan["texts"] else plan
+        stored = await call.step(CHANGE_DEAL, change) if plan["texts"] else plan
         note_logged = plan["note"] is not None and await _log(call, plan)
-    return mapping.deals.updated_deal(plan, kept, note_logged=note_logged)
+    return mapping.deals.updated_deal(plan, stored, note_logged=note_logged)
 
 
 # Planning
@@ -153,8 +153,8 @@ async def _new_deal(call: CrmCall, params: CreateDeal) -> Kept:
 async def _change(call: CrmCall, params: UpdateDeal) -> Kept:
     """Plan the change of a deal, and the note with the millisecond that marks it."""
     note = None if params.note is None else mapping.notes.note_properties(params.note, utc_datetime(call.clock.now()))
-    shown = dict.fromkeys(["pipeline", "dealstage", *(params.properties or {})])
-    deal = await call.upstream.read_object("deals", params.deal_id, shown)
+    selection = dict.fromkeys(["pipeline", "dealstage", *(params.properties or {})])
+    deal = await call.upstream.read_object("deals", params.deal_id, selection)
     written, moved = await all_checked(partial(_texts, call, params), partial(_move, call, params, deal))
     stage_from = deal.properties.get("dealstage")
     return {
@@ -168,8 +168,8 @@ async def _change(call: CrmCall, params: UpdateDeal) -> Kept:
 
 async def _texts(call: CrmCall, params: UpdateDeal) -> Mapping[str, str]:
     """Return the properties to write in the vendor's form, except those that move the deal."""
-    given = (params.properties or {}).items()
-    properties = {name: value for name, value in given if name not in {"dealstage", "pipeline"}}
+    values = (params.properties or {}).items()
+    properties = {name: value for name, value in values if name not in {"dealstage", "pipeline"}}
     if not properties:
         return {}
     return await property_texts(call, "deals", properties)
@@ -177,8 +177,8 @@ async def _texts(call: CrmCall, params: UpdateDeal) -> Mapping[str, str]:
 
 async def _move(call: CrmCall, params: UpdateDeal, deal: wire.Record) -> Mapping[str, str]:
     """Return the vendor's form of the deal's move, with the stage looked up in its pipeline."""
-    given = params.properties or {}
-    stage, pipeline = given.get("dealstage", params.dealstage), given.get("pipeline")
+    properties = params.properties or {}
+    stage, pipeline = properties.get("dealstage", params.dealstage), properties.get("pipeline")
     if stage is None and pipeline is None:
         return {}
     return await on_pipelines(call, lambda pipelines: mapping.deals.move(pipelines, deal, pipeline, stage))

@@ -31,12 +31,12 @@ async def ids_since(call: CrmCall, kind: str, since: float) -> list[str]:
     A listing includes the latest records sooner if ids grow with time. That is not documented, so a missing id proves
     nothing.
     """
-    made = mapping.searches.made_since(since)
-    found = await call.upstream.search_every(
-        kind, lambda after: mapping.searches.page_search(made, [], PAGE_SIZE, after)
+    condition = mapping.searches.made_since(since)
+    records = await call.upstream.search_every(
+        kind, lambda after: mapping.searches.page_search(condition, [], PAGE_SIZE, after)
     )
     latest = await listed_since(call, kind, [], since)
-    return list(dict.fromkeys(record.id for record in (*found, *latest)))
+    return list(dict.fromkeys(record.id for record in (*records, *latest)))
 
 
 async def listed_since(call: CrmCall, kind: str, properties: Sequence[str], since: float) -> Sequence[wire.Record]:
@@ -58,10 +58,10 @@ async def our_creator_id(call: CrmCall) -> Kept:
 
 def known_maker(call: CrmCall, intent: StepInput) -> str | None:
     """Return this app's identifier, if it is known now or was known when the write was planned."""
-    known: str | None = call.memory.get("maker") or intent["maker"]
-    return known
+    creator_id: str | None = call.memory.get("maker") or intent["maker"]
+    return creator_id
 
 
-def in_order(found: Iterable[Match]) -> Sequence[Match]:
+def in_order(matches: Iterable[Match]) -> Sequence[Match]:
     """Return the matches, oldest first."""
-    return sorted(found, key=lambda one: one.made_at or 0.0)
+    return sorted(matches, key=lambda one: one.made_at or 0.0)

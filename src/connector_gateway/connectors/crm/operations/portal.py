@@ -44,13 +44,13 @@ async def list_properties(call: CrmCall, params: ListProperties) -> Listing[Prop
 
     The options of a property that holds an owner are the addresses of the owners.
     """
-    listed = [
+    definitions = [
         one
         for one in await call.upstream.list_properties(params.object_type)
         if not one.hubspot_defined or not params.custom_only
     ]
-    addresses = await owner_addresses(call, listed)
-    items = [mapping.properties.property_definition(described, addresses) for described in listed]
+    addresses = await owner_addresses(call, definitions)
+    items = [mapping.properties.property_definition(described, addresses) for described in definitions]
     return Listing[PropertyDefinition](items=items)
 
 
@@ -60,8 +60,8 @@ async def with_properties(call: CrmCall, kind: str, check: Callable[[Definitions
     async def find() -> Definitions:
         return mapping.properties.definitions(await call.upstream.list_properties(kind))
 
-    async def use(known: Definitions) -> T:
-        return check(known)
+    async def use(cached: Definitions) -> T:
+        return check(cached)
 
     return await call.with_cache_retry(CachedLookup(f"properties {kind}", SCHEMA_SECONDS, find), use, outdated=CASTING)
 
@@ -74,8 +74,8 @@ async def known_values(call: CrmCall, kind: str, texts: Mapping[str, str]) -> Va
 async def on_pipelines(call: CrmCall, check: Callable[[Sequence[wire.Pipeline]], T]) -> T:
     """Return the result of *check* for the pipelines of deals."""
 
-    async def use(known: Sequence[wire.Pipeline]) -> T:
-        return check(known)
+    async def use(cached: Sequence[wire.Pipeline]) -> T:
+        return check(cached)
 
     return await call.with_cache_retry(
         CachedLookup("pipelines", SCHEMA_SECONDS, call.upstream.list_pipelines), use, outdated=MOVING
@@ -84,14 +84,14 @@ async def on_pipelines(call: CrmCall, check: Callable[[Sequence[wire.Pipeline]],
 
 async def all_checked(*checks: Callable[[], Awaitable[T]]) -> list[T]:
     """Return the results of all *checks*. If some raise, raise one error with the details of all."""
-    passed, refusals = list[T](), list[errors.CallerError]()
+    passed, failures = list[T](), list[errors.CallerError]()
     for check in checks:
         try:
             passed.append(await check())
-        except errors.CallerError as refusal:
-            refusals.append(refusal)
-    if refusals:
-        raise combine_errors(refusals)
+        except errors.CallerError as failure:
+            failures.append(failure)
+    if failures:
+        raise combine_errors(failures)
     return passed
 
 
@@ -106,61 +106,65 @@ async def owners(call: CrmCall, suffices: Callable[[Owners], bool]) -> Owners:
     """Return the owners by id, deactivated ones last. The cache is refreshed if it does not suffice."""
 
     async def find() -> Owners:
-        listed = call.upstream.list_owners()
-        return {owner.id: owner async for owner in listed if owner.email or owner.type == "QUEUE"}
+        listing = call.upstream.list_owners()
+        return {owner.id: owner async for owner in listing if owner.email or owner.type == "QUEUE"}
 
     return await call.cached(CachedLookup("owners", OWNERS_SECONDS, find), suffices=suffices)
 
 
-async def with_owner_ids(call: CrmCall, known: Definitions, given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the properties *given* with every owner, named by email address or id, as an id."""
-    names = mapping.owners.owner_properties(known, given)
+async def with_owner_ids(call: CrmCall, definitions: Definitions, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the properties *values* with every owner, named by email address or id, as an id."""
+    names = mapping.owners.owner_properties(definitions, values)
     if not names:
-        return given
+        return values
     try:
-        listed = await owners(call, lambda known: all(mapping.owners.is_known(known, given[name]) for name in names))
+        all_owners = await owners(
+            call, lambda definitions: all(mapping.owners.is_known(definitions, values[name]) for name in names)
+        )
     except errors.ConnectionScopeMissing:
         # Ids need no permission to list owners, and the vendor validates them.
-        if all(mapping.owners.is_id(name, given[name]) for name in names):
-            return given
+        if all(mapping.owners.is_id(name, values[name]) for name in names):
+            return values
         raise
-    return mapping.owners.by_id(known, listed, given)
+    return mapping.owners.by_id(definitions, all_owners, values)
 
 
-async def property_texts(call: CrmCall, kind: str, given: Mapping[str, Any]) -> Mapping[str, str]:
+async def property_texts(call: CrmCall, kind: str, values: Mapping[str, Any]) -> Mapping[str, str]:
     """Return the properties of an object type in the vendor's form. One error reports all invalid values."""
-    known = await with_properties(call, kind, lambda known: known)
-    owned, others = mapping.owners.divided(known, given)
+    definitions = await with_properties(call, kind, lambda definitions: definitions)
+    owned, unowned = mapping.owners.divided(definitions, values)
     ids, _ = await all_checked(
-        partial(with_owner_ids, call, known, owned),
-        partial(with_properties, call, kind, lambda known: mapping.properties.values(known, others).texts),
+        partial(with_owner_ids, call, definitions, owned),
+        partial(with_properties, call, kind, lambda definitions: mapping.properties.values(definitions, unowned).texts),
     )
-    properties = mapping.owners.replaced(given, ids)
-    written = await with_properties(call, kind, lambda known: mapping.properties.values(known, properties))
+    properties = mapping.owners.replaced(values, ids)
+    written = await with_properties(call, kind, lambda definitions: mapping.properties.values(definitions, properties))
     call.note_casts(partial(mapping.properties.cast_report, written, properties))
     return written.texts
 
 
-async def owner_addresses(call: CrmCall, listed: Iterable[wire.Definition]) -> Sequence[str]:
+async def owner_addresses(call: CrmCall, definitions: Iterable[wire.Definition]) -> Sequence[str]:
     """Return the owners' email addresses if a property contains an owner and the connection may list them."""
-    if not any(map(mapping.owners.holds_owner, listed)):
+    if not any(map(mapping.owners.holds_owner, definitions)):
         return []
     with suppress(errors.ConnectionScopeMissing):
         return mapping.owners.addresses(await owners(call, bool))
     return []
 
 
-async def owner_emails(call: CrmCall, found: Iterable[wire.Record]) -> Mapping[str, str | None]:
-    """Return the email addresses of the owners of *found*.
+async def owner_emails(call: CrmCall, records: Iterable[wire.Record]) -> Mapping[str, str | None]:
+    """Return the email addresses of the owners of *records*.
 
     A missing owner or address is cached as such only after two lists agree, because one may have been incomplete.
     """
-    wanted = {owner_id for record in found if (owner_id := record.properties.get(mapping.searches.OWNER))}
-    if not wanted:
+    owner_ids = {owner_id for record in records if (owner_id := record.properties.get(mapping.searches.OWNER))}
+    if not owner_ids:
         return {}
-    seen: Mapping[str, int] = call.memory.get(UNTOLD) or {}
-    known = await owners(call, lambda known: all(one in known or seen.get(one, 0) > 1 for one in wanted))
-    untold = {one: seen.get(one, 0) + 1 for one in wanted if one not in known}
+    missing_counts: Mapping[str, int] = call.memory.get(UNTOLD) or {}
+    all_owners = await owners(
+        call, lambda all_owners: all(one in all_owners or missing_counts.get(one, 0) > 1 for one in owner_ids)
+    )
+    untold = {one: missing_counts.get(one, 0) + 1 for one in owner_ids if one not in all_owners}
     if untold:
-        call.memory.put(UNTOLD, {**seen, **untold}, OWNERS_SECONDS)
-    return {owner_id: owner.email for owner_id, owner in known.items()}
+        call.memory.put(UNTOLD, {**missing_counts, **untold}, OWNERS_SECONDS)
+    return {owner_id: owner.email for owner_id, owner in all_owners.items()}

@@ -12,25 +12,25 @@ Kept = Mapping[str, Any]
 """A plan or the result of a step, as JSON in our own format. It is stored until the call has ended."""
 
 
-def message(told: wire.Message, names: Mapping[str, str], body: MessageBody | None = None) -> Message:
+def message(source: wire.Message, names: Mapping[str, str], body: MessageBody | None = None) -> Message:
     """Return a message, with *body* and the list of its attachments if *body* is given."""
-    found = attachments(told)
+    files = attachments(source)
     return Message(
-        message_id=told.id,
-        thread_id=told.thread_id,
-        sender=mime.header(told.payload, "From"),
-        subject=mime.header(told.payload, "Subject"),
-        received_at=utc_datetime(seconds(told)),
-        has_attachments=bool(found),
-        labels=[names.get(label_id, label_id) for label_id in told.label_ids],
+        message_id=source.id,
+        thread_id=source.thread_id,
+        sender=mime.header(source.payload, "From"),
+        subject=mime.header(source.payload, "Subject"),
+        received_at=utc_datetime(seconds(source)),
+        has_attachments=bool(files),
+        labels=[names.get(label_id, label_id) for label_id in source.label_ids],
         body=body,
-        attachments=None if body is None else found,
+        attachments=None if body is None else files,
     )
 
 
-def seconds(told: wire.Message) -> float:
+def seconds(source: wire.Message) -> float:
     """Return the arrival time of a message in epoch seconds. The vendor sends milliseconds."""
-    return int(told.internal_date) / 1000
+    return int(source.internal_date) / 1000
 
 
 def position(message_ids: Sequence[str], token: str | None) -> Kept | None:

@@ -31,28 +31,28 @@ REFERENCES = 20
 
 def recipients(to: Sequence[str]) -> list[mime.Mailbox]:
     """Return the recipients, each address once. Raises ``InvalidRecipient`` with all invalid addresses."""
-    found: dict[str, mime.Mailbox] = {}
-    faults: list[Detail] = []
+    by_address: dict[str, mime.Mailbox] = {}
+    violations: list[Detail] = []
     for index, written in enumerate(to):
         try:
             recipient = _recipient(written)
-        except EmailNotValidError as fault:
-            place = {"code": InvalidRecipient.code, "parameter": f"to.{index}", "index": index}
-            faults.append({**place, "value": written, "message": str(fault)})
+        except EmailNotValidError as error:
+            location = {"code": InvalidRecipient.code, "parameter": f"to.{index}", "index": index}
+            violations.append({**location, "value": written, "message": str(error)})
         else:
             # Hardly any mail system distinguishes addresses by case, and duplicates are unwanted.
-            found.setdefault(recipient.address.lower(), recipient)
-    if faults:
-        raise InvalidRecipient(f"{len(faults)} of {len(to)} recipients are not valid addresses.", *faults)
-    return list(found.values())
+            by_address.setdefault(recipient.address.lower(), recipient)
+    if violations:
+        raise InvalidRecipient(f"{len(violations)} of {len(to)} recipients are not valid addresses.", *violations)
+    return list(by_address.values())
 
 
 def _recipient(written: str) -> mime.Mailbox:
     """Return one recipient, with the domain in ASCII, which all mail systems accept."""
     if len(written.splitlines()) > 1:
         raise EmailNotValidError("A recipient stands on one line.")
-    named = NAMED_ADDRESS.fullmatch(written.strip())
-    name, address = (named[1].strip(), named[2]) if named else ("", written.strip())
+    match = NAMED_ADDRESS.fullmatch(written.strip())
+    name, address = (match[1].strip(), match[2]) if match else ("", written.strip())
     # The vendor delivers, so it checks whether a domain exists. Non-ASCII characters before the ``@`` are rejected
     # here, because many servers on the way reject them.
     valid = validate_email(
@@ -63,7 +63,7 @@ def _recipient(written: str) -> mime.Mailbox:
 
 def own_mailbox(addresses: Sequence[wire.SendAs]) -> mime.Mailbox:
     """Return the connected address, with its owner's sender name."""
-    own = next((told for told in addresses if told.is_primary), addresses[0] if addresses else None)
+    own = next((address for address in addresses if address.is_primary), addresses[0] if addresses else None)
     if own is None or not SENDER.fullmatch(own.send_as_email):
         raise UpstreamUnexpected("The application names no address that the account sends from.")
     return mime.Mailbox(own.display_name, own.send_as_email)
@@ -80,16 +80,16 @@ class ReplyTarget:
 
 def parent(thread: wire.Thread, thread_id: str) -> ReplyTarget:
     """Return the message of a thread that a reply answers: the last one that is neither draft nor trashed."""
-    answerable = [told for told in thread.messages if UNANSWERABLE.isdisjoint(told.label_ids)]
+    answerable = [message for message in thread.messages if UNANSWERABLE.isdisjoint(message.label_ids)]
     if not answerable:
-        sought = {"parameter": "thread_id", "value": thread_id}
-        raise ThreadNotFound("The thread holds nothing that can be replied to.", sought)
+        detail = {"parameter": "thread_id", "value": thread_id}
+        raise ThreadNotFound("The thread holds nothing that can be replied to.", detail)
     payload = max(answerable, key=seconds).payload
     own = _identifiers(payload, "Message-ID")[:1]
     earlier = _identifiers(payload, "References") or _identifiers(payload, "In-Reply-To")[:1]
     chain = list(dict.fromkeys([*earlier, *own]))
-    kept = chain if len(chain) <= REFERENCES + 1 else [chain[0], *chain[-REFERENCES:]]
-    return ReplyTarget(_reply_subject(mime.header(payload, "Subject")), own[0] if own else "", kept)
+    references = chain if len(chain) <= REFERENCES + 1 else [chain[0], *chain[-REFERENCES:]]
+    return ReplyTarget(_reply_subject(mime.header(payload, "Subject")), own[0] if own else "", references)
 
 
 def _identifiers(payload: wire.Part, name: str) -> list[str]:
@@ -136,8 +136,8 @@ def _kept_mailbox(mailbox: mime.Mailbox) -> dict[str, str]:
 
 def kept_draft(draft_id: str, message: wire.Threaded | wire.Message, mark: str, made_at: float) -> dict[str, Any]:
     """Return the stored form of a created draft with *mark* in its header."""
-    kept = {"id": draft_id, "message_id": message.id, "thread_id": message.thread_id}
-    return kept | {"mark": mark, "made_at": made_at}
+    stored = {"id": draft_id, "message_id": message.id, "thread_id": message.thread_id}
+    return stored | {"mark": mark, "made_at": made_at}
 
 
 def assumed_draft(_: StepInput) -> dict[str, Any]:
@@ -145,14 +145,16 @@ def assumed_draft(_: StepInput) -> dict[str, Any]:
     return {"id": "new-draft", "message_id": "new-message", "thread_id": "new-thread", "mark": "", "made_at": 0.0}
 
 
-def told_draft(kept: Kept) -> dict[str, Any]:
+def told_draft(stored: Kept) -> dict[str, Any]:
     """Return the part of a draft that is included in the error when a later step fails."""
-    return {"draft_id": kept["id"], "message_id": kept["message_id"]}
+    return {"draft_id": stored["id"], "message_id": stored["message_id"]}
 
 
-def created_draft(kept: Kept) -> CreatedDraft:
+def created_draft(stored: Kept) -> CreatedDraft:
     """Return the result of creating a draft."""
-    return CreatedDraft(draft_id=kept["id"], message_id=kept["message_id"], created_at=utc_datetime(kept["made_at"]))
+    return CreatedDraft(
+        draft_id=stored["id"], message_id=stored["message_id"], created_at=utc_datetime(stored["made_at"])
+    )
 
 
 def sending(draft: Kept) -> dict[str, str]:
@@ -165,16 +167,16 @@ def kept_message(message: wire.Threaded | wire.Message, sent_at: float) -> dict[
     return {"id": message.id, "thread_id": message.thread_id, "sent_at": sent_at}
 
 
-def told_message(kept: Kept) -> dict[str, Any]:
+def told_message(stored: Kept) -> dict[str, Any]:
     """Return the part of a message that is included in the error when a later step fails."""
-    return {"message_id": kept["id"]}
+    return {"message_id": stored["id"]}
 
 
-def sent_message(kept: Kept, planned: Kept) -> SentMessage:
+def sent_message(stored: Kept, planned: Kept) -> SentMessage:
     """Return the result of sending the *planned* message."""
     return SentMessage(
-        message_id=kept["id"],
-        thread_id=kept["thread_id"],
+        message_id=stored["id"],
+        thread_id=stored["thread_id"],
         to=[recipient["address"] for recipient in planned["to"]],
-        sent_at=utc_datetime(kept["sent_at"]),
+        sent_at=utc_datetime(stored["sent_at"]),
     )

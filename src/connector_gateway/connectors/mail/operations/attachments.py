@@ -19,21 +19,21 @@ async def fetch_attachment(call: MailCall, params: FetchAttachment) -> FetchedAt
     """Fetch an attachment as a short-lived download link, or as base64."""
     message, _ = await get_message_within_limit(call.upstream, params.message_id)
     part = await _part(call, message, params.attachment_id)
-    found = mapping.attachments.attachment(message.id, part).model_dump()
+    attachment = mapping.attachments.attachment(message.id, part).model_dump()
     if params.form == "base64":
         size_bytes, content = await _content(call, message.id, part)
-        return FetchedAttachment(**found | {"size_bytes": size_bytes}, content_base64=content)
+        return FetchedAttachment(**attachment | {"size_bytes": size_bytes}, content_base64=content)
     link = call.links.issue({"message": message.id, "part": part.part_id})
-    return FetchedAttachment(**found, download_url=link.url, expires_at=link.expires_at)
+    return FetchedAttachment(**attachment, download_url=link.url, expires_at=link.expires_at)
 
 
 @asynccontextmanager
 async def open_attachment(client: MailClient, content: Position) -> AsyncIterator[Download]:
     """Return the file behind a download link of an attachment."""
     message_id, part = await _linked_part(client, content)
-    found = mapping.attachments.attachment(message_id, part)
+    attachment = mapping.attachments.attachment(message_id, part)
     async with aclosing(pieces_of(client, message_id, part, at_once=False)) as pieces:
-        yield Download(found.filename, found.mime_type, found.size_bytes or None, pieces)
+        yield Download(attachment.filename, attachment.mime_type, attachment.size_bytes or None, pieces)
 
 
 # Identification of the part
@@ -48,24 +48,24 @@ async def _linked_part(client: MailClient, content: Position) -> tuple[str, wire
     return message.id, part
 
 
-async def _part(call: MailCall, message: wire.Message, wanted: str) -> wire.Part:
+async def _part(call: MailCall, message: wire.Message, identifier: str) -> wire.Part:
     """Return the part of an attachment identifier, whether it is ours or the vendor's."""
-    part_id = mapping.attachments.part_id(wanted, message.id)
-    part = await _same_file(call, message, wanted) if part_id is None else mime.find(message.payload, part_id)
+    part_id = mapping.attachments.part_id(identifier, message.id)
+    part = await _same_file(call, message, identifier) if part_id is None else mime.find(message.payload, part_id)
     if part is None:
-        raise mapping.attachments.no_attachment(wanted, message.id)
+        raise mapping.attachments.no_attachment(identifier, message.id)
     return part
 
 
-async def _same_file(call: MailCall, message: wire.Message, wanted: str) -> wire.Part | None:
+async def _same_file(call: MailCall, message: wire.Message, identifier: str) -> wire.Part | None:
     """Return the part with the content of the vendor's identifier, because each read assigns new identifiers."""
-    told = await _fingerprint(call, message.id, wanted)
-    alike = [part for part in mime.files(message.payload) if part.body.size == told[0]]
+    fingerprint = await _fingerprint(call, message.id, identifier)
+    candidates = [part for part in mime.files(message.payload) if part.body.size == fingerprint[0]]
     # An equal size suffices if only one part has it, and saves reading the file.
-    if len(alike) == 1:
-        return alike[0]
-    for part in alike:
-        if await _fingerprint(call, message.id, part.body.attachment_id or "") == told:
+    if len(candidates) == 1:
+        return candidates[0]
+    for part in candidates:
+        if await _fingerprint(call, message.id, part.body.attachment_id or "") == fingerprint:
             return part
     return None
 
@@ -84,14 +84,14 @@ async def _fingerprint(call: MailCall, message_id: str, attachment_id: str) -> t
 
 async def _content(call: MailCall, message_id: str, part: wire.Part) -> tuple[int, list[bytes]]:
     """Return the size of a part, and its bytes in pieces that can be base64-encoded separately."""
-    size_bytes, rest, held = 0, b"", []
+    size_bytes, rest, encodable = 0, b"", []
     async with aclosing(pieces_of(call.upstream, message_id, part, at_once=True)) as pieces:
         async for piece in pieces:
             size_bytes += len(piece)
             call.memory_reservation.keep(len(piece))
-            ready = rest + piece
+            pending = rest + piece
             # Three bytes make four characters. Other cuts would leave padding in the middle.
-            whole = len(ready) // 3 * 3
-            held.append(ready[:whole])
-            rest = ready[whole:]
-    return size_bytes, [*held, rest]
+            complete = len(pending) // 3 * 3
+            encodable.append(pending[:complete])
+            rest = pending[complete:]
+    return size_bytes, [*encodable, rest]

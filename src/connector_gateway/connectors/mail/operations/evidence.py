@@ -28,8 +28,8 @@ async def marked_in_thread(call: MailCall, intent: StepInput) -> wire.Message | 
 
 async def marked_among_sent(call: MailCall, intent: StepInput, sent: SentStep) -> wire.Message | None:
     """Return the sent message with the draft's marker from all sent messages, because its thread may have changed."""
-    listed = call.upstream.every_message({"labelIds": "SENT"})
-    async for _, message in not_older(call, listed, lambda listed: listed.id, sent.earliest):
+    messages = call.upstream.every_message({"labelIds": "SENT"})
+    async for _, message in not_older(call, messages, lambda messages: messages.id, sent.earliest):
         if is_marked(message, intent["mark"]):
             return message
     return None
@@ -40,14 +40,14 @@ async def not_older(
 ) -> AsyncIterator[tuple[T, wire.Message]]:
     """Yield the listed items, newest first, with their messages without parts, until all that follow are too old."""
     older = 0
-    async for listed in listing:
-        message = await _headers(call, message_id(listed))
+    async for item in listing:
+        message = await _headers(call, message_id(item))
         if message is None:
             continue
         older = older + 1 if mapping.messages.seconds(message) < earliest else 0
         if older == OLDER_IN_A_ROW:
             return
-        yield listed, message
+        yield item, message
 
 
 def is_marked(message: wire.Message, mark: str) -> bool:

@@ -49,8 +49,8 @@ async def _send_change(call: MailCall, intent: StepInput, _: str) -> StepResult:
 
 async def _find_change(call: MailCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
     """Return the message if it has all labels to add and none of those to remove."""
-    kept = mapping.labels.kept_labels(await call.upstream.get_message_labels(intent["message_id"]))
-    return [Match(kept)] if mapping.labels.is_changed(kept, intent) else []
+    stored = mapping.labels.kept_labels(await call.upstream.get_message_labels(intent["message_id"]))
+    return [Match(stored)] if mapping.labels.is_changed(stored, intent) else []
 
 
 CREATE_LABEL = WriteStep(
@@ -97,18 +97,18 @@ async def change_message_labels(call: MailCall, params: ChangeMessageLabels) -> 
 
 async def _change(call: MailCall, params: ChangeMessageLabels, *, renewed: bool = False) -> Kept:
     """Plan the labels to add, remove and create, for a message that exists."""
-    wanted = [*params.add, *params.remove]
-    known: Names | None = call.memory.get("labels")
+    requested = [*params.add, *params.remove]
+    cached: Names | None = call.memory.get("labels")
     labels = labels_of(call)
     names = await (
         call.reload(labels)
         if renewed
-        else call.cached(labels, suffices=lambda names: all(mapping.labels.label_id(names, name) for name in wanted))
+        else call.cached(labels, suffices=lambda names: all(mapping.labels.label_id(names, name) for name in requested))
     )
     change = mapping.labels.change(names, params.add, params.remove, create_missing=params.create_missing)
     if change["missing"]:
         await call.upstream.get_message_labels(params.message_id)
-    return change | {"remembered": names is known}
+    return change | {"remembered": names is cached}
 
 
 # Execution
@@ -116,8 +116,8 @@ async def _change(call: MailCall, params: ChangeMessageLabels, *, renewed: bool 
 
 async def _change_labels(call: MailCall, message_id: str, change: Kept) -> ChangedLabels:
     created = [await call.step(CREATE_LABEL, {"name": name}) for name in change["missing"]]
-    made = iter(created)
-    add = [label_id or next(made)["id"] for label_id in change["add"]]
+    created_ids = iter(created)
+    add = [label_id or next(created_ids)["id"] for label_id in change["add"]]
     intent = {"message_id": message_id, "add": add, "remove": change["remove"]}
     try:
         changed = await _changed(call, intent)

@@ -29,17 +29,17 @@ async def content_of(call: MailCall, message_id: str, part: wire.Part, *, alone:
     # The inline content is already in memory, bounded by the response size, and is not copied.
     if (content := mime.inline_content(part)) is not None:
         return content
-    taken = BytesIO()
+    buffer = BytesIO()
     async with aclosing(pieces_of(call.upstream, message_id, part, at_once=True)) as pieces, AsyncExitStack() as stack:
         async for piece in pieces:
-            taken.write(piece)
-            if taken.tell() > MAX_ANSWER_BYTES:
+            buffer.write(piece)
+            if buffer.tell() > MAX_ANSWER_BYTES:
                 raise ResponseTooLarge("The text of a message is too large.")
-            if taken.tell() > ALONE_BYTES and not alone:
+            if buffer.tell() > ALONE_BYTES and not alone:
                 # Like other large responses that are buffered, so that only one at a time uses memory.
                 await stack.enter_async_context(call.memory_reservation.large_response)
                 alone = True
-    return taken.getvalue()
+    return buffer.getvalue()
 
 
 async def pieces_of(

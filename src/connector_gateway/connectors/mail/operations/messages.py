@@ -47,13 +47,13 @@ async def search_messages(call: MailCall, params: SearchMessages) -> Page[Messag
     A page with bodies ends early where these are large, and ``next_cursor`` leads to the other messages.
     """
     message_ids, token = await _listed(call, params)
-    wanted = message_ids[: params.limit]
-    read = await _read_each(call, wanted, with_body=params.include_body)
-    found = [(one.message, one.body) for one in read if one.message is not None]
-    carried = {label_id for message, _ in found for label_id in message.label_ids}
+    requested = message_ids[: params.limit]
+    read = await _read_each(call, requested, with_body=params.include_body)
+    loaded = [(one.message, one.body) for one in read if one.message is not None]
+    carried = {label_id for message, _ in loaded for label_id in message.label_ids}
     names = await call.cached(labels_of(call), suffices=lambda names: names.keys() >= carried)
     return Page[Message](
-        items=[mapping.messages.message(message, names, body) for message, body in found],
+        items=[mapping.messages.message(message, names, body) for message, body in loaded],
         position=mapping.messages.position(message_ids[len(read) :], token),
     )
 
@@ -61,10 +61,10 @@ async def search_messages(call: MailCall, params: SearchMessages) -> Page[Messag
 async def _listed(call: MailCall, params: SearchMessages) -> tuple[Sequence[str], str | None]:
     """Return the identifiers that a page starts with, and the vendor's next page token."""
     position = call.position or {}
-    if kept := position.get("message_ids"):
-        return kept, position["token"]
-    listed = await call.upstream.list_messages({"q": params.q, "maxResults": params.limit}, position.get("token"))
-    return [found.id for found in listed.messages], listed.next_page_token
+    if remaining := position.get("message_ids"):
+        return remaining, position["token"]
+    listing = await call.upstream.list_messages({"q": params.q, "maxResults": params.limit}, position.get("token"))
+    return [message.id for message in listing.messages], listing.next_page_token
 
 
 async def _read_each(call: MailCall, message_ids: Sequence[str], *, with_body: bool) -> Sequence[LoadedMessage]:
@@ -78,8 +78,8 @@ async def _read_each(call: MailCall, message_ids: Sequence[str], *, with_body: b
         def expect(size: int) -> bool:
             page.expect(index, size)
             # Messages beyond the limit are not loaded or decoded, because decoding blocks the event loop.
-            for behind in tasks[max(page.ends_at, index + 1) :]:
-                behind.cancel()
+            for task in tasks[max(page.ends_at, index + 1) :]:
+                task.cancel()
             return index < page.ends_at
 
         async with readers:
@@ -118,7 +118,7 @@ class _PageBuilder:
             return
         self._sizes[index] = max(size, self._sizes[index])
         # The first message is always included, so that every page makes progress.
-        ends = (place for place, sum_ in enumerate(accumulate(self._sizes)) if place and sum_ > MOST_TEXT)
+        ends = (position for position, sum_ in enumerate(accumulate(self._sizes)) if position and sum_ > MOST_TEXT)
         self.ends_at = next(ends, self.ends_at)
         del self._sizes[self.ends_at :], self._read[self.ends_at :]
 
@@ -127,10 +127,10 @@ class _PageBuilder:
         if index >= self.ends_at:
             return
         self._read[index] = read
-        kept = sum(one.size for one in self.messages)
-        if kept > self._most_kept:
-            self._holding.keep(kept - self._most_kept)
-            self._most_kept = kept
+        total = sum(one.size for one in self.messages)
+        if total > self._most_kept:
+            self._holding.keep(total - self._most_kept)
+            self._most_kept = total
 
 
 async def _read(call: MailCall, message_id: str, expect: Callable[[int], bool] | None) -> LoadedMessage:
@@ -138,8 +138,8 @@ async def _read(call: MailCall, message_id: str, expect: Callable[[int], bool] |
     with suppress(MessageNotFound, AttachmentNotFound):
         if expect is None:
             return LoadedMessage(await call.upstream.get_message(message_id, fields=OUTLINE))
-        message, whole = await get_message_within_limit(call.upstream, message_id)
-        if not whole:
+        message, complete = await get_message_within_limit(call.upstream, message_id)
+        if not complete:
             return LoadedMessage(mime.without_texts(message), TOO_LARGE)
         parts = [part for kind in TEXTS for part in mime.body_parts(message.payload, kind)]
         size = sum(map(mime.size, parts))

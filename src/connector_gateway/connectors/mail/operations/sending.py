@@ -27,8 +27,8 @@ SENDER_SECONDS = 60 * 60.0
 
 async def _send_new_draft(body_html: str, call: MailCall, intent: StepInput, mark: str) -> StepResult:
     """Create a draft with the marker in a header."""
-    letter = mapping.outgoing.build_message(intent, body_html, (MARKER, mark))
-    draft = await call.upstream.create_draft(await asyncio.to_thread(mime.written, letter), intent["thread_id"])
+    message = mapping.outgoing.build_message(intent, body_html, (MARKER, mark))
+    draft = await call.upstream.create_draft(await asyncio.to_thread(mime.written, message), intent["thread_id"])
     return mapping.outgoing.kept_draft(draft.id, draft.message, mark, call.clock.now())
 
 
@@ -95,22 +95,22 @@ async def send_message(call: MailCall, params: SendMessage) -> SentMessage:
     Every recipient is validated first; if one of them is not a valid address, nothing is sent.
     The message is made as a draft and then sent, so that a repeat can tell whether it went out.
     """
-    letter = await call.plan(partial(_letter, call, params, params.thread_id))
-    draft = await call.step(_drafting(params.body_html), letter)
+    message_plan = await call.plan(partial(_letter, call, params, params.thread_id))
+    draft = await call.step(_drafting(params.body_html), message_plan)
     try:
         sent = await call.step(SEND_DRAFT, mapping.outgoing.sending(draft))
     except errors.GatewayError:
         # Its owner would take a leftover draft for an unfinished mail.
         await call.undo(DELETE_DRAFT, {"draft_id": draft["id"]})
         raise
-    return mapping.outgoing.sent_message(sent, letter)
+    return mapping.outgoing.sent_message(sent, message_plan)
 
 
 @writes("POST /drafts", errors=[errors.InvalidRecipient])
 async def create_draft(call: MailCall, params: CreateDraft) -> CreatedDraft:
     """Create an unsent draft; nothing is sent."""
-    letter = await call.plan(partial(_letter, call, params, None))
-    draft = await call.step(_drafting(params.body_html), letter)
+    message_plan = await call.plan(partial(_letter, call, params, None))
+    draft = await call.step(_drafting(params.body_html), message_plan)
     if draft["id"] == GONE:
         raise errors.OutcomeUnknown(
             "The draft was made, and somebody has sent it since.", {"message_id": draft["message_id"]}

@@ -11,11 +11,11 @@ from connector_gateway.connectors.notes.wire import Value
 
 def equals_written(value: Value, kind: str, written: Any) -> bool:
     """Return True if a property value of a page equals *written*, as far as the page includes it."""
-    held, wanted = (comparison_key(value) if value.type == kind else None), trace_written(kind, written)
+    actual, expected = (comparison_key(value) if value.type == kind else None), trace_written(kind, written)
     # A page includes 25 of them. Reading the others would cost a request per search.
-    if kind in {"people", "relation"} and held and truncated(value):
-        return set(held) <= set(wanted or ())
-    return bool(held == wanted)
+    if kind in {"people", "relation"} and actual and truncated(value):
+        return set(actual) <= set(expected or ())
+    return bool(actual == expected)
 
 
 def is_default(value: Value, status: str | None) -> bool:
@@ -23,16 +23,16 @@ def is_default(value: Value, status: str | None) -> bool:
 
     Values that cannot be written count as default.
     """
-    held = content(value)
-    if value.type == "status" and held is not None:
-        return bool(held.id == status)
-    return value.type not in CASTS or held is None or held is False or held == []
+    payload = content(value)
+    if value.type == "status" and payload is not None:
+        return bool(payload.id == status)
+    return value.type not in CASTS or payload is None or payload is False or payload == []
 
 
 def comparison_key(value: Value) -> Any:
     """Return a value read from the vendor in a form that equals ``trace_written`` of the same value."""
-    held = content(value)
-    return None if held is None else TRACES.get(value.type, _same)(held)
+    payload = content(value)
+    return None if payload is None else TRACES.get(value.type, _same)(payload)
 
 
 def trace_written(kind: str, written: Any) -> Any:
@@ -40,8 +40,8 @@ def trace_written(kind: str, written: Any) -> Any:
     return None if written is None else WRITTEN_TRACES.get(kind, _same)(written)
 
 
-def _same(held: Any) -> Any:
-    return held
+def _same(value: Any) -> Any:
+    return value
 
 
 def _period_trace(start: str, end: str | None, zone: str | None) -> tuple[Any, ...]:
@@ -49,9 +49,9 @@ def _period_trace(start: str, end: str | None, zone: str | None) -> tuple[Any, .
     return moment(start), None if end is None else moment(end), zone
 
 
-def ids(held: Iterable[wire.Reference | wire.Option | wire.User]) -> list[str]:
+def ids(items: Iterable[wire.Reference | wire.Option | wire.User]) -> list[str]:
     """Return the identifiers in a value, sorted."""
-    return sorted(item.id for item in held)
+    return sorted(item.id for item in items)
 
 
 def _ids_written(written: Iterable[Mapping[str, str]]) -> list[str]:

@@ -32,27 +32,27 @@ def content(value: Value) -> Any:
 
 def texts(value: Value) -> list[str]:
     """Return all texts that a search can match for a property value."""
-    held = content(value)
-    return [] if held is None else [text for text in READS[value.type](held) if text]
+    payload = content(value)
+    return [] if payload is None else [text for text in READS[value.type](payload) if text]
 
 
-def _as_it_is(held: str) -> list[str]:
-    return [held]
+def _as_it_is(value: str) -> list[str]:
+    return [value]
 
 
-def _period_texts(held: wire.Period) -> list[str]:
-    start, end = (_zoned(text, held.time_zone) for text in (held.start, held.end or ""))
+def _period_texts(period: wire.Period) -> list[str]:
+    start, end = (_zoned(text, period.time_zone) for text in (period.start, period.end or ""))
     return [start, f"{start}/{end}"] if end else [start]
 
 
 def _zoned(text: str, zone: str | None) -> str:
     """Return a date's time with its offset, which the vendor omits if it sends the *zone* instead."""
-    found = moment(text)
-    if zone is None or not isinstance(found, datetime) or found.tzinfo is not None:
+    parsed = moment(text)
+    if zone is None or not isinstance(parsed, datetime) or parsed.tzinfo is not None:
         return text
     try:
         # The vendor's time zones may be newer than this machine's database. Return the text unchanged then.
-        return text + found.replace(tzinfo=ZoneInfo(zone)).isoformat()[-len("+00:00") :]
+        return text + parsed.replace(tzinfo=ZoneInfo(zone)).isoformat()[-len("+00:00") :]
     except (ZoneInfoNotFoundError, ValueError):
         return text
 
@@ -67,48 +67,54 @@ def moment(text: str) -> date | datetime | None:
         return None
 
 
-def _user_texts(held: wire.User) -> list[str]:
-    return [held.name or "", held.id, (held.person and held.person.email) or ""]
+def _user_texts(vendor_user: wire.User) -> list[str]:
+    return [vendor_user.name or "", vendor_user.id, (vendor_user.person and vendor_user.person.email) or ""]
 
 
-def _file_texts(held: wire.File) -> list[str]:
-    link = held.external or held.file
-    return [held.name or "", link.url if link else ""]
+def _file_texts(vendor_file: wire.File) -> list[str]:
+    link = vendor_file.external or vendor_file.file
+    return [vendor_file.name or "", link.url if link else ""]
 
 
-def _unique_id_texts(held: wire.UniqueId) -> list[str]:
-    if held.number is None:
+def _unique_id_texts(unique_id: wire.UniqueId) -> list[str]:
+    if unique_id.number is None:
         return []
-    return [f"{held.prefix}-{held.number}", str(held.number)] if held.prefix else [str(held.number)]
+    return (
+        [f"{unique_id.prefix}-{unique_id.number}", str(unique_id.number)]
+        if unique_id.prefix
+        else [str(unique_id.number)]
+    )
 
 
-def place_texts(held: wire.Place) -> list[str]:
+def place_texts(place: wire.Place) -> list[str]:
     """Return the name and the address of a place, each empty if missing."""
-    return [held.name or "", held.address or ""]
+    return [place.name or "", place.address or ""]
 
 
-def _computed_texts(held: wire.Computed) -> list[str]:
+def _computed_texts(computed: wire.Computed) -> list[str]:
     """Return the texts of the result of a formula or rollup."""
-    found = [text for item in held.array for text in texts(item)]
-    found += [] if held.string is None else [held.string]
-    found += [] if held.number is None else [number_text(held.number)]
-    found += [] if held.boolean is None else [flag_text(held.boolean)]
-    return found + ([] if held.date is None else _period_texts(held.date))
+    results = [text for item in computed.array for text in texts(item)]
+    results += [] if computed.string is None else [computed.string]
+    results += [] if computed.number is None else [number_text(computed.number)]
+    results += [] if computed.boolean is None else [flag_text(computed.boolean)]
+    return results + ([] if computed.date is None else _period_texts(computed.date))
 
 
-def flag_text(held: bool) -> str:  # noqa: FBT001  # a vendor's value
+def flag_text(flag: bool) -> str:  # noqa: FBT001  # a vendor's value
     """Return a checkbox as text."""
-    return "true" if held else "false"
+    return "true" if flag else "false"
 
 
 def dates(value: Value) -> list[str]:
     """Return the texts of a value that are dates."""
-    held = content(value)
-    if held is None:
+    payload = content(value)
+    if payload is None:
         return []
-    if not isinstance(held, wire.Computed):
+    if not isinstance(payload, wire.Computed):
         return texts(value) if value.type in {"date", "created_time", "last_edited_time"} else []
-    return [text for item in held.array for text in dates(item)] + (_period_texts(held.date) if held.date else [])
+    return [text for item in payload.array for text in dates(item)] + (
+        _period_texts(payload.date) if payload.date else []
+    )
 
 
 READS: Mapping[str, Callable[[Any], list[str]]] = {
@@ -145,10 +151,10 @@ def truncated(value: Value) -> bool:
 
 def completed(value: Value, items: Iterable[wire.Item]) -> Value:
     """Return a property value completed from its single items."""
-    held = [getattr(item, value.type) for item in items]
-    if None in held:
+    parts = [getattr(item, value.type) for item in items]
+    if None in parts:
         raise UpstreamUnexpected(f"The application lists a value of type {value.type} without its items.")
-    return msgspec.structs.replace(value, has_more=False, **{value.type: held})
+    return msgspec.structs.replace(value, has_more=False, **{value.type: parts})
 
 
 def plain_text(items: Sequence[wire.RichText]) -> str:

@@ -63,21 +63,21 @@ def _select(described: Property, value: Any) -> dict[str, str]:
 def _multi_select(described: Property, value: Any) -> list[dict[str, str]]:
     names = {option.name for option in options(described)}
     # Option names have no commas, so several names in one text, as in events, can be separated.
-    wanted = (
+    requested = (
         value.split(LIST_SEPARATOR)
         if isinstance(value, str) and value not in names
         else casts.strings(value, MAX_ITEMS)
     )
-    return [{"id": uid} for uid in _options(described, list(dict.fromkeys(wanted)))]
+    return [{"id": uid} for uid in _options(described, list(dict.fromkeys(requested)))]
 
 
-def _options(described: Property, wanted: Sequence[str]) -> list[str]:
+def _options(described: Property, requested: Sequence[str]) -> list[str]:
     """Return the identifiers of the named options. Raises ``SelectOptionMissing`` with all unknown names."""
-    known = {option.name: option.id for option in options(described)}
-    missing = [name for name in wanted if name not in known]
+    ids_by_name = {option.name: option.id for option in options(described)}
+    missing = [name for name in requested if name not in ids_by_name]
     if missing:
-        raise casts.options_missing(SelectOptionMissing, "property", described.name, missing, known)
-    return [known[name] for name in wanted]
+        raise casts.options_missing(SelectOptionMissing, "property", described.name, missing, ids_by_name)
+    return [ids_by_name[name] for name in requested]
 
 
 def options(described: Property) -> Sequence[wire.Option]:
@@ -115,8 +115,8 @@ def _zoned_date(start: re.Match[str], end: str | None) -> dict[str, str]:
 
 
 def _local_time(text: str) -> str:
-    found = moment(text)
-    if not isinstance(found, datetime) or found.tzinfo is not None:
+    parsed = moment(text)
+    if not isinstance(parsed, datetime) or parsed.tzinfo is not None:
         raise casts.Unfit("before a time zone in brackets there should be a date and time without an offset")
     return text
 
@@ -146,15 +146,15 @@ def iso_date(text: str) -> str:
 
     Raises ``ValueError`` otherwise.
     """
-    found = moment(text)
-    if found is None:
+    parsed = moment(text)
+    if parsed is None:
         raise casts.Unfit(casts.NO_INSTANT)
     # The vendor would read it as UTC, which the caller may not have meant.
-    if isinstance(found, datetime) and found.tzinfo is None:
+    if isinstance(parsed, datetime) and parsed.tzinfo is None:
         raise casts.Unfit(NO_OFFSET)
-    if isinstance(found, datetime) and _FINER.search(text):
+    if isinstance(parsed, datetime) and _FINER.search(text):
         raise casts.Unfit("the application keeps milliseconds")
-    return (casts.in_milliseconds(found) if isinstance(found, datetime) else found).isoformat()
+    return (casts.in_milliseconds(parsed) if isinstance(parsed, datetime) else parsed).isoformat()
 
 
 def _contact(_: Property, value: Any) -> str:
@@ -162,8 +162,8 @@ def _contact(_: Property, value: Any) -> str:
 
 
 def _identifiers(_: Property, value: Any) -> list[dict[str, str]]:
-    wanted = value.split(LIST_SEPARATOR) if isinstance(value, str) else casts.strings(value, MAX_ITEMS)
-    return [{"id": uid} for uid in dict.fromkeys(map(_uuid, casts.strings(wanted, MAX_ITEMS)))]
+    requested = value.split(LIST_SEPARATOR) if isinstance(value, str) else casts.strings(value, MAX_ITEMS)
+    return [{"id": uid} for uid in dict.fromkeys(map(_uuid, casts.strings(requested, MAX_ITEMS)))]
 
 
 def is_identifier(text: str) -> bool:
@@ -178,8 +178,8 @@ def is_identifier(text: str) -> bool:
 def _uuid(text: str) -> str:
     try:
         return str(UUID(text.strip()))
-    except ValueError as fault:
-        raise casts.Unfit("it names something by other than its identifier") from fault
+    except ValueError as error:
+        raise casts.Unfit("it names something by other than its identifier") from error
 
 
 def _files(_: Property, value: Any) -> list[dict[str, Any]]:
@@ -213,11 +213,11 @@ def _place(_: Property, given: Any) -> dict[str, Any]:
 
 def _place_of(text: str) -> dict[str, Any]:
     """Parse a place from a text such as "Lisbon (38.7, -9.1)", the form of events."""
-    found = _PLACE.fullmatch(text.strip())
+    match = _PLACE.fullmatch(text.strip())
     # With both parts present, the end of the name is ambiguous.
-    if found is None or LIST_SEPARATOR in found[1]:
+    if match is None or LIST_SEPARATOR in match[1]:
         raise casts.Unfit("it is no object of lat, lon, and perhaps name and address")
-    return {"lat": found[2], "lon": found[3]} | ({"name": found[1]} if found[1] else {})
+    return {"lat": match[2], "lon": match[3]} | ({"name": match[1]} if match[1] else {})
 
 
 CASTS: Mapping[str, Callable[[Property, Any], Any]] = {

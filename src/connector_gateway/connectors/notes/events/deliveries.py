@@ -19,8 +19,8 @@ def receive(delivery: HookRequest, secrets: Sequence[str]) -> HookResult:
     # A handshake may be repeated before an operator confirms it. With the same secret it is genuine.
     if token is not None and _is_among(token, secrets):
         return HookResult()
-    given = delivery.headers.get(SIGNATURE, "")
-    if not _is_among(given, [_signature(secret, delivery.body) for secret in secrets]):
+    signature = delivery.headers.get(SIGNATURE, "")
+    if not _is_among(signature, [_signature(secret, delivery.body) for secret in secrets]):
         raise InvalidSignature("The delivery is not signed with a secret that is known here.")
     return addressed(delivery)
 
@@ -39,6 +39,6 @@ def _signature(secret: str, body: bytes) -> str:
     return "sha256=" + hmac.new(secret.encode(), body, "sha256").hexdigest()
 
 
-def _is_among(given: str, expected: Sequence[str]) -> bool:
-    """Return True if *given* equals one of *expected*, compared in constant time."""
-    return any(hmac.compare_digest(given.encode(), one.encode()) for one in expected)
+def _is_among(value: str, expected: Sequence[str]) -> bool:
+    """Return True if *value* equals one of *expected*, compared in constant time."""
+    return any(hmac.compare_digest(value.encode(), one.encode()) for one in expected)

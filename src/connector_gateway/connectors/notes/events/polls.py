@@ -44,17 +44,17 @@ async def poll(watch: NotesWatch) -> None:
     """Poll the shared data sources, or only those that deliveries named."""
     if "user_id" not in watch.state:
         await _begin(watch)
-    tour = PollPass(watch)
+    poll_pass = PollPass(watch)
     # The data sources of deliveries come first, because callers wait for these changes.
-    await tour.visit(watch.wakes)
+    await poll_pass.visit(watch.wakes)
     if watch.whole:
         # The vendor floors times to the minute and its search lags, so the windows overlap to miss nothing.
         since = minute_of(watch.state.get("listed_at", began_at(watch))) - OVERLAP_SECONDS
-        await tour.list_sources()
-        await tour.visit(await _edited(watch, since))
-        await tour.visit_in_turn()
-    if tour.faults:
-        raise tour.faults[0]
+        await poll_pass.list_sources()
+        await poll_pass.visit(await _edited(watch, since))
+        await poll_pass.visit_in_turn()
+    if poll_pass.faults:
+        raise poll_pass.faults[0]
 
 
 async def _begin(watch: NotesWatch) -> None:
@@ -71,18 +71,18 @@ async def _edited(watch: NotesWatch, since: float) -> Sequence[str]:
 
     Returns none if all data sources are polled anyway.
     """
-    known = await watch.snapshots(SOURCES)
+    snapshots = await watch.snapshots(SOURCES)
     # All of them are polled anyway, so a search would add nothing.
-    if len(known) <= SOURCES_AT_ONCE:
+    if len(snapshots) <= SOURCES_AT_ONCE:
         return []
-    found: dict[str, None] = {}
+    source_ids: dict[str, None] = {}
     count = 0
     async for page in watch.upstream.search_pages():
         count += 1
         if page.last_edited_time.timestamp() < since or count > MAX_SEARCHED:
             break
-        found[page.parent.data_source_id or ""] = None
-    return [source_id for source_id in found if source_id in known]
+        source_ids[page.parent.data_source_id or ""] = None
+    return [source_id for source_id in source_ids if source_id in snapshots]
 
 
 @dataclass
@@ -100,25 +100,25 @@ class PollPass:
         async for source in watch.upstream.search_data_sources():
             if not source.in_trash:
                 self.listed[source.id] = source
-        known = await watch.snapshots(SOURCES, self.listed)
-        fresh = [source for source_id, source in self.listed.items() if source_id not in known]
-        if fresh or now > watch.state.get("listed_at", 0.0) + LISTED_SECONDS:
-            snapshots = [Snapshot(SOURCES, source.id, asdict(initial_state(watch, source))) for source in fresh]
+        existing = await watch.snapshots(SOURCES, self.listed)
+        new_sources = [source for source_id, source in self.listed.items() if source_id not in existing]
+        if new_sources or now > watch.state.get("listed_at", 0.0) + LISTED_SECONDS:
+            snapshots = [Snapshot(SOURCES, source.id, asdict(initial_state(watch, source))) for source in new_sources]
             await watch.commit(snapshots=snapshots, state={**watch.state, "listed_at": now})
 
     async def visit_in_turn(self) -> None:
         """Poll the data sources that are not fully read yet, and a limited number of others in rotation."""
-        watch, known = self.watch, await self.watch.snapshots(SOURCES)
-        unread = [source_id for source_id in self.listed if known[source_id]["reached"] is not None]
-        for left, source_id in zip(range(len(unread) - 1, -1, -1), unread, strict=True):
+        watch, snapshots = self.watch, await self.watch.snapshots(SOURCES)
+        unfinished = [source_id for source_id in self.listed if snapshots[source_id]["reached"] is not None]
+        for remaining, source_id in zip(range(len(unfinished) - 1, -1, -1), unfinished, strict=True):
             await self.visit([source_id])
-            await watch.progress(len(self.listed) - left, len(self.listed))
-        others = sorted(name for name, remembered in known.items() if name in self.listed or not remembered["gone"])
+            await watch.progress(len(self.listed) - remaining, len(self.listed))
+        others = sorted(name for name, snapshot in snapshots.items() if name in self.listed or not snapshot["gone"])
         first = bisect_right(others, watch.state.get("turn", ""))
-        in_turn = [*others[first:], *others[:first]][:SOURCES_AT_ONCE]
-        if len(in_turn) < len(others):
-            await watch.commit(state={**watch.state, "turn": in_turn[-1]})
-        await self.visit(in_turn)
+        selected = [*others[first:], *others[:first]][:SOURCES_AT_ONCE]
+        if len(selected) < len(others):
+            await watch.commit(state={**watch.state, "turn": selected[-1]})
+        await self.visit(selected)
 
     async def visit(self, source_ids: Iterable[str]) -> None:
         """Poll each data source once, and in between those that new deliveries name."""
@@ -133,8 +133,8 @@ class PollPass:
         self.visited.add(source_id)
         try:
             await _look_at(self.watch, source_id, self.listed.get(source_id))
-        except OWN_FAULTS as fault:
-            self.faults.append(fault)
+        except OWN_FAULTS as error:
+            self.faults.append(error)
             # A single data source may have a problem of its own. Several mean that the vendor is unavailable.
             if len(self.faults) == MAX_FAULTS:
                 raise
@@ -142,15 +142,15 @@ class PollPass:
 
 async def _look_at(watch: NotesWatch, source_id: str, listed: wire.DataSource | None) -> None:
     """Poll one data source, unless it is no longer shared."""
-    remembered = (await watch.snapshots(SOURCES, [source_id])).get(source_id)
+    snapshot = (await watch.snapshots(SOURCES, [source_id])).get(source_id)
     try:
         source = listed or await watch.upstream.retrieve_data_source(source_id)
         if not source.in_trash:
             await SourcePoller(
-                watch, source, SourceState(**remembered) if remembered else initial_state(watch, source)
+                watch, source, SourceState(**snapshot) if snapshot else initial_state(watch, source)
             ).poll()
             return
     except errors.DatabaseNotShared:
         pass
-    if remembered:
-        await watch.commit(snapshots=[Snapshot(SOURCES, source_id, {**remembered, "gone": True})])
+    if snapshot:
+        await watch.commit(snapshots=[Snapshot(SOURCES, source_id, {**snapshot, "gone": True})])

@@ -60,14 +60,14 @@ class SourcePoller:
             "last_edited_time": {"on_or_after": utc_datetime(since).isoformat()},
         }
         for _ in range(MAX_WALKS):
-            pages, slipped = 0, False
+            pages, may_have_moved = 0, False
             async for rows in self.watch.upstream.rows(self.source.id, condition, newest_first=True):
                 if not rows:
                     await self.miss(since, began)
                     continue
-                edited = await self.commit_changes(rows, self.known)
-                pages, slipped = pages + 1, slipped or any(at < minute_of(began) for at in edited)
-            if pages <= 1 or not slipped:
+                edit_times = await self.commit_changes(rows, self.known)
+                pages, may_have_moved = pages + 1, may_have_moved or any(at < minute_of(began) for at in edit_times)
+            if pages <= 1 or not may_have_moved:
                 break
         # If nothing was edited, the next poll can query from the same time.
         if pages:
@@ -75,8 +75,8 @@ class SourcePoller:
 
     async def discover(self) -> None:
         """Continue the first full read of all rows, newest first."""
-        begun, began, pages = self.known.reached, self.watch.clock.now(), 0
-        start = mapping.pages.instant(begun) if begun else None
+        previous_reached, began, pages = self.known.reached, self.watch.clock.now(), 0
+        start = mapping.pages.instant(previous_reached) if previous_reached else None
         async for rows in self.watch.upstream.rows(self.source.id, newest_first=True, reached=start):
             if not rows:
                 await self.miss(self.known.watermark, began)
@@ -88,10 +88,10 @@ class SourcePoller:
                 # All later rows are on this page. A row that is not on it was created since.
                 changes["since"] = self.earliest(rows[-1].created_time.timestamp() + MINUTE_SECONDS, began)
             await self.commit_changes(rows, replace(self.known, **changes))
-            if pages >= PAGES_AT_ONCE and reached != begun:
+            if pages >= PAGES_AT_ONCE and reached != previous_reached:
                 self.watch.unfinished = True
                 return
-        since = self.earliest(0.0, began) if not begun and pages <= 1 else self.known.since
+        since = self.earliest(0.0, began) if not previous_reached and pages <= 1 else self.known.since
         await self.remember(reached=None, since=since, unseen_from=None)
 
     def earliest(self, since: float, began: float) -> float:
@@ -109,7 +109,7 @@ class SourcePoller:
         pages = await self.watch.snapshots(self.source.id, [row.id for row in rows])
         observations: list[Observation] = []
         snapshots: list[Snapshot] = []
-        edited: list[float] = []
+        edit_times: list[float] = []
         for row in sorted(rows, key=lambda row: (row.last_edited_time, row.created_time)):
             try:
                 page = await _whole(self.watch.upstream, row)
@@ -118,17 +118,17 @@ class SourcePoller:
             if page.id not in pages and self.was_edited_unseen(page):
                 await self.warn_unseen_edits()
             before = pages.get(page.id)
-            found, now = _compare(self.source, page, before, self.known.since)
-            if now is not before:
-                observations += found
-                snapshots.append(Snapshot(self.source.id, page.id, now))
-                edited.append(page.last_edited_time.timestamp())
+            changes, snapshot = _compare(self.source, page, before, self.known.since)
+            if snapshot is not before:
+                observations += changes
+                snapshots.append(Snapshot(self.source.id, page.id, snapshot))
+                edit_times.append(page.last_edited_time.timestamp())
         if known != self.known:
             snapshots.append(self.note(known))
         if snapshots:
             await self.watch.commit(observations, snapshots)
         self.known = known
-        return edited
+        return edit_times
 
     def was_edited_unseen(self, page: wire.Page) -> bool:
         """Return True if an existing row may have been edited after the watch began but before it was first read."""
@@ -140,15 +140,17 @@ class SourcePoller:
         if not self.told and self.known.unseen_from is not None:
             self.told = True
             title = casts.from_vendor.plain_text(self.source.title)
-            why = f"Pages of the data source {title!r} were edited about when the watch began, before they were read."
-            await self.watch.record_gap(self.known.unseen_from, self.watch.clock.now(), why)
+            reason = (
+                f"Pages of the data source {title!r} were edited about when the watch began, before they were read."
+            )
+            await self.watch.record_gap(self.known.unseen_from, self.watch.clock.now(), reason)
 
     async def miss(self, since: float, until: float) -> None:
         """Record once per range that more rows were created in a minute than the vendor lists."""
         if since >= self.known.missed:
             title = casts.from_vendor.plain_text(self.source.title)
-            why = f"More pages of the data source {title!r} were created in one minute than the application lists."
-            await self.watch.record_gap(since, until, why)
+            reason = f"More pages of the data source {title!r} were created in one minute than the application lists."
+            await self.watch.record_gap(since, until, reason)
             await self.remember(missed=until)
 
     async def remember(self, **changes: Any) -> None:

@@ -22,21 +22,21 @@ def block_groups(children: Sequence[Any]) -> list[list[dict[str, Any]]]:
     Raises ``UnsupportedBlock`` or ``InvalidParameters`` with all invalid blocks.
     """
     groups: list[list[dict[str, Any]]] = [[]]
-    faults: list[GatewayError] = []
+    violations: list[GatewayError] = []
     size = 0
     for index, child in enumerate(children):
         try:
-            made, weight = block(index, child)
-        except (UnsupportedBlock, InvalidParameters) as fault:
-            faults.append(fault)
+            converted, weight = block(index, child)
+        except (UnsupportedBlock, InvalidParameters) as error:
+            violations.append(error)
             continue
         if len(groups[-1]) == BLOCKS_PER_REQUEST or size + weight > BYTES_PER_REQUEST:
             groups.append([])
             size = 0
-        groups[-1].append(made)
+        groups[-1].append(converted)
         size += weight
-    if faults:
-        raise combine_errors(faults)
+    if violations:
+        raise combine_errors(violations)
     return groups
 
 
@@ -56,8 +56,8 @@ def block(index: int, child: Any) -> tuple[dict[str, Any], int]:
         raise _no_block(f"{where}.text", described.get("text"), "A block has the fields type and text, which is a text")
     try:
         content = {"rich_text": rich_text(described["text"])}
-    except ValueError as fault:
-        raise _no_block(f"{where}.text", described["text"], f"Cannot be written: {fault}") from fault
+    except ValueError as error:
+        raise _no_block(f"{where}.text", described["text"], f"Cannot be written: {error}") from error
     weight = 200 + len(described["text"].encode()) + 80 * len(content["rich_text"])
     return {"object": "block", "type": kind, kind: content}, weight
 

@@ -27,8 +27,12 @@ class Change:
 
 def entries(page: wire.Page) -> dict[str, Entry]:
     """Return the snapshots of a page's properties by id, without those that have a new page's value."""
-    found = {property_id: entry(value) for property_id, value in observable(page)}
-    return {property_id: made for property_id, made in found.items() if made != _blank(made[0], None)}
+    current = {property_id: entry(value) for property_id, value in observable(page)}
+    return {
+        property_id: value_entry
+        for property_id, value_entry in current.items()
+        if value_entry != _blank(value_entry[0], None)
+    }
 
 
 def observable(page: wire.Page) -> Iterator[tuple[str, wire.Value]]:
@@ -39,22 +43,22 @@ def observable(page: wire.Page) -> Iterator[tuple[str, wire.Value]]:
 def entry(value: wire.Value) -> Entry:
     """Return the snapshot of a property value."""
     text, mark = casts.event_text.text(value), casts.event_text.mark(value)
-    shown = text if len(text) <= MAX_EVENT_TEXT else text[:MAX_EVENT_TEXT] + "…"
-    kept = mark if len(mark) <= MAX_EVENT_TEXT else hashlib.sha256(mark.encode()).hexdigest()
-    return [value.type, shown] if kept == shown else [value.type, shown, kept]
+    short_text = text if len(text) <= MAX_EVENT_TEXT else text[:MAX_EVENT_TEXT] + "…"
+    identity = mark if len(mark) <= MAX_EVENT_TEXT else hashlib.sha256(mark.encode()).hexdigest()
+    return [value.type, short_text] if identity == short_text else [value.type, short_text, identity]
 
 
 def changes(page: wire.Page, known: Mapping[str, Entry], schema: Schema) -> list[Change]:
     """Return the differences between the properties of a page and *known*. A change of type does not count."""
     described = {unquote(item.id): item for item in schema.values()}
     names = {unquote(value.id): name for name, value in page.properties.items()}
-    found = []
+    differences = []
     for property_id, value in observable(page):
         after = entry(value)
         before = known.get(property_id) or _blank(value.type, described.get(property_id)) or after
         if before[0] == after[0] and before[-1] != after[-1]:
-            found.append(Change(property_id, names[property_id], before[1], after[1]))
-    return found
+            differences.append(Change(property_id, names[property_id], before[1], after[1]))
+    return differences
 
 
 def _blank(kind: str, described: wire.Property | None) -> Entry | None:

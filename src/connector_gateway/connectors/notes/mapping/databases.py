@@ -19,8 +19,8 @@ def databases(sources: Iterable[wire.DataSource]) -> list[NotesDatabase]:
     for source in sources:
         if not source.in_trash:
             grouped.setdefault(database_id(source), []).append(source)
-    found = [database(uid, parts) for uid, parts in grouped.items()]
-    return sorted(found, key=lambda item: (item.last_edited_at, item.database_id), reverse=True)
+    results = [database(uid, parts) for uid, parts in grouped.items()]
+    return sorted(results, key=lambda item: (item.last_edited_at, item.database_id), reverse=True)
 
 
 def database_id(source: wire.DataSource) -> str:
@@ -46,14 +46,14 @@ def choose_source(sources: Sequence[wire.DataSource], names: Iterable[str]) -> w
 
     Raises ``PropertyNotFound`` with the names that no source has, otherwise ``AmbiguousDatabase`` with the sources.
     """
-    wanted = dict.fromkeys(names)
+    requested = dict.fromkeys(names)
     for source in sources:
-        if len(sources) == 1 or wanted.keys() <= source.properties.keys():
+        if len(sources) == 1 or requested.keys() <= source.properties.keys():
             return source
-    known = dict.fromkeys(name for source in sources for name in source.properties)
-    unknown = [name for name in wanted if name not in known]
+    available = dict.fromkeys(name for source in sources for name in source.properties)
+    unknown = [name for name in requested if name not in available]
     if unknown:
-        raise combine_errors([no_property(name, known) for name in unknown])
+        raise combine_errors([no_property(name, available) for name in unknown])
     raise AmbiguousDatabase(
         "The database has several data sources, and no single one has all these properties.",
         *({"data_source": plain_text(source.title), "properties": list(source.properties)} for source in sources),
@@ -62,8 +62,8 @@ def choose_source(sources: Sequence[wire.DataSource], names: Iterable[str]) -> w
 
 def sources_with(sources: Sequence[wire.DataSource], name: str) -> list[wire.DataSource]:
     """Return all sources that have a property of that name. Raises ``PropertyNotFound`` if there is none."""
-    found = [source for source in sources if name in source.properties]
-    if not found:
-        known = dict.fromkeys(known for source in sources for known in source.properties)
-        raise combine_errors([no_property(name, known)])
-    return found
+    matches = [source for source in sources if name in source.properties]
+    if not matches:
+        available = dict.fromkeys(available for source in sources for available in source.properties)
+        raise combine_errors([no_property(name, available)])
+    return matches

@@ -10,8 +10,8 @@ MAX_HANDSHAKE_BYTES = 1000
 
 def verification_token(body: bytes) -> str | None:
     """Return the token if a delivery is the handshake of a subscription."""
-    found = _glance(body, wire.Handshake) if len(body) <= MAX_HANDSHAKE_BYTES else None
-    return found.verification_token if found and found.verification_token.startswith("secret_") else None
+    handshake = _glance(body, wire.Handshake) if len(body) <= MAX_HANDSHAKE_BYTES else None
+    return handshake.verification_token if handshake and handshake.verification_token.startswith("secret_") else None
 
 
 def is_object(body: bytes) -> bool:
@@ -21,17 +21,17 @@ def is_object(body: bytes) -> bool:
 
 def bots(body: bytes) -> list[str]:
     """Return the authorisations that can see the object of a delivery. Only public connections receive them."""
-    told = _glance(body, wire.Audience)
-    return [] if told is None else [viewer.id for viewer in told.accessible_by or () if viewer.type == "bot"]
+    audience = _glance(body, wire.Audience)
+    return [] if audience is None else [viewer.id for viewer in audience.accessible_by or () if viewer.type == "bot"]
 
 
 def data_source_id(body: bytes) -> str | None:
     """Return the data source that a delivery, or its page, belongs to."""
-    told = _glance(body, wire.Subject) or wire.Subject()
-    entity, parent = told.entity or wire.Entity(), (told.data and told.data.parent) or wire.Parent()
-    named = entity.id if entity.type == "data_source" else parent.data_source_id or ""
+    subject = _glance(body, wire.Subject) or wire.Subject()
+    entity, parent = subject.entity or wire.Entity(), (subject.data and subject.data.parent) or wire.Parent()
+    source_id = entity.id if entity.type == "data_source" else parent.data_source_id or ""
     try:
-        return str(UUID(named))
+        return str(UUID(source_id))
     except ValueError:
         return None
 

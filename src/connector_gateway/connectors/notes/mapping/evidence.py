@@ -20,28 +20,28 @@ def by_id(page: wire.Page) -> dict[str, wire.Value]:
 
 def has_values(page: wire.Page, written: Mapping[str, Any]) -> bool:
     """Return True if a page has all values of *written*, the vendor's form by property id."""
-    held = by_id(page)
+    values = by_id(page)
     return all(
-        property_id in held and casts.comparison.equals_written(held[property_id], kind, content)
+        property_id in values and casts.comparison.equals_written(values[property_id], kind, content)
         for property_id, payload in written.items()
         for kind, content in payload.items()
     )
 
 
-def is_new_page(page: wire.Page, wanted: StepInput) -> bool:
+def is_new_page(page: wire.Page, expected: StepInput) -> bool:
     """Return True if a page has the expected values and nothing else: no other value, icon or cover."""
-    others = [value for property_id, value in by_id(page).items() if property_id not in wanted["properties"]]
+    remaining = [value for property_id, value in by_id(page).items() if property_id not in expected["properties"]]
     return (
         page.icon is None
         and page.cover is None
-        and has_values(page, wanted["properties"])
-        and all(casts.comparison.is_default(value, wanted["statuses"].get(value.id)) for value in others)
+        and has_values(page, expected["properties"])
+        and all(casts.comparison.is_default(value, expected["statuses"].get(value.id)) for value in remaining)
     )
 
 
-def is_body(blocks: Sequence[wire.Block], wanted: Sequence[Kept]) -> bool:
-    """Return True if the blocks of a page are exactly those of *wanted*."""
-    return [signature(block) for block in blocks] == [signature_written(block) for block in wanted]
+def is_body(blocks: Sequence[wire.Block], expected: Sequence[Kept]) -> bool:
+    """Return True if the blocks of a page are exactly those of *expected*."""
+    return [signature(block) for block in blocks] == [signature_written(block) for block in expected]
 
 
 def signature(block: wire.Block) -> Signature:
@@ -61,15 +61,15 @@ def signatures(blocks: Iterable[Kept]) -> list[Signature]:
     return [signature_written(block) for block in blocks]
 
 
-def is_run(sought: Sequence[Signature], there: Sequence[Signature]) -> bool:
-    """Return True if *sought* is a contiguous part of *there*."""
-    return any(there[at : at + len(sought)] == sought for at in range(len(there) - len(sought) + 1))
+def is_run(sought: Sequence[Signature], blocks: Sequence[Signature]) -> bool:
+    """Return True if *sought* is a contiguous part of *blocks*."""
+    return any(blocks[at : at + len(sought)] == sought for at in range(len(blocks) - len(sought) + 1))
 
 
-def is_appended(ours: Sequence[Signature], wanted: StepInput) -> bool:
+def is_appended(ours: Sequence[Signature], expected: StepInput) -> bool:
     """Return True if a page has more of our blocks than before, so that the request was carried out.
 
     The vendor appends the blocks of a request all together or not at all. If people removed or moved some of our
     blocks, the content identifies them, unless the same content occurs earlier on the page.
     """
-    return len(ours) > wanted["start"] or (wanted["unique"] and is_run(signatures(wanted["children"]), ours))
+    return len(ours) > expected["start"] or (expected["unique"] and is_run(signatures(expected["children"]), ours))

@@ -40,9 +40,9 @@ def updates(page: wire.Page, written: Mapping[str, Any], *, archived: bool | Non
 
     Requests without effect are omitted, because the vendor rejects trashing a page twice.
     """
-    told = {"updated": names(page, written)}
-    named = references(shown_schema(page), written)
-    properties = [{"body": {"properties": written}, "references": named, "told": told}] if written else []
+    public = {"updated": names(page, written)}
+    referenced = references(shown_schema(page), written)
+    properties = [{"body": {"properties": written}, "references": referenced, "told": public}] if written else []
     moved = archived not in {None, page.in_trash}
     trash = [{"body": {"in_trash": archived}, "told": {"archived": archived}}] if moved else []
     return properties + trash if archived else trash + properties
@@ -60,17 +60,17 @@ def assumed_page(_: StepInput) -> Kept:
     return {"id": "new-page", "url": "", "created_time": stamp(datetime.fromtimestamp(0, UTC))}
 
 
-def told_page(kept: Kept) -> Kept:
+def told_page(stored: Kept) -> Kept:
     """Return the part of a created page that is included in the error when a later step fails."""
-    return {"page_id": kept["id"]}
+    return {"page_id": stored["id"]}
 
 
-def created_page(kept: Kept, planned: Kept) -> CreatedPage:
+def created_page(stored: Kept, planned: Kept) -> CreatedPage:
     """Return the result of a creation."""
     return CreatedPage(
-        page_id=kept["id"],
-        url=kept["url"],
-        created_at=instant(kept["created_time"]),
+        page_id=stored["id"],
+        url=stored["url"],
+        created_at=instant(stored["created_time"]),
         properties_written=len(planned["page"]["properties"]),
         properties_skipped=planned["skipped"],
     )
@@ -87,18 +87,18 @@ def assumed_state(intent: StepInput) -> Kept:
     return {"id": intent["page_id"], "in_trash": in_trash, "last_edited_time": epoch, "assumed": True}
 
 
-def told_change(kept: Kept) -> Kept:
+def told_change(stored: Kept) -> Kept:
     """Return the part of a change that is included in the error when a later step fails."""
-    return {"page_id": kept["id"], **kept["told"]}
+    return {"page_id": stored["id"], **stored["told"]}
 
 
-def updated_page(kept: Kept, planned: Kept) -> UpdatedPage:
+def updated_page(stored: Kept, planned: Kept) -> UpdatedPage:
     """Return the result of an update."""
     return UpdatedPage(
-        page_id=kept["id"],
+        page_id=stored["id"],
         updated=planned["names"],
-        archived=kept["in_trash"],
-        last_edited_at=instant(kept["last_edited_time"]),
+        archived=stored["in_trash"],
+        last_edited_at=instant(stored["last_edited_time"]),
     )
 
 

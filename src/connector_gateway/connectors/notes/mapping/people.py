@@ -55,8 +55,8 @@ def with_ids(name: str, value: Any, users: Users) -> Any:
 def _split(value: Any, users: Users) -> list[str]:
     """Return the texts of a value. Several people in one text, as in events, are separated."""
     parts = value.split(casts.to_vendor.LIST_SEPARATOR) if isinstance(value, str) else []
-    apart = all(casts.to_vendor.is_identifier(part) or _matches(users, part) for part in parts)
-    return parts if len(parts) > 1 and apart else _texts(value)
+    all_people = all(casts.to_vendor.is_identifier(part) or _matches(users, part) for part in parts)
+    return parts if len(parts) > 1 and all_people else _texts(value)
 
 
 def _texts(value: Any) -> list[str]:
@@ -95,8 +95,8 @@ def _no_single_person(name: str, text: str, users: Users, matches: Users) -> Gat
         )
     addresses = [_address(user) for user in users if _address(user)]
     names = [user.name for user in users if user.name and user.person is not None]
-    known = addresses if "@" in text and addresses else names
+    candidates = addresses if "@" in text and addresses else names
     return PersonNotFound(
         f'"{name}" names nobody whom the application lists.',
-        {"property": name, "value": text, "allowed": nearest_first(text, list(dict.fromkeys(known)))},
+        {"property": name, "value": text, "allowed": nearest_first(text, list(dict.fromkeys(candidates)))},
     )

@@ -35,35 +35,35 @@ def writable(schema: Schema, properties: Mapping[str, Any], users: Users = ()) -
     """
     written: dict[str, Any] = {}
     skipped: list[str] = []
-    faults: list[errors.GatewayError] = []
+    violations: list[errors.GatewayError] = []
     for name, value in properties.items():
         described = schema.get(name)
         if described is None:
-            faults.append(no_property(name, schema))
+            violations.append(no_property(name, schema))
         elif described.type not in casts.to_vendor.CASTS:
             skipped.append(name)
         else:
             try:
-                meant = with_ids(name, value, users) if described.type == "people" else value
-                written[described.id] = {described.type: casts.to_vendor.cast(name, described, meant)}
-            except CASTING as fault:
-                faults.append(fault)
-    if faults:
-        raise combine_errors(faults)
+                resolved = with_ids(name, value, users) if described.type == "people" else value
+                written[described.id] = {described.type: casts.to_vendor.cast(name, described, resolved)}
+            except CASTING as error:
+                violations.append(error)
+    if violations:
+        raise combine_errors(violations)
     return written, skipped
 
 
 def skipped_warning(names: Sequence[str]) -> str:
     """Return the warning that these properties were not written because the vendor computes them."""
-    listed = ", ".join(names[:MAX_NAMES]) + (f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else "")
-    return f"Not written, since the application computes them: {listed}."
+    text = ", ".join(names[:MAX_NAMES]) + (f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else "")
+    return f"Not written, since the application computes them: {text}."
 
 
-def noted(schema: Schema, given: Mapping[str, Any], written: Mapping[str, Any]) -> list[Cast]:
+def noted(schema: Schema, properties: Mapping[str, Any], written: Mapping[str, Any]) -> list[Cast]:
     """Report how the values of properties were cast."""
     return [
         Cast(f"properties.{name}", described.type, value, written[described.id][described.type])
-        for name, value in given.items()
+        for name, value in properties.items()
         if (described := schema[name]).id in written
     ]
 
@@ -87,8 +87,8 @@ def references(schema: Schema, written: Mapping[str, Any]) -> dict[str, list[str
 
 def names(page: wire.Page, written: Mapping[str, Any]) -> list[str]:
     """Return the names of the written properties, in the order given."""
-    known = {value.id: name for name, value in page.properties.items()}
-    return [known[property_id] for property_id in written if property_id in known]
+    names_by_id = {value.id: name for name, value in page.properties.items()}
+    return [names_by_id[property_id] for property_id in written if property_id in names_by_id]
 
 
 def no_property(name: str, known: Collection[str]) -> errors.PropertyNotFound:

@@ -50,12 +50,12 @@ async def list_databases(call: NotesCall, params: ListDatabases) -> Page[NotesDa
 
 
 async def _page(call: NotesCall, params: ListDatabases, listing: "_Listing") -> Page[NotesDatabase]:
-    found = listing.after(call.position)
+    items_after = listing.after(call.position)
     if params.query:
         query = params.query.casefold()
-        found = [item for item in await _titled(call, listing, found) if query in item.title.casefold()]
-    items = await _titled(call, listing, found[: params.limit])
-    more = len(found) > params.limit
+        items_after = [item for item in await _titled(call, listing, items_after) if query in item.title.casefold()]
+    items = await _titled(call, listing, items_after[: params.limit])
+    more = len(items_after) > params.limit
     return Page[NotesDatabase](items=items, position=listing.position(items[-1]) if more else None)
 
 
@@ -125,18 +125,18 @@ async def _look_up(call: NotesCall, first: Sources, database_ids: Sequence[str])
     Returns None if one of them has a data source that is not on the *first* upstream page, or cannot be read.
     """
     titles: dict[str, str] = {}
-    listed = {source.id for source in first.results}
+    source_ids = {source.id for source in first.results}
     for database_id in database_ids:
         now = call.clock.now()
         try:
             database = await call.upstream.retrieve_database(database_id)
         except DatabaseNotShared:
             return None
-        if not {source.id for source in database.data_sources} <= listed:
+        if not {source.id for source in database.data_sources} <= source_ids:
             return None
         if len(database.data_sources) == 1:
-            known = list({**(call.memory.get(SINGLE) or {}), database_id: now}.items())
-            call.memory.put(SINGLE, dict(known[-MAX_SINGLE:]), SINGLE_SECONDS)
+            single = list({**(call.memory.get(SINGLE) or {}), database_id: now}.items())
+            call.memory.put(SINGLE, dict(single[-MAX_SINGLE:]), SINGLE_SECONDS)
         else:
             titles[database_id] = casts.from_vendor.plain_text(database.title)
     return titles
@@ -151,8 +151,8 @@ async def _listing(call: NotesCall, position: Mapping[str, Any]) -> _Listing:
     If it is no longer cached, list again the databases that were not on pages before *position*.
     Databases that were edited since are listed even if an earlier page may have included them.
     """
-    kept: _Listing | None = call.memory.get(f"databases {position.get('listing')}")
-    return kept or await _new_listing(call, call.upstream.search_data_source_pages(), position)
+    cached: _Listing | None = call.memory.get(f"databases {position.get('listing')}")
+    return cached or await _new_listing(call, call.upstream.search_data_source_pages(), position)
 
 
 async def _new_listing(
@@ -160,15 +160,15 @@ async def _new_listing(
 ) -> _Listing:
     sources = await _sources(call, pages)
     owners = Counter(map(mapping.databases.database_id, sources))
-    found = mapping.databases.databases(sources)
-    newest = _key(found[0])[0] if found else ""
+    items = mapping.databases.databases(sources)
+    newest = _key(items[0])[0] if items else ""
     shown: Sequence[str] = position.get("shown", ()) if position else ()
     if position is not None:
-        found = [item for item in found if _may_be_unseen(item, position)]
+        items = [item for item in items if _may_be_unseen(item, position)]
     several = frozenset(database_id for database_id, count in owners.items() if count > 1)
-    made = _Listing(token_hex(8), found, newest, several, shown)
-    call.memory.put(f"databases {made.name}", made, LISTING_SECONDS)
-    return made
+    listing = _Listing(token_hex(8), items, newest, several, shown)
+    call.memory.put(f"databases {listing.name}", listing, LISTING_SECONDS)
+    return listing
 
 
 def _may_be_unseen(item: NotesDatabase, position: Mapping[str, Any]) -> bool:
@@ -178,19 +178,19 @@ def _may_be_unseen(item: NotesDatabase, position: Mapping[str, Any]) -> bool:
 
 async def _sources(call: NotesCall, pages: AsyncIterator[Sources]) -> Sequence[wire.DataSource]:
     """Return all data sources, including those that move to an already read page because they are edited meanwhile."""
-    found: dict[str, wire.DataSource] = {}
+    sources: dict[str, wire.DataSource] = {}
     since = None
     for _ in range(MAX_READINGS):
-        count, newest, known = 0, None, dict(found)
+        count, newest, previous = 0, None, dict(sources)
         async for page in pages:
             count += 1
-            found.update({source.id: source for source in page.results})
+            sources.update({source.id: source for source in page.results})
             newest = newest or (page.results[0].last_edited_time if page.results else None)
             if since is not None and page.results and page.results[-1].last_edited_time < since:
                 break
         # Two reads agree, so nothing moved to an already read page.
-        if count <= 1 or found == known:
-            return list(found.values())
+        if count <= 1 or sources == previous:
+            return list(sources.values())
         since, pages = newest, call.upstream.search_data_source_pages()
     raise UpstreamError("The application's list of databases changes faster than it can be read.")
 

@@ -22,12 +22,12 @@ async def bears(call: NotesCall, page: wire.Page, written: Mapping[str, Any]) ->
     """Return True if a page has all values of *written*. Truncated values are read completely."""
     if not mapping.evidence.has_values(page, written):
         return False
-    held = mapping.evidence.by_id(page)
+    values = mapping.evidence.by_id(page)
     for property_id, payload in written.items():
         for kind, content in payload.items():
-            if casts.from_vendor.truncated(held[property_id]):
-                whole = await whole_value(call, page, property_id)
-                if whole is None or not casts.comparison.equals_written(whole, kind, content):
+            if casts.from_vendor.truncated(values[property_id]):
+                complete = await whole_value(call, page, property_id)
+                if complete is None or not casts.comparison.equals_written(complete, kind, content):
                     return False
     return True
 

@@ -54,8 +54,8 @@ async def users_of(
 
     Raises ``ConnectionScopeMissing`` if the connection cannot list users.
     """
-    sought = mapping.people.sought(schema, properties)
-    if not sought:
+    references = mapping.people.sought(schema, properties)
+    if not references:
         return ()
 
     async def find() -> tuple[float, mapping.people.Users]:
@@ -63,15 +63,15 @@ async def users_of(
 
     def suffices(listed: tuple[float, mapping.people.Users]) -> bool:
         at, users = listed
-        return mapping.people.are_known(users, sought) or call.clock.now() - at < RELIST_SECONDS
+        return mapping.people.are_known(users, references) or call.clock.now() - at < RELIST_SECONDS
 
     try:
         _, users = await call.cached(CachedLookup("users", USERS_SECONDS, find), suffices=suffices)
-    except UpstreamForbidden as refusal:
+    except UpstreamForbidden as error:
         raise ConnectionScopeMissing(
             "The connection may not read user information, so it can name people by identifier only.",
             *mapping.people.places(schema, properties),
-            *refusal.details,
+            *error.details,
             remedy="Name people by identifier, or let the integration read user information with e-mail addresses.",
-        ) from refusal
+        ) from error
     return users

@@ -33,10 +33,10 @@ OUTDATED = (*CASTING, errors.AmbiguousDatabase)
 
 
 async def _send_page(call: NotesCall, intent: StepInput, _: str) -> StepResult:
-    made = await call.upstream.create_page(
+    created = await call.upstream.create_page(
         intent["source_id"], intent["properties"], intent["children"], intent.get("references", {})
     )
-    return mapping.pages.kept_page(made)
+    return mapping.pages.kept_page(created)
 
 
 async def _find_pages(call: NotesCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
@@ -120,17 +120,17 @@ async def create_page(call: NotesCall, params: CreatePage) -> CreatedPage:
     groups = mapping.blocks.block_groups(params.children)
     plan = await call.plan(partial(_new_page, call, params, groups[0]))
     try:
-        made = await call.step(CREATE_PAGE, plan["page"])
+        created = await call.step(CREATE_PAGE, plan["page"])
     except errors.UpstreamRefused:
         if not plan["remembered"]:
             raise
         plan = await call.plan(partial(_page_of_today, call, params, groups[0]))
-        made = await call.step(CREATE_PAGE, plan["page"])
+        created = await call.step(CREATE_PAGE, plan["page"])
     _warn_of_skipped(call, plan["skipped"])
-    for blocks in mapping.blocks.appended(made["id"], groups):
+    for blocks in mapping.blocks.appended(created["id"], groups):
         await call.step(APPEND_BLOCKS, blocks)
-    kept = made if "url" in made else mapping.pages.kept_page(await call.upstream.retrieve_page(made["id"]))
-    return mapping.pages.created_page(kept, plan)
+    stored = created if "url" in created else mapping.pages.kept_page(await call.upstream.retrieve_page(created["id"]))
+    return mapping.pages.created_page(stored, plan)
 
 
 @writes("PATCH /pages/{page_id}", errors=[errors.PageNotFound, errors.PageModified, errors.PageInTrash, *CASTING])
@@ -155,8 +155,8 @@ async def update_page(call: NotesCall, params: UpdatePage) -> UpdatedPage:
 
 async def _new_page(call: NotesCall, params: CreatePage, blocks: Sequence[Kept]) -> Kept:
     """Plan a page by the database's schema. Also return whether the schema was cached."""
-    wanted = data_sources(call, params.database_id)
-    remembered = call.memory.get(wanted.name)
+    lookup = data_sources(call, params.database_id)
+    cached = call.memory.get(lookup.name)
 
     async def cast(sources: Sequence[wire.DataSource]) -> Kept:
         source = mapping.databases.choose_source(sources, params.properties)
@@ -165,9 +165,9 @@ async def _new_page(call: NotesCall, params: CreatePage, blocks: Sequence[Kept])
         call.note_casts(
             partial(mapping.properties.noted, source.properties, params.properties, page["page"]["properties"])
         )
-        return page | {"remembered": sources is remembered}
+        return page | {"remembered": sources is cached}
 
-    return await call.with_cache_retry(wanted, cast, outdated=OUTDATED)
+    return await call.with_cache_retry(lookup, cast, outdated=OUTDATED)
 
 
 async def _page_of_today(call: NotesCall, params: CreatePage, blocks: Sequence[Kept]) -> Kept:

@@ -19,30 +19,30 @@ async def search_pages(call: NotesCall, params: SearchPages) -> FoundPages:
     """
 
     async def search(sources: Sequence[wire.DataSource]) -> FoundPages:
-        found: list[FoundPage] = []
+        results: list[FoundPage] = []
         for source in mapping.databases.sources_with(sources, params.property):
-            found += await _matches(call, source, params)
-        return FoundPages(match_count=len(found), pages=found)
+            results += await _matches(call, source, params)
+        return FoundPages(match_count=len(results), pages=results)
 
     sources = data_sources(call, params.database_id)
     return await call.with_cache_retry(sources, search, outdated=(PropertyNotFound, UpstreamRefused))
 
 
 async def _matches(call: NotesCall, source: wire.DataSource, params: SearchPages) -> list[FoundPage]:
-    described, wanted = source.properties[params.property], params.value.strip()
-    unknown = mapping.searches.no_such_option(described, wanted, params.match)
+    described, query = source.properties[params.property], params.value.strip()
+    unknown = mapping.searches.no_such_option(described, query, params.match)
     if unknown is not None:
         call.warn(unknown)
-    if mapping.searches.cannot_match(described, wanted, params.match):
+    if mapping.searches.cannot_match(described, query, params.match):
         return []
-    found = []
-    condition = mapping.searches.search_filter(described, wanted, params.match)
+    results = []
+    condition = mapping.searches.search_filter(described, query, params.match)
     async for rows in call.upstream.rows(source.id, condition, _shown(source, described)):
         for page in _required(rows):
             value = await whole_value(call, page, described.id)
-            if value is not None and mapping.searches.matches(value, wanted, params.match):
-                found.append(mapping.pages.found_page(page, params.property))
-    return found
+            if value is not None and mapping.searches.matches(value, query, params.match):
+                results.append(mapping.pages.found_page(page, params.property))
+    return results
 
 
 def _shown(source: wire.DataSource, described: wire.Property) -> list[str]:

@@ -7,12 +7,12 @@ from typing import Any
 from connector_gateway.connectors.tables.casts.to_vendor import Person, last_segment
 
 
-def same(kind: str, written: Any, held: Any) -> bool:
-    """Return True if a cell with *held* equals *written*. Empty cells have several forms."""
-    if is_empty(written) or is_empty(held):
-        return is_empty(written) and is_empty(held)
+def same(kind: str, written: Any, current: Any) -> bool:
+    """Return True if a cell with *current* equals *written*. Empty cells have several forms."""
+    if is_empty(written) or is_empty(current):
+        return is_empty(written) and is_empty(current)
     try:
-        return COMPARATORS[kind](written, held) if kind in COMPARATORS else bool(written == held)
+        return COMPARATORS[kind](written, current) if kind in COMPARATORS else bool(written == current)
     except (AttributeError, TypeError, ValueError):
         # The type of the field has changed since the write.
         return False
@@ -31,27 +31,27 @@ def told_apart(written: Any) -> Any:
     return sorted(written) if is_set else written
 
 
-def _same_text(written: str, held: str) -> bool:
-    return written.strip() == held.strip()
+def _same_text(written: str, current: str) -> bool:
+    return written.strip() == current.strip()
 
 
-def _same_set(written: list[str], held: list[str]) -> bool:
-    return set(written) == set(held)
+def _same_set(written: list[str], current: list[str]) -> bool:
+    return set(written) == set(current)
 
 
-def _same_person(written: Person, held: Person) -> bool:
-    return all(held.get(name) == part for name, part in written.items())
+def _same_person(written: Person, current: Person) -> bool:
+    return all(current.get(name) == part for name, part in written.items())
 
 
-def _same_people(written: list[Person], held: list[Person]) -> bool:
-    return len(written) == len(held) and all(any(_same_person(one, other) for other in held) for one in written)
+def _same_people(written: list[Person], current: list[Person]) -> bool:
+    return len(written) == len(current) and all(any(_same_person(one, other) for other in current) for one in written)
 
 
-def _same_file(written: dict[str, Any], held: dict[str, Any]) -> bool:
+def _same_file(written: dict[str, Any], current: dict[str, Any]) -> bool:
     """Compare ids or names, because the vendor stores a new file under another URL than it was fetched from."""
     if "id" in written:
-        return bool(written["id"] == held.get("id"))
-    return (written.get("filename") or last_segment(written["url"])) == held.get("filename")
+        return bool(written["id"] == current.get("id"))
+    return (written.get("filename") or last_segment(written["url"])) == current.get("filename")
 
 
 COMPARATORS: Mapping[str, Callable[[Any, Any], bool]] = {

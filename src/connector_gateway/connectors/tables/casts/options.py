@@ -12,9 +12,9 @@ def missing_options(field: Field, written: Any) -> list[str]:
     """Return the options in *written*, in the vendor's form, that the select *field* lacks."""
     if written is None or field.type not in {"singleSelect", "multipleSelects"}:
         return []
-    wanted = [written] if isinstance(written, str) else written
-    known = options(field)
-    return [name for name in wanted if name not in known]
+    names = [written] if isinstance(written, str) else written
+    existing = options(field)
+    return [name for name in names if name not in existing]
 
 
 def options(field: Field) -> list[str]:

@@ -55,8 +55,8 @@ def _email(_: Field, value: Any) -> str:
         if text:
             # Only the form is checked, without look-ups, so addresses under .test and similar domains are valid.
             validate_email(text, check_deliverability=False, test_environment=True)
-    except EmailNotValidError as fault:
-        raise Unfit("it is no e-mail address") from fault
+    except EmailNotValidError as error:
+        raise Unfit("it is no e-mail address") from error
     return text
 
 
@@ -103,8 +103,8 @@ def _date(_: Field, value: Any) -> str:
         raise Unfit(NO_DATE)
     try:
         return date.fromisoformat(text).isoformat()
-    except ValueError as fault:
-        raise Unfit(NO_DATE) from fault
+    except ValueError as error:
+        raise Unfit(NO_DATE) from error
 
 
 def _collaborator(field: Field, value: Any) -> dict[str, str]:
@@ -154,10 +154,10 @@ def _new_attachment(value: Any) -> dict[str, str]:
 def _about(value: Any, required: str, optional: str, otherwise: str) -> dict[str, str]:
     """Return an object of texts. The *required* one may be given alone, and null counts as absent."""
     about = value if isinstance(value, dict) else {required: value}
-    given = {name: string(part, otherwise) for name, part in about.items() if part is not None}
-    if not {required} <= given.keys() <= {required, optional}:
+    texts = {name: string(part, otherwise) for name, part in about.items() if part is not None}
+    if not {required} <= texts.keys() <= {required, optional}:
         raise Unfit(otherwise)
-    return given
+    return texts
 
 
 def _text(_: Field, value: Any) -> str:

@@ -42,8 +42,8 @@ def upload(intent: Kept, content: bytes) -> Values:
 
 def with_link(intent: Kept, attachment_ids: Iterable[str]) -> Values:
     """Return the vendor's form of a cell that keeps its attachments and gains one that the vendor fetches."""
-    there = [{"id": attachment_id} for attachment_id in attachment_ids]
-    return {intent["field"]["id"]: [*there, {"url": intent["url"], "filename": intent["filename"]}]}
+    existing = [{"id": attachment_id} for attachment_id in attachment_ids]
+    return {intent["field"]["id"]: [*existing, {"url": intent["url"], "filename": intent["filename"]}]}
 
 
 def tables_with(tables: Iterable[wire.Table], field: str) -> list[str]:
@@ -53,15 +53,15 @@ def tables_with(tables: Iterable[wire.Table], field: str) -> list[str]:
 
 def attachments(row: wire.Row, cell: Kept) -> Sequence[wire.Attachment]:
     """Return the attachments in a cell, whether its field is given by name or identifier."""
-    held = row.fields.get(cell["id"]) or row.fields.get(cell["name"]) or []
-    return read_cell(held, list[wire.Attachment], cell["id"])
+    items = row.fields.get(cell["id"]) or row.fields.get(cell["name"]) or []
+    return read_cell(items, list[wire.Attachment], cell["id"])
 
 
-def planned_file(place: Kept, url: str, filename: str, file: RemoteFile) -> Kept:
-    """Plan a file to attach at *place*. Large ones have no digest, because the vendor fetches them itself."""
+def planned_file(location: Kept, url: str, filename: str, file: RemoteFile) -> Kept:
+    """Plan a file to attach at *location*. Large ones have no digest, because the vendor fetches them itself."""
     digest = None if file.content is None else digest_of(file.content)
     about = {"filename": filename, "mime_type": file.mime_type, "size_bytes": file.size_bytes, "digest": digest}
-    return {**place, "url": url, **about}
+    return {**location, "url": url, **about}
 
 
 def digest_of(content: bytes) -> str:
@@ -71,8 +71,8 @@ def digest_of(content: bytes) -> str:
 
 def attachment_content(intent: Kept) -> Kept:
     """Return the identity of an attachment. The size of a file that the vendor fetches is unknown."""
-    known = ("base_id", "record_id", "field", "filename") + (() if intent["digest"] is None else ("size_bytes",))
-    return {name: intent[name] for name in known}
+    fields = ("base_id", "record_id", "field", "filename") + (() if intent["digest"] is None else ("size_bytes",))
+    return {name: intent[name] for name in fields}
 
 
 def added(row: wire.Row, intent: Kept, before: Collection[str]) -> list[wire.Attachment]:
@@ -95,8 +95,8 @@ def made_attachment(row: wire.Row, intent: Kept, before: Collection[str]) -> wir
     """Return the attachment that a request created. Raises ``OutcomeUnknown`` if its response contains none."""
     try:
         new = alike(row, intent, before) or added(row, intent, before)
-    except errors.UpstreamUnexpected as fault:
-        raise errors.OutcomeUnknown(fault.message, *fault.details, private=fault.private, doubt="garbled") from fault
+    except errors.UpstreamUnexpected as error:
+        raise errors.OutcomeUnknown(error.message, *error.details, private=error.private, doubt="garbled") from error
     if not new:
         raise errors.OutcomeUnknown("The application took the file, but does not show it.", doubt="garbled")
     return new[-1]
@@ -108,17 +108,17 @@ def kept_attachment(item: wire.Attachment, intent: Kept) -> Values:
     return {"id": item.id, "filename": item.filename or intent["filename"], "size_bytes": size_bytes}
 
 
-def told_attachment(kept: Kept) -> Values:
+def told_attachment(stored: Kept) -> Values:
     """Return the part of an attachment that is included in the error when a later step fails."""
-    return {"attachment_id": kept["id"]}
+    return {"attachment_id": stored["id"]}
 
 
-def attached_file(kept: Kept, record_id: str, field: str) -> AttachedFile:
+def attached_file(stored: Kept, record_id: str, field: str) -> AttachedFile:
     """Return the result of attaching a file."""
     return AttachedFile(
         record_id=record_id,
         field=field,
-        attachment_id=kept["id"],
-        filename=kept["filename"],
-        size_bytes=kept["size_bytes"],
+        attachment_id=stored["id"],
+        filename=stored["filename"],
+        size_bytes=stored["size_bytes"],
     )

@@ -72,9 +72,9 @@ class Batch:
             "filled_in": self.filled_in,
         }
 
-    def refuse(self, draft: Draft, refusal: errors.GatewayError) -> None:
+    def refuse(self, draft: Draft, error: errors.GatewayError) -> None:
         """Report a record as not created because the vendor rejected it."""
-        self.failed[draft.index] = [refused_record(self.names, draft, self.params.records[draft.index], refusal)]
+        self.failed[draft.index] = [refused_record(self.names, draft, self.params.records[draft.index], error)]
 
     def result(self) -> CreatedRecords:
         """Return the result for the caller, in the order of the request."""
@@ -91,34 +91,34 @@ def drafts(
     fit: list[Draft] = []
     failed: list[FailedRecord] = []
     for index, fields in enumerate(records):
-        values, faults = fitted(table, fields, new_options=new_options, creates=True)
-        failed += [failed_record(index, fault) for fault in faults]
-        if not faults:
+        values, violations = fitted(table, fields, new_options=new_options, creates=True)
+        failed += [failed_record(index, violation) for violation in violations]
+        if not violations:
             brings_options = any(casts.options.missing_options(field, values.get(field.id)) for field in table.fields)
             fit.append(Draft(index, values, brings_options))
     return fit, failed
 
 
-def failed_record(index: int, fault: errors.GatewayError) -> FailedRecord:
+def failed_record(index: int, error: errors.GatewayError) -> FailedRecord:
     """Return the entry for one error of a record."""
-    (detail,) = fault.details
+    (detail,) = error.details
     return FailedRecord(
-        index=index, error=fault.code, field=detail["field"], value=detail["value"], did_you_mean=did_you_mean(detail)
+        index=index, error=error.code, field=detail["field"], value=detail["value"], did_you_mean=did_you_mean(detail)
     )
 
 
 def refused_record(
-    names: Mapping[str, str], draft: Draft, fields: Mapping[str, Any], refusal: errors.GatewayError
+    names: Mapping[str, str], draft: Draft, fields: Mapping[str, Any], error: errors.GatewayError
 ) -> FailedRecord:
     """Return the entry of a rejected record, with its field if known. *names* has fields by identifier."""
-    name = blamed(names, draft.values, fields, refusal.private) if isinstance(refusal, REFUSED) else None
+    name = blamed(names, draft.values, fields, error.private) if isinstance(error, REFUSED) else None
     return FailedRecord(
         index=draft.index,
-        error=refusal.code if isinstance(refusal, CASTING) and name else "upstream_refused",
+        error=error.code if isinstance(error, CASTING) and name else "upstream_refused",
         field=name,
         value=as_sent(fields[name]) if name else None,
-        vendor_code=_told(refusal, "vendor_code"),
-        vendor_message=_told(refusal, "vendor_message"),
+        vendor_code=_told(error, "vendor_code"),
+        vendor_message=_told(error, "vendor_message"),
     )
 
 
@@ -144,15 +144,15 @@ def error_of(item: FailedRecord) -> errors.GatewayError:
     """Return the error of a record that was not created, with a message and a remedy for the caller."""
     error, message, remedy = ERRORS[item.error]
     value = to_json(item.value).decode()
-    shown = value if len(value) <= MAX_SHOWN else value[: MAX_SHOWN - 1] + "…"
-    words = message.format(field=item.field, value=shown, vendor_message=item.vendor_message or "").strip()
+    short_value = value if len(value) <= MAX_SHOWN else value[: MAX_SHOWN - 1] + "…"
+    words = message.format(field=item.field, value=short_value, vendor_message=item.vendor_message or "").strip()
     hint = f' Did you mean "{item.did_you_mean}"?' if item.did_you_mean else ""
     return error(f"Record {item.index} was not created: {words}{hint}", remedy=remedy)
 
 
-def _told(refusal: errors.GatewayError, what: str) -> str | None:
+def _told(error: errors.GatewayError, what: str) -> str | None:
     """Return the reason that the vendor gave, if any."""
-    return next((detail[what] for detail in refusal.details if what in detail), None)
+    return next((detail[what] for detail in error.details if what in detail), None)
 
 
 def links(table: wire.Table, draft: Draft) -> dict[str, tuple[str, list[str]]]:
@@ -171,12 +171,12 @@ def _linked_table(field: wire.Field) -> str:
     return linked
 
 
-def dangling_links(draft: Draft, field: str, linked: Sequence[str], there: Collection[str]) -> list[FailedRecord]:
-    """Return the entries of a field's links to records that are not *there*."""
+def dangling_links(draft: Draft, field: str, linked: Sequence[str], existing: Collection[str]) -> list[FailedRecord]:
+    """Return the entries of a field's links to records that are not in *existing*."""
     return [
         FailedRecord(index=draft.index, error="upstream_refused", field=field, value=record_id)
         for record_id in linked
-        if record_id not in there
+        if record_id not in existing
     ]
 
 

@@ -30,8 +30,10 @@ def tells_authors(table: wire.Table) -> bool:
 
 def may_be_by(table: wire.Table, record: wire.Record, user_id: str) -> bool:
     """Return True if a record may be ours: no field names another creator."""
-    told = {field.id: record.fields.get(field.id) for field in table.fields if field.type == AUTHOR}
-    authors = [read_cell(author, wire.User, field_id) for field_id, author in told.items() if author is not None]
+    author_cells = {field.id: record.fields.get(field.id) for field in table.fields if field.type == AUTHOR}
+    authors = [
+        read_cell(author, wire.User, field_id) for field_id, author in author_cells.items() if author is not None
+    ]
     return all(author.id == user_id for author in authors)
 
 
@@ -41,10 +43,10 @@ def is_record(table: wire.Table, cells: wire.Cells, values: Kept, filled: Kept) 
     Fields that were not written must be empty, or contain a default value of *filled*. Computed fields are ignored.
     """
     kinds = {field.id: field.type for field in table.fields if field.type in casts.to_vendor.CASTS}
-    held = {field_id: value for field_id, value in cells.items() if field_id in kinds}
+    current = {field_id: value for field_id, value in cells.items() if field_id in kinds}
     more = {
         field_id: value
-        for field_id, value in held.items()
+        for field_id, value in current.items()
         if field_id not in values and not casts.comparison.is_empty(value)
     }
     return bears(table, cells, values) and values.keys() <= kinds.keys() and more.items() <= filled.items()
@@ -56,15 +58,15 @@ def matching_records(table: wire.Table, intent: Kept, records: Iterable[wire.Rec
     Returns none if there are too few, because the vendor creates all records of a request or none.
     """
     aged = sorted(records, key=lambda record: record.created_time)
-    found = [
+    candidates = [
         (slot, record)
         for slot, row in enumerate(intent["rows"])
         for record in aged
         if is_record(table, record.fields, row, intent["filled_in"])
     ]
-    wanted, there = contents(intent), Counter(slot for slot, _ in found)
-    is_whole = all(there[slot] >= wanted.count(content) for slot, content in enumerate(wanted))
-    return found if is_whole else []
+    expected, slot_counts = contents(intent), Counter(slot for slot, _ in candidates)
+    is_whole = all(slot_counts[slot] >= expected.count(content) for slot, content in enumerate(expected))
+    return candidates if is_whole else []
 
 
 def bears(table: wire.Table, cells: wire.Cells, values: Kept) -> bool:

@@ -41,9 +41,9 @@ def record(record: wire.Record) -> Record:
 
 def writable(table: wire.Table, fields: Mapping[str, Any]) -> Values:
     """Return the vendor's form of *fields*. One error reports all invalid values."""
-    values, faults = fitted(table, fields, new_options=False, creates=False)
-    if faults:
-        raise combine_errors(faults)
+    values, violations = fitted(table, fields, new_options=False, creates=False)
+    if violations:
+        raise combine_errors(violations)
     return values
 
 
@@ -51,50 +51,52 @@ def fitted(
     table: wire.Table, fields: Mapping[str, Any], *, new_options: bool, creates: bool
 ) -> tuple[Values, list[errors.GatewayError]]:
     """Return the vendor's form of the valid *fields*, and the errors of others. *new_options* may be named."""
-    known = {field.name: field for field in table.fields}
+    fields_by_name = {field.name: field for field in table.fields}
     values: Values = {}
-    faults: list[errors.GatewayError] = []
+    violations: list[errors.GatewayError] = []
     for name, value in fields.items():
         try:
-            field = _writable_field(table, known, name, value)
+            field = _writable_field(table, fields_by_name, name, value)
             values[field.id] = casts.to_vendor.cast(field, value, creates=creates)
-        except CASTING as fault:
-            faults.append(fault)
+        except CASTING as violation:
+            violations.append(violation)
         else:
-            faults += casts.options.option_faults(field, values[field.id], new_options=new_options)
-    return values, faults
+            violations += casts.options.option_faults(field, values[field.id], new_options=new_options)
+    return values, violations
 
 
-def casts_of(table: wire.Table, place: str, given: Mapping[str, Any], written: Values) -> list[Cast]:
-    """Report how the cells of the record at *place* of the call were cast."""
-    known = {field.name: field for field in table.fields}
+def casts_of(table: wire.Table, location: str, raw: Mapping[str, Any], written: Values) -> list[Cast]:
+    """Report how the cells of the record at *location* of the call were cast."""
+    fields_by_name = {field.name: field for field in table.fields}
     return [
-        Cast(f"{place}.{name}", known[name].type, as_sent(value), written[known[name].id])
-        for name, value in given.items()
+        Cast(f"{location}.{name}", fields_by_name[name].type, as_sent(value), written[fields_by_name[name].id])
+        for name, value in raw.items()
     ]
 
 
-def _writable_field(table: wire.Table, known: Mapping[str, wire.Field], name: str, value: Any) -> wire.Field:
+def _writable_field(table: wire.Table, fields_by_name: Mapping[str, wire.Field], name: str, value: Any) -> wire.Field:
     """Return the field of that name. Raises ``FieldNotFound`` or ``ReadOnlyField`` if it cannot be written."""
-    field, shown = known.get(name), as_sent(value)
+    field, display = fields_by_name.get(name), as_sent(value)
     if field is None:
         # Suggested here, because in an error with a value, suggestions would be compared with the value.
         about = {
             "field": name,
-            "value": shown,
-            "allowed": nearest_first(name, known),
-            MEANT: closest_match(name, known),
+            "value": display,
+            "allowed": nearest_first(name, fields_by_name),
+            MEANT: closest_match(name, fields_by_name),
         }
         raise errors.FieldNotFound(f'Table "{table.name}" has no field "{name}".', about)
     if field.type not in casts.to_vendor.CASTS:
-        raise errors.ReadOnlyField(f'"{name}" cannot be written.', {"field": name, "type": field.type, "value": shown})
+        raise errors.ReadOnlyField(
+            f'"{name}" cannot be written.', {"field": name, "type": field.type, "value": display}
+        )
     return field
 
 
 def change(table: wire.Table, params: UpdateRecord) -> Kept:
     """Plan the change of a record."""
-    place = {"base_id": params.base_id, "table_id": table.id, "record_id": params.record_id}
-    return {**place, "values": writable(table, params.fields)}
+    location = {"base_id": params.base_id, "table_id": table.id, "record_id": params.record_id}
+    return {**location, "values": writable(table, params.fields)}
 
 
 def blamed(table_names: Mapping[str, str], values: Kept, fields: Mapping[str, Any], text: str) -> str | None:
@@ -104,9 +106,9 @@ def blamed(table_names: Mapping[str, str], values: Kept, fields: Mapping[str, An
     """
     # Three guesses, the surest first, each only if unambiguous, because a wrong field is worse than none.
     written = {table_names[field_id]: value for field_id, value in values.items()}
-    named = [name for name in written if f'"{name}"' in text]
+    mentioned = [name for name in written if f'"{name}"' in text]
     valued = [name for name, value in written.items() if any(_speaks_of(text, word) for word in _words(value))]
-    return next((found[0] for found in (list(fields), named, valued) if len(found) == 1), None)
+    return next((candidates[0] for candidates in (list(fields), mentioned, valued) if len(candidates) == 1), None)
 
 
 def _speaks_of(text: str, word: str) -> bool:
@@ -120,31 +122,31 @@ def _words(value: Any) -> list[str]:
 
 
 def with_field(
-    refusal: errors.GatewayError, table: wire.Table, change: Kept, fields: Mapping[str, Any]
+    error: errors.GatewayError, table: wire.Table, change: Kept, fields: Mapping[str, Any]
 ) -> errors.GatewayError:
-    """Return *refusal* with its field and value, if known."""
+    """Return *error* with its field and value, if known."""
     names = {field.id: field.name for field in table.fields}
-    name = blamed(names, change["values"], fields, refusal.private)
+    name = blamed(names, change["values"], fields, error.private)
     if name is None:
-        return refusal
-    reason = next((detail for detail in refusal.details if "vendor_message" in detail), {})
+        return error
+    reason = next((detail for detail in error.details if "vendor_message" in detail), {})
     detail = {
-        "code": refusal.code,
+        "code": error.code,
         "parameter": f"fields.{name}",
         "field": name,
         "value": as_sent(fields[name]),
         **reason,
     }
     message = f'The application refused the value of "{name}".'
-    return type(refusal)(message, detail, private=refusal.private, doubt=refusal.doubt)
+    return type(error)(message, detail, private=error.private, doubt=error.doubt)
 
 
 def read_cell(value: Any, shape: type[W], field_id: str) -> W:
     """Return the value of a cell as *shape*. Raises ``UpstreamUnexpected`` if it has another one."""
     try:
         return convert(value, shape)
-    except UnexpectedShape as fault:
-        where = f"fields.{field_id}{fault.json_path}"
+    except UnexpectedShape as error:
+        where = f"fields.{field_id}{error.json_path}"
         raise errors.UpstreamUnexpected(
-            "The application answered in an unknown shape.", {"place": where}, private=f"{fault}, in {where}"
-        ) from fault
+            "The application answered in an unknown shape.", {"place": where}, private=f"{error}, in {where}"
+        ) from error

@@ -66,13 +66,13 @@ async def _find_file(call: TablesCall, intent: StepInput, sent: SentStep) -> Seq
     """
     with suppress(errors.RecordNotFound):
         row = await call.upstream.get_record(intent["base_id"], intent["table_id"], intent["record_id"])
-        alike = mapping.attachments.alike(row, intent, () if sent.restored else intent["before"])
-        if sent.restored and alike:
+        matches = mapping.attachments.alike(row, intent, () if sent.restored else intent["before"])
+        if sent.restored and matches:
             raise errors.OutcomeUnknown(
                 "A file like this one is in the cell, and whether this call attached it cannot be told.",
-                *({"candidate": item.id} for item in alike),
+                *({"candidate": item.id} for item in matches),
             )
-        return [Match(mapping.attachments.kept_attachment(item, intent), item.id) for item in alike]
+        return [Match(mapping.attachments.kept_attachment(item, intent), item.id) for item in matches]
     return []
 
 
@@ -123,19 +123,19 @@ async def attach_file(call: TablesCall, params: AttachFile) -> AttachedFile:
 
 
 async def _plan_file(call: TablesCall, params: AttachFile, at_hand: LoadedFile) -> Kept:
-    place = await _place(call, params)
+    location = await _place(call, params)
     file = at_hand.file = await call.fetch(params.url, UPLOAD_BYTES)
-    return mapping.attachments.planned_file(place, params.url, params.filename or file.name, file)
+    return mapping.attachments.planned_file(location, params.url, params.filename or file.name, file)
 
 
-async def _plan_cell(call: TablesCall, place: Kept, at_hand: LoadedFile) -> Sequence[str]:
-    present = at_hand.present = await _present(call, place)
+async def _plan_cell(call: TablesCall, location: Kept, at_hand: LoadedFile) -> Sequence[str]:
+    present = at_hand.present = await _present(call, location)
     return present
 
 
-async def _present(call: TablesCall, place: Kept) -> Sequence[str]:
-    row = await call.upstream.get_record(place["base_id"], place["table_id"], place["record_id"])
-    return [item.id for item in mapping.attachments.attachments(row, place["field"])]
+async def _present(call: TablesCall, location: Kept) -> Sequence[str]:
+    row = await call.upstream.get_record(location["base_id"], location["table_id"], location["record_id"])
+    return [item.id for item in mapping.attachments.attachments(row, location["field"])]
 
 
 async def _content(call: TablesCall, intent: StepInput, at_hand: LoadedFile) -> bytes:
@@ -152,10 +152,10 @@ async def _content(call: TablesCall, intent: StepInput, at_hand: LoadedFile) -> 
 
 async def _place(call: TablesCall, params: AttachFile) -> Kept:
     """Return the field of the record, from the cached location of the record or by a search."""
-    seen = call.memory.get(f"record {params.record_id}")
-    if seen is not None:
+    cached = call.memory.get(f"record {params.record_id}")
+    if cached is not None:
         with suppress(*MISSING):
-            return await _place_in(call, params, *seen)
+            return await _place_in(call, params, *cached)
     return await _place_in(call, params, *await _home(call, params))
 
 
@@ -171,14 +171,14 @@ async def _home(call: TablesCall, params: AttachFile) -> tuple[str, str]:
     """Return the base and table of a record without a cached location. All bases are searched, a few concurrently."""
     base_ids = mapping.schemas.open_bases([base async for base in call.upstream.list_bases()])
     for start in range(0, len(base_ids), BASES_AT_ONCE):
-        asked = (_home_in(call, params, base_id) for base_id in base_ids[start : start + BASES_AT_ONCE])
+        searches = (_home_in(call, params, base_id) for base_id in base_ids[start : start + BASES_AT_ONCE])
         # All are awaited, because abandoned ones would continue to send requests after the call has ended.
-        for home in await asyncio.gather(*asked, return_exceptions=True):
-            if isinstance(home, BaseException):
-                raise home
-            if home is not None:
-                remember_record_location(call, params.record_id, *home)
-                return home
+        for location in await asyncio.gather(*searches, return_exceptions=True):
+            if isinstance(location, BaseException):
+                raise location
+            if location is not None:
+                remember_record_location(call, params.record_id, *location)
+                return location
     raise errors.RecordNotFound(
         f"No base of this connection has the record {params.record_id}.",
         {"parameter": "record_id", "value": params.record_id},

@@ -36,11 +36,11 @@ async def list_tables(call: TablesCall, params: ListTables) -> Listing[Table]:
     return Listing[Table](items=mapping.schemas.tables(tables, include_views=params.include_views))
 
 
-async def with_table(call: TablesCall, base_id: str, wanted: str, use: Callable[[wire.Table], Awaitable[T]]) -> T:
+async def with_table(call: TablesCall, base_id: str, name: str, use: Callable[[wire.Table], Awaitable[T]]) -> T:
     """Return the result of *use* for the table. Calls it again with a new schema if the cached one may be outdated."""
 
     async def use_one(tables: Sequence[wire.Table]) -> T:
-        return await use(mapping.schemas.find_table(tables, wanted))
+        return await use(mapping.schemas.find_table(tables, name))
 
     return await call.with_cache_retry(schema_of(call, base_id), use_one, outdated=OUTDATED)
 

@@ -37,26 +37,26 @@ FINAL = (*REFUSED, *MISSING, errors.FileTooLarge, errors.UpstreamForbidden, erro
 async def _send_records(call: TablesCall, intent: StepInput, _: str) -> StepResult:
     """Create records, all of them or none."""
     base_id, table_id, rows = intent["base_id"], intent["table_id"], intent["rows"]
-    made = await call.upstream.create_records(base_id, table_id, rows, typecast=intent["typecast"])
-    if len(made) != len(rows):
+    created = await call.upstream.create_records(base_id, table_id, rows, typecast=intent["typecast"])
+    if len(created) != len(rows):
         raise errors.OutcomeUnknown(
             "The application tells of another number of records than it was given.", doubt="garbled"
         )
-    call.memory.put(f"filled in {table_id}", mapping.batches.filled_in(made[0], rows[0]), REMEMBER_SECONDS)
-    return {"created": [row.id for row in made]}
+    call.memory.put(f"filled in {table_id}", mapping.batches.filled_in(created[0], rows[0]), REMEMBER_SECONDS)
+    return {"created": [row.id for row in created]}
 
 
 async def _find_records(call: TablesCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
     """Return the later records with exactly the written values, unless they name another creator."""
     table = await known_table(call, intent)
     since = datetime.fromtimestamp(sent.earliest, UTC)
-    made = [item async for item in call.upstream.list_records_created_since(intent["base_id"], table.id, since)]
-    if made and mapping.evidence.tells_authors(table):
+    later = [item async for item in call.upstream.list_records_created_since(intent["base_id"], table.id, since)]
+    if later and mapping.evidence.tells_authors(table):
         user = await call.cached(CachedLookup("user", REMEMBER_SECONDS, call.upstream.get_user))
-        made = [item for item in made if mapping.evidence.may_be_by(table, item, user.id)]
+        later = [item for item in later if mapping.evidence.may_be_by(table, item, user.id)]
     return [
         Match({"created": [item.id]}, item.id, item.created_time.timestamp(), slot)
-        for slot, item in mapping.evidence.matching_records(table, intent, made)
+        for slot, item in mapping.evidence.matching_records(table, intent, later)
     ]
 
 
@@ -95,11 +95,11 @@ async def create_records(call: TablesCall, params: CreateRecords) -> CreatedReco
             group = [draft for draft in batch.left if draft.new_options is new_options]
             if group:
                 await _make_group(call, batch, group)
-    except FINAL as refusal:
-        if refusal.doubt is not None or not batch.created:
+    except FINAL as error:
+        if error.doubt is not None or not batch.created:
             raise
         for draft in batch.left:
-            batch.refuse(draft, refusal)
+            batch.refuse(draft, error)
     result = batch.result()
     for item in result.failed[:MAX_WARNINGS]:
         call.warn(mapping.batches.error_of(item))
@@ -129,11 +129,11 @@ async def _plan_again(call: TablesCall, params: CreateRecords, table_id: str, in
 async def _check(call: TablesCall, params: CreateRecords, table: wire.Table, indices: Collection[int]) -> Kept:
     """Plan these records: the valid ones, and the errors of the others."""
     drafts, failed = mapping.batches.drafts(table, params.records, new_options=params.allow_new_options)
-    wanted = [draft for draft in drafts if draft.index in indices]
+    selected = [draft for draft in drafts if draft.index in indices]
     failed = [item for item in failed if item.index in indices]
-    call.note_casts(partial(mapping.batches.noted, table, wanted, params.records))
-    failed += await _astray(call, params.base_id, table, [draft for draft in wanted if draft.new_options])
-    return mapping.batches.batch(table, wanted, failed, call.memory.get(f"filled in {table.id}") or {})
+    call.note_casts(partial(mapping.batches.noted, table, selected, params.records))
+    failed += await _astray(call, params.base_id, table, [draft for draft in selected if draft.new_options])
+    return mapping.batches.batch(table, selected, failed, call.memory.get(f"filled in {table.id}") or {})
 
 
 async def _astray(call: TablesCall, base_id: str, table: wire.Table, group: Sequence[Draft]) -> list[FailedRecord]:
@@ -141,8 +141,8 @@ async def _astray(call: TablesCall, base_id: str, table: wire.Table, group: Sequ
     failed = []
     for draft in group:
         for name, (table_id, record_ids) in mapping.batches.links(table, draft).items():
-            there = await call.upstream.existing_records(base_id, table_id, record_ids)
-            failed += mapping.batches.dangling_links(draft, name, record_ids, there)
+            existing = await call.upstream.existing_records(base_id, table_id, record_ids)
+            failed += mapping.batches.dangling_links(draft, name, record_ids, existing)
     return failed
 
 
@@ -162,8 +162,8 @@ async def _make_singly(call: TablesCall, batch: Batch, indices: Collection[int])
     for draft in [draft for draft in batch.left if draft.index in indices]:
         try:
             await _make(call, batch, [draft])
-        except REFUSED as refusal:
-            batch.refuse(draft, refusal)
+        except REFUSED as error:
+            batch.refuse(draft, error)
 
 
 async def _make(call: TablesCall, batch: Batch, group: Sequence[Draft]) -> None:

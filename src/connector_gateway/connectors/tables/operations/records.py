@@ -58,16 +58,16 @@ async def read_records(call: TablesCall, params: ReadRecords) -> Page[Record]:
     """
 
     async def read(table: wire.Table) -> Page[Record]:
-        found = await call.upstream.list_records(
+        records = await call.upstream.list_records(
             params.base_id,
             table.id,
             view_id=mapping.schemas.view_id(table, params.view),
             page_size=params.limit,
             offset=(call.position or {}).get("offset"),
         )
-        for record in found.records:
+        for record in records.records:
             remember_record_location(call, record.id, params.base_id, table.id)
-        return mapping.records.page(found)
+        return mapping.records.page(records)
 
     return await with_table(call, params.base_id, params.table, read)
 
@@ -87,9 +87,9 @@ async def update_record(call: TablesCall, params: UpdateRecord) -> UpdatedRecord
     async with call.exclusive(f"record {params.record_id}"):
         try:
             learned = await call.step(UPDATE_RECORD, change)
-        except REFUSED as refusal:
+        except REFUSED as error:
             # An outdated schema may have been used for the cast.
-            change = await call.plan(partial(_plan_change_again, call, params, change, refusal))
+            change = await call.plan(partial(_plan_change_again, call, params, change, error))
             learned = await _step_again(call, params, change)
     remember_record_location(call, learned["id"], change["base_id"], change["table_id"])
     return UpdatedRecord(
@@ -106,18 +106,18 @@ async def _plan_change(call: TablesCall, params: UpdateRecord) -> Kept:
     return await with_table(call, params.base_id, params.table, change)
 
 
-async def _plan_change_again(call: TablesCall, params: UpdateRecord, refused: Kept, refusal: GatewayError) -> Kept:
-    """Plan the change again by the current table after *refusal*. Raises *refusal* if the cast is the same."""
-    table = mapping.schemas.find_table(await tables_of(call, params.base_id), refused["table_id"])
+async def _plan_change_again(call: TablesCall, params: UpdateRecord, rejected: Kept, error: GatewayError) -> Kept:
+    """Plan the change again by the current table after *error*. Raises *error* if the cast is the same."""
+    table = mapping.schemas.find_table(await tables_of(call, params.base_id), rejected["table_id"])
     change = mapping.records.change(table, params)
-    if change == refused:
-        raise mapping.records.with_field(refusal, table, change, params.fields)
+    if change == rejected:
+        raise mapping.records.with_field(error, table, change, params.fields)
     return change
 
 
 async def _step_again(call: TablesCall, params: UpdateRecord, change: Kept) -> StepResult:
     try:
         return await call.step(UPDATE_RECORD, change)
-    except REFUSED as refusal:
+    except REFUSED as error:
         table = await known_table(call, change)
-        raise mapping.records.with_field(refusal, table, change, params.fields) from refusal
+        raise mapping.records.with_field(error, table, change, params.fields) from error
