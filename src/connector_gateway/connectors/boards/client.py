@@ -142,7 +142,7 @@ class BoardsClient:
         query = {"fields": "idList", "sort": "-id"}
 
         async def ask(cursor: str | None, size: int) -> list[wire.CardLocation]:
-            sized = {"limit": str(size), **query, **_before(cursor)}
+            sized = {"limit": str(size), **query, **_page_query(cursor)}
             return await self._read(path, _board(board_id), list[wire.CardLocation], **sized)
 
         async def fetch(cursor: str | None) -> tuple[list[wire.CardLocation], str | None]:
@@ -206,7 +206,7 @@ class BoardsClient:
 
     async def get_me(self) -> wire.Me:
         """Return the account itself. Source: api-group-members."""
-        return unwrap(await self._ask_for_me(), wire.Me)
+        return unwrap(await self._request_me(), wire.Me)
 
     async def get_token(self) -> wire.Token | None:
         """Return the token of an API key, or None for other tokens, which the vendor does not describe.
@@ -233,7 +233,7 @@ class BoardsClient:
         query = {"filter": kind, "since": earliest, "memberCreator": "false"}
 
         async def ask(cursor: str | None, size: int) -> tuple[list[wire.Action], str | None]:
-            sized = {"limit": str(size), **query, **_before(cursor)}
+            sized = {"limit": str(size), **query, **_page_query(cursor)}
             page = await self._read(path, target, list[wire.Action], **sized)
             return page, page[-1].id if len(page) >= size else None
 
@@ -265,10 +265,10 @@ class BoardsClient:
     async def _is_known(self) -> bool:
         """Return True if the token is still valid, also if this check is throttled."""
         with suppress(errors.UpstreamRateLimited):
-            return (await self._ask_for_me()).status != 401
+            return (await self._request_me()).status != 401
         return True
 
-    async def _ask_for_me(self) -> UpstreamResponse:
+    async def _request_me(self) -> UpstreamResponse:
         return await self._upstream.send("GET", "/1/members/me", *MEMBER_CHARGES, writes=False, query=ME)
 
 
@@ -284,6 +284,6 @@ def _card(card_id: str) -> MissingTarget:
     return MissingTarget(errors.CardNotFound, "card_id", card_id)
 
 
-def _before(cursor: str | None) -> dict[str, str]:
+def _page_query(cursor: str | None) -> dict[str, str]:
     """Return the query for the page after *cursor*."""
     return {"before": cursor} if cursor else {}

@@ -34,7 +34,7 @@ def _text(_: Definition, value: Any) -> str:
 
 
 def _date(_: Definition, value: Any) -> str:
-    moment = _given(value)
+    moment = _parse_datetime(value)
     # The vendor stores a day as midnight in UTC, and the time of any other datetime would be lost.
     if moment != moment.replace(hour=0, minute=0, second=0, microsecond=0):
         raise casts.Unfit("it is not midnight in UTC")
@@ -67,7 +67,7 @@ CASTS: Mapping[str, Callable[[Definition, Any], str]] = {
     "number": lambda _, value: plain(casts.decimal(value)),
     "bool": lambda _, value: "true" if casts.flag(value) else "false",
     "date": _date,
-    "datetime": lambda _, value: timestamp(casts.in_milliseconds(_given(value))),
+    "datetime": lambda _, value: timestamp(casts.in_milliseconds(_parse_datetime(value))),
     "enumeration": _choice,
 }
 
@@ -95,7 +95,7 @@ def _word(value: Any) -> str:
     raise casts.Unfit("it is no option value")
 
 
-def _given(value: Any) -> datetime:
+def _parse_datetime(value: Any) -> datetime:
     """Parse a caller's time: ISO 8601, or milliseconds since the epoch."""
     is_number = isinstance(value, int) and not isinstance(value, bool)
     return _after_epoch(value) if is_number else casts.instant(value)

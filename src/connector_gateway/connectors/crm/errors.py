@@ -36,7 +36,7 @@ def told_by(response: UpstreamResponse) -> wire.Refusal | None:
     if not response.is_success:
         return response.try_decode(wire.Refusal)
     batch = response.try_decode(wire.Batch[object])
-    batch_errors = [] if batch is None or batch.results else _each(batch.errors, wire.Refusal)
+    batch_errors = [] if batch is None or batch.results else _decode_each(batch.errors, wire.Refusal)
     return batch_errors[0] if batch_errors else None
 
 
@@ -94,7 +94,7 @@ def unwrap(
     """Return the body of a successful response or raise its error, *missing* if the vendor does not know *sought*."""
     if response.is_success:
         return response.decode(shape)
-    raise _refusal(response, response.status, missing, sought)
+    raise _to_error(response, response.status, missing, sought)
 
 
 def refuse_taken(response: UpstreamResponse) -> None:
@@ -105,7 +105,7 @@ def refuse_taken(response: UpstreamResponse) -> None:
         raise ContactExists(match[1], response.text)
 
 
-def _value_taken(error: wire.Refusal, private: str) -> errors.UniqueValueTaken | None:
+def _unique_value_error(error: wire.Refusal, private: str) -> errors.UniqueValueTaken | None:
     """Return the error for a value that another record has, if the vendor reports one."""
     message = error.message if isinstance(error.message, str) else ""
     name, _, rest = message.partition(COORDINATES)[2].partition(", value=")
@@ -123,35 +123,35 @@ def _value_taken(error: wire.Refusal, private: str) -> errors.UniqueValueTaken |
 def refused_within(response: UpstreamResponse) -> errors.GatewayError:
     """Return the error of an accepted batch of one without results. Without a reason, the outcome is unknown."""
     if told_by(response) is not None:
-        return _refusal(response, 400, errors.UpstreamUnexpected, "")
+        return _to_error(response, 400, errors.UpstreamUnexpected, "")
     message = "The application answered without what it did; whether it did the work is not known."
     return errors.OutcomeUnknown(message, private=response.text, doubt="garbled")
 
 
-def _refusal(
+def _to_error(
     response: UpstreamResponse, status: int, missing: type[errors.GatewayError], sought: str
 ) -> errors.GatewayError:
     vendor_error = told_by(response)
     told_of = vendor_error or wire.Refusal()
-    taken_error = _value_taken(told_of, response.text) if status == 409 else None
+    taken_error = _unique_value_error(told_of, response.text) if status == 409 else None
     if taken_error is not None:
         return taken_error
     # A wrong path returns 404 without the vendor's envelope, which is our error and not a missing record.
     if status == 404 and vendor_error is not None:
         return ERRORS.create_error(response, missing, {"value": sought})
-    vendor_details = _faults(told_of)
+    vendor_details = _error_details(told_of)
     if status == 403 and told_of.category == "MISSING_SCOPES":
         scopes = [
             {"scopes": list(detail.context.required_granular_scopes)} for detail in vendor_details if detail.context
         ]
         return ERRORS.create_error(response, errors.ConnectionScopeMissing, *scopes)
     if status == 400:
-        error_class, details = _of_faults(vendor_details, missing)
+        error_class, details = _classify_details(vendor_details, missing)
         return ERRORS.create_error(response, error_class, *details)
     return ERRORS.create_error(response, ERRORS.classify(response))
 
 
-def _of_faults(
+def _classify_details(
     vendor_details: Sequence[wire.Fault], missing: type[errors.GatewayError]
 ) -> tuple[type[errors.GatewayError], list[errors.Detail]]:
     """Return the error class and the details of a 400. The first known code decides, and each property has its own."""
@@ -177,15 +177,15 @@ def _details(error_class: type[errors.GatewayError], vendor_detail: wire.Fault) 
     return [{"code": error_class.code, **name, **reason} for name in properties or [{}] if name or reason]
 
 
-def _faults(error: wire.Refusal) -> Sequence[wire.Fault]:
+def _error_details(error: wire.Refusal) -> Sequence[wire.Fault]:
     """Return the details of an error. Some are only in its message, as a JSON list at the end."""
-    details = _each(error.errors, wire.Fault)
+    details = _decode_each(error.errors, wire.Fault)
     if details or not isinstance(error.message, str):
         return details
     # The vendor puts JSON into the text of a message and then leaves ``errors`` empty.
     _, bracket, rest = error.message.partition("[")
     try:
-        embedded = _each(decode_json((bracket + rest).encode(), list[object]), wire.EmbeddedFault)
+        embedded = _decode_each(decode_json((bracket + rest).encode(), list[object]), wire.EmbeddedFault)
     except UnexpectedShape:
         return []
     return [
@@ -194,7 +194,7 @@ def _faults(error: wire.Refusal) -> Sequence[wire.Fault]:
     ]
 
 
-def _each(elements: object, shape: type[W]) -> list[W]:
+def _decode_each(elements: object, shape: type[W]) -> list[W]:
     """Return the items of *elements* with that shape. An error counts even if parts of it cannot be decoded."""
     decoded = []
     for one in elements if isinstance(elements, list) else ():

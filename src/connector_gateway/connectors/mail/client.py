@@ -108,7 +108,7 @@ def throttled(response: UpstreamResponse) -> ThrottleDelay | None:
         return None
     if reason == "dailyLimitExceeded":
         return ThrottleDelay(DAILY_PAUSE_SECONDS, {"user"})
-    until = _resting_until(response)
+    until = _parse_retry_time(response)
     if until is None:
         return ThrottleDelay(retry_after(response, PAUSE_SECONDS), {"user"})
     seconds = max(PAUSE_SECONDS, (until - (response.date or datetime.now(UTC))).total_seconds())
@@ -277,7 +277,7 @@ def _quoted(identifier: str) -> str:
     return quote(identifier, safe="")
 
 
-def _resting_until(response: UpstreamResponse) -> datetime | None:
+def _parse_retry_time(response: UpstreamResponse) -> datetime | None:
     """Return the retry time of a throttled request, or None if the error contains none that can be parsed."""
     # The time is in the message, not in a header. Earlier requests prolong the delay.
     match = RETRY_AFTER.search(response.text)
@@ -313,44 +313,44 @@ class Base64JsonReader:
     """Decodes the base64 under ``data`` of a JSON response without buffering all of it."""
 
     def __init__(self) -> None:
-        self._begun = False
-        self._ended = False
-        self._rest = b""
+        self._started = False
+        self._finished = False
+        self._buffer = b""
 
     def take(self, piece: bytes) -> bytes:
         """Return the bytes that can be decoded after *piece* of the response."""
-        self._rest += piece
-        if not self._begun:
+        self._buffer += piece
+        if not self._started:
             self._begin()
-        if not self._begun or self._ended:
+        if not self._started or self._finished:
             self._require_room()
             return b""
-        end = NOT_BASE64.search(self._rest)
+        end = NOT_BASE64.search(self._buffer)
         # Base64 decodes four characters at a time. The remainder belongs to the next piece.
-        length = end.start() if end else len(self._rest) // 4 * 4
-        encoded, self._rest, self._ended = self._rest[:length], self._rest[length:], bool(end)
-        return _bytes_of(encoded)
+        length = end.start() if end else len(self._buffer) // 4 * 4
+        encoded, self._buffer, self._finished = self._buffer[:length], self._buffer[length:], bool(end)
+        return _decode_base64(encoded)
 
     def finish(self) -> None:
         """Check that the response is complete. Raises ``UpstreamError`` if it was truncated."""
-        if self._ended and b'"' in self._rest:
+        if self._finished and b'"' in self._buffer:
             return
-        if self._begun or not _says_empty(self._rest):
+        if self._started or not _is_empty_content(self._buffer):
             raise errors.UpstreamError(
-                "The application's answer broke off or holds no content.", private=repr(self._rest[:500])
+                "The application's answer broke off or holds no content.", private=repr(self._buffer[:500])
             )
 
     def _begin(self) -> None:
-        match = BEGIN.search(self._rest)
+        match = BEGIN.search(self._buffer)
         if match:
-            self._begun, self._rest = True, self._rest[match.end() :]
+            self._started, self._buffer = True, self._buffer[match.end() :]
 
     def _require_room(self) -> None:
-        if len(self._rest) > MAX_FRAME_BYTES:
-            raise errors.UpstreamError("The application's answer holds no content.", private=repr(self._rest[:500]))
+        if len(self._buffer) > MAX_FRAME_BYTES:
+            raise errors.UpstreamError("The application's answer holds no content.", private=repr(self._buffer[:500]))
 
 
-def _bytes_of(encoded: bytes) -> bytes:
+def _decode_base64(encoded: bytes) -> bytes:
     """Decode base64 in either alphabet, with or without padding."""
     try:
         return binascii.a2b_base64(encoded.translate(TO_STANDARD) + b"=" * (-len(encoded) % 4))
@@ -358,7 +358,7 @@ def _bytes_of(encoded: bytes) -> bytes:
         raise errors.UpstreamError("The application's content cannot be decoded.", private=str(error)) from error
 
 
-def _says_empty(text: bytes) -> bool:
+def _is_empty_content(text: bytes) -> bool:
     try:
         content = decode_json(text, wire.Content)
     except UnexpectedShape:

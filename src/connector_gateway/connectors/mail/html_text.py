@@ -67,7 +67,7 @@ def _pieces(markup: str) -> Iterator[str | _Tag]:
     while match := TAG.search(markup, at):
         yield markup[at : match.start()]
         if match["comment"]:
-            at = _after(markup, "-->", match.end() - 2)
+            at = _index_after(markup, "-->", match.end() - 2)
             continue
         end = _end_of_tag(markup, match.end()) if quoting and match["name"] else markup.find(">", match.end())
         if end < 0:
@@ -96,14 +96,14 @@ def _end_of_tag(markup: str, at: int) -> int:
     return -1
 
 
-def _after(markup: str, sign: str, at: int) -> int:
+def _index_after(markup: str, sign: str, at: int) -> int:
     index = markup.find(sign, at)
     return len(markup) if index < 0 else index + len(sign)
 
 
 def _after_element(markup: str, name: str, at: int) -> int:
     closed = UNSEEN[name].search(markup, at)
-    return _after(markup, ">", closed.end()) if closed else len(markup)
+    return _index_after(markup, ">", closed.end()) if closed else len(markup)
 
 
 def _tag(match: re.Match[str], rest: str) -> _Tag:
@@ -135,7 +135,7 @@ class _Writer:
         """The number of the last item of each open list, or ``UNNUMBERED``."""
 
         self._quotes = 0
-        self._quotes_of_line = 0
+        self._line_quotes = 0
         self._preformatted = 0
         self._cells = 0
         self._link: tuple[str, list[str]] | None = None
@@ -256,7 +256,7 @@ class _Writer:
         if self._breaks:
             self._end_line()
         if not self._line:
-            self._line.append(self._beginning())
+            self._line.append(self._line_prefix())
         elif self._space:
             text = f" {text}"
         self._space = False
@@ -267,15 +267,15 @@ class _Writer:
     def _end_line(self) -> None:
         if self._line:
             self._lines.append("".join(self._line).replace("\xa0", " "))
-            between = ">" * min(self._quotes, self._quotes_of_line)
+            between = ">" * min(self._quotes, self._line_quotes)
             self._lines += [between] * (min(self._breaks, 2) - 1)
         self._line, self._breaks = [], 0
 
-    def _beginning(self) -> str:
+    def _line_prefix(self) -> str:
         """Return the prefix of a line: quotation marks and list indentation."""
         depth = len(self._lists) + (1 if self._bullet and not self._lists else 0)
         bullet, self._bullet = self._bullet or (INDENT if depth else ""), ""
-        self._quotes_of_line = self._quotes
+        self._line_quotes = self._quotes
         quotes = ">" * self._quotes + " " if self._quotes else ""
         return quotes + INDENT * depth + bullet + ("    " if self._preformatted else "")
 
@@ -287,7 +287,7 @@ class _Writer:
         called = "".join(pieces).strip()
         if not called:
             self._put(href)
-        elif called.rstrip("/") not in _ways_to_write(href):
+        elif called.rstrip("/") not in _element_handlers(href):
             breaks, space = self._breaks, self._space
             self._breaks, self._space = 0, True
             self._put(f"({href})")
@@ -316,6 +316,6 @@ def _number(text: str) -> int:
     return int(text) if re.fullmatch(r"[0-9]{1,6}", text) else 1
 
 
-def _ways_to_write(href: str) -> set[str]:
+def _element_handlers(href: str) -> set[str]:
     bare = re.sub(r"^(?:https?://|mailto:|tel:)", "", href, flags=re.IGNORECASE)
     return {way.rstrip("/") for way in (href, bare, bare.partition("?")[0], bare.removeprefix("www."))}

@@ -164,12 +164,12 @@ def inline_content(part: Part) -> bytes | None:
     if bytes(data[:5]) in NO_DATA:
         return None if part.body.attachment_id else b""
     try:
-        return _from_base64(_unescaped(data))
+        return _from_base64(_unescape(data))
     except ValueError as error:
         raise UpstreamUnexpected("The application sent content that cannot be decoded.", private=str(error)) from error
 
 
-def _unescaped(data: memoryview) -> memoryview:
+def _unescape(data: memoryview) -> memoryview:
     """Return the characters of *data*, a JSON string. Raises ``ValueError`` for anything else."""
     # Base64 needs no escapes, but a vendor may escape "=".
     if bytes(data[:1]) == b'"' and not any(b"\\" in piece for piece in _pieces(data)):
@@ -243,7 +243,7 @@ def written(message: OutgoingMessage) -> bytes:
     headers = [
         ("From", _mailbox(message.sender)),
         ("To", ",\r\n ".join(map(_mailbox, message.to))),
-        ("Subject", _encoded(message.subject, "Subject")),
+        ("Subject", _encode(message.subject, "Subject")),
         ("Date", format_datetime(message.written_at)),
         ("Message-ID", f"<{token.lower()}@{message.sender.address.rpartition('@')[2]}>"),
         message.marker,
@@ -270,18 +270,18 @@ def _mailbox(mailbox: Mailbox) -> str:
     # Readers would decode a name that looks like an encoded word.
     if name.isascii() and "=?" not in name:
         return formataddr((name, mailbox.address))
-    return f"{_words(name, 'To')} <{mailbox.address}>"
+    return f"{_encode_words(name, 'To')} <{mailbox.address}>"
 
 
-def _encoded(value: str, name: str) -> str:
+def _encode(value: str, name: str) -> str:
     """Return *value*, in encoded words if it is not ASCII, looks like encoded words, or is too long."""
     line = " ".join(value.split())
     if line.isascii() and "=?" not in line and len(line) < MAX_PLAIN_LINE:
         return line
-    return _words(line, name)
+    return _encode_words(line, name)
 
 
-def _words(line: str, name: str) -> str:
+def _encode_words(line: str, name: str) -> str:
     """Return *line* in encoded words, folded for the header of that name."""
     return Header(line, "utf-8", maxlinelen=MAX_WORD, header_name=name).encode(linesep="\r\n")
 

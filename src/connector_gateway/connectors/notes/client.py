@@ -133,7 +133,9 @@ class NotesClient:
         query_params = [("filter_properties", unquote(property_id)) for property_id in property_ids]
 
         def query(start: datetime | None) -> AsyncIterator[wire.Listing[wire.Page]]:
-            return self._listed(path, _in_order(condition, start, newest_first=newest_first), wire.Page, query_params)
+            return self._listed(
+                path, _ordered_query(condition, start, newest_first=newest_first), wire.Page, query_params
+            )
 
         return _Rows(query, reached, -MINUTE if newest_first else MINUTE)
 
@@ -153,7 +155,7 @@ class NotesClient:
         }
         response = await self._write("POST", "/v1/pages", body)
         if response.status == 503:
-            return wire.Reference(id=_saved(response, wire.FailureWithPage).additional_data.committed_resource_id)
+            return wire.Reference(id=_parse_saved(response, wire.FailureWithPage).additional_data.committed_resource_id)
         return unwrap(response, wire.NewPage, DatabaseNotShared, names)
 
     async def retrieve_page(self, page_id: str) -> wire.Page:
@@ -182,7 +184,7 @@ class NotesClient:
         body = {"children": children, "position": {"type": "end"}}
         response = await self._write("PATCH", f"/v1/blocks/{block_id}/children", body)
         if response.status == 503:
-            return _saved(response, wire.FailureWithBlocks).additional_data.committed_child_ids
+            return _parse_saved(response, wire.FailureWithBlocks).additional_data.committed_child_ids
         return [block.id for block in unwrap(response, wire.Appended, PageNotFound).results]
 
     def retrieve_block_children(self, block_id: str) -> AsyncIterator[wire.Block]:
@@ -268,7 +270,7 @@ class _Rows:
             try:
                 listing = await anext(self._pages)
             except StopAsyncIteration:
-                if self._ask_again():
+                if self._query_again():
                     return []
                 continue
             progress = listing.request_status
@@ -281,7 +283,7 @@ class _Rows:
                 return rows
         raise StopAsyncIteration
 
-    def _ask_again(self) -> bool:
+    def _query_again(self) -> bool:
         """Query again from the minute reached if there is more. Returns whether rows of that minute are unreachable."""
         # One minute has more rows than a query lists (10,000), and no query can return the others.
         unreachable = self._incomplete and self._last == self._start
@@ -318,7 +320,7 @@ def _last_edited_first(kind: str) -> Body:
     }
 
 
-def _in_order(condition: Body | None, start: datetime | None, *, newest_first: bool) -> Body:
+def _ordered_query(condition: Body | None, start: datetime | None, *, newest_first: bool) -> Body:
     """Return a query in order of creation, starting at the minute *start* if given."""
     conditions = [] if condition is None else [condition]
     if start is not None:
@@ -331,7 +333,7 @@ def _in_order(condition: Body | None, start: datetime | None, *, newest_first: b
     return body
 
 
-def _saved(response: UpstreamResponse, shape: type[W]) -> W:
+def _parse_saved(response: UpstreamResponse, shape: type[W]) -> W:
     """Return the result that a 503 reports as saved. Raises the error if it reports none."""
     failure = response.try_decode(shape)
     if failure is None:

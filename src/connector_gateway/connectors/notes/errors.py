@@ -79,12 +79,12 @@ def unwrap(
         if response.raw is None:
             raise errors.UpstreamError("The application's doorkeeper turned the request away.", private=response.text)
         error = response.try_decode(wire.Refusal) or wire.Refusal()
-        if references := _named(response, error, names):
+        if references := _mentioned_references(response, error, names):
             raise _unknown_value(response, error, references)
     return ERRORS.unwrap(response, shape, missing)
 
 
-def _named(response: UpstreamResponse, error: wire.Refusal, names: Names) -> Names:
+def _mentioned_references(response: UpstreamResponse, error: wire.Refusal, names: Names) -> Names:
     """Return the sent identifiers that an error mentions, or all of them if a 404 mentions none."""
     message = error.message if isinstance(error.message, str) else ""
     mentioned = {str(UUID(match)) for match in _UUID.findall(message)} if response.status in {400, 404} else set()

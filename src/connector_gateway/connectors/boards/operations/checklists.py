@@ -58,7 +58,7 @@ async def _find_item(call: BoardsCall, intent: StepInput, _: SentStep) -> Sequen
     return []
 
 
-def _creating(expected: Sequence[str]) -> "WriteStep[BoardsCall]":
+def _creation_step(expected: Sequence[str]) -> "WriteStep[BoardsCall]":
     return WriteStep(
         "create the checklist",
         _send_checklist,
@@ -86,7 +86,7 @@ async def attach_checklist(call: BoardsCall, params: AttachChecklist) -> Checkli
         plan = await call.plan(partial(_checklist, call, card_id, params))
         if plan["skipped"] is not None:
             return mapping.checklist(plan["skipped"], card_id, 0, skipped=True)
-        started = plan["unfinished"] or await call.step(_creating(params.items), _intent(card_id, params))
+        started = plan["unfinished"] or await call.step(_creation_step(params.items), _intent(card_id, params))
         await _add_items(call, card_id, started, params.items)
     return mapping.checklist(started, card_id, len(params.items))
 
@@ -101,12 +101,12 @@ def _intent(card_id: str, params: AttachChecklist) -> StepInput:
 async def _checklist(call: BoardsCall, card_id: str, params: AttachChecklist) -> Kept:
     """Return the existing checklist, which is left unchanged or completed, if there is one."""
     namesakes = mapping.named(params.name, await call.upstream.get_card_checklists(card_id))
-    unfinished = await _unfinished(call, card_id, namesakes, params)
+    unfinished = await _find_unfinished(call, card_id, namesakes, params)
     skips = namesakes and unfinished is None and params.skip_if_present
     return {"unfinished": unfinished, "skipped": mapping.kept_checklist(namesakes[0]) if skips else None}
 
 
-async def _unfinished(
+async def _find_unfinished(
     call: BoardsCall, card_id: str, namesakes: Sequence[wire.Checklist], params: AttachChecklist
 ) -> Kept | None:
     """Return the unfinished checklist that this account began with these items, adopted, or None.
@@ -118,12 +118,12 @@ async def _unfinished(
         cached = call.memory.get(f"checklist {checklist.id}")
         unknown = cached is None and mapping.is_unfinished(checklist, expected)
         is_ours = cached == list(expected) or (unknown and await _is_our_checklist(call, card_id, checklist))
-        if is_ours and await call.take_over(_creating(expected), _intent(card_id, params), checklist.id):
-            return await _settled(call, card_id, checklist)
+        if is_ours and await call.take_over(_creation_step(expected), _intent(card_id, params), checklist.id):
+            return await _wait_until_settled(call, card_id, checklist)
     return None
 
 
-async def _settled(call: BoardsCall, card_id: str, checklist: wire.Checklist) -> Kept:
+async def _wait_until_settled(call: BoardsCall, card_id: str, checklist: wire.Checklist) -> Kept:
     """Return a checklist to complete, once no item of an earlier call without a key can appear any more."""
     settles_at = call.memory.get(f"unsettled {checklist.id}")
     if settles_at is not None:

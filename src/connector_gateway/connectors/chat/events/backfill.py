@@ -83,7 +83,7 @@ class HistoryBackfill:
         """Read every watched channel, the longest waiting first, and then the threads."""
         read_until = await self.watch.snapshots(SEEN)
         channels = await self._channels(scopes)
-        self.watched = await self._beginnings(channels)
+        self.watched = await self._load_watch_starts(channels)
         ranges: list[HistoryRange] = []
         late: dict[str, float] = {}
         for channel_id in sorted(channels, key=lambda channel_id: read_until.get(channel_id, self.since)):
@@ -91,25 +91,25 @@ class HistoryBackfill:
             if self._is_late():
                 late[channel_id] = since
             else:
-                ranges.append(await self._fill_channel(channel_id, since))
+                ranges.append(await self._backfill_channel(channel_id, since))
                 await self.watch.progress(len(ranges), len(channels))
         for history_range in ranges:
-            await self._fill_threads(history_range)
-        await self._tell(late)
-        await self._forget({*read_until, *channels} - late.keys(), late)
+            await self._backfill_threads(history_range)
+        await self._record_gaps(late)
+        await self._delete_progress({*read_until, *channels} - late.keys(), late)
 
-    async def _forget(self, done: Collection[str], late: Mapping[str, float]) -> None:
+    async def _delete_progress(self, done: Collection[str], late: Mapping[str, float]) -> None:
         """Delete the records of finished channels. Late channels are recorded for the next poll."""
         notes = {**dict.fromkeys(done), **late}
         await self.watch.commit(
             snapshots=[
                 *(Snapshot(SEEN, channel_id, instant) for channel_id, instant in notes.items()),
-                *await self._changed_beginnings(),
+                *await self._changed_watch_starts(),
             ],
             state={**self.state, "blind": self.blind, "listed": True},
         )
 
-    async def _changed_beginnings(self) -> Sequence[Snapshot]:
+    async def _changed_watch_starts(self) -> Sequence[Snapshot]:
         snapshots = await self.watch.snapshots(WATCHED)
         gone = dict.fromkeys(snapshots.keys() - self.watched.keys())
         added = {channel_id: since for channel_id, since in self.watched.items() if channel_id not in snapshots}
@@ -127,10 +127,12 @@ class HistoryBackfill:
             async for page in pages:
                 channel_ids |= {channel.id for channel in page.channels if not channel.is_archived}
         if not pages.complete:
-            await self._tell_blind("", self.since, "The app may not read channels, or is in too many to read them all.")
+            await self._warn_unreadable(
+                "", self.since, "The app may not read channels, or is in too many to read them all."
+            )
         return channel_ids
 
-    async def _fill_channel(self, channel_id: str, since: float) -> HistoryRange:
+    async def _backfill_channel(self, channel_id: str, since: float) -> HistoryRange:
         """Store the messages of a channel, without replies, and return the range that was read."""
         after = mapping.messages.message_ts(max(since - SKEW_SECONDS, self._watched_since(channel_id, since)))
         history_range = HistoryRange(channel_id, since, self.watch.clock.now(), after)
@@ -138,9 +140,9 @@ class HistoryBackfill:
         try:
             await self._read_channel(history_range, observations)
         except UNREADABLE as error:
-            await self._tell_blind(channel_id, since, error.message)
+            await self._warn_unreadable(channel_id, since, error.message)
         # A channel with unread threads is not recorded as read: after an interruption their replies would be lost.
-        await self._keep(history_range, observations, done=not history_range.threads)
+        await self._store(history_range, observations, done=not history_range.threads)
         return history_range
 
     def _watched_since(self, channel_id: str, since: float) -> float:
@@ -151,7 +153,7 @@ class HistoryBackfill:
         changed_at = self.state[CHANGED_AT] or 0.0
         return max(self.watched[channel_id], changed_at if since >= changed_at else 0.0)
 
-    async def _beginnings(self, channels: Collection[str]) -> Mapping[str, float]:
+    async def _load_watch_starts(self, channels: Collection[str]) -> Mapping[str, float]:
         """Return the time from which each channel is watched. For a new channel, that is the previous poll."""
         began_at: float = self.state["began_at"]
         snapshots = await self.watch.snapshots(WATCHED)
@@ -163,7 +165,7 @@ class HistoryBackfill:
         earliest = mapping.messages.message_ts(self.began)
         pages = self.watch.upstream.history_pages(history_range.channel_id)
         async for page in pages:
-            observations |= self._observed(history_range, page.messages)
+            observations |= self._observe(history_range, page.messages)
             history_range.threads.extend(mapping.events.threads(page.messages, history_range.after))
             earliest = min([earliest, *(message.ts for message in page.messages)])
             if earliest <= history_range.after or self._is_late():
@@ -174,37 +176,37 @@ class HistoryBackfill:
                 reason = "More was written than can be read."
                 await self.watch.record_gap(history_range.since, float(earliest), reason, history_range.channel_id)
 
-    async def _fill_threads(self, history_range: HistoryRange) -> None:
+    async def _backfill_threads(self, history_range: HistoryRange) -> None:
         observations: Found = {}
         complete = True
         try:
             for ts in history_range.threads:
                 complete = complete and not self._is_late() and await self._read_thread(history_range, ts, observations)
         except UNREADABLE as error:
-            await self._tell_blind(history_range.channel_id, history_range.since, error.message)
+            await self._warn_unreadable(history_range.channel_id, history_range.since, error.message)
         if not complete:
             reason = "More was replied in threads than can be read."
             await self.watch.record_gap(history_range.since, self.began, reason, history_range.channel_id)
-        await self._keep(history_range, observations, done=True)
+        await self._store(history_range, observations, done=True)
 
     async def _read_thread(self, history_range: HistoryRange, ts: str, observations: Found) -> bool:
         """Collect the replies of a thread. Returns whether these were all."""
         pages = self.watch.upstream.reply_pages(history_range.channel_id, ts, history_range.after)
         try:
             async for page in pages:
-                observations |= self._observed(history_range, page.messages)
+                observations |= self._observe(history_range, page.messages)
         except errors.ThreadNotFound:
             return True
         return pages.complete
 
-    def _observed(self, history_range: HistoryRange, messages: Sequence[wire.Message]) -> Found:
+    def _observe(self, history_range: HistoryRange, messages: Sequence[wire.Message]) -> Found:
         return {
             message.ts: mapping.events.observed(message, history_range.channel_id, self.watch.settings, self.state)
             for message in messages
             if message.ts > history_range.after
         }
 
-    async def _keep(self, history_range: HistoryRange, observations_by_id: Found, *, done: bool) -> None:
+    async def _store(self, history_range: HistoryRange, observations_by_id: Found, *, done: bool) -> None:
         """Store the observations, oldest first, and record whether the channel is *done*."""
         observations = [observation for ts in sorted(observations_by_id) for observation in observations_by_id[ts]]
         while len(observations) > STEP:
@@ -213,13 +215,13 @@ class HistoryBackfill:
         notes = [Snapshot(SEEN, history_range.channel_id, history_range.began)] if done else []
         await self.watch.commit(observations, notes)
 
-    async def _tell_blind(self, channel_id: str, since: float, reason: str) -> None:
+    async def _warn_unreadable(self, channel_id: str, since: float, reason: str) -> None:
         """Record that a channel cannot be read. With frequent polls, only the first one records it."""
         self.blind.append(channel_id)
         if self.watch.pushed or channel_id not in self.state["blind"]:
             await self.watch.record_gap(since, self.began, reason, channel_id or None)
 
-    async def _tell(self, late: Mapping[str, float]) -> None:
+    async def _record_gaps(self, late: Mapping[str, float]) -> None:
         """Record the gaps of this poll. With frequent polls, the next one continues with the late channels."""
         if not self.watch.pushed:
             return

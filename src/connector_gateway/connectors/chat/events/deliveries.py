@@ -86,7 +86,7 @@ class _Audience:
         return HookResult(app=self.app, accounts=self.accounts, app_accounts=self.bots, **about)
 
 
-def _audience(envelope: wire.Envelope) -> _Audience:
+def _read_audience(envelope: wire.Envelope) -> _Audience:
     """Read the authorisations of a delivery. Values of another shape authorise no account."""
     authorizations = list(islice(_authorizations(envelope.authorizations), MAX_AUTHORISATIONS))
     # Without an app id, accounts cannot be grouped.
@@ -125,13 +125,13 @@ def _receipt(envelope: wire.Envelope, received_at: float) -> HookResult:
             return _event_receipt(envelope.event, envelope, received_at)
         case "app_rate_limited" if envelope.minute_rate_limited is not None:
             # The vendor's clock may be ahead of ours, and a poll must not wait for a distant minute.
-            return _limit(min(envelope.minute_rate_limited, int(received_at)), _audience(envelope))
+            return _rate_limit_receipt(min(envelope.minute_rate_limited, int(received_at)), _read_audience(envelope))
     return HookResult()
 
 
 def _event_receipt(event: Mapping[str, Any], envelope: wire.Envelope, received_at: float) -> HookResult:
     """Return the content of an event by its type. A revoked authorisation starts a gap now."""
-    audience = _audience(envelope)
+    audience = _read_audience(envelope)
     match convert(event, wire.Kind).type:
         case "message":
             since = received_at - RETRIED_SECONDS
@@ -140,7 +140,7 @@ def _event_receipt(event: Mapping[str, Any], envelope: wire.Envelope, received_a
             teams = [envelope.team_id] if envelope.team_id else []
             return audience.receipt(places=teams, revoked=True, missed_since=received_at)
         case "tokens_revoked":
-            return _revocation(convert(event, wire.Revoked).tokens or wire.Tokens(), envelope, received_at)
+            return _revocation_receipt(convert(event, wire.Revoked).tokens or wire.Tokens(), envelope, received_at)
         case "member_joined_channel" if convert(event, wire.Joined).user in audience.users:
             return audience.receipt(wakes=[CHANNELS])
         # The settings may watch a channel by its name, which now means another channel or none.
@@ -149,7 +149,7 @@ def _event_receipt(event: Mapping[str, Any], envelope: wire.Envelope, received_a
     return audience.receipt()
 
 
-def _revocation(tokens: wire.Tokens, envelope: wire.Envelope, received_at: float) -> HookResult:
+def _revocation_receipt(tokens: wire.Tokens, envelope: wire.Envelope, received_at: float) -> HookResult:
     """Address the identities whose tokens were revoked, whichever installation the delivery was for."""
     if not envelope.team_id or not envelope.api_app_id:
         return HookResult()
@@ -164,7 +164,7 @@ def _revocation(tokens: wire.Tokens, envelope: wire.Envelope, received_at: float
     )
 
 
-def _limit(minute: int, audience: _Audience) -> HookResult:
+def _rate_limit_receipt(minute: int, audience: _Audience) -> HookResult:
     """Return the receipt for omitted deliveries. They are never repeated, so the history has to be read."""
     wakes = [f"{LIMITED}{minute}"]
     return audience.receipt(places=audience.teams, wakes=wakes, missed_since=minute - RETRIED_SECONDS)

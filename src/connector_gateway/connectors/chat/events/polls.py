@@ -20,13 +20,13 @@ async def poll(watch: ChatWatch) -> None:
     """Identify the account and its watched channels, then read the messages written while no deliveries came."""
     _require_deliveries(watch)
     identity, scopes = await watch.upstream.auth_test()
-    former = _known(watch, identity.team_id)
+    former = _former_state(watch, identity.team_id)
     state = {
         "team_id": identity.team_id,
         "user_id": identity.user_id,
         "bot_id": identity.bot_id,
         "scopes": sorted(scopes),
-        **await _names(watch, former),
+        **await _resolve_names(watch, former),
         "began_at": former.get("began_at", watch.state.get(RENEWED_AT, watch.behind_since or watch.clock.now())),
         "blind": former.get("blind", []),
         "listed": former.get("listed", False),
@@ -46,13 +46,13 @@ def _require_deliveries(watch: ChatWatch) -> None:
         raise errors.UpstreamRateLimited("The application leaves deliveries out for now.", retry_after=wait)
 
 
-def _known(watch: ChatWatch, team_id: str) -> State:
+def _former_state(watch: ChatWatch, team_id: str) -> State:
     """Return the former state, or an empty one if it belongs to another workspace."""
     former: State = watch.state.get(FORMER, watch.state)
     return former if former.get("team_id") == team_id else {}
 
 
-async def _names(watch: ChatWatch, state: State) -> Mapping[str, Any]:
+async def _resolve_names(watch: ChatWatch, state: State) -> Mapping[str, Any]:
     """Return the meaning of channels named in the settings, with the time. None stands for an unknown channel.
 
     A renamed channel stays the same unless another one has its name now.
@@ -68,11 +68,11 @@ async def _names(watch: ChatWatch, state: State) -> Mapping[str, Any]:
     if not all(map(mapping.channels.is_user_id, unresolved)):
         channels, complete = await watch.upstream.channels()
         by_name = mapping.channels.names(channels, complete=complete)
-    names = {setting: await _channel_id(watch, setting, by_name, cached.get(setting)) for setting in unresolved}
+    names = {setting: await _resolve_channel(watch, setting, by_name, cached.get(setting)) for setting in unresolved}
     return {"names": names, "named_at": now}
 
 
-async def _channel_id(watch: ChatWatch, name: str, by_name: Names, cached_id: str | None) -> str | None:
+async def _resolve_channel(watch: ChatWatch, name: str, by_name: Names, cached_id: str | None) -> str | None:
     """Return the id of the channel of that name, or of the conversation with that person."""
     try:
         identifier = name if mapping.channels.is_user_id(name) else mapping.channels.named(by_name, name)

@@ -44,11 +44,11 @@ def matching(text: str, keywords: Iterable[str]) -> list[str]:
 
 def folded_text(text: str) -> str:
     """Normalise *text* for comparison. Case, width, composition and kinds of white space are ignored."""
-    text = normalize("NFKC", _with_few_marks(" ".join(text.split())))
+    text = normalize("NFKC", _limit_marks(" ".join(text.split())))
     return normalize("NFKC", text.casefold()).replace("i\u0307", "i")
 
 
-def _with_few_marks(text: str) -> str:
+def _limit_marks(text: str) -> str:
     if text.isascii():
         return text
     characters: list[str] = []
@@ -67,7 +67,7 @@ def _within_edges(text: str) -> str:
 
 
 @lru_cache(maxsize=20_000)
-def _edged(code: int) -> str:
+def _with_edges(code: int) -> str:
     """Return a character with a boundary on both sides, unless it is a word character of a spaced script."""
     character = chr(code)
     kind = category(character)
@@ -82,7 +82,7 @@ class _Edges:
     """The ``str.translate`` table that inserts the boundaries."""
 
     def __getitem__(self, code: int) -> str:
-        return _edged(code)
+        return _with_edges(code)
 
 
 _EDGES = _Edges()

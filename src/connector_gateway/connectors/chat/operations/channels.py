@@ -55,12 +55,12 @@ async def with_channel(call: ChatCall, channel: str, use: Callable[[str], Awaita
     if mapping.channels.is_channel_id(channel):
         return await use(channel)
     if mapping.channels.is_user_id(channel):
-        return await use(await _conversation(call, channel))
+        return await use(await _open_conversation(call, channel))
 
     async def use_one(names: Names) -> T:
-        return await use(await _identified(call, mapping.channels.named(names, channel)))
+        return await use(await _resolve_conversation(call, mapping.channels.named(names, channel)))
 
-    return await call.with_cache_retry(_names(call), use_one, outdated=NAMING)
+    return await call.with_cache_retry(_names_lookup(call), use_one, outdated=NAMING)
 
 
 async def require_channel(call: ChatCall, channel_id: str) -> None:
@@ -78,17 +78,17 @@ async def with_channel_for_write(
     call: ChatCall, channel: str, use: Callable[[str], Awaitable[StepResult]]
 ) -> StepResult:
     """Return the result of *use* in the channel. Calls *use* again with new names if a cached one was rejected."""
-    lookup = await call.plan(partial(_channel, call, channel))
+    lookup = await call.plan(partial(_find_channel, call, channel))
     try:
         return await use(lookup["channel_id"])
     except NAMING:
         if not lookup["remembered"]:
             raise
-    lookup = await call.plan(partial(_channel_now, call, channel))
+    lookup = await call.plan(partial(_reload_channel, call, channel))
     return await use(lookup["channel_id"])
 
 
-async def _channel(call: ChatCall, channel: str) -> Kept:
+async def _find_channel(call: ChatCall, channel: str) -> Kept:
     """Return the requested channel, and whether its name was cached."""
     is_identified = mapping.channels.is_channel_id(channel) or mapping.channels.is_user_id(channel)
     cached: Names | None = None if is_identified else call.memory.get(NAMES)
@@ -99,17 +99,17 @@ async def _channel(call: ChatCall, channel: str) -> Kept:
     return await with_channel(call, channel, find)
 
 
-async def _channel_now(call: ChatCall, channel: str) -> Kept:
-    identifier = mapping.channels.named(await call.reload(_names(call)), channel)
-    return {"channel_id": await _identified(call, identifier)}
+async def _reload_channel(call: ChatCall, channel: str) -> Kept:
+    identifier = mapping.channels.named(await call.reload(_names_lookup(call)), channel)
+    return {"channel_id": await _resolve_conversation(call, identifier)}
 
 
-async def _identified(call: ChatCall, identifier: str) -> str:
+async def _resolve_conversation(call: ChatCall, identifier: str) -> str:
     """Return the channel for a look-up result, which for a person is the conversation with them."""
-    return await _conversation(call, identifier) if mapping.channels.is_person(identifier) else identifier
+    return await _open_conversation(call, identifier) if mapping.channels.is_person(identifier) else identifier
 
 
-def _names(call: ChatCall) -> CachedLookup[Names]:
+def _names_lookup(call: ChatCall) -> CachedLookup[Names]:
     async def find() -> Names:
         channels, complete = await call.upstream.channels()
         return mapping.channels.names(channels, complete=complete)
@@ -117,7 +117,7 @@ def _names(call: ChatCall) -> CachedLookup[Names]:
     return CachedLookup(NAMES, NAMES_SECONDS, find)
 
 
-async def _conversation(call: ChatCall, user_id: str) -> str:
+async def _open_conversation(call: ChatCall, user_id: str) -> str:
     """Return the conversation with a person. Opening it twice has no further effect."""
 
     async def find() -> str:

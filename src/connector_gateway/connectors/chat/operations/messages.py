@@ -76,7 +76,7 @@ async def post_message(call: ChatCall, params: PostMessage) -> PostedMessage:
     async def post(channel_id: str) -> StepResult:
         thread_ts = params.thread_ts
         if thread_ts is not None:
-            thread_ts = await call.plan(partial(_root, call, channel_id, thread_ts))
+            thread_ts = await call.plan(partial(_find_root, call, channel_id, thread_ts))
         return await call.step(POST, {"channel_id": channel_id, "text": params.text, "thread_ts": thread_ts})
 
     return mapping.messages.posted_message(workspace, await with_channel_for_write(call, params.channel, post))
@@ -103,7 +103,7 @@ async def edit_message(call: ChatCall, params: EditMessage) -> EditedMessage:
 # Threads
 
 
-async def _root(call: ChatCall, channel_id: str, ts: str) -> str:
+async def _find_root(call: ChatCall, channel_id: str, ts: str) -> str:
     """Return the first message of the thread of *ts*, or *ts* itself if it cannot be read."""
     find = partial(call.upstream.thread_root, channel_id, ts)
     with suppress(errors.OutcomeUnknown, errors.UpstreamRateLimited):

@@ -25,7 +25,7 @@ N = TypeVar("N", wire.Pipeline, wire.Stage)
 def choose_pipeline(pipelines: Sequence[wire.Pipeline], text: str) -> wire.Pipeline:
     """Return the pipeline with that identifier, or else with that name."""
     living = [pipeline for pipeline in pipelines if not pipeline.archived]
-    matches = _named(living, text)
+    matches = _match_by_name(living, text)
     if len(matches) == 1:
         return matches[0]
     name = quoted([text])
@@ -37,7 +37,7 @@ def choose_pipeline(pipelines: Sequence[wire.Pipeline], text: str) -> wire.Pipel
 def choose_stage(pipeline: wire.Pipeline, text: str) -> wire.Stage:
     """Return the stage of *pipeline* with that identifier, or else with that name."""
     living = [stage for stage in pipeline.stages if not stage.archived]
-    matches = _named(living, text)
+    matches = _match_by_name(living, text)
     if not matches:
         raise StageNotFound(
             f'The pipeline "{pipeline.label}" has no stage {quoted([text])}.',
@@ -84,7 +84,7 @@ def left_empty(definitions: Definitions, sent: StepInput) -> list[str]:
     The vendor sets the close date of a deal that starts in a closed stage.
     """
     passed_over = {*sent["properties"], *FILLED, *(("closedate",) if sent["closed"] else ())}
-    return [name for name, described in definitions.items() if name not in passed_over and _set_by_somebody(described)]
+    return [name for name, described in definitions.items() if name not in passed_over and _is_user_property(described)]
 
 
 def is_deal(record: wire.Record, sent: StepInput, definitions: Definitions, maker_known: str | None) -> bool:
@@ -101,7 +101,7 @@ def is_deal(record: wire.Record, sent: StepInput, definitions: Definitions, make
     )
 
 
-def _set_by_somebody(described: wire.Definition) -> bool:
+def _is_user_property(described: wire.Definition) -> bool:
     """Return True if people or other apps set a property, not the vendor itself."""
     internal = described.hubspot_defined and described.name.startswith("hs_") and described.name not in BY_HAND
     computed = described.calculated or described.modification_metadata.read_only_value
@@ -139,7 +139,7 @@ def updated_deal(planned: Kept, stored: Kept, *, note_logged: bool) -> UpdatedDe
     )
 
 
-def _named(choices: Sequence[N], text: str) -> list[N]:
+def _match_by_name(choices: Sequence[N], text: str) -> list[N]:
     """Return the choices that match *text*.
 
     Identifiers have precedence over exact names, and these over names that differ in case or blanks.

@@ -82,7 +82,7 @@ async def planned_company(
 
     Raises ``CompanyNotFound`` if there is neither.
     """
-    domain, company_id = mapping.companies.company_domain(reference), await _known_company(call, reference)
+    domain, company_id = mapping.companies.company_domain(reference), await _find_company(call, reference)
     if company_id is None and not params.create_company:
         raise CompanyNotFound(
             f'No company has the domain "{domain}".', {"parameter": "associate_company", "value": reference}
@@ -90,7 +90,7 @@ async def planned_company(
     return company_id, domain
 
 
-async def _known_company(call: CrmCall, reference: str) -> str | None:
+async def _find_company(call: CrmCall, reference: str) -> str | None:
     """Return the id of the company with that domain or identifier, even if it was created a moment ago."""
     domain = mapping.companies.company_domain(reference)
     if domain is None:
@@ -103,11 +103,14 @@ async def _known_company(call: CrmCall, reference: str) -> str | None:
         return companies[0].id
     # The search lags behind, and a second company with the same domain could not be undone.
     since = call.clock.now() - LOOK_BACK_SECONDS
-    latest = [*await _just_made(call, domain), *await evidence.listed_since(call, "companies", ["domain"], since)]
+    latest = [
+        *await _recently_created(call, domain),
+        *await evidence.listed_since(call, "companies", ["domain"], since),
+    ]
     return next((company.id for company in latest if mapping.companies.domain_of(company) == domain), None)
 
 
-async def _just_made(call: CrmCall, domain: str) -> Sequence[wire.Record]:
+async def _recently_created(call: CrmCall, domain: str) -> Sequence[wire.Record]:
     """Return the company that this service just created for the domain, if it still exists."""
     company_id = call.memory.get(f"company {domain}")
     return [] if company_id is None else await call.upstream.batch_read_objects("companies", [company_id], ["domain"])

@@ -46,7 +46,7 @@ async def _find_contact(call: CrmCall, intent: StepInput, _: SentStep) -> Sequen
     sent = await _values(call, intent)
     contact = await _contact_of(call, intent["email"], sent.texts)
     action: Action = "updated" if intent["known"] else "created"
-    return [Match(stored) for stored in _if_held(contact, sent, intent, action)]
+    return [Match(stored) for stored in _stored_if_complete(contact, sent, intent, action)]
 
 
 async def _send_new_contact(call: CrmCall, intent: StepInput, _: str) -> StepResult:
@@ -61,7 +61,7 @@ async def _find_new_contact(call: CrmCall, intent: StepInput, _: SentStep) -> Se
     contact = await _contact_of(call, intent["email"], [*sent.texts, *mapping.records.MADE_BY])
     if contact is None or not mapping.records.may_be_ours(contact, known_maker(call, intent)):
         return []
-    stored_forms = _if_held(contact, sent, intent, "created")
+    stored_forms = _stored_if_complete(contact, sent, intent, "created")
     return [Match(stored, contact.id, contact.created_at.timestamp()) for stored in stored_forms]
 
 
@@ -74,7 +74,7 @@ async def _send_holder(call: CrmCall, intent: StepInput, _: str) -> StepResult:
 async def _find_holder(call: CrmCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
     sent = await _values(call, intent)
     contact = await call.upstream.read_object("contacts", intent["contact_id"], ["email", *sent.texts])
-    return [Match(stored) for stored in _if_held(contact, sent, intent, "updated")]
+    return [Match(stored) for stored in _stored_if_complete(contact, sent, intent, "updated")]
 
 
 def _changed_contact(intent: StepInput) -> Sequence[str]:
@@ -92,7 +92,7 @@ def _written(call: CrmCall, intent: StepInput, sent: Values, contact: wire.Recor
     return mapping.contacts.kept_contact(contact, sent, intent["email"], "created" if created else "updated")
 
 
-def _if_held(contact: wire.Record | None, sent: Values, intent: StepInput, action: Action) -> list[Kept]:
+def _stored_if_complete(contact: wire.Record | None, sent: Values, intent: StepInput, action: Action) -> list[Kept]:
     """Return the stored form of a contact if it exists and has all values."""
     matches = contact is not None and sent.all_held_by(contact)
     return (

@@ -49,11 +49,11 @@ def change(
     removing = [Wanted("remove", index, name, label_id(names, name)) for index, name in enumerate(remove)]
     existing = [label_name for label_id, label_name in names.items() if label_id not in UNMOVABLE]
     violations = [
-        *_faults_of_adding(adding, existing, create_missing=create_missing),
-        *_faults_of_removing(removing, adding),
+        *_violations_of_adding(adding, existing, create_missing=create_missing),
+        *_violations_of_removing(removing, adding),
     ]
     if violations:
-        raise _refusal(violations)
+        raise _to_error(violations)
     unlike = {label.sameness: label for label in reversed(adding)}
     placed = [label for label in adding if unlike[label.sameness] is label]
     return {
@@ -63,7 +63,9 @@ def change(
     }
 
 
-def _faults_of_adding(adding: Sequence[Wanted], existing: Sequence[str], *, create_missing: bool) -> Iterable[Detail]:
+def _violations_of_adding(
+    adding: Sequence[Wanted], existing: Sequence[str], *, create_missing: bool
+) -> Iterable[Detail]:
     for label in adding:
         if label.known in UNMOVABLE:
             yield label.fault(InvalidParameters.code, UNMOVABLE_MESSAGE)
@@ -72,7 +74,7 @@ def _faults_of_adding(adding: Sequence[Wanted], existing: Sequence[str], *, crea
             yield {**detail, "allowed": nearest_first(label.name.strip(), existing)}
 
 
-def _faults_of_removing(removing: Sequence[Wanted], adding: Sequence[Wanted]) -> Iterable[Detail]:
+def _violations_of_removing(removing: Sequence[Wanted], adding: Sequence[Wanted]) -> Iterable[Detail]:
     added = {label.sameness for label in adding}
     for label in removing:
         if label.known in UNMOVABLE:
@@ -81,7 +83,7 @@ def _faults_of_removing(removing: Sequence[Wanted], adding: Sequence[Wanted]) ->
             yield label.fault(InvalidParameters.code, "Is in add as well")
 
 
-def _refusal(violations: Sequence[Detail]) -> GatewayError:
+def _to_error(violations: Sequence[Detail]) -> GatewayError:
     lacking = [violation["value"] for violation in violations if violation["code"] == LabelNotFound.code]
     error_class = LabelNotFound if violations[0]["code"] == LabelNotFound.code else InvalidParameters
     if len(lacking) < len(violations):

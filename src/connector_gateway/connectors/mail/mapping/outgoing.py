@@ -106,8 +106,8 @@ def plan_message(
 ) -> dict[str, Any]:
     """Plan a message without its body."""
     return {
-        "sender": _kept_mailbox(sender),
-        "to": [_kept_mailbox(recipient) for recipient in to],
+        "sender": _stored_mailbox(sender),
+        "to": [_stored_mailbox(recipient) for recipient in to],
         "subject": parent.subject,
         "in_reply_to": parent.message_id,
         "references": list(parent.references),
@@ -130,7 +130,7 @@ def build_message(planned: Kept, body_html: str, marker: tuple[str, str]) -> mim
     )
 
 
-def _kept_mailbox(mailbox: mime.Mailbox) -> dict[str, str]:
+def _stored_mailbox(mailbox: mime.Mailbox) -> dict[str, str]:
     return {"name": mailbox.name, "address": mailbox.address}
 
 

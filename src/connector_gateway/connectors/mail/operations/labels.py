@@ -120,7 +120,7 @@ async def _change_labels(call: MailCall, message_id: str, change: Kept) -> Chang
     add = [label_id or next(created_ids)["id"] for label_id in change["add"]]
     intent = {"message_id": message_id, "add": add, "remove": change["remove"]}
     try:
-        changed = await _changed(call, intent)
+        changed = await _read_changed_labels(call, intent)
     except UpstreamRefused:
         # The vendor may have rejected the identifier of the message.
         await call.upstream.get_message_labels(message_id)
@@ -132,7 +132,7 @@ async def _change_labels(call: MailCall, message_id: str, change: Kept) -> Chang
     return mapping.labels.changed_labels(changed, {**new, **names}, created)
 
 
-async def _changed(call: MailCall, intent: StepInput) -> Kept:
+async def _read_changed_labels(call: MailCall, intent: StepInput) -> Kept:
     """Return the message after a change, which may be empty."""
     if intent["add"] or intent["remove"]:
         return await call.step(CHANGE_LABELS, intent)

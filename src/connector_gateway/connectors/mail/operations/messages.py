@@ -46,9 +46,9 @@ async def search_messages(call: MailCall, params: SearchMessages) -> Page[Messag
     Attachments are files that came with a message; pictures within its text and signatures do not count.
     A page with bodies ends early where these are large, and ``next_cursor`` leads to the other messages.
     """
-    message_ids, token = await _listed(call, params)
+    message_ids, token = await _list_page(call, params)
     requested = message_ids[: params.limit]
-    read = await _read_each(call, requested, with_body=params.include_body)
+    read = await _load_messages(call, requested, with_body=params.include_body)
     loaded = [(one.message, one.body) for one in read if one.message is not None]
     carried = {label_id for message, _ in loaded for label_id in message.label_ids}
     names = await call.cached(labels_of(call), suffices=lambda names: names.keys() >= carried)
@@ -58,7 +58,7 @@ async def search_messages(call: MailCall, params: SearchMessages) -> Page[Messag
     )
 
 
-async def _listed(call: MailCall, params: SearchMessages) -> tuple[Sequence[str], str | None]:
+async def _list_page(call: MailCall, params: SearchMessages) -> tuple[Sequence[str], str | None]:
     """Return the identifiers that a page starts with, and the vendor's next page token."""
     position = call.position or {}
     if remaining := position.get("message_ids"):
@@ -67,7 +67,7 @@ async def _listed(call: MailCall, params: SearchMessages) -> tuple[Sequence[str]
     return [message.id for message in listing.messages], listing.next_page_token
 
 
-async def _read_each(call: MailCall, message_ids: Sequence[str], *, with_body: bool) -> Sequence[LoadedMessage]:
+async def _load_messages(call: MailCall, message_ids: Sequence[str], *, with_body: bool) -> Sequence[LoadedMessage]:
     """Load the first messages in order, several concurrently, until their bodies exceed the page's limit."""
     page = _PageBuilder(call.memory_reservation, len(message_ids))
     # No more tasks reserve a request than can run, so messages beyond the limit use no budget.
@@ -148,11 +148,11 @@ async def _read(call: MailCall, message_id: str, expect: Callable[[int], bool] |
             # immediately.
             alone = size > ALONE_BYTES and any(part.body.attachment_id for part in parts)
             async with call.memory_reservation.large_response if alone else nullcontext():
-                return LoadedMessage(mime.without_texts(message), await _body(call, message, alone=alone))
+                return LoadedMessage(mime.without_texts(message), await _load_body(call, message, alone=alone))
     return LoadedMessage()
 
 
-async def _body(call: MailCall, message: wire.Message, *, alone: bool) -> MessageBody:
+async def _load_body(call: MailCall, message: wire.Message, *, alone: bool) -> MessageBody:
     """Return the body of a message. Large texts wait for a reservation, unless the caller has it (*alone*)."""
 
     async def said(mime_type: str) -> str | None:

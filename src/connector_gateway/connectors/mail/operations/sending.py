@@ -70,7 +70,7 @@ async def _find_no_draft(call: MailCall, intent: StepInput, _: SentStep) -> Sequ
     return [] if await call.upstream.get_draft(intent["draft_id"]) else [Match({})]
 
 
-def _drafting(body_html: str) -> "WriteStep[MailCall]":
+def _draft_step(body_html: str) -> "WriteStep[MailCall]":
     """Return the step that creates a draft. Its body may be large, so only the call's arguments store it."""
     return WriteStep(
         "make the draft",
@@ -95,8 +95,8 @@ async def send_message(call: MailCall, params: SendMessage) -> SentMessage:
     Every recipient is validated first; if one of them is not a valid address, nothing is sent.
     The message is made as a draft and then sent, so that a repeat can tell whether it went out.
     """
-    message_plan = await call.plan(partial(_letter, call, params, params.thread_id))
-    draft = await call.step(_drafting(params.body_html), message_plan)
+    message_plan = await call.plan(partial(_plan_message, call, params, params.thread_id))
+    draft = await call.step(_draft_step(params.body_html), message_plan)
     try:
         sent = await call.step(SEND_DRAFT, mapping.outgoing.sending(draft))
     except errors.GatewayError:
@@ -109,8 +109,8 @@ async def send_message(call: MailCall, params: SendMessage) -> SentMessage:
 @writes("POST /drafts", errors=[errors.InvalidRecipient])
 async def create_draft(call: MailCall, params: CreateDraft) -> CreatedDraft:
     """Create an unsent draft; nothing is sent."""
-    message_plan = await call.plan(partial(_letter, call, params, None))
-    draft = await call.step(_drafting(params.body_html), message_plan)
+    message_plan = await call.plan(partial(_plan_message, call, params, None))
+    draft = await call.step(_draft_step(params.body_html), message_plan)
     if draft["id"] == GONE:
         raise errors.OutcomeUnknown(
             "The draft was made, and somebody has sent it since.", {"message_id": draft["message_id"]}
@@ -121,7 +121,7 @@ async def create_draft(call: MailCall, params: CreateDraft) -> CreatedDraft:
 # Planning
 
 
-async def _letter(call: MailCall, params: SendMessage | CreateDraft, thread_id: str | None) -> Kept:
+async def _plan_message(call: MailCall, params: SendMessage | CreateDraft, thread_id: str | None) -> Kept:
     """Plan a message without its body."""
     to = mapping.outgoing.recipients(params.to)
     parent = mapping.outgoing.ReplyTarget(params.subject)

@@ -32,19 +32,19 @@ def is_default(value: Value, status: str | None) -> bool:
 def comparison_key(value: Value) -> Any:
     """Return a value read from the vendor in a form that equals ``trace_written`` of the same value."""
     payload = content(value)
-    return None if payload is None else TRACES.get(value.type, _same)(payload)
+    return None if payload is None else TRACES.get(value.type, _unchanged)(payload)
 
 
 def trace_written(kind: str, written: Any) -> Any:
     """Return a written value in the form of ``comparison_key``."""
-    return None if written is None else WRITTEN_TRACES.get(kind, _same)(written)
+    return None if written is None else WRITTEN_TRACES.get(kind, _unchanged)(written)
 
 
-def _same(value: Any) -> Any:
+def _unchanged(value: Any) -> Any:
     return value
 
 
-def _period_trace(start: str, end: str | None, zone: str | None) -> tuple[Any, ...]:
+def _period_key(start: str, end: str | None, zone: str | None) -> tuple[Any, ...]:
     """Return the start and end as datetimes or dates, and the time zone."""
     return moment(start), None if end is None else moment(end), zone
 
@@ -72,7 +72,7 @@ TRACES: Mapping[str, Callable[[Any], Any]] = {
     "people": ids,
     "relation": ids,
     "files": lambda held: [file.external.url if file.external else None for file in held],
-    "date": lambda held: _period_trace(held.start, held.end, held.time_zone),
+    "date": lambda held: _period_key(held.start, held.end, held.time_zone),
     "place": lambda held: (held.lat, held.lon),
 }
 
@@ -85,6 +85,6 @@ WRITTEN_TRACES: Mapping[str, Callable[[Any], Any]] = {
     "people": _ids_written,
     "relation": _ids_written,
     "files": lambda written: [item["external"]["url"] for item in written],
-    "date": lambda written: _period_trace(written["start"], written.get("end"), written.get("time_zone")),
+    "date": lambda written: _period_key(written["start"], written.get("end"), written.get("time_zone")),
     "place": lambda written: (written["lat"], written["lon"]),
 }

@@ -36,16 +36,16 @@ def texts(value: Value) -> list[str]:
     return [] if payload is None else [text for text in READS[value.type](payload) if text]
 
 
-def _as_it_is(value: str) -> list[str]:
+def _single_text(value: str) -> list[str]:
     return [value]
 
 
 def _period_texts(period: wire.Period) -> list[str]:
-    start, end = (_zoned(text, period.time_zone) for text in (period.start, period.end or ""))
+    start, end = (_with_offset(text, period.time_zone) for text in (period.start, period.end or ""))
     return [start, f"{start}/{end}"] if end else [start]
 
 
-def _zoned(text: str, zone: str | None) -> str:
+def _with_offset(text: str, zone: str | None) -> str:
     """Return a date's time with its offset, which the vendor omits if it sends the *zone* instead."""
     parsed = moment(text)
     if zone is None or not isinstance(parsed, datetime) or parsed.tzinfo is not None:
@@ -126,17 +126,17 @@ READS: Mapping[str, Callable[[Any], list[str]]] = {
     "status": lambda held: [held.name],
     "multi_select": lambda held: [option.name for option in held],
     "date": _period_texts,
-    "url": _as_it_is,
-    "email": _as_it_is,
-    "phone_number": _as_it_is,
+    "url": _single_text,
+    "email": _single_text,
+    "phone_number": _single_text,
     "people": lambda held: [text for user in held for text in _user_texts(user)],
     "relation": lambda held: [page.id for page in held],
     "files": lambda held: [text for file in held for text in _file_texts(file)],
     "place": place_texts,
     "created_by": _user_texts,
     "last_edited_by": _user_texts,
-    "created_time": _as_it_is,
-    "last_edited_time": _as_it_is,
+    "created_time": _single_text,
+    "last_edited_time": _single_text,
     "unique_id": _unique_id_texts,
     "formula": _computed_texts,
     "rollup": _computed_texts,

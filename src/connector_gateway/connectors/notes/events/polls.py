@@ -51,7 +51,7 @@ async def poll(watch: NotesWatch) -> None:
         # The vendor floors times to the minute and its search lags, so the windows overlap to miss nothing.
         since = minute_of(watch.state.get("listed_at", began_at(watch))) - OVERLAP_SECONDS
         await poll_pass.list_sources()
-        await poll_pass.visit(await _edited(watch, since))
+        await poll_pass.visit(await _find_edited_sources(watch, since))
         await poll_pass.visit_in_turn()
     if poll_pass.faults:
         raise poll_pass.faults[0]
@@ -66,7 +66,7 @@ async def _begin(watch: NotesWatch) -> None:
     await watch.commit(state={**state, "ahead": ahead}, account=me.id)
 
 
-async def _edited(watch: NotesWatch, since: float) -> Sequence[str]:
+async def _find_edited_sources(watch: NotesWatch, since: float) -> Sequence[str]:
     """Return data sources with pages edited *since*, as far as the search lists them.
 
     Returns none if all data sources are polled anyway.
@@ -132,7 +132,7 @@ class PollPass:
         """Poll one data source. An error is collected and raised after the others were polled."""
         self.visited.add(source_id)
         try:
-            await _look_at(self.watch, source_id, self.listed.get(source_id))
+            await _poll_source(self.watch, source_id, self.listed.get(source_id))
         except OWN_FAULTS as error:
             self.faults.append(error)
             # A single data source may have a problem of its own. Several mean that the vendor is unavailable.
@@ -140,7 +140,7 @@ class PollPass:
                 raise
 
 
-async def _look_at(watch: NotesWatch, source_id: str, listed: wire.DataSource | None) -> None:
+async def _poll_source(watch: NotesWatch, source_id: str, listed: wire.DataSource | None) -> None:
     """Poll one data source, unless it is no longer shared."""
     snapshot = (await watch.snapshots(SOURCES, [source_id])).get(source_id)
     try:

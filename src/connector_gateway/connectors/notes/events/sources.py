@@ -112,7 +112,7 @@ class SourcePoller:
         edit_times: list[float] = []
         for row in sorted(rows, key=lambda row: (row.last_edited_time, row.created_time)):
             try:
-                page = await _whole(self.watch.upstream, row)
+                page = await _complete_page(self.watch.upstream, row)
             except PageNotFound:
                 continue
             if page.id not in pages and self.was_edited_unseen(page):
@@ -165,7 +165,7 @@ class SourcePoller:
         return Snapshot(SOURCES, self.source.id, asdict(known))
 
 
-async def _whole(upstream: NotesClient, page: wire.Page) -> wire.Page:
+async def _complete_page(upstream: NotesClient, page: wire.Page) -> wire.Page:
     """Return a page with its truncated values read completely."""
     properties = dict(page.properties)
     for name, value in page.properties.items():
@@ -182,20 +182,22 @@ def _compare(
     values = mapping.changes.entries(page)
     if before is None:
         is_new = page.created_time.timestamp() >= since
-        return [_created(page)] if is_new else [], {"changes": 0, "values": values}
+        return [_created_event(page)] if is_new else [], {"changes": 0, "values": values}
     if values == before["values"]:
         return [], before
     changes = mapping.changes.changes(page, before["values"], source.properties)
     number = before["changes"] + bool(changes)
-    return [_updated(source, page, number, change) for change in changes], {"changes": number, "values": values}
+    return [_updated_event(source, page, number, change) for change in changes], {"changes": number, "values": values}
 
 
-def _created(page: wire.Page) -> Observation:
+def _created_event(page: wire.Page) -> Observation:
     data = {"page_id": page.id, "property": None, "from": None, "to": None}
     return Observation(("created", page.id), "page.created", data)
 
 
-def _updated(source: wire.DataSource, page: wire.Page, number: int, change: mapping.changes.Change) -> Observation:
+def _updated_event(
+    source: wire.DataSource, page: wire.Page, number: int, change: mapping.changes.Change
+) -> Observation:
     """Return a change. The *number* of the page's changes distinguishes it from one between the same values."""
     data = {"page_id": page.id, "property": change.name, "from": change.before, "to": change.after}
     identity = (source.id, page.id, change.property_id, str(number))

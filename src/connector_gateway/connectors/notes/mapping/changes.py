@@ -31,7 +31,7 @@ def entries(page: wire.Page) -> dict[str, Entry]:
     return {
         property_id: value_entry
         for property_id, value_entry in current.items()
-        if value_entry != _blank(value_entry[0], None)
+        if value_entry != _default_entry(value_entry[0], None)
     }
 
 
@@ -55,13 +55,13 @@ def changes(page: wire.Page, known: Mapping[str, Entry], schema: Schema) -> list
     differences = []
     for property_id, value in observable(page):
         after = entry(value)
-        before = known.get(property_id) or _blank(value.type, described.get(property_id)) or after
+        before = known.get(property_id) or _default_entry(value.type, described.get(property_id)) or after
         if before[0] == after[0] and before[-1] != after[-1]:
             differences.append(Change(property_id, names[property_id], before[1], after[1]))
     return differences
 
 
-def _blank(kind: str, described: wire.Property | None) -> Entry | None:
+def _default_entry(kind: str, described: wire.Property | None) -> Entry | None:
     """Return the snapshot of a property of a new page. A status is assumed to be its first option."""
     if kind == "status":
         choices = described and described.status

@@ -10,24 +10,24 @@ MAX_HANDSHAKE_BYTES = 1000
 
 def verification_token(body: bytes) -> str | None:
     """Return the token if a delivery is the handshake of a subscription."""
-    handshake = _glance(body, wire.Handshake) if len(body) <= MAX_HANDSHAKE_BYTES else None
+    handshake = _decode_leniently(body, wire.Handshake) if len(body) <= MAX_HANDSHAKE_BYTES else None
     return handshake.verification_token if handshake and handshake.verification_token.startswith("secret_") else None
 
 
 def is_object(body: bytes) -> bool:
     """Return True if a delivery is a JSON object of any shape."""
-    return _glance(body, wire.Present) is not None
+    return _decode_leniently(body, wire.Present) is not None
 
 
 def bots(body: bytes) -> list[str]:
     """Return the authorisations that can see the object of a delivery. Only public connections receive them."""
-    audience = _glance(body, wire.Audience)
+    audience = _decode_leniently(body, wire.Audience)
     return [] if audience is None else [viewer.id for viewer in audience.accessible_by or () if viewer.type == "bot"]
 
 
 def data_source_id(body: bytes) -> str | None:
     """Return the data source that a delivery, or its page, belongs to."""
-    subject = _glance(body, wire.Subject) or wire.Subject()
+    subject = _decode_leniently(body, wire.Subject) or wire.Subject()
     entity, parent = subject.entity or wire.Entity(), (subject.data and subject.data.parent) or wire.Parent()
     source_id = entity.id if entity.type == "data_source" else parent.data_source_id or ""
     try:
@@ -36,7 +36,7 @@ def data_source_id(body: bytes) -> str | None:
         return None
 
 
-def _glance(body: bytes, shape: type[T]) -> T | None:
+def _decode_leniently(body: bytes, shape: type[T]) -> T | None:
     """Decode *body* as *shape*, or return None. Another shape is no error, because deliveries only wake polls."""
     try:
         return decode_json(body, shape)

@@ -46,15 +46,17 @@ async def list_databases(call: NotesCall, params: ListDatabases) -> Page[NotesDa
     pages = call.upstream.search_data_source_pages()
     first = await anext(pages)
     short = await _short_page(call, first, params.limit) if params.query is None else None
-    return short or await _page(call, params, await _new_listing(call, _resumed(first, pages)))
+    return short or await _page(call, params, await _new_listing(call, _resume(first, pages)))
 
 
 async def _page(call: NotesCall, params: ListDatabases, listing: "_Listing") -> Page[NotesDatabase]:
     items_after = listing.after(call.position)
     if params.query:
         query = params.query.casefold()
-        items_after = [item for item in await _titled(call, listing, items_after) if query in item.title.casefold()]
-    items = await _titled(call, listing, items_after[: params.limit])
+        items_after = [
+            item for item in await _with_titles(call, listing, items_after) if query in item.title.casefold()
+        ]
+    items = await _with_titles(call, listing, items_after[: params.limit])
     more = len(items_after) > params.limit
     return Page[NotesDatabase](items=items, position=listing.position(items[-1]) if more else None)
 
@@ -101,7 +103,7 @@ async def _short_page(call: NotesCall, first: Sources, limit: int) -> Page[Notes
     if not first.next_cursor or len(items) < limit or items[-1].last_edited_at <= first.results[-1].last_edited_time:
         return None
     unknown = [item.database_id for item in items if not _is_single(call, first, item.database_id)]
-    titles = await _look_up(call, first, unknown) if len(unknown) <= MAX_LOOK_UPS else None
+    titles = await _look_up_titles(call, first, unknown) if len(unknown) <= MAX_LOOK_UPS else None
     if titles is None:
         return None
     titled = [_with_title(item, titles.get(item.database_id)) for item in items]
@@ -119,7 +121,7 @@ def _is_single(call: NotesCall, first: Sources, database_id: str) -> bool:
     return count == 1 and first.results[-1].last_edited_time.timestamp() < known_at - SKEW_SECONDS
 
 
-async def _look_up(call: NotesCall, first: Sources, database_ids: Sequence[str]) -> Mapping[str, str] | None:
+async def _look_up_titles(call: NotesCall, first: Sources, database_ids: Sequence[str]) -> Mapping[str, str] | None:
     """Return the titles of databases that have several data sources.
 
     Returns None if one of them has a data source that is not on the *first* upstream page, or cannot be read.
@@ -195,7 +197,7 @@ async def _sources(call: NotesCall, pages: AsyncIterator[Sources]) -> Sequence[w
     raise UpstreamError("The application's list of databases changes faster than it can be read.")
 
 
-async def _resumed(first: Sources, pages: AsyncIterator[Sources]) -> AsyncIterator[Sources]:
+async def _resume(first: Sources, pages: AsyncIterator[Sources]) -> AsyncIterator[Sources]:
     """Yield the pages of a list whose *first* was read."""
     yield first
     # ``async for`` would restart the pages.
@@ -203,7 +205,7 @@ async def _resumed(first: Sources, pages: AsyncIterator[Sources]) -> AsyncIterat
         yield page
 
 
-async def _titled(call: NotesCall, listing: _Listing, items: Sequence[NotesDatabase]) -> Sequence[NotesDatabase]:
+async def _with_titles(call: NotesCall, listing: _Listing, items: Sequence[NotesDatabase]) -> Sequence[NotesDatabase]:
     """Return *items* with the own titles of databases that have several data sources."""
     return [
         _with_title(item, await _title(call, listing, item.database_id))

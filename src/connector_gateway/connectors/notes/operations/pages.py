@@ -70,7 +70,7 @@ async def _find_blocks(call: NotesCall, intent: StepInput, _: SentStep) -> Seque
 
 async def _send_change(call: NotesCall, intent: StepInput, _: str) -> StepResult:
     if intent["since"] is not None:
-        await _require_left_alone(call, intent)
+        await _check_unchanged_by_others(call, intent)
     page = await call.upstream.update_page(intent["page_id"], intent["body"], intent.get("references", {}))
     return mapping.pages.kept_state(page) | {"told": intent["told"]}
 
@@ -124,7 +124,7 @@ async def create_page(call: NotesCall, params: CreatePage) -> CreatedPage:
     except errors.UpstreamRefused:
         if not plan["remembered"]:
             raise
-        plan = await call.plan(partial(_page_of_today, call, params, groups[0]))
+        plan = await call.plan(partial(_new_page_by_current_schema, call, params, groups[0]))
         created = await call.step(CREATE_PAGE, plan["page"])
     _warn_of_skipped(call, plan["skipped"])
     for blocks in mapping.blocks.appended(created["id"], groups):
@@ -170,7 +170,7 @@ async def _new_page(call: NotesCall, params: CreatePage, blocks: Sequence[Kept])
     return await call.with_cache_retry(lookup, cast, outdated=OUTDATED)
 
 
-async def _page_of_today(call: NotesCall, params: CreatePage, blocks: Sequence[Kept]) -> Kept:
+async def _new_page_by_current_schema(call: NotesCall, params: CreatePage, blocks: Sequence[Kept]) -> Kept:
     """Plan a page by the current schema of the database."""
     sources = await call.reload(data_sources(call, params.database_id))
     source = mapping.databases.choose_source(sources, params.properties)
@@ -184,7 +184,7 @@ async def _update(call: NotesCall, params: UpdatePage) -> Kept:
     # The step checks again immediately before sending.
     if params.if_unmodified_since is not None and not call.restored:
         _require_unmodified(page, params.if_unmodified_since)
-    written, skipped = await _written(call, page, params.properties or {})
+    written, skipped = await _convert_properties(call, page, params.properties or {})
     if written and page.in_trash and params.archived is not False and not call.restored:
         raise errors.PageInTrash(f"Page {params.page_id} is in the trash.", {"parameter": "archived"})
     return {
@@ -196,7 +196,9 @@ async def _update(call: NotesCall, params: UpdatePage) -> Kept:
     }
 
 
-async def _written(call: NotesCall, page: wire.Page, properties: Mapping[str, Any]) -> tuple[Kept, Sequence[str]]:
+async def _convert_properties(
+    call: NotesCall, page: wire.Page, properties: Mapping[str, Any]
+) -> tuple[Kept, Sequence[str]]:
     """Return the vendor's form of *properties*, and the names of those that are computed."""
     source_id = page.parent.data_source_id
 
@@ -232,7 +234,7 @@ def _require_unmodified(page: wire.Page, since: datetime) -> None:
         )
 
 
-async def _require_left_alone(call: NotesCall, intent: StepInput) -> None:
+async def _check_unchanged_by_others(call: NotesCall, intent: StepInput) -> None:
     """Raise an error if the page was changed by others since the caller's guard or our own first change.
 
     The check precedes each sending, because the first one may be long ago when a step in doubt is resent.

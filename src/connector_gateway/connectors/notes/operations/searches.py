@@ -37,21 +37,21 @@ async def _matches(call: NotesCall, source: wire.DataSource, params: SearchPages
         return []
     results = []
     condition = mapping.searches.search_filter(described, query, params.match)
-    async for rows in call.upstream.rows(source.id, condition, _shown(source, described)):
-        for page in _required(rows):
+    async for rows in call.upstream.rows(source.id, condition, _required_properties(source, described)):
+        for page in _check_complete(rows):
             value = await whole_value(call, page, described.id)
             if value is not None and mapping.searches.matches(value, query, params.match):
                 results.append(mapping.pages.found_page(page, params.property))
     return results
 
 
-def _shown(source: wire.DataSource, described: wire.Property) -> list[str]:
+def _required_properties(source: wire.DataSource, described: wire.Property) -> list[str]:
     """Return the properties that a search reads of a row: the title, and the searched one."""
     titles = [item.id for item in source.properties.values() if item.type == "title"]
     return list(dict.fromkeys([*titles, described.id]))
 
 
-def _required(rows: Sequence[wire.Page]) -> Sequence[wire.Page]:
+def _check_complete(rows: Sequence[wire.Page]) -> Sequence[wire.Page]:
     """Return *rows*. Raises ``UpstreamRefused`` if the vendor does not list all of them."""
     if not rows:
         raise UpstreamRefused("More pages were created within one minute than the application lists.")

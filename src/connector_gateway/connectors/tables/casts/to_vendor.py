@@ -124,14 +124,14 @@ def _links(_: Field, value: Any) -> list[str]:
 
 
 def _attachments(_: Field, value: Any) -> list[dict[str, str]]:
-    return [_kept_attachment(item) or _new_attachment(item) for item in casts.items(value, MAX_ITEMS)]
+    return [_existing_attachment(item) or _new_attachment(item) for item in casts.items(value, MAX_ITEMS)]
 
 
 def _new_attachments(_: Field, value: Any) -> list[dict[str, str]]:
     return [_new_attachment(item) for item in casts.items(value, MAX_ITEMS)]
 
 
-def _kept_attachment(value: Any) -> dict[str, str] | None:
+def _existing_attachment(value: Any) -> dict[str, str] | None:
     """Return the reference to an attachment of the record, as a read returns it or with its id alone."""
     if not isinstance(value, dict) or "id" not in value or not value.keys() <= ATTACHMENT_KEYS:
         return None
@@ -144,14 +144,14 @@ def _new_attachment(value: Any) -> dict[str, str]:
     if is_read and not value.get("url"):
         raise Unfit("a new record has no attachments to keep, so each needs a url")
     source = {name: value.get(name) for name in ("url", "filename")} if is_read else value
-    about = _about(source, "url", "filename", "it is neither a link nor an object of url and perhaps filename")
+    about = _text_object(source, "url", "filename", "it is neither a link nor an object of url and perhaps filename")
     parts = urlsplit(about["url"])
     if parts.scheme not in {"http", "https"} or not parts.netloc or "" in about.values():
         raise Unfit("it is no http or https link, or its file has an empty name")
     return about
 
 
-def _about(value: Any, required: str, optional: str, otherwise: str) -> dict[str, str]:
+def _text_object(value: Any, required: str, optional: str, otherwise: str) -> dict[str, str]:
     """Return an object of texts. The *required* one may be given alone, and null counts as absent."""
     about = value if isinstance(value, dict) else {required: value}
     texts = {name: string(part, otherwise) for name, part in about.items() if part is not None}
@@ -188,7 +188,7 @@ CASTS: Mapping[str, Callable[[Field, Any], Any]] = {
     "dateTime": lambda _, value: format_timestamp(casts.in_milliseconds(casts.instant(value))),
     "multipleRecordLinks": _links,
     "multipleAttachments": _attachments,
-    "barcode": lambda _, value: _about(
+    "barcode": lambda _, value: _text_object(
         value, "text", "type", "it is neither text nor an object of text and perhaps type"
     ),
 }

@@ -117,8 +117,8 @@ def refused_record(
         error=error.code if isinstance(error, CASTING) and name else "upstream_refused",
         field=name,
         value=as_sent(fields[name]) if name else None,
-        vendor_code=_told(error, "vendor_code"),
-        vendor_message=_told(error, "vendor_message"),
+        vendor_code=_vendor_detail(error, "vendor_code"),
+        vendor_message=_vendor_detail(error, "vendor_message"),
     )
 
 
@@ -150,7 +150,7 @@ def error_of(item: FailedRecord) -> errors.GatewayError:
     return error(f"Record {item.index} was not created: {words}{hint}", remedy=remedy)
 
 
-def _told(error: errors.GatewayError, what: str) -> str | None:
+def _vendor_detail(error: errors.GatewayError, what: str) -> str | None:
     """Return the reason that the vendor gave, if any."""
     return next((detail[what] for detail in error.details if what in detail), None)
 

@@ -107,11 +107,11 @@ def blamed(table_names: Mapping[str, str], values: Kept, fields: Mapping[str, An
     # Three guesses, the surest first, each only if unambiguous, because a wrong field is worse than none.
     written = {table_names[field_id]: value for field_id, value in values.items()}
     mentioned = [name for name in written if f'"{name}"' in text]
-    valued = [name for name, value in written.items() if any(_speaks_of(text, word) for word in _words(value))]
+    valued = [name for name, value in written.items() if any(_mentions(text, word) for word in _words(value))]
     return next((candidates[0] for candidates in (list(fields), mentioned, valued) if len(candidates) == 1), None)
 
 
-def _speaks_of(text: str, word: str) -> bool:
+def _mentions(text: str, word: str) -> bool:
     return f'"{word}"' in text or (casts.to_vendor.RECORD_ID.fullmatch(word) is not None and word in text)
 
 

@@ -123,7 +123,7 @@ async def attach_file(call: TablesCall, params: AttachFile) -> AttachedFile:
 
 
 async def _plan_file(call: TablesCall, params: AttachFile, at_hand: LoadedFile) -> Kept:
-    location = await _place(call, params)
+    location = await _locate_cell(call, params)
     file = at_hand.file = await call.fetch(params.url, UPLOAD_BYTES)
     return mapping.attachments.planned_file(location, params.url, params.filename or file.name, file)
 
@@ -150,16 +150,16 @@ async def _content(call: TablesCall, intent: StepInput, at_hand: LoadedFile) -> 
     return file.content
 
 
-async def _place(call: TablesCall, params: AttachFile) -> Kept:
+async def _locate_cell(call: TablesCall, params: AttachFile) -> Kept:
     """Return the field of the record, from the cached location of the record or by a search."""
     cached = call.memory.get(f"record {params.record_id}")
     if cached is not None:
         with suppress(*MISSING):
-            return await _place_in(call, params, *cached)
-    return await _place_in(call, params, *await _home(call, params))
+            return await _locate_cell_in(call, params, *cached)
+    return await _locate_cell_in(call, params, *await _locate_record(call, params))
 
 
-async def _place_in(call: TablesCall, params: AttachFile, base_id: str, table_id: str) -> Kept:
+async def _locate_cell_in(call: TablesCall, params: AttachFile, base_id: str, table_id: str) -> Kept:
     async def place(table: wire.Table) -> Kept:
         cell = mapping.attachments.attachment_cell(table, params.field)
         return {"base_id": base_id, "table_id": table.id, "record_id": params.record_id, "field": cell}
@@ -167,11 +167,11 @@ async def _place_in(call: TablesCall, params: AttachFile, base_id: str, table_id
     return await with_table(call, base_id, table_id, place)
 
 
-async def _home(call: TablesCall, params: AttachFile) -> tuple[str, str]:
+async def _locate_record(call: TablesCall, params: AttachFile) -> tuple[str, str]:
     """Return the base and table of a record without a cached location. All bases are searched, a few concurrently."""
     base_ids = mapping.schemas.open_bases([base async for base in call.upstream.list_bases()])
     for start in range(0, len(base_ids), BASES_AT_ONCE):
-        searches = (_home_in(call, params, base_id) for base_id in base_ids[start : start + BASES_AT_ONCE])
+        searches = (_locate_in_base(call, params, base_id) for base_id in base_ids[start : start + BASES_AT_ONCE])
         # All are awaited, because abandoned ones would continue to send requests after the call has ended.
         for location in await asyncio.gather(*searches, return_exceptions=True):
             if isinstance(location, BaseException):
@@ -185,7 +185,7 @@ async def _home(call: TablesCall, params: AttachFile) -> tuple[str, str]:
     )
 
 
-async def _home_in(call: TablesCall, params: AttachFile, base_id: str) -> tuple[str, str] | None:
+async def _locate_in_base(call: TablesCall, params: AttachFile, base_id: str) -> tuple[str, str] | None:
     """Return the base and table of a record if it is in that base."""
     try:
         tables = await tables_of(call, base_id)

@@ -94,7 +94,7 @@ async def create_records(call: TablesCall, params: CreateRecords) -> CreatedReco
         for new_options in (False, True):
             group = [draft for draft in batch.left if draft.new_options is new_options]
             if group:
-                await _make_group(call, batch, group)
+                await _create_group(call, batch, group)
     except FINAL as error:
         if error.doubt is not None or not batch.created:
             raise
@@ -132,11 +132,15 @@ async def _check(call: TablesCall, params: CreateRecords, table: wire.Table, ind
     selected = [draft for draft in drafts if draft.index in indices]
     failed = [item for item in failed if item.index in indices]
     call.note_casts(partial(mapping.batches.noted, table, selected, params.records))
-    failed += await _astray(call, params.base_id, table, [draft for draft in selected if draft.new_options])
+    failed += await _find_dangling_links(
+        call, params.base_id, table, [draft for draft in selected if draft.new_options]
+    )
     return mapping.batches.batch(table, selected, failed, call.memory.get(f"filled in {table.id}") or {})
 
 
-async def _astray(call: TablesCall, base_id: str, table: wire.Table, group: Sequence[Draft]) -> list[FailedRecord]:
+async def _find_dangling_links(
+    call: TablesCall, base_id: str, table: wire.Table, group: Sequence[Draft]
+) -> list[FailedRecord]:
     """Return the links of *group* to missing records, which the vendor would create with ``typecast``."""
     failed = []
     for draft in group:
@@ -149,24 +153,24 @@ async def _astray(call: TablesCall, base_id: str, table: wire.Table, group: Sequ
 # Execution
 
 
-async def _make_group(call: TablesCall, batch: Batch, group: Sequence[Draft]) -> None:
+async def _create_group(call: TablesCall, batch: Batch, group: Sequence[Draft]) -> None:
     """Create *group* with one request. If it is rejected, check the records again and create each alone."""
     try:
-        await _make(call, batch, group)
+        await _create(call, batch, group)
     except REFUSED:
-        await _make_singly(call, batch, {draft.index for draft in group})
+        await _create_singly(call, batch, {draft.index for draft in group})
 
 
-async def _make_singly(call: TablesCall, batch: Batch, indices: Collection[int]) -> None:
+async def _create_singly(call: TablesCall, batch: Batch, indices: Collection[int]) -> None:
     batch.follow(await call.plan(partial(_plan_again, call, batch.params, batch.table_id, indices)))
     for draft in [draft for draft in batch.left if draft.index in indices]:
         try:
-            await _make(call, batch, [draft])
+            await _create(call, batch, [draft])
         except REFUSED as error:
             batch.refuse(draft, error)
 
 
-async def _make(call: TablesCall, batch: Batch, group: Sequence[Draft]) -> None:
+async def _create(call: TablesCall, batch: Batch, group: Sequence[Draft]) -> None:
     learned = await call.step(CREATE_RECORDS, batch.creation(group))
     for draft, record_id in zip(group, learned["created"], strict=True):
         batch.created[draft.index] = record_id

@@ -90,7 +90,7 @@ async def update_record(call: TablesCall, params: UpdateRecord) -> UpdatedRecord
         except REFUSED as error:
             # An outdated schema may have been used for the cast.
             change = await call.plan(partial(_plan_change_again, call, params, change, error))
-            learned = await _step_again(call, params, change)
+            learned = await _retry_step(call, params, change)
     remember_record_location(call, learned["id"], change["base_id"], change["table_id"])
     return UpdatedRecord(
         record_id=learned["id"], updated_fields=list(params.fields), updated_at=utc_datetime(learned["updated_at"])
@@ -115,7 +115,7 @@ async def _plan_change_again(call: TablesCall, params: UpdateRecord, rejected: K
     return change
 
 
-async def _step_again(call: TablesCall, params: UpdateRecord, change: Kept) -> StepResult:
+async def _retry_step(call: TablesCall, params: UpdateRecord, change: Kept) -> StepResult:
     try:
         return await call.step(UPDATE_RECORD, change)
     except REFUSED as error:
