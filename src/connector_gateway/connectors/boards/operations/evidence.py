@@ -7,10 +7,10 @@ from connector_gateway.connectors.boards.operations.lookups import REMEMBER_SECO
 from connector_gateway.kit.context import CachedLookup
 
 
-async def our_actions(call: BoardsCall, listing: Awaitable[Sequence[wire.Action]]) -> Sequence[wire.Action]:
+async def our_actions(ctx: BoardsCall, listing: Awaitable[Sequence[wire.Action]]) -> Sequence[wire.Action]:
     """Return the actions in *listing* that this account performed through this app, oldest first."""
     actions = await listing
-    me = await call.cached(CachedLookup("me", REMEMBER_SECONDS, call.upstream.get_me))
+    me = await ctx.cached(CachedLookup("me", REMEMBER_SECONDS, ctx.upstream.get_me))
     # The response to our first comment is the only source of our app's identifier.
-    app = call.memory.get("app")
+    app = ctx.memory.get("app")
     return [action for action in reversed(actions) if mapping.created_by(action, me.id, app)]

@@ -19,14 +19,14 @@ REMEMBER_SECONDS = 24 * 60 * 60.0
 ON_A_CARD = (BoardNotAuthorised, CardNotFound)
 
 
-async def full_card_id(call: BoardsCall, card_id: str) -> str:
+async def full_card_id(ctx: BoardsCall, card_id: str) -> str:
     """Return the full identifier of a card, which may be given by its short link."""
 
     async def find() -> str:
-        return (await call.upstream.get_card(card_id)).id
+        return (await ctx.upstream.get_card(card_id)).id
 
     full_id = mapping.full_identifier(card_id)
-    return await call.cached(CachedLookup(f"card {card_id}", REMEMBER_SECONDS, find)) if full_id is None else full_id
+    return await ctx.cached(CachedLookup(f"card {card_id}", REMEMBER_SECONDS, find)) if full_id is None else full_id
 
 
 async def gather_pair(first: Awaitable[A], second: Awaitable[B]) -> tuple[A, B]:

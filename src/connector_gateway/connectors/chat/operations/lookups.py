@@ -8,16 +8,16 @@ ChatCall = OperationContext[ChatClient]
 IDENTITY_SECONDS = 60 * 60.0
 
 
-async def workspace_of(call: ChatCall) -> str:
+async def workspace_of(ctx: ChatCall) -> str:
     """Return the workspace's URL."""
-    return (await call.cached(identity_of(call))).url
+    return (await ctx.cached(identity_of(ctx))).url
 
 
-def identity_of(call: ChatCall) -> CachedLookup[wire.Identity]:
+def identity_of(ctx: ChatCall) -> CachedLookup[wire.Identity]:
     """Return the look-up of the app's own user and its workspace's URL."""
 
     async def find() -> wire.Identity:
-        identity, _ = await call.upstream.auth_test()
+        identity, _ = await ctx.upstream.auth_test()
         return identity
 
     return CachedLookup("identity", IDENTITY_SECONDS, find)

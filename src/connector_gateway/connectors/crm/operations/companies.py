@@ -18,16 +18,16 @@ LOOK_BACK_SECONDS = 2 * INDEX_LAG_SECONDS
 # Write steps
 
 
-async def _send_company(call: CrmCall, intent: StepInput, _: str) -> StepResult:
-    company = await evidence.in_doubt_until_indexed(call.upstream.create_company(intent["domain"]))
-    evidence.remember_creator(call, company)
+async def _send_company(ctx: CrmCall, intent: StepInput, _: str) -> StepResult:
+    company = await evidence.in_doubt_until_indexed(ctx.upstream.create_company(intent["domain"]))
+    evidence.remember_creator(ctx, company)
     return {"id": company.id}
 
 
-async def _find_companies(call: CrmCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
+async def _find_companies(ctx: CrmCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
     """Return the companies of that domain created by this app. Their other values come from the vendor."""
-    ids, maker = await evidence.ids_since(call, "companies", sent.earliest), evidence.known_maker(call, intent)
-    companies = await call.upstream.batch_read_objects("companies", ids, ["domain", *mapping.records.MADE_BY])
+    ids, maker = await evidence.ids_since(ctx, "companies", sent.earliest), evidence.known_maker(ctx, intent)
+    companies = await ctx.upstream.batch_read_objects("companies", ids, ["domain", *mapping.records.MADE_BY])
     return evidence.in_order(
         Match({"id": company.id}, company.id, company.created_at.timestamp())
         for company in companies
@@ -35,14 +35,14 @@ async def _find_companies(call: CrmCall, intent: StepInput, sent: SentStep) -> S
     )
 
 
-async def _send_link(call: CrmCall, intent: StepInput, _: str) -> StepResult:
-    await call.upstream.associate_with_company(intent["contact_id"], intent["company_id"])
+async def _send_link(ctx: CrmCall, intent: StepInput, _: str) -> StepResult:
+    await ctx.upstream.associate_with_company(intent["contact_id"], intent["company_id"])
     return {}
 
 
-async def _find_link(call: CrmCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
+async def _find_link(ctx: CrmCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
     """Return the association, which exists once however often it is created."""
-    linked = await call.upstream.read_associations("contacts", intent["contact_id"], "companies")
+    linked = await ctx.upstream.read_associations("contacts", intent["contact_id"], "companies")
     return [Match({})] if intent["company_id"] in linked else []
 
 
@@ -62,27 +62,25 @@ LINK_CONTACT = WriteStep("link the contact to the company", _send_link, _find_li
 # Planning
 
 
-def remember_company(call: CrmCall, domain: str, company_id: str) -> None:
+def remember_company(ctx: CrmCall, domain: str, company_id: str) -> None:
     """Remember a created company until the search includes it."""
-    call.memory.put(f"company {domain}", company_id, LOOK_BACK_SECONDS)
+    ctx.memory.put(f"company {domain}", company_id, LOOK_BACK_SECONDS)
 
 
-async def lock_company_domain(call: CrmCall, params: CreateOrUpdateContact) -> AbstractAsyncContextManager[None]:
+async def lock_company_domain(ctx: CrmCall, params: CreateOrUpdateContact) -> AbstractAsyncContextManager[None]:
     """Lock the domain in the portal, so that no other call creates the same company through any connection."""
     domain = mapping.companies.company_domain(params.associate_company or "")
     if not domain or not params.create_company:
         return nullcontext()
-    return call.exclusive(f"company {await portal_id(call)} {domain}")
+    return ctx.exclusive(f"company {await portal_id(ctx)} {domain}")
 
 
-async def planned_company(
-    call: CrmCall, params: CreateOrUpdateContact, reference: str
-) -> tuple[str | None, str | None]:
+async def planned_company(ctx: CrmCall, params: CreateOrUpdateContact, reference: str) -> tuple[str | None, str | None]:
     """Return the id of the company to link, or the domain of the one to create.
 
     Raises ``CompanyNotFound`` if there is neither.
     """
-    domain, company_id = mapping.companies.company_domain(reference), await _find_company(call, reference)
+    domain, company_id = mapping.companies.company_domain(reference), await _find_company(ctx, reference)
     if company_id is None and not params.create_company:
         raise CompanyNotFound(
             f'No company has the domain "{domain}".', {"parameter": "associate_company", "value": reference}
@@ -90,27 +88,27 @@ async def planned_company(
     return company_id, domain
 
 
-async def _find_company(call: CrmCall, reference: str) -> str | None:
+async def _find_company(ctx: CrmCall, reference: str) -> str | None:
     """Return the id of the company with that domain or identifier, even if it was created a moment ago."""
     domain = mapping.companies.company_domain(reference)
     if domain is None:
         if not mapping.records.is_record_id(reference.strip()):
             message = "A company is named by its domain, or by its identifier, which is a number."
             raise CompanyNotFound(message, {"parameter": "associate_company", "value": reference})
-        return (await call.upstream.read_object("companies", reference.strip(), ["domain"])).id
-    companies = (await call.upstream.search_objects("companies", mapping.companies.domain_search(domain))).results
+        return (await ctx.upstream.read_object("companies", reference.strip(), ["domain"])).id
+    companies = (await ctx.upstream.search_objects("companies", mapping.companies.domain_search(domain))).results
     if companies:
         return companies[0].id
     # The search lags behind, and a second company with the same domain could not be undone.
-    since = call.clock.now() - LOOK_BACK_SECONDS
+    since = ctx.clock.now() - LOOK_BACK_SECONDS
     latest = [
-        *await _recently_created(call, domain),
-        *await evidence.listed_since(call, "companies", ["domain"], since),
+        *await _recently_created(ctx, domain),
+        *await evidence.listed_since(ctx, "companies", ["domain"], since),
     ]
     return next((company.id for company in latest if mapping.companies.domain_of(company) == domain), None)
 
 
-async def _recently_created(call: CrmCall, domain: str) -> Sequence[wire.Record]:
+async def _recently_created(ctx: CrmCall, domain: str) -> Sequence[wire.Record]:
     """Return the company that this service just created for the domain, if it still exists."""
-    company_id = call.memory.get(f"company {domain}")
-    return [] if company_id is None else await call.upstream.batch_read_objects("companies", [company_id], ["domain"])
+    company_id = ctx.memory.get(f"company {domain}")
+    return [] if company_id is None else await ctx.upstream.batch_read_objects("companies", [company_id], ["domain"])

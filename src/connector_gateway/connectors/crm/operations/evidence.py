@@ -25,40 +25,40 @@ async def in_doubt_until_indexed(creation: Awaitable[R]) -> R:
         raise
 
 
-async def ids_since(call: CrmCall, kind: str, since: float) -> list[str]:
+async def ids_since(ctx: CrmCall, kind: str, since: float) -> list[str]:
     """Return the ids of the records created since that time, as far as the search includes them.
 
     A listing includes the latest records sooner if ids grow with time. That is not documented, so a missing id proves
     nothing.
     """
     condition = mapping.searches.made_since(since)
-    records = await call.upstream.search_every(
+    records = await ctx.upstream.search_every(
         kind, lambda after: mapping.searches.page_search(condition, [], PAGE_SIZE, after)
     )
-    latest = await listed_since(call, kind, [], since)
+    latest = await listed_since(ctx, kind, [], since)
     return list(dict.fromkeys(record.id for record in (*records, *latest)))
 
 
-async def listed_since(call: CrmCall, kind: str, properties: Sequence[str], since: float) -> Sequence[wire.Record]:
+async def listed_since(ctx: CrmCall, kind: str, properties: Sequence[str], since: float) -> Sequence[wire.Record]:
     """Return the records after the newest one that the search knows to be older."""
-    older = (await call.upstream.search_objects(kind, mapping.searches.newest_before(since))).results
-    return await call.upstream.objects_behind(kind, properties, older[0].id if older else None)
+    older = (await ctx.upstream.search_objects(kind, mapping.searches.newest_before(since))).results
+    return await ctx.upstream.objects_behind(kind, properties, older[0].id if older else None)
 
 
-def remember_creator(call: CrmCall, record: wire.Record) -> None:
+def remember_creator(ctx: CrmCall, record: wire.Record) -> None:
     """Remember the vendor's identifier of this app, if a created record contains it."""
     if (maker := mapping.records.creator(record)) is not None:
-        call.memory.put("maker", maker, MAKER_SECONDS)
+        ctx.memory.put("maker", maker, MAKER_SECONDS)
 
 
-async def our_creator_id(call: CrmCall) -> Kept:
+async def our_creator_id(ctx: CrmCall) -> Kept:
     """Return the portal and this app's identifier so far, before a creation."""
-    return {"portal": await portal_id(call), "maker": call.memory.get("maker")}
+    return {"portal": await portal_id(ctx), "maker": ctx.memory.get("maker")}
 
 
-def known_maker(call: CrmCall, intent: StepInput) -> str | None:
+def known_maker(ctx: CrmCall, intent: StepInput) -> str | None:
     """Return this app's identifier, if it is known now or was known when the write was planned."""
-    creator_id: str | None = call.memory.get("maker") or intent["maker"]
+    creator_id: str | None = ctx.memory.get("maker") or intent["maker"]
     return creator_id
 
 

@@ -39,46 +39,46 @@ def within_portal(intent: StepInput) -> str:
 
 
 @reads("GET /properties")
-async def list_properties(call: CrmCall, params: ListProperties) -> Listing[PropertyDefinition]:
+async def list_properties(ctx: CrmCall, params: ListProperties) -> Listing[PropertyDefinition]:
     """List the properties of an object type.
 
     The options of a property that holds an owner are the addresses of the owners.
     """
     definitions = [
         one
-        for one in await call.upstream.list_properties(params.object_type)
+        for one in await ctx.upstream.list_properties(params.object_type)
         if not one.hubspot_defined or not params.custom_only
     ]
-    addresses = await owner_addresses(call, definitions)
+    addresses = await owner_addresses(ctx, definitions)
     items = [mapping.properties.property_definition(described, addresses) for described in definitions]
     return Listing[PropertyDefinition](items=items)
 
 
-async def with_properties(call: CrmCall, kind: str, check: Callable[[Definitions], T]) -> T:
+async def with_properties(ctx: CrmCall, kind: str, check: Callable[[Definitions], T]) -> T:
     """Return the result of *check* for the properties of an object type."""
 
     async def find() -> Definitions:
-        return mapping.properties.definitions(await call.upstream.list_properties(kind))
+        return mapping.properties.definitions(await ctx.upstream.list_properties(kind))
 
     async def use(cached: Definitions) -> T:
         return check(cached)
 
-    return await call.with_cache_retry(CachedLookup(f"properties {kind}", SCHEMA_SECONDS, find), use, outdated=CASTING)
+    return await ctx.with_cache_retry(CachedLookup(f"properties {kind}", SCHEMA_SECONDS, find), use, outdated=CASTING)
 
 
-async def known_values(call: CrmCall, kind: str, texts: Mapping[str, str]) -> Values:
+async def known_values(ctx: CrmCall, kind: str, texts: Mapping[str, str]) -> Values:
     """Return values that are already in the vendor's form, with their definitions."""
-    return await with_properties(call, kind, lambda known: Values(known, texts))
+    return await with_properties(ctx, kind, lambda known: Values(known, texts))
 
 
-async def on_pipelines(call: CrmCall, check: Callable[[Sequence[wire.Pipeline]], T]) -> T:
+async def on_pipelines(ctx: CrmCall, check: Callable[[Sequence[wire.Pipeline]], T]) -> T:
     """Return the result of *check* for the pipelines of deals."""
 
     async def use(cached: Sequence[wire.Pipeline]) -> T:
         return check(cached)
 
-    return await call.with_cache_retry(
-        CachedLookup("pipelines", SCHEMA_SECONDS, call.upstream.list_pipelines), use, outdated=MOVING
+    return await ctx.with_cache_retry(
+        CachedLookup("pipelines", SCHEMA_SECONDS, ctx.upstream.list_pipelines), use, outdated=MOVING
     )
 
 
@@ -95,31 +95,31 @@ async def all_checked(*checks: Callable[[], Awaitable[T]]) -> list[T]:
     return passed
 
 
-async def portal_id(call: CrmCall) -> str:
+async def portal_id(ctx: CrmCall) -> str:
     """Return the identifier of the portal, which is the account. It is looked up if unknown."""
-    return call.account_id or str(
-        (await call.cached(CachedLookup("portal", PORTAL_SECONDS, call.upstream.read_account))).portal_id
+    return ctx.account_id or str(
+        (await ctx.cached(CachedLookup("portal", PORTAL_SECONDS, ctx.upstream.read_account))).portal_id
     )
 
 
-async def owners(call: CrmCall, suffices: Callable[[Owners], bool]) -> Owners:
+async def owners(ctx: CrmCall, suffices: Callable[[Owners], bool]) -> Owners:
     """Return the owners by id, deactivated ones last. The cache is refreshed if it does not suffice."""
 
     async def find() -> Owners:
-        listing = call.upstream.list_owners()
+        listing = ctx.upstream.list_owners()
         return {owner.id: owner async for owner in listing if owner.email or owner.type == "QUEUE"}
 
-    return await call.cached(CachedLookup("owners", OWNERS_SECONDS, find), suffices=suffices)
+    return await ctx.cached(CachedLookup("owners", OWNERS_SECONDS, find), suffices=suffices)
 
 
-async def with_owner_ids(call: CrmCall, definitions: Definitions, values: Mapping[str, Any]) -> Mapping[str, Any]:
+async def with_owner_ids(ctx: CrmCall, definitions: Definitions, values: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the properties *values* with every owner, named by email address or id, as an id."""
     names = mapping.owners.owner_properties(definitions, values)
     if not names:
         return values
     try:
         all_owners = await owners(
-            call, lambda definitions: all(mapping.owners.is_known(definitions, values[name]) for name in names)
+            ctx, lambda definitions: all(mapping.owners.is_known(definitions, values[name]) for name in names)
         )
     except errors.ConnectionScopeMissing:
         # Ids need no permission to list owners, and the vendor validates them.
@@ -129,30 +129,30 @@ async def with_owner_ids(call: CrmCall, definitions: Definitions, values: Mappin
     return mapping.owners.by_id(definitions, all_owners, values)
 
 
-async def property_texts(call: CrmCall, kind: str, values: Mapping[str, Any]) -> Mapping[str, str]:
+async def property_texts(ctx: CrmCall, kind: str, values: Mapping[str, Any]) -> Mapping[str, str]:
     """Return the properties of an object type in the vendor's form. One error reports all invalid values."""
-    definitions = await with_properties(call, kind, lambda definitions: definitions)
+    definitions = await with_properties(ctx, kind, lambda definitions: definitions)
     owned, unowned = mapping.owners.divided(definitions, values)
     ids, _ = await all_checked(
-        partial(with_owner_ids, call, definitions, owned),
-        partial(with_properties, call, kind, lambda definitions: mapping.properties.values(definitions, unowned).texts),
+        partial(with_owner_ids, ctx, definitions, owned),
+        partial(with_properties, ctx, kind, lambda definitions: mapping.properties.values(definitions, unowned).texts),
     )
     properties = mapping.owners.replaced(values, ids)
-    written = await with_properties(call, kind, lambda definitions: mapping.properties.values(definitions, properties))
-    call.note_casts(partial(mapping.properties.cast_report, written, properties))
+    written = await with_properties(ctx, kind, lambda definitions: mapping.properties.values(definitions, properties))
+    ctx.note_casts(partial(mapping.properties.cast_report, written, properties))
     return written.texts
 
 
-async def owner_addresses(call: CrmCall, definitions: Iterable[wire.Definition]) -> Sequence[str]:
+async def owner_addresses(ctx: CrmCall, definitions: Iterable[wire.Definition]) -> Sequence[str]:
     """Return the owners' email addresses if a property contains an owner and the connection may list them."""
     if not any(map(mapping.owners.holds_owner, definitions)):
         return []
     with suppress(errors.ConnectionScopeMissing):
-        return mapping.owners.addresses(await owners(call, bool))
+        return mapping.owners.addresses(await owners(ctx, bool))
     return []
 
 
-async def owner_emails(call: CrmCall, records: Iterable[wire.Record]) -> Mapping[str, str | None]:
+async def owner_emails(ctx: CrmCall, records: Iterable[wire.Record]) -> Mapping[str, str | None]:
     """Return the email addresses of the owners of *records*.
 
     A missing owner or address is cached as such only after two lists agree, because one may have been incomplete.
@@ -160,11 +160,11 @@ async def owner_emails(call: CrmCall, records: Iterable[wire.Record]) -> Mapping
     owner_ids = {owner_id for record in records if (owner_id := record.properties.get(mapping.searches.OWNER))}
     if not owner_ids:
         return {}
-    missing_counts: Mapping[str, int] = call.memory.get(UNTOLD) or {}
+    missing_counts: Mapping[str, int] = ctx.memory.get(UNTOLD) or {}
     all_owners = await owners(
-        call, lambda all_owners: all(one in all_owners or missing_counts.get(one, 0) > 1 for one in owner_ids)
+        ctx, lambda all_owners: all(one in all_owners or missing_counts.get(one, 0) > 1 for one in owner_ids)
     )
     untold = {one: missing_counts.get(one, 0) + 1 for one in owner_ids if one not in all_owners}
     if untold:
-        call.memory.put(UNTOLD, {**missing_counts, **untold}, OWNERS_SECONDS)
+        ctx.memory.put(UNTOLD, {**missing_counts, **untold}, OWNERS_SECONDS)
     return {owner_id: owner.email for owner_id, owner in all_owners.items()}

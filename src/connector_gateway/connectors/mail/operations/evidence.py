@@ -16,32 +16,32 @@ OLDER_IN_A_ROW = 10
 """Consecutive old messages after which a search ends. The order, newest first, is not documented."""
 
 
-async def marked_in_thread(call: MailCall, intent: StepInput) -> wire.Message | None:
+async def marked_in_thread(ctx: MailCall, intent: StepInput) -> wire.Message | None:
     """Return the sent message with the draft's marker, from the thread of the draft."""
     with suppress(ThreadNotFound):
-        thread = await call.upstream.get_thread(intent["thread_id"])
+        thread = await ctx.upstream.get_thread(intent["thread_id"])
         for message in thread.messages:
             if "SENT" in message.label_ids and is_marked(message, intent["mark"]):
                 return message
     return None
 
 
-async def marked_among_sent(call: MailCall, intent: StepInput, sent: SentStep) -> wire.Message | None:
+async def marked_among_sent(ctx: MailCall, intent: StepInput, sent: SentStep) -> wire.Message | None:
     """Return the sent message with the draft's marker from all sent messages, because its thread may have changed."""
-    messages = call.upstream.every_message({"labelIds": "SENT"})
-    async for _, message in not_older(call, messages, lambda messages: messages.id, sent.earliest):
+    messages = ctx.upstream.every_message({"labelIds": "SENT"})
+    async for _, message in not_older(ctx, messages, lambda messages: messages.id, sent.earliest):
         if is_marked(message, intent["mark"]):
             return message
     return None
 
 
 async def not_older(
-    call: MailCall, listing: AsyncIterator[T], message_id: Callable[[T], str], earliest: float
+    ctx: MailCall, listing: AsyncIterator[T], message_id: Callable[[T], str], earliest: float
 ) -> AsyncIterator[tuple[T, wire.Message]]:
     """Yield the listed items, newest first, with their messages without parts, until all that follow are too old."""
     older = 0
     async for item in listing:
-        message = await _headers(call, message_id(item))
+        message = await _headers(ctx, message_id(item))
         if message is None:
             continue
         older = older + 1 if mapping.messages.seconds(message) < earliest else 0
@@ -55,8 +55,8 @@ def is_marked(message: wire.Message, mark: str) -> bool:
     return mime.header(message.payload, MARKER) == mark
 
 
-async def _headers(call: MailCall, message_id: str) -> wire.Message | None:
+async def _headers(ctx: MailCall, message_id: str) -> wire.Message | None:
     """Return a message without its parts, or None if it does not exist."""
     with suppress(MessageNotFound):
-        return await call.upstream.get_message_headers(message_id)
+        return await ctx.upstream.get_message_headers(message_id)
     return None

@@ -21,7 +21,7 @@ async def get_message_within_limit(client: MailClient, message_id: str) -> tuple
         return await client.get_message(message_id, fields=OUTLINE), False
 
 
-async def content_of(call: MailCall, message_id: str, part: wire.Part, *, alone: bool) -> bytes:
+async def content_of(ctx: MailCall, message_id: str, part: wire.Part, *, alone: bool) -> bytes:
     """Return all bytes of a part. Raises ``AnswerTooLarge`` if they are too many to return as text.
 
     A large part waits for the call's reservation of large responses, unless the caller already has it (*alone*).
@@ -30,14 +30,14 @@ async def content_of(call: MailCall, message_id: str, part: wire.Part, *, alone:
     if (content := mime.inline_content(part)) is not None:
         return content
     buffer = BytesIO()
-    async with aclosing(pieces_of(call.upstream, message_id, part, at_once=True)) as pieces, AsyncExitStack() as stack:
+    async with aclosing(pieces_of(ctx.upstream, message_id, part, at_once=True)) as pieces, AsyncExitStack() as stack:
         async for piece in pieces:
             buffer.write(piece)
             if buffer.tell() > MAX_ANSWER_BYTES:
                 raise ResponseTooLarge("The text of a message is too large.")
             if buffer.tell() > ALONE_BYTES and not alone:
                 # Like other large responses that are buffered, so that only one at a time uses memory.
-                await stack.enter_async_context(call.memory_reservation.large_response)
+                await stack.enter_async_context(ctx.memory_reservation.large_response)
                 alone = True
     return buffer.getvalue()
 

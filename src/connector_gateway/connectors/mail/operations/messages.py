@@ -40,36 +40,36 @@ class LoadedMessage:
 
 
 @reads("GET /messages")
-async def search_messages(call: MailCall, params: SearchMessages) -> Page[Message]:
+async def search_messages(ctx: MailCall, params: SearchMessages) -> Page[Message]:
     """Search the mailbox in the mail provider's search syntax, newest first.
 
     Attachments are files that came with a message; pictures within its text and signatures do not count.
     A page with bodies ends early where these are large, and ``next_cursor`` leads to the other messages.
     """
-    message_ids, token = await _list_page(call, params)
+    message_ids, token = await _list_page(ctx, params)
     requested = message_ids[: params.limit]
-    read = await _load_messages(call, requested, with_body=params.include_body)
+    read = await _load_messages(ctx, requested, with_body=params.include_body)
     loaded = [(one.message, one.body) for one in read if one.message is not None]
     carried = {label_id for message, _ in loaded for label_id in message.label_ids}
-    names = await call.cached(labels_of(call), suffices=lambda names: names.keys() >= carried)
+    names = await ctx.cached(labels_of(ctx), suffices=lambda names: names.keys() >= carried)
     return Page[Message](
         items=[mapping.messages.message(message, names, body) for message, body in loaded],
         position=mapping.messages.position(message_ids[len(read) :], token),
     )
 
 
-async def _list_page(call: MailCall, params: SearchMessages) -> tuple[Sequence[str], str | None]:
+async def _list_page(ctx: MailCall, params: SearchMessages) -> tuple[Sequence[str], str | None]:
     """Return the identifiers that a page starts with, and the vendor's next page token."""
-    position = call.position or {}
+    position = ctx.position or {}
     if remaining := position.get("message_ids"):
         return remaining, position["token"]
-    listing = await call.upstream.list_messages({"q": params.q, "maxResults": params.limit}, position.get("token"))
+    listing = await ctx.upstream.list_messages({"q": params.q, "maxResults": params.limit}, position.get("token"))
     return [message.id for message in listing.messages], listing.next_page_token
 
 
-async def _load_messages(call: MailCall, message_ids: Sequence[str], *, with_body: bool) -> Sequence[LoadedMessage]:
+async def _load_messages(ctx: MailCall, message_ids: Sequence[str], *, with_body: bool) -> Sequence[LoadedMessage]:
     """Load the first messages in order, several concurrently, until their bodies exceed the page's limit."""
-    page = _PageBuilder(call.memory_reservation, len(message_ids))
+    page = _PageBuilder(ctx.memory_reservation, len(message_ids))
     # No more tasks reserve a request than can run, so messages beyond the limit use no budget.
     readers = asyncio.Semaphore(READERS)
     tasks: list[asyncio.Task[None]] = []
@@ -83,7 +83,7 @@ async def _load_messages(call: MailCall, message_ids: Sequence[str], *, with_bod
             return index < page.ends_at
 
         async with readers:
-            read = await _read(call, message_id, expect if with_body else None)
+            read = await _read(ctx, message_id, expect if with_body else None)
         expect(read.size)
         page.put(index, read)
 
@@ -133,12 +133,12 @@ class _PageBuilder:
             self._most_kept = total
 
 
-async def _read(call: MailCall, message_id: str, expect: Callable[[int], bool] | None) -> LoadedMessage:
+async def _read(ctx: MailCall, message_id: str, expect: Callable[[int], bool] | None) -> LoadedMessage:
     """Load a message, with its body unless *expect* is None. *expect* returns whether its size is within the limit."""
     with suppress(MessageNotFound, AttachmentNotFound):
         if expect is None:
-            return LoadedMessage(await call.upstream.get_message(message_id, fields=OUTLINE))
-        message, complete = await get_message_within_limit(call.upstream, message_id)
+            return LoadedMessage(await ctx.upstream.get_message(message_id, fields=OUTLINE))
+        message, complete = await get_message_within_limit(ctx.upstream, message_id)
         if not complete:
             return LoadedMessage(mime.without_texts(message), TOO_LARGE)
         parts = [part for kind in TEXTS for part in mime.body_parts(message.payload, kind)]
@@ -147,17 +147,17 @@ async def _read(call: MailCall, message_id: str, expect: Callable[[int], bool] |
             # Separate texts of large messages are fetched for one message at a time. Inline texts are decoded
             # immediately.
             alone = size > ALONE_BYTES and any(part.body.attachment_id for part in parts)
-            async with call.memory_reservation.large_response if alone else nullcontext():
-                return LoadedMessage(mime.without_texts(message), await _load_body(call, message, alone=alone))
+            async with ctx.memory_reservation.large_response if alone else nullcontext():
+                return LoadedMessage(mime.without_texts(message), await _load_body(ctx, message, alone=alone))
     return LoadedMessage()
 
 
-async def _load_body(call: MailCall, message: wire.Message, *, alone: bool) -> MessageBody:
+async def _load_body(ctx: MailCall, message: wire.Message, *, alone: bool) -> MessageBody:
     """Return the body of a message. Large texts wait for a reservation, unless the caller has it (*alone*)."""
 
     async def said(mime_type: str) -> str | None:
         parts = mime.body_parts(message.payload, mime_type)
-        return mime.joined([mime.text(part, await content_of(call, message.id, part, alone=alone)) for part in parts])
+        return mime.joined([mime.text(part, await content_of(ctx, message.id, part, alone=alone)) for part in parts])
 
     try:
         plain, html = [await said(kind) for kind in TEXTS]

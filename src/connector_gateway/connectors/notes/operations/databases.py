@@ -36,27 +36,25 @@ SKEW_SECONDS = 180.0
 
 
 @reads("GET /databases", errors=[DatabaseNotShared])
-async def list_databases(call: NotesCall, params: ListDatabases) -> Page[NotesDatabase]:
+async def list_databases(ctx: NotesCall, params: ListDatabases) -> Page[NotesDatabase]:
     """List the databases shared with the connection, newest first.
 
     The order is that of the last edit.
     """
-    if call.position is not None:
-        return await _page(call, params, await _listing(call, call.position))
-    pages = call.upstream.search_data_source_pages()
+    if ctx.position is not None:
+        return await _page(ctx, params, await _listing(ctx, ctx.position))
+    pages = ctx.upstream.search_data_source_pages()
     first = await anext(pages)
-    short = await _short_page(call, first, params.limit) if params.query is None else None
-    return short or await _page(call, params, await _new_listing(call, _resume(first, pages)))
+    short = await _short_page(ctx, first, params.limit) if params.query is None else None
+    return short or await _page(ctx, params, await _new_listing(ctx, _resume(first, pages)))
 
 
-async def _page(call: NotesCall, params: ListDatabases, listing: "_Listing") -> Page[NotesDatabase]:
-    items_after = listing.after(call.position)
+async def _page(ctx: NotesCall, params: ListDatabases, listing: "_Listing") -> Page[NotesDatabase]:
+    items_after = listing.after(ctx.position)
     if params.query:
         query = params.query.casefold()
-        items_after = [
-            item for item in await _with_titles(call, listing, items_after) if query in item.title.casefold()
-        ]
-    items = await _with_titles(call, listing, items_after[: params.limit])
+        items_after = [item for item in await _with_titles(ctx, listing, items_after) if query in item.title.casefold()]
+    items = await _with_titles(ctx, listing, items_after[: params.limit])
     more = len(items_after) > params.limit
     return Page[NotesDatabase](items=items, position=listing.position(items[-1]) if more else None)
 
@@ -96,14 +94,14 @@ def _position(name: str, after: Sequence[str], newest: str, shown: Sequence[str]
 # One upstream page
 
 
-async def _short_page(call: NotesCall, first: Sources, limit: int) -> Page[NotesDatabase] | None:
+async def _short_page(ctx: NotesCall, first: Sources, limit: int) -> Page[NotesDatabase] | None:
     """Return a page if the first upstream page suffices, or None if it takes the rest of the list."""
     items = mapping.databases.databases(first.results)[:limit]
     # More databases that were edited in the same minute may follow.
     if not first.next_cursor or len(items) < limit or items[-1].last_edited_at <= first.results[-1].last_edited_time:
         return None
-    unknown = [item.database_id for item in items if not _is_single(call, first, item.database_id)]
-    titles = await _look_up_titles(call, first, unknown) if len(unknown) <= MAX_LOOK_UPS else None
+    unknown = [item.database_id for item in items if not _is_single(ctx, first, item.database_id)]
+    titles = await _look_up_titles(ctx, first, unknown) if len(unknown) <= MAX_LOOK_UPS else None
     if titles is None:
         return None
     titled = [_with_title(item, titles.get(item.database_id)) for item in items]
@@ -111,17 +109,17 @@ async def _short_page(call: NotesCall, first: Sources, limit: int) -> Page[Notes
     return Page[NotesDatabase](items=titled, position=_position("", _key(items[-1]), _key(items[0])[0], shown))
 
 
-def _is_single(call: NotesCall, first: Sources, database_id: str) -> bool:
+def _is_single(ctx: NotesCall, first: Sources, database_id: str) -> bool:
     """Return True if the database is known to have one data source, which is on the *first* upstream page.
 
     A data source added since would be on that page, which starts with the last edited ones.
     """
-    known_at: float = (call.memory.get(SINGLE) or {}).get(database_id, 0.0)
+    known_at: float = (ctx.memory.get(SINGLE) or {}).get(database_id, 0.0)
     count = sum(mapping.databases.database_id(source) == database_id for source in first.results)
     return count == 1 and first.results[-1].last_edited_time.timestamp() < known_at - SKEW_SECONDS
 
 
-async def _look_up_titles(call: NotesCall, first: Sources, database_ids: Sequence[str]) -> Mapping[str, str] | None:
+async def _look_up_titles(ctx: NotesCall, first: Sources, database_ids: Sequence[str]) -> Mapping[str, str] | None:
     """Return the titles of databases that have several data sources.
 
     Returns None if one of them has a data source that is not on the *first* upstream page, or cannot be read.
@@ -129,16 +127,16 @@ async def _look_up_titles(call: NotesCall, first: Sources, database_ids: Sequenc
     titles: dict[str, str] = {}
     source_ids = {source.id for source in first.results}
     for database_id in database_ids:
-        now = call.clock.now()
+        now = ctx.clock.now()
         try:
-            database = await call.upstream.retrieve_database(database_id)
+            database = await ctx.upstream.retrieve_database(database_id)
         except DatabaseNotShared:
             return None
         if not {source.id for source in database.data_sources} <= source_ids:
             return None
         if len(database.data_sources) == 1:
-            single = list({**(call.memory.get(SINGLE) or {}), database_id: now}.items())
-            call.memory.put(SINGLE, dict(single[-MAX_SINGLE:]), SINGLE_SECONDS)
+            single = list({**(ctx.memory.get(SINGLE) or {}), database_id: now}.items())
+            ctx.memory.put(SINGLE, dict(single[-MAX_SINGLE:]), SINGLE_SECONDS)
         else:
             titles[database_id] = casts.from_vendor.plain_text(database.title)
     return titles
@@ -147,20 +145,20 @@ async def _look_up_titles(call: NotesCall, first: Sources, database_ids: Sequenc
 # The complete list
 
 
-async def _listing(call: NotesCall, position: Mapping[str, Any]) -> _Listing:
+async def _listing(ctx: NotesCall, position: Mapping[str, Any]) -> _Listing:
     """Return the listing that a caller pages through.
 
     If it is no longer cached, list again the databases that were not on pages before *position*.
     Databases that were edited since are listed even if an earlier page may have included them.
     """
-    cached: _Listing | None = call.memory.get(f"databases {position.get('listing')}")
-    return cached or await _new_listing(call, call.upstream.search_data_source_pages(), position)
+    cached: _Listing | None = ctx.memory.get(f"databases {position.get('listing')}")
+    return cached or await _new_listing(ctx, ctx.upstream.search_data_source_pages(), position)
 
 
 async def _new_listing(
-    call: NotesCall, pages: AsyncIterator[Sources], position: Mapping[str, Any] | None = None
+    ctx: NotesCall, pages: AsyncIterator[Sources], position: Mapping[str, Any] | None = None
 ) -> _Listing:
-    sources = await _sources(call, pages)
+    sources = await _sources(ctx, pages)
     owners = Counter(map(mapping.databases.database_id, sources))
     items = mapping.databases.databases(sources)
     newest = _key(items[0])[0] if items else ""
@@ -169,7 +167,7 @@ async def _new_listing(
         items = [item for item in items if _may_be_unseen(item, position)]
     several = frozenset(database_id for database_id, count in owners.items() if count > 1)
     listing = _Listing(token_hex(8), items, newest, several, shown)
-    call.memory.put(f"databases {listing.name}", listing, LISTING_SECONDS)
+    ctx.memory.put(f"databases {listing.name}", listing, LISTING_SECONDS)
     return listing
 
 
@@ -178,7 +176,7 @@ def _may_be_unseen(item: NotesDatabase, position: Mapping[str, Any]) -> bool:
     return edited_since or _key(item) < position["after"]
 
 
-async def _sources(call: NotesCall, pages: AsyncIterator[Sources]) -> Sequence[wire.DataSource]:
+async def _sources(ctx: NotesCall, pages: AsyncIterator[Sources]) -> Sequence[wire.DataSource]:
     """Return all data sources, including those that move to an already read page because they are edited meanwhile."""
     sources: dict[str, wire.DataSource] = {}
     since = None
@@ -193,7 +191,7 @@ async def _sources(call: NotesCall, pages: AsyncIterator[Sources]) -> Sequence[w
         # Two reads agree, so nothing moved to an already read page.
         if count <= 1 or sources == previous:
             return list(sources.values())
-        since, pages = newest, call.upstream.search_data_source_pages()
+        since, pages = newest, ctx.upstream.search_data_source_pages()
     raise UpstreamError("The application's list of databases changes faster than it can be read.")
 
 
@@ -205,21 +203,19 @@ async def _resume(first: Sources, pages: AsyncIterator[Sources]) -> AsyncIterato
         yield page
 
 
-async def _with_titles(call: NotesCall, listing: _Listing, items: Sequence[NotesDatabase]) -> Sequence[NotesDatabase]:
+async def _with_titles(ctx: NotesCall, listing: _Listing, items: Sequence[NotesDatabase]) -> Sequence[NotesDatabase]:
     """Return *items* with the own titles of databases that have several data sources."""
     return [
-        _with_title(item, await _title(call, listing, item.database_id))
-        if item.database_id in listing.several
-        else item
+        _with_title(item, await _title(ctx, listing, item.database_id)) if item.database_id in listing.several else item
         for item in items
     ]
 
 
-async def _title(call: NotesCall, listing: _Listing, database_id: str) -> str:
+async def _title(ctx: NotesCall, listing: _Listing, database_id: str) -> str:
     async def find() -> str:
-        return casts.from_vendor.plain_text((await call.upstream.retrieve_database(database_id)).title)
+        return casts.from_vendor.plain_text((await ctx.upstream.retrieve_database(database_id)).title)
 
-    return await call.cached(CachedLookup(f"title {listing.name} {database_id}", LISTING_SECONDS, find))
+    return await ctx.cached(CachedLookup(f"title {listing.name} {database_id}", LISTING_SECONDS, find))
 
 
 def _with_title(item: NotesDatabase, title: str | None) -> NotesDatabase:

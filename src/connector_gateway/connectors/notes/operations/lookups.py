@@ -18,37 +18,37 @@ RELIST_SECONDS = 10.0
 """Seconds between two listings of users, so that a name that is often misspelt does not use up the budget."""
 
 
-def data_sources(call: NotesCall, database_id: str) -> CachedLookup[Sequence[wire.DataSource]]:
+def data_sources(ctx: NotesCall, database_id: str) -> CachedLookup[Sequence[wire.DataSource]]:
     """Return the look-up of a database's data sources."""
 
     async def find() -> Sequence[wire.DataSource]:
-        database = await call.upstream.retrieve_database(database_id)
-        return [await call.upstream.retrieve_data_source(part.id) for part in database.data_sources]
+        database = await ctx.upstream.retrieve_database(database_id)
+        return [await ctx.upstream.retrieve_data_source(part.id) for part in database.data_sources]
 
     return CachedLookup(f"sources {database_id}", SCHEMA_SECONDS, find)
 
 
-def source_of(call: NotesCall, source_id: str) -> CachedLookup[wire.DataSource]:
+def source_of(ctx: NotesCall, source_id: str) -> CachedLookup[wire.DataSource]:
     """Return the look-up of a data source."""
-    return CachedLookup(f"source {source_id}", SCHEMA_SECONDS, partial(call.upstream.retrieve_data_source, source_id))
+    return CachedLookup(f"source {source_id}", SCHEMA_SECONDS, partial(ctx.upstream.retrieve_data_source, source_id))
 
 
-async def current_user(call: NotesCall) -> str:
+async def current_user(ctx: NotesCall) -> str:
     """Return the id of the integration's own user, the author of everything that it creates."""
-    return (await call.cached(CachedLookup("me", SCHEMA_SECONDS, call.upstream.retrieve_me))).id
+    return (await ctx.cached(CachedLookup("me", SCHEMA_SECONDS, ctx.upstream.retrieve_me))).id
 
 
-async def whole_value(call: NotesCall, page: wire.Page, property_id: str) -> wire.Value | None:
+async def whole_value(ctx: NotesCall, page: wire.Page, property_id: str) -> wire.Value | None:
     """Return a page's value of a property, completed if the vendor truncates it within a page."""
     value = mapping.evidence.by_id(page).get(property_id)
     if value is None or not casts.from_vendor.truncated(value):
         return value
-    items = [item async for item in call.upstream.retrieve_page_property(page.id, value.id)]
+    items = [item async for item in ctx.upstream.retrieve_page_property(page.id, value.id)]
     return casts.from_vendor.completed(value, items)
 
 
 async def users_of(
-    call: NotesCall, schema: mapping.properties.Schema, properties: Mapping[str, Any]
+    ctx: NotesCall, schema: mapping.properties.Schema, properties: Mapping[str, Any]
 ) -> mapping.people.Users:
     """Return the users if *properties* reference people by email address or name.
 
@@ -59,14 +59,14 @@ async def users_of(
         return ()
 
     async def find() -> tuple[float, mapping.people.Users]:
-        return call.clock.now(), [user async for user in call.upstream.list_users()]
+        return ctx.clock.now(), [user async for user in ctx.upstream.list_users()]
 
     def suffices(listed: tuple[float, mapping.people.Users]) -> bool:
         at, users = listed
-        return mapping.people.are_known(users, references) or call.clock.now() - at < RELIST_SECONDS
+        return mapping.people.are_known(users, references) or ctx.clock.now() - at < RELIST_SECONDS
 
     try:
-        _, users = await call.cached(CachedLookup("users", USERS_SECONDS, find), suffices=suffices)
+        _, users = await ctx.cached(CachedLookup("users", USERS_SECONDS, find), suffices=suffices)
     except UpstreamForbidden as error:
         raise ConnectionScopeMissing(
             "The connection may not read user information, so it can name people by identifier only.",

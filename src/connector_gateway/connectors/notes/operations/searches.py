@@ -12,7 +12,7 @@ from connector_gateway.kit.operation import reads
 
 
 @reads("POST /pages/search", errors=[DatabaseNotShared, PropertyNotFound])
-async def search_pages(call: NotesCall, params: SearchPages) -> FoundPages:
+async def search_pages(ctx: NotesCall, params: SearchPages) -> FoundPages:
     """Find pages by a property value within one database; every match is returned.
 
     Case counts, except in an exact match of a person or an identifier.
@@ -21,25 +21,25 @@ async def search_pages(call: NotesCall, params: SearchPages) -> FoundPages:
     async def search(sources: Sequence[wire.DataSource]) -> FoundPages:
         results: list[FoundPage] = []
         for source in mapping.databases.sources_with(sources, params.property):
-            results += await _matches(call, source, params)
+            results += await _matches(ctx, source, params)
         return FoundPages(match_count=len(results), pages=results)
 
-    sources = data_sources(call, params.database_id)
-    return await call.with_cache_retry(sources, search, outdated=(PropertyNotFound, UpstreamRefused))
+    sources = data_sources(ctx, params.database_id)
+    return await ctx.with_cache_retry(sources, search, outdated=(PropertyNotFound, UpstreamRefused))
 
 
-async def _matches(call: NotesCall, source: wire.DataSource, params: SearchPages) -> list[FoundPage]:
+async def _matches(ctx: NotesCall, source: wire.DataSource, params: SearchPages) -> list[FoundPage]:
     described, query = source.properties[params.property], params.value.strip()
     unknown = mapping.searches.no_such_option(described, query, params.match)
     if unknown is not None:
-        call.warn(unknown)
+        ctx.warn(unknown)
     if mapping.searches.cannot_match(described, query, params.match):
         return []
     results = []
     condition = mapping.searches.search_filter(described, query, params.match)
-    async for rows in call.upstream.rows(source.id, condition, _required_properties(source, described)):
+    async for rows in ctx.upstream.rows(source.id, condition, _required_properties(source, described)):
         for page in _check_complete(rows):
-            value = await whole_value(call, page, described.id)
+            value = await whole_value(ctx, page, described.id)
             if value is not None and mapping.searches.matches(value, query, params.match):
                 results.append(mapping.pages.found_page(page, params.property))
     return results

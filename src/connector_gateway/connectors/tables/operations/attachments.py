@@ -46,26 +46,26 @@ class LoadedFile:
     """The existing attachments."""
 
 
-async def _send_file(at_hand: LoadedFile, call: TablesCall, intent: StepInput, _: str) -> StepResult:
+async def _send_file(at_hand: LoadedFile, ctx: TablesCall, intent: StepInput, _: str) -> StepResult:
     """Upload a small file, or add the URL of a large one to the existing attachments."""
     base_id, record_id = intent["base_id"], intent["record_id"]
-    present = await _present(call, intent) if at_hand.present is None else at_hand.present
+    present = await _present(ctx, intent) if at_hand.present is None else at_hand.present
     if intent["digest"] is None:
         values = mapping.attachments.with_link(intent, present)
-        row = await call.upstream.update_record(base_id, intent["table_id"], record_id, values)
+        row = await ctx.upstream.update_record(base_id, intent["table_id"], record_id, values)
     else:
-        upload = mapping.attachments.upload(intent, await _content(call, intent, at_hand))
-        row = await call.upstream.upload_attachment(base_id, record_id, intent["field"]["id"], upload)
+        upload = mapping.attachments.upload(intent, await _content(ctx, intent, at_hand))
+        row = await ctx.upstream.upload_attachment(base_id, record_id, intent["field"]["id"], upload)
     return mapping.attachments.kept_attachment(mapping.attachments.made_attachment(row, intent, present), intent)
 
 
-async def _find_file(call: TablesCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
+async def _find_file(ctx: TablesCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
     """Return the attachments in the cell that match the file and are not in the former list.
 
     After a restore the former list is unknown, and an attachment contains neither creation time nor creator.
     """
     with suppress(errors.RecordNotFound):
-        row = await call.upstream.get_record(intent["base_id"], intent["table_id"], intent["record_id"])
+        row = await ctx.upstream.get_record(intent["base_id"], intent["table_id"], intent["record_id"])
         matches = mapping.attachments.alike(row, intent, () if sent.restored else intent["before"])
         if sent.restored and matches:
             raise errors.OutcomeUnknown(
@@ -106,41 +106,41 @@ def attach_step(at_hand: LoadedFile) -> WriteStep[TablesCall]:
     ],
     targets=["record_id", "field"],
 )
-async def attach_file(call: TablesCall, params: AttachFile) -> AttachedFile:
+async def attach_file(ctx: TablesCall, params: AttachFile) -> AttachedFile:
     """Attach a file to a record from a public link.
 
     The link is fetched here, from public addresses only; a file of more than 5 MB is handed over by its address.
     """
     at_hand = LoadedFile()
-    file = await call.plan(partial(_plan_file, call, params, at_hand))
-    async with call.exclusive(f"record {params.record_id}"):
-        before = await call.plan(partial(_plan_cell, call, file, at_hand))
-        learned = await call.step(attach_step(at_hand), {**file, "before": before})
+    file = await ctx.plan(partial(_plan_file, ctx, params, at_hand))
+    async with ctx.exclusive(f"record {params.record_id}"):
+        before = await ctx.plan(partial(_plan_cell, ctx, file, at_hand))
+        learned = await ctx.step(attach_step(at_hand), {**file, "before": before})
     return mapping.attachments.attached_file(learned, params.record_id, params.field)
 
 
 # Planning
 
 
-async def _plan_file(call: TablesCall, params: AttachFile, at_hand: LoadedFile) -> Kept:
-    location = await _locate_cell(call, params)
-    file = at_hand.file = await call.fetch(params.url, UPLOAD_BYTES)
+async def _plan_file(ctx: TablesCall, params: AttachFile, at_hand: LoadedFile) -> Kept:
+    location = await _locate_cell(ctx, params)
+    file = at_hand.file = await ctx.fetch(params.url, UPLOAD_BYTES)
     return mapping.attachments.planned_file(location, params.url, params.filename or file.name, file)
 
 
-async def _plan_cell(call: TablesCall, location: Kept, at_hand: LoadedFile) -> Sequence[str]:
-    present = at_hand.present = await _present(call, location)
+async def _plan_cell(ctx: TablesCall, location: Kept, at_hand: LoadedFile) -> Sequence[str]:
+    present = at_hand.present = await _present(ctx, location)
     return present
 
 
-async def _present(call: TablesCall, location: Kept) -> Sequence[str]:
-    row = await call.upstream.get_record(location["base_id"], location["table_id"], location["record_id"])
+async def _present(ctx: TablesCall, location: Kept) -> Sequence[str]:
+    row = await ctx.upstream.get_record(location["base_id"], location["table_id"], location["record_id"])
     return [item.id for item in mapping.attachments.attachments(row, location["field"])]
 
 
-async def _content(call: TablesCall, intent: StepInput, at_hand: LoadedFile) -> bytes:
+async def _content(ctx: TablesCall, intent: StepInput, at_hand: LoadedFile) -> bytes:
     """Return the bytes of a file, fetched again if this attempt lacks them. They must equal the planned ones."""
-    file = at_hand.file or await call.fetch(intent["url"], UPLOAD_BYTES)
+    file = at_hand.file or await ctx.fetch(intent["url"], UPLOAD_BYTES)
     if file.content is None or mapping.attachments.digest_of(file.content) != intent["digest"]:
         raise errors.UrlUnreachable(
             "The link leads to another file now than when this call was first made; nothing was attached.",
@@ -150,34 +150,34 @@ async def _content(call: TablesCall, intent: StepInput, at_hand: LoadedFile) -> 
     return file.content
 
 
-async def _locate_cell(call: TablesCall, params: AttachFile) -> Kept:
+async def _locate_cell(ctx: TablesCall, params: AttachFile) -> Kept:
     """Return the field of the record, from the cached location of the record or by a search."""
-    cached = call.memory.get(f"record {params.record_id}")
+    cached = ctx.memory.get(f"record {params.record_id}")
     if cached is not None:
         with suppress(*MISSING):
-            return await _locate_cell_in(call, params, *cached)
-    return await _locate_cell_in(call, params, *await _locate_record(call, params))
+            return await _locate_cell_in(ctx, params, *cached)
+    return await _locate_cell_in(ctx, params, *await _locate_record(ctx, params))
 
 
-async def _locate_cell_in(call: TablesCall, params: AttachFile, base_id: str, table_id: str) -> Kept:
+async def _locate_cell_in(ctx: TablesCall, params: AttachFile, base_id: str, table_id: str) -> Kept:
     async def place(table: wire.Table) -> Kept:
         cell = mapping.attachments.attachment_cell(table, params.field)
         return {"base_id": base_id, "table_id": table.id, "record_id": params.record_id, "field": cell}
 
-    return await with_table(call, base_id, table_id, place)
+    return await with_table(ctx, base_id, table_id, place)
 
 
-async def _locate_record(call: TablesCall, params: AttachFile) -> tuple[str, str]:
+async def _locate_record(ctx: TablesCall, params: AttachFile) -> tuple[str, str]:
     """Return the base and table of a record without a cached location. All bases are searched, a few concurrently."""
-    base_ids = mapping.schemas.open_bases([base async for base in call.upstream.list_bases()])
+    base_ids = mapping.schemas.open_bases([base async for base in ctx.upstream.list_bases()])
     for start in range(0, len(base_ids), BASES_AT_ONCE):
-        searches = (_locate_in_base(call, params, base_id) for base_id in base_ids[start : start + BASES_AT_ONCE])
+        searches = (_locate_in_base(ctx, params, base_id) for base_id in base_ids[start : start + BASES_AT_ONCE])
         # All are awaited, because abandoned ones would continue to send requests after the call has ended.
         for location in await asyncio.gather(*searches, return_exceptions=True):
             if isinstance(location, BaseException):
                 raise location
             if location is not None:
-                remember_record_location(call, params.record_id, *location)
+                remember_record_location(ctx, params.record_id, *location)
                 return location
     raise errors.RecordNotFound(
         f"No base of this connection has the record {params.record_id}.",
@@ -185,17 +185,17 @@ async def _locate_record(call: TablesCall, params: AttachFile) -> tuple[str, str
     )
 
 
-async def _locate_in_base(call: TablesCall, params: AttachFile, base_id: str) -> tuple[str, str] | None:
+async def _locate_in_base(ctx: TablesCall, params: AttachFile, base_id: str) -> tuple[str, str] | None:
     """Return the base and table of a record if it is in that base."""
     try:
-        tables = await tables_of(call, base_id)
+        tables = await tables_of(ctx, base_id)
         if not tables:
             return None
-        await call.upstream.get_record(base_id, tables[0].id, params.record_id)
+        await ctx.upstream.get_record(base_id, tables[0].id, params.record_id)
     except NOT_HERE:
         return None
     # The vendor finds a record under any table of its base, so its table has to be searched for.
     for table_id in mapping.attachments.tables_with(tables, params.field):
-        if await call.upstream.existing_records(base_id, table_id, [params.record_id]):
+        if await ctx.upstream.existing_records(base_id, table_id, [params.record_id]):
             return base_id, table_id
     raise mapping.attachments.no_attachment_field(f"The table of record {params.record_id}", params.field)

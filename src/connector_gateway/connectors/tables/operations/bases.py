@@ -30,40 +30,40 @@ OUTDATED = (*REFUSED, TableNotFound, ViewNotFound)
 
 
 @reads("GET /tables", errors=[BaseNotFound])
-async def list_tables(call: TablesCall, params: ListTables) -> Listing[Table]:
+async def list_tables(ctx: TablesCall, params: ListTables) -> Listing[Table]:
     """List the tables of a base with their views and field types."""
-    tables = await tables_of(call, params.base_id)
+    tables = await tables_of(ctx, params.base_id)
     return Listing[Table](items=mapping.schemas.tables(tables, include_views=params.include_views))
 
 
-async def with_table(call: TablesCall, base_id: str, name: str, use: Callable[[wire.Table], Awaitable[T]]) -> T:
+async def with_table(ctx: TablesCall, base_id: str, name: str, use: Callable[[wire.Table], Awaitable[T]]) -> T:
     """Return the result of *use* for the table. Calls it again with a new schema if the cached one may be outdated."""
 
     async def use_one(tables: Sequence[wire.Table]) -> T:
         return await use(mapping.schemas.find_table(tables, name))
 
-    return await call.with_cache_retry(schema_of(call, base_id), use_one, outdated=OUTDATED)
+    return await ctx.with_cache_retry(schema_of(ctx, base_id), use_one, outdated=OUTDATED)
 
 
-async def tables_of(call: TablesCall, base_id: str) -> Sequence[wire.Table]:
+async def tables_of(ctx: TablesCall, base_id: str) -> Sequence[wire.Table]:
     """Return the current tables of a base."""
-    return await call.reload(schema_of(call, base_id))
+    return await ctx.reload(schema_of(ctx, base_id))
 
 
-async def known_table(call: TablesCall, intent: StepInput) -> wire.Table:
+async def known_table(ctx: TablesCall, intent: StepInput) -> wire.Table:
     """Return the table of a step."""
 
     def is_there(tables: Sequence[wire.Table]) -> bool:
         return any(table.id == intent["table_id"] for table in tables)
 
     return mapping.schemas.find_table(
-        await call.cached(schema_of(call, intent["base_id"]), suffices=is_there), intent["table_id"]
+        await ctx.cached(schema_of(ctx, intent["base_id"]), suffices=is_there), intent["table_id"]
     )
 
 
-def schema_of(call: TablesCall, base_id: str) -> CachedLookup[Sequence[wire.Table]]:
+def schema_of(ctx: TablesCall, base_id: str) -> CachedLookup[Sequence[wire.Table]]:
     """Return the look-up of a base's tables with their fields and views."""
-    return CachedLookup(f"schema {base_id}", SCHEMA_SECONDS, partial(call.upstream.get_base_schema, base_id))
+    return CachedLookup(f"schema {base_id}", SCHEMA_SECONDS, partial(ctx.upstream.get_base_schema, base_id))
 
 
 def record_name(base_id: str, record_id: str) -> str:
@@ -71,6 +71,6 @@ def record_name(base_id: str, record_id: str) -> str:
     return f"record {base_id} {record_id}"
 
 
-def remember_record_location(call: TablesCall, record_id: str, base_id: str, table_id: str) -> None:
+def remember_record_location(ctx: TablesCall, record_id: str, base_id: str, table_id: str) -> None:
     """Cache the location of a record for later attachments."""
-    call.memory.put(f"record {record_id}", (base_id, table_id), REMEMBER_SECONDS)
+    ctx.memory.put(f"record {record_id}", (base_id, table_id), REMEMBER_SECONDS)
