@@ -1,4 +1,4 @@
-"""The rooms, one folder each, in the order of the contract."""
+"""The connector packages, in the order of the contract."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -13,7 +13,7 @@ CONNECTOR_NAMES = (
     "crm",
     "tables",
 )
-"""The folder of each room, one to a line; the room's ``__init__`` declares a connector of that name in capitals."""
+"""Folder names of the connectors. Each package declares its connector under this name in capitals."""
 
 CONNECTORS: Mapping[str, AnyConnector] = {
     room: getattr(import_module(f"{__name__}.{room}"), room.upper()) for room in CONNECTOR_NAMES

@@ -1,4 +1,4 @@
-"""What the vendor's errors mean: the table, and the texts that mostly tell more than the status."""
+"""Meaning of the vendor's errors: the table, and error texts, which mostly say more than the status."""
 
 import re
 from collections.abc import Sequence
@@ -20,39 +20,39 @@ TEXTS: Sequence[tuple[re.Pattern[str], type[errors.GatewayError]]] = (
     (re.compile(r"List \S+ does not exist|model not found|could not find the board"), errors.ListNotFound),
     (re.compile(r"invalid value for idList$"), errors.ListNotFound),
 )
-"""Refusals that are known by their first words."""
+"""Error classes by the first words of the error text."""
 
 MARKUP = ("<", "{", "[")
-"""How an answer begins that is not made of sentences."""
+"""First characters of responses that are not sentences."""
 
 _CREDENTIALS = re.compile(r"((?:key|token|\boauth_\w+)=)[^&\s\"']+|\bATTA[0-9A-Za-z]+|\b[0-9a-fA-F]{32,}\b")
 
 
 @dataclass(frozen=True, slots=True)
 class MissingTarget:
-    """What a request names, and the refusal when the vendor knows nothing of it."""
+    """The object that a request names, and its error if the vendor does not know it."""
 
     refusal: type[errors.GatewayError]
     parameter: str
     value: str
 
 
-def read_reason(answer: UpstreamResponse) -> Reason | None:
-    """Return the code and text of an error; None for a page of HTML, JSON of another shape, or nothing.
+def read_reason(response: UpstreamResponse) -> Reason | None:
+    """Return the code and text of an error, or None for HTML, JSON of another shape, or an empty body.
 
-    The vendor answers in JSON sometimes, mostly in plain text.
+    The vendor responds mostly in plain text, sometimes in JSON.
     """
-    told = answer.try_decode(wire.Refusal)
-    if told is not None:
-        return Reason(scrubbed(told.code), scrubbed(told.words)) if told.code or told.words else None
-    text = answer.text.strip()
-    # A number or null is JSON of another shape, and no sentence.
-    is_sentence = not text.startswith(MARKUP) and answer.try_decode(Raw) is None
+    error = response.try_decode(wire.Refusal)
+    if error is not None:
+        return Reason(scrubbed(error.code), scrubbed(error.words)) if error.code or error.words else None
+    text = response.text.strip()
+    # A number or null is JSON of another shape, not a sentence.
+    is_sentence = not text.startswith(MARKUP) and response.try_decode(Raw) is None
     return Reason(message=scrubbed(text)) if text and is_sentence else None
 
 
 def scrubbed(text: str) -> str:
-    """Return *text* without credentials, which the vendor repeats when it quotes an address."""
+    """Return *text* without credentials, which the vendor repeats when it quotes a URL."""
     return _CREDENTIALS.sub(lambda found: f"{found[1] or ''}…", text)
 
 
@@ -61,7 +61,7 @@ LIMITS = "developer.atlassian.com/cloud/trello/guides/rest-api/rate-limits, read
 
 ERRORS = ErrorTable(
     read_reason,
-    # A 429 that is not resent says "too much", not "later".
+    # A 429 that is not retried means "too much", not "later".
     by_status={
         401: errors.BoardNotAuthorised,
         409: errors.UpstreamConflict,
@@ -77,38 +77,38 @@ ERRORS = ErrorTable(
         errors.UpstreamConflict: "The application refused the change because of another one.",
         errors.UpstreamForbidden: "The application does not allow this, because of a limit, its plan or its policy.",
     },
-    # Most of these are for a limit, which nobody can lift.
+    # Most of these are for a limit that cannot be raised.
     remedies={
         errors.UpstreamForbidden: "Read the application's reason in details: stay below its limit, or have the board's "
         "administrators allow it.",
     },
     rejections=(
-        # The texts vary, so that the status counts, with a body that is one of the vendor's: a sentence, or its JSON.
+        # The texts vary, so the status counts, with a body in one of the vendor's forms: a sentence, or its JSON.
         Rejection({400, 401, 403, 404, 409}, STATUS_CODES),
         Rejection({429}, LIMITS, "[A-Z]+(_[A-Z]+)+"),
-        # No 500: the vendor documents no text of its own for it, so it is like any failure in front of the vendor.
+        # No 500: the vendor documents no text for it, so it cannot be told from a failure of a proxy.
     ),
-    private=lambda answer: scrubbed(answer.text),
+    private=lambda response: scrubbed(response.text),
 )
 
 
-def to_gateway_error(answer: UpstreamResponse, sought: MissingTarget | None) -> type[errors.GatewayError]:
-    """Return the error of a failed request; a 401 that names no credentials does not speak of them."""
-    said = str(ERRORS.reason(answer).message)
-    # A 401 means a dead token as well as a board that one may not see. Only the words tell which.
-    known = next((error for text, error in TEXTS if text.match(said)), None)
-    if known is not None and answer.status in {400, 401, 404}:
-        return known
-    if sought and answer.status == 400 and said.lower() == "invalid id":
-        return sought.refusal
-    return ERRORS.classify(answer, sought.refusal if sought else None)
+def to_gateway_error(response: UpstreamResponse, target: MissingTarget | None) -> type[errors.GatewayError]:
+    """Return the error class of a failed request. A 401 that does not mention credentials is not about them."""
+    message = str(ERRORS.reason(response).message)
+    # A 401 means either an invalid token or an inaccessible board. Only the text distinguishes them.
+    matching_error = next((error for text, error in TEXTS if text.match(message)), None)
+    if matching_error is not None and response.status in {400, 401, 404}:
+        return matching_error
+    if target and response.status == 400 and message.lower() == "invalid id":
+        return target.refusal
+    return ERRORS.classify(response, target.refusal if target else None)
 
 
-def unwrap(answer: UpstreamResponse, shape: type[W], sought: MissingTarget | None = None) -> W:
-    """Return the body of a successful response; raise the error of any other one, which names what was *sought*."""
-    if answer.is_success:
-        return answer.decode(shape)
-    refusal = to_gateway_error(answer, sought)
-    named = sought is not None and refusal in {sought.refusal, errors.BoardNotAuthorised}
-    names = [{"parameter": sought.parameter, "value": sought.value}] if sought and named else []
-    raise ERRORS.create_error(answer, refusal, *names)
+def unwrap(response: UpstreamResponse, shape: type[W], target: MissingTarget | None = None) -> W:
+    """Return the body of a successful response, or raise its error, which names the object *target*."""
+    if response.is_success:
+        return response.decode(shape)
+    error_class = to_gateway_error(response, target)
+    names_target = target is not None and error_class in {target.refusal, errors.BoardNotAuthorised}
+    names = [{"parameter": target.parameter, "value": target.value}] if target and names_target else []
+    raise ERRORS.create_error(response, error_class, *names)

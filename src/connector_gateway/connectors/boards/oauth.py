@@ -1,4 +1,4 @@
-"""How an account is connected in a browser, and whose the credentials are.
+"""The vendor's token page, its OAuth endpoints, and the identification of accounts.
 
 Source: developer.atlassian.com/cloud/trello/guides/rest-api/, on OAuth 2.0 and its confidential clients, read 2026-11.
 """
@@ -22,10 +22,10 @@ TOKEN_PAGE = TokenPage(
     },
     denied=("Token request rejected",),
 )
-"""Hands out a token of the installation's API key, which does not end by itself.
+"""The page that issues a token of the installation's API key. The token does not expire.
 
-The page has no ``state``: it travels in the query of the address to go back to. That a member who does not allow it is
-sent back with an error is seen, not documented.
+The page supports no ``state``, so the query of the return URL carries it. If a member declines, the page redirects
+with an error, which is undocumented.
 Source: developer.atlassian.com/cloud/trello/guides/rest-api/authorization/, read 2026-11.
 """
 
@@ -55,15 +55,15 @@ OAUTH = OAuthConfig(
     expired=expired,
     token_page=TOKEN_PAGE,
 )
-"""OAuth 2, with a code challenge that is asked of every client. Each refresh token serves once.
+"""OAuth 2 with a code challenge, which every client must send. Each refresh token is valid once.
 
-A key and a token that a member has made are credentials too; they do not end unless the member wants that.
-How tokens of OAuth 2 are given back is not documented.
+A key and a token that a member created are accepted as credentials too. They expire only if the member chose so.
+The revocation of OAuth 2 tokens is not documented.
 """
 
 
 async def identify(client: BoardsClient) -> Account:
-    """The member; of a token of an API key, what it allows and when it ends as well."""
+    """Return the member. For a token of an API key, include its scopes and expiry."""
     me, token = await client.get_me(), await client.get_token()
     name = me.full_name or me.username or me.id
     if token is None:
@@ -73,12 +73,12 @@ async def identify(client: BoardsClient) -> Account:
 
 
 async def give_back(client: BoardsClient) -> bool:
-    """End the token."""
+    """Revoke the token."""
     return await client.delete_token()
 
 
 def _scopes(permissions: Sequence[Permission]) -> frozenset[str]:
-    """What a token allows with boards, by the names that are asked for."""
+    """Return the scopes that a token grants on boards, by the names used in requests."""
     boards = [permission for permission in permissions if permission.model_type == "Board"]
     allowed = {"read": any(one.read for one in boards), "write": any(one.write for one in boards)}
     return frozenset(scope for scope, granted in allowed.items() if granted)

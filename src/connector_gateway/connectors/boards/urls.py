@@ -1,4 +1,4 @@
-"""How the application's own addresses show which card or board they lead to; their short identifiers do as well."""
+"""Patterns of the vendor's URLs of cards and boards, with full or short identifiers."""
 
 HOST = r"(?:www\.)?trello\.com"
 REST = r"(?:[/?#].*)?"

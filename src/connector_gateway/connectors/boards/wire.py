@@ -1,4 +1,4 @@
-"""What the vendor answers, version 1: the fields that are read."""
+"""The fields read from the vendor's responses, version 1."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -9,11 +9,11 @@ from msgspec import Meta
 from connector_gateway.kit.wire import WireModel
 
 Moment = Annotated[datetime, Meta(tz=True)]
-"""An instant; the vendor writes it in UTC, to the millisecond."""
+"""A time, which the vendor writes in UTC with milliseconds."""
 
 
 class ObjectRef(WireModel):
-    """A thing of which no more is read than its identifier: a board, a card, a checklist, an application."""
+    """An object of which only the identifier is read: a board, a card, a checklist, an app."""
 
     id: str
 
@@ -27,7 +27,7 @@ class Me(WireModel, rename="camel"):
 
 
 class Permission(WireModel, rename="camel"):
-    """What a token allows of one kind of thing."""
+    """The permissions of a token on one kind of object."""
 
     model_type: str
     read: bool
@@ -35,7 +35,7 @@ class Permission(WireModel, rename="camel"):
 
 
 class Token(WireModel, rename="camel"):
-    """A token of the key and token kind; without an end it stays good."""
+    """A token of an API key. Without an expiry it does not expire."""
 
     permissions: Sequence[Permission]
     date_expires: Moment | None = None
@@ -49,7 +49,7 @@ class Label(WireModel):
 
 
 class CardList(WireModel, rename="camel"):
-    """A list, asked for by itself."""
+    """A list, read by itself."""
 
     id: str
     name: str
@@ -58,7 +58,7 @@ class CardList(WireModel, rename="camel"):
 
 
 class CardListRef(WireModel):
-    """The list of a card, inside it."""
+    """The list of a card, embedded in the card."""
 
     name: str
 
@@ -71,7 +71,7 @@ class CardLocation(WireModel, rename="camel"):
 
 
 class NewCard(CardLocation, rename="camel"):
-    """A card as it is told once it was made."""
+    """A created card."""
 
     due: Moment | None
     labels: Sequence[Label]
@@ -79,14 +79,14 @@ class NewCard(CardLocation, rename="camel"):
 
 
 class MovedCard(WireModel, rename="camel"):
-    """A card as it is told once it was moved."""
+    """A moved card."""
 
     id: str
     date_last_activity: Moment
 
 
 class Card(NewCard, rename="camel"):
-    """A card; its list is told where it was asked for."""
+    """A card, with its list if requested."""
 
     name: str
     desc: str
@@ -96,7 +96,7 @@ class Card(NewCard, rename="camel"):
 
 
 class Board(WireModel):
-    """A board; its labels where they were asked for."""
+    """A board, with its labels if requested."""
 
     name: str
     labels: Sequence[Label] | None = None
@@ -119,7 +119,7 @@ class CheckItem(WireModel):
 
 
 class Checklist(WireModel, rename="camel"):
-    """A checklist; a new one tells of no items."""
+    """A checklist. A new one has no items."""
 
     id: str
     name: str
@@ -127,7 +127,7 @@ class Checklist(WireModel, rename="camel"):
 
 
 class ActionData(WireModel):
-    """What an action was done to, as far as its kind tells."""
+    """The objects of an action, depending on its kind."""
 
     card: "Subject | None" = None
     checklist: ObjectRef | None = None
@@ -135,14 +135,14 @@ class ActionData(WireModel):
 
 
 class Subject(WireModel):
-    """The card of an action, as it was then."""
+    """The card of an action, at that time."""
 
     id: str
     name: str = ""
 
 
 class Action(WireModel, rename="camel"):
-    """Something that was done, and by whom."""
+    """An action and its author."""
 
     id: str
     date: Moment
@@ -152,17 +152,17 @@ class Action(WireModel, rename="camel"):
 
 
 class Refusal(WireModel):
-    """A refusal, where it is JSON; mostly it is plain text. Either field may be of any type."""
+    """An error in JSON. Most errors are plain text. Either field may have any type."""
 
     message: object = ""
     error: object = ""
 
     @property
     def words(self) -> str:
-        """Why it was refused; empty where that is no text."""
+        """Return the message, or an empty string if it is not a text."""
         return self.message if isinstance(self.message, str) else ""
 
     @property
     def code(self) -> str:
-        """The vendor's code; empty where that is no text."""
+        """Return the vendor's code, or an empty string if it is not a text."""
         return self.error if isinstance(self.error, str) else ""

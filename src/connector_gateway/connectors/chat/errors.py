@@ -1,4 +1,4 @@
-"""What the vendor's errors mean: the table."""
+"""Meaning of the vendor's errors."""
 
 from collections.abc import Mapping
 from typing import TypeVar
@@ -23,7 +23,7 @@ FAILURES = frozenset(
         "update_failed",
     }
 )
-"""Codes of failures, which come with status 200 as well."""
+"""Error codes of vendor failures, which also come with status 200."""
 
 ERROR_MAP: Refusals = {
     "access_denied": errors.UpstreamForbidden,
@@ -75,7 +75,7 @@ ERROR_MAP: Refusals = {
     "user_not_found": errors.ChannelNotFound,
     "user_not_visible": errors.ChannelNotFound,
 }
-"""What a refusal means; it comes with status 200."""
+"""Errors by code. They come with status 200."""
 
 UNMAPPED = frozenset(
     {
@@ -99,7 +99,7 @@ UNMAPPED = frozenset(
         "upgrade_required",
     }
 )
-"""Documented codes of requests that this connector does not send, so that none has an error of its own."""
+"""Documented codes of requests that this connector does not send, which have no error of their own."""
 
 EVIDENCE_ERROR_MAP: Refusals = {
     "channel_not_found": errors.OutcomeUnknown,
@@ -109,12 +109,12 @@ EVIDENCE_ERROR_MAP: Refusals = {
     "no_access": errors.OutcomeUnknown,
     "not_in_channel": errors.OutcomeUnknown,
 }
-"""What refusals mean where a write in doubt is looked for: a channel may be open to posts and closed to readers."""
+"""Errors while searching for an in-doubt message. The app may be allowed to post to a channel that it cannot read."""
 
 THROTTLED = "ratelimited"
 THROTTLES = frozenset({"message_limit_exceeded", "rate_limited", THROTTLED})
 DONE_BEFORE = "already_reacted"
-"""A refusal to the vendor, but to the caller just what was wanted."""
+"""An error for the vendor, but for the caller the requested result."""
 
 METHODS = (
     "docs.slack.dev/reference/methods/chat.postMessage, chat.update and reactions.add, each under Errors, read 2026-11"
@@ -122,29 +122,29 @@ METHODS = (
 LIMITS = "docs.slack.dev/apis/web-api/rate-limits, read 2026-11"
 
 
-def response_status(answer: UpstreamResponse) -> wire.ResponseStatus:
-    """What the vendor says of a request; nothing where that cannot be read."""
-    return answer.try_decode(wire.ResponseStatus) or wire.ResponseStatus()
+def response_status(response: UpstreamResponse) -> wire.ResponseStatus:
+    """Return the status fields of a response, which are empty if they cannot be decoded."""
+    return response.try_decode(wire.ResponseStatus) or wire.ResponseStatus()
 
 
-def code_of(verdict: wire.ResponseStatus) -> str:
-    """The vendor's code of a refusal; empty where there is none, or none that can be read."""
-    return verdict.error if isinstance(verdict.error, str) else ""
+def code_of(status: wire.ResponseStatus) -> str:
+    """Return the vendor's error code, or an empty string if there is none or it cannot be decoded."""
+    return status.error if isinstance(status.error, str) else ""
 
 
-def read_reason(answer: UpstreamResponse) -> Reason | None:
-    """Return code and remarks of an error in the vendor's shape, or of a throttled request, which needs no body."""
-    if answer.status == 429 and "Retry-After" in answer.headers:
+def read_reason(response: UpstreamResponse) -> Reason | None:
+    """Return code and warnings of an error in the vendor's shape, or of a throttled request, which needs no body."""
+    if response.status == 429 and "Retry-After" in response.headers:
         return Reason(THROTTLED)
-    verdict = response_status(answer)
-    code = code_of(verdict)
-    return Reason(code, response_warnings(answer)) if verdict.ok is False and code else None
+    status = response_status(response)
+    code = code_of(status)
+    return Reason(code, response_warnings(response)) if status.ok is False and code else None
 
 
-def response_warnings(answer: UpstreamResponse) -> str:
-    """Return what the vendor remarks on a request, in one sentence after the other."""
-    told = answer.try_decode(wire.Remarked)
-    return "" if told is None else "; ".join(told.response_metadata.messages)
+def response_warnings(response: UpstreamResponse) -> str:
+    """Return the vendor's warnings on a request as one text."""
+    body = response.try_decode(wire.Remarked)
+    return "" if body is None else "; ".join(body.response_metadata.messages)
 
 
 ERRORS = ErrorTable(
@@ -177,29 +177,29 @@ ERRORS = ErrorTable(
     rejections=(
         Rejection({200}, METHODS, "|".join([*ERROR_MAP, *UNMAPPED, DONE_BEFORE])),
         Rejection({200, 429}, LIMITS, "|".join(THROTTLES)),
-        # Part of the work may have been done before they were raised, and nothing comes after them. Those that speak
-        # of time or load may be said in front of those who do the work, so they are not here.
+        # Part of the work may have been done before these errors, and nothing follows them. Errors about time or load
+        # may come from a proxy before the work is done, so they are excluded.
         Rejection({200, 500}, METHODS, "|".join(FAILURES - {"request_timeout", "service_unavailable"}), ended=True),
     ),
 )
 
 
-def unwrap(answer: UpstreamResponse, shape: type[W], refusals: Refusals | None = None) -> W:
-    """Return the body of a successful response; raise the error of any other one, first by *refusals*."""
-    require_accepted(answer, refusals)
-    return answer.decode(shape)
+def unwrap(response: UpstreamResponse, shape: type[W], error_map: Refusals | None = None) -> W:
+    """Return the body of a successful response, or raise its error, preferring the codes of *error_map*."""
+    require_accepted(response, error_map)
+    return response.decode(shape)
 
 
-def require_accepted(answer: UpstreamResponse, refusals: Refusals | None = None) -> None:
-    """Raise the error of a request that failed, first by *refusals*."""
-    verdict = response_status(answer)
-    if verdict.ok is True:
+def require_accepted(response: UpstreamResponse, error_map: Refusals | None = None) -> None:
+    """Raise the error of a failed request, preferring the codes of *error_map*."""
+    status = response_status(response)
+    if status.ok is True:
         return
-    if code_of(verdict) in FAILURES:
-        raise errors.UpstreamError("The application failed over the request.", private=answer.text)
-    # Neither accepted nor refused in words that are known: after a write, this must not pass for a refusal.
-    if answer.is_success and (verdict.ok is not False or not verdict.error):
+    if code_of(status) in FAILURES:
+        raise errors.UpstreamError("The application failed over the request.", private=response.text)
+    # Neither accepted nor rejected with a known code. After a write, this must not count as a rejection.
+    if response.is_success and (status.ok is not False or not status.error):
         raise errors.UpstreamError(
-            "The application answered something unreadable.", private=answer.text, doubt=answer.doubt
+            "The application answered something unreadable.", private=response.text, doubt=response.doubt
         )
-    raise ERRORS.create_error(answer, ERRORS.classify(answer, codes=refusals))
+    raise ERRORS.create_error(response, ERRORS.classify(response, codes=error_map))

@@ -1,4 +1,4 @@
-"""How a workspace is connected in a browser, and whose the credentials are.
+"""The vendor's OAuth endpoints and the identification of accounts.
 
 Source: docs.slack.dev/authentication, on installing with OAuth and on token rotation, read 2026-11.
 """
@@ -13,7 +13,7 @@ from connector_gateway.kit.upstream.pool import UpstreamResponse
 from connector_gateway.kit.wire import WireModel
 
 NAMED = ("post_message", "edit_message", "list_channels", "add_reaction", "read_events")
-"""Operations to which a channel may be named, which is then looked for."""
+"""Operations that accept a channel's name, which is then looked up."""
 
 SCOPES = {
     "chat:write": ("post_message", "edit_message"),
@@ -29,21 +29,21 @@ SCOPES = {
 }
 
 
-def refused(answer: UpstreamResponse) -> str | None:
-    """The code of a refused request for tokens, whose status is 200 all the same."""
-    verdict = response_status(answer)
-    return None if answer.is_success and verdict.ok is True else code_of(verdict)
+def refused(response: UpstreamResponse) -> str | None:
+    """Return the code of a rejected token request, whose status is 200."""
+    status = response_status(response)
+    return None if response.is_success and status.ok is True else code_of(status)
 
 
 class Installed(WireModel):
-    """The app that tokens were issued to, and for whom."""
+    """The app and the installation that tokens were issued to."""
 
     app_id: str | None = None
 
 
-def granted(answer: UpstreamResponse) -> IssuedTokens:
-    """Read the tokens of an accepted request, and which app they belong to."""
-    return replace(parse_token_response(answer), app_id=answer.decode(Installed).app_id)
+def granted(response: UpstreamResponse) -> IssuedTokens:
+    """Return the tokens of a successful response, and their app."""
+    return replace(parse_token_response(response), app_id=response.decode(Installed).app_id)
 
 
 OAUTH = OAuthConfig(
@@ -69,14 +69,14 @@ OAUTH = OAuthConfig(
     refused=refused,
     expired=expired,
 )
-"""Tokens end only where the app rotates them: after twelve hours, and a spent refresh token is taken for a while more.
+"""Tokens expire only if the app rotates them: after twelve hours. A used refresh token remains valid for a while.
 
-Tokens are not given back: without rotation that would uninstall the app for everybody in the workspace.
-There is no code challenge: the vendor takes one only of apps that are declared public clients, which cannot be undone.
+Tokens are not revoked: without rotation that would uninstall the app for the entire workspace.
+There is no code challenge: the vendor supports it only for apps declared as public clients, which is irreversible.
 """
 
 
 async def identify(client: ChatClient) -> Account:
-    """The app in its workspace: the bot that it has there stays the same when it is installed again."""
+    """Return the app in its workspace. Its bot there stays the same after a reinstallation."""
     identity, scopes = await client.auth_test()
     return Account(account(identity.team_id, identity.user_id), identity.team or identity.team_id, scopes or None)

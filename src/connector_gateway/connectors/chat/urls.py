@@ -1,4 +1,4 @@
-"""How the application's own addresses show which channel or message they lead to."""
+"""Patterns of the vendor's URLs of channels and messages."""
 
 WORKSPACE = r"[\w-]+(?:\.enterprise)?\.slack\.com"
 CHANNEL_ID = r"[CDG][A-Z0-9]+"

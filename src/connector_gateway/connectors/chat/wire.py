@@ -1,4 +1,4 @@
-"""What the vendor answers and delivers: the fields that are read."""
+"""The fields read from the vendor's responses and deliveries."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
@@ -8,36 +8,36 @@ from msgspec import Meta
 from connector_gateway.kit.wire import WireModel
 
 Ts = Annotated[str, Meta(pattern=r"\A[0-9]{10}\.[0-9]{6}\Z")]
-"""A message's identifier, and the instant it was written at: seconds and microseconds, as text."""
+"""A message's identifier, which is its time: seconds and microseconds, as text."""
 
 Minute = Annotated[int, Meta(ge=0, lt=10**10)]
-"""The beginning of a minute, in seconds since the epoch."""
+"""The start of a minute, in epoch seconds."""
 
 
-# What every answer has
+# Fields of every response
 
 
 class ResponseStatus(WireModel):
-    """Whether a request was accepted, which the status does not tell; both may be anything where the vendor errs."""
+    """Acceptance of a request, independent of its HTTP status. Both fields may have any value after a vendor error."""
 
     ok: Any = None
     error: Any = None
 
 
 class ResponseMetadata(WireModel):
-    """What the vendor remarks on a request."""
+    """The vendor's warnings on a request."""
 
     messages: Sequence[str]
 
 
 class Remarked(WireModel):
-    """A refusal with remarks, where it has any."""
+    """An error with optional warnings."""
 
     response_metadata: ResponseMetadata
 
 
 class Paging(WireModel):
-    """Where the next page of a list begins; empty or absent after the last."""
+    """The cursor of the next page, empty or absent after the last."""
 
     next_cursor: str = ""
 
@@ -48,11 +48,11 @@ class Listing(WireModel):
     response_metadata: Paging | None = None
 
 
-# The application in its workspace
+# The app in its workspace
 
 
 class Identity(WireModel):
-    """Whose a token is, and where."""
+    """The identity of a token."""
 
     url: str
     team_id: str
@@ -65,21 +65,21 @@ class Identity(WireModel):
 
 
 class Place(WireModel):
-    """A conversation of which no more is read than its identifier."""
+    """A conversation of which only the identifier is read."""
 
     id: str
 
 
 class Opened(WireModel):
-    """The answer to opening a conversation."""
+    """The response to opening a conversation."""
 
     channel: Place
 
 
 class Conversation(WireModel):
-    """A channel, or a conversation with one person, who stands in place of a name.
+    """A channel, or a conversation with one person, which has no name.
 
-    Lists of what the app is in tell neither membership nor the number of members.
+    Lists of the app's conversations contain neither membership nor member count.
     """
 
     id: str
@@ -93,7 +93,7 @@ class Conversation(WireModel):
     num_members: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what must not be guessed: how it is called, and whether everybody may read it."""
+        """Reject a missing name or visibility, which must not be guessed."""
         if self.is_im and self.user is None:
             raise ValueError("Object missing required field `user`")
         if not self.is_im and (self.name is None or self.is_private is None):
@@ -110,13 +110,13 @@ class Conversations(Listing, kw_only=True):
 
 
 class Edit(WireModel):
-    """When a message was edited last."""
+    """The time of a message's last edit."""
 
     ts: Ts
 
 
 class Metadata(WireModel):
-    """What an app has noted with a message; the payload is of that app's own making."""
+    """Metadata that an app attached to a message. Each app defines its own payload."""
 
     event_type: str = ""
     event_payload: Mapping[str, Any] = {}
@@ -130,7 +130,7 @@ class Reaction(WireModel):
 
 
 class BaseMessage(WireModel):
-    """What tells whether somebody wrote something, and what: *subtype* tells messages from news of the channel."""
+    """The author and text of a message. *subtype* distinguishes messages from channel news."""
 
     ts: Ts
     text: str | None = None
@@ -143,7 +143,7 @@ class BaseMessage(WireModel):
 class Message(BaseMessage):
     """A message of a channel.
 
-    Its thread may be named by anything that some app once sent, since the vendor does not check that.
+    Its thread may have any value that an app sent, because the vendor does not validate it.
     """
 
     thread_ts: str | None = None
@@ -161,20 +161,20 @@ class Messages(Listing, kw_only=True):
 
 
 class Posted(WireModel):
-    """The answer to a post: the channel it went to, and the message."""
+    """The response to a post: its channel and the message."""
 
     channel: str
     message: Message
 
 
 class Change(WireModel):
-    """The new state of a message; the vendor does not always say when it was edited."""
+    """The new state of a message. The vendor does not always include the time of the edit."""
 
     edited: Edit | None = None
 
 
 class Updated(WireModel):
-    """The answer to an edit."""
+    """The response to an edit."""
 
     ts: Ts
     message: Change
@@ -184,7 +184,7 @@ class Updated(WireModel):
 
 
 class Authorization(WireModel):
-    """An installation of the app that may see the event, and as whom the app is there."""
+    """An installation of the app that can see the event, with the app's identity there."""
 
     user_id: str
     team_id: str | None = None
@@ -194,7 +194,7 @@ class Authorization(WireModel):
 
 
 class Envelope(WireModel):
-    """A delivery; what it carries depends on its type, and that of an event on the event's own type."""
+    """A delivery. Its content depends on its type, and that of an event on the event's type."""
 
     type: str = ""
     challenge: str | None = None
@@ -202,7 +202,7 @@ class Envelope(WireModel):
     context_team_id: str | None = None
     api_app_id: str = ""
     authorizations: Any = None
-    """Read one by one: an odd one must not hide the others."""
+    """Decoded one by one, because an invalid one must not hide the others."""
 
     minute_rate_limited: Minute | None = None
     event: Mapping[str, Any] | None = None
@@ -222,19 +222,19 @@ class MessageEvent(BaseMessage, kw_only=True):
 
 
 class Joined(WireModel):
-    """The event of somebody who entered a channel."""
+    """The event of a user who joined a channel."""
 
     user: str | None = None
 
 
 class Tokens(WireModel):
-    """The users and bots whose tokens were withdrawn."""
+    """The users and bots whose tokens were revoked."""
 
     bot: Sequence[str] | None = None
     oauth: Sequence[str] | None = None
 
 
 class Revoked(WireModel):
-    """The event of tokens that were withdrawn."""
+    """The event of revoked tokens."""
 
     tokens: Tokens | None = None

@@ -1,4 +1,4 @@
-"""Property values, one small function per type: into the vendor's text without loss, and compared as what they mean."""
+"""Lossless conversion of property values to the vendor's text, and their comparison, one small function per type."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -16,7 +16,10 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def cast(definition: Definition, value: Any) -> str:
-    """The vendor's text for *value*; ``LossyCast`` where it would lose something, ``OptionMissing`` for no option."""
+    """Return the vendor's text for *value*.
+
+    Raises ``LossyCast`` if it would lose data, and ``OptionMissing`` for an unknown option.
+    """
     if value is None or value == "":
         return ""
     kind = definition.type
@@ -31,8 +34,8 @@ def _text(_: Definition, value: Any) -> str:
 
 
 def _date(_: Definition, value: Any) -> str:
-    moment = _given(value)
-    # The vendor keeps a day as midnight in UTC; the time of day of any other instant would be lost.
+    moment = _parse_datetime(value)
+    # The vendor stores a day as midnight in UTC, and the time of any other datetime would be lost.
     if moment != moment.replace(hour=0, minute=0, second=0, microsecond=0):
         raise casts.Unfit("it is not midnight in UTC")
     return moment.date().isoformat()
@@ -45,42 +48,42 @@ def _choice(definition: Definition, value: Any) -> str:
 
 
 def _choices(definition: Definition, value: Any) -> str:
-    """Several options; a text that starts with the separator adds to those there are."""
+    """Return several options. A text that starts with the separator adds to the existing ones."""
     words = [_word(item) for item in value] if isinstance(value, list) else _word(value).split(";")
     chosen = _options(definition, list(dict.fromkeys(filter(None, words))))
     return (";" if not isinstance(value, list) and words[0] == "" else "") + ";".join(chosen)
 
 
-def _options(definition: Definition, wanted: Sequence[str]) -> Sequence[str]:
-    """*wanted*, if all of them are options; ``OptionMissing`` names every one that is not."""
+def _options(definition: Definition, values: Sequence[str]) -> Sequence[str]:
+    """Return *values* if all are options. Raises ``OptionMissing`` with those that are not."""
     allowed = options(definition)
-    missing = [] if definition.external_options else [word for word in wanted if word not in allowed]
+    missing = [] if definition.external_options else [word for word in values if word not in allowed]
     if missing:
         raise casts.options_missing(OptionMissing, "property", definition.name, missing, allowed)
-    return wanted
+    return values
 
 
 CASTS: Mapping[str, Callable[[Definition, Any], str]] = {
     "number": lambda _, value: plain(casts.decimal(value)),
     "bool": lambda _, value: "true" if casts.flag(value) else "false",
     "date": _date,
-    "datetime": lambda _, value: timestamp(casts.in_milliseconds(_given(value))),
+    "datetime": lambda _, value: timestamp(casts.in_milliseconds(_parse_datetime(value))),
     "enumeration": _choice,
 }
 
 
 def options(definition: Definition) -> list[str]:
-    """The values that an enumeration accepts."""
+    """Return the values that an enumeration accepts."""
     return [option.value for option in definition.options]
 
 
 def plain(number: Decimal) -> str:
-    """*number* written out, every digit as given and no exponent."""
+    """Return *number* with all its digits and without exponent."""
     return format(number, "f")
 
 
 def timestamp(moment: datetime) -> str:
-    """*moment* as the vendor writes instants."""
+    """Format a datetime in the vendor's form."""
     return shapes.format_timestamp(moment)
 
 
@@ -92,8 +95,8 @@ def _word(value: Any) -> str:
     raise casts.Unfit("it is no option value")
 
 
-def _given(value: Any) -> datetime:
-    """Return the instant that a caller gives: ISO 8601, or milliseconds since the epoch."""
+def _parse_datetime(value: Any) -> datetime:
+    """Parse a caller's time: ISO 8601, or milliseconds since the epoch."""
     is_number = isinstance(value, int) and not isinstance(value, bool)
     return _after_epoch(value) if is_number else casts.instant(value)
 
@@ -101,8 +104,8 @@ def _given(value: Any) -> datetime:
 def _after_epoch(milliseconds: int) -> datetime:
     try:
         return EPOCH + timedelta(milliseconds=milliseconds)
-    except OverflowError as fault:
-        raise casts.Unfit("it is beyond the years 1 to 9999") from fault
+    except OverflowError as error:
+        raise casts.Unfit("it is beyond the years 1 to 9999") from error
 
 
 def _moment(text: str) -> datetime:
@@ -110,11 +113,11 @@ def _moment(text: str) -> datetime:
     return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).astimezone(UTC)
 
 
-# Searching
+# Search
 
 
 def filter_value(definition: Definition, value: str) -> str:
-    """The value for a search filter: instants and days as milliseconds since the epoch, others as they are stored."""
+    """Return the value for a search filter: times and days as epoch milliseconds, others as they are stored."""
     kind = definition.type
     if kind in {"enumeration", "string"}:
         return value
@@ -124,22 +127,22 @@ def filter_value(definition: Definition, value: str) -> str:
     return text
 
 
-# Comparing
+# Comparison
 
 
-def same(definition: Definition, sent: str, held: str | None) -> bool:
-    """Whether the text *held* says what was *sent*."""
-    if not sent.strip() or not held:
-        return not sent.strip() and not held
+def same(definition: Definition, sent: str, stored: str | None) -> bool:
+    """Return True if the text *stored* means the same as *sent*."""
+    if not sent.strip() or not stored:
+        return not sent.strip() and not stored
     if definition.field_type == "checkbox" and definition.type == "enumeration":
-        chosen, there = set(sent.split(";")) - {""}, set(held.split(";"))
-        return chosen <= there if sent.startswith(";") else chosen == there
+        chosen, existing = set(sent.split(";")) - {""}, set(stored.split(";"))
+        return chosen <= existing if sent.startswith(";") else chosen == existing
     meaning = MEANINGS.get(definition.type, str.strip)
     try:
-        return bool(meaning(sent) == meaning(held))
+        return bool(meaning(sent) == meaning(stored))
     except (ValueError, InvalidOperation, OverflowError):
-        return sent.strip() == held.strip()
+        return sent.strip() == stored.strip()
 
 
 MEANINGS: Mapping[str, Callable[[str], Any]] = {"number": Decimal, "date": _moment, "datetime": _moment}
-"""A text of a type in the form in which two texts are compared."""
+"""Parsers of the types whose texts are compared by value."""

@@ -1,4 +1,4 @@
-"""What the vendor's errors mean: the table, and the faults within one error."""
+"""Meaning of the vendor's errors: the table, and the details of one error."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -18,37 +18,37 @@ CODES: Mapping[str, type[errors.GatewayError]] = {
     "INVALID_OPTION": errors.OptionMissing,
     "READ_ONLY_VALUE": errors.ReadOnlyField,
 }
-"""What the code of one fault within a 400 means; others are refused values."""
+"""Errors by the code of one detail of a 400. Other codes mean rejected values."""
 
 DANGLING = "INVALID_OBJECT_IDS"
-"""The code of an association with a record that is not there."""
+"""The code of an association with a missing record."""
 
 EXISTING_ID = re.compile(r"Existing ID:\s*(\d+)")
-"""The only place where the vendor tells which contact has an address."""
+"""The id of the contact with an email address, which only the message contains."""
 
 
 COORDINATES, TAKEN = "propertyName=", " already has that value"
-"""The words around the name, the value and the holder of a unique value, which only the vendor's text tells."""
+"""The words around the name, the value and the record of a unique value, which only the message contains."""
 
 
-def told_by(answer: UpstreamResponse) -> wire.Refusal | None:
-    """Return what the vendor says of an error; of a batch of one, of its only error."""
-    if not answer.is_success:
-        return answer.try_decode(wire.Refusal)
-    batch = answer.try_decode(wire.Batch[object])
-    faults = [] if batch is None or batch.results else _each(batch.errors, wire.Refusal)
-    return faults[0] if faults else None
+def told_by(response: UpstreamResponse) -> wire.Refusal | None:
+    """Return the vendor's error. For a batch of one, return its only error."""
+    if not response.is_success:
+        return response.try_decode(wire.Refusal)
+    batch = response.try_decode(wire.Batch[object])
+    batch_errors = [] if batch is None or batch.results else _decode_each(batch.errors, wire.Refusal)
+    return batch_errors[0] if batch_errors else None
 
 
-def read_reason(answer: UpstreamResponse) -> Reason | None:
+def read_reason(response: UpstreamResponse) -> Reason | None:
     """Return the category and message of an error in the vendor's shape."""
-    told = told_by(answer)
-    if told is None:
+    error = told_by(response)
+    if error is None:
         return None
-    if isinstance(told.category, str):
-        return Reason(told.category, told.message)
-    # The vendor says that each field may be missing.
-    return Reason(message=told.message) if told.status == "error" and isinstance(told.message, str) else None
+    if isinstance(error.category, str):
+        return Reason(error.category, error.message)
+    # According to the vendor, each field may be missing.
+    return Reason(message=error.message) if error.status == "error" and isinstance(error.message, str) else None
 
 
 HANDLING = "developers.hubspot.com/docs/api-reference/latest/error-handling, read 2026-11"
@@ -71,7 +71,7 @@ ERRORS = ErrorTable(
         # The categories differ between endpoints, so any of them counts.
         Rejection({400, 401, 403, 404, 409, 414, 423, 477}, HANDLING),
         Rejection({429}, LIMITS),
-        # An accepted batch that has no results and says why.
+        # An accepted batch without results, with the reason.
         Rejection({200, 207}, HANDLING),
         Rejection({500}, HANDLING, ended=True),
     ),
@@ -79,117 +79,125 @@ ERRORS = ErrorTable(
 
 
 class ContactExists(errors.UpstreamConflict):
-    """The address belongs to a contact already, perhaps as a second one."""
+    """The email address already belongs to a contact, possibly as a secondary address."""
 
     def __init__(self, contact_id: str, private: str) -> None:
         super().__init__("Another contact has this address.", {"contact_id": contact_id}, private=private)
 
 
 def unwrap(
-    answer: UpstreamResponse,
+    response: UpstreamResponse,
     shape: type[W],
     missing: type[errors.GatewayError] = errors.UpstreamUnexpected,
     sought: str = "",
 ) -> W:
-    """Return the body of a success or raise the error: *missing* if the vendor does not know what was *sought*."""
-    if answer.is_success:
-        return answer.decode(shape)
-    raise _refusal(answer, answer.status, missing, sought)
+    """Return the body of a successful response or raise its error, *missing* if the vendor does not know *sought*."""
+    if response.is_success:
+        return response.decode(shape)
+    raise _to_error(response, response.status, missing, sought)
 
 
-def refuse_taken(answer: UpstreamResponse) -> None:
-    """Raise ``ContactExists`` if that is why the write was refused."""
-    # The vendor has no field for it. If the words change, the refusal is a plain conflict and nothing is guessed.
-    holder = EXISTING_ID.search(answer.text) if answer.status == 409 else None
-    if holder:
-        raise ContactExists(holder[1], answer.text)
+def refuse_taken(response: UpstreamResponse) -> None:
+    """Raise ``ContactExists`` if the write was rejected for that reason."""
+    # The vendor has no field for it. If the words change, the error is a plain conflict without an id.
+    match = EXISTING_ID.search(response.text) if response.status == 409 else None
+    if match:
+        raise ContactExists(match[1], response.text)
 
 
-def _value_taken(told: wire.Refusal, private: str) -> errors.UniqueValueTaken | None:
-    """Return the error for a value that another record has, if that is what the vendor says."""
-    message = told.message if isinstance(told.message, str) else ""
+def _unique_value_error(error: wire.Refusal, private: str) -> errors.UniqueValueTaken | None:
+    """Return the error for a value that another record has, if the vendor reports one."""
+    message = error.message if isinstance(error.message, str) else ""
     name, _, rest = message.partition(COORDINATES)[2].partition(", value=")
     value, closed, sentence = rest.rpartition(TAKEN)[0].rpartition("} on ")
-    holder = sentence.rpartition(" ")[2]
-    if not (closed and name.isidentifier() and holder.isdecimal()):
+    holder_id = sentence.rpartition(" ")[2]
+    if not (closed and name.isidentifier() and holder_id.isdecimal()):
         return None
     return errors.UniqueValueTaken(
         f'Another record has this value of "{name}".',
-        {"property": name, "value": value, "record_id": holder},
+        {"property": name, "value": value, "record_id": holder_id},
         private=private,
     )
 
 
-def refused_within(answer: UpstreamResponse) -> errors.GatewayError:
-    """Return the error of a successful batch of one in which nothing was done: a doubt if it does not say why."""
-    if told_by(answer) is not None:
-        return _refusal(answer, 400, errors.UpstreamUnexpected, "")
+def refused_within(response: UpstreamResponse) -> errors.GatewayError:
+    """Return the error of an accepted batch of one without results. Without a reason, the outcome is unknown."""
+    if told_by(response) is not None:
+        return _to_error(response, 400, errors.UpstreamUnexpected, "")
     message = "The application answered without what it did; whether it did the work is not known."
-    return errors.OutcomeUnknown(message, private=answer.text, doubt="garbled")
+    return errors.OutcomeUnknown(message, private=response.text, doubt="garbled")
 
 
-def _refusal(
-    answer: UpstreamResponse, status: int, missing: type[errors.GatewayError], sought: str
+def _to_error(
+    response: UpstreamResponse, status: int, missing: type[errors.GatewayError], sought: str
 ) -> errors.GatewayError:
-    told = told_by(answer)
-    told_of = told or wire.Refusal()
-    taken = _value_taken(told_of, answer.text) if status == 409 else None
-    if taken is not None:
-        return taken
-    # A wrong path answers 404 without the vendor's envelope; that is our fault and not a missing record.
-    if status == 404 and told is not None:
-        return ERRORS.create_error(answer, missing, {"value": sought})
-    faults = _faults(told_of)
+    vendor_error = told_by(response)
+    told_of = vendor_error or wire.Refusal()
+    taken_error = _unique_value_error(told_of, response.text) if status == 409 else None
+    if taken_error is not None:
+        return taken_error
+    # A wrong path returns 404 without the vendor's envelope, which is our error and not a missing record.
+    if status == 404 and vendor_error is not None:
+        return ERRORS.create_error(response, missing, {"value": sought})
+    vendor_details = _error_details(told_of)
     if status == 403 and told_of.category == "MISSING_SCOPES":
-        scopes = [{"scopes": list(fault.context.required_granular_scopes)} for fault in faults if fault.context]
-        return ERRORS.create_error(answer, errors.ConnectionScopeMissing, *scopes)
+        scopes = [
+            {"scopes": list(detail.context.required_granular_scopes)} for detail in vendor_details if detail.context
+        ]
+        return ERRORS.create_error(response, errors.ConnectionScopeMissing, *scopes)
     if status == 400:
-        refusal, details = _of_faults(faults, missing)
-        return ERRORS.create_error(answer, refusal, *details)
-    return ERRORS.create_error(answer, ERRORS.classify(answer))
+        error_class, details = _classify_details(vendor_details, missing)
+        return ERRORS.create_error(response, error_class, *details)
+    return ERRORS.create_error(response, ERRORS.classify(response))
 
 
-def _of_faults(
-    faults: Sequence[wire.Fault], missing: type[errors.GatewayError]
+def _classify_details(
+    vendor_details: Sequence[wire.Fault], missing: type[errors.GatewayError]
 ) -> tuple[type[errors.GatewayError], list[errors.Detail]]:
-    """What the faults of a 400 mean: the first that is known decides, and each property is told with its own code."""
-    known = {**CODES, DANGLING: missing}
-    refusals = [known.get(fault.code or "", errors.UpstreamRefused) for fault in faults]
-    refusal = next((one for one in refusals if one is not errors.UpstreamRefused), errors.UpstreamRefused)
-    details = [detail for one, fault in zip(refusals, faults, strict=True) for detail in _details(one, fault)]
-    first = [detail for detail in details if detail["code"] == refusal.code]
-    return refusal, first + [detail for detail in details if detail not in first]
+    """Return the error class and the details of a 400. The first known code decides, and each property has its own."""
+    error_map = {**CODES, DANGLING: missing}
+    error_classes = [
+        error_map.get(vendor_detail.code or "", errors.UpstreamRefused) for vendor_detail in vendor_details
+    ]
+    error_class = next((one for one in error_classes if one is not errors.UpstreamRefused), errors.UpstreamRefused)
+    details = [
+        detail
+        for one, vendor_detail in zip(error_classes, vendor_details, strict=True)
+        for detail in _details(one, vendor_detail)
+    ]
+    first = [detail for detail in details if detail["code"] == error_class.code]
+    return error_class, first + [detail for detail in details if detail not in first]
 
 
-def _details(refusal: type[errors.GatewayError], fault: wire.Fault) -> list[errors.Detail]:
-    """One fault: each property that it names, or the vendor's own reason alone."""
-    context, reasons = fault.context or wire.Context(), vendor_reason(fault.code, fault.message)
-    reason = reasons[0] if reasons and refusal in EXPLAINED else {}
-    named = [{"property": name} for name in (*context.property_name, *context.properties)]
-    return [{"code": refusal.code, **name, **reason} for name in named or [{}] if name or reason]
+def _details(error_class: type[errors.GatewayError], vendor_detail: wire.Fault) -> list[errors.Detail]:
+    """Return the details of one error: the properties that it names, or only the vendor's reason."""
+    context, reasons = vendor_detail.context or wire.Context(), vendor_reason(vendor_detail.code, vendor_detail.message)
+    reason = reasons[0] if reasons and error_class in EXPLAINED else {}
+    properties = [{"property": name} for name in (*context.property_name, *context.properties)]
+    return [{"code": error_class.code, **name, **reason} for name in properties or [{}] if name or reason]
 
 
-def _faults(told: wire.Refusal) -> Sequence[wire.Fault]:
-    """The faults of a refusal; some are told only within its message, as a JSON list at its end."""
-    listed = _each(told.errors, wire.Fault)
-    if listed or not isinstance(told.message, str):
-        return listed
-    # The vendor puts JSON into the text of a message, and leaves ``errors`` empty then.
-    _, bracket, rest = told.message.partition("[")
+def _error_details(error: wire.Refusal) -> Sequence[wire.Fault]:
+    """Return the details of an error. Some are only in its message, as a JSON list at the end."""
+    details = _decode_each(error.errors, wire.Fault)
+    if details or not isinstance(error.message, str):
+        return details
+    # The vendor puts JSON into the text of a message and then leaves ``errors`` empty.
+    _, bracket, rest = error.message.partition("[")
     try:
-        embedded = _each(decode_json((bracket + rest).encode(), list[object]), wire.EmbeddedFault)
+        embedded = _decode_each(decode_json((bracket + rest).encode(), list[object]), wire.EmbeddedFault)
     except UnexpectedShape:
         return []
     return [
-        wire.Fault(code=fault.error, message=fault.message, context=wire.Context(property_name=[fault.name]))
-        for fault in embedded
+        wire.Fault(code=detail.error, message=detail.message, context=wire.Context(property_name=[detail.name]))
+        for detail in embedded
     ]
 
 
-def _each(listed: object, shape: type[W]) -> list[W]:
-    """Those of *listed* that have that shape; a refusal means something however it looks."""
-    found = []
-    for one in listed if isinstance(listed, list) else ():
+def _decode_each(elements: object, shape: type[W]) -> list[W]:
+    """Return the items of *elements* with that shape. An error counts even if parts of it cannot be decoded."""
+    decoded = []
+    for one in elements if isinstance(elements, list) else ():
         with suppress(UnexpectedShape):
-            found.append(convert(one, shape))
-    return found
+            decoded.append(convert(one, shape))
+    return decoded

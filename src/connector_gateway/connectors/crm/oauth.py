@@ -1,4 +1,4 @@
-"""How a portal is connected in a browser, and whose the credentials are.
+"""The vendor's OAuth endpoints and the identification of accounts.
 
 Source: developers.hubspot.com/docs, on working with OAuth and on managing its tokens, read 2026-11.
 """
@@ -13,7 +13,7 @@ DEALS = ("create_deal", "update_deal")
 SCOPES = {
     "oauth": (),
     "crm.objects.contacts.read": CONTACTS,
-    # Notes are written under the scope of contacts.
+    # Notes are written with the scope of contacts.
     "crm.objects.contacts.write": ("create_or_update_contact", "update_deal"),
     "crm.objects.companies.read": ("create_or_update_contact",),
     "crm.objects.companies.write": ("create_or_update_contact",),
@@ -23,9 +23,9 @@ SCOPES = {
 }
 
 
-def granted(answer: UpstreamResponse) -> IssuedTokens:
-    """The tokens of an answer."""
-    issued = answer.decode(wire.Issued)
+def granted(response: UpstreamResponse) -> IssuedTokens:
+    """Return the tokens of a response."""
+    issued = response.decode(wire.Issued)
     return IssuedTokens(issued.access_token, issued.refresh_token, issued.expires_in, issued.scopes)
 
 
@@ -47,13 +47,13 @@ OAUTH = OAuthConfig(
     margin_seconds=120.0,
     granted=granted,
 )
-"""A token lives for half an hour; the refresh token stays the same, or is stored as it comes.
+"""A token lives for half an hour. The refresh token stays the same, but any new one is stored.
 
-The vendor's pages show a verifier in requests for tokens, but no challenge in those for consent: neither is sent.
+The vendor's pages show a verifier in token requests but no challenge in consent requests, so neither is sent.
 """
 
 
 async def identify(client: CrmClient) -> Account:
-    """The portal."""
+    """Return the portal."""
     portal_id = str((await client.read_account()).portal_id)
     return Account(portal_id, f"Portal {portal_id}")

@@ -1,4 +1,4 @@
-"""How the application's own addresses show which contact, company or deal they lead to."""
+"""Patterns of the vendor's URLs of contacts, companies and deals."""
 
 PORTAL = r"app(?:-[a-z0-9]+)?\.hubspot\.com/contacts/[0-9]+"
 REST = r"(?:[/?#].*)?"

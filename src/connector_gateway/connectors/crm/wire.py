@@ -1,4 +1,4 @@
-"""What the vendor answers, version 2026-09: the fields that are read."""
+"""The fields read from the vendor's responses, version 2026-09."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -12,33 +12,33 @@ from connector_gateway.kit.wire import WireModel
 T = TypeVar("T")
 
 Moment = Annotated[datetime, Meta(tz=True)]
-"""An instant as records tell it: ISO 8601 with its offset."""
+"""A time in a record: ISO 8601 with its offset."""
 
 
 # Lists
 
 
 class Next(WireModel):
-    """Where the next page begins."""
+    """The position of the next page."""
 
     after: str
 
 
 class Paging(WireModel):
-    """What a page tells of those around it."""
+    """The positions of neighbouring pages."""
 
     next: Next | None = None
 
 
 class Page(WireModel, Generic[T]):
-    """A page of a list; lists that are always whole have the same form."""
+    """A page of a list. Lists that are always complete have the same form."""
 
     results: Sequence[T]
     paging: Paging | None = None
 
     @property
     def after(self) -> str | None:
-        """Where the next page begins; None after the last."""
+        """Return the position of the next page, or None after the last."""
         return self.paging.next.after if self.paging and self.paging.next else None
 
 
@@ -46,7 +46,7 @@ class Page(WireModel, Generic[T]):
 
 
 class Record(WireModel, rename="camel"):
-    """A contact, company, deal or note: every value is text, and an empty one is null or absent."""
+    """A contact, company, deal or note. Every value is text, and an empty one is null or absent."""
 
     id: str
     properties: Mapping[str, str | None]
@@ -55,13 +55,13 @@ class Record(WireModel, rename="camel"):
 
 
 class Upserted(Record, rename="camel"):
-    """A record that was written, and whether it is a new one."""
+    """A written record, and whether it is new."""
 
     new: bool
 
 
 class Deal(Record, rename="camel"):
-    """A deal that was made, whose amount is a number."""
+    """A created deal, whose amount is a number."""
 
     def __post_init__(self) -> None:
         amount = self.properties.get("amount")
@@ -70,35 +70,35 @@ class Deal(Record, rename="camel"):
 
 
 class Associated(WireModel):
-    """An association that was made, of which nothing is read."""
+    """A created association, of which nothing is read."""
 
 
 class Batch(WireModel, Generic[T]):
-    """What became of a batch: what was done, and of what was not, why; the latter in the form of refusals."""
+    """The result of a batch: the completed records, and errors for the others."""
 
     results: Sequence[T]
     errors: object = None
 
 
 class Linked(WireModel, rename="camel"):
-    """The far end of an association; its identifier is a number here, unlike everywhere else."""
+    """The far end of an association. Its identifier is a number here, unlike everywhere else."""
 
     to_object_id: int | str
 
 
 class Links(WireModel):
-    """The associations of one record, which are paged for each record by itself."""
+    """The associations of one record, which are paged per record."""
 
     to: Sequence[Linked]
     paging: Paging | None = None
 
     @property
     def after(self) -> str | None:
-        """Where the next page begins; None after the last."""
+        """Return the position of the next page, or None after the last."""
         return self.paging.next.after if self.paging and self.paging.next else None
 
 
-# What a portal is made of
+# Portal definitions
 
 
 class Option(WireModel):
@@ -109,13 +109,13 @@ class Option(WireModel):
 
 
 class Modification(WireModel, rename="camel"):
-    """What may be changed of a property."""
+    """The permitted changes of a property."""
 
     read_only_value: bool = False
 
 
 class Definition(WireModel, rename="camel"):
-    """A property; types other than those that are known here are told as they are."""
+    """A property. Unknown types are passed on unchanged."""
 
     name: str
     label: str
@@ -132,7 +132,7 @@ class Definition(WireModel, rename="camel"):
 
 
 class StageMetadata(WireModel, rename="camel"):
-    """What a stage means; the vendor writes its values as texts."""
+    """The meaning of a stage. The vendor writes its values as texts."""
 
     is_closed: str = ""
 
@@ -156,7 +156,7 @@ class Pipeline(WireModel):
 
 
 class Owner(WireModel):
-    """An owner of records; a queue has no address, and an archived owner is a deactivated user."""
+    """An owner of records. A queue has no email address, and an archived owner is a deactivated user."""
 
     id: str
     archived: bool
@@ -171,7 +171,7 @@ class Account(WireModel, rename="camel"):
 
 
 class Issued(WireModel):
-    """The tokens that were issued; unlike others, this vendor lists scopes."""
+    """The issued tokens. Unlike others, this vendor lists scopes."""
 
     access_token: str
     refresh_token: str | None = None
@@ -179,11 +179,11 @@ class Issued(WireModel):
     scopes: list[str] | None = None
 
 
-# Refusals, in which nothing is certain
+# Errors, in which any field may be missing
 
 
 class Refusal(WireModel, rename="camel"):
-    """A refusal, whatever its fields are: each is looked at by itself."""
+    """An error with arbitrary fields, which are decoded separately."""
 
     category: object = None
     message: object = None
@@ -193,7 +193,7 @@ class Refusal(WireModel, rename="camel"):
 
 
 class Context(WireModel, rename="camel"):
-    """What a fault is about."""
+    """The subject of an error detail."""
 
     property_name: Sequence[str] = ()
     properties: Sequence[str] = ()
@@ -201,7 +201,7 @@ class Context(WireModel, rename="camel"):
 
 
 class Fault(WireModel):
-    """One fault of a refusal."""
+    """One detail of an error."""
 
     code: str | None = None
     message: str | None = None
@@ -209,7 +209,7 @@ class Fault(WireModel):
 
 
 class EmbeddedFault(WireModel):
-    """One fault of those that stand as JSON within the message of a refusal."""
+    """One of the details that an error's message contains as JSON."""
 
     error: str
     name: str

@@ -1,9 +1,9 @@
-"""The vendor's wire: one method per request, version v1.
+"""The vendor's API: one method per request, version v1.
 
-Sources of methods stand below developers.google.com/workspace/gmail/api/reference/rest/v1/, and were read 2026-11.
+Sources of methods are below developers.google.com/workspace/gmail/api/reference/rest/v1/, read 2026-11.
 """
 
-from __future__ import annotations  # functions are made in each call (decision 45)
+from __future__ import annotations  # annotations of nested functions are not evaluated in each call
 
 import binascii
 import re
@@ -31,13 +31,13 @@ TOKENS_ADDRESS = "https://oauth2.googleapis.com"
 PREFIX = "/gmail/v1/users/me"
 
 USER_BUDGET = Budget(6_000, per_seconds=60)
-"""Quota units a minute for one user of one project.
+"""Quota units per minute for one user of one project.
 
 Source: developers.google.com/workspace/gmail/api/reference/quota, read 2026-11.
 """
 
 SENDING_BUDGET = Budget(2_000, per_seconds=24 * 60 * 60)
-"""Messages a day that the larger accounts may send; smaller ones are told so by the vendor.
+"""Messages per day that large accounts may send. For smaller accounts, the vendor's errors apply.
 
 Source: support.google.com/a/answer/166852, read 2026-11.
 """
@@ -45,91 +45,91 @@ Source: support.google.com/a/answer/166852, read 2026-11.
 SENDING = Charge("sending")
 
 AT_ONCE = 8
-"""How many requests of one mailbox are under way at once; the vendor refuses somewhat above that.
+"""Concurrent requests per mailbox. The vendor rejects slightly more than this.
 
-No page of the vendor's has the number. Measurements that users published in 2026 came to about ten.
+The vendor publishes no number. Measurements that users published in 2026 came to about ten.
 """
 
 READERS = AT_ONCE
-"""How many messages one call reads at once."""
+"""Messages that one call reads concurrently."""
 
 PAUSE_SECONDS = 1.0
-"""How long to rest where the vendor does not say; it counts units by the minute, but requests at once by the moment."""
+"""Seconds to wait if the vendor names no delay. It counts units per minute, but limits concurrency immediately."""
 
 DAILY_PAUSE_SECONDS = 3600.0
-"""How long to rest when the project's day is used up."""
+"""Seconds to wait when the project's daily quota is used up."""
 
 LONGEST_REST_SECONDS = 3600.0
-"""A longer rest is that of an account which may send no more today; reading goes on."""
+"""Longer delays mean that the account may send no more today. Reading continues."""
 
 THROTTLES = frozenset({"rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded", "dailyLimitExceeded"})
-"""Reasons of a 403 that mean "later" and not "no"."""
+"""Reasons of a 403 that mean throttling."""
 
 RETRY_AFTER = re.compile(r"Retry after (\d{4}-\d\d-\d\dT[\d:.]+Z)")
-"""The only place where the vendor tells when to come back."""
+"""The retry time, which the vendor states only in the error message."""
 
 PAGE_SIZE = 100
 MAX_PAGES = 20
-"""Upstream pages of one listing before it is given up as endless."""
+"""Upstream pages after which a listing is considered endless."""
 
 SETTLE_SECONDS = 60.0
-"""How long a request may still be carried out after it was sent.
+"""Seconds during which a request may still take effect after it was sent.
 
-The vendor names no limit; its own library waits that long for an answer unless told otherwise.
+The vendor documents no limit. This is the default timeout of its own library.
 Source: googleapis/google-api-python-client googleapiclient/http.py, read 2026-11.
 """
 
 MAX_JSON_BYTES = 1_000_000
-"""How long a message may be, in base64, to travel inside JSON; the vendor wants larger ones at its upload address."""
+"""Maximum bytes of base64 of a message in a JSON body. Larger messages go to the vendor's upload URL."""
 
 BOUNDARY = b"=_connector_gateway_upload"
-"""Between the parts of an upload; no line of our messages begins like that, whose bodies are base64."""
+"""The boundary of uploads. Our messages have no such lines, because their bodies are base64."""
 
 MARKER = "X-Connector-Gateway-Attempt"
-"""Header by which a draft of ours is recognised, and the message that it becomes.
+"""The header that identifies our drafts and the messages that they become.
 
-The vendor keeps it, and replaces the header that is meant to identify a message.
+The vendor preserves it but replaces ``Message-ID``.
 """
 
 THREADING_HEADERS = ("Subject", "Message-ID", "Message-Id", "Message-id", "References", "In-Reply-To", MARKER)
-"""In every spelling that is about, since nobody promises that case does not matter."""
+"""The headers of a thread, in all common spellings, because the vendor does not promise to ignore case."""
 
 
 W = TypeVar("W")
 
 
-def throttled(answer: UpstreamResponse) -> ThrottleDelay | None:
-    """How long to rest when the vendor throttles, which it says with 429 and with some of its 403."""
-    if answer.status not in {403, 429}:
+def throttled(response: UpstreamResponse) -> ThrottleDelay | None:
+    """Return the delay if the vendor throttles, with a 429 or with some 403."""
+    if response.status not in {403, 429}:
         return None
-    reason = reason_of(answer)
-    # The vendor throttles with 403 as well; only the reason tells it from a refusal.
-    if answer.status == 403 and reason not in THROTTLES:
+    reason = reason_of(response)
+    # The vendor throttles with 403 as well. Only the reason distinguishes it from a rejection.
+    if response.status == 403 and reason not in THROTTLES:
         return None
     if reason == "dailyLimitExceeded":
         return ThrottleDelay(DAILY_PAUSE_SECONDS, {"user"})
-    until = _resting_until(answer)
+    until = _parse_retry_time(response)
     if until is None:
-        return ThrottleDelay(retry_after(answer, PAUSE_SECONDS), {"user"})
-    seconds = max(PAUSE_SECONDS, (until - (answer.date or datetime.now(UTC))).total_seconds())
-    # The day of sending and the minute of reading are refused in the same words. Only the length tells them apart.
+        return ThrottleDelay(retry_after(response, PAUSE_SECONDS), {"user"})
+    seconds = max(PAUSE_SECONDS, (until - (response.date or datetime.now(UTC))).total_seconds())
+    # The daily sending limit and the limit per minute have the same words. Only the delay distinguishes them.
     return ThrottleDelay(seconds, {"sending"} if seconds > LONGEST_REST_SECONDS else {"user"})
 
 
 class MailClient:
-    """The vendor's requests that the operations are made of."""
+    """The vendor's requests used by the operations."""
 
     def __init__(self, upstream: UpstreamClient) -> None:
         self._upstream = upstream
 
     async def list_messages(self, query: Mapping[str, Any], page_token: str | None = None) -> wire.MessageList:
-        """A page of identifiers, newest first. Source: users.messages/list."""
+        """Return a page of identifiers, newest first. Source: users.messages/list."""
         paged = {**query} | ({"pageToken": page_token} if page_token else {})
-        answer = await self._read("/messages", 5, paged)
-        return unwrap(answer, wire.MessageList, errors.InvalidCursor if page_token else None, named=bool(page_token))
+        response = await self._read("/messages", 5, paged)
+        return unwrap(response, wire.MessageList, errors.InvalidCursor if page_token else None, named=bool(page_token))
 
     def every_message(self, query: Mapping[str, Any]) -> AsyncIterator[wire.Listed]:
-        """Every message that *query* lists, newest first, by its identifiers. Source: as of ``list_messages``."""
+        """Yield the identifiers of all messages that match *query*, newest first. Source: users.messages/list."""
 
         async def fetch(page_token: str | None) -> tuple[Sequence[wire.Listed], str | None]:
             page = await self.list_messages({**query, "maxResults": PAGE_SIZE}, page_token)
@@ -138,98 +138,102 @@ class MailClient:
         return iter_items(fetch, most=MAX_PAGES)
 
     async def get_message(self, message_id: str, fields: str = "") -> wire.Message:
-        """A message with its parts. Source: users.messages/get."""
+        """Return a message with its parts. Source: users.messages/get."""
         return await self._get_message(message_id, "full", wire.Message, fields)
 
     async def get_message_headers(self, message_id: str) -> wire.Message:
-        """A message without its parts. Source: users.messages/get."""
+        """Return a message without its parts. Source: users.messages/get."""
         return await self._get_message(message_id, "metadata", wire.Message)
 
     async def get_message_labels(self, message_id: str) -> wire.Labelled:
-        """The labels of a message. Source: users.messages/get."""
+        """Return the labels of a message. Source: users.messages/get."""
         return await self._get_message(message_id, "minimal", wire.Labelled)
 
     async def stream_attachment(
         self, message_id: str, attachment_id: str, *, at_once: bool
     ) -> AsyncGenerator[bytes, None]:
-        """The bytes of a part, the last ones only once all are known to have come; *at_once* as in ``Upstream.stream``.
+        """Yield the bytes of a part. The last ones follow only when the response is complete.
 
+        *at_once* is as in ``Upstream.stream``.
         Source: users.messages.attachments/get.
         """
         path = f"{PREFIX}/messages/{_quoted(message_id)}/attachments/{_quoted(attachment_id)}"
-        async with self._upstream.stream(path, _units(20), at_once=at_once) as answer:
-            if not answer.is_success:
-                refuse(answer, errors.AttachmentNotFound, named=True)
-            content, ready = Base64JsonReader(), b""
-            async for piece in answer.pieces:
-                if ready:
-                    yield ready
-                # One piece is held back, so that an answer which breaks off is never taken for a whole file.
-                ready = content.take(piece)
+        async with self._upstream.stream(path, _units(20), at_once=at_once) as response:
+            if not response.is_success:
+                refuse(response, errors.AttachmentNotFound, named=True)
+            content, pending = Base64JsonReader(), b""
+            async for piece in response.pieces:
+                if pending:
+                    yield pending
+                # One piece is withheld, so that a truncated response is never taken for a complete file.
+                pending = content.take(piece)
             content.finish()
-            yield ready
+            yield pending
 
     async def modify_message(self, message_id: str, add: Sequence[str], remove: Sequence[str]) -> wire.Labelled:
-        """A message after a change of its labels. Source: users.messages/modify."""
+        """Change the labels of a message. Source: users.messages/modify."""
         body = {"addLabelIds": add, "removeLabelIds": remove}
-        answer = await self._write(f"/messages/{_quoted(message_id)}/modify", 5, body)
-        return unwrap(answer, wire.Labelled, errors.MessageNotFound)
+        response = await self._write(f"/messages/{_quoted(message_id)}/modify", 5, body)
+        return unwrap(response, wire.Labelled, errors.MessageNotFound)
 
     async def get_thread(self, thread_id: str) -> wire.Thread:
-        """A thread with the headers that replies follow. Source: users.threads/get."""
+        """Return a thread with the headers that replies need. Source: users.threads/get."""
         query = [("format", "metadata"), *(("metadataHeaders", name) for name in THREADING_HEADERS)]
-        answer = await self._read(f"/threads/{_quoted(thread_id)}", 40, query)
-        return unwrap(answer, wire.Thread, errors.ThreadNotFound, named=True)
+        response = await self._read(f"/threads/{_quoted(thread_id)}", 40, query)
+        return unwrap(response, wire.Thread, errors.ThreadNotFound, named=True)
 
     async def list_labels(self) -> Sequence[wire.Label]:
-        """All labels. Source: users.labels/list."""
+        """Return all labels. Source: users.labels/list."""
         return unwrap(await self._read("/labels", 1), wire.LabelList).labels
 
     async def create_label(self, name: str) -> wire.Label | None:
-        """A new label, or None where one of that name exists. Source: users.labels/create."""
+        """Create a label. Returns None if one of that name exists. Source: users.labels/create."""
         body = {"name": name, "labelListVisibility": "labelShow", "messageListVisibility": "show"}
-        answer = await self._write("/labels", 5, body)
-        # Somebody made it meanwhile, or it differs in case only: the caller then looks for it once more.
-        return None if answer.status == 409 else unwrap(answer, wire.Label)
+        response = await self._write("/labels", 5, body)
+        # It was created meanwhile, or its name differs only in case. The caller then searches again.
+        return None if response.status == 409 else unwrap(response, wire.Label)
 
     async def get_profile(self) -> wire.Profile:
-        """The account itself. Source: developers.google.com/workspace/gmail/api, users.getProfile, read 2026-11."""
+        """Return the account itself.
+
+        Source: developers.google.com/workspace/gmail/api, users.getProfile, read 2026-11.
+        """
         return unwrap(await self._read("/profile", 1), wire.Profile)
 
     async def list_send_as(self) -> Sequence[wire.SendAs]:
-        """The addresses that the account sends from. Source: users.settings.sendAs/list."""
+        """Return the addresses that the account sends from. Source: users.settings.sendAs/list."""
         return unwrap(await self._read("/settings/sendAs", 1), wire.SendAsList).send_as
 
-    async def create_draft(self, letter: bytes, thread_id: str | None) -> wire.Draft:
-        """A new draft; a large one is uploaded. Source: users.drafts/create, and the discovery document v1."""
-        raw = urlsafe_b64encode(letter).decode()
+    async def create_draft(self, message: bytes, thread_id: str | None) -> wire.Draft:
+        """Create a draft. A large one is uploaded. Source: users.drafts/create, and the discovery document v1."""
+        raw = urlsafe_b64encode(message).decode()
         thread = {"threadId": thread_id} if thread_id else {}
-        # Large JSON bodies are refused at sizes that no page tells; uploads go up to 35 MiB.
+        # Large JSON bodies are rejected at undocumented sizes, but uploads may have up to 35 MiB.
         if len(raw) > MAX_JSON_BYTES:
-            answer = await self._upload("/drafts", 10, {"message": thread}, letter)
+            response = await self._upload("/drafts", 10, {"message": thread}, message)
         else:
-            answer = await self._write("/drafts", 10, {"message": {"raw": raw} | thread})
-        return unwrap(answer, wire.Draft, errors.ThreadNotFound if thread_id else None)
+            response = await self._write("/drafts", 10, {"message": {"raw": raw} | thread})
+        return unwrap(response, wire.Draft, errors.ThreadNotFound if thread_id else None)
 
     async def send_draft(self, draft_id: str) -> wire.Threaded | None:
-        """The message that a draft became, or None where there is no such draft any more. Source: users.drafts/send."""
-        answer = await self._write("/drafts/send", 100, {"id": draft_id}, SENDING)
-        return None if answer.status == 404 else unwrap(answer, wire.Threaded)
+        """Send a draft. Returns its message, or None if the draft no longer exists. Source: users.drafts/send."""
+        response = await self._write("/drafts/send", 100, {"id": draft_id}, SENDING)
+        return None if response.status == 404 else unwrap(response, wire.Threaded)
 
     async def get_draft(self, draft_id: str) -> wire.Draft | None:
-        """A draft, or None where there is no such draft any more. Source: users.drafts/get."""
-        answer = await self._read(f"/drafts/{_quoted(draft_id)}", 20, {"format": "minimal"})
-        return None if answer.status == 404 else unwrap(answer, wire.Draft)
+        """Return a draft, or None if it no longer exists. Source: users.drafts/get."""
+        response = await self._read(f"/drafts/{_quoted(draft_id)}", 20, {"format": "minimal"})
+        return None if response.status == 404 else unwrap(response, wire.Draft)
 
     async def delete_draft(self, draft_id: str) -> None:
-        """Delete a draft for good. Source: users.drafts/delete."""
+        """Delete a draft permanently. Source: users.drafts/delete."""
         path = f"{PREFIX}/drafts/{_quoted(draft_id)}"
-        answer = await self._upstream.send("DELETE", path, _units(10), writes=True)
-        if not answer.is_success and answer.status != 404:
-            refuse(answer)
+        response = await self._upstream.send("DELETE", path, _units(10), writes=True)
+        if not response.is_success and response.status != 404:
+            refuse(response)
 
     def list_drafts(self) -> AsyncIterator[wire.Draft]:
-        """Every draft, newest first. Source: users.drafts/list."""
+        """Yield all drafts, newest first. Source: users.drafts/list."""
 
         async def fetch(page_token: str | None) -> tuple[Sequence[wire.Draft], str | None]:
             query = {"maxResults": PAGE_SIZE} | ({"pageToken": page_token} if page_token else {})
@@ -240,8 +244,8 @@ class MailClient:
 
     async def _get_message(self, message_id: str, form: str, shape: type[W], fields: str = "") -> W:
         query = {"format": form} | ({"fields": fields} if fields else {})
-        answer = await self._read(f"/messages/{_quoted(message_id)}", 20, query)
-        return unwrap(answer, shape, errors.MessageNotFound, named=True)
+        response = await self._read(f"/messages/{_quoted(message_id)}", 20, query)
+        return unwrap(response, shape, errors.MessageNotFound, named=True)
 
     async def _read(
         self, path: str, units: int, query: Mapping[str, Any] | Sequence[tuple[str, Any]] = ()
@@ -251,8 +255,8 @@ class MailClient:
     async def _write(self, path: str, units: int, body: Mapping[str, Any], *more: Charge) -> UpstreamResponse:
         return await self._upstream.send("POST", PREFIX + path, _units(units), *more, writes=True, json=body)
 
-    async def _upload(self, path: str, units: int, metadata: Mapping[str, Any], letter: bytes) -> UpstreamResponse:
-        parts = [(b"application/json", to_json(metadata)), (b"message/rfc822", letter)]
+    async def _upload(self, path: str, units: int, metadata: Mapping[str, Any], message: bytes) -> UpstreamResponse:
+        parts = [(b"application/json", to_json(metadata)), (b"message/rfc822", message)]
         opened = [b"--%b\r\nContent-Type: %b\r\n\r\n%b\r\n" % (BOUNDARY, kind, part) for kind, part in parts]
         return await self._upstream.send(
             "POST",
@@ -273,12 +277,12 @@ def _quoted(identifier: str) -> str:
     return quote(identifier, safe="")
 
 
-def _resting_until(answer: UpstreamResponse) -> datetime | None:
-    """The moment that a throttled request is told to wait for; None where none is told that can be read."""
-    # There is no header: the time stands within the message alone, and whoever comes sooner is made to wait longer.
-    told = RETRY_AFTER.search(answer.text)
+def _parse_retry_time(response: UpstreamResponse) -> datetime | None:
+    """Return the retry time of a throttled request, or None if the error contains none that can be parsed."""
+    # The time is in the message, not in a header. Earlier requests prolong the delay.
+    match = RETRY_AFTER.search(response.text)
     try:
-        return None if told is None else datetime.fromisoformat(told[1])
+        return None if match is None else datetime.fromisoformat(match[1])
     except ValueError:
         return None
 
@@ -293,7 +297,7 @@ OUTLINE = "id,threadId,labelIds,internalDate,payload({})".format(
         "partId,mimeType,filename,headers,body,parts",
     )
 )
-"""Leaves out the texts of all but absurdly nested messages, which come whole where the vendor does not heed it."""
+"""Excludes the texts of all but extremely nested messages, which arrive in full."""
 
 
 # Bytes within JSON
@@ -302,62 +306,62 @@ BEGIN = re.compile(rb'"data"\s*:\s*"')
 NOT_BASE64 = re.compile(rb"[^A-Za-z0-9_\-+/]")
 TO_STANDARD = bytes.maketrans(b"-_", b"+/")
 MAX_FRAME_BYTES = 64 * 1024
-"""How much there may be around the content."""
+"""Maximum bytes around the content."""
 
 
 class Base64JsonReader:
-    """Reads the bytes that a JSON answer carries as base64 under ``data``, without ever holding all of it."""
+    """Decodes the base64 under ``data`` of a JSON response without buffering all of it."""
 
     def __init__(self) -> None:
-        self._begun = False
-        self._ended = False
-        self._rest = b""
+        self._started = False
+        self._finished = False
+        self._buffer = b""
 
     def take(self, piece: bytes) -> bytes:
-        """The bytes that can be told once *piece* of the answer has come."""
-        self._rest += piece
-        if not self._begun:
+        """Return the bytes that can be decoded after *piece* of the response."""
+        self._buffer += piece
+        if not self._started:
             self._begin()
-        if not self._begun or self._ended:
+        if not self._started or self._finished:
             self._require_room()
             return b""
-        end = NOT_BASE64.search(self._rest)
-        # Base64 decodes four characters at a time; what is left over belongs to the next piece.
-        length = end.start() if end else len(self._rest) // 4 * 4
-        encoded, self._rest, self._ended = self._rest[:length], self._rest[length:], bool(end)
-        return _bytes_of(encoded)
+        end = NOT_BASE64.search(self._buffer)
+        # Base64 decodes four characters at a time. The remainder belongs to the next piece.
+        length = end.start() if end else len(self._buffer) // 4 * 4
+        encoded, self._buffer, self._finished = self._buffer[:length], self._buffer[length:], bool(end)
+        return _decode_base64(encoded)
 
     def finish(self) -> None:
-        """Make sure that nothing is missing; ``UpstreamError`` if the answer broke off."""
-        if self._ended and b'"' in self._rest:
+        """Check that the response is complete. Raises ``UpstreamError`` if it was truncated."""
+        if self._finished and b'"' in self._buffer:
             return
-        if self._begun or not _says_empty(self._rest):
+        if self._started or not _is_empty_content(self._buffer):
             raise errors.UpstreamError(
-                "The application's answer broke off or holds no content.", private=repr(self._rest[:500])
+                "The application's answer broke off or holds no content.", private=repr(self._buffer[:500])
             )
 
     def _begin(self) -> None:
-        found = BEGIN.search(self._rest)
-        if found:
-            self._begun, self._rest = True, self._rest[found.end() :]
+        match = BEGIN.search(self._buffer)
+        if match:
+            self._started, self._buffer = True, self._buffer[match.end() :]
 
     def _require_room(self) -> None:
-        if len(self._rest) > MAX_FRAME_BYTES:
-            raise errors.UpstreamError("The application's answer holds no content.", private=repr(self._rest[:500]))
+        if len(self._buffer) > MAX_FRAME_BYTES:
+            raise errors.UpstreamError("The application's answer holds no content.", private=repr(self._buffer[:500]))
 
 
-def _bytes_of(encoded: bytes) -> bytes:
-    """What *encoded* means, in whichever of the two alphabets, with or without padding."""
+def _decode_base64(encoded: bytes) -> bytes:
+    """Decode base64 in either alphabet, with or without padding."""
     try:
         return binascii.a2b_base64(encoded.translate(TO_STANDARD) + b"=" * (-len(encoded) % 4))
-    except binascii.Error as fault:
-        raise errors.UpstreamError("The application's content cannot be decoded.", private=str(fault)) from fault
+    except binascii.Error as error:
+        raise errors.UpstreamError("The application's content cannot be decoded.", private=str(error)) from error
 
 
-def _says_empty(text: bytes) -> bool:
+def _is_empty_content(text: bytes) -> bool:
     try:
         content = decode_json(text, wire.Content)
     except UnexpectedShape:
         return False
-    # What stands under ``data`` was not looked at: a text would have been read as content, and a number is none.
+    # The value of ``data`` was not read: a string would be content, and a number is an error.
     return content.size == 0 and bytes(content.data) in {b"", b"null"}

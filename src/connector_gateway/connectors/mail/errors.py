@@ -1,4 +1,4 @@
-"""What the vendor's errors mean: the table."""
+"""Meaning of the vendor's errors."""
 
 from typing import NoReturn, TypeVar
 
@@ -10,23 +10,23 @@ from connector_gateway.kit.upstream.pool import UpstreamResponse
 W = TypeVar("W")
 
 
-def fault_of(answer: UpstreamResponse) -> wire.Fault:
-    """What the vendor says of its refusal; nothing where that is not told as the vendor does."""
-    told = answer.try_decode(wire.Refusal)
-    return wire.Fault() if told is None else told.error
+def fault_of(response: UpstreamResponse) -> wire.Fault:
+    """Return the vendor's error, which is empty if the response has another shape."""
+    body = response.try_decode(wire.Refusal)
+    return wire.Fault() if body is None else body.error
 
 
-def reason_of(answer: UpstreamResponse) -> str:
-    """The vendor's word for why it refused; empty where it gives none."""
-    fault = fault_of(answer)
-    return next((told.reason for told in (*fault.errors, *fault.details) if told.reason), "")
+def reason_of(response: UpstreamResponse) -> str:
+    """Return the vendor's reason of an error, or an empty string."""
+    error = fault_of(response)
+    return next((detail.reason for detail in (*error.errors, *error.details) if detail.reason), "")
 
 
-def read_reason(answer: UpstreamResponse) -> Reason | None:
+def read_reason(response: UpstreamResponse) -> Reason | None:
     """Return the reason or status of an error in the vendor's shape, which repeats the HTTP status."""
-    fault = fault_of(answer)
-    code = reason_of(answer) or fault.status
-    return Reason(code, fault.message) if code and fault.code in {None, answer.status} else None
+    error = fault_of(response)
+    code = reason_of(response) or error.status
+    return Reason(code, error.message) if code and error.code in {None, response.status} else None
 
 
 HANDLING = "developers.google.com/workspace/gmail/api/guides/handle-errors, read 2026-11"
@@ -55,7 +55,7 @@ ERRORS = ErrorTable(
         ),
     },
     rejections=(
-        # The reasons were seen in several spellings; the shape and the status are what can be relied on.
+        # The reasons have several spellings. Only the shape and the status are reliable.
         Rejection({400, 401, 403, 429}, HANDLING),
         Rejection({404, 409, 413}, CANONICAL),
         Rejection({500}, HANDLING, "backendError|internalError|INTERNAL", ended=True),
@@ -64,20 +64,20 @@ ERRORS = ErrorTable(
 
 
 def unwrap(
-    answer: UpstreamResponse, shape: type[W], missing: type[errors.GatewayError] | None = None, *, named: bool = False
+    response: UpstreamResponse, shape: type[W], missing: type[errors.GatewayError] | None = None, *, named: bool = False
 ) -> W:
-    """Return the body of a successful response; raise the error of any other one, as ``refuse`` does."""
-    if not answer.is_success:
-        refuse(answer, missing, named=named)
-    return answer.decode(shape)
+    """Return the body of a successful response, or raise its error as ``refuse`` does."""
+    if not response.is_success:
+        refuse(response, missing, named=named)
+    return response.decode(shape)
 
 
 def refuse(
-    answer: UpstreamResponse, missing: type[errors.GatewayError] | None = None, *, named: bool = False
+    response: UpstreamResponse, missing: type[errors.GatewayError] | None = None, *, named: bool = False
 ) -> NoReturn:
     """Raise the error of a failed request.
 
-    That is *missing* for a 404, and for a 400 if nothing but an identifier was *named*.
+    The error is *missing* for a 404, and for a 400 if only an identifier was *named*.
     """
-    error = ERRORS.classify(answer, missing)
-    raise ERRORS.create_error(answer, missing if missing and named and error is errors.UpstreamRefused else error)
+    error = ERRORS.classify(response, missing)
+    raise ERRORS.create_error(response, missing if missing and named and error is errors.UpstreamRefused else error)

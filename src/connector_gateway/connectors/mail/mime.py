@@ -1,4 +1,4 @@
-"""Mail as it is written: the parts of what arrived, and the bytes of what is sent."""
+"""MIME: the parts of received messages, and the bytes of outgoing ones."""
 
 import re
 from base64 import encodebytes
@@ -23,7 +23,7 @@ from connector_gateway.kit.errors import UpstreamUnexpected
 from connector_gateway.kit.wire import decode_json as decoded_json
 
 NOWHERE = Part()
-"""What is around the outermost part."""
+"""The parent of the outermost part."""
 
 SIGNATURES = frozenset({"application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature"})
 
@@ -31,20 +31,20 @@ DECODED_BYTES = 64 * 1024
 NO_DATA = {b"", b"null"}
 TO_STANDARD = bytes.maketrans(b"-_", b"+/")
 NO_BASE64 = bytes(set(range(256)) - set(b"-_+/0123456789" + ascii_letters.encode()))
-"""What is left out where a text is decoded: line ends, padding, and what else has no meaning."""
+"""Bytes that decoding ignores: line ends, padding and all other characters outside both alphabets."""
 
 
-# What arrived
+# Received messages
 
 
 def header(part: Part, name: str) -> str:
-    """The first header of that name, whatever its case; empty when there is none."""
-    wanted = name.lower()
-    return next((decoded(told.value) for told in part.headers if told.name.lower() == wanted), "")
+    """Return the first header of that name, ignoring case, or an empty string."""
+    lowered = name.lower()
+    return next((decoded(candidate.value) for candidate in part.headers if candidate.name.lower() == lowered), "")
 
 
 def decoded(value: str) -> str:
-    """*value* with encoded words decoded, where the vendor has left any."""
+    """Return *value* with the encoded words decoded that the vendor left."""
     if "=?" not in value:
         return value
     try:
@@ -57,9 +57,9 @@ def decoded(value: str) -> str:
 
 
 def in_characters(content: bytes, charset: str) -> str:
-    """*content* decoded by its character set, or by the likeliest one if none or an unknown one is named."""
+    """Decode *content* by its character set, or by the most likely one if it is missing or unknown."""
     try:
-        # ASCII is what programs name that have not thought about it; what they send is mostly UTF-8.
+        # Programs that ignore character sets declare ASCII but mostly send UTF-8.
         if charset.lower() not in {"", "us-ascii", "ascii"}:
             return content.decode(charset, "replace")
     except (LookupError, ValueError):
@@ -67,13 +67,13 @@ def in_characters(content: bytes, charset: str) -> str:
     try:
         return content.decode("utf-8")
     except ValueError:
-        # It decodes any bytes: a few wrong characters are better than no text.
+        # Latin-1 decodes any bytes, and a few wrong characters are better than no text.
         return content.decode("latin-1")
 
 
 def leaf_parts(part: Part, around: Part = NOWHERE) -> Iterator[tuple[Part, Part]]:
-    """Every part without parts of its own, with the part around it; an attached message counts as one part."""
-    # The parts of an attached message are not those of the message that it is attached to.
+    """Yield the parts without parts of their own, each with its parent. An attached message counts as one part."""
+    # The parts of an attached message do not belong to the message around it.
     inner = () if part.mime_type == "message/rfc822" else part.parts
     if not inner:
         yield part, around
@@ -82,19 +82,19 @@ def leaf_parts(part: Part, around: Part = NOWHERE) -> Iterator[tuple[Part, Part]
 
 
 def attachments(payload: Part) -> list[Part]:
-    """The parts that a reader would call attachments."""
+    """Return the parts that a reader would call attachments."""
     return [part for part, around in leaf_parts(payload) if is_attachment(part, around)]
 
 
 def is_attachment(part: Part, around: Part) -> bool:
-    """Whether *part*, within *around*, is a file of its own and no piece of the text."""
+    """Return True if *part*, within *around*, is a separate file and no piece of the text."""
     kind, outer = part.mime_type, around.mime_type
     if kind == "message/rfc822":
         return True
     if kind.startswith("multipart/") or not (part.filename or _disposition(part) == "attachment"):
         return False
     shown_inline = _disposition(part) != "attachment" and header(part, "Content-ID")
-    # A picture that the HTML shows where it belongs, such as the logo below a signature.
+    # A picture that the HTML displays inline, such as the logo below a signature.
     if outer == "multipart/related" and kind.startswith("image/") and shown_inline:
         return False
     # An invitation among the alternatives is one more form of the text.
@@ -104,14 +104,14 @@ def is_attachment(part: Part, around: Part) -> bool:
 
 
 def find(payload: Part, part_id: str) -> Part | None:
-    """The file of that identifier, at any depth."""
+    """Return the file with that identifier, at any depth."""
     if payload.part_id == part_id:
         return None if payload.mime_type.startswith("multipart/") else payload
-    return next((found for below in payload.parts if (found := find(below, part_id))), None)
+    return next((match for inner in payload.parts if (match := find(inner, part_id))), None)
 
 
 def files(part: Part) -> Iterator[Part]:
-    """The parts, at any depth, whose content the vendor hands out by itself."""
+    """Yield the parts, at any depth, whose content has its own download."""
     if part.body.attachment_id:
         yield part
     for below in part.parts:
@@ -119,7 +119,7 @@ def files(part: Part) -> Iterator[Part]:
 
 
 def without_texts(message: WireMessage) -> WireMessage:
-    """*message* without the texts that came with its parts, which need not be held any longer."""
+    """Return *message* without the texts of its parts, to free their memory."""
     return replace(message, payload=_without_text(message.payload))
 
 
@@ -128,25 +128,25 @@ def _without_text(part: Part) -> Part:
 
 
 def body_parts(part: Part, mime_type: str) -> Sequence[Part]:
-    """The parts that hold the message's text in *mime_type*, in order; text that follows a file belongs to it.
+    """Return the parts with the message's text in *mime_type*, in order. Text after a file belongs to the file.
 
-    Of alternatives the last is the best; of things that belong together the first holds the others.
+    Of alternatives the last is the best. Of related parts the first contains the others.
     """
     if part.mime_type == "message/rfc822":
         return []
     if not part.parts:
-        shown = part.mime_type == mime_type and not part.filename and _disposition(part) != "attachment"
-        return [part] if shown else []
-    found = [below for inner in part.parts if (below := body_parts(inner, mime_type))]
+        is_text = part.mime_type == mime_type and not part.filename and _disposition(part) != "attachment"
+        return [part] if is_text else []
+    inner_texts = [inner_parts for inner in part.parts if (inner_parts := body_parts(inner, mime_type))]
     if part.mime_type == "multipart/alternative":
-        return found[-1] if found else []
+        return inner_texts[-1] if inner_texts else []
     if part.mime_type == "multipart/related":
-        return found[0] if found else []
-    return [below for inner in found for below in inner]
+        return inner_texts[0] if inner_texts else []
+    return [inner_parts for inner in inner_texts for inner_parts in inner]
 
 
 def joined(texts: Sequence[str]) -> str | None:
-    """Texts as one, each on lines of its own; None where there is none."""
+    """Return texts as one, each on its own lines, or None if there are none."""
     if not texts:
         return None
     *before, last = texts
@@ -154,24 +154,24 @@ def joined(texts: Sequence[str]) -> str | None:
 
 
 def size(part: Part) -> int:
-    """How long the content of a part is: what the vendor tells of it, or what came with it if that is more."""
+    """Return the size of a part: the vendor's number, or the size of the inline content if that is larger."""
     return max(part.body.size, len(memoryview(part.body.data)) // 4 * 3)
 
 
 def inline_content(part: Part) -> bytes | None:
-    """The bytes that came with a part; None where they are to be fetched."""
+    """Return the bytes included in a part, or None if they have to be fetched."""
     data = memoryview(part.body.data)
     if bytes(data[:5]) in NO_DATA:
         return None if part.body.attachment_id else b""
     try:
-        return _from_base64(_unescaped(data))
-    except ValueError as fault:
-        raise UpstreamUnexpected("The application sent content that cannot be decoded.", private=str(fault)) from fault
+        return _from_base64(_unescape(data))
+    except ValueError as error:
+        raise UpstreamUnexpected("The application sent content that cannot be decoded.", private=str(error)) from error
 
 
-def _unescaped(data: memoryview) -> memoryview:
-    """The characters of *data*, a JSON string; ``ValueError`` if it is something else."""
-    # Base64 needs no escapes, but nothing keeps a vendor from writing "=" as one.
+def _unescape(data: memoryview) -> memoryview:
+    """Return the characters of *data*, a JSON string. Raises ``ValueError`` for anything else."""
+    # Base64 needs no escapes, but a vendor may escape "=".
     if bytes(data[:1]) == b'"' and not any(b"\\" in piece for piece in _pieces(data)):
         return data
     return memoryview(decoded_json(bytes(data), str).encode())
@@ -183,20 +183,20 @@ def _pieces(data: memoryview) -> Iterator[bytes]:
 
 
 def _from_base64(data: memoryview) -> bytes:
-    """The bytes of *data*, some at a time: done at once, copies of a large text would be held (decision 52)."""
+    """Decode *data* piece by piece, because decoding a large text in one step would keep copies of it in memory."""
     content, rest = BytesIO(), b""
     for piece in _pieces(data):
-        ready = rest + piece.translate(TO_STANDARD, NO_BASE64)
-        whole = len(ready) // 4 * 4
-        content.write(a2b_base64(ready[:whole]))
-        rest = ready[whole:]
+        pending = rest + piece.translate(TO_STANDARD, NO_BASE64)
+        complete = len(pending) // 4 * 4
+        content.write(a2b_base64(pending[:complete]))
+        rest = pending[complete:]
     content.write(a2b_base64(rest + b"=" * (-len(rest) % 4)))
-    # No copy, as a list of pieces put together would be.
+    # No copy, unlike joining a list of pieces.
     return content.getvalue()
 
 
 def text(part: Part, content: bytes) -> str:
-    """The *content* of a text part as characters, with plain line ends."""
+    """Return the *content* of a text part as text, with plain line ends."""
     described = Message()
     described["Content-Type"] = " ".join(header(part, "Content-Type").split())
     charset = described.get_param("charset", "")
@@ -207,12 +207,12 @@ def _disposition(part: Part) -> str:
     return header(part, "Content-Disposition").partition(";")[0].strip().lower()
 
 
-# What is sent
+# Outgoing messages
 
 
 @dataclass(frozen=True, slots=True)
 class Mailbox:
-    """An address, and the name beside it."""
+    """An address and its display name."""
 
     name: str
     address: str
@@ -227,67 +227,67 @@ class OutgoingMessage:
     subject: str
     body_html: str
     marker: tuple[str, str]
-    """A header by which it is recognised."""
+    """The header that identifies the message."""
 
     written_at: datetime
     in_reply_to: str = ""
     references: Sequence[str] = field(default=())
 
 
-def written(letter: OutgoingMessage) -> bytes:
-    """*letter* in the format of RFC 5322, its HTML beside the same in plain text.
+def written(message: OutgoingMessage) -> bytes:
+    """Return *message* in the format of RFC 5322, with a plain-text alternative to its HTML.
 
-    The headers are folded here, since the standard library breaks long identifiers and encoded words at wrong places.
+    Headers are folded here, because the standard library breaks long identifiers and encoded words at wrong positions.
     """
-    _, token = letter.marker
+    _, token = message.marker
     headers = [
-        ("From", _mailbox(letter.sender)),
-        ("To", ",\r\n ".join(map(_mailbox, letter.to))),
-        ("Subject", _encoded(letter.subject, "Subject")),
-        ("Date", format_datetime(letter.written_at)),
-        ("Message-ID", f"<{token.lower()}@{letter.sender.address.rpartition('@')[2]}>"),
-        letter.marker,
-        *([("In-Reply-To", letter.in_reply_to)] if letter.in_reply_to else []),
-        *([("References", "\r\n ".join(letter.references))] if letter.references else []),
+        ("From", _mailbox(message.sender)),
+        ("To", ",\r\n ".join(map(_mailbox, message.to))),
+        ("Subject", _encode(message.subject, "Subject")),
+        ("Date", format_datetime(message.written_at)),
+        ("Message-ID", f"<{token.lower()}@{message.sender.address.rpartition('@')[2]}>"),
+        message.marker,
+        *([("In-Reply-To", message.in_reply_to)] if message.in_reply_to else []),
+        *([("References", "\r\n ".join(message.references))] if message.references else []),
         ("MIME-Version", "1.0"),
         ("Content-Type", f'multipart/alternative; boundary="=_{token}"'),
     ]
     head = "".join(f"{name}: {value}\r\n" for name, value in headers)
-    parts = [("plain", html_to_text(letter.body_html)), ("html", letter.body_html)]
+    parts = [("plain", html_to_text(message.body_html)), ("html", message.body_html)]
     body = "".join(f"--=_{token}\r\n{_text_part(kind, content)}\r\n" for kind, content in parts)
     return f"{head}\r\n{body}--=_{token}--\r\n".encode("ascii")
 
 
 def _text_part(kind: str, content: str) -> str:
     lines = re.sub(r"\r\n|\r|\n", "\r\n", content).encode()
-    # Base64 whatever the text: its lines may be longer than RFC 5322 allows, and not every server takes eight bits.
+    # Always base64: lines of the text may exceed RFC 5322's limit, and some servers do not accept 8-bit data.
     encoded = encodebytes(lines).decode().replace("\n", "\r\n")
     return f'Content-Type: text/{kind}; charset="utf-8"\r\nContent-Transfer-Encoding: base64\r\n\r\n{encoded}'
 
 
 def _mailbox(mailbox: Mailbox) -> str:
     name = " ".join(mailbox.name.split())
-    # A name that looks like an encoded word would be decoded by whoever reads it.
+    # Readers would decode a name that looks like an encoded word.
     if name.isascii() and "=?" not in name:
         return formataddr((name, mailbox.address))
-    return f"{_words(name, 'To')} <{mailbox.address}>"
+    return f"{_encode_words(name, 'To')} <{mailbox.address}>"
 
 
-def _encoded(value: str, name: str) -> str:
-    """*value* as it is, or in encoded words where it is not plain, would be taken for such words, or is too long."""
+def _encode(value: str, name: str) -> str:
+    """Return *value*, in encoded words if it is not ASCII, looks like encoded words, or is too long."""
     line = " ".join(value.split())
     if line.isascii() and "=?" not in line and len(line) < MAX_PLAIN_LINE:
         return line
-    return _words(line, name)
+    return _encode_words(line, name)
 
 
-def _words(line: str, name: str) -> str:
-    """*line* in encoded words, folded as the header of that name wants them."""
+def _encode_words(line: str, name: str) -> str:
+    """Return *line* in encoded words, folded for the header of that name."""
     return Header(line, "utf-8", maxlinelen=MAX_WORD, header_name=name).encode(linesep="\r\n")
 
 
 MAX_WORD = 75
-"""RFC 2047 allows an encoded word no more."""
+"""The maximum length of an encoded word in RFC 2047."""
 
 MAX_PLAIN_LINE = 900
-"""RFC 5322 allows 998 characters a line."""
+"""The maximum length of an unencoded line. RFC 5322 allows 998 characters."""

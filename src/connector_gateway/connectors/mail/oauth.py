@@ -1,4 +1,4 @@
-"""How a mailbox is connected in a browser, and whose the credentials are.
+"""The vendor's OAuth endpoints and the identification of accounts.
 
 Source: developers.google.com/identity/protocols/oauth2/web-server, read 2026-11.
 """
@@ -31,13 +31,13 @@ OAUTH = OAuthConfig(
     margin_seconds=300.0,
     idle_seconds=180 * 86_400.0,
 )
-"""The refresh token comes with the first consent, and with each one that ``prompt`` asks for; it stays good.
+"""The refresh token comes with the first consent and with each one that ``prompt`` forces. It does not expire.
 
-Users may untick scopes, so what was granted is compared with what is needed.
+Users may deselect scopes, so the granted scopes are compared with the required ones.
 """
 
 
 async def identify(client: MailClient) -> Account:
-    """The mailbox, by its address."""
+    """Return the mailbox, identified by its address."""
     address = (await client.get_profile()).email_address
     return Account(address.casefold(), address)

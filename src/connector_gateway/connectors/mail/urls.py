@@ -1,6 +1,6 @@
-"""How the application's own addresses show which message or thread they lead to.
+"""Patterns of the vendor's URLs of messages and threads.
 
-Only the older ones do: what stands in those of today is known to the application's pages alone.
+Only older URLs contain the API's identifiers. Those in current URLs are internal to the vendor's pages.
 """
 
 PLACE = r"mail\.google\.com/mail/(?:u/[0-9]+/)?(?:\?[^#]*)?#(?:[^/]+/)+"

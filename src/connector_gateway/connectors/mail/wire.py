@@ -1,4 +1,4 @@
-"""What the vendor answers, version v1: the fields that are read."""
+"""The fields read from the vendor's responses, version v1."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -8,17 +8,17 @@ from msgspec import Meta, Raw
 from connector_gateway.kit.wire import WireModel
 
 Milliseconds = Annotated[str, Meta(pattern=r"^(-?\d{1,13}|\d{14})$")]
-"""An instant since the epoch, which the vendor writes as text; no more digits than a calendar has years for."""
+"""Epoch milliseconds as text. The number of digits is limited to the range of calendar years."""
 
 
 class Listed(WireModel):
-    """A message in a list, of which the vendor tells no more that is read."""
+    """A message in a list, of which only the identifier is read."""
 
     id: str
 
 
 class MessageList(WireModel, rename="camel"):
-    """A page of messages; an empty one has no ``messages``, and the last one no token."""
+    """A page of messages. An empty one has no ``messages``, and the last one no token."""
 
     messages: Sequence[Listed] = ()
     next_page_token: str | None = None
@@ -32,9 +32,9 @@ class Header(WireModel):
 
 
 class Content(WireModel, rename="camel"):
-    """What a part holds: ``data`` in URL-safe base64, or the name under which the vendor hands it out.
+    """The content of a part: ``data`` in URL-safe base64, or the identifier to fetch it with.
 
-    ``data`` stays JSON in the answer, and is no copy of it: it may be nearly all that is large there (decision 71).
+    ``data`` stays undecoded JSON within the response, to avoid a copy of the largest part of it.
     """
 
     size: Annotated[int, Meta(ge=0)] = 0
@@ -43,7 +43,7 @@ class Content(WireModel, rename="camel"):
 
 
 class Part(WireModel, rename="camel"):
-    """A message or a part of it; what has ``parts`` holds nothing else."""
+    """A message or a part of it. A part with ``parts`` has no other content."""
 
     part_id: str = ""
     mime_type: str = ""
@@ -54,14 +54,14 @@ class Part(WireModel, rename="camel"):
 
 
 class Labelled(WireModel, rename="camel"):
-    """A message of which only the labels are read; one without any has no ``labelIds``."""
+    """A message of which only the labels are read. Without labels it has no ``labelIds``."""
 
     id: str
     label_ids: Sequence[str] = ()
 
 
 class Message(WireModel, rename="camel"):
-    """A message with its headers, and in the full form with its parts."""
+    """A message with its headers, and in the full format with its parts."""
 
     id: str
     thread_id: str
@@ -71,7 +71,7 @@ class Message(WireModel, rename="camel"):
 
 
 class Threaded(WireModel, rename="camel"):
-    """A message that was just written, of which only its place is read."""
+    """A written message, of which only the identifiers are read."""
 
     id: str
     thread_id: str
@@ -84,14 +84,14 @@ class Thread(WireModel):
 
 
 class Draft(WireModel):
-    """A draft; its message changes with every edit, and is another once it is sent."""
+    """A draft. Its message id changes with every edit, and again when it is sent."""
 
     id: str
     message: Threaded
 
 
 class DraftList(WireModel, rename="camel"):
-    """A page of drafts, as of ``MessageList``."""
+    """A page of drafts. An empty one has no ``drafts``, and the last one no token."""
 
     drafts: Sequence[Draft] = ()
     next_page_token: str | None = None
@@ -131,13 +131,13 @@ class SendAsList(WireModel, rename="camel"):
 
 
 class Reason(WireModel):
-    """One of the reasons of a refusal; some kinds of them have no word for it."""
+    """One of the reasons of an error. Some kinds have no code for it."""
 
     reason: str = ""
 
 
 class Fault(WireModel):
-    """Why a request was refused."""
+    """The error of a rejected request."""
 
     code: int | None = None
     message: str = ""
@@ -147,6 +147,6 @@ class Fault(WireModel):
 
 
 class Refusal(WireModel):
-    """A refusal, where it is JSON; an edge in front of the application answers in HTML."""
+    """An error in JSON. A proxy in front of the vendor responds in HTML."""
 
     error: Fault = Fault()

@@ -1,9 +1,9 @@
-"""The vendor's wire: one method per request, version 2026-03-11.
+"""The vendor's API: one method per request, version 2026-03-11.
 
-Sources of methods stand below developers.notion.com/reference/, and were read 2026-11.
+Sources of methods are below developers.notion.com/reference/, read 2026-11.
 """
 
-from __future__ import annotations  # functions are made in each call (decision 45)
+from __future__ import annotations  # annotations of nested functions are not evaluated in each call
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -28,31 +28,31 @@ BUDGET = Budget(3, per_seconds=1)
 """Three requests a second on average per integration. Source: developers.notion.com/reference/request-limits."""
 
 SETTLE_SECONDS = 60.0
-"""The vendor ends a request after 60 s, and stops writing after about 55.
+"""Seconds after which a request cannot take effect. The vendor ends it after 60 s and stops writing after about 55.
 
-Source: developers.notion.com/reference/request-limits, read 2026-11, as others quote it.
+Source: developers.notion.com/reference/request-limits, read 2026-11, as quoted by others.
 """
 
 CHARGE = Charge("integration")
 PAGE_SIZE = 100
 MAX_PAGES = 200
-"""Upstream pages of one listing before it is given up as endless."""
+"""Upstream pages after which a listing is considered endless."""
 
 LISTS: Mapping[Any, Any] = {
     wire.Page: wire.Listing[wire.Page],
     wire.DataSource: wire.Listing[wire.DataSource],
     wire.Raw: wire.Listing[wire.Raw],
 }
-"""A page of a list, by the kind of its items."""
+"""The list shape for each kind of item."""
 
 MINUTE = timedelta(minutes=1)
-"""How exactly the vendor tells times: whatever happened within a minute bears its beginning."""
+"""The precision of the vendor's times, which are rounded down to the minute."""
 
 Body = dict[str, Any]
-"""What is sent."""
+"""A request body."""
 
 Query = Callable[[datetime | None], AsyncIterator[wire.Listing[wire.Page]]]
-"""Asks for rows from a minute on."""
+"""Queries the rows created from the given minute on."""
 
 T = TypeVar("T", bound=WireModel)
 
@@ -64,39 +64,39 @@ W = TypeVar("W")
 
 
 def authorise(credentials: Mapping[str, str]) -> Mapping[str, str]:
-    """The headers of every request."""
+    """Return the headers of every request."""
     return {"Authorization": f"Bearer {credentials['token']}", "Notion-Version": VERSION}
 
 
-def throttled(answer: UpstreamResponse) -> float | None:
-    """Seconds to wait when the vendor throttles (429) or is overloaded (529); a block is no throttling."""
-    if answer.status not in {429, 529}:
+def throttled(response: UpstreamResponse) -> float | None:
+    """Return the delay in seconds if the vendor throttles (429) or is overloaded (529). A block is no throttling."""
+    if response.status not in {429, 529}:
         return None
-    told = answer.try_decode(wire.Throttled)
-    # Waiting does not lift a block.
-    if told and told.additional_data and told.additional_data.rate_limit_reason == BLOCKED:
+    body = response.try_decode(wire.Throttled)
+    # A delay does not lift a block.
+    if body and body.additional_data and body.additional_data.rate_limit_reason == BLOCKED:
         return None
-    return retry_after(answer, 1.0)
+    return retry_after(response, 1.0)
 
 
 class NotesClient:
-    """The vendor's requests that the operations are made of."""
+    """The vendor's requests used by the operations."""
 
     def __init__(self, upstream: UpstreamClient) -> None:
         self._upstream = upstream
 
     async def search_data_sources(self) -> AsyncIterator[wire.DataSource]:
-        """Every data source shared with the connection, last edited first. Source: post-search."""
+        """Yield all data sources shared with the connection, last edited first. Source: post-search."""
         async for page in self.search_data_source_pages():
             for source in page.results:
                 yield source
 
     def search_data_source_pages(self) -> AsyncIterator[wire.Listing[wire.DataSource]]:
-        """The same, one upstream page after the other. Source: as of the items."""
+        """Yield the upstream pages of ``search_data_sources``. Source: post-search."""
         return self._listed("/v1/search", _last_edited_first("data_source"), wire.DataSource)
 
     async def search_pages(self) -> AsyncIterator[wire.Page]:
-        """The pages shared with the connection, last edited first, as far as the vendor's late index has come.
+        """Yield the pages shared with the connection, last edited first. The vendor's index lags behind.
 
         Source: post-search.
         """
@@ -105,11 +105,11 @@ class NotesClient:
                 yield page
 
     async def retrieve_database(self, database_id: str) -> wire.Database:
-        """A database with its data sources. Source: retrieve-database."""
+        """Return a database with its data sources. Source: retrieve-database."""
         return unwrap(await self._read(f"/v1/databases/{database_id}"), wire.Database, DatabaseNotShared)
 
     async def retrieve_data_source(self, data_source_id: str) -> wire.DataSource:
-        """A data source with its schema. Source: retrieve-a-data-source."""
+        """Return a data source with its schema. Source: retrieve-a-data-source."""
         return unwrap(await self._read(f"/v1/data_sources/{data_source_id}"), wire.DataSource, DatabaseNotShared)
 
     def rows(
@@ -121,28 +121,31 @@ class NotesClient:
         newest_first: bool = False,
         reached: datetime | None = None,
     ) -> AsyncIterator[Sequence[wire.Page]]:
-        """Every row that *condition* lets through, once, in order of creation, one upstream page after the other.
+        """Yield the rows that match *condition*, each once, in order of creation, by upstream page.
 
-        Where the vendor stops, another query begins at the minute that was *reached*.
-        An empty page says that more rows were created in that minute than it lists.
+        When the vendor's limit ends a query, another one starts at the minute *reached*.
+        An empty page means that more rows were created in that minute than the vendor lists.
         Source: query-a-data-source.
         """
         path = f"/v1/data_sources/{data_source_id}/query"
-        # The vendor tells identifiers percent-encoded, and takes them plain here; encoded twice it finds none.
-        shown = [("filter_properties", unquote(property_id)) for property_id in property_ids]
+        # The vendor returns identifiers percent-encoded but expects them plain here. It finds nothing for double
+        # encoding.
+        query_params = [("filter_properties", unquote(property_id)) for property_id in property_ids]
 
         def query(start: datetime | None) -> AsyncIterator[wire.Listing[wire.Page]]:
-            return self._listed(path, _in_order(condition, start, newest_first=newest_first), wire.Page, shown)
+            return self._listed(
+                path, _ordered_query(condition, start, newest_first=newest_first), wire.Page, query_params
+            )
 
         return _Rows(query, reached, -MINUTE if newest_first else MINUTE)
 
     async def create_page(
         self, data_source_id: str, properties: Mapping[str, Any], children: Sequence[Body], names: Names
     ) -> wire.NewPage | wire.Reference:
-        """A new row; no more than its identifier where the vendor made it, and failed over telling it.
+        """Create a row.
 
-        *names* tells by which kind and name of property other pages and people are named in it.
-
+        Returns only the identifier if the vendor created the row but failed to return it.
+        *names* maps the identifiers of pages and people in the row to the kind and name of their property.
         Source: post-page.
         """
         body = {
@@ -150,17 +153,17 @@ class NotesClient:
             "properties": properties,
             "children": children,
         }
-        answer = await self._write("POST", "/v1/pages", body)
-        if answer.status == 503:
-            return wire.Reference(id=_saved(answer, wire.FailureWithPage).additional_data.committed_resource_id)
-        return unwrap(answer, wire.NewPage, DatabaseNotShared, names)
+        response = await self._write("POST", "/v1/pages", body)
+        if response.status == 503:
+            return wire.Reference(id=_parse_saved(response, wire.FailureWithPage).additional_data.committed_resource_id)
+        return unwrap(response, wire.NewPage, DatabaseNotShared, names)
 
     async def retrieve_page(self, page_id: str) -> wire.Page:
-        """A page. Source: retrieve-a-page."""
+        """Return a page. Source: retrieve-a-page."""
         return unwrap(await self._read(f"/v1/pages/{page_id}"), wire.Page, PageNotFound)
 
     def retrieve_page_property(self, page_id: str, property_id: str) -> AsyncIterator[wire.Item]:
-        """Every item of a long property. Source: retrieve-a-page-property."""
+        """Yield all items of a long property. Source: retrieve-a-page-property."""
         path = f"/v1/pages/{page_id}/properties/{quote(unquote(property_id), safe='')}"
 
         async def fetch(cursor: str | None) -> tuple[Sequence[wire.Item], str | None]:
@@ -170,32 +173,32 @@ class NotesClient:
         return iter_items(fetch, most=MAX_PAGES)
 
     async def update_page(self, page_id: str, body: Mapping[str, Any], names: Names) -> wire.PageState:
-        """A page after a change, *names* as for a new one. Source: patch-page."""
-        answer = await self._write("PATCH", f"/v1/pages/{page_id}", body)
-        if answer.status == 503:
-            raise server_error(answer, "edge")
-        return unwrap(answer, wire.PageState, PageNotFound, names)
+        """Update a page and return it. *names* is as in ``create_page``. Source: patch-page."""
+        response = await self._write("PATCH", f"/v1/pages/{page_id}", body)
+        if response.status == 503:
+            raise server_error(response, "edge")
+        return unwrap(response, wire.PageState, PageNotFound, names)
 
     async def append_block_children(self, block_id: str, children: Sequence[Body]) -> Sequence[str]:
-        """Add blocks at the end; returns their identifiers. Source: patch-block-children."""
+        """Append blocks and return their identifiers. Source: patch-block-children."""
         body = {"children": children, "position": {"type": "end"}}
-        answer = await self._write("PATCH", f"/v1/blocks/{block_id}/children", body)
-        if answer.status == 503:
-            return _saved(answer, wire.FailureWithBlocks).additional_data.committed_child_ids
-        return [block.id for block in unwrap(answer, wire.Appended, PageNotFound).results]
+        response = await self._write("PATCH", f"/v1/blocks/{block_id}/children", body)
+        if response.status == 503:
+            return _parse_saved(response, wire.FailureWithBlocks).additional_data.committed_child_ids
+        return [block.id for block in unwrap(response, wire.Appended, PageNotFound).results]
 
     def retrieve_block_children(self, block_id: str) -> AsyncIterator[wire.Block]:
-        """Every block of a page. Source: get-block-children."""
+        """Yield all blocks of a page. Source: get-block-children."""
 
         async def fetch(cursor: str | None) -> tuple[Sequence[wire.Block], str | None]:
-            answer = await self._read_page(f"/v1/blocks/{block_id}/children", cursor)
-            blocks = unwrap(answer, wire.Blocks, PageNotFound)
+            response = await self._read_page(f"/v1/blocks/{block_id}/children", cursor)
+            blocks = unwrap(response, wire.Blocks, PageNotFound)
             return blocks.results, blocks.next_cursor
 
         return iter_items(fetch, most=MAX_PAGES)
 
     def list_users(self) -> AsyncIterator[wire.User]:
-        """Every user of the workspace but its guests. Source: get-users."""
+        """Yield all users of the workspace except guests. Source: get-users."""
 
         async def fetch(cursor: str | None) -> tuple[Sequence[wire.User], str | None]:
             users = unwrap(await self._read_page("/v1/users", cursor), wire.Listing[wire.User])
@@ -204,22 +207,22 @@ class NotesClient:
         return iter_items(fetch, most=MAX_PAGES)
 
     async def retrieve_me(self) -> wire.Me:
-        """The integration's own user. Source: get-self."""
+        """Return the integration's own user. Source: get-self."""
         me, _ = await self.introduce(0.0)
         return me
 
     async def introduce(self, now: float) -> tuple[wire.Me, float]:
-        """The integration's own user, and how many seconds the vendor's clock is ahead of ours, by which it is *now*.
+        """Return the integration's own user, and the vendor's clock skew in seconds relative to *now*.
 
-        Source: as of the user.
+        Source: get-self.
         """
-        answer = await self._read("/v1/users/me")
-        return unwrap(answer, wire.Me), clock_skew(answer.headers.get("Date"), now)
+        response = await self._read("/v1/users/me")
+        return unwrap(response, wire.Me), clock_skew(response.headers.get("Date"), now)
 
     def _listed(
         self, path: str, body: Mapping[str, Any], kind: type[T], query: Sequence[tuple[str, str]] = ()
     ) -> AsyncIterator[wire.Listing[T]]:
-        """Every page of a list that is asked for by POST, with those of its items that are of one kind."""
+        """Yield the pages of a list requested by POST, with the items of one kind."""
 
         async def ask(cursor: str | None, size: int) -> UpstreamResponse:
             paged = {**body, **_page_at(cursor, size)}
@@ -235,7 +238,7 @@ class NotesClient:
         return await self._upstream.send("GET", path, CHARGE, writes=False, query=query or {})
 
     async def _read_page(self, path: str, cursor: str | None) -> UpstreamResponse:
-        """A page of a list, with as many items as can be read at once."""
+        """Read a page of a list, with the maximum number of items."""
 
         async def ask(size: int) -> UpstreamResponse:
             return await self._read(path, _page_at(cursor, size))
@@ -247,13 +250,13 @@ class NotesClient:
 
 
 class _Rows:
-    """What ``NotesClient.rows`` gives; no generator, for which see ``Pages``."""
+    """The iterator that ``NotesClient.rows`` returns. It is no generator for the reason given at ``Pages``."""
 
     def __init__(self, query: Query, start: datetime | None, step: timedelta) -> None:
         self._query = query
         self._start = self._last = start
         self._step = step
-        """From one minute to the next, in the order of the rows."""
+        """One minute in the direction of the rows' order."""
 
         self._pages: AsyncIterator[wire.Listing[wire.Page]] | None = query(start)
         self._incomplete = False
@@ -267,12 +270,12 @@ class _Rows:
             try:
                 listing = await anext(self._pages)
             except StopAsyncIteration:
-                if self._ask_again():
+                if self._query_again():
                     return []
                 continue
             progress = listing.request_status
             self._incomplete = self._incomplete or (progress is not None and progress.type == "incomplete")
-            # The next query begins at a whole minute, so that the rows of that minute come again.
+            # The next query starts at a full minute, so the rows of that minute are returned again.
             rows = [row for row in listing.results if row.id not in self._seen]
             if rows:
                 self._seen.update([row.id for row in rows])
@@ -280,28 +283,30 @@ class _Rows:
                 return rows
         raise StopAsyncIteration
 
-    def _ask_again(self) -> bool:
-        """Query again from the minute that was reached, if there is more; whether some rows of it cannot be had."""
-        # More rows in one minute than a query lists (10,000): there is no way to ask for the others.
-        stuck = self._incomplete and self._last == self._start
-        if stuck and self._last is not None:
+    def _query_again(self) -> bool:
+        """Query again from the minute reached if there is more. Returns whether rows of that minute are unreachable."""
+        # One minute has more rows than a query lists (10,000), and no query can return the others.
+        unreachable = self._incomplete and self._last == self._start
+        if unreachable and self._last is not None:
             self._last += self._step
         self._start = self._last
         self._pages = self._query(self._start) if self._incomplete and self._start is not None else None
         self._incomplete = False
-        return stuck
+        return unreachable
 
 
-def _listing(answer: UpstreamResponse, kind: type[T]) -> wire.Listing[T]:
-    """A page of a list, with those of its items that are of one kind."""
-    listing: wire.Listing[T] | None = answer.try_decode(LISTS[kind]) if answer.is_success else None
+def _listing(response: UpstreamResponse, kind: type[T]) -> wire.Listing[T]:
+    """Return a page of a list with the items of one kind."""
+    listing: wire.Listing[T] | None = response.try_decode(LISTS[kind]) if response.is_success else None
     if listing is not None:
         return listing
-    # The vendor may mix kinds of which only some are wanted: then each item is read by itself.
-    mixed = unwrap(answer, LISTS[wire.Raw], DatabaseNotShared)
-    parts = [UpstreamResponse(answer.status, answer.headers, bytes(raw), doubt=answer.doubt) for raw in mixed.results]
-    wanted = [part.decode(kind) for part in parts if part.decode(wire.Listed).object == kind.__struct_config__.tag]
-    return wire.Listing(results=wanted, next_cursor=mixed.next_cursor, request_status=mixed.request_status)
+    # The vendor may mix kinds, so each item is decoded by itself.
+    mixed = unwrap(response, LISTS[wire.Raw], DatabaseNotShared)
+    parts = [
+        UpstreamResponse(response.status, response.headers, bytes(raw), doubt=response.doubt) for raw in mixed.results
+    ]
+    results = [part.decode(kind) for part in parts if part.decode(wire.Listed).object == kind.__struct_config__.tag]
+    return wire.Listing(results=results, next_cursor=mixed.next_cursor, request_status=mixed.request_status)
 
 
 def _page_at(cursor: str | None, size: int) -> Body:
@@ -315,8 +320,8 @@ def _last_edited_first(kind: str) -> Body:
     }
 
 
-def _in_order(condition: Body | None, start: datetime | None, *, newest_first: bool) -> Body:
-    """A query in order of creation, beginning with the minute *start* if there is one."""
+def _ordered_query(condition: Body | None, start: datetime | None, *, newest_first: bool) -> Body:
+    """Return a query in order of creation, starting at the minute *start* if given."""
     conditions = [] if condition is None else [condition]
     if start is not None:
         bound = {"before": (start + MINUTE).isoformat()} if newest_first else {"on_or_after": start.isoformat()}
@@ -328,9 +333,9 @@ def _in_order(condition: Body | None, start: datetime | None, *, newest_first: b
     return body
 
 
-def _saved(answer: UpstreamResponse, shape: type[W]) -> W:
-    """What a 503 says was done all the same; without it, the failure is raised."""
-    told = answer.try_decode(shape)
-    if told is None:
-        raise server_error(answer, "edge")
-    return told
+def _parse_saved(response: UpstreamResponse, shape: type[W]) -> W:
+    """Return the result that a 503 reports as saved. Raises the error if it reports none."""
+    failure = response.try_decode(shape)
+    if failure is None:
+        raise server_error(response, "edge")
+    return failure

@@ -1,4 +1,4 @@
-"""How a workspace is connected in a browser, and whose the credentials are.
+"""The vendor's OAuth endpoints and the identification of accounts.
 
 Source: developers.notion.com/docs/authorization and the reference pages of its endpoints, read 2026-11.
 """
@@ -23,14 +23,14 @@ OAUTH = OAuthConfig(
     body="json",
     parameters={"owner": "user"},
 )
-"""The vendor has no scopes and no PKCE; what is allowed is set in the integration, and pages are picked at consent.
+"""The vendor has no scopes and no PKCE. The integration defines permissions, and users pick pages at consent.
 
-It does not say how long a token lives: it is renewed once it is refused, with a new refresh token each time.
+Token lifetimes are undocumented. A rejected token is refreshed, which returns a new refresh token each time.
 """
 
 
 async def identify(client: NotesClient) -> Account:
-    """The integration's own user, one for each authorisation, in the workspace that it is named after."""
+    """Return the integration's own user, one per authorisation, named after its workspace."""
     me = await client.retrieve_me()
     workspace = me.bot.workspace_name if me.bot else None
     return Account(me.id, workspace or me.name or me.id)

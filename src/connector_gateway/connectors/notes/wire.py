@@ -1,4 +1,4 @@
-"""What the vendor answers, version 2026-03-11: the fields that are read."""
+"""The fields read from the vendor's responses, version 2026-03-11."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -11,24 +11,24 @@ from connector_gateway.kit.wire import WireModel
 T = TypeVar("T")
 
 At = Annotated[datetime, msgspec.Meta(tz=True)]
-"""An instant, told with its offset."""
+"""A time with its offset."""
 
 Raw = msgspec.Raw
-"""A part that is read later, or not at all."""
+"""A part that is decoded later, or not at all."""
 
 
 class Reference(WireModel):
-    """A thing of which no more is read than its identifier: a user, a related page, a data source, a new block."""
+    """An object of which only the identifier is read: a user, a related page, a data source, a new block."""
 
     id: str
 
 
 class Present(WireModel):
-    """A thing of which no more is read than that it is there."""
+    """An object of which only the presence matters."""
 
 
 class RichText(WireModel):
-    """A piece of a text."""
+    """A piece of text."""
 
     plain_text: str
 
@@ -44,7 +44,7 @@ class Option(WireModel):
 
 
 class Period(WireModel):
-    """A day or an instant, or two of them; their form differs, so that they are read where they are compared."""
+    """A date or time, or a range of them. Their form differs, so they are parsed when compared."""
 
     start: str
     end: str | None = None
@@ -52,13 +52,13 @@ class Period(WireModel):
 
 
 class Person(WireModel):
-    """What is told of a user who is no bot."""
+    """The fields of a human user."""
 
     email: str | None = None
 
 
 class User(WireModel):
-    """A user, with name and address where the connection may read them."""
+    """A user, with name and email address if the connection may read them."""
 
     id: str
     name: str | None = None
@@ -66,7 +66,7 @@ class User(WireModel):
 
 
 class Bot(WireModel):
-    """What is told of a user who is no person."""
+    """The fields of a bot user."""
 
     workspace_name: str | None = None
 
@@ -80,13 +80,13 @@ class Me(WireModel):
 
 
 class Link(WireModel):
-    """Where a file is."""
+    """The location of a file."""
 
     url: str
 
 
 class File(WireModel):
-    """A file; one that was uploaded and one that is linked have their address under different names."""
+    """A file. Uploaded and linked files have their URL in different fields."""
 
     name: str | None = None
     external: Link | None = None
@@ -94,7 +94,7 @@ class File(WireModel):
 
 
 class UniqueId(WireModel):
-    """A number that the vendor counts up."""
+    """A number that the vendor increments."""
 
     number: int | None = None
     prefix: str | None = None
@@ -110,13 +110,13 @@ class Place(WireModel):
 
 
 class Verification(WireModel):
-    """Whether somebody vouches for a page."""
+    """The verification state of a page."""
 
     state: str
 
 
 class Computed(WireModel):
-    """What a formula or a rollup results in, under the name of its type."""
+    """The result of a formula or rollup, in the field of its type."""
 
     type: str
     string: str | None = None
@@ -127,7 +127,7 @@ class Computed(WireModel):
 
 
 class Value(WireModel):
-    """A property value, under the name of its type; of a type that is not known here, no more than that name."""
+    """A property value, in the field of its type. For unknown types, only the name of the type is read."""
 
     type: str
     id: str = ""
@@ -158,7 +158,7 @@ class Value(WireModel):
 
 
 class Item(WireModel):
-    """One item of a long property value, under the name of its type."""
+    """One item of a long property value, in the field of its type."""
 
     title: RichText | None = None
     rich_text: RichText | None = None
@@ -167,7 +167,7 @@ class Item(WireModel):
 
 
 class Items(Item):
-    """A page of such items, or the only one, which comes without a list around it."""
+    """A page of such items, or a single item, which comes without a list around it."""
 
     results: Sequence[Item] | None = None
     next_cursor: str | None = None
@@ -177,14 +177,14 @@ class Items(Item):
 
 
 class Parent(WireModel):
-    """Where a page or a data source lies."""
+    """The parent of a page or a data source."""
 
     data_source_id: str | None = None
     database_id: str | None = None
 
 
 class NewPage(WireModel):
-    """A page that was just made."""
+    """A created page."""
 
     id: str
     url: str
@@ -192,7 +192,7 @@ class NewPage(WireModel):
 
 
 class PageState(WireModel):
-    """A page, as far as it can be changed as a whole."""
+    """The page's own state."""
 
     id: str
     in_trash: bool
@@ -219,7 +219,7 @@ class Listed(WireModel):
 
 
 class Listing(WireModel, Generic[T]):
-    """A page of a list: of items of one kind, or of parts whose kind has to be seen first."""
+    """A page of a list, of items of one kind or of undecoded items."""
 
     results: Sequence[T]
     next_cursor: str | None = None
@@ -227,7 +227,7 @@ class Listing(WireModel, Generic[T]):
 
 
 class Progress(WireModel):
-    """Whether a query listed all that there is."""
+    """The completeness of a query."""
 
     type: str
 
@@ -243,13 +243,13 @@ class Database(WireModel):
 
 
 class Choices(WireModel):
-    """What can be chosen."""
+    """The options of a property."""
 
     options: Sequence[Option]
 
 
 class Property(WireModel):
-    """A property as its data source describes it, with its options if it has any."""
+    """A property as described by its data source, with its options if it has any."""
 
     id: str
     name: str
@@ -275,13 +275,13 @@ class DataSource(WireModel, tag_field="object", tag="data_source"):
 
 
 class Text(WireModel):
-    """What a block says."""
+    """The text of a block."""
 
     rich_text: Sequence[RichText] = ()
 
 
 class Block(WireModel):
-    """A block of a body; of kinds that are never written here, no more is read than the name of the kind."""
+    """A block of a body. For kinds that are never written, only the name of the kind is read."""
 
     type: str
     created_by: Reference
@@ -299,16 +299,16 @@ class Blocks(WireModel):
 
 
 class Appended(WireModel):
-    """The blocks that were added, as they are listed by the answer."""
+    """The added blocks, as listed by the response."""
 
     results: Sequence[Reference]
 
 
-# Refusals
+# Errors
 
 
 class Refusal(WireModel):
-    """Why a request was refused; for its status it is believed, whatever else it holds."""
+    """The error of a rejected request. Its status counts, whatever else it contains."""
 
     code: Any = None
     message: Any = None
@@ -317,37 +317,37 @@ class Refusal(WireModel):
 
 
 class Throttle(WireModel):
-    """Which limit was reached, in a refusal."""
+    """The limit reached, in an error."""
 
     rate_limit_reason: str = ""
 
 
 class Throttled(WireModel):
-    """A refusal that may say which limit was reached."""
+    """An error that may name the limit reached."""
 
     additional_data: Throttle | None = None
 
 
 class SavedPage(WireModel):
-    """The page that was saved, in a failure."""
+    """The page saved despite a failure."""
 
     committed_resource_id: str
 
 
 class SavedBlocks(WireModel):
-    """The blocks that were saved, in a failure."""
+    """The blocks saved despite a failure."""
 
     committed_child_ids: Sequence[str]
 
 
 class FailureWithPage(WireModel):
-    """A failure that says which page was saved all the same."""
+    """A failure that names the saved page."""
 
     additional_data: SavedPage
 
 
 class FailureWithBlocks(WireModel):
-    """A failure that says which blocks were saved all the same."""
+    """A failure that names the saved blocks."""
 
     additional_data: SavedBlocks
 
@@ -356,39 +356,39 @@ class FailureWithBlocks(WireModel):
 
 
 class Handshake(WireModel, forbid_unknown_fields=True):
-    """What is delivered first: the key of all signatures to come, and nothing else."""
+    """The first delivery, which contains only the key of all later signatures."""
 
     verification_token: str
 
 
 class Entity(WireModel):
-    """What a delivery is about."""
+    """The subject of a delivery."""
 
     id: str = ""
     type: str = ""
 
 
 class Surroundings(WireModel):
-    """Where that lies."""
+    """The location of the subject."""
 
     parent: Parent | None = None
 
 
 class Subject(WireModel):
-    """A delivery, as far as it says where something changed."""
+    """A delivery, reduced to the location of the change."""
 
     entity: Entity | None = None
     data: Surroundings | None = None
 
 
 class Audience(WireModel):
-    """A delivery, as far as it says who can see that; only those of public connections do."""
+    """A delivery, reduced to its audience. Only public connections have one."""
 
     accessible_by: "Sequence[Viewer] | None" = None
 
 
 class Viewer(WireModel):
-    """Somebody who can see it."""
+    """A user or bot that can see the subject."""
 
     id: str
     type: str = ""

@@ -1,9 +1,9 @@
-"""The vendor's wire: one method per request, version 0 (in the path).
+"""The vendor's API: one method per request, version 0 (in the path).
 
-Sources of methods stand below airtable.com/developers/web/api/, and were read 2026-11.
+Sources of methods are below airtable.com/developers/web/api/, read 2026-11.
 """
 
-from __future__ import annotations  # functions are made in each call (decision 45)
+from __future__ import annotations  # annotations of nested functions are not evaluated in each call
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
@@ -21,128 +21,132 @@ from connector_gateway.kit.upstream.pool import UpstreamResponse
 ADDRESS = "https://api.airtable.com"
 CONSENT_ADDRESS = "https://airtable.com"
 CONTENT_ADDRESS = "https://content.airtable.com"
-"""Files are uploaded to a host of their own."""
+"""The host for file uploads."""
 
 BASE_BUDGET = Budget(5, per_seconds=1)
-"""Five requests a second per base, on every plan. Source: airtable.com/developers/web/api/rate-limits."""
+"""Requests per base, on every plan. Source: airtable.com/developers/web/api/rate-limits."""
 
 ACCOUNT_BUDGET = Budget(50, per_seconds=1)
-"""Fifty requests a second for all traffic of one user's tokens. Source: the same page."""
+"""Requests for all traffic of one user's tokens. Source: airtable.com/developers/web/api/rate-limits."""
 
 ACCOUNT = Charge("account")
 
 LOCKOUT_SECONDS = 30.0
-"""After a 429 every request is refused for that long; the answer itself does not say so. Source: the same page."""
+"""Seconds for which every request is rejected after a 429. The response does not contain the delay.
+
+Source: airtable.com/developers/web/api/rate-limits.
+"""
 
 RETRIABLE_SECONDS = 1.0
-"""How long to wait after a 503 which says that nothing was done and that it may be sent again."""
+"""Seconds to wait after a 503 that reports that nothing was done and that the request may be retried."""
 
 SETTLE_SECONDS = 300.0
-"""How long a request may go on without an answer: the vendor's own client waits five minutes for one.
+"""Seconds during which a request may still take effect: the timeout of the vendor's own client.
 
-It used to give up after 30 seconds. Source: github.com/Airtable/airtable.js/releases/tag/v0.4.5, read 2026-11.
+That timeout used to be 30 seconds.
+Source: github.com/Airtable/airtable.js/releases/tag/v0.4.5, read 2026-11.
 """
 
 PAGE_SIZE = 100
 MAX_PAGES = 200
-"""Upstream pages of one list before it is given up as endless."""
+"""Upstream pages after which a list is considered endless."""
 
 Values = Mapping[str, Any]
 
 
-def throttled(answer: UpstreamResponse) -> ThrottleDelay | None:
-    """How long the base has to rest after a 429, or after a 503 that asks for a repeat; a used-up plan is neither."""
-    kind = ERRORS.reason(answer).code
-    if answer.status == 429 and kind != PLAN_USED_UP:
-        return ThrottleDelay(retry_after(answer, LOCKOUT_SECONDS), {"base"})
-    # The vendor says that nothing was done, so that even a write may be sent again.
-    if answer.status == 503 and kind == "RETRIABLE_ERROR":
-        return ThrottleDelay(retry_after(answer, RETRIABLE_SECONDS), {"base"})
+def throttled(response: UpstreamResponse) -> ThrottleDelay | None:
+    """Return the delay for the base after a 429, or after a 503 that asks for a retry. A used-up plan is neither."""
+    kind = ERRORS.reason(response).code
+    if response.status == 429 and kind != PLAN_USED_UP:
+        return ThrottleDelay(retry_after(response, LOCKOUT_SECONDS), {"base"})
+    # The vendor reports that nothing was done, so even a write may be resent.
+    if response.status == 503 and kind == "RETRIABLE_ERROR":
+        return ThrottleDelay(retry_after(response, RETRIABLE_SECONDS), {"base"})
     return None
 
 
 class TablesClient:
-    """The vendor's requests that the operations are made of; fields are named by their identifiers but in a list."""
+    """The vendor's requests used by the operations. Fields are named by identifier, except in a list."""
 
     def __init__(self, upstream: UpstreamClient) -> None:
         self._upstream = upstream
 
     async def get_user(self) -> wire.Me:
-        """Whose token it is. Source: get-user-id-scopes."""
+        """Return the user of the token. Source: get-user-id-scopes."""
         return unwrap(await self._upstream.send("GET", "/v0/meta/whoami", ACCOUNT, writes=False), wire.Me)
 
     def list_bases(self) -> AsyncIterator[wire.Base]:
-        """Every base that the token sees. Source: list-bases."""
+        """Yield all bases that the token can see. Source: list-bases."""
 
         async def fetch(offset: str | None) -> tuple[Sequence[wire.Base], str | None]:
-            answer = await self._upstream.send("GET", "/v0/meta/bases", ACCOUNT, writes=False, query=_from(offset))
-            page = unwrap(answer, wire.Bases)
+            response = await self._upstream.send("GET", "/v0/meta/bases", ACCOUNT, writes=False, query=_from(offset))
+            page = unwrap(response, wire.Bases)
             return page.bases, page.offset
 
         return iter_items(fetch, most=MAX_PAGES)
 
     async def get_base_schema(self, base_id: str) -> Sequence[wire.Table]:
-        """The tables of a base with fields and views. Source: get-base-schema."""
+        """Return the tables of a base with fields and views. Source: get-base-schema."""
         path = f"/v0/meta/bases/{_segment(base_id)}/tables"
-        answer = await self._upstream.send("GET", path, *_charges(base_id), writes=False)
-        return unwrap(answer, wire.Schema, BaseNotFound, BaseNotFound).tables
+        response = await self._upstream.send("GET", path, *_charges(base_id), writes=False)
+        return unwrap(response, wire.Schema, BaseNotFound, BaseNotFound).tables
 
     async def list_records(
         self, base_id: str, table_id: str, *, view_id: str | None, page_size: int, offset: str | None
     ) -> wire.Records:
-        """A page of a table or view, by field names. Source: list-records."""
+        """Return a page of a table or view, by field names. Source: list-records."""
         query = {"view": view_id, "offset": offset}
-        given = [(name, value) for name, value in query.items() if value is not None]
-        return await self._list(base_id, table_id, given, page_size)
+        query_params = [(name, value) for name, value in query.items() if value is not None]
+        return await self._list(base_id, table_id, query_params, page_size)
 
     def list_records_created_since(self, base_id: str, table_id: str, since: datetime) -> AsyncIterator[wire.Record]:
-        """The records made after an instant, with all that they hold.
+        """Yield the records created after a time, with all their values.
 
         Source: airtable.com/developers/web/api/list-records and support.airtable.com/docs/formula-field-reference,
         read 2026-11.
         """
-        # Floored to the second: a record too many is sorted out later, one too few would be made again.
+        # Floored to the second. A superfluous record is filtered out later, but a missing one would be created again.
         after = since.strftime("%Y-%m-%dT%H:%M:%S.000Z")
         formula = f"IS_AFTER(CREATED_TIME(), DATETIME_PARSE('{after}'))"
         return self._filter(base_id, table_id, formula)
 
     async def existing_records(self, base_id: str, table_id: str, record_ids: Sequence[str]) -> set[str]:
-        """Those of *record_ids* that are in that very table. Source: list-records."""
-        found: set[str] = set()
+        """Return those of *record_ids* that are in exactly that table. Source: list-records."""
+        record_ids_found: set[str] = set()
         for start in range(0, len(record_ids), PAGE_SIZE):
-            # By a filter, since reading a record by its identifier finds those of other tables too.
+            # With a filter, because reading a record by its identifier also finds those of other tables.
             tests = (f"RECORD_ID()='{record_id}'" for record_id in record_ids[start : start + PAGE_SIZE])
             async for record in self._filter(base_id, table_id, f"OR({','.join(tests)})"):
-                found.add(record.id)
-        return found
+                record_ids_found.add(record.id)
+        return record_ids_found
 
     async def get_record(self, base_id: str, table_id: str, record_id: str) -> wire.Row:
-        """A record, of whichever table of the base. Source: get-record."""
+        """Return a record from any table of the base. Source: get-record."""
         path = f"{_table(base_id, table_id)}/{record_id}"
         query = {"returnFieldsByFieldId": "true"}
-        answer = await self._upstream.send("GET", path, *_charges(base_id), writes=False, query=query)
-        return unwrap(answer, wire.Row, RecordNotFound, RecordNotFound)
+        response = await self._upstream.send("GET", path, *_charges(base_id), writes=False, query=query)
+        return unwrap(response, wire.Row, RecordNotFound, RecordNotFound)
 
     async def create_records(
         self, base_id: str, table_id: str, rows: Sequence[Values], *, typecast: bool
     ) -> Sequence[wire.Row]:
-        """New records in order, all or none; *typecast* lets selects gain options. Source: create-records."""
-        # ``typecast`` loosens every check of the whole request, so it is set only where options are to be made.
+        """Create records in order, all or none. *typecast* lets selects gain options. Source: create-records."""
+        # ``typecast`` loosens every check of the entire request, so it is set only to create options.
         body = {"records": [{"fields": row} for row in rows], "typecast": typecast, "returnFieldsByFieldId": True}
-        answer = await self._write("POST", base_id, _table(base_id, table_id), body)
-        return unwrap(answer, wire.Rows, TableNotFound).records
+        response = await self._write("POST", base_id, _table(base_id, table_id), body)
+        return unwrap(response, wire.Rows, TableNotFound).records
 
     async def update_record(self, base_id: str, table_id: str, record_id: str, values: Values) -> wire.Row:
-        """A record after a change. Source: update-record."""
+        """Update a record and return it. Source: update-record."""
         path = f"{_table(base_id, table_id)}/{record_id}"
         body = {"fields": values, "typecast": False, "returnFieldsByFieldId": True}
         return unwrap(await self._write("PATCH", base_id, path, body), wire.Row)
 
     async def upload_attachment(self, base_id: str, record_id: str, field_id: str, file: Values) -> wire.Row:
-        """A record with that field only, after *file* was appended to it. Source: upload-attachment."""
+        """Append *file* to a record's field, and return the record with that field only. Source: upload-attachment."""
         path = f"/v0/{_segment(base_id)}/{record_id}/{field_id}/uploadAttachment"
-        answer = await self._write("POST", base_id, path, file, host="content")
-        return unwrap(answer, wire.Row)
+        response = await self._write("POST", base_id, path, file, host="content")
+        return unwrap(response, wire.Row)
 
     def _filter(self, base_id: str, table_id: str, formula: str) -> AsyncIterator[wire.Record]:
         query = [("filterByFormula", formula), ("returnFieldsByFieldId", "true")]
@@ -169,7 +173,7 @@ class TablesClient:
 
 
 def _charges(base_id: str) -> tuple[Charge, Charge]:
-    """What a request to a base takes: of the base's budget, whoever asks, and of the account's."""
+    """Return the charges of a request to a base: the base's budget, shared by all callers, and the account's."""
     # All connections that reach a base share its five requests a second.
     return Charge("base", scope_key=base_id), ACCOUNT
 
@@ -183,8 +187,8 @@ def _table(base_id: str, table_id: str) -> str:
 
 
 def _segment(base_id: str) -> str:
-    """A base identifier as part of a path; words that the vendor has routes for are no bases."""
-    # ``/v0/meta`` is a route of its own: no caller may get there by a base of that name.
+    """Return a base identifier as a path segment. Words that are routes of the vendor are rejected."""
+    # ``/v0/meta`` is a separate route, which no caller may reach by a base of that name.
     if not base_id.startswith("app"):
         raise BaseNotFound(f"{base_id} is no identifier of a base.", {"parameter": "base_id", "value": base_id})
     return quote(base_id, safe="")

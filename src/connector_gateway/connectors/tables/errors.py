@@ -1,4 +1,4 @@
-"""What the vendor's errors mean: the table."""
+"""Meaning of the vendor's errors."""
 
 from typing import TypeVar
 
@@ -10,28 +10,28 @@ from connector_gateway.kit.upstream.pool import UpstreamResponse
 W = TypeVar("W")
 
 PLAN_USED_UP = "PUBLIC_API_BILLING_LIMIT_EXCEEDED"
-"""The requests that the plan allows in a month are used up."""
+"""The monthly requests of the plan are used up."""
 
 NOT_THERE = "INVALID_PERMISSIONS_OR_MODEL_NOT_FOUND"
-"""A base or table that does not exist, or not for this token: the vendor does not say which."""
+"""A base or table that does not exist or is not visible to this token. The vendor does not distinguish them."""
 
 
-def read_reason(answer: UpstreamResponse) -> Reason | None:
+def read_reason(response: UpstreamResponse) -> Reason | None:
     """Return type and message of an error in one of the vendor's three envelopes."""
-    # The vendor's throttle answers in an envelope of its own.
-    limits = answer.try_decode(wire.Refusals)
+    # Throttling responses have an envelope of their own.
+    limits = response.try_decode(wire.Refusals)
     if limits is not None and limits.errors:
         return Reason(limits.errors[0].error, limits.errors[0].message)
-    refusal = answer.try_decode(wire.Refusal)
-    told = refusal.error if refusal else ""
-    reason = Reason(told) if isinstance(told, str) else Reason(told.type, told.message)
+    body = response.try_decode(wire.Refusal)
+    error = body.error if body else ""
+    reason = Reason(error) if isinstance(error, str) else Reason(error.type, error.message)
     return reason if reason.code else None
 
 
-def private_text(answer: UpstreamResponse) -> str:
-    """Return type and message, in which the vendor names fields and values; the body where there are none."""
-    reason = read_reason(answer)
-    return f"{reason.code}: {reason.message}" if reason else answer.text
+def private_text(response: UpstreamResponse) -> str:
+    """Return type and message, in which the vendor names fields and values, or the body if there are none."""
+    reason = read_reason(response)
+    return f"{reason.code}: {reason.message}" if reason else response.text
 
 
 PAGE = "airtable.com/developers/web/api/errors, read 2026-11"
@@ -39,9 +39,9 @@ TYPE = "[A-Z][A-Z0-9]*(_[A-Z0-9]+)*"
 
 ERRORS = ErrorTable(
     read_reason,
-    # A 429 that is not resent says "never", not "later".
+    # A 429 that is not retried means "never", not "later".
     by_status={413: errors.FileTooLarge, 422: errors.UpstreamRefused, 429: errors.UpstreamForbidden},
-    # A missing option is told in words about permissions, but is no 403.
+    # The error of a missing option mentions permissions, but is no 403.
     by_code={
         "INVALID_PERMISSIONS": errors.UpstreamForbidden,
         "LIST_RECORDS_ITERATOR_NOT_AVAILABLE": errors.InvalidCursor,
@@ -65,7 +65,7 @@ ERRORS = ErrorTable(
     rejections=(
         Rejection({400, 401, 403, 404, 413, 422}, PAGE, TYPE),
         Rejection({429}, "airtable.com/developers/web/api/rate-limits, read 2026-11", TYPE),
-        # Its message says that the request was not processed and may be sent again; other 503 do not.
+        # Its message says that the request was not processed and may be retried. Other 503 do not.
         Rejection({503}, PAGE, "RETRIABLE_ERROR"),
         Rejection({500}, PAGE, TYPE, ended=True),
     ),
@@ -74,10 +74,13 @@ ERRORS = ErrorTable(
 
 
 def unwrap(
-    answer: UpstreamResponse,
+    response: UpstreamResponse,
     shape: type[W],
     missing: type[errors.GatewayError] = errors.RecordNotFound,
     model: type[errors.GatewayError] = errors.TableNotFound,
 ) -> W:
-    """Return the body of a success or raise the error: *missing* for a 404, *model* where the vendor names a model."""
-    return ERRORS.unwrap(answer, shape, missing, {NOT_THERE: model})
+    """Return the body of a successful response or raise its error.
+
+    The error is *missing* for a 404, and *model* if the vendor names a model.
+    """
+    return ERRORS.unwrap(response, shape, missing, {NOT_THERE: model})

@@ -1,4 +1,4 @@
-"""How bases are connected in a browser, and whose the credentials are.
+"""The vendor's OAuth endpoints and the identification of accounts.
 
 Source: airtable.com/developers/web/api/oauth-reference, read 2026-11.
 """
@@ -32,13 +32,13 @@ OAUTH = OAuthConfig(
     margin_seconds=300.0,
     idle_seconds=60 * 86_400.0,
 )
-"""A token lives for an hour, its refresh token for sixty days; a refresh token that is used twice ends everything.
+"""A token lives for an hour, its refresh token for sixty days. Reuse of a refresh token revokes the authorisation.
 
-The vendor documents no request that gives tokens back.
+The vendor documents no token revocation.
 """
 
 
 async def identify(client: TablesClient) -> Account:
-    """The user who picked the bases."""
+    """Return the user who selected the bases."""
     me = await client.get_user()
     return Account(me.id, me.email or me.id, me.scopes)

@@ -1,4 +1,4 @@
-"""How the application's own addresses show which base, table, view or record they lead to."""
+"""Patterns of the vendor's URLs of bases, tables, views and records."""
 
 BASE_ID = r"app[A-Za-z0-9]+"
 HOST = r"(?:www\.)?airtable\.com"

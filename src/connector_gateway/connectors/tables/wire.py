@@ -1,4 +1,4 @@
-"""What the vendor answers, version 0: the fields that are read."""
+"""The fields read from the vendor's responses, version 0."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -9,7 +9,7 @@ from msgspec import Meta, field
 from connector_gateway.kit.wire import WireModel, convert
 
 Cells = Mapping[str, Any]
-"""The values of a record by field; their shapes are as many as the vendor has types, so they stay JSON."""
+"""The values of a record by field. Their shapes depend on the vendor's many types, so they stay JSON."""
 
 
 class User(WireModel):
@@ -19,7 +19,7 @@ class User(WireModel):
 
 
 class Me(WireModel):
-    """The user of the token; what it allows is told of tokens by OAuth only."""
+    """The user of the token. Only OAuth tokens have scopes here."""
 
     id: str
     email: str | None = None
@@ -47,7 +47,7 @@ class Choice(WireModel):
 
 
 class Options(WireModel, rename="camel"):
-    """How a field is set up; every type has some of these, or none."""
+    """The configuration of a field. Each type has some of these fields, or none."""
 
     choices: Sequence[Choice] = ()
     precision: int | None = None
@@ -61,7 +61,7 @@ NO_OPTIONS = Options()
 SET_UP = frozenset(
     ("singleSelect", "multipleSelects", "number", "currency", "percent", "duration", "rating", "multipleRecordLinks")
 )
-"""The types whose options are read; those of others, which may be new, can look like anything."""
+"""The types whose options are decoded. Those of other types may have any form."""
 
 
 class Field(WireModel):
@@ -73,11 +73,11 @@ class Field(WireModel):
     told: Any = field(default=None, name="options")
 
     def __post_init__(self) -> None:
-        """Refuse options that cannot be read while the answer is decoded, before anybody remembers them."""
+        """Reject undecodable options while the response is decoded, before it is cached."""
         self.options()
 
     def options(self) -> Options:
-        """How the field is set up."""
+        """Return the configuration of the field."""
         return NO_OPTIONS if self.told is None or self.type not in SET_UP else convert(self.told, Options)
 
 
@@ -105,14 +105,14 @@ class Schema(WireModel):
 
 
 class Row(WireModel):
-    """A record of which it is not read when it was made."""
+    """A record without its creation time."""
 
     id: str
     fields: Cells = field(default_factory=dict)
 
 
 class Rows(WireModel):
-    """The records that one request has made, in its order."""
+    """The records that one request created, in its order."""
 
     records: Sequence[Row]
 
@@ -133,7 +133,7 @@ class Records(WireModel):
 
 
 class Attachment(WireModel):
-    """A file in a cell; the vendor tells the size of a link's file once it has fetched it."""
+    """A file in a cell. The size of a linked file is unknown until the vendor has fetched it."""
 
     id: str
     filename: str = ""
@@ -141,14 +141,14 @@ class Attachment(WireModel):
 
 
 class Reason(WireModel):
-    """Why a request was refused."""
+    """The reason of an error."""
 
     type: str = ""
     message: str = ""
 
 
 class Refusal(WireModel):
-    """A refusal as most are written; some have no more than a word."""
+    """An error in the common envelope. Some contain only a word."""
 
     error: Reason | str
 
@@ -161,6 +161,6 @@ class Fault(WireModel):
 
 
 class Refusals(WireModel):
-    """A refusal as limits are told."""
+    """An error in the envelope of rate limits."""
 
     errors: Sequence[Fault]

@@ -1,4 +1,4 @@
-"""The five boards operations, by what they are about."""
+"""The five boards operations, by topic."""
 
 from connector_gateway.connectors.boards.operations.cards import comment_on_card, create_card, move_card
 from connector_gateway.connectors.boards.operations.checklists import attach_checklist

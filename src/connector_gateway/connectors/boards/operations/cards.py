@@ -1,4 +1,4 @@
-"""Cards: created, moved and commented on."""
+"""Creation, moves and comments of cards."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -17,56 +17,54 @@ from connector_gateway.kit.errors import BoardNotAuthorised, LabelNotOnBoard, Li
 from connector_gateway.kit.operation import writes
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
-# The steps that change something
+# Write steps
 
 
-async def _send_card(call: BoardsCall, intent: StepInput, _: str) -> StepResult:
-    return mapping.stored_card(await call.upstream.create_card(intent))
+async def _send_card(ctx: BoardsCall, intent: StepInput, _: str) -> StepResult:
+    return mapping.stored_card(await ctx.upstream.create_card(intent))
 
 
-async def _find_cards(call: BoardsCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
-    """The cards that this application made in the list, and that are what was to be made."""
-    found = []
-    for action in await our_actions(
-        call, call.upstream.get_list_actions(intent["idList"], "createCard", sent.earliest)
-    ):
-        told = action.data.card
-        if told is not None and mapping.same_text(told.name, intent["name"]):
-            card = await call.upstream.get_card(told.id)
+async def _find_cards(ctx: BoardsCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
+    """Return the cards that this app created in the list and that match the intent."""
+    matches = []
+    for action in await our_actions(ctx, ctx.upstream.get_list_actions(intent["idList"], "createCard", sent.earliest)):
+        card_ref = action.data.card
+        if card_ref is not None and mapping.same_text(card_ref.name, intent["name"]):
+            card = await ctx.upstream.get_card(card_ref.id)
             if mapping.is_card(card, intent):
-                found.append(Match(mapping.stored_card(card), card.id, action.date.timestamp()))
-    return found
+                matches.append(Match(mapping.stored_card(card), card.id, action.date.timestamp()))
+    return matches
 
 
-async def _send_move(call: BoardsCall, intent: StepInput, _: str) -> StepResult:
-    # Never with ``idBoard``: it would take the card to another board, which the vendor otherwise refuses.
+async def _send_move(ctx: BoardsCall, intent: StepInput, _: str) -> StepResult:
+    # Without ``idBoard``, which would move the card to another board. The vendor rejects that otherwise.
     change = {"idList": intent["list_id"], "pos": intent["position"]}
-    return mapping.kept_move(*await call.upstream.move_card(intent["card_id"], change))
+    return mapping.kept_move(*await ctx.upstream.move_card(intent["card_id"], change))
 
 
-async def _find_move(call: BoardsCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
-    """The card, if it is where it was to go; of a move within one list nothing can be seen afterwards."""
+async def _find_move(ctx: BoardsCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
+    """Return the card if it is in the target list. A move within one list leaves no evidence."""
     if intent["within"]:
         return []
-    card = await call.upstream.get_card(intent["card_id"])
+    card = await ctx.upstream.get_card(intent["card_id"])
     if card.id_list != intent["list_id"]:
         return []
-    moves = await call.upstream.get_card_actions(card.id, "updateCard:idList", sent.earliest)
+    moves = await ctx.upstream.get_card_actions(card.id, "updateCard:idList", sent.earliest)
     return [Match(mapping.kept_move(card.id, moves[0].date if moves else card.date_last_activity))]
 
 
-async def _send_comment(call: BoardsCall, intent: StepInput, _: str) -> StepResult:
-    action = await call.upstream.add_comment(intent["card_id"], intent["text"])
+async def _send_comment(ctx: BoardsCall, intent: StepInput, _: str) -> StepResult:
+    action = await ctx.upstream.add_comment(intent["card_id"], intent["text"])
     if action.app_creator is not None:
-        call.memory.put("app", action.app_creator.id, REMEMBER_SECONDS)
+        ctx.memory.put("app", action.app_creator.id, REMEMBER_SECONDS)
     return mapping.kept_comment(action, intent["card_id"])
 
 
-async def _find_comments(call: BoardsCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
-    listing = call.upstream.get_card_actions(intent["card_id"], "commentCard", sent.earliest)
+async def _find_comments(ctx: BoardsCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
+    listing = ctx.upstream.get_card_actions(intent["card_id"], "commentCard", sent.earliest)
     return [
         Match(mapping.kept_comment(action, intent["card_id"]), action.id, action.date.timestamp())
-        for action in await our_actions(call, listing)
+        for action in await our_actions(ctx, listing)
         if mapping.same_text(action.data.text, intent["text"])
     ]
 
@@ -91,49 +89,49 @@ POST_COMMENT = WriteStep(
 
 
 @writes("POST /cards", errors=[BoardNotAuthorised, ListNotFound, LabelNotOnBoard], targets=["list_id"])
-async def create_card(call: BoardsCall, params: models.CreateCard) -> models.CreatedCard:
+async def create_card(ctx: BoardsCall, params: models.CreateCard) -> models.CreatedCard:
     """Create a card at the bottom of a list.
 
     Labels are named; if the board lacks any of them, nothing is created.
     """
-    body = await call.plan(partial(_new_card, call, params))
-    return mapping.created_card(await call.step(CREATE_CARD, body), params.labels)
+    body = await ctx.plan(partial(_new_card, ctx, params))
+    return mapping.created_card(await ctx.step(CREATE_CARD, body), params.labels)
 
 
 @writes("POST /cards/{card_id}/move", errors=[*ON_A_CARD, ListNotFound])
-async def move_card(call: BoardsCall, params: models.MoveCard) -> models.MovedCard:
+async def move_card(ctx: BoardsCall, params: models.MoveCard) -> models.MovedCard:
     """Move a card to another list of its board, and comment on it if wanted.
 
     When the comment cannot be posted the move stands, and ``comment_posted`` is false.
     """
-    async with call.exclusive(f"card {await full_card_id(call, params.card_id)}"):
-        move = await call.plan(partial(_move, call, params))
-        moved = await call.step(MOVE_CARD, move)
+    async with ctx.exclusive(f"card {await full_card_id(ctx, params.card_id)}"):
+        move = await ctx.plan(partial(_move, ctx, params))
+        moved = await ctx.step(MOVE_CARD, move)
     comment = None
     if params.comment is not None:
-        comment = await call.try_step(POST_COMMENT, {"card_id": move["card_id"], "text": params.comment})
+        comment = await ctx.try_step(POST_COMMENT, {"card_id": move["card_id"], "text": params.comment})
     return mapping.moved_card(move, moved, comment_posted=comment is not None)
 
 
 @writes("POST /cards/{card_id}/comments", errors=ON_A_CARD)
-async def comment_on_card(call: BoardsCall, params: models.CommentOnCard) -> models.Comment:
+async def comment_on_card(ctx: BoardsCall, params: models.CommentOnCard) -> models.Comment:
     """Post a comment on a card."""
-    card_id = await call.plan(partial(full_card_id, call, params.card_id))
-    return mapping.comment(await call.step(POST_COMMENT, {"card_id": card_id, "text": params.text}))
+    card_id = await ctx.plan(partial(full_card_id, ctx, params.card_id))
+    return mapping.comment(await ctx.step(POST_COMMENT, {"card_id": card_id, "text": params.text}))
 
 
 # Planning
 
 
-async def _new_card(call: BoardsCall, params: models.CreateCard) -> Kept:
-    target = await _open_list(call, params.list_id)
-    labels = await call.upstream.get_board_labels(target.id_board) if params.labels else []
+async def _new_card(ctx: BoardsCall, params: models.CreateCard) -> Kept:
+    target = await _open_list(ctx, params.list_id)
+    labels = await ctx.upstream.get_board_labels(target.id_board) if params.labels else []
     return mapping.new_card(target.id, params, mapping.label_ids(labels, params.labels))
 
 
-async def _move(call: BoardsCall, params: models.MoveCard) -> Kept:
-    """Where a card is and where it is to go, on the same board."""
-    card, target = await gather_pair(call.upstream.get_card(params.card_id), _open_list(call, params.list_id))
+async def _move(ctx: BoardsCall, params: models.MoveCard) -> Kept:
+    """Return the current and the target position of a card, on the same board."""
+    card, target = await gather_pair(ctx.upstream.get_card(params.card_id), _open_list(ctx, params.list_id))
     if target.id_board != card.id_board:
         raise ListNotFound(
             f"List {target.id} is not on board {card.id_board}, where the card is.",
@@ -142,8 +140,8 @@ async def _move(call: BoardsCall, params: models.MoveCard) -> Kept:
     return mapping.move(card, target, params.position)
 
 
-async def _open_list(call: BoardsCall, list_id: str) -> wire.CardList:
-    found = await call.upstream.get_list(mapping.list_identifier(list_id))
-    if found.closed:
-        raise ListNotFound(f"List {found.id} is archived.", {"parameter": "list_id", "value": list_id})
-    return found
+async def _open_list(ctx: BoardsCall, list_id: str) -> wire.CardList:
+    card_list = await ctx.upstream.get_list(mapping.list_identifier(list_id))
+    if card_list.closed:
+        raise ListNotFound(f"List {card_list.id} is archived.", {"parameter": "list_id", "value": list_id})
+    return card_list

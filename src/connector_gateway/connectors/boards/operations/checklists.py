@@ -1,4 +1,4 @@
-"""Checklists: attached whole, and finished where a call was interrupted."""
+"""Attachment of checklists, and completion after an interrupted call."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -13,56 +13,56 @@ from connector_gateway.kit.operation import writes
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 WHOLE = "whole"
-"""What is remembered of a finished checklist; for an unfinished one, its wanted items are remembered."""
+"""The cached value of a finished checklist. For an unfinished one, its intended items are cached."""
 
 
-# The steps that change something
+# Write steps
 
 
-async def _send_checklist(call: BoardsCall, intent: StepInput, _: str) -> StepResult:
-    return mapping.kept_checklist(await call.upstream.create_checklist(intent["card_id"], intent["name"]))
+async def _send_checklist(ctx: BoardsCall, intent: StepInput, _: str) -> StepResult:
+    return mapping.kept_checklist(await ctx.upstream.create_checklist(intent["card_id"], intent["name"]))
 
 
 async def _find_checklists(
-    wanted: Sequence[str], call: BoardsCall, intent: StepInput, sent: SentStep
+    expected: Sequence[str], ctx: BoardsCall, intent: StepInput, sent: SentStep
 ) -> Sequence[Match]:
-    """The checklists of that name that this application put on the card, and that are empty.
+    """Return the empty checklists of that name that this app put on the card.
 
-    After a restore they may have items by now: the first ones of those *wanted*, or all of them.
+    After a restore they may already have items: the first ones of *expected*, or all of them.
     """
-    present = await call.upstream.get_card_checklists(intent["card_id"])
+    present = await ctx.upstream.get_card_checklists(intent["card_id"])
     empty = {
         one.id: one
         for one in mapping.named(intent["name"], present)
-        if not one.check_items or (sent.restored and mapping.is_begun(one, wanted))
+        if not one.check_items or (sent.restored and mapping.is_begun(one, expected))
     }
-    listing = call.upstream.get_card_actions(intent["card_id"], "addChecklistToCard", sent.earliest)
+    listing = ctx.upstream.get_card_actions(intent["card_id"], "addChecklistToCard", sent.earliest)
     return [
-        Match(mapping.kept_checklist(empty[made.id]), made.id, action.date.timestamp())
-        for action in await our_actions(call, listing)
-        if (made := action.data.checklist) is not None and made.id in empty
+        Match(mapping.kept_checklist(empty[created.id]), created.id, action.date.timestamp())
+        for action in await our_actions(ctx, listing)
+        if (created := action.data.checklist) is not None and created.id in empty
     ]
 
 
-async def _send_item(call: BoardsCall, intent: StepInput, _: str) -> StepResult:
+async def _send_item(ctx: BoardsCall, intent: StepInput, _: str) -> StepResult:
     card_id, checklist_id = intent["card_id"], intent["checklist_id"]
-    item = await call.upstream.create_check_item(card_id, checklist_id, intent["name"], intent["place"])
+    item = await ctx.upstream.create_check_item(card_id, checklist_id, intent["name"], intent["place"])
     return {"item_id": item.id}
 
 
-async def _find_item(call: BoardsCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
-    """The item at the position that was chosen for it; the position is its mark."""
-    for checklist in await call.upstream.get_card_checklists(intent["card_id"]):
+async def _find_item(ctx: BoardsCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
+    """Return the item at the position chosen for it. The position serves as its marker."""
+    for checklist in await ctx.upstream.get_card_checklists(intent["card_id"]):
         if checklist.id == intent["checklist_id"]:
             return [Match({"item_id": item.id}) for item in checklist.check_items if mapping.is_item(item, intent)]
     return []
 
 
-def _creating(wanted: Sequence[str]) -> "WriteStep[BoardsCall]":
+def _creation_step(expected: Sequence[str]) -> "WriteStep[BoardsCall]":
     return WriteStep(
         "create the checklist",
         _send_checklist,
-        partial(_find_checklists, wanted),
+        partial(_find_checklists, expected),
         object_kind="checklist",
         public_result=mapping.told_checklist,
         dry_run_result=mapping.assumed_checklist,
@@ -76,19 +76,19 @@ ADD_ITEM = WriteStep("add an item", _send_item, _find_item, dry_run_result=lambd
 
 
 @writes("POST /cards/{card_id}/checklists", errors=ON_A_CARD)
-async def attach_checklist(call: BoardsCall, params: AttachChecklist) -> Checklist:
+async def attach_checklist(ctx: BoardsCall, params: AttachChecklist) -> Checklist:
     """Attach a checklist with its items to a card.
 
     A checklist that an interrupted call of the same name and items has left unfinished is finished.
     """
-    card_id = await full_card_id(call, params.card_id)
-    async with call.exclusive(f"checklists {card_id}"):
-        plan = await call.plan(partial(_checklist, call, card_id, params))
+    card_id = await full_card_id(ctx, params.card_id)
+    async with ctx.exclusive(f"checklists {card_id}"):
+        plan = await ctx.plan(partial(_checklist, ctx, card_id, params))
         if plan["skipped"] is not None:
             return mapping.checklist(plan["skipped"], card_id, 0, skipped=True)
-        begun = plan["unfinished"] or await call.step(_creating(params.items), _intent(card_id, params))
-        await _add_items(call, card_id, begun, params.items)
-    return mapping.checklist(begun, card_id, len(params.items))
+        started = plan["unfinished"] or await ctx.step(_creation_step(params.items), _intent(card_id, params))
+        await _add_items(ctx, card_id, started, params.items)
+    return mapping.checklist(started, card_id, len(params.items))
 
 
 # Planning
@@ -98,63 +98,63 @@ def _intent(card_id: str, params: AttachChecklist) -> StepInput:
     return {"card_id": card_id, "name": params.name}
 
 
-async def _checklist(call: BoardsCall, card_id: str, params: AttachChecklist) -> Kept:
-    """Whether there is one already: to be left as it is, or to be finished."""
-    namesakes = mapping.named(params.name, await call.upstream.get_card_checklists(card_id))
-    unfinished = await _unfinished(call, card_id, namesakes, params)
+async def _checklist(ctx: BoardsCall, card_id: str, params: AttachChecklist) -> Kept:
+    """Return the existing checklist, which is left unchanged or completed, if there is one."""
+    namesakes = mapping.named(params.name, await ctx.upstream.get_card_checklists(card_id))
+    unfinished = await _find_unfinished(ctx, card_id, namesakes, params)
     skips = namesakes and unfinished is None and params.skip_if_present
     return {"unfinished": unfinished, "skipped": mapping.kept_checklist(namesakes[0]) if skips else None}
 
 
-async def _unfinished(
-    call: BoardsCall, card_id: str, namesakes: Sequence[wire.Checklist], params: AttachChecklist
+async def _find_unfinished(
+    ctx: BoardsCall, card_id: str, namesakes: Sequence[wire.Checklist], params: AttachChecklist
 ) -> Kept | None:
-    """The unfinished checklist that a call of this account began with these items, if there is one, taken over.
+    """Return the unfinished checklist that this account began with these items, adopted, or None.
 
-    If this process does not remember it, its items, their positions and its maker identify it.
+    Without a cache entry in this process, its items, their positions and its creator identify it.
     """
-    wanted = params.items
+    expected = params.items
     for checklist in namesakes:
-        remembered = call.memory.get(f"checklist {checklist.id}")
-        unknown = remembered is None and mapping.is_unfinished(checklist, wanted)
-        begun = remembered == list(wanted) or (unknown and await _is_our_checklist(call, card_id, checklist))
-        if begun and await call.take_over(_creating(wanted), _intent(card_id, params), checklist.id):
-            return await _settled(call, card_id, checklist)
+        cached = ctx.memory.get(f"checklist {checklist.id}")
+        unknown = cached is None and mapping.is_unfinished(checklist, expected)
+        is_ours = cached == list(expected) or (unknown and await _is_our_checklist(ctx, card_id, checklist))
+        if is_ours and await ctx.take_over(_creation_step(expected), _intent(card_id, params), checklist.id):
+            return await _wait_until_settled(ctx, card_id, checklist)
     return None
 
 
-async def _settled(call: BoardsCall, card_id: str, checklist: wire.Checklist) -> Kept:
-    """A checklist to be finished, once no item can appear any more that an earlier call without a key has sent."""
-    settles_at = call.memory.get(f"unsettled {checklist.id}")
+async def _wait_until_settled(ctx: BoardsCall, card_id: str, checklist: wire.Checklist) -> Kept:
+    """Return a checklist to complete, once no item of an earlier call without a key can appear any more."""
+    settles_at = ctx.memory.get(f"unsettled {checklist.id}")
     if settles_at is not None:
-        await call.wait_until_settled(settles_at, "An item that an earlier call sent may still be added.")
-        present = await call.upstream.get_card_checklists(card_id)
+        await ctx.wait_until_settled(settles_at, "An item that an earlier call sent may still be added.")
+        present = await ctx.upstream.get_card_checklists(card_id)
         checklist = next((one for one in present if one.id == checklist.id), checklist)
     return mapping.kept_checklist(checklist)
 
 
-async def _is_our_checklist(call: BoardsCall, card_id: str, checklist: wire.Checklist) -> bool:
-    since = call.clock.now() - REMEMBER_SECONDS
-    actions = await our_actions(call, call.upstream.get_card_actions(card_id, "addChecklistToCard", since))
-    return any(made.id == checklist.id for action in actions if (made := action.data.checklist) is not None)
+async def _is_our_checklist(ctx: BoardsCall, card_id: str, checklist: wire.Checklist) -> bool:
+    since = ctx.clock.now() - REMEMBER_SECONDS
+    actions = await our_actions(ctx, ctx.upstream.get_card_actions(card_id, "addChecklistToCard", since))
+    return any(created.id == checklist.id for action in actions if (created := action.data.checklist) is not None)
 
 
 # Items
 
 
-async def _add_items(call: BoardsCall, card_id: str, begun: Kept, wanted: Sequence[str]) -> None:
+async def _add_items(ctx: BoardsCall, card_id: str, started: Kept, expected: Sequence[str]) -> None:
     """Add the missing items one after the other, so that only one at a time can be in doubt."""
-    remembered = f"checklist {begun['id']}"
-    call.memory.put(remembered, list(wanted), REMEMBER_SECONDS)
-    # One request for each item: the vendor takes no more at once.
-    for _, name, place in mapping.missing_items(begun, wanted):
-        item = {"card_id": card_id, "checklist_id": begun["id"], "name": name, "place": place}
-        settles_at = call.clock.now() + call.settle_seconds
+    cache_key = f"checklist {started['id']}"
+    ctx.memory.put(cache_key, list(expected), REMEMBER_SECONDS)
+    # One request per item, because the vendor accepts no more.
+    for _, name, item_position in mapping.missing_items(started, expected):
+        item = {"card_id": card_id, "checklist_id": started["id"], "name": name, "place": item_position}
+        settles_at = ctx.clock.now() + ctx.settle_seconds
         try:
-            await call.step(ADD_ITEM, item)
+            await ctx.step(ADD_ITEM, item)
         except GatewayError as error:
             if error.doubt is not None:
                 # For a later call without a key, which would add the item again.
-                call.memory.put(f"unsettled {begun['id']}", settles_at, call.settle_seconds)
+                ctx.memory.put(f"unsettled {started['id']}", settles_at, ctx.settle_seconds)
             raise
-    call.memory.put(remembered, WHOLE, REMEMBER_SECONDS)
+    ctx.memory.put(cache_key, WHOLE, REMEMBER_SECONDS)

@@ -1,4 +1,4 @@
-"""Recognises what a write has made."""
+"""Recognition of the results of writes."""
 
 from collections.abc import Awaitable, Sequence
 
@@ -7,10 +7,10 @@ from connector_gateway.connectors.boards.operations.lookups import REMEMBER_SECO
 from connector_gateway.kit.context import CachedLookup
 
 
-async def our_actions(call: BoardsCall, listing: Awaitable[Sequence[wire.Action]]) -> Sequence[wire.Action]:
-    """Those of *listing* that this account did through this application, oldest first."""
+async def our_actions(ctx: BoardsCall, listing: Awaitable[Sequence[wire.Action]]) -> Sequence[wire.Action]:
+    """Return the actions in *listing* that this account performed through this app, oldest first."""
     actions = await listing
-    me = await call.cached(CachedLookup("me", REMEMBER_SECONDS, call.upstream.get_me))
-    # Which application is ours is told by the answer to our first comment, and nowhere else.
-    app = call.memory.get("app")
+    me = await ctx.cached(CachedLookup("me", REMEMBER_SECONDS, ctx.upstream.get_me))
+    # The response to our first comment is the only source of our app's identifier.
+    app = ctx.memory.get("app")
     return [action for action in reversed(actions) if mapping.created_by(action, me.id, app)]

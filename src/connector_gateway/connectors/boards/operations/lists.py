@@ -8,10 +8,10 @@ from connector_gateway.kit.operation import reads
 
 
 @reads("GET /lists", errors=[BoardNotAuthorised])
-async def describe_board(call: BoardsCall, params: DescribeBoard) -> BoardDescription:
+async def describe_board(ctx: BoardsCall, params: DescribeBoard) -> BoardDescription:
     """List the open lists of a board with the number of cards in each, and the board's labels."""
-    board = await call.upstream.get_board(params.board_id, labels=params.include_labels)
+    board = await ctx.upstream.get_board(params.board_id, labels=params.include_labels)
     lists, cards = await gather_pair(
-        call.upstream.get_board_lists(params.board_id), call.upstream.get_board_cards(params.board_id)
+        ctx.upstream.get_board_lists(params.board_id), ctx.upstream.get_board_cards(params.board_id)
     )
     return mapping.board(board, lists, cards)

@@ -1,4 +1,4 @@
-"""What several operations read and remember: the identifiers of cards, and two things at the same time."""
+"""Look-ups of several operations: full card identifiers, and concurrent reads."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -14,23 +14,23 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 REMEMBER_SECONDS = 24 * 60 * 60.0
-"""How long the account and the checklists begun by this process are remembered: as long as an idempotency key holds."""
+"""Lifetime of the cached account and of checklists begun by this process: that of an idempotency key."""
 
 ON_A_CARD = (BoardNotAuthorised, CardNotFound)
 
 
-async def full_card_id(call: BoardsCall, card_id: str) -> str:
-    """The full identifier of a card, which may also be named by its short link."""
+async def full_card_id(ctx: BoardsCall, card_id: str) -> str:
+    """Return the full identifier of a card, which may be given by its short link."""
 
     async def find() -> str:
-        return (await call.upstream.get_card(card_id)).id
+        return (await ctx.upstream.get_card(card_id)).id
 
-    known = mapping.full_identifier(card_id)
-    return await call.cached(CachedLookup(f"card {card_id}", REMEMBER_SECONDS, find)) if known is None else known
+    full_id = mapping.full_identifier(card_id)
+    return await ctx.cached(CachedLookup(f"card {card_id}", REMEMBER_SECONDS, find)) if full_id is None else full_id
 
 
 async def gather_pair(first: Awaitable[A], second: Awaitable[B]) -> tuple[A, B]:
-    """Both results, asked for at the same time; if both are refused, the refusal of the first."""
+    """Await both concurrently and return their results. If both fail, the first error is raised."""
     one, other = await asyncio.gather(first, second, return_exceptions=True)
     if isinstance(one, BaseException):
         raise one

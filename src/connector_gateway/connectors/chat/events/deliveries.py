@@ -1,4 +1,4 @@
-"""Deliveries: proven to be the vendor's, and what they mean."""
+"""Deliveries: their authentication and their meaning."""
 
 import hashlib
 import hmac
@@ -14,7 +14,7 @@ from connector_gateway.kit.events import HookRequest, HookResult, Observation, S
 from connector_gateway.kit.wire import UnexpectedShape, convert, decode_json
 
 FRESH_SECONDS = 300.0
-"""How far the instant of a signature may be from ours.
+"""Maximum age in seconds of a signature.
 
 Source: docs.slack.dev/authentication/verifying-requests-from-slack, read 2026-11.
 """
@@ -23,24 +23,24 @@ TIMESTAMP = re.compile(r"[0-9]{1,12}")
 
 
 def receive(delivery: HookRequest, secrets: Sequence[str]) -> HookResult:
-    """What a signed delivery is about. Source: docs.slack.dev/apis/events-api, read 2026-11."""
+    """Return the meaning of a signed delivery. Source: docs.slack.dev/apis/events-api, read 2026-11."""
     _require_signature(delivery, secrets)
     return addressed(delivery)
 
 
 def addressed(delivery: HookRequest) -> HookResult:
-    """Read what a delivery says that it is about."""
+    """Return the addressees and the content of a delivery."""
     try:
         return _receipt(decode_json(delivery.body, wire.Envelope), delivery.received_at)
-    except UnexpectedShape as fault:
-        if not fault.is_json or not fault.json_path:
-            raise InvalidJson("The body is not a JSON object.") from fault
-    # The application would deliver the same again and again.
+    except UnexpectedShape as error:
+        if not error.is_json or not error.json_path:
+            raise InvalidJson("The body is not a JSON object.") from error
+    # The vendor would redeliver the same body repeatedly.
     return HookResult()
 
 
 def read(event: Mapping[str, Any], settings: Mapping[str, Any], state: State) -> Sequence[Observation] | None:
-    """Return what a delivered message shows; None if the token's scopes may not let it read the channel."""
+    """Return the observations of a delivered message, or None if the token's scopes do not cover the channel."""
     try:
         spoken = convert(event, wire.MessageEvent)
     except UnexpectedShape:
@@ -53,56 +53,56 @@ def read(event: Mapping[str, Any], settings: Mapping[str, Any], state: State) ->
 
 
 def _require_signature(delivery: HookRequest, secrets: Sequence[str]) -> None:
-    """Refuse a delivery that was not signed recently with one of *secrets*."""
+    """Raise an error unless the delivery was signed recently with one of *secrets*."""
     timestamp = delivery.headers.get("x-slack-request-timestamp", "")
     if not TIMESTAMP.fullmatch(timestamp) or abs(delivery.received_at - int(timestamp)) > FRESH_SECONDS:
         raise InvalidSignature("The delivery does not say when it was signed, or was signed too long ago.")
-    # Over the bytes as they came: JSON that was read and written again would not have the same signature.
+    # Over the raw bytes, because re-encoded JSON would not have the same signature.
     signed = b"v0:%s:%s" % (timestamp.encode(), delivery.body)
-    given = delivery.headers.get("x-slack-signature", "").encode()
+    sent_signature = delivery.headers.get("x-slack-signature", "").encode()
     expected = [f"v0={hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()}" for secret in secrets]
-    if not any(hmac.compare_digest(given, signature.encode()) for signature in expected):
+    if not any(hmac.compare_digest(sent_signature, signature.encode()) for signature in expected):
         raise InvalidSignature("The delivery is not signed with a secret of this installation.")
 
 
 MAX_AUTHORISATIONS = 1000
-"""Authorisations of a delivery that count; the vendor names one, or those that its own list has."""
+"""Maximum number of authorisations per delivery. The vendor sends one, or those of its own list."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Audience:
-    """The installations for which a delivery was made."""
+    """The installations that a delivery addresses."""
 
     app: str
     accounts: Collection[str]
     bots: Collection[str]
-    """Those of *accounts* that are bots; a bot belongs to one app."""
+    """Those of *accounts* that are bots. A bot belongs to one app."""
 
     users: Collection[str]
     teams: Collection[str]
 
     def receipt(self, **about: Any) -> HookResult:
-        """A receipt for the authorised identities only."""
+        """Return a receipt for the authorised identities only."""
         return HookResult(app=self.app, accounts=self.accounts, app_accounts=self.bots, **about)
 
 
-def _audience(envelope: wire.Envelope) -> _Audience:
-    """Read the authorisations of a delivery; what is not shaped like one authorises nobody."""
-    found = list(islice(_authorizations(envelope.authorizations), MAX_AUTHORISATIONS))
-    # Without an app, nothing is known to belong together.
-    accounts = {name: each.is_bot for each in found for name in _accounts(each)} if envelope.api_app_id else {}
-    teams = [envelope.team_id, envelope.context_team_id, *(each.team_id for each in found)]
+def _read_audience(envelope: wire.Envelope) -> _Audience:
+    """Read the authorisations of a delivery. Values of another shape authorise no account."""
+    authorizations = list(islice(_authorizations(envelope.authorizations), MAX_AUTHORISATIONS))
+    # Without an app id, accounts cannot be grouped.
+    accounts = {name: each.is_bot for each in authorizations for name in _accounts(each)} if envelope.api_app_id else {}
+    teams = [envelope.team_id, envelope.context_team_id, *(each.team_id for each in authorizations)]
     return _Audience(
         envelope.api_app_id,
         frozenset(accounts),
         frozenset(name for name, is_bot in accounts.items() if is_bot),
-        frozenset(each.user_id for each in found),
+        frozenset(each.user_id for each in authorizations),
         frozenset(team for team in teams if team),
     )
 
 
-def _authorizations(given: Any) -> Iterator[wire.Authorization]:
-    for each in given if isinstance(given, list) else []:
+def _authorizations(raw: Any) -> Iterator[wire.Authorization]:
+    for each in raw if isinstance(raw, list) else []:
         try:
             yield convert(each, wire.Authorization)
         except UnexpectedShape:
@@ -110,7 +110,7 @@ def _authorizations(given: Any) -> Iterator[wire.Authorization]:
 
 
 def _accounts(authorization: wire.Authorization) -> Iterator[str]:
-    """Name the identities that an authorisation stands for, as polls name those of connections."""
+    """Yield the identities of an authorisation, in the form of connections' accounts."""
     if authorization.team_id:
         yield mapping.events.account(authorization.team_id, authorization.user_id)
     if authorization.enterprise_id and authorization.is_enterprise_install:
@@ -124,14 +124,14 @@ def _receipt(envelope: wire.Envelope, received_at: float) -> HookResult:
         case "event_callback" if envelope.event is not None:
             return _event_receipt(envelope.event, envelope, received_at)
         case "app_rate_limited" if envelope.minute_rate_limited is not None:
-            # The vendor's clock may be ahead of ours; a poll must not wait for a minute that is far away.
-            return _limit(min(envelope.minute_rate_limited, int(received_at)), _audience(envelope))
+            # The vendor's clock may be ahead of ours, and a poll must not wait for a distant minute.
+            return _rate_limit_receipt(min(envelope.minute_rate_limited, int(received_at)), _read_audience(envelope))
     return HookResult()
 
 
 def _event_receipt(event: Mapping[str, Any], envelope: wire.Envelope, received_at: float) -> HookResult:
-    """Say what an event is about, by its type; a withdrawn authorisation leaves a gap that begins now."""
-    audience = _audience(envelope)
+    """Return the content of an event by its type. A revoked authorisation starts a gap now."""
+    audience = _read_audience(envelope)
     match convert(event, wire.Kind).type:
         case "message":
             since = received_at - RETRIED_SECONDS
@@ -140,17 +140,17 @@ def _event_receipt(event: Mapping[str, Any], envelope: wire.Envelope, received_a
             teams = [envelope.team_id] if envelope.team_id else []
             return audience.receipt(places=teams, revoked=True, missed_since=received_at)
         case "tokens_revoked":
-            return _revocation(convert(event, wire.Revoked).tokens or wire.Tokens(), envelope, received_at)
+            return _revocation_receipt(convert(event, wire.Revoked).tokens or wire.Tokens(), envelope, received_at)
         case "member_joined_channel" if convert(event, wire.Joined).user in audience.users:
             return audience.receipt(wakes=[CHANNELS])
-        # The settings may watch a channel by its name, which now means another one or none.
+        # The settings may watch a channel by its name, which now means another channel or none.
         case "channel_rename" | "group_rename":
             return audience.receipt(places=audience.teams, wakes=[CHANNELS])
     return audience.receipt()
 
 
-def _revocation(tokens: wire.Tokens, envelope: wire.Envelope, received_at: float) -> HookResult:
-    """Concern the identities whose tokens were withdrawn, whichever installation the delivery was made for."""
+def _revocation_receipt(tokens: wire.Tokens, envelope: wire.Envelope, received_at: float) -> HookResult:
+    """Address the identities whose tokens were revoked, whichever installation the delivery was for."""
     if not envelope.team_id or not envelope.api_app_id:
         return HookResult()
     bots = {mapping.events.account(envelope.team_id, user) for user in tokens.bot or ()}
@@ -164,14 +164,14 @@ def _revocation(tokens: wire.Tokens, envelope: wire.Envelope, received_at: float
     )
 
 
-def _limit(minute: int, audience: _Audience) -> HookResult:
-    """The receipt for left-out deliveries: they never come again, so they have to be read from the history."""
+def _rate_limit_receipt(minute: int, audience: _Audience) -> HookResult:
+    """Return the receipt for omitted deliveries. They are never repeated, so the history has to be read."""
     wakes = [f"{LIMITED}{minute}"]
     return audience.receipt(places=audience.teams, wakes=wakes, missed_since=minute - RETRIED_SECONDS)
 
 
 RETRIED_SECONDS = 300.0
-"""How long what was not taken is delivered again: at once, after one minute, and after five.
+"""Seconds during which a rejected delivery is repeated: immediately, after one minute, and after five.
 
 Source: docs.slack.dev/apis/events-api, read 2026-11.
 """
@@ -179,4 +179,4 @@ Source: docs.slack.dev/apis/events-api, read 2026-11.
 LIMITED = "limited "
 
 CHANNELS = "channels"
-"""Wakes: deliveries are left out in the minute that follows; a name may mean another channel."""
+"""Wake kinds: deliveries are omitted in the following minute, and a channel name may have a new meaning."""

@@ -1,4 +1,4 @@
-"""Polls: what deliveries have missed, or all of it where there are none."""
+"""Polls: the messages that deliveries missed, or all messages without deliveries."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,26 +11,26 @@ from connector_gateway.kit import errors
 from connector_gateway.kit.events import CHANGED_AT, FORMER, RENEWED_AT, State
 
 NAMES_SECONDS = 300.0
-"""How long it is taken for granted which channel a name means, where polls are frequent."""
+"""Seconds for which the meaning of a channel name is cached if polls are frequent."""
 
 MINUTE_SECONDS = 60.0
 
 
 async def poll(watch: ChatWatch) -> None:
-    """Find out whose account it is and what it watches, then read what was written while no deliveries came."""
+    """Identify the account and its watched channels, then read the messages written while no deliveries came."""
     _require_deliveries(watch)
     identity, scopes = await watch.upstream.auth_test()
-    known = _known(watch, identity.team_id)
+    former = _former_state(watch, identity.team_id)
     state = {
         "team_id": identity.team_id,
         "user_id": identity.user_id,
         "bot_id": identity.bot_id,
         "scopes": sorted(scopes),
-        **await _names(watch, known),
-        "began_at": known.get("began_at", watch.state.get(RENEWED_AT, watch.behind_since or watch.clock.now())),
-        "blind": known.get("blind", []),
-        "listed": known.get("listed", False),
-        CHANGED_AT: watch.state.get(CHANGED_AT, known.get(CHANGED_AT)),
+        **await _resolve_names(watch, former),
+        "began_at": former.get("began_at", watch.state.get(RENEWED_AT, watch.behind_since or watch.clock.now())),
+        "blind": former.get("blind", []),
+        "listed": former.get("listed", False),
+        CHANGED_AT: watch.state.get(CHANGED_AT, former.get(CHANGED_AT)),
     }
     account = mapping.events.account(identity.team_id, identity.user_id)
     await watch.commit(state=state, account=account, place=identity.team_id)
@@ -39,49 +39,51 @@ async def poll(watch: ChatWatch) -> None:
 
 
 def _require_deliveries(watch: ChatWatch) -> None:
-    """Postpone the poll while deliveries are left out, since it would miss what is left out after it."""
+    """Postpone the poll while deliveries are omitted, because it would miss later omissions."""
     minutes = [int(wake.removeprefix(LIMITED)) for wake in watch.wakes if wake.startswith(LIMITED)]
     wait = max(minutes, default=0) + MINUTE_SECONDS + SKEW_SECONDS - watch.clock.now()
     if wait > 0:
         raise errors.UpstreamRateLimited("The application leaves deliveries out for now.", retry_after=wait)
 
 
-def _known(watch: ChatWatch, team_id: str) -> State:
-    """The former state; empty if it is of another workspace than the connection's present one."""
+def _former_state(watch: ChatWatch, team_id: str) -> State:
+    """Return the former state, or an empty one if it belongs to another workspace."""
     former: State = watch.state.get(FORMER, watch.state)
     return former if former.get("team_id") == team_id else {}
 
 
-async def _names(watch: ChatWatch, noted: State) -> Mapping[str, Any]:
-    """The channels that the settings name otherwise than by identifier, None for what there is not, and since when.
+async def _resolve_names(watch: ChatWatch, state: State) -> Mapping[str, Any]:
+    """Return the meaning of channels named in the settings, with the time. None stands for an unknown channel.
 
-    One that was renamed since it was found stays the same, unless another one goes by its name now.
+    A renamed channel stays the same unless another one has its name now.
     """
-    known, named_at = noted.get("names", {}), noted.get("named_at", 0.0)
-    wanted = {named for named in watch.settings.get("channels", []) if not mapping.channels.is_channel_id(named)}
+    cached, named_at = state.get("names", {}), state.get("named_at", 0.0)
+    unresolved = {
+        setting for setting in watch.settings.get("channels", []) if not mapping.channels.is_channel_id(setting)
+    }
     now = watch.clock.now()
-    if not watch.pushed and wanted == known.keys() and now - named_at < NAMES_SECONDS:
-        return {"names": known, "named_at": named_at}
+    if not watch.pushed and unresolved == cached.keys() and now - named_at < NAMES_SECONDS:
+        return {"names": cached, "named_at": named_at}
     by_name = Names({}, complete=True)
-    if not all(map(mapping.channels.is_user_id, wanted)):
+    if not all(map(mapping.channels.is_user_id, unresolved)):
         channels, complete = await watch.upstream.channels()
         by_name = mapping.channels.names(channels, complete=complete)
-    names = {named: await _channel_id(watch, named, by_name, known.get(named)) for named in wanted}
+    names = {setting: await _resolve_channel(watch, setting, by_name, cached.get(setting)) for setting in unresolved}
     return {"names": names, "named_at": now}
 
 
-async def _channel_id(watch: ChatWatch, named: str, by_name: Names, known: str | None) -> str | None:
-    """The channel of that name, or the conversation with that person."""
+async def _resolve_channel(watch: ChatWatch, name: str, by_name: Names, cached_id: str | None) -> str | None:
+    """Return the id of the channel of that name, or of the conversation with that person."""
     try:
-        found = named if mapping.channels.is_user_id(named) else mapping.channels.named(by_name, named)
-        if not mapping.channels.is_person(found):
-            return found
-        if known is None:
-            return (await watch.upstream.open_conversation(found)).id
-    except errors.ChannelListTooLong as refusal:
-        if known is None:
+        identifier = name if mapping.channels.is_user_id(name) else mapping.channels.named(by_name, name)
+        if not mapping.channels.is_person(identifier):
+            return identifier
+        if cached_id is None:
+            return (await watch.upstream.open_conversation(identifier)).id
+    except errors.ChannelListTooLong as error:
+        if cached_id is None:
             now = watch.clock.now()
-            await watch.record_gap(watch.behind_since or now, now, refusal.message)
+            await watch.record_gap(watch.behind_since or now, now, error.message)
     except (errors.AmbiguousChannel, errors.ChannelNotFound, errors.ConnectionScopeMissing):
         pass
-    return known
+    return cached_id

@@ -1,4 +1,4 @@
-"""Between the vendor's shapes and ours, by noun: pure functions."""
+"""Pure functions between the vendor's shapes and ours, by noun."""
 
 from connector_gateway.connectors.chat.mapping import channels, events, evidence, keywords, messages, reactions, texts
 

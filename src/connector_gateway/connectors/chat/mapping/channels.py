@@ -1,4 +1,4 @@
-"""Channels and conversations: by identifier and by name."""
+"""Channels and conversations, by identifier and by name."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -13,54 +13,55 @@ from connector_gateway.kit.errors.suggestions import nearest_first
 CHANNEL_ID = re.compile(r"[CGD](?=[A-Z0-9]*[0-9])[A-Z0-9]{6,}")
 
 USER_ID = re.compile(r"[UW](?=[A-Z0-9]*[0-9])[A-Z0-9]{6,}")
-"""Identifiers are upper case and have digits, but for a few."""
+"""A user id. With few exceptions, identifiers are upper case and contain digits."""
 
 LETTERS = re.compile(r"[CGDUW][A-Z]{6,}")
-"""A text that may be an identifier without digits, or a channel's name written in capitals."""
+"""An identifier without digits, or a channel's name in capitals."""
 
 TYPES = {"public": "public_channel", "private": "private_channel", "im": "im"}
 
 POST_ANYWHERE = "chat:write.public"
-"""The permission to post into public channels without being in them."""
+"""The scope that allows posts to public channels without membership."""
 
 SCOPES = {"public_channel": "channels", "private_channel": "groups", "im": "im", "mpim": "mpim"}
-"""What the permissions for a type of conversation begin with."""
+"""The prefix of the scopes for each type of conversation."""
 
 
-def is_channel_id(named: str) -> bool:
-    """Whether *named* is surely the identifier of a channel."""
-    return CHANNEL_ID.fullmatch(named) is not None
+def is_channel_id(text: str) -> bool:
+    """Return True if *text* is certainly a channel's identifier."""
+    return CHANNEL_ID.fullmatch(text) is not None
 
 
-def is_user_id(named: str) -> bool:
-    """Whether *named* is surely the identifier of a person."""
-    return USER_ID.fullmatch(named) is not None
+def is_user_id(text: str) -> bool:
+    """Return True if *text* is certainly a person's identifier."""
+    return USER_ID.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The channels that each name stands for, among those that were read."""
+    """The ids of the loaded channels by name."""
 
     ids: Mapping[str, Sequence[str]]
     complete: bool
-    """Whether these are all channels; otherwise a name that is missing here may still exist."""
+    """Whether all channels were loaded. Otherwise an unknown name may still exist."""
 
 
 def names(channels: Iterable[wire.Conversation], *, complete: bool = True) -> Names:
-    """The channels that each name stands for; archived ones only where no other has the name."""
+    """Return the channels for each name. Archived ones count only if no other has the name."""
     current: dict[str, dict[str, None]] = {}
     archived: dict[str, dict[str, None]] = {}
     for channel in channels:
-        found = archived if channel.is_archived else current
-        found.setdefault(_folded(channel.name or ""), {})[channel.id] = None
-    # The vendor lets the name of an archived channel be used again.
+        target = archived if channel.is_archived else current
+        target.setdefault(_folded(channel.name or ""), {})[channel.id] = None
+    # The vendor allows the reuse of an archived channel's name.
     return Names({name: list(ids) for name, ids in (archived | current).items()}, complete)
 
 
 def named(known: Names, name: str) -> str:
-    """The one channel of that name, with or without ``#``; *name* itself if it may be an identifier and no name.
+    """Return the channel of that name, with or without ``#``.
 
-    Otherwise ``AmbiguousChannel``, ``ChannelNotFound``, or ``ChannelListTooLong`` where not all channels are known.
+    Returns *name* itself if it can be an identifier and is no name.
+    Raises ``AmbiguousChannel``, ``ChannelNotFound``, or ``ChannelListTooLong`` if not all channels are known.
     """
     ids = known.ids.get(_folded(name.removeprefix("#")), [])
     if not ids and LETTERS.fullmatch(name):
@@ -82,38 +83,41 @@ def named(known: Names, name: str) -> str:
     return ids[0]
 
 
-def is_person(found: str) -> bool:
-    """Whether what a name was found to mean is a person, rather than a channel."""
-    return found.startswith(("U", "W"))
+def is_person(identifier: str) -> bool:
+    """Return True if the id of a name belongs to a person, not to a channel."""
+    return identifier.startswith(("U", "W"))
 
 
 def _folded(name: str) -> str:
-    # One letter can be written as one character or as two, and the vendor shows what was typed.
+    # A letter can have one or two characters, and the vendor returns it as typed.
     return normalize("NFC", name).lower()
 
 
 def vendor_types(types: str) -> str:
-    """The vendor's form of a list of types."""
+    """Return the vendor's form of a list of types."""
     return ",".join(dict.fromkeys(TYPES[word.strip()] for word in types.split(",")))
 
 
-def channels(seen: Iterable[wire.Conversation], scopes: Collection[str]) -> list[Channel]:
-    """Those of the conversations *seen* that an app of these *scopes* can post into."""
-    return [channel(one) for one in seen if _open_to_posts(one, everywhere=POST_ANYWHERE in scopes)]
+def channels(conversations: Iterable[wire.Conversation], scopes: Collection[str]) -> list[Channel]:
+    """Return the conversations in *conversations* that an app with these *scopes* can post to."""
+    return [channel(one) for one in conversations if _open_to_posts(one, everywhere=POST_ANYWHERE in scopes)]
 
 
-def channel(seen: wire.Conversation) -> Channel:
-    """A channel; the vendor gives a conversation with one person neither a name nor a count."""
-    if seen.is_im:
-        return Channel(channel_id=seen.id, name=seen.user or "", is_private=True, member_count=2)
+def channel(conversation: wire.Conversation) -> Channel:
+    """Return a channel. The vendor sends neither name nor member count for a conversation with one person."""
+    if conversation.is_im:
+        return Channel(channel_id=conversation.id, name=conversation.user or "", is_private=True, member_count=2)
     return Channel(
-        channel_id=seen.id, name=seen.name or "", is_private=bool(seen.is_private), member_count=seen.num_members or 0
+        channel_id=conversation.id,
+        name=conversation.name or "",
+        is_private=bool(conversation.is_private),
+        member_count=conversation.num_members or 0,
     )
 
 
-def _open_to_posts(seen: wire.Conversation, *, everywhere: bool) -> bool:
-    if seen.is_archived:
+def _open_to_posts(conversation: wire.Conversation, *, everywhere: bool) -> bool:
+    if conversation.is_archived:
         return False
-    if seen.is_im:
-        return not seen.is_user_deleted
-    return seen.is_member or (everywhere and not seen.is_private)
+    if conversation.is_im:
+        return not conversation.is_user_deleted
+    return conversation.is_member or (everywhere and not conversation.is_private)

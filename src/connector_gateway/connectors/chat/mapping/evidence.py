@@ -1,20 +1,20 @@
-"""Recognises what a write has made."""
+"""Recognition of the results of writes."""
 
 from connector_gateway.connectors.chat import wire
 from connector_gateway.connectors.chat.mapping.texts import unescaped
 
 
 def has_marker(message: wire.Message, event_type: str, marker: str) -> bool:
-    """Whether a message was posted with that marker."""
-    noted = message.metadata
-    return noted is not None and noted.event_type == event_type and noted.event_payload.get("k") == marker
+    """Return True if a message was posted with that marker."""
+    metadata = message.metadata
+    return metadata is not None and metadata.event_type == event_type and metadata.event_payload.get("k") == marker
 
 
 def has_text(message: wire.Message, text: str) -> bool:
-    """Whether a message's body is *text*, as far as the vendor's own escaping and linking lets that be told."""
+    """Return True if a message's body is *text*, ignoring the vendor's escaping and linking."""
     return _plain(message.text or "") == _plain(text)
 
 
 def _plain(text: str) -> str:
-    """*text* without what the vendor changes about it: three entities, and the brackets it puts around addresses."""
+    """Return *text* without the vendor's changes: three entities, and brackets around URLs and addresses."""
     return unescaped(text).replace("<", "").replace(">", "").strip()

@@ -1,4 +1,4 @@
-"""Keywords, and where they stand in a text."""
+"""Keyword matching in texts."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -9,7 +9,7 @@ from connector_gateway.connectors.chat.mapping.texts import plain_text
 EDGE = "\0"
 
 MAX_MARKS = 30
-"""Combining marks in a row that count; normalising takes ever longer with more.
+"""Maximum number of consecutive combining marks, because normalisation is superlinear in it.
 
 Source: Unicode Standard Annex 15, Stream-Safe Text Format.
 """
@@ -30,45 +30,45 @@ UNSPACED = (
     range(0x1AFF0, 0x1B170),  # kana
     range(0x20000, 0x323B0),  # Han
 )
-"""Scripts in which words stand side by side, or have particles attached."""
+"""Scripts without spaces between words, or with attached particles."""
 
 
 def matching(text: str, keywords: Iterable[str]) -> list[str]:
-    """The *keywords* that *text* contains as whole words, whatever their case, each once."""
-    wanted: dict[str, str] = {}
+    """Return the *keywords* that *text* contains as complete words, ignoring case, each once."""
+    keywords_by_form: dict[str, str] = {}
     for keyword in keywords:
-        wanted.setdefault(_within_edges(folded_text(keyword)), keyword)
-    found = _within_edges(folded_text(plain_text(text)))
-    return [keyword for words, keyword in wanted.items() if words.strip(EDGE) and words in found]
+        keywords_by_form.setdefault(_within_edges(folded_text(keyword)), keyword)
+    normalised = _within_edges(folded_text(plain_text(text)))
+    return [keyword for words, keyword in keywords_by_form.items() if words.strip(EDGE) and words in normalised]
 
 
 def folded_text(text: str) -> str:
-    """*text* normalised for comparison: case, width, composition and kinds of white space make no difference."""
-    text = normalize("NFKC", _with_few_marks(" ".join(text.split())))
+    """Normalise *text* for comparison. Case, width, composition and kinds of white space are ignored."""
+    text = normalize("NFKC", _limit_marks(" ".join(text.split())))
     return normalize("NFKC", text.casefold()).replace("i\u0307", "i")
 
 
-def _with_few_marks(text: str) -> str:
+def _limit_marks(text: str) -> str:
     if text.isascii():
         return text
-    kept: list[str] = []
+    characters: list[str] = []
     marks = 0
     for character in text:
         marks = marks + 1 if combining(character) else 0
         if marks <= MAX_MARKS:
-            kept.append(character)
-    return "".join(kept)
+            characters.append(character)
+    return "".join(characters)
 
 
 def _within_edges(text: str) -> str:
-    """*text* with a mark wherever a word may begin or end, so that a plain search finds whole words."""
+    """Return *text* with a mark at each possible word boundary, so that a substring search matches complete words."""
     marked = text.translate(_EDGES)
     return f"{'' if marked.startswith(EDGE) else EDGE}{marked}{'' if marked.endswith(EDGE) else EDGE}"
 
 
 @lru_cache(maxsize=20_000)
-def _edged(code: int) -> str:
-    """A character with an edge on either side, unless it is one that words are written together with."""
+def _with_edges(code: int) -> str:
+    """Return a character with a boundary on both sides, unless it is a word character of a spaced script."""
     character = chr(code)
     kind = category(character)
     if kind == "Cf" or 0xFE00 <= code <= 0xFE0F:
@@ -79,10 +79,10 @@ def _edged(code: int) -> str:
 
 
 class _Edges:
-    """The table by which ``str.translate`` puts the edges in."""
+    """The ``str.translate`` table that inserts the boundaries."""
 
     def __getitem__(self, code: int) -> str:
-        return _edged(code)
+        return _with_edges(code)
 
 
 _EDGES = _Edges()

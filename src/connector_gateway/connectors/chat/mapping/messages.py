@@ -1,4 +1,4 @@
-"""Messages: as they are kept, and as callers are told of them."""
+"""Messages: their stored and public forms."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -7,51 +7,53 @@ from connector_gateway.connectors.chat import wire
 from connector_gateway.connectors.chat.models import EditedMessage, PostedMessage
 
 Kept = dict[str, Any]
-"""A plan, or what a step's answer told, as JSON of our own; stored until the call has ended."""
+"""A plan or the result of a step, as JSON in our own format. It is stored until the call has ended."""
 
 
 def kept_post(channel_id: str, message: wire.Message) -> Kept:
-    """What is kept of a message that was posted."""
+    """Return the stored form of a posted message."""
     return {"channel_id": channel_id, "ts": message.ts, "thread_ts": message.thread_ts}
 
 
-def posted_message(workspace: str, kept: Kept) -> PostedMessage:
-    """The result of a post; *workspace* is the address under which people open it."""
+def posted_message(workspace: str, stored: Kept) -> PostedMessage:
+    """Return the result of a post. *workspace* is the workspace's URL."""
     return PostedMessage(
-        message_ts=kept["ts"],
-        channel_id=kept["channel_id"],
-        permalink=permalink(workspace, kept["channel_id"], kept["ts"], kept["thread_ts"]),
-        posted_at=instant(kept["ts"]),
+        message_ts=stored["ts"],
+        channel_id=stored["channel_id"],
+        permalink=permalink(workspace, stored["channel_id"], stored["ts"], stored["thread_ts"]),
+        posted_at=instant(stored["ts"]),
     )
 
 
 def permalink(workspace: str, channel_id: str, ts: str, thread_ts: str | None) -> str:
-    """A message's address, with its thread. Source: docs.slack.dev/reference/methods/chat.getPermalink, 2026-11."""
+    """Return a message's URL, with its thread. Source: docs.slack.dev/reference/methods/chat.getPermalink, 2026-11."""
     address = f"{workspace}archives/{channel_id}/p{ts.replace('.', '')}"
     return f"{address}?thread_ts={thread_ts}&cid={channel_id}" if thread_ts else address
 
 
 def kept_edit(channel_id: str, ts: str, edited: wire.Edit | None, now: float) -> Kept:
-    """What is kept of a message that was edited, *now* where the vendor does not say when."""
+    """Return the stored form of an edited message. *now* is used if the vendor sends no edit time."""
     return {"channel_id": channel_id, "ts": ts, "edited_ts": edited.ts if edited else message_ts(now)}
 
 
-def edited_message(kept: Kept) -> EditedMessage:
-    """The result of an edit."""
-    return EditedMessage(message_ts=kept["ts"], channel_id=kept["channel_id"], edited_at=instant(kept["edited_ts"]))
+def edited_message(stored: Kept) -> EditedMessage:
+    """Return the result of an edit."""
+    return EditedMessage(
+        message_ts=stored["ts"], channel_id=stored["channel_id"], edited_at=instant(stored["edited_ts"])
+    )
 
 
-def told_message(kept: Kept) -> Kept:
-    """What callers are told of a message when something else fails."""
-    return {"channel_id": kept["channel_id"], "message_ts": kept["ts"]}
+def told_message(stored: Kept) -> Kept:
+    """Return the part of a message that is included in the error when a later step fails."""
+    return {"channel_id": stored["channel_id"], "message_ts": stored["ts"]}
 
 
 def message_ts(seconds: float) -> str:
-    """The identifier that a message of that instant has; they sort as text."""
+    """Return the identifier of a message at that time. Identifiers sort as text."""
     return f"{seconds:017.6f}"
 
 
 def instant(ts: str) -> datetime:
-    """The instant that a message's identifier names, to the microsecond."""
+    """Return the time of a message's identifier, to the microsecond."""
     seconds, _, micros = ts.partition(".")
     return datetime.fromtimestamp(int(seconds), UTC) + timedelta(microseconds=int(micros or 0))

@@ -1,4 +1,4 @@
-"""Texts as people see them, without the vendor's markup."""
+"""Message texts without the vendor's markup."""
 
 import re
 
@@ -6,11 +6,11 @@ CALLS = frozenset({"!channel", "!everyone", "!here"})
 ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
 
 MARKUP = re.compile(r"<([^<>|]+)(?:\|([^<>]*))?>")
-"""What the vendor writes for links, mentions and channels, with or without the words that readers see."""
+"""The vendor's markup of links, mentions and channels, with an optional label."""
 
 
 def plain_text(text: str) -> str:
-    """*text* as a reader sees it."""
+    """Return *text* as displayed to readers."""
     return unescaped(MARKUP.sub(_label, text))
 
 
@@ -25,7 +25,7 @@ def _label(markup: re.Match[str]) -> str:
 
 
 def unescaped(text: str) -> str:
-    """*text* with the characters that the vendor escapes."""
+    """Return *text* with the vendor's escapes decoded."""
     for entity, character in ENTITIES:
         text = text.replace(entity, character)
     return text

@@ -1,4 +1,4 @@
-"""The five chat operations, by what they are about."""
+"""The five chat operations, by topic."""
 
 from connector_gateway.connectors.chat.operations.channels import list_channels
 from connector_gateway.connectors.chat.operations.events import read_events

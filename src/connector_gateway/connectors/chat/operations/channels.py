@@ -1,4 +1,4 @@
-"""Channels: listed, and found by their names."""
+"""Channels: listing, and look-up by name."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -23,23 +23,23 @@ NAMES_SECONDS = 300.0
 CONVERSATION_SECONDS = 24 * 60 * 60.0
 
 REQUESTS_PER_PAGE = 2
-"""A page that comes out short is filled up once; the vendor lets few pages be read in a minute."""
+"""Requests per page. A short page is filled up once, because the vendor allows few requests per minute."""
 
 NAMING = (errors.AmbiguousChannel, errors.ChannelArchived, errors.ChannelListTooLong, errors.ChannelNotFound)
-"""Refusals that may be due to names remembered from before they were changed."""
+"""Errors that outdated cached names may cause."""
 
 
 @reads("GET /channels")
-async def list_channels(call: ChatCall, params: ListChannels) -> Page[Channel]:
+async def list_channels(ctx: ChatCall, params: ListChannels) -> Page[Channel]:
     """List the channels that the connection can post into.
 
     A page may hold fewer than were asked for, even none, while there is a next one.
     """
     types = mapping.channels.vendor_types(params.types)
-    cursor = call.position["cursor"] if call.position else None
+    cursor = ctx.position["cursor"] if ctx.position else None
     items: list[Channel] = []
     for _ in range(REQUESTS_PER_PAGE):
-        page, scopes = await call.upstream.list_conversations(types, params.limit - len(items), cursor)
+        page, scopes = await ctx.upstream.list_conversations(types, params.limit - len(items), cursor)
         items += mapping.channels.channels(page.channels, scopes)
         cursor = next_cursor(page)
         if not cursor or len(items) == params.limit:
@@ -47,78 +47,80 @@ async def list_channels(call: ChatCall, params: ListChannels) -> Page[Channel]:
     return Page[Channel](items=items, position={"cursor": cursor} if cursor else None)
 
 
-# Finding channels
+# Look-up of channels
 
 
-async def with_channel(call: ChatCall, named: str, use: Callable[[str], Awaitable[T]]) -> T:
-    """What *use* reads of the channel; *use* is called again with new names if a remembered one may be outdated."""
-    if mapping.channels.is_channel_id(named):
-        return await use(named)
-    if mapping.channels.is_user_id(named):
-        return await use(await _conversation(call, named))
+async def with_channel(ctx: ChatCall, channel: str, use: Callable[[str], Awaitable[T]]) -> T:
+    """Return the result of *use* for the channel. Calls *use* again with new names if a cached one may be outdated."""
+    if mapping.channels.is_channel_id(channel):
+        return await use(channel)
+    if mapping.channels.is_user_id(channel):
+        return await use(await _open_conversation(ctx, channel))
 
     async def use_one(names: Names) -> T:
-        return await use(await _identified(call, mapping.channels.named(names, named)))
+        return await use(await _resolve_conversation(ctx, mapping.channels.named(names, channel)))
 
-    return await call.with_cache_retry(_names(call), use_one, outdated=NAMING)
+    return await ctx.with_cache_retry(_names_lookup(ctx), use_one, outdated=NAMING)
 
 
-async def require_channel(call: ChatCall, channel_id: str) -> None:
-    """Refuse a channel that there is not, or that the app may not see; what is known is asked for once in a while."""
-    if call.memory.get(f"channel {channel_id}") is None:
+async def require_channel(ctx: ChatCall, channel_id: str) -> None:
+    """Raise an error unless the channel exists and the app can see it. The result is cached for a while."""
+    if ctx.memory.get(f"channel {channel_id}") is None:
         try:
-            await call.upstream.require_channel(channel_id)
+            await ctx.upstream.require_channel(channel_id)
         except errors.ConnectionScopeMissing:
-            # An app that may not look at channels may still be told of their messages.
+            # An app that cannot look up channels may still receive their messages.
             return
-        call.memory.put(f"channel {channel_id}", True, NAMES_SECONDS)
+        ctx.memory.put(f"channel {channel_id}", True, NAMES_SECONDS)
 
 
-async def with_channel_for_write(call: ChatCall, named: str, use: Callable[[str], Awaitable[StepResult]]) -> StepResult:
-    """What *use* does in the channel; *use* is called again with new names if a remembered one was refused."""
-    found = await call.plan(partial(_channel, call, named))
+async def with_channel_for_write(
+    ctx: ChatCall, channel: str, use: Callable[[str], Awaitable[StepResult]]
+) -> StepResult:
+    """Return the result of *use* in the channel. Calls *use* again with new names if a cached one was rejected."""
+    lookup = await ctx.plan(partial(_find_channel, ctx, channel))
     try:
-        return await use(found["channel_id"])
+        return await use(lookup["channel_id"])
     except NAMING:
-        if not found["remembered"]:
+        if not lookup["remembered"]:
             raise
-    found = await call.plan(partial(_channel_now, call, named))
-    return await use(found["channel_id"])
+    lookup = await ctx.plan(partial(_reload_channel, ctx, channel))
+    return await use(lookup["channel_id"])
 
 
-async def _channel(call: ChatCall, named: str) -> Kept:
-    """The channel that is meant, and whether by a name that was remembered."""
-    is_identified = mapping.channels.is_channel_id(named) or mapping.channels.is_user_id(named)
-    known: Names | None = None if is_identified else call.memory.get(NAMES)
+async def _find_channel(ctx: ChatCall, channel: str) -> Kept:
+    """Return the requested channel, and whether its name was cached."""
+    is_identified = mapping.channels.is_channel_id(channel) or mapping.channels.is_user_id(channel)
+    cached: Names | None = None if is_identified else ctx.memory.get(NAMES)
 
     async def find(channel_id: str) -> Kept:
-        return {"channel_id": channel_id, "remembered": known is not None and call.memory.get(NAMES) is known}
+        return {"channel_id": channel_id, "remembered": cached is not None and ctx.memory.get(NAMES) is cached}
 
-    return await with_channel(call, named, find)
-
-
-async def _channel_now(call: ChatCall, named: str) -> Kept:
-    found = mapping.channels.named(await call.reload(_names(call)), named)
-    return {"channel_id": await _identified(call, found)}
+    return await with_channel(ctx, channel, find)
 
 
-async def _identified(call: ChatCall, found: str) -> str:
-    """The channel of what a name was found to mean; of a person, the conversation with them."""
-    return await _conversation(call, found) if mapping.channels.is_person(found) else found
+async def _reload_channel(ctx: ChatCall, channel: str) -> Kept:
+    identifier = mapping.channels.named(await ctx.reload(_names_lookup(ctx)), channel)
+    return {"channel_id": await _resolve_conversation(ctx, identifier)}
 
 
-def _names(call: ChatCall) -> CachedLookup[Names]:
+async def _resolve_conversation(ctx: ChatCall, identifier: str) -> str:
+    """Return the channel for a look-up result, which for a person is the conversation with them."""
+    return await _open_conversation(ctx, identifier) if mapping.channels.is_person(identifier) else identifier
+
+
+def _names_lookup(ctx: ChatCall) -> CachedLookup[Names]:
     async def find() -> Names:
-        channels, complete = await call.upstream.channels()
+        channels, complete = await ctx.upstream.channels()
         return mapping.channels.names(channels, complete=complete)
 
     return CachedLookup(NAMES, NAMES_SECONDS, find)
 
 
-async def _conversation(call: ChatCall, user_id: str) -> str:
-    """The conversation with a person; to open it twice opens it once."""
+async def _open_conversation(ctx: ChatCall, user_id: str) -> str:
+    """Return the conversation with a person. Opening it twice has no further effect."""
 
     async def find() -> str:
-        return (await call.upstream.open_conversation(user_id)).id
+        return (await ctx.upstream.open_conversation(user_id)).id
 
-    return await call.cached(CachedLookup(f"conversation {user_id}", CONVERSATION_SECONDS, find))
+    return await ctx.cached(CachedLookup(f"conversation {user_id}", CONVERSATION_SECONDS, find))

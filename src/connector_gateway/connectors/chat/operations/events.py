@@ -1,6 +1,6 @@
-"""Messages that were observed."""
+"""Observed messages."""
 
-from __future__ import annotations  # functions are made in each call (decision 45)
+from __future__ import annotations  # annotations of nested functions are not evaluated in each call
 
 from connector_gateway.connectors.chat.models import ChatEvent, ReadChatEvents
 from connector_gateway.connectors.chat.operations.channels import NAMING, require_channel, with_channel
@@ -10,7 +10,7 @@ from connector_gateway.kit.shapes import Page
 
 
 @reads("GET /events", errors=NAMING)
-async def read_events(call: ChatCall, params: ReadChatEvents) -> Page[ChatEvent]:
+async def read_events(ctx: ChatCall, params: ReadChatEvents) -> Page[ChatEvent]:
     """Read the messages that were observed on the watched channels, oldest first.
 
     They are kept for 30 days, on the free plan for 7.
@@ -18,20 +18,20 @@ async def read_events(call: ChatCall, params: ReadChatEvents) -> Page[ChatEvent]
     """
 
     async def read(channel_id: str | None) -> Page[ChatEvent]:
-        return await call.events.page(
-            call.connection_id,
+        return await ctx.events.page(
+            ctx.connection_id,
             ChatEvent,
-            call.position,
+            ctx.position,
             limit=params.limit,
             since=params.since,
             event_type=params.type,
             channel=channel_id,
-            confirm=call.upstream.auth_test,
+            confirm=ctx.upstream.auth_test,
         )
 
     async def read_known(channel_id: str) -> Page[ChatEvent]:
         if channel_id == params.channel:
-            await require_channel(call, channel_id)
+            await require_channel(ctx, channel_id)
         return await read(channel_id)
 
-    return await (read(None) if params.channel is None else with_channel(call, params.channel, read_known))
+    return await (read(None) if params.channel is None else with_channel(ctx, params.channel, read_known))

@@ -1,4 +1,4 @@
-"""Recognises what a write has made."""
+"""Recognition of the results of writes."""
 
 from collections.abc import AsyncIterator
 
@@ -7,20 +7,20 @@ from connector_gateway.connectors.chat.operations.lookups import ChatCall
 from connector_gateway.kit.write_steps import StepInput
 
 
-def since_post(call: ChatCall, intent: StepInput, earliest: float) -> AsyncIterator[wire.Message]:
-    """The messages that include a post, if it was posted."""
+def since_post(ctx: ChatCall, intent: StepInput, earliest: float) -> AsyncIterator[wire.Message]:
+    """Yield the messages that include a post, if it was posted."""
     channel_id, thread_ts = intent["channel_id"], intent["thread_ts"]
     if thread_ts is None:
-        return call.upstream.history(channel_id, earliest)
-    return _thread(call, channel_id, thread_ts, earliest)
+        return ctx.upstream.history(channel_id, earliest)
+    return _thread(ctx, channel_id, thread_ts, earliest)
 
 
-async def _thread(call: ChatCall, channel_id: str, ts: str, earliest: float) -> AsyncIterator[wire.Message]:
-    """The messages of the thread that message *ts* is in, be it the first one or a reply."""
+async def _thread(ctx: ChatCall, channel_id: str, ts: str, earliest: float) -> AsyncIterator[wire.Message]:
+    """Yield the messages of the thread that message *ts* starts or belongs to."""
     first = ts
-    async for message in call.upstream.replies(channel_id, ts, earliest):
+    async for message in ctx.upstream.replies(channel_id, ts, earliest):
         first = message.thread_ts or first
         yield message
     if first != ts:
-        async for message in call.upstream.replies(channel_id, first, earliest):
+        async for message in ctx.upstream.replies(channel_id, first, earliest):
             yield message

@@ -1,4 +1,4 @@
-"""What several operations read and remember: who the app is, and where."""
+"""Cached look-up of the app's identity and workspace."""
 
 from connector_gateway.connectors.chat import wire
 from connector_gateway.connectors.chat.client import ChatClient
@@ -8,16 +8,16 @@ ChatCall = OperationContext[ChatClient]
 IDENTITY_SECONDS = 60 * 60.0
 
 
-async def workspace_of(call: ChatCall) -> str:
-    """The address under which people open the workspace."""
-    return (await call.cached(identity_of(call))).url
+async def workspace_of(ctx: ChatCall) -> str:
+    """Return the workspace's URL."""
+    return (await ctx.cached(identity_of(ctx))).url
 
 
-def identity_of(call: ChatCall) -> CachedLookup[wire.Identity]:
-    """The app's own user in the workspace, and the workspace's address."""
+def identity_of(ctx: ChatCall) -> CachedLookup[wire.Identity]:
+    """Return the look-up of the app's own user and its workspace's URL."""
 
     async def find() -> wire.Identity:
-        identity, _ = await call.upstream.auth_test()
+        identity, _ = await ctx.upstream.auth_test()
         return identity
 
     return CachedLookup("identity", IDENTITY_SECONDS, find)

@@ -1,4 +1,4 @@
-"""Messages: posted and edited."""
+"""Posting and editing of messages."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -16,40 +16,38 @@ from connector_gateway.kit.operation import writes
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 ROOT_SECONDS = 24 * 60 * 60.0
-"""How long the first message of a thread is remembered; it never changes."""
+"""Seconds for which the first message of a thread is cached. It never changes."""
 
 
-# The steps that change something
+# Write steps
 
 
-async def _send_post(call: ChatCall, intent: StepInput, mark: str) -> StepResult:
-    posted = await call.upstream.post_message(intent["channel_id"], intent["text"], intent["thread_ts"], mark)
+async def _send_post(ctx: ChatCall, intent: StepInput, mark: str) -> StepResult:
+    posted = await ctx.upstream.post_message(intent["channel_id"], intent["text"], intent["thread_ts"], mark)
     ts = posted.message.ts
-    call.memory.put(_root_of(posted.channel, ts), posted.message.thread_ts or ts, ROOT_SECONDS)
+    ctx.memory.put(_root_of(posted.channel, ts), posted.message.thread_ts or ts, ROOT_SECONDS)
     return mapping.messages.kept_post(posted.channel, posted.message)
 
 
-async def _find_post(call: ChatCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
-    """The message whose metadata bears the mark; the first, should the application have split a long one."""
+async def _find_post(ctx: ChatCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
+    """Return the message whose metadata has the marker. If the vendor split a long message, return the first part."""
     channel_id = intent["channel_id"]
     posted = [
-        one
-        async for one in since_post(call, intent, sent.earliest)
-        if mapping.evidence.has_marker(one, MARK, sent.mark)
+        one async for one in since_post(ctx, intent, sent.earliest) if mapping.evidence.has_marker(one, MARK, sent.mark)
     ]
     return [Match(mapping.messages.kept_post(channel_id, one)) for one in sorted(posted, key=lambda one: one.ts)[:1]]
 
 
-async def _send_edit(call: ChatCall, intent: StepInput, _: str) -> StepResult:
-    updated = await call.upstream.update_message(intent["channel_id"], intent["ts"], intent["text"])
-    return mapping.messages.kept_edit(intent["channel_id"], updated.ts, updated.message.edited, call.clock.now())
+async def _send_edit(ctx: ChatCall, intent: StepInput, _: str) -> StepResult:
+    updated = await ctx.upstream.update_message(intent["channel_id"], intent["ts"], intent["text"])
+    return mapping.messages.kept_edit(intent["channel_id"], updated.ts, updated.message.edited, ctx.clock.now())
 
 
-async def _find_edit(call: ChatCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
-    """The message, if it says what it should."""
-    message = await call.upstream.retrieve_message(intent["channel_id"], intent["ts"])
-    kept = mapping.messages.kept_edit(intent["channel_id"], message.ts, message.edited, call.clock.now())
-    return [Match(kept)] if mapping.evidence.has_text(message, intent["text"]) else []
+async def _find_edit(ctx: ChatCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
+    """Return the message if its text is the intended one."""
+    message = await ctx.upstream.retrieve_message(intent["channel_id"], intent["ts"])
+    stored = mapping.messages.kept_edit(intent["channel_id"], message.ts, message.edited, ctx.clock.now())
+    return [Match(stored)] if mapping.evidence.has_text(message, intent["text"]) else []
 
 
 POST = WriteStep("post the message", _send_post, _find_post, public_result=mapping.messages.told_message)
@@ -68,18 +66,18 @@ EDIT = WriteStep(
 @writes(
     "POST /messages", errors=[errors.NotInChannel, errors.ThreadNotFound, *NAMING], targets=["channel", "thread_ts"]
 )
-async def post_message(call: ChatCall, params: PostMessage) -> PostedMessage:
+async def post_message(ctx: ChatCall, params: PostMessage) -> PostedMessage:
     """Post a message, or a reply in a thread."""
-    # Asked for beforehand, so that nothing is left to fail once the message is posted.
-    workspace = await call.plan(partial(workspace_of, call))
+    # Looked up before the post, so that nothing can fail after it.
+    workspace = await ctx.plan(partial(workspace_of, ctx))
 
     async def post(channel_id: str) -> StepResult:
         thread_ts = params.thread_ts
         if thread_ts is not None:
-            thread_ts = await call.plan(partial(_root, call, channel_id, thread_ts))
-        return await call.step(POST, {"channel_id": channel_id, "text": params.text, "thread_ts": thread_ts})
+            thread_ts = await ctx.plan(partial(_find_root, ctx, channel_id, thread_ts))
+        return await ctx.step(POST, {"channel_id": channel_id, "text": params.text, "thread_ts": thread_ts})
 
-    return mapping.messages.posted_message(workspace, await with_channel_for_write(call, params.channel, post))
+    return mapping.messages.posted_message(workspace, await with_channel_for_write(ctx, params.channel, post))
 
 
 @writes(
@@ -87,27 +85,27 @@ async def post_message(call: ChatCall, params: PostMessage) -> PostedMessage:
     errors=[errors.MessageNotFound, errors.NotMessageAuthor, errors.NotInChannel, *NAMING],
     targets=["channel"],
 )
-async def edit_message(call: ChatCall, params: EditMessage) -> EditedMessage:
+async def edit_message(ctx: ChatCall, params: EditMessage) -> EditedMessage:
     """Edit a message that was posted through this connection.
 
     Edits of one message through this service happen one after the other.
     """
 
     async def edit(channel_id: str) -> StepResult:
-        async with call.exclusive(f"message {channel_id} {params.message_ts}"):
-            return await call.step(EDIT, {"channel_id": channel_id, "ts": params.message_ts, "text": params.text})
+        async with ctx.exclusive(f"message {channel_id} {params.message_ts}"):
+            return await ctx.step(EDIT, {"channel_id": channel_id, "ts": params.message_ts, "text": params.text})
 
-    return mapping.messages.edited_message(await with_channel_for_write(call, params.channel, edit))
+    return mapping.messages.edited_message(await with_channel_for_write(ctx, params.channel, edit))
 
 
 # Threads
 
 
-async def _root(call: ChatCall, channel_id: str, ts: str) -> str:
-    """The message that begins the thread of *ts*; *ts* itself where the app may not look, or not now."""
-    find = partial(call.upstream.thread_root, channel_id, ts)
+async def _find_root(ctx: ChatCall, channel_id: str, ts: str) -> str:
+    """Return the first message of the thread of *ts*, or *ts* itself if it cannot be read."""
+    find = partial(ctx.upstream.thread_root, channel_id, ts)
     with suppress(errors.OutcomeUnknown, errors.UpstreamRateLimited):
-        return await call.cached(CachedLookup(_root_of(channel_id, ts), ROOT_SECONDS, find))
+        return await ctx.cached(CachedLookup(_root_of(channel_id, ts), ROOT_SECONDS, find))
     return ts
 
 

@@ -1,6 +1,6 @@
-"""Reactions: added to messages."""
+"""Addition of reactions to messages."""
 
-from __future__ import annotations  # functions are made in each call (decision 45)
+from __future__ import annotations  # annotations of nested functions are not evaluated in each call
 
 from collections.abc import Awaitable, Sequence
 from contextlib import suppress
@@ -14,21 +14,21 @@ from connector_gateway.kit.operation import writes
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 LOOKED_SECONDS = 300.0
-"""How long is known that a reaction was looked for: from the look until the request that follows it at once."""
+"""Seconds for which a search for a reaction is cached, until the request that follows it immediately."""
 
 
-async def _send_reaction(call: ChatCall, intent: StepInput, mark: str) -> StepResult:
-    """Add the reaction; what is there already counts as there before, unless an earlier sending may have added it."""
-    is_there = await call.upstream.add_reaction(intent["channel_id"], intent["ts"], intent["name"])
-    return {"already_present": is_there and call.memory.get(_looked(mark)) is None}
+async def _send_reaction(ctx: ChatCall, intent: StepInput, mark: str) -> StepResult:
+    """Add the reaction. It counts as present before, unless an earlier attempt may have added it."""
+    is_there = await ctx.upstream.add_reaction(intent["channel_id"], intent["ts"], intent["name"])
+    return {"already_present": is_there and ctx.memory.get(_looked(mark)) is None}
 
 
-async def _find_reaction(call: ChatCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
-    """The app's reaction by its name; none in an unreadable channel, since adding it again changes nothing."""
-    call.memory.put(_looked(sent.mark), value=True, seconds=LOOKED_SECONDS)
+async def _find_reaction(ctx: ChatCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
+    """Return the app's reaction. In an unreadable channel, return none, because a repeat changes nothing."""
+    ctx.memory.put(_looked(sent.mark), value=True, seconds=LOOKED_SECONDS)
     with suppress(OutcomeUnknown):
-        message = await call.upstream.retrieve_message(intent["channel_id"], intent["ts"])
-        identity = await call.cached(identity_of(call))
+        message = await ctx.upstream.retrieve_message(intent["channel_id"], intent["ts"])
+        identity = await ctx.cached(identity_of(ctx))
         if mapping.reactions.has_reaction(message, intent["name"], identity.user_id):
             return [Match({"already_present": False})]
     return []
@@ -46,12 +46,12 @@ REACT = WriteStep("add the reaction", _send_reaction, _find_reaction)
     errors=[MessageNotFound, EmojiNotFound, NotInChannel, *NAMING],
     targets=["channel", "message_ts"],
 )
-async def add_reaction(call: ChatCall, params: AddReaction) -> AddedReaction:
+async def add_reaction(ctx: ChatCall, params: AddReaction) -> AddedReaction:
     """Add an emoji reaction to a message; one that is there already is left as it is."""
     name = mapping.reactions.emoji_name(params.emoji)
 
     def react(channel_id: str) -> Awaitable[StepResult]:
-        return call.step(REACT, {"channel_id": channel_id, "ts": params.message_ts, "name": name})
+        return ctx.step(REACT, {"channel_id": channel_id, "ts": params.message_ts, "name": name})
 
-    added = await with_channel_for_write(call, params.channel, react)
+    added = await with_channel_for_write(ctx, params.channel, react)
     return mapping.reactions.added_reaction(params.message_ts, name, already_present=added["already_present"])

@@ -9,23 +9,23 @@ from connector_gateway.connectors.crm.mapping.searches import search_body
 
 
 def company_domain(reference: str) -> str | None:
-    """The domain that *reference* says, bare; None where it is an identifier."""
+    """Return the bare domain in *reference*, or None if it is an identifier."""
     bare = reference.strip().lower()
     bare = bare.rpartition("://")[2].partition("/")[0].removeprefix("www.").rstrip(".")
     return bare if "." in bare else None
 
 
 def domain_search(domain: str) -> dict[str, Any]:
-    """A search for the company with a domain; of several, the one with the lowest id."""
-    # The vendor lets several companies have one domain. The oldest is the same one each time.
+    """Return a search for the company with a domain. Of several, the lowest id comes first."""
+    # The vendor allows several companies with one domain. The oldest is a stable choice.
     return search_body([{"propertyName": "domain", "operator": "EQ", "value": domain}], ["domain"], 1)
 
 
-def told_company(kept: Kept) -> Kept:
-    """What callers are told of a company that was made, when something else fails."""
-    return {"company_id": kept["id"]}
+def told_company(stored: Kept) -> Kept:
+    """Return the part of a created company that is included in the error when a later step fails."""
+    return {"company_id": stored["id"]}
 
 
 def domain_of(record: wire.Record) -> str:
-    """A company's domain, as it is compared."""
+    """Return a company's domain in comparable form."""
     return lowered(record.properties.get("domain"))

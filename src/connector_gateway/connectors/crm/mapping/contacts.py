@@ -12,29 +12,33 @@ from connector_gateway.kit.casts import quoted
 from connector_gateway.kit.write_steps import StepInput
 
 COMMON = ("firstname", "lastname", "phone", "company", "jobtitle", "lifecyclestage")
-"""Properties of contacts that every portal has and every lookup shows."""
+"""Properties that every portal has and every look-up returns."""
 
 
 def shown_properties(matched: str | None) -> list[str]:
-    """The properties that a lookup reads."""
+    """Return the properties that a look-up reads."""
     return list(dict.fromkeys(["email", *COMMON, OWNER, *([matched] if matched else [])]))
 
 
 def lowered(text: str | None) -> str:
-    """An address or domain, as it is compared."""
+    """Return an email address or domain in comparable form."""
     return (text or "").lower()
 
 
 def contact(record: wire.Record, emails: Mapping[str, str | None], matched: str | None) -> Contact:
-    """A contact as a lookup shows it."""
-    held = record.properties
-    shown = {name: held.get(name) for name in ([matched] if matched else []) + list(COMMON)}
-    named = {"contact_id": record.id, "email": held.get("email"), "owner_email": emails.get(held.get(OWNER) or "")}
-    return Contact(**(shown | named))
+    """Return a contact as the result of a look-up."""
+    properties = record.properties
+    requested = {name: properties.get(name) for name in ([matched] if matched else []) + list(COMMON)}
+    fields = {
+        "contact_id": record.id,
+        "email": properties.get("email"),
+        "owner_email": emails.get(properties.get(OWNER) or ""),
+    }
+    return Contact(**(requested | fields))
 
 
 def kept_contact(record: wire.Record, sent: Values, email: str, action: Literal["created", "updated"]) -> Kept:
-    """What is kept of a contact that was written."""
+    """Return the stored form of a written contact."""
     names = sent.held_by(record)
     return {
         "id": record.id,
@@ -44,35 +48,35 @@ def kept_contact(record: wire.Record, sent: Values, email: str, action: Literal[
     }
 
 
-def refused_warning(kept: Kept, texts: Mapping[str, str]) -> str | None:
-    """Return the warning that the portal kept its own values of some properties; None if it took all of *texts*."""
-    names = [name for name in texts if name not in kept["written"]]
-    if not names or kept["action"] == "skipped":
+def refused_warning(stored: Kept, texts: Mapping[str, str]) -> str | None:
+    """Return the warning that the portal kept its own values of some properties, or None if it accepted all *texts*."""
+    names = [name for name in texts if name not in stored["written"]]
+    if not names or stored["action"] == "skipped":
         return None
     return f"Not written, since the application kept its own value: {quoted(names)}."
 
 
 def skipped_contact(record: wire.Record) -> Kept:
-    """The same of one that was left as it is."""
+    """Return the stored form of a contact that was left unchanged."""
     return {"id": record.id, "action": "skipped", "email": record.properties.get("email") or "", "written": []}
 
 
 def assumed_contact(intent: StepInput) -> Kept:
-    """What a dry run takes for a contact that was written."""
+    """Return the assumed result of writing a contact, for dry runs."""
     return {"id": "new-contact", "action": "created", "email": intent["email"], "written": ["email", *intent["texts"]]}
 
 
-def told_contact(kept: Kept) -> Kept:
-    """What callers are told of a contact when something else fails."""
-    return {"contact_id": kept["id"], "action": kept["action"]}
+def told_contact(stored: Kept) -> Kept:
+    """Return the part of a contact that is included in the error when a later step fails."""
+    return {"contact_id": stored["id"], "action": stored["action"]}
 
 
-def written_contact(kept: Kept, portal_id: str) -> WrittenContact:
-    """The result of a contact that was written, or left as it is."""
+def written_contact(stored: Kept, portal_id: str) -> WrittenContact:
+    """Return the result for a contact that was written or left unchanged."""
     return WrittenContact(
-        contact_id=kept["id"],
-        action=kept["action"],
-        email=kept["email"],
-        properties_written=kept["written"],
+        contact_id=stored["id"],
+        action=stored["action"],
+        email=stored["email"],
+        properties_written=stored["written"],
         portal_id=portal_id,
     )

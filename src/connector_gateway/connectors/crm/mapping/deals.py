@@ -14,40 +14,40 @@ from connector_gateway.kit.errors import AmbiguousPipeline, GatewayError, Pipeli
 from connector_gateway.kit.write_steps import StepInput
 
 FILLED = frozenset({"createdate", "deal_currency_code"})
-"""Properties of deals that could be written, and that the application fills in by itself."""
+"""Writable properties of deals that the vendor also fills in by itself."""
 
 BY_HAND = frozenset({"hs_next_step", "hs_priority"})
-"""Properties that people set, among the many of the application's own whose names begin alike."""
+"""Properties that people set, although their names have the prefix of the vendor's own."""
 
 N = TypeVar("N", wire.Pipeline, wire.Stage)
 
 
-def choose_pipeline(pipelines: Sequence[wire.Pipeline], wanted: str) -> wire.Pipeline:
-    """The pipeline with that identifier, or else with that name."""
+def choose_pipeline(pipelines: Sequence[wire.Pipeline], text: str) -> wire.Pipeline:
+    """Return the pipeline with that identifier, or else with that name."""
     living = [pipeline for pipeline in pipelines if not pipeline.archived]
-    found = _named(living, wanted)
-    if len(found) == 1:
-        return found[0]
-    name = quoted([wanted])
-    refusal: type[GatewayError] = AmbiguousPipeline if found else PipelineNotFound
-    message = f"{len(found)} pipelines are named {name}." if found else f"There is no pipeline {name}."
-    raise refusal(message, {"parameter": "pipeline", "value": wanted, **_choices(found or living)})
+    matches = _match_by_name(living, text)
+    if len(matches) == 1:
+        return matches[0]
+    name = quoted([text])
+    error_class: type[GatewayError] = AmbiguousPipeline if matches else PipelineNotFound
+    message = f"{len(matches)} pipelines are named {name}." if matches else f"There is no pipeline {name}."
+    raise error_class(message, {"parameter": "pipeline", "value": text, **_choices(matches or living)})
 
 
-def choose_stage(pipeline: wire.Pipeline, wanted: str) -> wire.Stage:
-    """The stage of *pipeline* with that identifier, or else with that name."""
+def choose_stage(pipeline: wire.Pipeline, text: str) -> wire.Stage:
+    """Return the stage of *pipeline* with that identifier, or else with that name."""
     living = [stage for stage in pipeline.stages if not stage.archived]
-    found = _named(living, wanted)
-    if not found:
+    matches = _match_by_name(living, text)
+    if not matches:
         raise StageNotFound(
-            f'The pipeline "{pipeline.label}" has no stage {quoted([wanted])}.',
-            {"parameter": "dealstage", "value": wanted, "pipeline": pipeline.id, **_choices(living)},
+            f'The pipeline "{pipeline.label}" has no stage {quoted([text])}.',
+            {"parameter": "dealstage", "value": text, "pipeline": pipeline.id, **_choices(living)},
         )
-    return found[0]
+    return matches[0]
 
 
 def new_deal(params: CreateDeal, pipelines: Sequence[wire.Pipeline]) -> Kept:
-    """The vendor's form of a new deal, its stage found within its pipeline, and whether that stage is a closed one."""
+    """Return the vendor's form of a new deal with its stage's id, and whether that stage is closed."""
     pipeline = choose_pipeline(pipelines, params.pipeline)
     stage = choose_stage(pipeline, params.dealstage)
     amount = {} if params.amount is None else {"amount": casts.plain(params.amount)}
@@ -56,47 +56,53 @@ def new_deal(params: CreateDeal, pipelines: Sequence[wire.Pipeline]) -> Kept:
 
 
 def kept_deal(record: wire.Record, sent: Mapping[str, str]) -> Kept:
-    """What is kept of a deal that was made: its identifier, and what it holds of what was *sent*."""
+    """Return the stored form of a created deal: its id and its values of the *sent* properties."""
     return {"id": record.id, "properties": {name: record.properties.get(name) or text for name, text in sent.items()}}
 
 
-def told_deal(kept: Kept) -> Kept:
-    """What callers are told of a deal when something else fails."""
-    return {"deal_id": kept["id"]}
+def told_deal(stored: Kept) -> Kept:
+    """Return the part of a deal that is included in the error when a later step fails."""
+    return {"deal_id": stored["id"]}
 
 
-def created_deal(kept: Kept, contact_id: str | None) -> CreatedDeal:
-    """The result of a deal that was made."""
-    held = kept["properties"]
+def created_deal(stored: Kept, contact_id: str | None) -> CreatedDeal:
+    """Return the result of creating a deal."""
+    properties = stored["properties"]
     return CreatedDeal(
-        deal_id=kept["id"],
-        dealname=held["dealname"],
-        pipeline=held["pipeline"],
-        dealstage=held["dealstage"],
-        amount=Decimal(held["amount"]) if held.get("amount") else None,
+        deal_id=stored["id"],
+        dealname=properties["dealname"],
+        pipeline=properties["pipeline"],
+        dealstage=properties["dealstage"],
+        amount=Decimal(properties["amount"]) if properties.get("amount") else None,
         associated_contacts=[] if contact_id is None else [contact_id],
     )
 
 
-def left_empty(known: Definitions, sent: StepInput) -> list[str]:
-    """The properties that somebody else might have set, and without which the deal that was *sent* was made.
+def left_empty(definitions: Definitions, sent: StepInput) -> list[str]:
+    """Return the properties that others could have set but that the *sent* deal leaves empty.
 
-    The application dates the closing of a deal that begins in a closed stage.
+    The vendor sets the close date of a deal that starts in a closed stage.
     """
     passed_over = {*sent["properties"], *FILLED, *(("closedate",) if sent["closed"] else ())}
-    return [name for name, described in known.items() if name not in passed_over and _set_by_somebody(described)]
+    return [name for name, described in definitions.items() if name not in passed_over and _is_user_property(described)]
 
 
-def is_deal(record: wire.Record, sent: StepInput, known: Definitions, maker_known: str | None) -> bool:
-    """Whether a deal is what was *sent*, no less and no more, and made by an application that may be ours."""
-    held, texts = record.properties, sent["properties"]
-    # A deal has no natural key and no mark: equal content and the application that made it must do (decision 23).
-    alike = all(casts.same(known.get(name, UNKNOWN), text, held.get(name)) for name, text in texts.items())
-    return alike and may_be_ours(record, maker_known) and not any(held.get(name) for name in left_empty(known, sent))
+def is_deal(record: wire.Record, sent: StepInput, definitions: Definitions, maker_known: str | None) -> bool:
+    """Return True if a deal has exactly the *sent* values and was created by an app that may be ours."""
+    current, texts = record.properties, sent["properties"]
+    # A deal has no natural key and no marker, so equal content and the creating app are the only evidence.
+    has_values = all(
+        casts.same(definitions.get(name, UNKNOWN), text, current.get(name)) for name, text in texts.items()
+    )
+    return (
+        has_values
+        and may_be_ours(record, maker_known)
+        and not any(current.get(name) for name in left_empty(definitions, sent))
+    )
 
 
-def _set_by_somebody(described: wire.Definition) -> bool:
-    """Whether a property is one that people or other applications set, and not one of the application's own."""
+def _is_user_property(described: wire.Definition) -> bool:
+    """Return True if people or other apps set a property, not the vendor itself."""
     internal = described.hubspot_defined and described.name.startswith("hs_") and described.name not in BY_HAND
     computed = described.calculated or described.modification_metadata.read_only_value
     return not (internal or described.hidden or computed)
@@ -105,45 +111,48 @@ def _set_by_somebody(described: wire.Definition) -> bool:
 def move(
     pipelines: Sequence[wire.Pipeline], record: wire.Record, pipeline: str | None, stage: str | None
 ) -> dict[str, str]:
-    """The vendor's form of moving a deal: the stage, given or kept, is one of the pipeline, given or kept."""
-    held = record.properties
-    chosen = choose_pipeline(pipelines, pipeline or held.get("pipeline") or "")
-    moved = {"dealstage": choose_stage(chosen, stage or held.get("dealstage") or "").id}
+    """Return the vendor's form of a move. The stage, given or unchanged, must belong to the pipeline."""
+    current = record.properties
+    chosen = choose_pipeline(pipelines, pipeline or current.get("pipeline") or "")
+    moved = {"dealstage": choose_stage(chosen, stage or current.get("dealstage") or "").id}
     return moved if pipeline is None else {"pipeline": chosen.id, **moved}
 
 
 def kept_change(record: wire.Record) -> Kept:
-    """What is stored of a deal that was changed, or only read."""
+    """Return the stored form of a deal that was changed or only read."""
     return {"id": record.id, "updated_at": casts.timestamp(record.updated_at)}
 
 
 def assumed_change(intent: StepInput) -> Kept:
-    """What a dry run takes for a deal that was changed."""
+    """Return the assumed result of changing a deal, for dry runs."""
     return {"id": intent["deal_id"], "updated_at": casts.timestamp(datetime.fromtimestamp(0, UTC))}
 
 
-def updated_deal(planned: Kept, kept: Kept, *, note_logged: bool) -> UpdatedDeal:
-    """The result of a deal that was changed."""
+def updated_deal(planned: Kept, stored: Kept, *, note_logged: bool) -> UpdatedDeal:
+    """Return the result of changing a deal."""
     return UpdatedDeal(
-        deal_id=kept["id"],
+        deal_id=stored["id"],
         dealstage_from=planned["stage_from"],
         dealstage_to=planned["texts"].get("dealstage", planned["stage_from"]),
         note_logged=note_logged,
-        updated_at=datetime.fromisoformat(kept["updated_at"]),
+        updated_at=datetime.fromisoformat(stored["updated_at"]),
     )
 
 
-def _named(choices: Sequence[N], wanted: str) -> list[N]:
-    """The choices that *wanted* names: by identifier, else by exact name, else ignoring case and blanks around it."""
-    # In this order: a pipeline may be called by the identifier of another one.
+def _match_by_name(choices: Sequence[N], text: str) -> list[N]:
+    """Return the choices that match *text*.
+
+    Identifiers have precedence over exact names, and these over names that differ in case or blanks.
+    """
+    # In this order, because a pipeline's name may be the identifier of another one.
     tests: tuple[Callable[[N], bool], ...] = (
-        lambda choice: choice.id == wanted,
-        lambda choice: choice.label == wanted,
-        lambda choice: choice.label.strip().casefold() == wanted.strip().casefold(),
+        lambda choice: choice.id == text,
+        lambda choice: choice.label == text,
+        lambda choice: choice.label.strip().casefold() == text.strip().casefold(),
     )
     for test in tests:
-        if found := [choice for choice in choices if test(choice)]:
-            return found
+        if matches := [choice for choice in choices if test(choice)]:
+            return matches
     return []
 
 

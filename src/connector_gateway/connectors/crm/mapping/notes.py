@@ -15,8 +15,8 @@ MARKUP = re.compile(r"<[^<>]*>")
 
 
 def note_properties(text: str, at: datetime) -> dict[str, str]:
-    """The vendor's form of a note: its text is shown as HTML, so what is plain must be made so."""
-    # The vendor shows notes as HTML, so a "<" of the caller would vanish.
+    """Return the vendor's form of a note. The vendor renders it as HTML, so plain text is escaped."""
+    # The vendor renders notes as HTML, so a "<" of the caller would vanish.
     body = html.escape(text, quote=False).replace("\r\n", "\n").replace("\r", "\n").replace("\n", "<br>")
     if len(body) > MAX_TEXT:
         raise InvalidParameters(
@@ -26,19 +26,19 @@ def note_properties(text: str, at: datetime) -> dict[str, str]:
     return {"hs_timestamp": casts.timestamp(at), BODY: body}
 
 
-def told_note(kept: Kept) -> Kept:
-    """What callers are told of a note when something else fails."""
-    return {"note_id": kept["id"]}
+def told_note(stored: Kept) -> Kept:
+    """Return the part of a note that is included in the error when a later step fails."""
+    return {"note_id": stored["id"]}
 
 
 def is_note(record: wire.Record, sent: Mapping[str, str]) -> bool:
-    """Whether a note of the same deal is what was *sent*: of that very millisecond, and saying the same."""
+    """Return True if a note has the same millisecond and text as the one *sent*."""
     at = record.properties.get("hs_timestamp") or ""
     return says(record, sent) and bool(at) and instant(at) == instant(sent["hs_timestamp"])
 
 
 def says(record: wire.Record, sent: Mapping[str, str]) -> bool:
-    """Whether a note says what was *sent*; the words are compared, since the vendor may clean the markup."""
+    """Return True if a note has the text *sent*. Words are compared, because the vendor may clean the markup."""
     return _words(record.properties.get(BODY) or "") == _words(sent[BODY])
 
 

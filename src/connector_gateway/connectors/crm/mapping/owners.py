@@ -1,4 +1,4 @@
-"""Owners of records: named by address or by id, written by id."""
+"""Owners of records, named by email address or id, written by id."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,85 +11,88 @@ from connector_gateway.kit.errors.aggregation import combine_errors
 from connector_gateway.kit.errors.suggestions import nearest_first
 
 Owners = Mapping[str, wire.Owner]
-"""Owners by their ids, deactivated ones last."""
+"""Owners by id, deactivated ones last."""
 
 OWNER_EMAIL = "owner_email"
-"""The name under which a lookup returns the address of a contact's owner, and under which it can be written."""
+"""The name of the email address of a contact's owner, in look-ups and writes."""
 
 
 def holds_owner(definition: wire.Definition) -> bool:
-    """Return whether the values of a property are owners."""
+    """Return True if the values of a property are owners."""
     return definition.referenced_object_type == "OWNER"
 
 
 def addresses(owners: Owners) -> list[str]:
-    """Return the addresses of the active owners, in order."""
+    """Return the email addresses of the active owners, in order."""
     return sorted({owner.email for owner in owners.values() if owner.email and not owner.archived})
 
 
-def owner_properties(known: Definitions, given: Mapping[str, Any]) -> list[str]:
-    """Return the names in *given* whose values name an owner."""
+def owner_properties(definitions: Definitions, values: Mapping[str, Any]) -> list[str]:
+    """Return the names in *values* whose values are owners."""
     return [
         name
-        for name, value in given.items()
-        if (name == OWNER_EMAIL or (name in known and holds_owner(known[name]))) and value not in (None, "")
+        for name, value in values.items()
+        if (name == OWNER_EMAIL or (name in definitions and holds_owner(definitions[name]))) and value not in (None, "")
     ]
 
 
-def divided(known: Definitions, given: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """Return the properties in *given* that name an owner, and the others."""
-    named = {*owner_properties(known, given), *({OWNER_EMAIL} & given.keys())}
+def divided(definitions: Definitions, values: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """Split *values* into the properties whose values are owners, and the others."""
+    owned_names = {*owner_properties(definitions, values), *({OWNER_EMAIL} & values.keys())}
     return (
-        {name: value for name, value in given.items() if name in named},
-        {name: value for name, value in given.items() if name not in named},
+        {name: value for name, value in values.items() if name in owned_names},
+        {name: value for name, value in values.items() if name not in owned_names},
     )
 
 
-def replaced(given: Mapping[str, Any], ids: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return *given* in its order with owners by their *ids*, and ``owner_email`` as the property behind it."""
-    renamed = {OWNER if name == OWNER_EMAIL else name: value for name, value in given.items()}
+def replaced(values: Mapping[str, Any], ids: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return *values* in its order, with the *ids* of owners and ``owner_email`` replaced by its property."""
+    renamed = {OWNER if name == OWNER_EMAIL else name: value for name, value in values.items()}
     return renamed | {OWNER if name == OWNER_EMAIL else name: value for name, value in ids.items()}
 
 
 def is_known(owners: Owners, value: Any) -> bool:
-    """Return whether *value* names an owner."""
+    """Return True if *value* names an owner."""
     return bool(_matches(owners, value))
 
 
 def is_id(name: str, value: Any) -> bool:
-    """Return whether the *value* of the property *name* has the form of an owner's id."""
+    """Return True if the *value* of the property *name* has the form of an owner's id."""
     return name != OWNER_EMAIL and str(value).strip().isdecimal()
 
 
-def by_id(known: Definitions, owners: Owners, given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return *given* with owners by id; ``OptionMissing`` tells every name that no owner has, or several have."""
-    named = owner_properties(known, given)
+def by_id(definitions: Definitions, owners: Owners, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return *values* with owners by id.
+
+    Raises ``OptionMissing`` with every value that no owner matches, or several do.
+    """
+    owned_names = owner_properties(definitions, values)
     ids, errors = dict[str, str](), list[GatewayError]()
-    for name in named:
-        matches = _matches(owners, given[name])
+    for name in owned_names:
+        matches = _matches(owners, values[name])
         if len(matches) == 1:
             ids[name] = matches[0].id
         else:
-            errors.append(_no_single_owner(owners, name, given[name], matches))
+            errors.append(_no_single_owner(owners, name, values[name], matches))
     if errors:
         raise combine_errors(errors)
-    resolved = {name: ids.get(name, value) for name, value in given.items()}
+    resolved = {name: ids.get(name, value) for name, value in values.items()}
     if OWNER_EMAIL not in resolved:
         return resolved
     owner_id = resolved.pop(OWNER_EMAIL)
     if resolved.setdefault(OWNER, owner_id) != owner_id:
         message = f"{OWNER_EMAIL} and {OWNER} name different owners."
-        raise InvalidParameters(message, {"parameter": f"properties.{OWNER_EMAIL}", "value": given[OWNER_EMAIL]})
+        raise InvalidParameters(message, {"parameter": f"properties.{OWNER_EMAIL}", "value": values[OWNER_EMAIL]})
     return resolved
 
 
 def _matches(owners: Owners, value: Any) -> Sequence[wire.Owner]:
-    """Return the owners that *value* names: by id, else by address, active ones before deactivated ones."""
+    """Return the owners that match *value* by id, else by email address, active ones before deactivated ones."""
     text = str(value).strip() if isinstance(value, str | int) and not isinstance(value, bool) else ""
     if text in owners:
         return [owners[text]]
-    alike = [owner for owner in owners.values() if text and (owner.email or "").lower() == text.lower()]
-    return [owner for owner in alike if not owner.archived] or alike
+    matches = [owner for owner in owners.values() if text and (owner.email or "").lower() == text.lower()]
+    return [owner for owner in matches if not owner.archived] or matches
 
 
 def _no_single_owner(owners: Owners, name: str, value: Any, matches: Sequence[wire.Owner]) -> OptionMissing:

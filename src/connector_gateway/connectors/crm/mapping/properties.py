@@ -1,4 +1,4 @@
-"""Properties: what a caller gave for them, in the portal's form."""
+"""Properties given by callers, in the portal's form."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,94 +14,94 @@ from connector_gateway.kit.errors.suggestions import closest_match, nearest_firs
 from connector_gateway.kit.write_steps import Cast
 
 Definitions = Mapping[str, wire.Definition]
-"""What is known of properties, by their internal names."""
+"""Property definitions by internal name."""
 
 CASTING = (PropertyNotFound, ReadOnlyField, OptionMissing, LossyCast)
-"""The errors with which a value is refused."""
+"""The errors of a rejected value."""
 
 UNKNOWN = wire.Definition(name="", label="", type="string")
-"""What is known of a property that is checked elsewhere."""
+"""The definition of a property that is checked elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """Property values in the vendor's form, and what is known of their properties."""
+    """Property values in the vendor's form, with the definitions of their properties."""
 
     definitions: Definitions
     texts: Mapping[str, str]
 
     def held_by(self, record: wire.Record) -> list[str]:
-        """The names of the values that a record holds; a property that the answer does not show counts as accepted."""
-        held = record.properties
+        """Return the names of the values that a record has. A property missing in the response counts as accepted."""
+        current = record.properties
         return [
             name
             for name, text in self.texts.items()
-            if name not in held or casts.same(self.definitions.get(name, UNKNOWN), text, held[name])
+            if name not in current or casts.same(self.definitions.get(name, UNKNOWN), text, current[name])
         ]
 
     def all_held_by(self, record: wire.Record) -> bool:
-        """Whether a record holds every one of them."""
+        """Return True if a record has all values."""
         return len(self.held_by(record)) == len(self.texts)
 
 
-def definitions(listed: Iterable[wire.Definition]) -> Definitions:
-    """What is known of properties, by their internal names."""
-    return {described.name: described for described in listed}
+def definitions(listing: Iterable[wire.Definition]) -> Definitions:
+    """Return property definitions by internal name."""
+    return {described.name: described for described in listing}
 
 
-def definition(known: Definitions, name: str) -> wire.Definition:
-    """What is known of one property."""
-    if name not in known:
-        raise combine_errors([_unknown(known, name)])
-    return known[name]
+def definition(by_name: Definitions, name: str) -> wire.Definition:
+    """Return the definition of one property."""
+    if name not in by_name:
+        raise combine_errors([_unknown(by_name, name)])
+    return by_name[name]
 
 
-def values(known: Definitions, properties: Mapping[str, Any]) -> Values:
-    """The vendor's form of *properties*.
+def values(by_name: Definitions, properties: Mapping[str, Any]) -> Values:
+    """Return the vendor's form of *properties*.
 
-    ``PropertyNotFound``, ``ReadOnlyField``, ``OptionMissing`` or ``LossyCast``, whichever comes first, tells of every
-    property that cannot be written, and of every value.
+    Raises ``PropertyNotFound``, ``ReadOnlyField``, ``OptionMissing`` or ``LossyCast``, whichever comes first, with all
+    invalid properties and values.
     """
-    texts, refusals = dict[str, str](), list[GatewayError]()
+    texts, rejections = dict[str, str](), list[GatewayError]()
     for name, value in properties.items():
         try:
-            texts[name] = _value(known, name, value)
-        except CASTING as refusal:
-            refusals.append(refusal)
-    if refusals:
-        raise combine_errors(refusals)
-    return Values(known, texts)
+            texts[name] = _value(by_name, name, value)
+        except CASTING as rejection:
+            rejections.append(rejection)
+    if rejections:
+        raise combine_errors(rejections)
+    return Values(by_name, texts)
 
 
-def cast_report(written: Values, given: Mapping[str, Any]) -> list[Cast]:
-    """How the values of properties were cast."""
+def cast_report(written: Values, raw: Mapping[str, Any]) -> list[Cast]:
+    """Report how the values of properties were cast."""
     return [
-        Cast(f"properties.{name}", written.definitions[name].type, given[name], text)
+        Cast(f"properties.{name}", written.definitions[name].type, raw[name], text)
         for name, text in written.texts.items()
     ]
 
 
-def _value(known: Definitions, name: str, value: Any) -> str:
-    if name not in known:
-        raise _unknown(known, name)
-    if known[name].modification_metadata.read_only_value:
+def _value(by_name: Definitions, name: str, value: Any) -> str:
+    if name not in by_name:
+        raise _unknown(by_name, name)
+    if by_name[name].modification_metadata.read_only_value:
         raise ReadOnlyField(f'The application computes "{name}" itself.', {"property": name})
-    return casts.cast(known[name], value)
+    return casts.cast(by_name[name], value)
 
 
 def unique(described: wire.Definition) -> bool:
-    """Whether a record can be read by its value of the property."""
+    """Return True if a record can be read by its value of the property."""
     return described.name in {"email", RECORD_ID} or described.has_unique_value
 
 
 def identity(name: str, value: str) -> tuple[str | None, str]:
-    """How a read names a record by a unique property: the property, unless it is the record's own id, and the value."""
-    # The vendor keeps addresses in lower case.
+    """Return the unique property for a read, or None for the record's own id, and the value."""
+    # The vendor stores email addresses in lower case.
     return None if name == RECORD_ID else name, value.lower() if name == "email" else value
 
 
 def option_value(described: wire.Definition, value: str) -> str | None:
-    """Return the option that *value* names by value or label, or any other value; None if it names no option."""
+    """Return the option that *value* matches by value or label, or None. For other properties, return *value*."""
     if not described.options or described.field_type == "checkbox" or value in casts.options(described):
         return value
     matches = [option.value for option in described.options if option.label.strip().lower() == value.lower()]
@@ -118,7 +118,7 @@ def no_such_option(described: wire.Definition, value: str) -> str:
 
 
 def property_definition(described: wire.Definition, owners: Sequence[str] = ()) -> PropertyDefinition:
-    """Return the public form of a property; *owners* are the options of one that holds an owner."""
+    """Return the public form of a property. *owners* are the options of one that contains an owner."""
     return PropertyDefinition(
         name=described.name,
         label=described.label,
@@ -128,8 +128,8 @@ def property_definition(described: wire.Definition, owners: Sequence[str] = ()) 
     )
 
 
-def _unknown(known: Definitions, name: str) -> PropertyNotFound:
-    allowed = [one.name for one in known.values() if not one.hidden]
+def _unknown(by_name: Definitions, name: str) -> PropertyNotFound:
+    allowed = [one.name for one in by_name.values() if not one.hidden]
     return PropertyNotFound(
         f"The portal has no property {quoted([name])}.",
         {"property": name, "allowed": nearest_first(name, allowed)},

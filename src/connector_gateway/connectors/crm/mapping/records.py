@@ -1,4 +1,4 @@
-"""Records of any kind: who made them, and when."""
+"""Records of any kind: their creator and creation time."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -7,40 +7,40 @@ from connector_gateway.connectors.crm import wire
 from connector_gateway.kit.errors import UpstreamUnexpected
 
 Kept = dict[str, Any]
-"""A plan, or what a step's answer told, as JSON of our own; stored until the call has ended."""
+"""A plan or the result of a step, as JSON in our own format. It is stored until the call has ended."""
 
 RECORD_ID = "hs_object_id"
 
 MADE_BY = ("hs_object_source", "hs_object_source_id")
-"""Properties that tell how a record was made, and by which application."""
+"""Properties with the source of a record and the app that created it."""
 
 APPLICATION = "INTEGRATION"
-"""The value for records that an application made, such as this service."""
+"""The source of records created by an app, such as this service."""
 
 
 def is_record_id(text: str) -> bool:
-    """Whether *text* may be the identifier of a record: the portal numbers them."""
+    """Return True if *text* has the form of a record's identifier, which is a number."""
     return text.isascii() and text.isdecimal()
 
 
 def creator(record: wire.Record) -> str | None:
-    """How a record was made, and by which application; None if the vendor does not tell."""
-    told = [record.properties.get(name) for name in MADE_BY]
-    return f"{told[0]} {told[1]}" if all(told) else None
+    """Return the source of a record and the app that created it, or None if the vendor does not include them."""
+    source = [record.properties.get(name) for name in MADE_BY]
+    return f"{source[0]} {source[1]}" if all(source) else None
 
 
-def may_be_ours(record: wire.Record, known: str | None) -> bool:
-    """Whether an application made a record: ours, as far as it is *known* how the vendor tells that."""
+def may_be_ours(record: wire.Record, our_creator: str | None) -> bool:
+    """Return True if an app created a record: ours, if its form is *our_creator*, or else any."""
     source = record.properties.get(MADE_BY[0])
     if source is None:
         return True
-    return source == APPLICATION if known is None else creator(record) == known
+    return source == APPLICATION if our_creator is None else creator(record) == our_creator
 
 
 def instant(text: str) -> datetime:
-    """The instant of a value that tells one: ISO 8601, or milliseconds since the epoch."""
+    """Parse a time: ISO 8601, or milliseconds since the epoch."""
     try:
         moment = datetime.fromtimestamp(int(text) / 1000, UTC) if text.isdecimal() else datetime.fromisoformat(text)
-    except (ValueError, OverflowError, OSError) as fault:
-        raise UpstreamUnexpected("The application told a time in an unknown form.", private=text) from fault
+    except (ValueError, OverflowError, OSError) as error:
+        raise UpstreamUnexpected("The application told a time in an unknown form.", private=text) from error
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

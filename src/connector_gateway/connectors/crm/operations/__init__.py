@@ -1,4 +1,4 @@
-"""The five crm operations, by what they are about."""
+"""The five crm operations, by topic."""
 
 from connector_gateway.connectors.crm.operations.contacts import create_or_update_contact, look_up_contacts
 from connector_gateway.connectors.crm.operations.deals import create_deal, update_deal

@@ -1,4 +1,4 @@
-"""The company that a contact is linked to: found, or made where that is asked for."""
+"""The company linked to a contact: looked up, or created on request."""
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
@@ -15,34 +15,34 @@ LOOK_BACK_SECONDS = 2 * INDEX_LAG_SECONDS
 """The age up to which companies are listed, because a search may not find them yet."""
 
 
-# The steps that change something
+# Write steps
 
 
-async def _send_company(call: CrmCall, intent: StepInput, _: str) -> StepResult:
-    company = await evidence.in_doubt_until_indexed(call.upstream.create_company(intent["domain"]))
-    evidence.remember_creator(call, company)
+async def _send_company(ctx: CrmCall, intent: StepInput, _: str) -> StepResult:
+    company = await evidence.in_doubt_until_indexed(ctx.upstream.create_company(intent["domain"]))
+    evidence.remember_creator(ctx, company)
     return {"id": company.id}
 
 
-async def _find_companies(call: CrmCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
-    """The companies of that domain made by this application; what else they hold the application has filled in."""
-    ids, maker = await evidence.ids_since(call, "companies", sent.earliest), evidence.known_maker(call, intent)
-    found = await call.upstream.batch_read_objects("companies", ids, ["domain", *mapping.records.MADE_BY])
+async def _find_companies(ctx: CrmCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
+    """Return the companies of that domain created by this app. Their other values come from the vendor."""
+    ids, maker = await evidence.ids_since(ctx, "companies", sent.earliest), evidence.known_maker(ctx, intent)
+    companies = await ctx.upstream.batch_read_objects("companies", ids, ["domain", *mapping.records.MADE_BY])
     return evidence.in_order(
         Match({"id": company.id}, company.id, company.created_at.timestamp())
-        for company in found
+        for company in companies
         if mapping.companies.domain_of(company) == intent["domain"] and mapping.records.may_be_ours(company, maker)
     )
 
 
-async def _send_link(call: CrmCall, intent: StepInput, _: str) -> StepResult:
-    await call.upstream.associate_with_company(intent["contact_id"], intent["company_id"])
+async def _send_link(ctx: CrmCall, intent: StepInput, _: str) -> StepResult:
+    await ctx.upstream.associate_with_company(intent["contact_id"], intent["company_id"])
     return {}
 
 
-async def _find_link(call: CrmCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
-    """The association, which is one however often it is made."""
-    linked = await call.upstream.read_associations("contacts", intent["contact_id"], "companies")
+async def _find_link(ctx: CrmCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
+    """Return the association, which exists once however often it is created."""
+    linked = await ctx.upstream.read_associations("contacts", intent["contact_id"], "companies")
     return [Match({})] if intent["company_id"] in linked else []
 
 
@@ -62,24 +62,25 @@ LINK_CONTACT = WriteStep("link the contact to the company", _send_link, _find_li
 # Planning
 
 
-def remember_company(call: CrmCall, domain: str, company_id: str) -> None:
-    """Remember a company just made, which the search learns of only later."""
-    call.memory.put(f"company {domain}", company_id, LOOK_BACK_SECONDS)
+def remember_company(ctx: CrmCall, domain: str, company_id: str) -> None:
+    """Remember a created company until the search includes it."""
+    ctx.memory.put(f"company {domain}", company_id, LOOK_BACK_SECONDS)
 
 
-async def lock_company_domain(call: CrmCall, params: CreateOrUpdateContact) -> AbstractAsyncContextManager[None]:
-    """Locks the domain in the portal, so that no other call creates the same company through any connection."""
+async def lock_company_domain(ctx: CrmCall, params: CreateOrUpdateContact) -> AbstractAsyncContextManager[None]:
+    """Lock the domain in the portal, so that no other call creates the same company through any connection."""
     domain = mapping.companies.company_domain(params.associate_company or "")
     if not domain or not params.create_company:
         return nullcontext()
-    return call.exclusive(f"company {await portal_id(call)} {domain}")
+    return ctx.exclusive(f"company {await portal_id(ctx)} {domain}")
 
 
-async def planned_company(
-    call: CrmCall, params: CreateOrUpdateContact, reference: str
-) -> tuple[str | None, str | None]:
-    """The id of the company to link to, or the domain of the one to be made; ``CompanyNotFound`` if neither."""
-    domain, company_id = mapping.companies.company_domain(reference), await _known_company(call, reference)
+async def planned_company(ctx: CrmCall, params: CreateOrUpdateContact, reference: str) -> tuple[str | None, str | None]:
+    """Return the id of the company to link, or the domain of the one to create.
+
+    Raises ``CompanyNotFound`` if there is neither.
+    """
+    domain, company_id = mapping.companies.company_domain(reference), await _find_company(ctx, reference)
     if company_id is None and not params.create_company:
         raise CompanyNotFound(
             f'No company has the domain "{domain}".', {"parameter": "associate_company", "value": reference}
@@ -87,24 +88,27 @@ async def planned_company(
     return company_id, domain
 
 
-async def _known_company(call: CrmCall, reference: str) -> str | None:
-    """The id of the company with that domain or identifier, even if it was made a moment ago."""
+async def _find_company(ctx: CrmCall, reference: str) -> str | None:
+    """Return the id of the company with that domain or identifier, even if it was created a moment ago."""
     domain = mapping.companies.company_domain(reference)
     if domain is None:
         if not mapping.records.is_record_id(reference.strip()):
             message = "A company is named by its domain, or by its identifier, which is a number."
             raise CompanyNotFound(message, {"parameter": "associate_company", "value": reference})
-        return (await call.upstream.read_object("companies", reference.strip(), ["domain"])).id
-    found = (await call.upstream.search_objects("companies", mapping.companies.domain_search(domain))).results
-    if found:
-        return found[0].id
-    # The search learns late of what is new, and a second company of the same domain could not be taken back.
-    since = call.clock.now() - LOOK_BACK_SECONDS
-    latest = [*await _just_made(call, domain), *await evidence.listed_since(call, "companies", ["domain"], since)]
+        return (await ctx.upstream.read_object("companies", reference.strip(), ["domain"])).id
+    companies = (await ctx.upstream.search_objects("companies", mapping.companies.domain_search(domain))).results
+    if companies:
+        return companies[0].id
+    # The search lags behind, and a second company with the same domain could not be undone.
+    since = ctx.clock.now() - LOOK_BACK_SECONDS
+    latest = [
+        *await _recently_created(ctx, domain),
+        *await evidence.listed_since(ctx, "companies", ["domain"], since),
+    ]
     return next((company.id for company in latest if mapping.companies.domain_of(company) == domain), None)
 
 
-async def _just_made(call: CrmCall, domain: str) -> Sequence[wire.Record]:
-    """The company that this service made for the domain a moment ago, if it is still there."""
-    company_id = call.memory.get(f"company {domain}")
-    return [] if company_id is None else await call.upstream.batch_read_objects("companies", [company_id], ["domain"])
+async def _recently_created(ctx: CrmCall, domain: str) -> Sequence[wire.Record]:
+    """Return the company that this service just created for the domain, if it still exists."""
+    company_id = ctx.memory.get(f"company {domain}")
+    return [] if company_id is None else await ctx.upstream.batch_read_objects("companies", [company_id], ["domain"])

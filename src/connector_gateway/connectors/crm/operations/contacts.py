@@ -1,4 +1,4 @@
-"""Contacts: created or updated, and looked up."""
+"""Contacts: creation, update and look-up."""
 
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -29,74 +29,76 @@ from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepRe
 Action = Literal["created", "updated"]
 
 Some = tuple[Sequence[wire.Record], Position | None]
-"""A page of contacts, and where the next one starts."""
+"""A page of contacts, and the position of the next one."""
 
 
-# The steps that change something
+# Write steps
 
 
-async def _send_contact(call: CrmCall, intent: StepInput, _: str) -> StepResult:
-    sent = await _values(call, intent)
-    contact = await call.upstream.upsert_contact(intent["email"], sent.texts)
-    return _written(call, intent, sent, contact, created=contact.new)
+async def _send_contact(ctx: CrmCall, intent: StepInput, _: str) -> StepResult:
+    sent = await _values(ctx, intent)
+    contact = await ctx.upstream.upsert_contact(intent["email"], sent.texts)
+    return _written(ctx, intent, sent, contact, created=contact.new)
 
 
-async def _find_contact(call: CrmCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
-    """The contact with that address, if it holds every value; it is new if there was none when the write began."""
-    sent = await _values(call, intent)
-    contact = await _contact_of(call, intent["email"], sent.texts)
+async def _find_contact(ctx: CrmCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
+    """Return the contact with that email address and all values. It is new if there was none when the write began."""
+    sent = await _values(ctx, intent)
+    contact = await _contact_of(ctx, intent["email"], sent.texts)
     action: Action = "updated" if intent["known"] else "created"
-    return [Match(kept) for kept in _if_held(contact, sent, intent, action)]
+    return [Match(stored) for stored in _stored_if_complete(contact, sent, intent, action)]
 
 
-async def _send_new_contact(call: CrmCall, intent: StepInput, _: str) -> StepResult:
-    sent = await _values(call, intent)
-    contact = await call.upstream.create_contact(intent["email"], sent.texts)
-    return _written(call, intent, sent, contact, created=True)
+async def _send_new_contact(ctx: CrmCall, intent: StepInput, _: str) -> StepResult:
+    sent = await _values(ctx, intent)
+    contact = await ctx.upstream.create_contact(intent["email"], sent.texts)
+    return _written(ctx, intent, sent, contact, created=True)
 
 
-async def _find_new_contact(call: CrmCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
-    """The contact with that address, if it holds every value and was made by this application."""
-    sent = await _values(call, intent)
-    contact = await _contact_of(call, intent["email"], [*sent.texts, *mapping.records.MADE_BY])
-    if contact is None or not mapping.records.may_be_ours(contact, known_maker(call, intent)):
+async def _find_new_contact(ctx: CrmCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
+    """Return the contact with that email address and all values that was created by this app."""
+    sent = await _values(ctx, intent)
+    contact = await _contact_of(ctx, intent["email"], [*sent.texts, *mapping.records.MADE_BY])
+    if contact is None or not mapping.records.may_be_ours(contact, known_maker(ctx, intent)):
         return []
-    held = _if_held(contact, sent, intent, "created")
-    return [Match(kept, contact.id, contact.created_at.timestamp()) for kept in held]
+    stored_forms = _stored_if_complete(contact, sent, intent, "created")
+    return [Match(stored, contact.id, contact.created_at.timestamp()) for stored in stored_forms]
 
 
-async def _send_holder(call: CrmCall, intent: StepInput, _: str) -> StepResult:
-    sent = await _values(call, intent)
-    contact = await call.upstream.update_object("contacts", intent["contact_id"], sent.texts)
-    return _written(call, intent, sent, contact, created=False)
+async def _send_holder(ctx: CrmCall, intent: StepInput, _: str) -> StepResult:
+    sent = await _values(ctx, intent)
+    contact = await ctx.upstream.update_object("contacts", intent["contact_id"], sent.texts)
+    return _written(ctx, intent, sent, contact, created=False)
 
 
-async def _find_holder(call: CrmCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
-    sent = await _values(call, intent)
-    contact = await call.upstream.read_object("contacts", intent["contact_id"], ["email", *sent.texts])
-    return [Match(kept) for kept in _if_held(contact, sent, intent, "updated")]
+async def _find_holder(ctx: CrmCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
+    sent = await _values(ctx, intent)
+    contact = await ctx.upstream.read_object("contacts", intent["contact_id"], ["email", *sent.texts])
+    return [Match(stored) for stored in _stored_if_complete(contact, sent, intent, "updated")]
 
 
 def _changed_contact(intent: StepInput) -> Sequence[str]:
     return [f"contact {intent['email'].casefold()}"]
 
 
-async def _values(call: CrmCall, intent: StepInput) -> Values:
-    """What a contact is to hold; asked for before the contact is written, since nothing may fail behind that."""
-    return await known_values(call, "contacts", intent["texts"])
+async def _values(ctx: CrmCall, intent: StepInput) -> Values:
+    """Return the values to write. They are looked up before the write, because nothing may fail after it."""
+    return await known_values(ctx, "contacts", intent["texts"])
 
 
-def _written(call: CrmCall, intent: StepInput, sent: Values, contact: wire.Record, *, created: bool) -> StepResult:
+def _written(ctx: CrmCall, intent: StepInput, sent: Values, contact: wire.Record, *, created: bool) -> StepResult:
     if created:
-        remember_creator(call, contact)
+        remember_creator(ctx, contact)
     return mapping.contacts.kept_contact(contact, sent, intent["email"], "created" if created else "updated")
 
 
-def _if_held(contact: wire.Record | None, sent: Values, intent: StepInput, action: Action) -> list[Kept]:
-    """What is kept of a contact, if it is there and holds every value."""
-    held = contact is not None and sent.all_held_by(contact)
+def _stored_if_complete(contact: wire.Record | None, sent: Values, intent: StepInput, action: Action) -> list[Kept]:
+    """Return the stored form of a contact if it exists and has all values."""
+    matches = contact is not None and sent.all_held_by(contact)
     return (
-        [mapping.contacts.kept_contact(contact, sent, intent["email"], action)] if contact is not None and held else []
+        [mapping.contacts.kept_contact(contact, sent, intent["email"], action)]
+        if contact is not None and matches
+        else []
     )
 
 
@@ -139,137 +141,137 @@ UPDATE_HOLDER = WriteStep(
     overwrites=True,
     targets=["email"],
 )
-async def create_or_update_contact(call: CrmCall, params: CreateOrUpdateContact) -> WrittenContact:
+async def create_or_update_contact(ctx: CrmCall, params: CreateOrUpdateContact) -> WrittenContact:
     """Create a contact, or update the one that matches the email.
 
     The properties and the company are checked first: if one of them is wrong, the contact is not written.
     """
-    async with await companies.lock_company_domain(call, params):
-        plan = await call.plan(partial(_plan, call, params))
+    async with await companies.lock_company_domain(ctx, params):
+        plan = await ctx.plan(partial(_plan, ctx, params))
         company_id = plan["company_id"]
         if plan["company"] is not None:
-            company_id = (await call.step(companies.CREATE_COMPANY, plan["company"]))["id"]
-            companies.remember_company(call, plan["company"]["domain"], company_id)
-    kept = plan["skipped"] or await _write_contact(call, params, plan["contact"])
-    warning = mapping.contacts.refused_warning(kept, plan["contact"]["texts"])
+            company_id = (await ctx.step(companies.CREATE_COMPANY, plan["company"]))["id"]
+            companies.remember_company(ctx, plan["company"]["domain"], company_id)
+    stored = plan["skipped"] or await _write_contact(ctx, params, plan["contact"])
+    warning = mapping.contacts.refused_warning(stored, plan["contact"]["texts"])
     if warning is not None:
-        call.warn(warning)
-    if company_id is not None and kept["action"] != "skipped":
-        await call.step(companies.LINK_CONTACT, {"contact_id": kept["id"], "company_id": company_id})
-    return mapping.contacts.written_contact(kept, plan["portal_id"])
+        ctx.warn(warning)
+    if company_id is not None and stored["action"] != "skipped":
+        await ctx.step(companies.LINK_CONTACT, {"contact_id": stored["id"], "company_id": company_id})
+    return mapping.contacts.written_contact(stored, plan["portal_id"])
 
 
 @reads("GET /contacts", errors=[errors.PropertyNotFound, errors.LossyCast])
-async def look_up_contacts(call: CrmCall, params: LookUpContacts) -> Page[Contact]:
+async def look_up_contacts(ctx: CrmCall, params: LookUpContacts) -> Page[Contact]:
     """Look up contacts by email, by another property, or all of them.
 
     By email and by properties whose values are unique, contacts are found as they are now; by other properties as the
     application's search knows them, which learns of changes within a minute or so.
     """
-    shown = mapping.contacts.shown_properties(params.property)
+    selection = mapping.contacts.shown_properties(params.property)
     warnings: list[str] = []
-    found, position = await _look_up(call, params, shown, warnings)
-    emails = await owner_emails(call, found)
-    items = [mapping.contacts.contact(record, emails, params.property) for record in found]
+    records, position = await _look_up(ctx, params, selection, warnings)
+    emails = await owner_emails(ctx, records)
+    items = [mapping.contacts.contact(record, emails, params.property) for record in records]
     return Page[Contact](items=items, position=position, warnings=warnings)
 
 
-# Writing
+# Writes
 
 
-async def _plan(call: CrmCall, params: CreateOrUpdateContact) -> Kept:
-    """What is to be written of a contact and its company, or what is left as it is; everything named is looked up."""
-    portal = await portal_id(call)
-    named = {name: value for name, value in params.properties.items() if name != "email"}
-    texts = await property_texts(call, "contacts", named)
-    existing = await _contact_of(call, params.email)
-    contact = {"email": params.email, "texts": texts, "known": existing is not None, **await our_creator_id(call)}
+async def _plan(ctx: CrmCall, params: CreateOrUpdateContact) -> Kept:
+    """Plan the changes of a contact and its company. All names are looked up."""
+    portal = await portal_id(ctx)
+    properties = {name: value for name, value in params.properties.items() if name != "email"}
+    texts = await property_texts(ctx, "contacts", properties)
+    existing = await _contact_of(ctx, params.email)
+    contact = {"email": params.email, "texts": texts, "known": existing is not None, **await our_creator_id(ctx)}
     plan = {"portal_id": portal, "contact": contact, "skipped": None, "company_id": None, "company": None}
     if existing is not None and params.on_conflict == "skip":
         return plan | {"skipped": mapping.contacts.skipped_contact(existing)}
     if params.associate_company is None:
         return plan
-    company_id, domain = await companies.planned_company(call, params, params.associate_company)
+    company_id, domain = await companies.planned_company(ctx, params, params.associate_company)
     return plan | {
         "company_id": company_id,
-        "company": None if company_id else {"domain": domain, **await our_creator_id(call)},
+        "company": None if company_id else {"domain": domain, **await our_creator_id(ctx)},
     }
 
 
-async def _contact_of(call: CrmCall, email: str, properties: Iterable[str] = ()) -> wire.Record | None:
-    found = await call.upstream.batch_read_objects("contacts", [email], ["email", *properties], "email")
-    return found[0] if found else None
+async def _contact_of(ctx: CrmCall, email: str, properties: Iterable[str] = ()) -> wire.Record | None:
+    contacts = await ctx.upstream.batch_read_objects("contacts", [email], ["email", *properties], "email")
+    return contacts[0] if contacts else None
 
 
-async def _write_contact(call: CrmCall, params: CreateOrUpdateContact, contact: Kept) -> Kept:
-    """Create or update; where the address turns out to be taken, update or skip whoever has it."""
+async def _write_contact(ctx: CrmCall, params: CreateOrUpdateContact, contact: Kept) -> Kept:
+    """Create or update a contact. If its email address turns out to be taken, update or skip its contact."""
     skipping = params.on_conflict == "skip"
     try:
-        return await call.step(CREATE_CONTACT if skipping else WRITE_CONTACT, contact)
+        return await ctx.step(CREATE_CONTACT if skipping else WRITE_CONTACT, contact)
     except errors.UniqueValueTaken as error:
-        # The vendor repeats the value in lower case; callers look for the one that they sent.
+        # The vendor repeats the value in lower case, but callers look for the one that they sent.
         error.details = [
             {**one, "value": contact["texts"].get(one.get("property"), one["value"])} for one in error.details
         ]
         raise
-    except errors.UpstreamConflict as refusal:
-        # In a later attempt it is told again as the journal has kept it, no longer as a ``ContactExists``.
-        taken_by = next((detail["contact_id"] for detail in refusal.details if "contact_id" in detail), None)
-        if taken_by is None:
+    except errors.UpstreamConflict as conflict:
+        # In a later attempt the journal restores the error, no longer as a ``ContactExists``.
+        contact_id = next((detail["contact_id"] for detail in conflict.details if "contact_id" in detail), None)
+        if contact_id is None:
             raise
-    holder = mapping.contacts.skipped_contact(await call.upstream.read_object("contacts", taken_by, ["email"]))
+    existing = mapping.contacts.skipped_contact(await ctx.upstream.read_object("contacts", contact_id, ["email"]))
     if skipping:
-        return holder
+        return existing
     change = {
         "portal": contact.get("portal", ""),
-        "contact_id": holder["id"],
-        "email": holder["email"] or params.email,
+        "contact_id": existing["id"],
+        "email": existing["email"] or params.email,
         "texts": contact["texts"],
     }
-    return await call.step(UPDATE_HOLDER, change)
+    return await ctx.step(UPDATE_HOLDER, change)
 
 
-# Looking up
+# Look-up
 
 
-async def _look_up(call: CrmCall, params: LookUpContacts, shown: Sequence[str], warnings: list[str]) -> Some:
-    """Return one page of contacts and the position of the next; add what callers should know to *warnings*."""
+async def _look_up(ctx: CrmCall, params: LookUpContacts, selection: Sequence[str], warnings: list[str]) -> Some:
+    """Return one page of contacts and the position of the next. Warnings for the caller are added to *warnings*."""
     if params.email is not None:
-        return await call.upstream.batch_read_objects("contacts", [params.email], shown, "email"), None
+        return await ctx.upstream.batch_read_objects("contacts", [params.email], selection, "email"), None
     if params.property is None or params.value is None:
-        page = await call.upstream.list_objects("contacts", shown, params.limit, _after(call))
+        page = await ctx.upstream.list_objects("contacts", selection, params.limit, _after(ctx))
         return page.results, None if page.after is None else {"after": page.after}
     name, value = params.property, params.value.strip()
     if name == "owner_email":
-        return await _look_up_by_owner(call, value.lower(), params.limit, shown)
+        return await _look_up_by_owner(ctx, value.lower(), params.limit, selection)
     [described] = await all_checked(
-        partial(with_properties, call, "contacts", lambda known: mapping.properties.definition(known, name))
+        partial(with_properties, ctx, "contacts", lambda known: mapping.properties.definition(known, name))
     )
     if mapping.properties.unique(described):
         id_property, record_id = mapping.properties.identity(name, value)
-        return await call.upstream.batch_read_objects("contacts", [record_id], shown, id_property), None
+        return await ctx.upstream.batch_read_objects("contacts", [record_id], selection, id_property), None
     if mapping.owners.holds_owner(described) and "@" in value:
-        return await _look_up_by_owner(call, value.lower(), params.limit, shown)
-    wanted = mapping.properties.option_value(described, value)
-    if wanted is None:
+        return await _look_up_by_owner(ctx, value.lower(), params.limit, selection)
+    option = mapping.properties.option_value(described, value)
+    if option is None:
         warnings.append(mapping.properties.no_such_option(described, value))
-    return await _search(call, mapping.searches.equals(described, wanted or value), params.limit, shown)
+    return await _search(ctx, mapping.searches.equals(described, option or value), params.limit, selection)
 
 
-async def _look_up_by_owner(call: CrmCall, email: str, limit: int, shown: Sequence[str]) -> Some:
-    """One page of what belongs to whoever has that address, those who have left included."""
-    known = await owners(call, lambda known: mapping.owners.is_known(known, email))
-    owner_ids = [owner.id for owner in known.values() if mapping.contacts.lowered(owner.email) == email]
-    return await _search(call, mapping.searches.owned_by(owner_ids), limit, shown) if owner_ids else ([], None)
+async def _look_up_by_owner(ctx: CrmCall, email: str, limit: int, selection: Sequence[str]) -> Some:
+    """Return one page of the contacts of the owner with that email address, deactivated owners included."""
+    all_owners = await owners(ctx, lambda all_owners: mapping.owners.is_known(all_owners, email))
+    owner_ids = [owner.id for owner in all_owners.values() if mapping.contacts.lowered(owner.email) == email]
+    return await _search(ctx, mapping.searches.owned_by(owner_ids), limit, selection) if owner_ids else ([], None)
 
 
-async def _search(call: CrmCall, condition: StepInput, limit: int, shown: Sequence[str]) -> Some:
-    """One page of what a condition finds; the next one starts behind the last id."""
-    page = await call.upstream.search_objects(
-        "contacts", mapping.searches.page_search(condition, shown, limit, _after(call))
+async def _search(ctx: CrmCall, condition: StepInput, limit: int, selection: Sequence[str]) -> Some:
+    """Return one page of the contacts that match a condition. The next one starts after the last id."""
+    page = await ctx.upstream.search_objects(
+        "contacts", mapping.searches.page_search(condition, selection, limit, _after(ctx))
     )
     return page.results, {"after": page.results[-1].id} if page.results and page.after else None
 
 
-def _after(call: CrmCall) -> str | None:
-    return call.position["after"] if call.position else None
+def _after(ctx: CrmCall) -> str | None:
+    return ctx.position["after"] if ctx.position else None

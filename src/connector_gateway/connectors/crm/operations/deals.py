@@ -1,4 +1,4 @@
-"""Deals: opened, moved, changed and noted."""
+"""Deals: creation, moves, changes and notes."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -24,65 +24,65 @@ from connector_gateway.kit.errors import ContactNotFound, DealNotFound, OptionMi
 from connector_gateway.kit.operation import writes
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
-# The steps that change something
+# Write steps
 
 
-async def _send_deal(call: CrmCall, intent: StepInput, _: str) -> StepResult:
+async def _send_deal(ctx: CrmCall, intent: StepInput, _: str) -> StepResult:
     properties, contact_id = intent["properties"], intent["contact_id"]
-    creation = call.upstream.create_deal(properties, contact_id)
+    creation = ctx.upstream.create_deal(properties, contact_id)
     deal = await (evidence.in_doubt_until_indexed(creation) if contact_id is None else creation)
-    evidence.remember_creator(call, deal)
+    evidence.remember_creator(ctx, deal)
     return mapping.deals.kept_deal(deal, properties)
 
 
-async def _find_deals(call: CrmCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
-    """The deals made by this application that are what was to be made, with its contact or with none.
+async def _find_deals(ctx: CrmCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
+    """Return the deals created by this app that match the intent, including its contact or the absence of one.
 
-    Those of a contact are known at once; of others the search is sure only when its lag has passed.
+    Deals of a contact are visible immediately. For others, the search is conclusive only after its lag.
     """
     contact_id = intent["contact_id"]
     if contact_id is None:
-        ids = await evidence.ids_since(call, "deals", sent.earliest)
+        ids = await evidence.ids_since(ctx, "deals", sent.earliest)
     else:
-        ids = await call.upstream.read_associations("contacts", contact_id, "deals")
-    known = await with_properties(call, "deals", lambda known: known)
-    shown = [*intent["properties"], *mapping.deals.left_empty(known, intent), *mapping.records.MADE_BY]
-    found, maker = await call.upstream.batch_read_objects("deals", ids, shown), evidence.known_maker(call, intent)
-    alike = [deal for deal in found if mapping.deals.is_deal(deal, intent, known, maker)]
-    wanted = [] if contact_id is None else [contact_id]
+        ids = await ctx.upstream.read_associations("contacts", contact_id, "deals")
+    definitions = await with_properties(ctx, "deals", lambda definitions: definitions)
+    selection = [*intent["properties"], *mapping.deals.left_empty(definitions, intent), *mapping.records.MADE_BY]
+    deals, maker = await ctx.upstream.batch_read_objects("deals", ids, selection), evidence.known_maker(ctx, intent)
+    matches = [deal for deal in deals if mapping.deals.is_deal(deal, intent, definitions, maker)]
+    expected_ids = [] if contact_id is None else [contact_id]
     return evidence.in_order(
         [
             Match(mapping.deals.kept_deal(deal, intent["properties"]), deal.id, deal.created_at.timestamp())
-            for deal in alike
-            if await call.upstream.read_associations("deals", deal.id, "contacts") == wanted
+            for deal in matches
+            if await ctx.upstream.read_associations("deals", deal.id, "contacts") == expected_ids
         ]
     )
 
 
-async def _send_change(call: CrmCall, intent: StepInput, _: str) -> StepResult:
-    return mapping.deals.kept_change(await call.upstream.update_object("deals", intent["deal_id"], intent["texts"]))
+async def _send_change(ctx: CrmCall, intent: StepInput, _: str) -> StepResult:
+    return mapping.deals.kept_change(await ctx.upstream.update_object("deals", intent["deal_id"], intent["texts"]))
 
 
-async def _find_change(call: CrmCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
-    sent = await known_values(call, "deals", intent["texts"])
-    deal = await call.upstream.read_object("deals", intent["deal_id"], sent.texts)
+async def _find_change(ctx: CrmCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
+    sent = await known_values(ctx, "deals", intent["texts"])
+    deal = await ctx.upstream.read_object("deals", intent["deal_id"], sent.texts)
     return [Match(mapping.deals.kept_change(deal))] if sent.all_held_by(deal) else []
 
 
-async def _send_note(call: CrmCall, intent: StepInput, _: str) -> StepResult:
-    return {"id": (await call.upstream.create_note(intent["note"], intent["deal_id"])).id}
+async def _send_note(ctx: CrmCall, intent: StepInput, _: str) -> StepResult:
+    return {"id": (await ctx.upstream.create_note(intent["note"], intent["deal_id"])).id}
 
 
-async def _find_notes(call: CrmCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
-    """The notes on the deal that bear the very millisecond which was chosen for this one, and say the same.
+async def _find_notes(ctx: CrmCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
+    """Return the notes on the deal with the same text and the exact millisecond chosen for this one.
 
     After a restore that millisecond is not known any more.
     """
     is_ours = mapping.notes.says if sent.restored else mapping.notes.is_note
-    note_ids = await call.upstream.read_associations("deals", intent["deal_id"], "notes")
-    found = await call.upstream.batch_read_objects("notes", note_ids, list(intent["note"]))
+    note_ids = await ctx.upstream.read_associations("deals", intent["deal_id"], "notes")
+    notes = await ctx.upstream.batch_read_objects("notes", note_ids, list(intent["note"]))
     return evidence.in_order(
-        Match({"id": note.id}, note.id, note.created_at.timestamp()) for note in found if is_ours(note, intent["note"])
+        Match({"id": note.id}, note.id, note.created_at.timestamp()) for note in notes if is_ours(note, intent["note"])
     )
 
 
@@ -118,76 +118,76 @@ LOG_NOTE = WriteStep(
 
 
 @writes("POST /deals", errors=[ContactNotFound, OptionMissing, *MOVING])
-async def create_deal(call: CrmCall, params: CreateDeal) -> CreatedDeal:
+async def create_deal(ctx: CrmCall, params: CreateDeal) -> CreatedDeal:
     """Open a deal in a stage of a pipeline."""
-    deal = await call.plan(partial(_new_deal, call, params))
-    return mapping.deals.created_deal(await call.step(CREATE_DEAL, deal), deal["contact_id"])
+    deal = await ctx.plan(partial(_new_deal, ctx, params))
+    return mapping.deals.created_deal(await ctx.step(CREATE_DEAL, deal), deal["contact_id"])
 
 
 @writes("PATCH /deals/{deal_id}", errors=[DealNotFound, *CASTING, *MOVING])
-async def update_deal(call: CrmCall, params: UpdateDeal) -> UpdatedDeal:
+async def update_deal(ctx: CrmCall, params: UpdateDeal) -> UpdatedDeal:
     """Move a deal to another stage of its pipeline, write properties, and log a note with the change.
 
     Where the note fails after the change, the change stands and ``note_logged`` is false.
     """
-    # Alone, so that the stage that is told as the former one is the one that this change has ended.
-    async with call.exclusive(f"deal {params.deal_id}"):
-        plan = await call.plan(partial(_change, call, params))
+    # Exclusive, so that the former stage in the result is the one that this change replaced.
+    async with ctx.exclusive(f"deal {params.deal_id}"):
+        plan = await ctx.plan(partial(_change, ctx, params))
         change = {"portal": plan.get("portal", ""), "deal_id": plan["id"], "texts": plan["texts"]}
-        kept = await call.step(CHANGE_DEAL, change) if plan["texts"] else plan
-        note_logged = plan["note"] is not None and await _log(call, plan)
-    return mapping.deals.updated_deal(plan, kept, note_logged=note_logged)
+        stored = await ctx.step(CHANGE_DEAL, change) if plan["texts"] else plan
+        note_logged = plan["note"] is not None and await _log(ctx, plan)
+    return mapping.deals.updated_deal(plan, stored, note_logged=note_logged)
 
 
 # Planning
 
 
-async def _new_deal(call: CrmCall, params: CreateDeal) -> Kept:
-    [deal] = await all_checked(partial(on_pipelines, call, lambda pipelines: mapping.deals.new_deal(params, pipelines)))
+async def _new_deal(ctx: CrmCall, params: CreateDeal) -> Kept:
+    [deal] = await all_checked(partial(on_pipelines, ctx, lambda pipelines: mapping.deals.new_deal(params, pipelines)))
     contact_id = params.contact_id
     if contact_id is not None:
-        contact_id = (await call.upstream.read_object("contacts", contact_id, ["email"])).id
-    return {**deal, "contact_id": contact_id, **await evidence.our_creator_id(call)}
+        contact_id = (await ctx.upstream.read_object("contacts", contact_id, ["email"])).id
+    return {**deal, "contact_id": contact_id, **await evidence.our_creator_id(ctx)}
 
 
-async def _change(call: CrmCall, params: UpdateDeal) -> Kept:
-    """A deal as it is, how it is to be changed, and the note, whose millisecond marks it."""
-    note = None if params.note is None else mapping.notes.note_properties(params.note, utc_datetime(call.clock.now()))
-    shown = dict.fromkeys(["pipeline", "dealstage", *(params.properties or {})])
-    deal = await call.upstream.read_object("deals", params.deal_id, shown)
-    written, moved = await all_checked(partial(_texts, call, params), partial(_move, call, params, deal))
+async def _change(ctx: CrmCall, params: UpdateDeal) -> Kept:
+    """Plan the change of a deal, and the note with the millisecond that marks it."""
+    note = None if params.note is None else mapping.notes.note_properties(params.note, utc_datetime(ctx.clock.now()))
+    selection = dict.fromkeys(["pipeline", "dealstage", *(params.properties or {})])
+    deal = await ctx.upstream.read_object("deals", params.deal_id, selection)
+    written, moved = await all_checked(partial(_texts, ctx, params), partial(_move, ctx, params, deal))
     stage_from = deal.properties.get("dealstage")
     return {
         **mapping.deals.kept_change(deal),
-        "portal": await portal_id(call),
+        "portal": await portal_id(ctx),
         "stage_from": stage_from,
         "texts": {**written, **moved},
         "note": note,
     }
 
 
-async def _texts(call: CrmCall, params: UpdateDeal) -> Mapping[str, str]:
-    """The properties to be written in the vendor's form, but for those that move the deal."""
-    given = (params.properties or {}).items()
-    properties = {name: value for name, value in given if name not in {"dealstage", "pipeline"}}
+async def _texts(ctx: CrmCall, params: UpdateDeal) -> Mapping[str, str]:
+    """Return the properties to write in the vendor's form, except those that move the deal."""
+    values = (params.properties or {}).items()
+    properties = {name: value for name, value in values if name not in {"dealstage", "pipeline"}}
     if not properties:
         return {}
-    return await property_texts(call, "deals", properties)
+    return await property_texts(ctx, "deals", properties)
 
 
-async def _move(call: CrmCall, params: UpdateDeal, deal: wire.Record) -> Mapping[str, str]:
-    """How the deal is moved in the vendor's form, its stage found within its pipeline."""
-    given = params.properties or {}
-    stage, pipeline = given.get("dealstage", params.dealstage), given.get("pipeline")
+async def _move(ctx: CrmCall, params: UpdateDeal, deal: wire.Record) -> Mapping[str, str]:
+    """Return the vendor's form of the deal's move, with the stage looked up in its pipeline."""
+    properties = params.properties or {}
+    stage, pipeline = properties.get("dealstage", params.dealstage), properties.get("pipeline")
     if stage is None and pipeline is None:
         return {}
-    return await on_pipelines(call, lambda pipelines: mapping.deals.move(pipelines, deal, pipeline, stage))
+    return await on_pipelines(ctx, lambda pipelines: mapping.deals.move(pipelines, deal, pipeline, stage))
 
 
-async def _log(call: CrmCall, plan: Kept) -> bool:
-    """Log the note, which may fail only where something else was changed; whether it was logged."""
+async def _log(ctx: CrmCall, plan: Kept) -> bool:
+    """Log the note, which may fail only after another change. Returns whether it was logged."""
     note = {"portal": plan.get("portal", ""), "deal_id": plan["id"], "note": plan["note"]}
     if plan["texts"]:
-        return await call.try_step(LOG_NOTE, note) is not None
-    await call.step(LOG_NOTE, note)
+        return await ctx.try_step(LOG_NOTE, note) is not None
+    await ctx.step(LOG_NOTE, note)
     return True

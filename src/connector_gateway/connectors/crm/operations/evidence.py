@@ -1,4 +1,4 @@
-"""Finds what a write has made: among the latest records, by the application that made them."""
+"""Searches for the results of writes among the latest records, by the app that created them."""
 
 from collections.abc import Awaitable, Iterable, Sequence
 from typing import TypeVar
@@ -16,7 +16,7 @@ MAKER_SECONDS = 24 * 60 * 60.0
 
 
 async def in_doubt_until_indexed(creation: Awaitable[R]) -> R:
-    """What *creation* returns; after a failure a doubt remains for a while, since the search finds new records late."""
+    """Return the result of *creation*. After a failure it stays in doubt until the search includes new records."""
     try:
         return await creation
     except GatewayError as failure:
@@ -25,43 +25,43 @@ async def in_doubt_until_indexed(creation: Awaitable[R]) -> R:
         raise
 
 
-async def ids_since(call: CrmCall, kind: str, since: float) -> list[str]:
-    """The ids of the records made since that time, as far as the search knows them.
+async def ids_since(ctx: CrmCall, kind: str, since: float) -> list[str]:
+    """Return the ids of the records created since that time, as far as the search includes them.
 
-    A listing shows the latest records sooner if ids grow with time. That is not promised, so an id that is missing in
-    it proves nothing.
+    A listing includes the latest records sooner if ids grow with time. That is not documented, so a missing id proves
+    nothing.
     """
-    made = mapping.searches.made_since(since)
-    found = await call.upstream.search_every(
-        kind, lambda after: mapping.searches.page_search(made, [], PAGE_SIZE, after)
+    condition = mapping.searches.made_since(since)
+    records = await ctx.upstream.search_every(
+        kind, lambda after: mapping.searches.page_search(condition, [], PAGE_SIZE, after)
     )
-    latest = await listed_since(call, kind, [], since)
-    return list(dict.fromkeys(record.id for record in (*found, *latest)))
+    latest = await listed_since(ctx, kind, [], since)
+    return list(dict.fromkeys(record.id for record in (*records, *latest)))
 
 
-async def listed_since(call: CrmCall, kind: str, properties: Sequence[str], since: float) -> Sequence[wire.Record]:
-    """The records behind the newest that the search knows to be older."""
-    older = (await call.upstream.search_objects(kind, mapping.searches.newest_before(since))).results
-    return await call.upstream.objects_behind(kind, properties, older[0].id if older else None)
+async def listed_since(ctx: CrmCall, kind: str, properties: Sequence[str], since: float) -> Sequence[wire.Record]:
+    """Return the records after the newest one that the search knows to be older."""
+    older = (await ctx.upstream.search_objects(kind, mapping.searches.newest_before(since))).results
+    return await ctx.upstream.objects_behind(kind, properties, older[0].id if older else None)
 
 
-def remember_creator(call: CrmCall, record: wire.Record) -> None:
-    """Remember how the vendor names this application, if it told that of a record just made."""
+def remember_creator(ctx: CrmCall, record: wire.Record) -> None:
+    """Remember the vendor's identifier of this app, if a created record contains it."""
     if (maker := mapping.records.creator(record)) is not None:
-        call.memory.put("maker", maker, MAKER_SECONDS)
+        ctx.memory.put("maker", maker, MAKER_SECONDS)
 
 
-async def our_creator_id(call: CrmCall) -> Kept:
-    """The portal, and how the vendor named this application so far, before something is created."""
-    return {"portal": await portal_id(call), "maker": call.memory.get("maker")}
+async def our_creator_id(ctx: CrmCall) -> Kept:
+    """Return the portal and this app's identifier so far, before a creation."""
+    return {"portal": await portal_id(ctx), "maker": ctx.memory.get("maker")}
 
 
-def known_maker(call: CrmCall, intent: StepInput) -> str | None:
-    """How the vendor names this application, as far as that is known now or was when the write was planned."""
-    known: str | None = call.memory.get("maker") or intent["maker"]
-    return known
+def known_maker(ctx: CrmCall, intent: StepInput) -> str | None:
+    """Return this app's identifier, if it is known now or was known when the write was planned."""
+    creator_id: str | None = ctx.memory.get("maker") or intent["maker"]
+    return creator_id
 
 
-def in_order(found: Iterable[Match]) -> Sequence[Match]:
-    """What was found, oldest first."""
-    return sorted(found, key=lambda one: one.made_at or 0.0)
+def in_order(matches: Iterable[Match]) -> Sequence[Match]:
+    """Return the matches, oldest first."""
+    return sorted(matches, key=lambda one: one.made_at or 0.0)

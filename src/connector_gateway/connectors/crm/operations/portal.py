@@ -1,6 +1,6 @@
-"""Properties, pipelines and owners of a portal, looked up once and remembered."""
+"""Cached properties, pipelines and owners of a portal."""
 
-from __future__ import annotations  # functions are made in each call (decision 45)
+from __future__ import annotations  # annotations of nested functions are not evaluated in each call
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -27,141 +27,144 @@ OWNERS_SECONDS = 600.0
 PORTAL_SECONDS = 24 * 60 * 60.0
 
 UNTOLD = "owners untold"
-"""The name under which is remembered how often an owner was missing in the lists."""
+"""The cache key for the number of times that an owner was missing in the lists."""
 
 MOVING = (errors.PipelineNotFound, errors.AmbiguousPipeline, errors.StageNotFound)
-"""How a pipeline or stage is refused."""
+"""Errors of a pipeline or stage."""
 
 
 def within_portal(intent: StepInput) -> str:
-    """The portal that a write was planned for: identifiers of records are unique within it only."""
+    """Return the portal that a write was planned for. Record identifiers are unique only within it."""
     return str(intent["portal"])
 
 
 @reads("GET /properties")
-async def list_properties(call: CrmCall, params: ListProperties) -> Listing[PropertyDefinition]:
+async def list_properties(ctx: CrmCall, params: ListProperties) -> Listing[PropertyDefinition]:
     """List the properties of an object type.
 
     The options of a property that holds an owner are the addresses of the owners.
     """
-    listed = [
+    definitions = [
         one
-        for one in await call.upstream.list_properties(params.object_type)
+        for one in await ctx.upstream.list_properties(params.object_type)
         if not one.hubspot_defined or not params.custom_only
     ]
-    addresses = await owner_addresses(call, listed)
-    items = [mapping.properties.property_definition(described, addresses) for described in listed]
+    addresses = await owner_addresses(ctx, definitions)
+    items = [mapping.properties.property_definition(described, addresses) for described in definitions]
     return Listing[PropertyDefinition](items=items)
 
 
-async def with_properties(call: CrmCall, kind: str, check: Callable[[Definitions], T]) -> T:
-    """What *check* makes of the properties of an object type."""
+async def with_properties(ctx: CrmCall, kind: str, check: Callable[[Definitions], T]) -> T:
+    """Return the result of *check* for the properties of an object type."""
 
     async def find() -> Definitions:
-        return mapping.properties.definitions(await call.upstream.list_properties(kind))
+        return mapping.properties.definitions(await ctx.upstream.list_properties(kind))
 
-    async def use(known: Definitions) -> T:
-        return check(known)
+    async def use(cached: Definitions) -> T:
+        return check(cached)
 
-    return await call.with_cache_retry(CachedLookup(f"properties {kind}", SCHEMA_SECONDS, find), use, outdated=CASTING)
-
-
-async def known_values(call: CrmCall, kind: str, texts: Mapping[str, str]) -> Values:
-    """Values that are in the vendor's form already, with what is known of their properties."""
-    return await with_properties(call, kind, lambda known: Values(known, texts))
+    return await ctx.with_cache_retry(CachedLookup(f"properties {kind}", SCHEMA_SECONDS, find), use, outdated=CASTING)
 
 
-async def on_pipelines(call: CrmCall, check: Callable[[Sequence[wire.Pipeline]], T]) -> T:
-    """What *check* makes of the pipelines of deals."""
+async def known_values(ctx: CrmCall, kind: str, texts: Mapping[str, str]) -> Values:
+    """Return values that are already in the vendor's form, with their definitions."""
+    return await with_properties(ctx, kind, lambda known: Values(known, texts))
 
-    async def use(known: Sequence[wire.Pipeline]) -> T:
-        return check(known)
 
-    return await call.with_cache_retry(
-        CachedLookup("pipelines", SCHEMA_SECONDS, call.upstream.list_pipelines), use, outdated=MOVING
+async def on_pipelines(ctx: CrmCall, check: Callable[[Sequence[wire.Pipeline]], T]) -> T:
+    """Return the result of *check* for the pipelines of deals."""
+
+    async def use(cached: Sequence[wire.Pipeline]) -> T:
+        return check(cached)
+
+    return await ctx.with_cache_retry(
+        CachedLookup("pipelines", SCHEMA_SECONDS, ctx.upstream.list_pipelines), use, outdated=MOVING
     )
 
 
 async def all_checked(*checks: Callable[[], Awaitable[T]]) -> list[T]:
-    """The results of all *checks*; if some raise, one error with the faults that all of them found."""
-    passed, refusals = list[T](), list[errors.CallerError]()
+    """Return the results of all *checks*. If some raise, raise one error with the details of all."""
+    passed, failures = list[T](), list[errors.CallerError]()
     for check in checks:
         try:
             passed.append(await check())
-        except errors.CallerError as refusal:
-            refusals.append(refusal)
-    if refusals:
-        raise combine_errors(refusals)
+        except errors.CallerError as failure:
+            failures.append(failure)
+    if failures:
+        raise combine_errors(failures)
     return passed
 
 
-async def portal_id(call: CrmCall) -> str:
-    """The identifier of the portal, which is the account; it is looked up if that is not known."""
-    return call.account_id or str(
-        (await call.cached(CachedLookup("portal", PORTAL_SECONDS, call.upstream.read_account))).portal_id
+async def portal_id(ctx: CrmCall) -> str:
+    """Return the identifier of the portal, which is the account. It is looked up if unknown."""
+    return ctx.account_id or str(
+        (await ctx.cached(CachedLookup("portal", PORTAL_SECONDS, ctx.upstream.read_account))).portal_id
     )
 
 
-async def owners(call: CrmCall, suffices: Callable[[Owners], bool]) -> Owners:
-    """Return the owners by their ids, those who have left last; asked for anew if the cached ones do not suffice."""
+async def owners(ctx: CrmCall, suffices: Callable[[Owners], bool]) -> Owners:
+    """Return the owners by id, deactivated ones last. The cache is refreshed if it does not suffice."""
 
     async def find() -> Owners:
-        listed = call.upstream.list_owners()
-        return {owner.id: owner async for owner in listed if owner.email or owner.type == "QUEUE"}
+        listing = ctx.upstream.list_owners()
+        return {owner.id: owner async for owner in listing if owner.email or owner.type == "QUEUE"}
 
-    return await call.cached(CachedLookup("owners", OWNERS_SECONDS, find), suffices=suffices)
+    return await ctx.cached(CachedLookup("owners", OWNERS_SECONDS, find), suffices=suffices)
 
 
-async def with_owner_ids(call: CrmCall, known: Definitions, given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the properties *given* with every owner, named by address or id, as an id."""
-    names = mapping.owners.owner_properties(known, given)
+async def with_owner_ids(ctx: CrmCall, definitions: Definitions, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the properties *values* with every owner, named by email address or id, as an id."""
+    names = mapping.owners.owner_properties(definitions, values)
     if not names:
-        return given
+        return values
     try:
-        listed = await owners(call, lambda known: all(mapping.owners.is_known(known, given[name]) for name in names))
+        all_owners = await owners(
+            ctx, lambda definitions: all(mapping.owners.is_known(definitions, values[name]) for name in names)
+        )
     except errors.ConnectionScopeMissing:
-        # Ids can be written without the permission to list owners; then the application checks them.
-        if all(mapping.owners.is_id(name, given[name]) for name in names):
-            return given
+        # Ids need no permission to list owners, and the vendor validates them.
+        if all(mapping.owners.is_id(name, values[name]) for name in names):
+            return values
         raise
-    return mapping.owners.by_id(known, listed, given)
+    return mapping.owners.by_id(definitions, all_owners, values)
 
 
-async def property_texts(call: CrmCall, kind: str, given: Mapping[str, Any]) -> Mapping[str, str]:
-    """Return the properties of an object type in the vendor's form; one error has everything wrong with them."""
-    known = await with_properties(call, kind, lambda known: known)
-    owned, others = mapping.owners.divided(known, given)
+async def property_texts(ctx: CrmCall, kind: str, values: Mapping[str, Any]) -> Mapping[str, str]:
+    """Return the properties of an object type in the vendor's form. One error reports all invalid values."""
+    definitions = await with_properties(ctx, kind, lambda definitions: definitions)
+    owned, unowned = mapping.owners.divided(definitions, values)
     ids, _ = await all_checked(
-        partial(with_owner_ids, call, known, owned),
-        partial(with_properties, call, kind, lambda known: mapping.properties.values(known, others).texts),
+        partial(with_owner_ids, ctx, definitions, owned),
+        partial(with_properties, ctx, kind, lambda definitions: mapping.properties.values(definitions, unowned).texts),
     )
-    properties = mapping.owners.replaced(given, ids)
-    written = await with_properties(call, kind, lambda known: mapping.properties.values(known, properties))
-    call.note_casts(partial(mapping.properties.cast_report, written, properties))
+    properties = mapping.owners.replaced(values, ids)
+    written = await with_properties(ctx, kind, lambda definitions: mapping.properties.values(definitions, properties))
+    ctx.note_casts(partial(mapping.properties.cast_report, written, properties))
     return written.texts
 
 
-async def owner_addresses(call: CrmCall, listed: Iterable[wire.Definition]) -> Sequence[str]:
-    """Return the addresses of the owners if a property holds one and the connection may list them."""
-    if not any(map(mapping.owners.holds_owner, listed)):
+async def owner_addresses(ctx: CrmCall, definitions: Iterable[wire.Definition]) -> Sequence[str]:
+    """Return the owners' email addresses if a property contains an owner and the connection may list them."""
+    if not any(map(mapping.owners.holds_owner, definitions)):
         return []
     with suppress(errors.ConnectionScopeMissing):
-        return mapping.owners.addresses(await owners(call, bool))
+        return mapping.owners.addresses(await owners(ctx, bool))
     return []
 
 
-async def owner_emails(call: CrmCall, found: Iterable[wire.Record]) -> Mapping[str, str | None]:
-    """The addresses of the owners of what was found.
+async def owner_emails(ctx: CrmCall, records: Iterable[wire.Record]) -> Mapping[str, str | None]:
+    """Return the email addresses of the owners of *records*.
 
-    An owner who is missing, or has no address, is remembered as such only after two lists said so, since one may have
-    been incomplete.
+    A missing owner or address is cached as such only after two lists agree, because one may have been incomplete.
     """
-    wanted = {owner_id for record in found if (owner_id := record.properties.get(mapping.searches.OWNER))}
-    if not wanted:
+    owner_ids = {owner_id for record in records if (owner_id := record.properties.get(mapping.searches.OWNER))}
+    if not owner_ids:
         return {}
-    seen: Mapping[str, int] = call.memory.get(UNTOLD) or {}
-    known = await owners(call, lambda known: all(one in known or seen.get(one, 0) > 1 for one in wanted))
-    untold = {one: seen.get(one, 0) + 1 for one in wanted if one not in known}
+    missing_counts: Mapping[str, int] = ctx.memory.get(UNTOLD) or {}
+    all_owners = await owners(
+        ctx, lambda all_owners: all(one in all_owners or missing_counts.get(one, 0) > 1 for one in owner_ids)
+    )
+    untold = {one: missing_counts.get(one, 0) + 1 for one in owner_ids if one not in all_owners}
     if untold:
-        call.memory.put(UNTOLD, {**seen, **untold}, OWNERS_SECONDS)
-    return {owner_id: owner.email for owner_id, owner in known.items()}
+        ctx.memory.put(UNTOLD, {**missing_counts, **untold}, OWNERS_SECONDS)
+    return {owner_id: owner.email for owner_id, owner in all_owners.items()}

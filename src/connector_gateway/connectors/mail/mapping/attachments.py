@@ -1,4 +1,4 @@
-"""Attachments, and the names that they are given."""
+"""Attachments and their identifiers."""
 
 import mimetypes
 import re
@@ -11,44 +11,44 @@ from connector_gateway.kit.errors import AttachmentNotFound
 ATTACHMENT_PREFIX = "att_"
 
 
-def attachments(told: wire.Message) -> list[Attachment]:
-    """What came with a message, in its order; pictures within the text and signatures are no attachments."""
-    return [attachment(told.id, part) for part in mime.attachments(told.payload)]
+def attachments(source: wire.Message) -> list[Attachment]:
+    """Return the attachments of a message in order, without pictures within the text and without signatures."""
+    return [attachment(source.id, part) for part in mime.attachments(source.payload)]
 
 
 def attachment(message_id: str, part: wire.Part) -> Attachment:
-    """A part as an attachment."""
+    """Return a part as an attachment."""
     mime_type = part.mime_type or "application/octet-stream"
-    named = re.split(r"[/\\]", mime.decoded(part.filename))[-1].strip()
+    filename = re.split(r"[/\\]", mime.decoded(part.filename))[-1].strip()
     return Attachment(
         attachment_id=attachment_id(message_id, part.part_id),
-        filename=named if named.strip(". ") else f"attachment{mimetypes.guess_extension(mime_type) or ''}",
+        filename=filename if filename.strip(". ") else f"attachment{mimetypes.guess_extension(mime_type) or ''}",
         mime_type=mime_type,
         size_bytes=part.body.size,
     )
 
 
 def attachment_id(message_id: str, part_id: str) -> str:
-    """A lasting name for a part; the vendor's own name changes with every reading."""
+    """Return a stable identifier for a part. The vendor's own identifier changes with every read."""
     return ATTACHMENT_PREFIX + urlsafe_b64encode(f"{message_id}:{part_id}".encode()).decode().rstrip("=")
 
 
-def part_id(wanted: str, message_id: str) -> str | None:
-    """The part that one of our names stands for, or None for a name of the vendor's."""
-    if not wanted.startswith(ATTACHMENT_PREFIX):
+def part_id(identifier: str, message_id: str) -> str | None:
+    """Return the part of one of our identifiers, or None for an identifier of the vendor."""
+    if not identifier.startswith(ATTACHMENT_PREFIX):
         return None
-    encoded = wanted.removeprefix(ATTACHMENT_PREFIX)
+    encoded = identifier.removeprefix(ATTACHMENT_PREFIX)
     try:
-        named, _, part = urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).decode().rpartition(":")
+        owner_id, _, part = urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).decode().rpartition(":")
     except ValueError:
-        named, part = "", ""
-    if named != message_id:
-        raise no_attachment(wanted, message_id)
+        owner_id, part = "", ""
+    if owner_id != message_id:
+        raise no_attachment(identifier, message_id)
     return part
 
 
-def no_attachment(wanted: str, message_id: str) -> AttachmentNotFound:
-    """The refusal of a name that stands for nothing in that message."""
+def no_attachment(identifier: str, message_id: str) -> AttachmentNotFound:
+    """Return the error for an identifier that the message does not have."""
     return AttachmentNotFound(
-        f"Message {message_id} has no such attachment.", {"parameter": "attachment_id", "value": wanted}
+        f"Message {message_id} has no such attachment.", {"parameter": "attachment_id", "value": identifier}
     )

@@ -1,4 +1,4 @@
-"""Messages: found, and as they are kept."""
+"""Messages in search results, and page positions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,32 +9,32 @@ from connector_gateway.connectors.mail.models import Message, MessageBody
 from connector_gateway.kit.clock import utc_datetime
 
 Kept = Mapping[str, Any]
-"""What is planned or was learned: JSON of our own, kept until the call has ended."""
+"""A plan or the result of a step, as JSON in our own format. It is stored until the call has ended."""
 
 
-def message(told: wire.Message, names: Mapping[str, str], body: MessageBody | None = None) -> Message:
-    """A message in short, with its *body* and the list of its attachments where there is one."""
-    found = attachments(told)
+def message(source: wire.Message, names: Mapping[str, str], body: MessageBody | None = None) -> Message:
+    """Return a message, with *body* and the list of its attachments if *body* is given."""
+    files = attachments(source)
     return Message(
-        message_id=told.id,
-        thread_id=told.thread_id,
-        sender=mime.header(told.payload, "From"),
-        subject=mime.header(told.payload, "Subject"),
-        received_at=utc_datetime(seconds(told)),
-        has_attachments=bool(found),
-        labels=[names.get(label_id, label_id) for label_id in told.label_ids],
+        message_id=source.id,
+        thread_id=source.thread_id,
+        sender=mime.header(source.payload, "From"),
+        subject=mime.header(source.payload, "Subject"),
+        received_at=utc_datetime(seconds(source)),
+        has_attachments=bool(files),
+        labels=[names.get(label_id, label_id) for label_id in source.label_ids],
         body=body,
-        attachments=None if body is None else found,
+        attachments=None if body is None else files,
     )
 
 
-def seconds(told: wire.Message) -> float:
-    """When a message arrived, in seconds since the epoch; the vendor tells milliseconds."""
-    return int(told.internal_date) / 1000
+def seconds(source: wire.Message) -> float:
+    """Return the arrival time of a message in epoch seconds. The vendor sends milliseconds."""
+    return int(source.internal_date) / 1000
 
 
 def position(message_ids: Sequence[str], token: str | None) -> Kept | None:
-    """Where the next page starts: with messages that were listed already, then where the vendor's list goes on."""
+    """Return the start of the next page: messages already listed, then the vendor's next page."""
     if message_ids:
         return {"message_ids": message_ids, "token": token}
     return {"token": token} if token else None

@@ -1,4 +1,4 @@
-"""Letters: what is to be written, and what became of it."""
+"""Outgoing messages: their plans and results."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -16,45 +16,45 @@ from connector_gateway.kit.errors import Detail, InvalidRecipient, ThreadNotFoun
 from connector_gateway.kit.write_steps import StepInput
 
 UNANSWERABLE = frozenset({"DRAFT", "TRASH"})
-"""What is no part of a conversation (any more)."""
+"""Labels of messages that are not, or no longer, part of a conversation."""
 
 SENDER = re.compile(r"[!-?A-~]+@[!-?A-~]+")
-"""An address as it may stand in a header just as it is."""
+"""An address that can be in a header without quoting."""
 
 NAMED_ADDRESS = re.compile(r"([^<>]*)<([^<>]*)>")
 MESSAGE_ID = re.compile(r"<[!-;=?-~]{1,900}>")
 REPLY = re.compile(r"\s*re\s*:", re.IGNORECASE)
 
 REFERENCES = 20
-"""How many of the last identifiers a reply refers to, beside the first; longer chains are cut by every mailer."""
+"""The number of last references in a reply, in addition to the first. All mailers shorten longer chains."""
 
 
 def recipients(to: Sequence[str]) -> list[mime.Mailbox]:
-    """The recipients, each address once; ``InvalidRecipient`` lists every one that is not valid."""
-    found: dict[str, mime.Mailbox] = {}
-    faults: list[Detail] = []
+    """Return the recipients, each address once. Raises ``InvalidRecipient`` with all invalid addresses."""
+    by_address: dict[str, mime.Mailbox] = {}
+    violations: list[Detail] = []
     for index, written in enumerate(to):
         try:
             recipient = _recipient(written)
-        except EmailNotValidError as fault:
-            place = {"code": InvalidRecipient.code, "parameter": f"to.{index}", "index": index}
-            faults.append({**place, "value": written, "message": str(fault)})
+        except EmailNotValidError as error:
+            location = {"code": InvalidRecipient.code, "parameter": f"to.{index}", "index": index}
+            violations.append({**location, "value": written, "message": str(error)})
         else:
-            # Hardly any mail system tells addresses apart by case, and nobody wants a letter twice.
-            found.setdefault(recipient.address.lower(), recipient)
-    if faults:
-        raise InvalidRecipient(f"{len(faults)} of {len(to)} recipients are not valid addresses.", *faults)
-    return list(found.values())
+            # Hardly any mail system distinguishes addresses by case, and duplicates are unwanted.
+            by_address.setdefault(recipient.address.lower(), recipient)
+    if violations:
+        raise InvalidRecipient(f"{len(violations)} of {len(to)} recipients are not valid addresses.", *violations)
+    return list(by_address.values())
 
 
 def _recipient(written: str) -> mime.Mailbox:
-    """One recipient; the domain in its ASCII form, which every mail system takes."""
+    """Return one recipient, with the domain in ASCII, which all mail systems accept."""
     if len(written.splitlines()) > 1:
         raise EmailNotValidError("A recipient stands on one line.")
-    named = NAMED_ADDRESS.fullmatch(written.strip())
-    name, address = (named[1].strip(), named[2]) if named else ("", written.strip())
-    # Whether a domain exists is left to the application, which has to deliver; characters beyond ASCII before the ``@``
-    # are not, since many servers on the way refuse them.
+    match = NAMED_ADDRESS.fullmatch(written.strip())
+    name, address = (match[1].strip(), match[2]) if match else ("", written.strip())
+    # The vendor delivers, so it checks whether a domain exists. Non-ASCII characters before the ``@`` are rejected
+    # here, because many servers on the way reject them.
     valid = validate_email(
         address, allow_smtputf8=False, strict=True, check_deliverability=False, test_environment=True
     )
@@ -62,8 +62,8 @@ def _recipient(written: str) -> mime.Mailbox:
 
 
 def own_mailbox(addresses: Sequence[wire.SendAs]) -> mime.Mailbox:
-    """The connected address, with the name that its owner sends under."""
-    own = next((told for told in addresses if told.is_primary), addresses[0] if addresses else None)
+    """Return the connected address, with its owner's sender name."""
+    own = next((address for address in addresses if address.is_primary), addresses[0] if addresses else None)
     if own is None or not SENDER.fullmatch(own.send_as_email):
         raise UpstreamUnexpected("The application names no address that the account sends from.")
     return mime.Mailbox(own.display_name, own.send_as_email)
@@ -71,7 +71,7 @@ def own_mailbox(addresses: Sequence[wire.SendAs]) -> mime.Mailbox:
 
 @dataclass(frozen=True, slots=True)
 class ReplyTarget:
-    """What a reply takes over from the message that it answers: the subject and the references."""
+    """The subject and references that a reply takes over from the message that it answers."""
 
     subject: str
     message_id: str = ""
@@ -79,17 +79,17 @@ class ReplyTarget:
 
 
 def parent(thread: wire.Thread, thread_id: str) -> ReplyTarget:
-    """The message of a thread that a reply answers: the last one that is neither draft nor thrown away."""
-    answerable = [told for told in thread.messages if UNANSWERABLE.isdisjoint(told.label_ids)]
+    """Return the message of a thread that a reply answers: the last one that is neither draft nor trashed."""
+    answerable = [message for message in thread.messages if UNANSWERABLE.isdisjoint(message.label_ids)]
     if not answerable:
-        sought = {"parameter": "thread_id", "value": thread_id}
-        raise ThreadNotFound("The thread holds nothing that can be replied to.", sought)
+        detail = {"parameter": "thread_id", "value": thread_id}
+        raise ThreadNotFound("The thread holds nothing that can be replied to.", detail)
     payload = max(answerable, key=seconds).payload
     own = _identifiers(payload, "Message-ID")[:1]
     earlier = _identifiers(payload, "References") or _identifiers(payload, "In-Reply-To")[:1]
     chain = list(dict.fromkeys([*earlier, *own]))
-    kept = chain if len(chain) <= REFERENCES + 1 else [chain[0], *chain[-REFERENCES:]]
-    return ReplyTarget(_reply_subject(mime.header(payload, "Subject")), own[0] if own else "", kept)
+    references = chain if len(chain) <= REFERENCES + 1 else [chain[0], *chain[-REFERENCES:]]
+    return ReplyTarget(_reply_subject(mime.header(payload, "Subject")), own[0] if own else "", references)
 
 
 def _identifiers(payload: wire.Part, name: str) -> list[str]:
@@ -104,10 +104,10 @@ def _reply_subject(subject: str) -> str:
 def plan_message(
     sender: mime.Mailbox, to: Iterable[mime.Mailbox], parent: ReplyTarget, thread_id: str | None, now: float
 ) -> dict[str, Any]:
-    """A letter to be written, without its body."""
+    """Plan a message without its body."""
     return {
-        "sender": _kept_mailbox(sender),
-        "to": [_kept_mailbox(recipient) for recipient in to],
+        "sender": _stored_mailbox(sender),
+        "to": [_stored_mailbox(recipient) for recipient in to],
         "subject": parent.subject,
         "in_reply_to": parent.message_id,
         "references": list(parent.references),
@@ -117,7 +117,7 @@ def plan_message(
 
 
 def build_message(planned: Kept, body_html: str, marker: tuple[str, str]) -> mime.OutgoingMessage:
-    """The letter that was *planned*, with its body and the header that marks it."""
+    """Return the *planned* message with its body and its marker header."""
     return mime.OutgoingMessage(
         sender=mime.Mailbox(**planned["sender"]),
         to=[mime.Mailbox(**recipient) for recipient in planned["to"]],
@@ -130,51 +130,53 @@ def build_message(planned: Kept, body_html: str, marker: tuple[str, str]) -> mim
     )
 
 
-def _kept_mailbox(mailbox: mime.Mailbox) -> dict[str, str]:
+def _stored_mailbox(mailbox: mime.Mailbox) -> dict[str, str]:
     return {"name": mailbox.name, "address": mailbox.address}
 
 
 def kept_draft(draft_id: str, message: wire.Threaded | wire.Message, mark: str, made_at: float) -> dict[str, Any]:
-    """What is kept of a draft that was made, *mark* in its header."""
-    kept = {"id": draft_id, "message_id": message.id, "thread_id": message.thread_id}
-    return kept | {"mark": mark, "made_at": made_at}
+    """Return the stored form of a created draft with *mark* in its header."""
+    stored = {"id": draft_id, "message_id": message.id, "thread_id": message.thread_id}
+    return stored | {"mark": mark, "made_at": made_at}
 
 
 def assumed_draft(_: StepInput) -> dict[str, Any]:
-    """What a dry run takes for a draft that was made."""
+    """Return the assumed result of creating a draft, for dry runs."""
     return {"id": "new-draft", "message_id": "new-message", "thread_id": "new-thread", "mark": "", "made_at": 0.0}
 
 
-def told_draft(kept: Kept) -> dict[str, Any]:
-    """What callers are told of a draft when something else fails."""
-    return {"draft_id": kept["id"], "message_id": kept["message_id"]}
+def told_draft(stored: Kept) -> dict[str, Any]:
+    """Return the part of a draft that is included in the error when a later step fails."""
+    return {"draft_id": stored["id"], "message_id": stored["message_id"]}
 
 
-def created_draft(kept: Kept) -> CreatedDraft:
-    """The result of making a draft."""
-    return CreatedDraft(draft_id=kept["id"], message_id=kept["message_id"], created_at=utc_datetime(kept["made_at"]))
+def created_draft(stored: Kept) -> CreatedDraft:
+    """Return the result of creating a draft."""
+    return CreatedDraft(
+        draft_id=stored["id"], message_id=stored["message_id"], created_at=utc_datetime(stored["made_at"])
+    )
 
 
 def sending(draft: Kept) -> dict[str, str]:
-    """What it takes to send a draft, and to find the message that it becomes."""
+    """Return the intent of sending a draft, with the data to find the resulting message."""
     return {"draft_id": draft["id"], "thread_id": draft["thread_id"], "mark": draft["mark"]}
 
 
 def kept_message(message: wire.Threaded | wire.Message, sent_at: float) -> dict[str, Any]:
-    """What is kept of a message that was sent."""
+    """Return the stored form of a sent message."""
     return {"id": message.id, "thread_id": message.thread_id, "sent_at": sent_at}
 
 
-def told_message(kept: Kept) -> dict[str, Any]:
-    """What callers are told of a message when something else fails."""
-    return {"message_id": kept["id"]}
+def told_message(stored: Kept) -> dict[str, Any]:
+    """Return the part of a message that is included in the error when a later step fails."""
+    return {"message_id": stored["id"]}
 
 
-def sent_message(kept: Kept, planned: Kept) -> SentMessage:
-    """The result of sending the letter that was *planned*."""
+def sent_message(stored: Kept, planned: Kept) -> SentMessage:
+    """Return the result of sending the *planned* message."""
     return SentMessage(
-        message_id=kept["id"],
-        thread_id=kept["thread_id"],
+        message_id=stored["id"],
+        thread_id=stored["thread_id"],
         to=[recipient["address"] for recipient in planned["to"]],
-        sent_at=utc_datetime(kept["sent_at"]),
+        sent_at=utc_datetime(stored["sent_at"]),
     )

@@ -1,4 +1,4 @@
-"""The five mail operations, by what they are about."""
+"""The five mail operations, by topic."""
 
 from connector_gateway.connectors.mail.operations.attachments import fetch_attachment, open_attachment
 from connector_gateway.connectors.mail.operations.labels import change_message_labels

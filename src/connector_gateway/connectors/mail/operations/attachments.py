@@ -1,4 +1,4 @@
-"""Attachments: fetched, and opened by their link."""
+"""Downloads of attachments."""
 
 import hashlib
 from collections.abc import AsyncIterator
@@ -15,32 +15,32 @@ from connector_gateway.kit.shapes import Position
 
 
 @reads("GET /attachments/{attachment_id}", errors=[MessageNotFound, AttachmentNotFound])
-async def fetch_attachment(call: MailCall, params: FetchAttachment) -> FetchedAttachment:
+async def fetch_attachment(ctx: MailCall, params: FetchAttachment) -> FetchedAttachment:
     """Fetch an attachment as a short-lived download link, or as base64."""
-    message, _ = await get_message_within_limit(call.upstream, params.message_id)
-    part = await _part(call, message, params.attachment_id)
-    found = mapping.attachments.attachment(message.id, part).model_dump()
+    message, _ = await get_message_within_limit(ctx.upstream, params.message_id)
+    part = await _part(ctx, message, params.attachment_id)
+    attachment = mapping.attachments.attachment(message.id, part).model_dump()
     if params.form == "base64":
-        size_bytes, content = await _content(call, message.id, part)
-        return FetchedAttachment(**found | {"size_bytes": size_bytes}, content_base64=content)
-    link = call.links.issue({"message": message.id, "part": part.part_id})
-    return FetchedAttachment(**found, download_url=link.url, expires_at=link.expires_at)
+        size_bytes, content = await _content(ctx, message.id, part)
+        return FetchedAttachment(**attachment | {"size_bytes": size_bytes}, content_base64=content)
+    link = ctx.links.issue({"message": message.id, "part": part.part_id})
+    return FetchedAttachment(**attachment, download_url=link.url, expires_at=link.expires_at)
 
 
 @asynccontextmanager
 async def open_attachment(client: MailClient, content: Position) -> AsyncIterator[Download]:
-    """The file behind a download link that was issued for an attachment."""
+    """Return the file behind a download link of an attachment."""
     message_id, part = await _linked_part(client, content)
-    found = mapping.attachments.attachment(message_id, part)
+    attachment = mapping.attachments.attachment(message_id, part)
     async with aclosing(pieces_of(client, message_id, part, at_once=False)) as pieces:
-        yield Download(found.filename, found.mime_type, found.size_bytes or None, pieces)
+        yield Download(attachment.filename, attachment.mime_type, attachment.size_bytes or None, pieces)
 
 
-# Which part is meant
+# Identification of the part
 
 
 async def _linked_part(client: MailClient, content: Position) -> tuple[str, wire.Part]:
-    """The part behind a link, and its message by name: the message itself need not be held while the file is sent."""
+    """Return the part behind a link and its message's id, so that the message is not kept while the file is sent."""
     message, _ = await get_message_within_limit(client, content["message"])
     part = mime.find(message.payload, content["part"])
     if part is None:
@@ -48,50 +48,50 @@ async def _linked_part(client: MailClient, content: Position) -> tuple[str, wire
     return message.id, part
 
 
-async def _part(call: MailCall, message: wire.Message, wanted: str) -> wire.Part:
-    """The part that an attachment's name stands for, whether it is ours or the vendor's."""
-    part_id = mapping.attachments.part_id(wanted, message.id)
-    part = await _same_file(call, message, wanted) if part_id is None else mime.find(message.payload, part_id)
+async def _part(ctx: MailCall, message: wire.Message, identifier: str) -> wire.Part:
+    """Return the part of an attachment identifier, whether it is ours or the vendor's."""
+    part_id = mapping.attachments.part_id(identifier, message.id)
+    part = await _same_file(ctx, message, identifier) if part_id is None else mime.find(message.payload, part_id)
     if part is None:
-        raise mapping.attachments.no_attachment(wanted, message.id)
+        raise mapping.attachments.no_attachment(identifier, message.id)
     return part
 
 
-async def _same_file(call: MailCall, message: wire.Message, wanted: str) -> wire.Part | None:
-    """The part with the content that the vendor's name stands for, since each reading gives the parts new names."""
-    told = await _fingerprint(call, message.id, wanted)
-    alike = [part for part in mime.files(message.payload) if part.body.size == told[0]]
-    # Equal size is enough where only one part has it, and saves reading the file.
-    if len(alike) == 1:
-        return alike[0]
-    for part in alike:
-        if await _fingerprint(call, message.id, part.body.attachment_id or "") == told:
+async def _same_file(ctx: MailCall, message: wire.Message, identifier: str) -> wire.Part | None:
+    """Return the part with the content of the vendor's identifier, because each read assigns new identifiers."""
+    fingerprint = await _fingerprint(ctx, message.id, identifier)
+    candidates = [part for part in mime.files(message.payload) if part.body.size == fingerprint[0]]
+    # An equal size suffices if only one part has it, and saves reading the file.
+    if len(candidates) == 1:
+        return candidates[0]
+    for part in candidates:
+        if await _fingerprint(ctx, message.id, part.body.attachment_id or "") == fingerprint:
             return part
     return None
 
 
-async def _fingerprint(call: MailCall, message_id: str, attachment_id: str) -> tuple[int, str]:
+async def _fingerprint(ctx: MailCall, message_id: str, attachment_id: str) -> tuple[int, str]:
     size, digest = 0, hashlib.sha256()
-    async with aclosing(call.upstream.stream_attachment(message_id, attachment_id, at_once=True)) as pieces:
+    async with aclosing(ctx.upstream.stream_attachment(message_id, attachment_id, at_once=True)) as pieces:
         async for piece in pieces:
             size += len(piece)
             digest.update(piece)
     return size, digest.hexdigest()
 
 
-# What it holds
+# Content
 
 
-async def _content(call: MailCall, message_id: str, part: wire.Part) -> tuple[int, list[bytes]]:
-    """The size of a part, and its bytes in pieces that can be told as base64 one by one."""
-    size_bytes, rest, held = 0, b"", []
-    async with aclosing(pieces_of(call.upstream, message_id, part, at_once=True)) as pieces:
+async def _content(ctx: MailCall, message_id: str, part: wire.Part) -> tuple[int, list[bytes]]:
+    """Return the size of a part, and its bytes in pieces that can be base64-encoded separately."""
+    size_bytes, rest, encodable = 0, b"", []
+    async with aclosing(pieces_of(ctx.upstream, message_id, part, at_once=True)) as pieces:
         async for piece in pieces:
             size_bytes += len(piece)
-            call.memory_reservation.keep(len(piece))
-            ready = rest + piece
-            # Three bytes make four characters: cut elsewhere, padding would stand in the middle.
-            whole = len(ready) // 3 * 3
-            held.append(ready[:whole])
-            rest = ready[whole:]
-    return size_bytes, [*held, rest]
+            ctx.memory_reservation.keep(len(piece))
+            pending = rest + piece
+            # Three bytes make four characters. Other cuts would leave padding in the middle.
+            complete = len(pending) // 3 * 3
+            encodable.append(pending[:complete])
+            rest = pending[complete:]
+    return size_bytes, [*encodable, rest]

@@ -1,4 +1,4 @@
-"""Recognises what a write has made."""
+"""Recognition of the results of writes."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
@@ -13,50 +13,50 @@ from connector_gateway.kit.write_steps import SentStep, StepInput
 T = TypeVar("T")
 
 OLDER_IN_A_ROW = 10
-"""A listing comes newest first, but nobody promises that; it is read on until so many in a row are too old."""
+"""Consecutive old messages after which a search ends. The order, newest first, is not documented."""
 
 
-async def marked_in_thread(call: MailCall, intent: StepInput) -> wire.Message | None:
-    """The sent message that bears the draft's mark, in the thread of the draft."""
+async def marked_in_thread(ctx: MailCall, intent: StepInput) -> wire.Message | None:
+    """Return the sent message with the draft's marker, from the thread of the draft."""
     with suppress(ThreadNotFound):
-        thread = await call.upstream.get_thread(intent["thread_id"])
+        thread = await ctx.upstream.get_thread(intent["thread_id"])
         for message in thread.messages:
             if "SENT" in message.label_ids and is_marked(message, intent["mark"]):
                 return message
     return None
 
 
-async def marked_among_sent(call: MailCall, intent: StepInput, sent: SentStep) -> wire.Message | None:
-    """The sent message that bears the draft's mark, wherever it is; its thread may have become another."""
-    listed = call.upstream.every_message({"labelIds": "SENT"})
-    async for _, message in not_older(call, listed, lambda listed: listed.id, sent.earliest):
+async def marked_among_sent(ctx: MailCall, intent: StepInput, sent: SentStep) -> wire.Message | None:
+    """Return the sent message with the draft's marker from all sent messages, because its thread may have changed."""
+    messages = ctx.upstream.every_message({"labelIds": "SENT"})
+    async for _, message in not_older(ctx, messages, lambda messages: messages.id, sent.earliest):
         if is_marked(message, intent["mark"]):
             return message
     return None
 
 
 async def not_older(
-    call: MailCall, listing: AsyncIterator[T], message_id: Callable[[T], str], earliest: float
+    ctx: MailCall, listing: AsyncIterator[T], message_id: Callable[[T], str], earliest: float
 ) -> AsyncIterator[tuple[T, wire.Message]]:
-    """What is listed, newest first, and its message without its parts; it ends where all that follows is too old."""
+    """Yield the listed items, newest first, with their messages without parts, until all that follow are too old."""
     older = 0
-    async for listed in listing:
-        message = await _headers(call, message_id(listed))
+    async for item in listing:
+        message = await _headers(ctx, message_id(item))
         if message is None:
             continue
         older = older + 1 if mapping.messages.seconds(message) < earliest else 0
         if older == OLDER_IN_A_ROW:
             return
-        yield listed, message
+        yield item, message
 
 
 def is_marked(message: wire.Message, mark: str) -> bool:
-    """Whether a message bears the mark of what was sent."""
+    """Return True if a message has the marker."""
     return mime.header(message.payload, MARKER) == mark
 
 
-async def _headers(call: MailCall, message_id: str) -> wire.Message | None:
-    """A message without its parts, or None if there is none."""
+async def _headers(ctx: MailCall, message_id: str) -> wire.Message | None:
+    """Return a message without its parts, or None if it does not exist."""
     with suppress(MessageNotFound):
-        return await call.upstream.get_message_headers(message_id)
+        return await ctx.upstream.get_message_headers(message_id)
     return None

@@ -1,4 +1,4 @@
-"""Labels: read, created, put on and taken off."""
+"""Labels: look-up, creation and changes of messages."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -16,24 +16,24 @@ Names = Mapping[str, str]
 LABELS_SECONDS = 60.0
 
 
-# The steps that change something
+# Write steps
 
 
-async def _send_label(call: MailCall, intent: StepInput, _: str) -> StepResult:
-    """Create a label; where somebody did so meanwhile, it is taken as it is."""
-    label = await call.upstream.create_label(intent["name"])
+async def _send_label(ctx: MailCall, intent: StepInput, _: str) -> StepResult:
+    """Create a label. One that was created meanwhile is used as it is."""
+    label = await ctx.upstream.create_label(intent["name"])
     if label is not None:
         return mapping.labels.kept_label(label)
-    names = await _every_label(call)
+    names = await _every_label(ctx)
     label_id = mapping.labels.label_id(names, intent["name"])
     if label_id is None:
         raise UpstreamConflict("A label of that name was created and deleted at the same time.")
     return {"id": label_id, "name": names[label_id], "created": False}
 
 
-async def _find_label(call: MailCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
-    """The label of that name, which was not there when the call was planned; in another spelling it is not ours."""
-    names = await _every_label(call)
+async def _find_label(ctx: MailCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
+    """Return the label of that name, which did not exist at planning time. Another spelling is not ours."""
+    names = await _every_label(ctx)
     label_id = mapping.labels.label_id(names, intent["name"])
     if label_id is None:
         return []
@@ -41,16 +41,16 @@ async def _find_label(call: MailCall, intent: StepInput, _: SentStep) -> Sequenc
     return [Match({"id": label_id, "name": name, "created": name == intent["name"]})]
 
 
-async def _send_change(call: MailCall, intent: StepInput, _: str) -> StepResult:
+async def _send_change(ctx: MailCall, intent: StepInput, _: str) -> StepResult:
     return mapping.labels.kept_labels(
-        await call.upstream.modify_message(intent["message_id"], intent["add"], intent["remove"])
+        await ctx.upstream.modify_message(intent["message_id"], intent["add"], intent["remove"])
     )
 
 
-async def _find_change(call: MailCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
-    """The message, if it bears what was to be put on, and nothing of what was to be taken off."""
-    kept = mapping.labels.kept_labels(await call.upstream.get_message_labels(intent["message_id"]))
-    return [Match(kept)] if mapping.labels.is_changed(kept, intent) else []
+async def _find_change(ctx: MailCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
+    """Return the message if it has all labels to add and none of those to remove."""
+    stored = mapping.labels.kept_labels(await ctx.upstream.get_message_labels(intent["message_id"]))
+    return [Match(stored)] if mapping.labels.is_changed(stored, intent) else []
 
 
 CREATE_LABEL = WriteStep(
@@ -64,7 +64,7 @@ CHANGE_LABELS = WriteStep(
     "change the labels",
     _send_change,
     _find_change,
-    # Each label of a message is set by itself: a change of others undoes nothing.
+    # Each label of a message is set separately, so changes of other labels undo nothing.
     changes=lambda intent: [
         f"message {intent['message_id']} {label_id}" for label_id in (*intent["add"], *intent["remove"])
     ],
@@ -76,76 +76,76 @@ CHANGE_LABELS = WriteStep(
 
 
 @writes("POST /messages/{message_id}/labels", errors=[MessageNotFound, LabelNotFound], overwrites=True)
-async def change_message_labels(call: MailCall, params: ChangeMessageLabels) -> ChangedLabels:
+async def change_message_labels(ctx: MailCall, params: ChangeMessageLabels) -> ChangedLabels:
     """Apply labels to a message and strip others from it, by their names.
 
     A label that is to be applied and does not exist is refused, or created where that is asked for.
     """
-    change = await call.plan(partial(_change, call, params))
+    change = await ctx.plan(partial(_change, ctx, params))
     try:
-        return await _change_labels(call, params.message_id, change)
+        return await _change_labels(ctx, params.message_id, change)
     except UpstreamRefused:
         if not change["remembered"]:
             raise
-    # A label that was remembered may have been deleted since.
-    change = await call.plan(partial(_change, call, params, renewed=True))
-    return await _change_labels(call, params.message_id, change)
+    # A cached label may have been deleted since.
+    change = await ctx.plan(partial(_change, ctx, params, renewed=True))
+    return await _change_labels(ctx, params.message_id, change)
 
 
 # Planning
 
 
-async def _change(call: MailCall, params: ChangeMessageLabels, *, renewed: bool = False) -> Kept:
-    """What is to be put on and taken off, and which labels are to be created, for a message that then exists."""
-    wanted = [*params.add, *params.remove]
-    known: Names | None = call.memory.get("labels")
-    labels = labels_of(call)
+async def _change(ctx: MailCall, params: ChangeMessageLabels, *, renewed: bool = False) -> Kept:
+    """Plan the labels to add, remove and create, for a message that exists."""
+    requested = [*params.add, *params.remove]
+    cached: Names | None = ctx.memory.get("labels")
+    labels = labels_of(ctx)
     names = await (
-        call.reload(labels)
+        ctx.reload(labels)
         if renewed
-        else call.cached(labels, suffices=lambda names: all(mapping.labels.label_id(names, name) for name in wanted))
+        else ctx.cached(labels, suffices=lambda names: all(mapping.labels.label_id(names, name) for name in requested))
     )
     change = mapping.labels.change(names, params.add, params.remove, create_missing=params.create_missing)
     if change["missing"]:
-        await call.upstream.get_message_labels(params.message_id)
-    return change | {"remembered": names is known}
+        await ctx.upstream.get_message_labels(params.message_id)
+    return change | {"remembered": names is cached}
 
 
-# Carrying out
+# Execution
 
 
-async def _change_labels(call: MailCall, message_id: str, change: Kept) -> ChangedLabels:
-    created = [await call.step(CREATE_LABEL, {"name": name}) for name in change["missing"]]
-    made = iter(created)
-    add = [label_id or next(made)["id"] for label_id in change["add"]]
+async def _change_labels(ctx: MailCall, message_id: str, change: Kept) -> ChangedLabels:
+    created = [await ctx.step(CREATE_LABEL, {"name": name}) for name in change["missing"]]
+    created_ids = iter(created)
+    add = [label_id or next(created_ids)["id"] for label_id in change["add"]]
     intent = {"message_id": message_id, "add": add, "remove": change["remove"]}
     try:
-        changed = await _changed(call, intent)
+        changed = await _read_changed_labels(ctx, intent)
     except UpstreamRefused:
-        # What the application did not take may have been the identifier of the message.
-        await call.upstream.get_message_labels(message_id)
+        # The vendor may have rejected the identifier of the message.
+        await ctx.upstream.get_message_labels(message_id)
         raise
     new = {label["id"]: label["name"] for label in created}
-    names = await call.cached(
-        labels_of(call), suffices=lambda names: names.keys() | new.keys() >= set(changed["label_ids"])
+    names = await ctx.cached(
+        labels_of(ctx), suffices=lambda names: names.keys() | new.keys() >= set(changed["label_ids"])
     )
     return mapping.labels.changed_labels(changed, {**new, **names}, created)
 
 
-async def _changed(call: MailCall, intent: StepInput) -> Kept:
-    """The message after a change, which may be none."""
+async def _read_changed_labels(ctx: MailCall, intent: StepInput) -> Kept:
+    """Return the message after a change, which may be empty."""
     if intent["add"] or intent["remove"]:
-        return await call.step(CHANGE_LABELS, intent)
-    return mapping.labels.kept_labels(await call.upstream.get_message_labels(intent["message_id"]))
+        return await ctx.step(CHANGE_LABELS, intent)
+    return mapping.labels.kept_labels(await ctx.upstream.get_message_labels(intent["message_id"]))
 
 
-# The labels that there are
+# Existing labels
 
 
-def labels_of(call: MailCall) -> CachedLookup[Names]:
-    """The names of all labels by their identifiers."""
-    return CachedLookup("labels", LABELS_SECONDS, partial(_every_label, call))
+def labels_of(ctx: MailCall) -> CachedLookup[Names]:
+    """Return the look-up of all label names by identifier."""
+    return CachedLookup("labels", LABELS_SECONDS, partial(_every_label, ctx))
 
 
-async def _every_label(call: MailCall) -> Names:
-    return {label.id: label.name for label in await call.upstream.list_labels()}
+async def _every_label(ctx: MailCall) -> Names:
+    return {label.id: label.name for label in await ctx.upstream.list_labels()}

@@ -1,4 +1,4 @@
-"""What several operations read: messages that may be too large, and the content of parts."""
+"""Look-ups of several operations: messages of limited size, and the content of parts."""
 
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, aclosing
@@ -14,38 +14,38 @@ MailCall = OperationContext[MailClient]
 
 
 async def get_message_within_limit(client: MailClient, message_id: str) -> tuple[wire.Message, bool]:
-    """A message, and whether it came with its texts: one that is too large is read without them."""
+    """Return a message, and whether its bodies are included. Bodies are omitted if the message is too large."""
     try:
         return await client.get_message(message_id), True
     except ResponseTooLarge:
         return await client.get_message(message_id, fields=OUTLINE), False
 
 
-async def content_of(call: MailCall, message_id: str, part: wire.Part, *, alone: bool) -> bytes:
-    """The bytes of a part, whole; ``AnswerTooLarge`` where they are too many to be told as text.
+async def content_of(ctx: MailCall, message_id: str, part: wire.Part, *, alone: bool) -> bytes:
+    """Return all bytes of a part. Raises ``AnswerTooLarge`` if they are too many to return as text.
 
-    Those of a large one arrive in the call's turn for that, unless the caller has it *alone* already.
+    A large part waits for the call's reservation of large responses, unless the caller already has it (*alone*).
     """
-    # What came with the message is there already, and is not copied; an answer bounds its size.
+    # The inline content is already in memory, bounded by the response size, and is not copied.
     if (content := mime.inline_content(part)) is not None:
         return content
-    taken = BytesIO()
-    async with aclosing(pieces_of(call.upstream, message_id, part, at_once=True)) as pieces, AsyncExitStack() as stack:
+    buffer = BytesIO()
+    async with aclosing(pieces_of(ctx.upstream, message_id, part, at_once=True)) as pieces, AsyncExitStack() as stack:
         async for piece in pieces:
-            taken.write(piece)
-            if taken.tell() > MAX_ANSWER_BYTES:
+            buffer.write(piece)
+            if buffer.tell() > MAX_ANSWER_BYTES:
                 raise ResponseTooLarge("The text of a message is too large.")
-            if taken.tell() > ALONE_BYTES and not alone:
-                # As large answers that arrive whole: the others wait at their senders (decision 71).
-                await stack.enter_async_context(call.memory_reservation.large_response)
+            if buffer.tell() > ALONE_BYTES and not alone:
+                # Like other large responses that are buffered, so that only one at a time uses memory.
+                await stack.enter_async_context(ctx.memory_reservation.large_response)
                 alone = True
-    return taken.getvalue()
+    return buffer.getvalue()
 
 
 async def pieces_of(
     client: MailClient, message_id: str, part: wire.Part, *, at_once: bool
 ) -> AsyncGenerator[bytes, None]:
-    """The bytes of a part, one after the other; *at_once* unless somebody else takes them as he can."""
+    """Yield the bytes of a part. *at_once* is true unless a client reads them at its own pace."""
     content = mime.inline_content(part)
     if content is not None:
         yield content

@@ -1,6 +1,6 @@
-"""Messages: found and read."""
+"""Search and reading of messages."""
 
-from __future__ import annotations  # functions are made in each call (decision 45)
+from __future__ import annotations  # annotations of nested functions are not evaluated in each call
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ from connector_gateway.kit.upstream.http_origin import ALONE_BYTES
 from connector_gateway.kit.upstream.memory_budget import MemoryReservation
 
 MOST_TEXT = 4 * 1024 * 1024
-"""Characters of all bodies of a page; the messages behind them are those of the next page (decision 48)."""
+"""The maximum number of characters of all bodies of a page. Further messages start the next page."""
 
 TEXTS = ("text/plain", "text/html")
 TOO_LARGE = MessageBody(text=None, html=None, too_large=True)
@@ -28,62 +28,62 @@ TOO_LARGE = MessageBody(text=None, html=None, too_large=True)
 
 @dataclass(slots=True)
 class LoadedMessage:
-    """A message that was read, with its body if that was asked for; both are None for one that is gone."""
+    """A loaded message, with its body if requested. Both are None if the message no longer exists."""
 
     message: wire.Message | None = None
     body: MessageBody | None = None
 
     @property
     def size(self) -> int:
-        """Characters of the body."""
+        """The number of characters of the body."""
         return 0 if self.body is None else len(self.body.text or "") + len(self.body.html or "")
 
 
 @reads("GET /messages")
-async def search_messages(call: MailCall, params: SearchMessages) -> Page[Message]:
+async def search_messages(ctx: MailCall, params: SearchMessages) -> Page[Message]:
     """Search the mailbox in the mail provider's search syntax, newest first.
 
     Attachments are files that came with a message; pictures within its text and signatures do not count.
     A page with bodies ends early where these are large, and ``next_cursor`` leads to the other messages.
     """
-    message_ids, token = await _listed(call, params)
-    wanted = message_ids[: params.limit]
-    read = await _read_each(call, wanted, with_body=params.include_body)
-    found = [(one.message, one.body) for one in read if one.message is not None]
-    carried = {label_id for message, _ in found for label_id in message.label_ids}
-    names = await call.cached(labels_of(call), suffices=lambda names: names.keys() >= carried)
+    message_ids, token = await _list_page(ctx, params)
+    requested = message_ids[: params.limit]
+    read = await _load_messages(ctx, requested, with_body=params.include_body)
+    loaded = [(one.message, one.body) for one in read if one.message is not None]
+    carried = {label_id for message, _ in loaded for label_id in message.label_ids}
+    names = await ctx.cached(labels_of(ctx), suffices=lambda names: names.keys() >= carried)
     return Page[Message](
-        items=[mapping.messages.message(message, names, body) for message, body in found],
+        items=[mapping.messages.message(message, names, body) for message, body in loaded],
         position=mapping.messages.position(message_ids[len(read) :], token),
     )
 
 
-async def _listed(call: MailCall, params: SearchMessages) -> tuple[Sequence[str], str | None]:
-    """What a page begins with, by identifiers, and where the vendor's list goes on behind it."""
-    position = call.position or {}
-    if kept := position.get("message_ids"):
-        return kept, position["token"]
-    listed = await call.upstream.list_messages({"q": params.q, "maxResults": params.limit}, position.get("token"))
-    return [found.id for found in listed.messages], listed.next_page_token
+async def _list_page(ctx: MailCall, params: SearchMessages) -> tuple[Sequence[str], str | None]:
+    """Return the identifiers that a page starts with, and the vendor's next page token."""
+    position = ctx.position or {}
+    if remaining := position.get("message_ids"):
+        return remaining, position["token"]
+    listing = await ctx.upstream.list_messages({"q": params.q, "maxResults": params.limit}, position.get("token"))
+    return [message.id for message in listing.messages], listing.next_page_token
 
 
-async def _read_each(call: MailCall, message_ids: Sequence[str], *, with_body: bool) -> Sequence[LoadedMessage]:
-    """The first messages in their order, several at once: as many as their bodies leave room for."""
-    page = _PageBuilder(call.memory_reservation, len(message_ids))
-    # No more reserve a turn than can be sent at once, so that messages without room cost none of the budget.
+async def _load_messages(ctx: MailCall, message_ids: Sequence[str], *, with_body: bool) -> Sequence[LoadedMessage]:
+    """Load the first messages in order, several concurrently, until their bodies exceed the page's limit."""
+    page = _PageBuilder(ctx.memory_reservation, len(message_ids))
+    # No more tasks reserve a request than can run, so messages beyond the limit use no budget.
     readers = asyncio.Semaphore(READERS)
     tasks: list[asyncio.Task[None]] = []
 
     async def read(index: int, message_id: str) -> None:
         def expect(size: int) -> bool:
             page.expect(index, size)
-            # What has no room any more need neither arrive nor be decoded, which holds the event loop.
-            for behind in tasks[max(page.ends_at, index + 1) :]:
-                behind.cancel()
+            # Messages beyond the limit are not loaded or decoded, because decoding blocks the event loop.
+            for task in tasks[max(page.ends_at, index + 1) :]:
+                task.cancel()
             return index < page.ends_at
 
         async with readers:
-            read = await _read(call, message_id, expect if with_body else None)
+            read = await _read(ctx, message_id, expect if with_body else None)
         expect(read.size)
         page.put(index, read)
 
@@ -96,11 +96,11 @@ async def _read_each(call: MailCall, message_ids: Sequence[str], *, with_body: b
 
 
 class _PageBuilder:
-    """A page while its messages arrive, in any order: its end depends on their sizes, not on which came first."""
+    """A page whose messages arrive in any order. Its end depends on their sizes, not on their order of arrival."""
 
     def __init__(self, holding: MemoryReservation, count: int) -> None:
         self.ends_at = count
-        """No message from here on has room, as far as is known."""
+        """The index of the first message beyond the limit, as far as known."""
 
         self._read: list[LoadedMessage | None] = [None] * count
         self._sizes = [0] * count
@@ -109,54 +109,55 @@ class _PageBuilder:
 
     @property
     def messages(self) -> Sequence[LoadedMessage]:
-        """Those that arrived and have room."""
+        """Return the loaded messages within the limit."""
         return [one for one in self._read if one is not None]
 
     def expect(self, index: int, size: int) -> None:
-        """Leave room for so much at *index*; whatever has none behind it is let go."""
+        """Reserve *size* characters at *index*, and drop messages that are then beyond the limit."""
         if index >= self.ends_at:
             return
         self._sizes[index] = max(size, self._sizes[index])
-        # The first one is always told, so that pages come to an end.
-        ends = (place for place, sum_ in enumerate(accumulate(self._sizes)) if place and sum_ > MOST_TEXT)
+        # The first message is always included, so that every page makes progress.
+        ends = (position for position, sum_ in enumerate(accumulate(self._sizes)) if position and sum_ > MOST_TEXT)
         self.ends_at = next(ends, self.ends_at)
         del self._sizes[self.ends_at :], self._read[self.ends_at :]
 
     def put(self, index: int, read: LoadedMessage) -> None:
-        """Take the message at *index*, if it has room."""
+        """Add the message at *index* if it is within the limit."""
         if index >= self.ends_at:
             return
         self._read[index] = read
-        kept = sum(one.size for one in self.messages)
-        if kept > self._most_kept:
-            self._holding.keep(kept - self._most_kept)
-            self._most_kept = kept
+        total = sum(one.size for one in self.messages)
+        if total > self._most_kept:
+            self._holding.keep(total - self._most_kept)
+            self._most_kept = total
 
 
-async def _read(call: MailCall, message_id: str, expect: Callable[[int], bool] | None) -> LoadedMessage:
-    """A message, and what it says unless *expect* is None, which tells whether there is room for so much."""
+async def _read(ctx: MailCall, message_id: str, expect: Callable[[int], bool] | None) -> LoadedMessage:
+    """Load a message, with its body unless *expect* is None. *expect* returns whether its size is within the limit."""
     with suppress(MessageNotFound, AttachmentNotFound):
         if expect is None:
-            return LoadedMessage(await call.upstream.get_message(message_id, fields=OUTLINE))
-        message, whole = await get_message_within_limit(call.upstream, message_id)
-        if not whole:
+            return LoadedMessage(await ctx.upstream.get_message(message_id, fields=OUTLINE))
+        message, complete = await get_message_within_limit(ctx.upstream, message_id)
+        if not complete:
             return LoadedMessage(mime.without_texts(message), TOO_LARGE)
         parts = [part for kind in TEXTS for part in mime.body_parts(message.payload, kind)]
         size = sum(map(mime.size, parts))
         if expect(size):
-            # Texts that are still to arrive do so for one message after the other; what came with it is read at once.
+            # Separate texts of large messages are fetched for one message at a time. Inline texts are decoded
+            # immediately.
             alone = size > ALONE_BYTES and any(part.body.attachment_id for part in parts)
-            async with call.memory_reservation.large_response if alone else nullcontext():
-                return LoadedMessage(mime.without_texts(message), await _body(call, message, alone=alone))
+            async with ctx.memory_reservation.large_response if alone else nullcontext():
+                return LoadedMessage(mime.without_texts(message), await _load_body(ctx, message, alone=alone))
     return LoadedMessage()
 
 
-async def _body(call: MailCall, message: wire.Message, *, alone: bool) -> MessageBody:
-    """What a message says; texts that prove to be large arrive by themselves, unless they do so already."""
+async def _load_body(ctx: MailCall, message: wire.Message, *, alone: bool) -> MessageBody:
+    """Return the body of a message. Large texts wait for a reservation, unless the caller has it (*alone*)."""
 
     async def said(mime_type: str) -> str | None:
         parts = mime.body_parts(message.payload, mime_type)
-        return mime.joined([mime.text(part, await content_of(call, message.id, part, alone=alone)) for part in parts])
+        return mime.joined([mime.text(part, await content_of(ctx, message.id, part, alone=alone)) for part in parts])
 
     try:
         plain, html = [await said(kind) for kind in TEXTS]

@@ -1,4 +1,4 @@
-"""Letters: sent, and left as drafts."""
+"""Sending of messages and creation of drafts."""
 
 import asyncio
 from collections.abc import Sequence
@@ -17,61 +17,61 @@ from connector_gateway.kit.operation import writes
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 GONE = ""
-"""The identifier of a draft that was sent in a time that the database has lost."""
+"""The identifier of a draft that was sent during a period that the database lost."""
 
 SENDER_SECONDS = 60 * 60.0
 
 
-# The steps that change something
+# Write steps
 
 
-async def _send_new_draft(body_html: str, call: MailCall, intent: StepInput, mark: str) -> StepResult:
-    """Make a draft of a letter, which bears the mark in a header."""
-    letter = mapping.outgoing.build_message(intent, body_html, (MARKER, mark))
-    draft = await call.upstream.create_draft(await asyncio.to_thread(mime.written, letter), intent["thread_id"])
-    return mapping.outgoing.kept_draft(draft.id, draft.message, mark, call.clock.now())
+async def _send_new_draft(body_html: str, ctx: MailCall, intent: StepInput, mark: str) -> StepResult:
+    """Create a draft with the marker in a header."""
+    message = mapping.outgoing.build_message(intent, body_html, (MARKER, mark))
+    draft = await ctx.upstream.create_draft(await asyncio.to_thread(mime.written, message), intent["thread_id"])
+    return mapping.outgoing.kept_draft(draft.id, draft.message, mark, ctx.clock.now())
 
 
-async def _find_draft(call: MailCall, _: StepInput, sent: SentStep) -> Sequence[Match]:
-    """The draft that bears the mark, among all drafts that are not too old; after a restore it may have been sent."""
-    drafts = call.upstream.list_drafts()
-    async for draft, message in evidence.not_older(call, drafts, lambda draft: draft.message.id, sent.earliest):
+async def _find_draft(ctx: MailCall, _: StepInput, sent: SentStep) -> Sequence[Match]:
+    """Return the draft with the marker from all drafts that are not too old. After a restore it may have been sent."""
+    drafts = ctx.upstream.list_drafts()
+    async for draft, message in evidence.not_older(ctx, drafts, lambda draft: draft.message.id, sent.earliest):
         if evidence.is_marked(message, sent.mark):
             return [Match(mapping.outgoing.kept_draft(draft.id, message, sent.mark, mapping.messages.seconds(message)))]
-    gone = await evidence.marked_among_sent(call, {"mark": sent.mark}, sent) if sent.restored else None
+    gone = await evidence.marked_among_sent(ctx, {"mark": sent.mark}, sent) if sent.restored else None
     if gone is None:
         return []
     return [Match(mapping.outgoing.kept_draft(GONE, gone, sent.mark, mapping.messages.seconds(gone)))]
 
 
-async def _send_message(call: MailCall, intent: StepInput, _: str) -> StepResult:
-    message = await call.upstream.send_draft(intent["draft_id"])
+async def _send_message(ctx: MailCall, intent: StepInput, _: str) -> StepResult:
+    message = await ctx.upstream.send_draft(intent["draft_id"])
     if message is None:
         raise errors.UpstreamConflict("The draft was taken away before it could be sent.", doubt="failed")
-    return mapping.outgoing.kept_message(message, call.clock.now())
+    return mapping.outgoing.kept_message(message, ctx.clock.now())
 
 
-async def _find_message(call: MailCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
-    """The message that a draft became; nothing while it is a draft, for sending it takes it away."""
-    if intent["draft_id"] != GONE and await call.upstream.get_draft(intent["draft_id"]):
+async def _find_message(ctx: MailCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
+    """Return the message that a draft became, or nothing while the draft exists, because sending removes it."""
+    if intent["draft_id"] != GONE and await ctx.upstream.get_draft(intent["draft_id"]):
         return []
-    message = await evidence.marked_in_thread(call, intent) or await evidence.marked_among_sent(call, intent, sent)
+    message = await evidence.marked_in_thread(ctx, intent) or await evidence.marked_among_sent(ctx, intent, sent)
     if message is None:
         raise errors.OutcomeUnknown("The draft is gone, and no message that it became can be found.", doubt="silent")
     return [Match(mapping.outgoing.kept_message(message, mapping.messages.seconds(message)))]
 
 
-async def _send_no_draft(call: MailCall, intent: StepInput, _: str) -> StepResult:
-    await call.upstream.delete_draft(intent["draft_id"])
+async def _send_no_draft(ctx: MailCall, intent: StepInput, _: str) -> StepResult:
+    await ctx.upstream.delete_draft(intent["draft_id"])
     return {}
 
 
-async def _find_no_draft(call: MailCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
-    return [] if await call.upstream.get_draft(intent["draft_id"]) else [Match({})]
+async def _find_no_draft(ctx: MailCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
+    return [] if await ctx.upstream.get_draft(intent["draft_id"]) else [Match({})]
 
 
-def _drafting(body_html: str) -> "WriteStep[MailCall]":
-    """The step that makes a draft; its body, which may be large, is kept with the call's arguments alone."""
+def _draft_step(body_html: str) -> "WriteStep[MailCall]":
+    """Return the step that creates a draft. Its body may be large, so only the call's arguments store it."""
     return WriteStep(
         "make the draft",
         partial(_send_new_draft, body_html),
@@ -89,28 +89,28 @@ DELETE_DRAFT = WriteStep("delete the draft", _send_no_draft, _find_no_draft)
 
 
 @writes("POST /messages", errors=[errors.InvalidRecipient, errors.ThreadNotFound], targets=["thread_id"])
-async def send_message(call: MailCall, params: SendMessage) -> SentMessage:
+async def send_message(ctx: MailCall, params: SendMessage) -> SentMessage:
     """Send an email from the connected address, or a reply inside a thread.
 
     Every recipient is validated first; if one of them is not a valid address, nothing is sent.
     The message is made as a draft and then sent, so that a repeat can tell whether it went out.
     """
-    letter = await call.plan(partial(_letter, call, params, params.thread_id))
-    draft = await call.step(_drafting(params.body_html), letter)
+    message_plan = await ctx.plan(partial(_plan_message, ctx, params, params.thread_id))
+    draft = await ctx.step(_draft_step(params.body_html), message_plan)
     try:
-        sent = await call.step(SEND_DRAFT, mapping.outgoing.sending(draft))
+        sent = await ctx.step(SEND_DRAFT, mapping.outgoing.sending(draft))
     except errors.GatewayError:
-        # A draft that is left behind would look to its owner like a mail that was never finished.
-        await call.undo(DELETE_DRAFT, {"draft_id": draft["id"]})
+        # Its owner would take a leftover draft for an unfinished mail.
+        await ctx.undo(DELETE_DRAFT, {"draft_id": draft["id"]})
         raise
-    return mapping.outgoing.sent_message(sent, letter)
+    return mapping.outgoing.sent_message(sent, message_plan)
 
 
 @writes("POST /drafts", errors=[errors.InvalidRecipient])
-async def create_draft(call: MailCall, params: CreateDraft) -> CreatedDraft:
+async def create_draft(ctx: MailCall, params: CreateDraft) -> CreatedDraft:
     """Create an unsent draft; nothing is sent."""
-    letter = await call.plan(partial(_letter, call, params, None))
-    draft = await call.step(_drafting(params.body_html), letter)
+    message_plan = await ctx.plan(partial(_plan_message, ctx, params, None))
+    draft = await ctx.step(_draft_step(params.body_html), message_plan)
     if draft["id"] == GONE:
         raise errors.OutcomeUnknown(
             "The draft was made, and somebody has sent it since.", {"message_id": draft["message_id"]}
@@ -121,17 +121,17 @@ async def create_draft(call: MailCall, params: CreateDraft) -> CreatedDraft:
 # Planning
 
 
-async def _letter(call: MailCall, params: SendMessage | CreateDraft, thread_id: str | None) -> Kept:
-    """Everything of a letter but its body."""
+async def _plan_message(ctx: MailCall, params: SendMessage | CreateDraft, thread_id: str | None) -> Kept:
+    """Plan a message without its body."""
     to = mapping.outgoing.recipients(params.to)
     parent = mapping.outgoing.ReplyTarget(params.subject)
     if thread_id is not None:
-        parent = mapping.outgoing.parent(await call.upstream.get_thread(thread_id), thread_id)
-    return mapping.outgoing.plan_message(await _sender(call), to, parent, thread_id, call.clock.now())
+        parent = mapping.outgoing.parent(await ctx.upstream.get_thread(thread_id), thread_id)
+    return mapping.outgoing.plan_message(await _sender(ctx), to, parent, thread_id, ctx.clock.now())
 
 
-async def _sender(call: MailCall) -> Mailbox:
+async def _sender(ctx: MailCall) -> Mailbox:
     async def find() -> Mailbox:
-        return mapping.outgoing.own_mailbox(await call.upstream.list_send_as())
+        return mapping.outgoing.own_mailbox(await ctx.upstream.list_send_as())
 
-    return await call.cached(CachedLookup("sender", SENDER_SECONDS, find))
+    return await ctx.cached(CachedLookup("sender", SENDER_SECONDS, find))

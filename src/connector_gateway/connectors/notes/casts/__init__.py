@@ -1,4 +1,4 @@
-"""Property values, one small function per type."""
+"""Conversions of property values, one small function per type."""
 
 from connector_gateway.connectors.notes.casts import comparison, event_text, from_vendor, to_vendor
 

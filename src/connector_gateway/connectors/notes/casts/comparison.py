@@ -1,4 +1,4 @@
-"""Values of a page beside those that were written."""
+"""Comparison of a page's values with the values of a write."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -10,48 +10,48 @@ from connector_gateway.connectors.notes.wire import Value
 
 
 def equals_written(value: Value, kind: str, written: Any) -> bool:
-    """Whether a property value of a page is what was *written*, as far as the page shows it."""
-    held, wanted = (comparison_key(value) if value.type == kind else None), trace_written(kind, written)
-    # A page shows 25 of them. The others would cost a request each time something is looked for.
-    if kind in {"people", "relation"} and held and truncated(value):
-        return set(held) <= set(wanted or ())
-    return bool(held == wanted)
+    """Return True if a property value of a page equals *written*, as far as the page includes it."""
+    actual, expected = (comparison_key(value) if value.type == kind else None), trace_written(kind, written)
+    # A page includes 25 of them. Reading the others would cost a request per search.
+    if kind in {"people", "relation"} and actual and truncated(value):
+        return set(actual) <= set(expected or ())
+    return bool(actual == expected)
 
 
 def is_default(value: Value, status: str | None) -> bool:
-    """Whether a property value of a page is as on a new page, whose *status* the vendor chooses.
+    """Return True if a property value is that of a new page, whose *status* the vendor chooses.
 
-    What cannot be written is not looked at.
+    Values that cannot be written count as default.
     """
-    held = content(value)
-    if value.type == "status" and held is not None:
-        return bool(held.id == status)
-    return value.type not in CASTS or held is None or held is False or held == []
+    payload = content(value)
+    if value.type == "status" and payload is not None:
+        return bool(payload.id == status)
+    return value.type not in CASTS or payload is None or payload is False or payload == []
 
 
 def comparison_key(value: Value) -> Any:
-    """A value that was read, in a form that is equal for the same value as written."""
-    held = content(value)
-    return None if held is None else TRACES.get(value.type, _same)(held)
+    """Return a value read from the vendor in a form that equals ``trace_written`` of the same value."""
+    payload = content(value)
+    return None if payload is None else TRACES.get(value.type, _unchanged)(payload)
 
 
 def trace_written(kind: str, written: Any) -> Any:
-    """The same form of a value that is written."""
-    return None if written is None else WRITTEN_TRACES.get(kind, _same)(written)
+    """Return a written value in the form of ``comparison_key``."""
+    return None if written is None else WRITTEN_TRACES.get(kind, _unchanged)(written)
 
 
-def _same(held: Any) -> Any:
-    return held
+def _unchanged(value: Any) -> Any:
+    return value
 
 
-def _period_trace(start: str, end: str | None, zone: str | None) -> tuple[Any, ...]:
-    """Return the start and end as instants or days, and the time zone."""
+def _period_key(start: str, end: str | None, zone: str | None) -> tuple[Any, ...]:
+    """Return the start and end as datetimes or dates, and the time zone."""
     return moment(start), None if end is None else moment(end), zone
 
 
-def ids(held: Iterable[wire.Reference | wire.Option | wire.User]) -> list[str]:
-    """The identifiers of what a value names, in one order."""
-    return sorted(item.id for item in held)
+def ids(items: Iterable[wire.Reference | wire.Option | wire.User]) -> list[str]:
+    """Return the identifiers in a value, sorted."""
+    return sorted(item.id for item in items)
 
 
 def _ids_written(written: Iterable[Mapping[str, str]]) -> list[str]:
@@ -59,7 +59,7 @@ def _ids_written(written: Iterable[Mapping[str, str]]) -> list[str]:
 
 
 def written_text(written: Iterable[Mapping[str, Any]]) -> str:
-    """The text of rich-text items in the form in which they are written."""
+    """Return the text of rich-text items in the form of a write."""
     return "".join(item["text"]["content"] for item in written)
 
 
@@ -72,7 +72,7 @@ TRACES: Mapping[str, Callable[[Any], Any]] = {
     "people": ids,
     "relation": ids,
     "files": lambda held: [file.external.url if file.external else None for file in held],
-    "date": lambda held: _period_trace(held.start, held.end, held.time_zone),
+    "date": lambda held: _period_key(held.start, held.end, held.time_zone),
     "place": lambda held: (held.lat, held.lon),
 }
 
@@ -85,6 +85,6 @@ WRITTEN_TRACES: Mapping[str, Callable[[Any], Any]] = {
     "people": _ids_written,
     "relation": _ids_written,
     "files": lambda written: [item["external"]["url"] for item in written],
-    "date": lambda written: _period_trace(written["start"], written.get("end"), written.get("time_zone")),
+    "date": lambda written: _period_key(written["start"], written.get("end"), written.get("time_zone")),
     "place": lambda written: (written["lat"], written["lon"]),
 }

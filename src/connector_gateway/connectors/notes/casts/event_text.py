@@ -1,4 +1,4 @@
-"""One text for each value whose changes are observed."""
+"""Event texts of the values whose changes are observed."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,27 +11,27 @@ from connector_gateway.kit.casts import number_text
 
 
 def text(value: Value) -> str:
-    """A property value as one text, which is empty where the value is; only for types of ``ONE_TEXT``."""
-    held = content(value)
-    return "" if held is None else ONE_TEXT[value.type](held)
+    """Return a property value as one text, empty for an empty value. Accepts only the types of ``ONE_TEXT``."""
+    payload = content(value)
+    return "" if payload is None else ONE_TEXT[value.type](payload)
 
 
 def mark(value: Value) -> str:
-    """A text that changes only when the value does: identifiers where names may change, otherwise its text."""
+    """Return a text that changes only with the value: identifiers if names can change, otherwise its text."""
     if value.type not in NAMED:
         return text(value)
-    traced: str | list[str] = comparison_key(value) or ""
-    return traced if isinstance(traced, str) else ",".join(traced)
+    key: str | list[str] = comparison_key(value) or ""
+    return key if isinstance(key, str) else ",".join(key)
 
 
-def _period(held: wire.Period) -> str:
-    zone = f"[{held.time_zone}]" if held.time_zone else ""
-    return "/".join(f"{at}{zone}" for at in (held.start, held.end) if at)
+def _period(period: wire.Period) -> str:
+    zone = f"[{period.time_zone}]" if period.time_zone else ""
+    return "/".join(f"{at}{zone}" for at in (period.start, period.end) if at)
 
 
-def _place_text(held: wire.Place) -> str:
-    known = ", ".join(filter(None, place_texts(held)))
-    return f"{known} ({number_text(held.lat)}, {number_text(held.lon)})".lstrip()
+def _place_text(place: wire.Place) -> str:
+    labels = ", ".join(filter(None, place_texts(place)))
+    return f"{labels} ({number_text(place.lat)}, {number_text(place.lon)})".lstrip()
 
 
 ONE_TEXT: Mapping[str, Callable[[Any], str]] = {
@@ -51,7 +51,7 @@ ONE_TEXT: Mapping[str, Callable[[Any], str]] = {
     "files": lambda held: ", ".join((file.external.url if file.external else "") or file.name or "" for file in held),
     "place": _place_text,
 }
-"""The types whose changes are observed: those that people set, and that nothing computes."""
+"""Converters for the types whose changes are observed: those that people set and the vendor does not compute."""
 
 NAMED = frozenset({"select", "status", "multi_select", "people"})
-"""Types whose values may be renamed and stay the same."""
+"""Types whose values can be renamed without a change of the property."""

@@ -1,4 +1,4 @@
-"""Back into text."""
+"""Conversion of property values to text."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,51 +14,51 @@ from connector_gateway.kit.casts import number_text
 from connector_gateway.kit.errors import UpstreamUnexpected
 
 TRUNCATED_AT = 25
-"""The vendor shows no more people, relations or mentions than this within a page."""
+"""The number of people, relations or mentions after which the vendor truncates a value within a page."""
 
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:[Zz]|[+-]\d{2}:?\d{2})?)?", re.ASCII)
 
 KINDS = frozenset(Value.__struct_fields__) - {"type", "id", "has_more"}
-"""The types whose values are read."""
+"""The types whose values are decoded."""
 
 LONG = frozenset({"people", "relation", "title", "rich_text"})
-"""Types of whose values a page may show only a part."""
+"""Types of which a page may include only a part."""
 
 
 def content(value: Value) -> Any:
-    """What a property value holds, in the shape of its type; None where it is empty, or of a type unknown here."""
+    """Return the content of a property value, or None if it is empty or has an unknown type."""
     return getattr(value, value.type) if value.type in KINDS else None
 
 
 def texts(value: Value) -> list[str]:
-    """Every text by which a property value may be found; none where it is empty."""
-    held = content(value)
-    return [] if held is None else [text for text in READS[value.type](held) if text]
+    """Return all texts that a search can match for a property value."""
+    payload = content(value)
+    return [] if payload is None else [text for text in READS[value.type](payload) if text]
 
 
-def _as_it_is(held: str) -> list[str]:
-    return [held]
+def _single_text(value: str) -> list[str]:
+    return [value]
 
 
-def _period_texts(held: wire.Period) -> list[str]:
-    start, end = (_zoned(text, held.time_zone) for text in (held.start, held.end or ""))
+def _period_texts(period: wire.Period) -> list[str]:
+    start, end = (_with_offset(text, period.time_zone) for text in (period.start, period.end or ""))
     return [start, f"{start}/{end}"] if end else [start]
 
 
-def _zoned(text: str, zone: str | None) -> str:
-    """A time of a date with its offset, which the vendor leaves out where it tells the *zone* instead."""
-    found = moment(text)
-    if zone is None or not isinstance(found, datetime) or found.tzinfo is not None:
+def _with_offset(text: str, zone: str | None) -> str:
+    """Return a date's time with its offset, which the vendor omits if it sends the *zone* instead."""
+    parsed = moment(text)
+    if zone is None or not isinstance(parsed, datetime) or parsed.tzinfo is not None:
         return text
     try:
-        # The vendor's zones may be newer than this machine's list of them: then the text stays as it came.
-        return text + found.replace(tzinfo=ZoneInfo(zone)).isoformat()[-len("+00:00") :]
+        # The vendor's time zones may be newer than this machine's database. Return the text unchanged then.
+        return text + parsed.replace(tzinfo=ZoneInfo(zone)).isoformat()[-len("+00:00") :]
     except (ZoneInfoNotFoundError, ValueError):
         return text
 
 
 def moment(text: str) -> date | datetime | None:
-    """The day or the instant that a text tells, the latter perhaps without an offset; None where it is neither."""
+    """Parse a date, or a time with or without an offset. Return None if *text* is neither."""
     try:
         if not DATE.fullmatch(text):
             return None
@@ -67,48 +67,54 @@ def moment(text: str) -> date | datetime | None:
         return None
 
 
-def _user_texts(held: wire.User) -> list[str]:
-    return [held.name or "", held.id, (held.person and held.person.email) or ""]
+def _user_texts(vendor_user: wire.User) -> list[str]:
+    return [vendor_user.name or "", vendor_user.id, (vendor_user.person and vendor_user.person.email) or ""]
 
 
-def _file_texts(held: wire.File) -> list[str]:
-    link = held.external or held.file
-    return [held.name or "", link.url if link else ""]
+def _file_texts(vendor_file: wire.File) -> list[str]:
+    link = vendor_file.external or vendor_file.file
+    return [vendor_file.name or "", link.url if link else ""]
 
 
-def _unique_id_texts(held: wire.UniqueId) -> list[str]:
-    if held.number is None:
+def _unique_id_texts(unique_id: wire.UniqueId) -> list[str]:
+    if unique_id.number is None:
         return []
-    return [f"{held.prefix}-{held.number}", str(held.number)] if held.prefix else [str(held.number)]
+    return (
+        [f"{unique_id.prefix}-{unique_id.number}", str(unique_id.number)]
+        if unique_id.prefix
+        else [str(unique_id.number)]
+    )
 
 
-def place_texts(held: wire.Place) -> list[str]:
-    """The name and the address of a place, empty where there is none."""
-    return [held.name or "", held.address or ""]
+def place_texts(place: wire.Place) -> list[str]:
+    """Return the name and the address of a place, each empty if missing."""
+    return [place.name or "", place.address or ""]
 
 
-def _computed_texts(held: wire.Computed) -> list[str]:
-    """A formula or rollup: whatever it results in."""
-    found = [text for item in held.array for text in texts(item)]
-    found += [] if held.string is None else [held.string]
-    found += [] if held.number is None else [number_text(held.number)]
-    found += [] if held.boolean is None else [flag_text(held.boolean)]
-    return found + ([] if held.date is None else _period_texts(held.date))
+def _computed_texts(computed: wire.Computed) -> list[str]:
+    """Return the texts of the result of a formula or rollup."""
+    results = [text for item in computed.array for text in texts(item)]
+    results += [] if computed.string is None else [computed.string]
+    results += [] if computed.number is None else [number_text(computed.number)]
+    results += [] if computed.boolean is None else [flag_text(computed.boolean)]
+    return results + ([] if computed.date is None else _period_texts(computed.date))
 
 
-def flag_text(held: bool) -> str:  # noqa: FBT001  # a vendor's value
-    """A checkbox as text."""
-    return "true" if held else "false"
+def flag_text(flag: bool) -> str:  # noqa: FBT001  # a vendor's value
+    """Return a checkbox as text."""
+    return "true" if flag else "false"
 
 
 def dates(value: Value) -> list[str]:
-    """Those texts of a value that are dates."""
-    held = content(value)
-    if held is None:
+    """Return the texts of a value that are dates."""
+    payload = content(value)
+    if payload is None:
         return []
-    if not isinstance(held, wire.Computed):
+    if not isinstance(payload, wire.Computed):
         return texts(value) if value.type in {"date", "created_time", "last_edited_time"} else []
-    return [text for item in held.array for text in dates(item)] + (_period_texts(held.date) if held.date else [])
+    return [text for item in payload.array for text in dates(item)] + (
+        _period_texts(payload.date) if payload.date else []
+    )
 
 
 READS: Mapping[str, Callable[[Any], list[str]]] = {
@@ -120,17 +126,17 @@ READS: Mapping[str, Callable[[Any], list[str]]] = {
     "status": lambda held: [held.name],
     "multi_select": lambda held: [option.name for option in held],
     "date": _period_texts,
-    "url": _as_it_is,
-    "email": _as_it_is,
-    "phone_number": _as_it_is,
+    "url": _single_text,
+    "email": _single_text,
+    "phone_number": _single_text,
     "people": lambda held: [text for user in held for text in _user_texts(user)],
     "relation": lambda held: [page.id for page in held],
     "files": lambda held: [text for file in held for text in _file_texts(file)],
     "place": place_texts,
     "created_by": _user_texts,
     "last_edited_by": _user_texts,
-    "created_time": _as_it_is,
-    "last_edited_time": _as_it_is,
+    "created_time": _single_text,
+    "last_edited_time": _single_text,
     "unique_id": _unique_id_texts,
     "formula": _computed_texts,
     "rollup": _computed_texts,
@@ -139,18 +145,18 @@ READS: Mapping[str, Callable[[Any], list[str]]] = {
 
 
 def truncated(value: Value) -> bool:
-    """Whether a page may show only part of a property value."""
+    """Return True if a page may include only part of a property value."""
     return value.type in LONG and (value.has_more or len(content(value) or ()) >= TRUNCATED_AT)
 
 
 def completed(value: Value, items: Iterable[wire.Item]) -> Value:
-    """A property value made whole from its single items."""
-    held = [getattr(item, value.type) for item in items]
-    if None in held:
+    """Return a property value completed from its single items."""
+    parts = [getattr(item, value.type) for item in items]
+    if None in parts:
         raise UpstreamUnexpected(f"The application lists a value of type {value.type} without its items.")
-    return msgspec.structs.replace(value, has_more=False, **{value.type: held})
+    return msgspec.structs.replace(value, has_more=False, **{value.type: parts})
 
 
 def plain_text(items: Sequence[wire.RichText]) -> str:
-    """The text of rich-text items."""
+    """Return the text of rich-text items."""
     return "".join(item.plain_text for item in items)

@@ -1,4 +1,4 @@
-"""Into the vendor's form, without loss."""
+"""Lossless conversion to the vendor's form."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,8 +15,10 @@ from connector_gateway.kit.errors import SelectOptionMissing, UpstreamUnexpected
 from connector_gateway.kit.shapes import NO_OFFSET
 
 TEXT_PART = 1900
-"""UTF-16 units of one rich-text item; the vendor takes 2,000 and does not say how it counts, but is written in
-JavaScript."""
+"""UTF-16 units per rich-text item.
+
+The vendor's limit is 2,000 in an unspecified unit. Its JavaScript suggests UTF-16.
+"""
 
 MAX_PARTS = 100
 MAX_TEXT = 2000
@@ -24,22 +26,23 @@ MAX_CONTACT = 200
 MAX_ITEMS = 100
 
 LIST_SEPARATOR = ", "
-"""What stands between several values in the text that an event has for them."""
+"""The separator between several values in the text of an event."""
 
 _ZONED = re.compile(r"([^\[\]]+)\[([A-Za-z0-9_+/-]+)\]")
 _PERIOD = re.compile(r"([^/\[\]]*(?:\[[^\[\]]*\])?)/(.*)", re.DOTALL)
-"""Two dates with a slash between them, which a time zone's name in brackets may have as well."""
+"""Two dates separated by a slash. A time zone's name in brackets may contain a slash too."""
 
 _BETWEEN_ADDRESSES = re.compile(r", (?=https?://)")
 _PLACE = re.compile(r"(.*?) ?\((-?[0-9.]+), (-?[0-9.]+)\)")
 _FINER = re.compile(r"[.,]\d{6}0*[1-9]")
-"""Digits that are beyond a microsecond, where parsing ends."""
+"""Digits finer than a microsecond, which parsing would drop."""
 
 
 def cast(name: str, described: Property, value: Any) -> Any:
-    """Return the vendor's form of *value* for the property *described*; raise ``LossyCast`` if it would lose something.
+    """Return the vendor's form of *value* for the property *described*.
 
-    Null restores what a new page has: nothing, an unchecked checkbox, the default status.
+    Raises ``LossyCast`` if it would lose data.
+    Null restores the value of a new page: empty, an unchecked checkbox, the default status.
     """
     kind = described.type
     if value is None:
@@ -53,32 +56,32 @@ def _text(_: Property, value: Any) -> list[dict[str, Any]]:
 
 
 def _select(described: Property, value: Any) -> dict[str, str]:
-    # By identifier: a name that was changed a moment ago would make the vendor add an option.
+    # By identifier: with a name that was just changed, the vendor would add an option.
     return {"id": _options(described, [casts.string(value, "it is no option name")])[0]}
 
 
 def _multi_select(described: Property, value: Any) -> list[dict[str, str]]:
     names = {option.name for option in options(described)}
-    # Names have no commas, so that several in one text, as events have them, can be told apart.
-    wanted = (
+    # Option names have no commas, so several names in one text, as in events, can be separated.
+    requested = (
         value.split(LIST_SEPARATOR)
         if isinstance(value, str) and value not in names
         else casts.strings(value, MAX_ITEMS)
     )
-    return [{"id": uid} for uid in _options(described, list(dict.fromkeys(wanted)))]
+    return [{"id": uid} for uid in _options(described, list(dict.fromkeys(requested)))]
 
 
-def _options(described: Property, wanted: Sequence[str]) -> list[str]:
-    """The options of those names; ``SelectOptionMissing`` names every one that there is not."""
-    known = {option.name: option.id for option in options(described)}
-    missing = [name for name in wanted if name not in known]
+def _options(described: Property, requested: Sequence[str]) -> list[str]:
+    """Return the identifiers of the named options. Raises ``SelectOptionMissing`` with all unknown names."""
+    ids_by_name = {option.name: option.id for option in options(described)}
+    missing = [name for name in requested if name not in ids_by_name]
     if missing:
-        raise casts.options_missing(SelectOptionMissing, "property", described.name, missing, known)
-    return [known[name] for name in wanted]
+        raise casts.options_missing(SelectOptionMissing, "property", described.name, missing, ids_by_name)
+    return [ids_by_name[name] for name in requested]
 
 
 def options(described: Property) -> Sequence[wire.Option]:
-    """What can be chosen of a select, multi-select or status."""
+    """Return the options of a select, multi-select or status."""
     choices: wire.Choices | None = getattr(described, described.type)
     if choices is None:
         raise UpstreamUnexpected(f'The application describes "{described.name}" without its options.')
@@ -99,7 +102,7 @@ def _date(_: Property, value: Any) -> dict[str, str]:
 
 
 def _zoned_date(start: re.Match[str], end: str | None) -> dict[str, str]:
-    """Return a date with the name of its time zone, which events have in brackets behind the time there."""
+    """Return a date with its time zone's name, which events append in brackets."""
     period = {"start": _local_time(start[1]), "time_zone": start[2]}
     if end is None:
         return period
@@ -112,8 +115,8 @@ def _zoned_date(start: re.Match[str], end: str | None) -> dict[str, str]:
 
 
 def _local_time(text: str) -> str:
-    found = moment(text)
-    if not isinstance(found, datetime) or found.tzinfo is not None:
+    parsed = moment(text)
+    if not isinstance(parsed, datetime) or parsed.tzinfo is not None:
         raise casts.Unfit("before a time zone in brackets there should be a date and time without an offset")
     return text
 
@@ -127,7 +130,7 @@ def _check_order(period: Mapping[str, str]) -> None:
 
 
 def _period(value: Any) -> tuple[str, str | None]:
-    """Return the start and end of a date: a text, two texts with a slash between them, or an object."""
+    """Return the start and end of a date, given as a text, two texts separated by a slash, or an object."""
     if isinstance(value, str):
         period = _PERIOD.fullmatch(value)
         return (period[1], period[2]) if period else (value, None)
@@ -139,16 +142,19 @@ def _period(value: Any) -> tuple[str, str | None]:
 
 
 def iso_date(text: str) -> str:
-    """*text* if it is an ISO 8601 date, or a date and time with an offset; otherwise ``ValueError``."""
-    found = moment(text)
-    if found is None:
+    """Return *text* if it is an ISO 8601 date, or a date and time with an offset.
+
+    Raises ``ValueError`` otherwise.
+    """
+    parsed = moment(text)
+    if parsed is None:
         raise casts.Unfit(casts.NO_INSTANT)
-    # The vendor would take it for UTC, which the caller may not have meant.
-    if isinstance(found, datetime) and found.tzinfo is None:
+    # The vendor would read it as UTC, which the caller may not have meant.
+    if isinstance(parsed, datetime) and parsed.tzinfo is None:
         raise casts.Unfit(NO_OFFSET)
-    if isinstance(found, datetime) and _FINER.search(text):
+    if isinstance(parsed, datetime) and _FINER.search(text):
         raise casts.Unfit("the application keeps milliseconds")
-    return (casts.in_milliseconds(found) if isinstance(found, datetime) else found).isoformat()
+    return (casts.in_milliseconds(parsed) if isinstance(parsed, datetime) else parsed).isoformat()
 
 
 def _contact(_: Property, value: Any) -> str:
@@ -156,12 +162,12 @@ def _contact(_: Property, value: Any) -> str:
 
 
 def _identifiers(_: Property, value: Any) -> list[dict[str, str]]:
-    wanted = value.split(LIST_SEPARATOR) if isinstance(value, str) else casts.strings(value, MAX_ITEMS)
-    return [{"id": uid} for uid in dict.fromkeys(map(_uuid, casts.strings(wanted, MAX_ITEMS)))]
+    requested = value.split(LIST_SEPARATOR) if isinstance(value, str) else casts.strings(value, MAX_ITEMS)
+    return [{"id": uid} for uid in dict.fromkeys(map(_uuid, casts.strings(requested, MAX_ITEMS)))]
 
 
 def is_identifier(text: str) -> bool:
-    """Return whether *text* has the form of an identifier."""
+    """Return True if *text* has the form of an identifier."""
     try:
         _uuid(text)
     except ValueError:
@@ -172,8 +178,8 @@ def is_identifier(text: str) -> bool:
 def _uuid(text: str) -> str:
     try:
         return str(UUID(text.strip()))
-    except ValueError as fault:
-        raise casts.Unfit("it names something by other than its identifier") from fault
+    except ValueError as error:
+        raise casts.Unfit("it names something by other than its identifier") from error
 
 
 def _files(_: Property, value: Any) -> list[dict[str, Any]]:
@@ -206,12 +212,12 @@ def _place(_: Property, given: Any) -> dict[str, Any]:
 
 
 def _place_of(text: str) -> dict[str, Any]:
-    """Return the place of a text such as "Lisbon (38.7, -9.1)", as events have it."""
-    found = _PLACE.fullmatch(text.strip())
-    # Where there are both, nobody can tell where the name ends and the address begins.
-    if found is None or LIST_SEPARATOR in found[1]:
+    """Parse a place from a text such as "Lisbon (38.7, -9.1)", the form of events."""
+    match = _PLACE.fullmatch(text.strip())
+    # With both parts present, the end of the name is ambiguous.
+    if match is None or LIST_SEPARATOR in match[1]:
         raise casts.Unfit("it is no object of lat, lon, and perhaps name and address")
-    return {"lat": found[2], "lon": found[3]} | ({"name": found[1]} if found[1] else {})
+    return {"lat": match[2], "lon": match[3]} | ({"name": match[1]} if match[1] else {})
 
 
 CASTS: Mapping[str, Callable[[Property, Any], Any]] = {
@@ -236,7 +242,7 @@ CLEARED: Mapping[str, Any] = {
     **dict.fromkeys(("title", "rich_text", "multi_select", "people", "relation", "files"), ()),
     "checkbox": False,
 }
-"""What is sent for null by type, where that is not null; for a status null means its default."""
+"""The form of null by type, if it is not null. For a status, null means its default."""
 
 
 def _bounded(value: Any, most: int) -> str:
@@ -247,12 +253,12 @@ def _bounded(value: Any, most: int) -> str:
 
 
 def _units(text: str) -> int:
-    """The length of *text* as JavaScript counts it."""
+    """Return the length of *text* in UTF-16 units, as JavaScript counts."""
     return len(text.encode("utf-16-le")) // 2
 
 
 def rich_text(text: str) -> list[dict[str, Any]]:
-    """*text* in as many items as the vendor's limit asks for."""
+    """Split *text* into rich-text items within the vendor's limit."""
     parts = [text] if 0 < len(text) <= TEXT_PART // 2 else list(_parts(text.encode("utf-16-le")))
     if len(parts) > MAX_PARTS:
         raise casts.Unfit(f"it is longer than {TEXT_PART * MAX_PARTS} characters")
@@ -260,11 +266,11 @@ def rich_text(text: str) -> list[dict[str, Any]]:
 
 
 def _parts(units: bytes) -> Iterator[str]:
-    """Pieces of a text that end between whole characters."""
+    """Yield pieces of a text, cut between complete characters."""
     start = 0
     while start < len(units):
         end = start + 2 * TEXT_PART
-        # Cut here, an emoji would be halved, and both halves would be lost.
+        # A cut here would split an emoji and lose both halves.
         if units[end - 1 : end] and 0xD8 <= units[end - 1] < 0xDC:
             end -= 2
         yield units[start:end].decode("utf-16-le")

@@ -1,4 +1,4 @@
-"""How changes are observed: by polls, and by deliveries."""
+"""Observation of changes by polls and deliveries."""
 
 from connector_gateway.connectors.notes.events import deliveries, polls, source_state, sources
 

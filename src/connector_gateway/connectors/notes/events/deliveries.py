@@ -1,4 +1,4 @@
-"""Deliveries: proven to be the vendor's, and which connections they concern."""
+"""Deliveries: their authentication, and the connections that they concern."""
 
 import hmac
 from collections.abc import Sequence
@@ -12,25 +12,25 @@ SIGNATURE = "x-notion-signature"
 
 
 def receive(delivery: HookRequest, secrets: Sequence[str]) -> HookResult:
-    """Read a delivery, which only says where something changed, or hands over the secret of all others."""
+    """Read a delivery, which either reports the location of a change or carries the signing secret."""
     token = mapping.deliveries.verification_token(delivery.body)
     if token is not None and not secrets:
         return HookResult(secret=token)
-    # A handshake may come again before somebody has confirmed it; with the same secret it is genuine.
+    # A handshake may be repeated before an operator confirms it. With the same secret it is genuine.
     if token is not None and _is_among(token, secrets):
         return HookResult()
-    given = delivery.headers.get(SIGNATURE, "")
-    if not _is_among(given, [_signature(secret, delivery.body) for secret in secrets]):
+    signature = delivery.headers.get(SIGNATURE, "")
+    if not _is_among(signature, [_signature(secret, delivery.body) for secret in secrets]):
         raise InvalidSignature("The delivery is not signed with a secret that is known here.")
     return addressed(delivery)
 
 
 def addressed(delivery: HookRequest) -> HookResult:
-    """Read which connections a delivery says that it is for, and where something changed."""
+    """Return the connections that a delivery addresses, and the location of the change."""
     if not mapping.deliveries.is_object(delivery.body):
         raise InvalidJson("The delivery is no JSON object.")
     source_id, accounts = mapping.deliveries.data_source_id(delivery.body), mapping.deliveries.bots(delivery.body)
-    # Without accounts, whoever watches the data source is concerned.
+    # Without accounts, the delivery concerns all connections that watch the data source.
     about = (SOURCES, source_id) if source_id and not accounts else None
     return HookResult(accounts=accounts, wakes=[source_id] if source_id else [], about=about)
 
@@ -39,6 +39,6 @@ def _signature(secret: str, body: bytes) -> str:
     return "sha256=" + hmac.new(secret.encode(), body, "sha256").hexdigest()
 
 
-def _is_among(given: str, expected: Sequence[str]) -> bool:
-    """Whether *given* is one of *expected*, compared in constant time."""
-    return any(hmac.compare_digest(given.encode(), one.encode()) for one in expected)
+def _is_among(value: str, expected: Sequence[str]) -> bool:
+    """Return True if *value* equals one of *expected*, compared in constant time."""
+    return any(hmac.compare_digest(value.encode(), one.encode()) for one in expected)

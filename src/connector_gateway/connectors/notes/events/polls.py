@@ -1,4 +1,4 @@
-"""Polls: which data sources there are, and which of them have changed."""
+"""Polls of the shared data sources."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
@@ -19,16 +19,16 @@ from connector_gateway.kit import errors
 from connector_gateway.kit.events import FORMER, RENEWED_AT, Snapshot
 
 LISTED_SECONDS = 600.0
-"""How long it may be until data sources are listed again and the time is noted."""
+"""Seconds after which data sources are listed again and the time is recorded."""
 
 SOURCES_AT_ONCE = 30
-"""Data sources that one poll reads without a sign of change; the next poll continues with others."""
+"""Data sources that one poll reads without a sign of change. The next poll continues with others."""
 
 MAX_SEARCHED = 1000
-"""Pages edited lately of which a search is asked for signs of change."""
+"""Recently edited pages that are searched for signs of change."""
 
 MAX_FAULTS = 3
-"""When so many data sources cannot be read, the poll ends: the fault lies elsewhere."""
+"""Number of unreadable data sources that ends a poll, because the cause is then elsewhere."""
 
 OWN_FAULTS = (
     errors.UpstreamError,
@@ -41,24 +41,24 @@ OWN_FAULTS = (
 
 
 async def poll(watch: NotesWatch) -> None:
-    """Look for changes in the data sources that are shared, or only where deliveries say that there are some."""
+    """Poll the shared data sources, or only those that deliveries named."""
     if "user_id" not in watch.state:
         await _begin(watch)
-    tour = PollPass(watch)
-    # Where deliveries point comes first: callers wait for these changes.
-    await tour.visit(watch.wakes)
+    poll_pass = PollPass(watch)
+    # The data sources of deliveries come first, because callers wait for these changes.
+    await poll_pass.visit(watch.wakes)
     if watch.whole:
-        # The vendor floors times to the minute, and its search lags: a little is read twice, so that nothing is missed.
+        # The vendor floors times to the minute and its search lags, so the windows overlap to miss nothing.
         since = minute_of(watch.state.get("listed_at", began_at(watch))) - OVERLAP_SECONDS
-        await tour.list_sources()
-        await tour.visit(await _edited(watch, since))
-        await tour.visit_in_turn()
-    if tour.faults:
-        raise tour.faults[0]
+        await poll_pass.list_sources()
+        await poll_pass.visit(await _find_edited_sources(watch, since))
+        await poll_pass.visit_in_turn()
+    if poll_pass.faults:
+        raise poll_pass.faults[0]
 
 
 async def _begin(watch: NotesWatch) -> None:
-    """Find out whose account it is, and continue with the former state if the account is the same."""
+    """Identify the account, and continue with the former state if the account is the same."""
     me, ahead = await watch.upstream.introduce(watch.clock.now())
     state = watch.state.get(FORMER, {})
     if state.get("user_id") != me.id:
@@ -66,25 +66,28 @@ async def _begin(watch: NotesWatch) -> None:
     await watch.commit(state={**state, "ahead": ahead}, account=me.id)
 
 
-async def _edited(watch: NotesWatch, since: float) -> Sequence[str]:
-    """Data sources in which pages were edited *since*, as far as a search tells; none where all are visited anyway."""
-    known = await watch.snapshots(SOURCES)
-    # All of them are visited anyway, so that a search would tell nothing new.
-    if len(known) <= SOURCES_AT_ONCE:
+async def _find_edited_sources(watch: NotesWatch, since: float) -> Sequence[str]:
+    """Return data sources with pages edited *since*, as far as the search lists them.
+
+    Returns none if all data sources are polled anyway.
+    """
+    snapshots = await watch.snapshots(SOURCES)
+    # All of them are polled anyway, so a search would add nothing.
+    if len(snapshots) <= SOURCES_AT_ONCE:
         return []
-    found: dict[str, None] = {}
+    source_ids: dict[str, None] = {}
     count = 0
     async for page in watch.upstream.search_pages():
         count += 1
         if page.last_edited_time.timestamp() < since or count > MAX_SEARCHED:
             break
-        found[page.parent.data_source_id or ""] = None
-    return [source_id for source_id in found if source_id in known]
+        source_ids[page.parent.data_source_id or ""] = None
+    return [source_id for source_id in source_ids if source_id in snapshots]
 
 
 @dataclass
 class PollPass:
-    """One poll, which visits data sources one after the other."""
+    """One poll of the data sources, one after the other."""
 
     watch: NotesWatch
     listed: dict[str, wire.DataSource] = field(default_factory=dict)
@@ -92,33 +95,33 @@ class PollPass:
     faults: list[errors.GatewayError] = field(default_factory=list)
 
     async def list_sources(self) -> None:
-        """List the shared data sources, and remember those that were never seen before."""
+        """List the shared data sources and store the initial state of new ones."""
         watch, now = self.watch, self.watch.clock.now()
         async for source in watch.upstream.search_data_sources():
             if not source.in_trash:
                 self.listed[source.id] = source
-        known = await watch.snapshots(SOURCES, self.listed)
-        fresh = [source for source_id, source in self.listed.items() if source_id not in known]
-        if fresh or now > watch.state.get("listed_at", 0.0) + LISTED_SECONDS:
-            snapshots = [Snapshot(SOURCES, source.id, asdict(initial_state(watch, source))) for source in fresh]
+        existing = await watch.snapshots(SOURCES, self.listed)
+        new_sources = [source for source_id, source in self.listed.items() if source_id not in existing]
+        if new_sources or now > watch.state.get("listed_at", 0.0) + LISTED_SECONDS:
+            snapshots = [Snapshot(SOURCES, source.id, asdict(initial_state(watch, source))) for source in new_sources]
             await watch.commit(snapshots=snapshots, state={**watch.state, "listed_at": now})
 
     async def visit_in_turn(self) -> None:
-        """Visit the data sources whose rows were not all read yet, and a limited number of others in turn."""
-        watch, known = self.watch, await self.watch.snapshots(SOURCES)
-        unread = [source_id for source_id in self.listed if known[source_id]["reached"] is not None]
-        for left, source_id in zip(range(len(unread) - 1, -1, -1), unread, strict=True):
+        """Poll the data sources that are not fully read yet, and a limited number of others in rotation."""
+        watch, snapshots = self.watch, await self.watch.snapshots(SOURCES)
+        unfinished = [source_id for source_id in self.listed if snapshots[source_id]["reached"] is not None]
+        for remaining, source_id in zip(range(len(unfinished) - 1, -1, -1), unfinished, strict=True):
             await self.visit([source_id])
-            await watch.progress(len(self.listed) - left, len(self.listed))
-        others = sorted(name for name, remembered in known.items() if name in self.listed or not remembered["gone"])
+            await watch.progress(len(self.listed) - remaining, len(self.listed))
+        others = sorted(name for name, snapshot in snapshots.items() if name in self.listed or not snapshot["gone"])
         first = bisect_right(others, watch.state.get("turn", ""))
-        in_turn = [*others[first:], *others[:first]][:SOURCES_AT_ONCE]
-        if len(in_turn) < len(others):
-            await watch.commit(state={**watch.state, "turn": in_turn[-1]})
-        await self.visit(in_turn)
+        selected = [*others[first:], *others[:first]][:SOURCES_AT_ONCE]
+        if len(selected) < len(others):
+            await watch.commit(state={**watch.state, "turn": selected[-1]})
+        await self.visit(selected)
 
     async def visit(self, source_ids: Iterable[str]) -> None:
-        """Poll each data source once, and in between those that deliveries have named since."""
+        """Poll each data source once, and in between those that new deliveries name."""
         for source_id in source_ids:
             if source_id not in self.visited:
                 await self.enter(source_id)
@@ -126,28 +129,28 @@ class PollPass:
                     await self.enter(wake)
 
     async def enter(self, source_id: str) -> None:
-        """Poll one data source; its error is kept, to be raised after the others were polled."""
+        """Poll one data source. An error is collected and raised after the others were polled."""
         self.visited.add(source_id)
         try:
-            await _look_at(self.watch, source_id, self.listed.get(source_id))
-        except OWN_FAULTS as fault:
-            self.faults.append(fault)
-            # One data source may be at fault by itself; several mean that the vendor is away.
+            await _poll_source(self.watch, source_id, self.listed.get(source_id))
+        except OWN_FAULTS as error:
+            self.faults.append(error)
+            # A single data source may have a problem of its own. Several mean that the vendor is unavailable.
             if len(self.faults) == MAX_FAULTS:
                 raise
 
 
-async def _look_at(watch: NotesWatch, source_id: str, listed: wire.DataSource | None) -> None:
+async def _poll_source(watch: NotesWatch, source_id: str, listed: wire.DataSource | None) -> None:
     """Poll one data source, unless it is no longer shared."""
-    remembered = (await watch.snapshots(SOURCES, [source_id])).get(source_id)
+    snapshot = (await watch.snapshots(SOURCES, [source_id])).get(source_id)
     try:
         source = listed or await watch.upstream.retrieve_data_source(source_id)
         if not source.in_trash:
             await SourcePoller(
-                watch, source, SourceState(**remembered) if remembered else initial_state(watch, source)
+                watch, source, SourceState(**snapshot) if snapshot else initial_state(watch, source)
             ).poll()
             return
     except errors.DatabaseNotShared:
         pass
-    if remembered:
-        await watch.commit(snapshots=[Snapshot(SOURCES, source_id, {**remembered, "gone": True})])
+    if snapshot:
+        await watch.commit(snapshots=[Snapshot(SOURCES, source_id, {**snapshot, "gone": True})])

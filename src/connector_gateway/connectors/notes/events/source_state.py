@@ -1,4 +1,4 @@
-"""What is known of a data source between polls."""
+"""The state of a data source between polls."""
 
 from dataclasses import dataclass
 
@@ -9,43 +9,44 @@ from connector_gateway.kit.events import PollContext
 NotesWatch = PollContext[NotesClient]
 
 SOURCES = "source"
-"""The scope in which data sources are remembered; the scope of a page is its data source."""
+"""The scope of the snapshots of data sources. The scope of a page's snapshot is its data source."""
 
 MINUTE_SECONDS = 60.0
 
 OVERLAP_SECONDS = 120.0
-"""How far the vendor's clock may be behind ours."""
+"""Seconds by which the vendor's clock may be behind ours."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceState:
-    """What is remembered of a data source."""
+    """The stored state of a data source."""
 
     since: float
-    """Rows that are not remembered are new if they were created from then on."""
+    """Creation time from which on rows without a snapshot are new."""
 
     watermark: float
-    """When the last poll began that found anything; edits from before are known."""
+    """Start of the last poll that returned rows. Earlier edits are known."""
 
     reached: str | None = ""
-    """The creation of the row up to which rows were read for the first time, newest first; None after the last one."""
+    """Creation time of the last row of the first full read, which goes newest first. None once it is complete."""
 
     missed: float = 0.0
-    """Until when more was edited than could be listed."""
+    """Time up to which edits were missed because there were more than the vendor lists."""
 
     gone: bool = False
-    """Whether it is no longer shared."""
+    """Whether the data source is no longer shared."""
 
     unseen_from: float | None = None
-    """From when on edits of rows are changes that nobody saw, until all rows have been read for the first time."""
+    """Start of the time in which edits were unobserved, until the first full read is complete."""
 
 
 def initial_state(watch: NotesWatch, source: wire.DataSource) -> SourceState:
-    """What to remember of a data source seen for the first time.
+    """Return the initial state of a data source seen for the first time.
 
-    Rows are new that were made since the watch began; where data sources were listed before, since that was done;
-    where it was made since then itself, all. Rows of the very minute may have been there before, but count as new:
-    an event too many is of a page that was just made, and one too few would be lost for good.
+    Rows are new if they were created after the watch began. If data sources were listed before, rows are new if they
+    were
+    created after that listing. If the source itself was created after it, all its rows are new.
+    Rows of the boundary minute count as new: a superfluous event is harmless, but a missing one would be lost.
     """
     now, began = watch.clock.now(), minute_of(began_at(watch))
     listed_at = watch.state.get("listed_at")
@@ -56,11 +57,11 @@ def initial_state(watch: NotesWatch, source: wire.DataSource) -> SourceState:
 
 
 def began_at(watch: NotesWatch) -> float:
-    """When the watch began, by the vendor's clock."""
+    """Return the start of the watch by the vendor's clock."""
     began: float | None = watch.state.get("began_at", watch.behind_since)
     return (watch.clock.now() if began is None else began) + float(watch.state.get("ahead", 0.0))
 
 
 def minute_of(at: float) -> float:
-    """The beginning of the minute, which is all that the vendor tells of an instant."""
+    """Round a timestamp down to the minute, the vendor's precision."""
     return at - at % MINUTE_SECONDS

@@ -1,4 +1,4 @@
-"""One data source: its pages that were edited, and what has changed of them."""
+"""Polls of one data source: edited pages and the changes of their properties."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -21,26 +21,26 @@ from connector_gateway.kit.errors import PageNotFound
 from connector_gateway.kit.events import Observation, Snapshot
 
 Kept = Mapping[str, Any]
-"""What is remembered: JSON of our own."""
+"""A snapshot, as JSON in our own format."""
 
 PAGES_AT_ONCE = 100
-"""Upstream pages that are read of a new data source before others get their turn."""
+"""Upstream pages of a new data source that one poll reads before it continues with other sources."""
 
 MAX_WALKS = 3
 
 
 @dataclass
 class SourcePoller:
-    """A data source under poll."""
+    """A poll of one data source."""
 
     watch: NotesWatch
     source: wire.DataSource
     known: SourceState
     told: bool = False
-    """Whether it was told that changes were not seen."""
+    """Whether a gap of unobserved changes was already recorded."""
 
     async def poll(self) -> None:
-        """Read what was edited, and go on with reading what was never read."""
+        """Read the edited rows, then continue the first full read."""
         if self.known.gone:
             await self.remember(gone=False)
         if self.known.reached != "":
@@ -49,10 +49,10 @@ class SourcePoller:
             await self.discover()
 
     async def follow(self) -> None:
-        """Read the rows that were edited since the last poll that found any."""
-        # A row that is edited meanwhile may be passed by, but not by the next poll, which asks for edits from now on.
-        # A row that enters the trash moves others up, so that one may slip to the upstream page that was read before.
-        # Whoever reads several pages therefore reads them again, until nothing from before this poll is new.
+        """Read the rows edited since the last poll that returned any."""
+        # This poll may miss a row that is edited meanwhile, but the next one queries edits from now on. A row that
+        # enters the trash moves others up, so one may slip to an upstream page that was already read. Several pages are
+        # therefore read again until nothing from before this poll is new.
         began = self.watch.clock.now()
         since = minute_of(self.known.watermark) - OVERLAP_SECONDS
         condition = {
@@ -60,23 +60,23 @@ class SourcePoller:
             "last_edited_time": {"on_or_after": utc_datetime(since).isoformat()},
         }
         for _ in range(MAX_WALKS):
-            pages, slipped = 0, False
+            pages, may_have_moved = 0, False
             async for rows in self.watch.upstream.rows(self.source.id, condition, newest_first=True):
                 if not rows:
                     await self.miss(since, began)
                     continue
-                edited = await self.commit_changes(rows, self.known)
-                pages, slipped = pages + 1, slipped or any(at < minute_of(began) for at in edited)
-            if pages <= 1 or not slipped:
+                edit_times = await self.commit_changes(rows, self.known)
+                pages, may_have_moved = pages + 1, may_have_moved or any(at < minute_of(began) for at in edit_times)
+            if pages <= 1 or not may_have_moved:
                 break
-        # Where nothing was edited, the next poll may as well ask from the same instant on.
+        # If nothing was edited, the next poll can query from the same time.
         if pages:
             await self.remember(watermark=began)
 
     async def discover(self) -> None:
-        """Read all rows for the first time, newest first, from where that was left."""
-        begun, began, pages = self.known.reached, self.watch.clock.now(), 0
-        start = mapping.pages.instant(begun) if begun else None
+        """Continue the first full read of all rows, newest first."""
+        previous_reached, began, pages = self.known.reached, self.watch.clock.now(), 0
+        start = mapping.pages.instant(previous_reached) if previous_reached else None
         async for rows in self.watch.upstream.rows(self.source.id, newest_first=True, reached=start):
             if not rows:
                 await self.miss(self.known.watermark, began)
@@ -85,80 +85,88 @@ class SourcePoller:
             reached = mapping.pages.stamp(rows[-1].created_time)
             changes: dict[str, Any] = {"reached": reached}
             if not self.known.reached:
-                # All later rows are on this page: one that is not has been created since.
+                # All later rows are on this page. A row that is not on it was created since.
                 changes["since"] = self.earliest(rows[-1].created_time.timestamp() + MINUTE_SECONDS, began)
             await self.commit_changes(rows, replace(self.known, **changes))
-            if pages >= PAGES_AT_ONCE and reached != begun:
+            if pages >= PAGES_AT_ONCE and reached != previous_reached:
                 self.watch.unfinished = True
                 return
-        since = self.earliest(0.0, began) if not begun and pages <= 1 else self.known.since
+        since = self.earliest(0.0, began) if not previous_reached and pages <= 1 else self.known.since
         await self.remember(reached=None, since=since, unseen_from=None)
 
     def earliest(self, since: float, began: float) -> float:
-        """From when on unknown rows are new, after rows created from *since* on were read in a poll that began then."""
+        """Return the time from which on unknown rows are new.
+
+        *since* is the creation time of the oldest row that was read, and *began* the start of the poll.
+        """
         return min(self.known.since, max(since, minute_of(began) - OVERLAP_SECONDS))
 
     async def commit_changes(self, rows: Sequence[wire.Page], known: SourceState) -> list[float]:
-        """Commit what is new about *rows*, with what is then *known*; when those were edited in which anything is."""
+        """Commit the changes of *rows* together with the new state *known*.
+
+        Returns the edit times of the rows that changed.
+        """
         pages = await self.watch.snapshots(self.source.id, [row.id for row in rows])
         observations: list[Observation] = []
         snapshots: list[Snapshot] = []
-        edited: list[float] = []
+        edit_times: list[float] = []
         for row in sorted(rows, key=lambda row: (row.last_edited_time, row.created_time)):
             try:
-                page = await _whole(self.watch.upstream, row)
+                page = await _complete_page(self.watch.upstream, row)
             except PageNotFound:
                 continue
             if page.id not in pages and self.was_edited_unseen(page):
                 await self.warn_unseen_edits()
             before = pages.get(page.id)
-            found, now = _compare(self.source, page, before, self.known.since)
-            if now is not before:
-                observations += found
-                snapshots.append(Snapshot(self.source.id, page.id, now))
-                edited.append(page.last_edited_time.timestamp())
+            changes, snapshot = _compare(self.source, page, before, self.known.since)
+            if snapshot is not before:
+                observations += changes
+                snapshots.append(Snapshot(self.source.id, page.id, snapshot))
+                edit_times.append(page.last_edited_time.timestamp())
         if known != self.known:
             snapshots.append(self.note(known))
         if snapshots:
             await self.watch.commit(observations, snapshots)
         self.known = known
-        return edited
+        return edit_times
 
     def was_edited_unseen(self, page: wire.Page) -> bool:
-        """Whether a row that was there before the watch began may have been edited after that, before it was read."""
+        """Return True if an existing row may have been edited after the watch began but before it was first read."""
         began = self.known.unseen_from
         return began is not None and page.created_time.timestamp() < began <= page.last_edited_time.timestamp()
 
     async def warn_unseen_edits(self) -> None:
-        """Note that rows were edited of which nobody knows what they were like before."""
+        """Record that rows were edited before their first snapshot."""
         if not self.told and self.known.unseen_from is not None:
             self.told = True
             title = casts.from_vendor.plain_text(self.source.title)
-            why = f"Pages of the data source {title!r} were edited about when the watch began, before they were read."
-            await self.watch.record_gap(self.known.unseen_from, self.watch.clock.now(), why)
+            reason = (
+                f"Pages of the data source {title!r} were edited about when the watch began, before they were read."
+            )
+            await self.watch.record_gap(self.known.unseen_from, self.watch.clock.now(), reason)
 
     async def miss(self, since: float, until: float) -> None:
-        """Note, once for the same edits, that more rows were created in a minute than can be listed."""
+        """Record once per range that more rows were created in a minute than the vendor lists."""
         if since >= self.known.missed:
             title = casts.from_vendor.plain_text(self.source.title)
-            why = f"More pages of the data source {title!r} were created in one minute than the application lists."
-            await self.watch.record_gap(since, until, why)
+            reason = f"More pages of the data source {title!r} were created in one minute than the application lists."
+            await self.watch.record_gap(since, until, reason)
             await self.remember(missed=until)
 
     async def remember(self, **changes: Any) -> None:
-        """Commit what is known now."""
+        """Commit the changed state."""
         known = replace(self.known, **changes)
         if known != self.known:
             await self.watch.commit(snapshots=[self.note(known)])
             self.known = known
 
     def note(self, known: SourceState) -> Snapshot:
-        """What is to be kept of the data source: *known*."""
+        """Return the snapshot of the data source's state *known*."""
         return Snapshot(SOURCES, self.source.id, asdict(known))
 
 
-async def _whole(upstream: NotesClient, page: wire.Page) -> wire.Page:
-    """A page with those values read whole of which it shows only a part."""
+async def _complete_page(upstream: NotesClient, page: wire.Page) -> wire.Page:
+    """Return a page with its truncated values read completely."""
     properties = dict(page.properties)
     for name, value in page.properties.items():
         if casts.from_vendor.truncated(value):
@@ -170,25 +178,27 @@ async def _whole(upstream: NotesClient, page: wire.Page) -> wire.Page:
 def _compare(
     source: wire.DataSource, page: wire.Page, before: Kept | None, since: float
 ) -> tuple[list[Observation], Kept]:
-    """What is new about a page, and what to remember of it; *before* itself where nothing is."""
+    """Return the changes of a page and its new snapshot, which is *before* itself if nothing changed."""
     values = mapping.changes.entries(page)
     if before is None:
         is_new = page.created_time.timestamp() >= since
-        return [_created(page)] if is_new else [], {"changes": 0, "values": values}
+        return [_created_event(page)] if is_new else [], {"changes": 0, "values": values}
     if values == before["values"]:
         return [], before
     changes = mapping.changes.changes(page, before["values"], source.properties)
     number = before["changes"] + bool(changes)
-    return [_updated(source, page, number, change) for change in changes], {"changes": number, "values": values}
+    return [_updated_event(source, page, number, change) for change in changes], {"changes": number, "values": values}
 
 
-def _created(page: wire.Page) -> Observation:
+def _created_event(page: wire.Page) -> Observation:
     data = {"page_id": page.id, "property": None, "from": None, "to": None}
     return Observation(("created", page.id), "page.created", data)
 
 
-def _updated(source: wire.DataSource, page: wire.Page, number: int, change: mapping.changes.Change) -> Observation:
-    """A change; the *number* of the page's changes tells it from an earlier one between the same values."""
+def _updated_event(
+    source: wire.DataSource, page: wire.Page, number: int, change: mapping.changes.Change
+) -> Observation:
+    """Return a change. The *number* of the page's changes distinguishes it from one between the same values."""
     data = {"page_id": page.id, "property": change.name, "from": change.before, "to": change.after}
     identity = (source.id, page.id, change.property_id, str(number))
     return Observation(identity, "page.property_updated", data)

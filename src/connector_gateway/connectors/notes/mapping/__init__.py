@@ -1,4 +1,4 @@
-"""Between the vendor's shapes and ours, by noun: pure functions."""
+"""Pure functions between the vendor's shapes and ours, by noun."""
 
 from connector_gateway.connectors.notes.mapping import (
     blocks,

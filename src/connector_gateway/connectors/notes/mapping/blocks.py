@@ -13,35 +13,35 @@ from connector_gateway.kit.errors.aggregation import combine_errors
 BLOCKS_PER_REQUEST = 100
 
 BYTES_PER_REQUEST = 400_000
-"""The vendor takes 500 KB a request; what surrounds the text is left room."""
+"""Bytes of text per request. The vendor's limit is 500 KB, which includes the JSON around the text."""
 
 
 def block_groups(children: Sequence[Any]) -> list[list[dict[str, Any]]]:
-    """The vendor's form of body blocks, in groups that one request may carry; at least one, perhaps empty.
+    """Return the vendor's form of body blocks in groups of one request each, at least one group.
 
-    ``UnsupportedBlock`` or ``InvalidParameters`` tells of every block that cannot be one.
+    Raises ``UnsupportedBlock`` or ``InvalidParameters`` with all invalid blocks.
     """
     groups: list[list[dict[str, Any]]] = [[]]
-    faults: list[GatewayError] = []
+    violations: list[GatewayError] = []
     size = 0
     for index, child in enumerate(children):
         try:
-            made, weight = block(index, child)
-        except (UnsupportedBlock, InvalidParameters) as fault:
-            faults.append(fault)
+            converted, weight = block(index, child)
+        except (UnsupportedBlock, InvalidParameters) as error:
+            violations.append(error)
             continue
         if len(groups[-1]) == BLOCKS_PER_REQUEST or size + weight > BYTES_PER_REQUEST:
             groups.append([])
             size = 0
-        groups[-1].append(made)
+        groups[-1].append(converted)
         size += weight
-    if faults:
-        raise combine_errors(faults)
+    if violations:
+        raise combine_errors(violations)
     return groups
 
 
 def block(index: int, child: Any) -> tuple[dict[str, Any], int]:
-    """The vendor's form of one body block, and about how many bytes it weighs."""
+    """Return the vendor's form of one body block, and its approximate size in bytes."""
     described = {"type": "paragraph", "text": child} if isinstance(child, str) else child
     where = f"children.{index}"
     if not isinstance(described, dict):
@@ -56,8 +56,8 @@ def block(index: int, child: Any) -> tuple[dict[str, Any], int]:
         raise _no_block(f"{where}.text", described.get("text"), "A block has the fields type and text, which is a text")
     try:
         content = {"rich_text": rich_text(described["text"])}
-    except ValueError as fault:
-        raise _no_block(f"{where}.text", described["text"], f"Cannot be written: {fault}") from fault
+    except ValueError as error:
+        raise _no_block(f"{where}.text", described["text"], f"Cannot be written: {error}") from error
     weight = 200 + len(described["text"].encode()) + 80 * len(content["rich_text"])
     return {"object": "block", "type": kind, kind: content}, weight
 
@@ -69,9 +69,9 @@ def _no_block(where: str, value: Any, message: str) -> InvalidParameters:
 
 
 def appended(page_id: str, groups: Sequence[Sequence[Kept]]) -> list[Kept]:
-    """What is to be appended to a page that has the first of *groups*: where each of the others begins.
+    """Return the append steps after the first of *groups*, each with its position.
 
-    ``unique`` says that the same blocks do not stand further up, so that they are known wherever they are found.
+    ``unique`` means that the same blocks do not occur earlier on the page, so content alone identifies them.
     """
     steps: list[Kept] = []
     above = list(groups[0])

@@ -11,7 +11,7 @@ from connector_gateway.kit.errors.aggregation import combine_errors
 
 
 def databases(sources: Iterable[wire.DataSource]) -> list[NotesDatabase]:
-    """The databases that *sources* belong to, each once, last edited first.
+    """Return the databases of *sources*, each once, last edited first.
 
     Each has the properties of all its sources, and the title of the first.
     """
@@ -19,19 +19,19 @@ def databases(sources: Iterable[wire.DataSource]) -> list[NotesDatabase]:
     for source in sources:
         if not source.in_trash:
             grouped.setdefault(database_id(source), []).append(source)
-    found = [database(uid, parts) for uid, parts in grouped.items()]
-    return sorted(found, key=lambda item: (item.last_edited_at, item.database_id), reverse=True)
+    results = [database(uid, parts) for uid, parts in grouped.items()]
+    return sorted(results, key=lambda item: (item.last_edited_at, item.database_id), reverse=True)
 
 
 def database_id(source: wire.DataSource) -> str:
-    """The database that a data source belongs to."""
+    """Return the id of the database that a data source belongs to."""
     if source.parent.database_id is None:
         raise UpstreamUnexpected("The application lists a data source without its database.")
     return source.parent.database_id
 
 
 def database(database_id: str, sources: Sequence[wire.DataSource]) -> NotesDatabase:
-    """The database of *sources*, titled like the first."""
+    """Return the database of *sources*, with the title of the first."""
     names = dict.fromkeys(name for source in sources for name in source.properties)
     return NotesDatabase(
         database_id=database_id,
@@ -42,18 +42,18 @@ def database(database_id: str, sources: Sequence[wire.DataSource]) -> NotesDatab
 
 
 def choose_source(sources: Sequence[wire.DataSource], names: Iterable[str]) -> wire.DataSource:
-    """The only source, or the first that has all of *names*.
+    """Return the only source, or the first that has all of *names*.
 
-    ``PropertyNotFound`` names all that no source has; otherwise ``AmbiguousDatabase`` lists the sources.
+    Raises ``PropertyNotFound`` with the names that no source has, otherwise ``AmbiguousDatabase`` with the sources.
     """
-    wanted = dict.fromkeys(names)
+    requested = dict.fromkeys(names)
     for source in sources:
-        if len(sources) == 1 or wanted.keys() <= source.properties.keys():
+        if len(sources) == 1 or requested.keys() <= source.properties.keys():
             return source
-    known = dict.fromkeys(name for source in sources for name in source.properties)
-    unknown = [name for name in wanted if name not in known]
+    available = dict.fromkeys(name for source in sources for name in source.properties)
+    unknown = [name for name in requested if name not in available]
     if unknown:
-        raise combine_errors([no_property(name, known) for name in unknown])
+        raise combine_errors([no_property(name, available) for name in unknown])
     raise AmbiguousDatabase(
         "The database has several data sources, and no single one has all these properties.",
         *({"data_source": plain_text(source.title), "properties": list(source.properties)} for source in sources),
@@ -61,9 +61,9 @@ def choose_source(sources: Sequence[wire.DataSource], names: Iterable[str]) -> w
 
 
 def sources_with(sources: Sequence[wire.DataSource], name: str) -> list[wire.DataSource]:
-    """All sources that have a property of that name; ``PropertyNotFound`` where none has."""
-    found = [source for source in sources if name in source.properties]
-    if not found:
-        known = dict.fromkeys(known for source in sources for known in source.properties)
-        raise combine_errors([no_property(name, known)])
-    return found
+    """Return all sources that have a property of that name. Raises ``PropertyNotFound`` if there is none."""
+    matches = [source for source in sources if name in source.properties]
+    if not matches:
+        available = dict.fromkeys(available for source in sources for available in source.properties)
+        raise combine_errors([no_property(name, available)])
+    return matches

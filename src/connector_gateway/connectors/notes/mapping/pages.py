@@ -1,4 +1,4 @@
-"""Pages: as they are to be, as they are kept, and as callers are told of them."""
+"""Pages: their planned, stored and public forms."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -13,16 +13,16 @@ from connector_gateway.kit.shapes import format_timestamp
 from connector_gateway.kit.write_steps import StepInput
 
 Kept = dict[str, Any]
-"""A plan, or what a step's answer told, as JSON of our own; stored until the call has ended."""
+"""A plan or the result of a step, as JSON in our own format. It is stored until the call has ended."""
 
 
 def new_page(source: wire.DataSource, properties: Mapping[str, Any], blocks: Sequence[Kept], users: Users) -> Kept:
-    """A page to be made in a data source with its first *blocks*, and the names of properties that are computed.
+    """Plan a page in a data source with its first *blocks*. Also return the names of computed properties.
 
-    ``statuses`` says what the vendor gives a status that is not written: it does not tell, but by default the first.
+    ``statuses`` contains the default statuses. The vendor does not document them; they are usually the first option.
     """
     sent, skipped = writable(source.properties, properties, users)
-    # A status that is not written gets its default too, and evidence knows that one.
+    # An unwritten status gets its default too, which the evidence expects.
     written = {uid: payload for uid, payload in sent.items() if payload != {"status": None}}
     statuses = {item.id: casts.to_vendor.options(item) for item in source.properties.values() if item.type == "status"}
     page = {
@@ -36,88 +36,88 @@ def new_page(source: wire.DataSource, properties: Mapping[str, Any], blocks: Seq
 
 
 def updates(page: wire.Page, written: Mapping[str, Any], *, archived: bool | None) -> list[Kept]:
-    """The requests of an update, in order: a page leaves the trash before it is written to, or enters it afterwards.
+    """Return the requests of an update, in order: restore before writing, trash after it.
 
-    What already is as it should be is not asked for: the vendor refuses to trash a page twice.
+    Requests without effect are omitted, because the vendor rejects trashing a page twice.
     """
-    told = {"updated": names(page, written)}
-    named = references(shown_schema(page), written)
-    properties = [{"body": {"properties": written}, "references": named, "told": told}] if written else []
+    public = {"updated": names(page, written)}
+    referenced = references(shown_schema(page), written)
+    properties = [{"body": {"properties": written}, "references": referenced, "told": public}] if written else []
     moved = archived not in {None, page.in_trash}
     trash = [{"body": {"in_trash": archived}, "told": {"archived": archived}}] if moved else []
     return properties + trash if archived else trash + properties
 
 
 def kept_page(page: wire.NewPage | wire.Page | wire.Reference) -> Kept:
-    """What is kept of a page that was made; of one whose vendor failed over telling it, the identifier."""
+    """Return the stored form of a created page: only the identifier if the vendor failed to return the page."""
     if isinstance(page, wire.Reference):
         return {"id": page.id}
     return {"id": page.id, "url": page.url, "created_time": stamp(page.created_time)}
 
 
 def assumed_page(_: StepInput) -> Kept:
-    """What a dry run takes for a page that was made."""
+    """Return the assumed result of creating a page, for dry runs."""
     return {"id": "new-page", "url": "", "created_time": stamp(datetime.fromtimestamp(0, UTC))}
 
 
-def told_page(kept: Kept) -> Kept:
-    """What callers are told of a page that was made when something else fails."""
-    return {"page_id": kept["id"]}
+def told_page(stored: Kept) -> Kept:
+    """Return the part of a created page that is included in the error when a later step fails."""
+    return {"page_id": stored["id"]}
 
 
-def created_page(kept: Kept, planned: Kept) -> CreatedPage:
-    """The result of a creation."""
+def created_page(stored: Kept, planned: Kept) -> CreatedPage:
+    """Return the result of a creation."""
     return CreatedPage(
-        page_id=kept["id"],
-        url=kept["url"],
-        created_at=instant(kept["created_time"]),
+        page_id=stored["id"],
+        url=stored["url"],
+        created_at=instant(stored["created_time"]),
         properties_written=len(planned["page"]["properties"]),
         properties_skipped=planned["skipped"],
     )
 
 
 def kept_state(page: wire.PageState) -> Kept:
-    """What is kept of a page that is changed: how it is now."""
+    """Return the stored form of a changed page: its current state."""
     return {"id": page.id, "in_trash": page.in_trash, "last_edited_time": stamp(page.last_edited_time)}
 
 
 def assumed_state(intent: StepInput) -> Kept:
-    """What a dry run takes for a page that was changed; it was not, so nothing may be compared with it."""
+    """Return the assumed result of changing a page, for dry runs. It did not change, so it must not be compared."""
     in_trash, epoch = bool(intent["body"].get("in_trash")), stamp(datetime.fromtimestamp(0, UTC))
     return {"id": intent["page_id"], "in_trash": in_trash, "last_edited_time": epoch, "assumed": True}
 
 
-def told_change(kept: Kept) -> Kept:
-    """What callers are told of a change when another one fails."""
-    return {"page_id": kept["id"], **kept["told"]}
+def told_change(stored: Kept) -> Kept:
+    """Return the part of a change that is included in the error when a later step fails."""
+    return {"page_id": stored["id"], **stored["told"]}
 
 
-def updated_page(kept: Kept, planned: Kept) -> UpdatedPage:
-    """The result of an update."""
+def updated_page(stored: Kept, planned: Kept) -> UpdatedPage:
+    """Return the result of an update."""
     return UpdatedPage(
-        page_id=kept["id"],
+        page_id=stored["id"],
         updated=planned["names"],
-        archived=kept["in_trash"],
-        last_edited_at=instant(kept["last_edited_time"]),
+        archived=stored["in_trash"],
+        last_edited_at=instant(stored["last_edited_time"]),
     )
 
 
 def found_page(page: wire.Page, matched_on: str) -> FoundPage:
-    """A match of a search."""
+    """Return a match of a search."""
     return FoundPage(page_id=page.id, title=title(page), matched_on=matched_on)
 
 
 def title(page: wire.Page) -> str:
-    """The text of a page's title property."""
+    """Return the text of a page's title property."""
     titles = [value.title for value in page.properties.values() if value.type == "title"]
     return plain_text(titles[0] or ()) if titles else ""
 
 
 def stamp(moment: datetime) -> str:
-    """An instant as it is kept, and as the vendor writes most of them: in UTC, to the millisecond."""
+    """Format a datetime for storage, in the vendor's most common form: UTC, with milliseconds."""
     return format_timestamp(moment)
 
 
 def instant(text: str) -> datetime:
-    """The instant of something that was kept."""
+    """Parse a stored datetime."""
     return datetime.fromisoformat(text)

@@ -1,4 +1,4 @@
-"""People: named by e-mail address or name, written by identifier."""
+"""People, named by email address or name, written by identifier."""
 
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -13,12 +13,12 @@ Users = Sequence[wire.User]
 
 
 def sought(schema: Mapping[str, wire.Property], properties: Mapping[str, Any]) -> list[str]:
-    """Return the addresses and names by which *properties* name people."""
+    """Return the email addresses and names by which *properties* reference people."""
     return [detail["value"] for detail in places(schema, properties)]
 
 
 def places(schema: Mapping[str, wire.Property], properties: Mapping[str, Any]) -> list[Detail]:
-    """Return the same with the property in which each is named."""
+    """Return these email addresses and names with their properties."""
     return [
         {"property": name, "value": text}
         for name, value in properties.items()
@@ -29,14 +29,14 @@ def places(schema: Mapping[str, wire.Property], properties: Mapping[str, Any]) -
 
 
 def are_known(users: Users, texts: Sequence[str]) -> bool:
-    """Return whether each of the addresses and names belongs to somebody."""
+    """Return True if each email address or name belongs to a user."""
     return all(_matches(users, text) for text in texts)
 
 
 def with_ids(name: str, value: Any, users: Users) -> Any:
-    """Return *value* of the property *name* with every person by identifier.
+    """Return *value* of the property *name* with all people replaced by identifiers.
 
-    Raises ``PersonNotFound`` or ``AmbiguousPerson`` with everybody who cannot be told.
+    Raises ``PersonNotFound`` or ``AmbiguousPerson`` with all people who cannot be identified.
     """
     ids, errors = list[str](), list[GatewayError]()
     for text in _split(value, users):
@@ -53,14 +53,14 @@ def with_ids(name: str, value: Any, users: Users) -> Any:
 
 
 def _split(value: Any, users: Users) -> list[str]:
-    """Return the texts of a value; several people in one text, as events have them, one by one."""
+    """Return the texts of a value. Several people in one text, as in events, are separated."""
     parts = value.split(casts.to_vendor.LIST_SEPARATOR) if isinstance(value, str) else []
-    apart = all(casts.to_vendor.is_identifier(part) or _matches(users, part) for part in parts)
-    return parts if len(parts) > 1 and apart else _texts(value)
+    all_people = all(casts.to_vendor.is_identifier(part) or _matches(users, part) for part in parts)
+    return parts if len(parts) > 1 and all_people else _texts(value)
 
 
 def _texts(value: Any) -> list[str]:
-    """Return the texts of a value; none if it has another form, which its cast refuses."""
+    """Return the texts of a value, or none if it has another form, which its cast rejects."""
     items = [value] if isinstance(value, str) else value
     return items if isinstance(items, list) and all(isinstance(item, str) for item in items) else []
 
@@ -70,7 +70,7 @@ def _is_address_or_name(text: str) -> bool:
 
 
 def _matches(users: Users, text: str) -> Users:
-    """Return the people with that address, in any case, or else with exactly that name."""
+    """Return the people with that email address, ignoring case, or else with exactly that name."""
     address, name = text.strip().casefold(), _normal(text)
     people = [user for user in users if user.person is not None]
     return [user for user in people if _address(user).casefold() == address] or [
@@ -95,8 +95,8 @@ def _no_single_person(name: str, text: str, users: Users, matches: Users) -> Gat
         )
     addresses = [_address(user) for user in users if _address(user)]
     names = [user.name for user in users if user.name and user.person is not None]
-    known = addresses if "@" in text and addresses else names
+    candidates = addresses if "@" in text and addresses else names
     return PersonNotFound(
         f'"{name}" names nobody whom the application lists.',
-        {"property": name, "value": text, "allowed": nearest_first(text, list(dict.fromkeys(known)))},
+        {"property": name, "value": text, "allowed": nearest_first(text, list(dict.fromkeys(candidates)))},
     )

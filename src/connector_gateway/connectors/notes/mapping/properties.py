@@ -1,4 +1,4 @@
-"""Properties: what a caller gave for them, in the vendor's form."""
+"""Properties given by callers, in the vendor's form."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -11,11 +11,11 @@ from connector_gateway.kit.errors.suggestions import nearest_first
 from connector_gateway.kit.write_steps import Cast
 
 Schema = Mapping[str, wire.Property]
-"""The properties of a data source by their names."""
+"""The properties of a data source by name."""
 
 
 MAX_NAMES = 10
-"""Names that a warning lists."""
+"""The maximum number of names in a warning."""
 
 
 CASTING = (
@@ -29,52 +29,52 @@ CASTING = (
 
 
 def writable(schema: Schema, properties: Mapping[str, Any], users: Users = ()) -> tuple[dict[str, Any], list[str]]:
-    """Return the vendor's form of *properties* by property id, and the names of those that are computed.
+    """Return the vendor's form of *properties* by property id, and the names of computed properties.
 
-    People are looked up in *users*. Raises one of ``CASTING`` with everything that cannot be written.
+    People are looked up in *users*. Raises one of ``CASTING`` with all values that cannot be written.
     """
     written: dict[str, Any] = {}
     skipped: list[str] = []
-    faults: list[errors.GatewayError] = []
+    violations: list[errors.GatewayError] = []
     for name, value in properties.items():
         described = schema.get(name)
         if described is None:
-            faults.append(no_property(name, schema))
+            violations.append(no_property(name, schema))
         elif described.type not in casts.to_vendor.CASTS:
             skipped.append(name)
         else:
             try:
-                meant = with_ids(name, value, users) if described.type == "people" else value
-                written[described.id] = {described.type: casts.to_vendor.cast(name, described, meant)}
-            except CASTING as fault:
-                faults.append(fault)
-    if faults:
-        raise combine_errors(faults)
+                resolved = with_ids(name, value, users) if described.type == "people" else value
+                written[described.id] = {described.type: casts.to_vendor.cast(name, described, resolved)}
+            except CASTING as error:
+                violations.append(error)
+    if violations:
+        raise combine_errors(violations)
     return written, skipped
 
 
 def skipped_warning(names: Sequence[str]) -> str:
-    """Return the warning that the application computes these properties, so that they were not written."""
-    listed = ", ".join(names[:MAX_NAMES]) + (f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else "")
-    return f"Not written, since the application computes them: {listed}."
+    """Return the warning that these properties were not written because the vendor computes them."""
+    text = ", ".join(names[:MAX_NAMES]) + (f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else "")
+    return f"Not written, since the application computes them: {text}."
 
 
-def noted(schema: Schema, given: Mapping[str, Any], written: Mapping[str, Any]) -> list[Cast]:
-    """How the values of properties were cast."""
+def noted(schema: Schema, properties: Mapping[str, Any], written: Mapping[str, Any]) -> list[Cast]:
+    """Report how the values of properties were cast."""
     return [
         Cast(f"properties.{name}", described.type, value, written[described.id][described.type])
-        for name, value in given.items()
+        for name, value in properties.items()
         if (described := schema[name]).id in written
     ]
 
 
 def shown_schema(page: wire.Page) -> Schema:
-    """The properties that a page shows, which tells no more than their types."""
+    """Return the properties of a page as a schema, which contains only names and types."""
     return {name: wire.Property(id=value.id, name=name, type=value.type) for name, value in page.properties.items()}
 
 
 def references(schema: Schema, written: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Kind and name of the properties in which pages or people are named, by the identifiers of these."""
+    """Return the kind and name of the properties that reference pages or people, by the identifiers of these."""
     names = {described.id: name for name, described in schema.items()}
     return {
         item["id"]: [kind, names[property_id]]
@@ -86,13 +86,13 @@ def references(schema: Schema, written: Mapping[str, Any]) -> dict[str, list[str
 
 
 def names(page: wire.Page, written: Mapping[str, Any]) -> list[str]:
-    """The names of the properties written, in the order they were given."""
-    known = {value.id: name for name, value in page.properties.items()}
-    return [known[property_id] for property_id in written if property_id in known]
+    """Return the names of the written properties, in the order given."""
+    names_by_id = {value.id: name for name, value in page.properties.items()}
+    return [names_by_id[property_id] for property_id in written if property_id in names_by_id]
 
 
 def no_property(name: str, known: Collection[str]) -> errors.PropertyNotFound:
-    """The refusal of a name that no property has."""
+    """Return the error for an unknown property name."""
     return errors.PropertyNotFound(
         f'The database has no property "{name}".', {"property": name, "allowed": nearest_first(name, known)}
     )

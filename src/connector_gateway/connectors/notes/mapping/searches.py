@@ -1,4 +1,4 @@
-"""Searches: what the vendor is asked, and what matches."""
+"""Searches: vendor filters and matching."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -8,97 +8,99 @@ from connector_gateway.kit.casts import json_number
 from connector_gateway.kit.errors.suggestions import closest_match
 
 
-def matches(value: wire.Value, wanted: str, match: str) -> bool:
-    """Whether a property value is (``exact``) or holds (``contains``) the trimmed text *wanted*."""
-    found = [text.strip() for text in casts.from_vendor.texts(value)]
-    if not wanted:
-        return match == "contains" or not any(found)
+def matches(value: wire.Value, query: str, match: str) -> bool:
+    """Return True if a property value equals (``exact``) or contains (``contains``) the trimmed text *query*."""
+    candidates = [text.strip() for text in casts.from_vendor.texts(value)]
+    if not query:
+        return match == "contains" or not any(candidates)
     if match == "contains":
-        return any(wanted in text for text in found)
-    return any(same(value.type, text, wanted) for text in found) or any(
-        _same_period(text, wanted) for text in casts.from_vendor.dates(value)
+        return any(query in text for text in candidates)
+    return any(same(value.type, text, query) for text in candidates) or any(
+        _same_period(text, query) for text in casts.from_vendor.dates(value)
     )
 
 
-def same(kind: str, text: str, wanted: str) -> bool:
-    """Whether two texts say the same: numbers by value, identifiers with or without dashes, others by character."""
-    if text == wanted:
+def same(kind: str, text: str, query: str) -> bool:
+    """Return True if two texts are equal: numbers by value, identifiers without dashes, others by character."""
+    if text == query:
         return True
     if kind in {"number", "formula", "rollup"}:
-        return _numerically_equal(text, wanted)
+        return _numerically_equal(text, query)
     if kind in {"people", "relation", "created_by", "last_edited_by"}:
-        return text.replace("-", "").lower() == wanted.replace("-", "").lower()
+        return text.replace("-", "").lower() == query.replace("-", "").lower()
     return False
 
 
-def _same_period(text: str, wanted: str) -> bool:
-    ours, theirs = wanted.split("/"), text.split("/")
+def _same_period(text: str, query: str) -> bool:
+    ours, theirs = query.split("/"), text.split("/")
     return len(ours) == len(theirs) and all(map(_same_moment, theirs, ours))
 
 
-def _same_moment(text: str, wanted: str) -> bool:
-    """Whether a vendor's day or time is the instant *wanted*, or lies on the day *wanted* where it is told."""
-    found, sought = casts.from_vendor.moment(text), casts.from_vendor.moment(wanted)
-    if found is None or sought is None:
+def _same_moment(text: str, query: str) -> bool:
+    """Return True if a vendor's date or time equals the time *query*, or lies on the day *query*."""
+    vendor_time, query_time = casts.from_vendor.moment(text), casts.from_vendor.moment(query)
+    if vendor_time is None or query_time is None:
         return False
-    if not isinstance(sought, datetime):
-        return (found.date() if isinstance(found, datetime) else found) == sought
-    return isinstance(found, datetime) and _in_utc(found) == _in_utc(sought)
+    if not isinstance(query_time, datetime):
+        return (vendor_time.date() if isinstance(vendor_time, datetime) else vendor_time) == query_time
+    return isinstance(vendor_time, datetime) and _in_utc(vendor_time) == _in_utc(query_time)
 
 
 def _in_utc(moment: datetime) -> datetime:
-    """An instant; one without an offset is read as UTC."""
+    """Return a datetime with an offset, reading naive ones as UTC."""
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def _numerically_equal(text: str, wanted: str) -> bool:
+def _numerically_equal(text: str, query: str) -> bool:
     try:
-        return json_number(text) == json_number(wanted)
+        return json_number(text) == json_number(query)
     except ValueError:
         return False
 
 
-def search_filter(described: wire.Property, wanted: str, match: str) -> dict[str, Any] | None:
-    """A vendor's filter that lets every match through, so that fewer rows are read; None where there is none."""
+def search_filter(described: wire.Property, query: str, match: str) -> dict[str, Any] | None:
+    """Return a vendor's filter that includes all matches, to read fewer rows, or None if there is none."""
     kind = described.type
     condition: dict[str, Any] | None = None
-    if wanted and kind in {"title", "rich_text", "url", "email", "phone_number"}:
-        condition = {"contains": wanted}
+    if query and kind in {"title", "rich_text", "url", "email", "phone_number"}:
+        condition = {"contains": query}
     elif match == "exact" and kind in {"select", "status", "multi_select"}:
-        known = wanted in {option.name for option in casts.to_vendor.options(described)}
-        condition = {"contains" if kind == "multi_select" else "equals": wanted} if known else None
-    elif match == "exact" and kind == "checkbox" and wanted in {"true", "false"}:
-        condition = {"equals": wanted == "true"}
+        is_option = query in {option.name for option in casts.to_vendor.options(described)}
+        condition = {"contains" if kind == "multi_select" else "equals": query} if is_option else None
+    elif match == "exact" and kind == "checkbox" and query in {"true", "false"}:
+        condition = {"equals": query == "true"}
     elif match == "exact" and kind == "number":
-        condition = _equal_number(wanted)
+        condition = _equal_number(query)
     return None if condition is None else {"property": described.id, kind: condition}
 
 
-def _equal_number(wanted: str) -> dict[str, Any] | None:
+def _equal_number(query: str) -> dict[str, Any] | None:
     try:
-        return {"equals": json_number(wanted)}
+        return {"equals": json_number(query)}
     except ValueError:
         return None
 
 
-def cannot_match(described: wire.Property, wanted: str, match: str) -> bool:
-    """Whether no row can match, so that none needs to be read."""
+def cannot_match(described: wire.Property, query: str, match: str) -> bool:
+    """Return True if no row can match, so that none is read."""
     kind = described.type
-    if match == "contains" or not wanted:
+    if match == "contains" or not query:
         return False
     if kind in {"select", "status", "multi_select"}:
-        return all(option.name.strip() != wanted for option in casts.to_vendor.options(described))
-    return (kind == "checkbox" and wanted not in {"true", "false"}) or (
-        kind == "number" and _equal_number(wanted) is None
+        return all(option.name.strip() != query for option in casts.to_vendor.options(described))
+    return (kind == "checkbox" and query not in {"true", "false"}) or (
+        kind == "number" and _equal_number(query) is None
     )
 
 
-def no_such_option(described: wire.Property, wanted: str, match: str) -> str | None:
-    """Return the warning that no row can match since *wanted* is not an option; None if it may be one."""
-    if match != "exact" or not wanted or described.type not in {"select", "status", "multi_select"}:
+def no_such_option(described: wire.Property, query: str, match: str) -> str | None:
+    """Return the warning that no row can match because *query* is not an option, or None if it may be one."""
+    if match != "exact" or not query or described.type not in {"select", "status", "multi_select"}:
         return None
     names = [option.name.strip() for option in casts.to_vendor.options(described)]
-    if wanted in names:
+    if query in names:
         return None
-    likely = closest_match(wanted, names)
-    return f'"{wanted}" is not an option of "{described.name}"' + (f'; did you mean "{likely}"?' if likely else ".")
+    suggestion = closest_match(query, names)
+    return f'"{query}" is not an option of "{described.name}"' + (
+        f'; did you mean "{suggestion}"?' if suggestion else "."
+    )

@@ -1,4 +1,4 @@
-"""The five notes operations, by what they are about."""
+"""The five notes operations, by topic."""
 
 from connector_gateway.connectors.notes.operations.databases import list_databases
 from connector_gateway.connectors.notes.operations.events import read_events

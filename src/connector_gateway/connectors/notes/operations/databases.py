@@ -1,4 +1,4 @@
-"""Databases: listed so that each comes once."""
+"""Listing of databases without duplicates."""
 
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -18,70 +18,70 @@ Sources = wire.Listing[wire.DataSource]
 LISTING_SECONDS = 120.0
 
 MAX_SHOWN = 50
-"""The most databases that a cursor names; more are rarely edited within one minute."""
+"""The maximum number of databases in a cursor. More are rarely edited within one minute."""
 
 MAX_READINGS = 5
-"""How often the beginning of a list is read again if the list changes while it is read."""
+"""The maximum number of times that the start of a list is read because the list changes meanwhile."""
 
 MAX_LOOK_UPS = 2
-"""Databases that are looked up one by one; for more, the rest of the list takes no more requests."""
+"""The maximum number of single look-ups. For more databases, the rest of the list takes no more requests."""
 
 SINGLE = "databases with one source"
 SINGLE_SECONDS = 3600.0
 MAX_SINGLE = 8
-"""Under which name, for how long and for how many databases it is remembered that they have one source only."""
+"""Cache key, lifetime and size of the cache of databases that have one source only."""
 
 SKEW_SECONDS = 180.0
-"""How far the vendor's times may be behind ours: it tells the minute only, and clocks differ."""
+"""Seconds by which the vendor's times may be behind ours: they are floored to the minute, and clocks differ."""
 
 
 @reads("GET /databases", errors=[DatabaseNotShared])
-async def list_databases(call: NotesCall, params: ListDatabases) -> Page[NotesDatabase]:
+async def list_databases(ctx: NotesCall, params: ListDatabases) -> Page[NotesDatabase]:
     """List the databases shared with the connection, newest first.
 
     The order is that of the last edit.
     """
-    if call.position is not None:
-        return await _page(call, params, await _listing(call, call.position))
-    pages = call.upstream.search_data_source_pages()
+    if ctx.position is not None:
+        return await _page(ctx, params, await _listing(ctx, ctx.position))
+    pages = ctx.upstream.search_data_source_pages()
     first = await anext(pages)
-    short = await _short_page(call, first, params.limit) if params.query is None else None
-    return short or await _page(call, params, await _new_listing(call, _resumed(first, pages)))
+    short = await _short_page(ctx, first, params.limit) if params.query is None else None
+    return short or await _page(ctx, params, await _new_listing(ctx, _resume(first, pages)))
 
 
-async def _page(call: NotesCall, params: ListDatabases, listing: "_Listing") -> Page[NotesDatabase]:
-    found = listing.after(call.position)
+async def _page(ctx: NotesCall, params: ListDatabases, listing: "_Listing") -> Page[NotesDatabase]:
+    items_after = listing.after(ctx.position)
     if params.query:
         query = params.query.casefold()
-        found = [item for item in await _titled(call, listing, found) if query in item.title.casefold()]
-    items = await _titled(call, listing, found[: params.limit])
-    more = len(found) > params.limit
+        items_after = [item for item in await _with_titles(ctx, listing, items_after) if query in item.title.casefold()]
+    items = await _with_titles(ctx, listing, items_after[: params.limit])
+    more = len(items_after) > params.limit
     return Page[NotesDatabase](items=items, position=listing.position(items[-1]) if more else None)
 
 
 @dataclass(frozen=True, slots=True)
 class _Listing:
-    """The databases as one caller lists them, who gets each once whatever others list or edit meanwhile."""
+    """The databases as one caller lists them, each once, regardless of concurrent listings and edits."""
 
     name: str
     items: Sequence[NotesDatabase]
     newest: str
-    """The last edit of all when they were listed."""
+    """Time of the last edit when the databases were listed."""
 
     several: frozenset[str]
-    """Those with several data sources, which have titles of their own."""
+    """Databases with several data sources, which have their own titles."""
 
     shown: Sequence[str] = ()
-    """Databases that earlier pages have shown, which are not among the items."""
+    """Databases on earlier pages, which are not among the items."""
 
     def after(self, position: Mapping[str, Any] | None) -> Sequence[NotesDatabase]:
-        """The databases that come after a page that ended there."""
+        """Return the databases after the page that ended at *position*."""
         if position is None or position.get("listing") != self.name:
             return self.items
         return [item for item in self.items if _key(item) < position["after"]]
 
     def position(self, last: NotesDatabase) -> Mapping[str, Any]:
-        """Where a page ended, and what it and those before have shown of the minute of the last edit."""
+        """Return the end of a page, with all databases listed so far from the minute of the last edit."""
         after = _key(last)
         shown = [item.database_id for item in self.items if _key(item) >= after and _key(item)[0] == self.newest]
         return _position(self.name, after, self.newest, [*self.shown, *shown])
@@ -94,14 +94,14 @@ def _position(name: str, after: Sequence[str], newest: str, shown: Sequence[str]
 # One upstream page
 
 
-async def _short_page(call: NotesCall, first: Sources, limit: int) -> Page[NotesDatabase] | None:
-    """Return the page that the first upstream page suffices for, or None if it takes the rest of the list."""
+async def _short_page(ctx: NotesCall, first: Sources, limit: int) -> Page[NotesDatabase] | None:
+    """Return a page if the first upstream page suffices, or None if it takes the rest of the list."""
     items = mapping.databases.databases(first.results)[:limit]
-    # Other databases that were edited in the same minute may follow.
+    # More databases that were edited in the same minute may follow.
     if not first.next_cursor or len(items) < limit or items[-1].last_edited_at <= first.results[-1].last_edited_time:
         return None
-    unknown = [item.database_id for item in items if not _is_single(call, first, item.database_id)]
-    titles = await _look_up(call, first, unknown) if len(unknown) <= MAX_LOOK_UPS else None
+    unknown = [item.database_id for item in items if not _is_single(ctx, first, item.database_id)]
+    titles = await _look_up_titles(ctx, first, unknown) if len(unknown) <= MAX_LOOK_UPS else None
     if titles is None:
         return None
     titled = [_with_title(item, titles.get(item.database_id)) for item in items]
@@ -109,34 +109,34 @@ async def _short_page(call: NotesCall, first: Sources, limit: int) -> Page[Notes
     return Page[NotesDatabase](items=titled, position=_position("", _key(items[-1]), _key(items[0])[0], shown))
 
 
-def _is_single(call: NotesCall, first: Sources, database_id: str) -> bool:
+def _is_single(ctx: NotesCall, first: Sources, database_id: str) -> bool:
     """Return True if the database is known to have one data source, which is on the *first* upstream page.
 
-    A data source that was added since would be on that page, which begins with those that were edited last.
+    A data source added since would be on that page, which starts with the last edited ones.
     """
-    known_at: float = (call.memory.get(SINGLE) or {}).get(database_id, 0.0)
+    known_at: float = (ctx.memory.get(SINGLE) or {}).get(database_id, 0.0)
     count = sum(mapping.databases.database_id(source) == database_id for source in first.results)
     return count == 1 and first.results[-1].last_edited_time.timestamp() < known_at - SKEW_SECONDS
 
 
-async def _look_up(call: NotesCall, first: Sources, database_ids: Sequence[str]) -> Mapping[str, str] | None:
-    """Return the titles of databases, without those that have the title of their only data source.
+async def _look_up_titles(ctx: NotesCall, first: Sources, database_ids: Sequence[str]) -> Mapping[str, str] | None:
+    """Return the titles of databases that have several data sources.
 
     Returns None if one of them has a data source that is not on the *first* upstream page, or cannot be read.
     """
     titles: dict[str, str] = {}
-    listed = {source.id for source in first.results}
+    source_ids = {source.id for source in first.results}
     for database_id in database_ids:
-        now = call.clock.now()
+        now = ctx.clock.now()
         try:
-            database = await call.upstream.retrieve_database(database_id)
+            database = await ctx.upstream.retrieve_database(database_id)
         except DatabaseNotShared:
             return None
-        if not {source.id for source in database.data_sources} <= listed:
+        if not {source.id for source in database.data_sources} <= source_ids:
             return None
         if len(database.data_sources) == 1:
-            known = list({**(call.memory.get(SINGLE) or {}), database_id: now}.items())
-            call.memory.put(SINGLE, dict(known[-MAX_SINGLE:]), SINGLE_SECONDS)
+            single = list({**(ctx.memory.get(SINGLE) or {}), database_id: now}.items())
+            ctx.memory.put(SINGLE, dict(single[-MAX_SINGLE:]), SINGLE_SECONDS)
         else:
             titles[database_id] = casts.from_vendor.plain_text(database.title)
     return titles
@@ -145,30 +145,30 @@ async def _look_up(call: NotesCall, first: Sources, database_ids: Sequence[str])
 # The complete list
 
 
-async def _listing(call: NotesCall, position: Mapping[str, Any]) -> _Listing:
+async def _listing(ctx: NotesCall, position: Mapping[str, Any]) -> _Listing:
     """Return the listing that a caller pages through.
 
-    If it is forgotten, it is a new one of the databases that were not shown before *position*. It is not known whether
-    databases that were edited since were shown; they are listed.
+    If it is no longer cached, list again the databases that were not on pages before *position*.
+    Databases that were edited since are listed even if an earlier page may have included them.
     """
-    kept: _Listing | None = call.memory.get(f"databases {position.get('listing')}")
-    return kept or await _new_listing(call, call.upstream.search_data_source_pages(), position)
+    cached: _Listing | None = ctx.memory.get(f"databases {position.get('listing')}")
+    return cached or await _new_listing(ctx, ctx.upstream.search_data_source_pages(), position)
 
 
 async def _new_listing(
-    call: NotesCall, pages: AsyncIterator[Sources], position: Mapping[str, Any] | None = None
+    ctx: NotesCall, pages: AsyncIterator[Sources], position: Mapping[str, Any] | None = None
 ) -> _Listing:
-    sources = await _sources(call, pages)
+    sources = await _sources(ctx, pages)
     owners = Counter(map(mapping.databases.database_id, sources))
-    found = mapping.databases.databases(sources)
-    newest = _key(found[0])[0] if found else ""
+    items = mapping.databases.databases(sources)
+    newest = _key(items[0])[0] if items else ""
     shown: Sequence[str] = position.get("shown", ()) if position else ()
     if position is not None:
-        found = [item for item in found if _may_be_unseen(item, position)]
+        items = [item for item in items if _may_be_unseen(item, position)]
     several = frozenset(database_id for database_id, count in owners.items() if count > 1)
-    made = _Listing(token_hex(8), found, newest, several, shown)
-    call.memory.put(f"databases {made.name}", made, LISTING_SECONDS)
-    return made
+    listing = _Listing(token_hex(8), items, newest, several, shown)
+    ctx.memory.put(f"databases {listing.name}", listing, LISTING_SECONDS)
+    return listing
 
 
 def _may_be_unseen(item: NotesDatabase, position: Mapping[str, Any]) -> bool:
@@ -176,48 +176,46 @@ def _may_be_unseen(item: NotesDatabase, position: Mapping[str, Any]) -> bool:
     return edited_since or _key(item) < position["after"]
 
 
-async def _sources(call: NotesCall, pages: AsyncIterator[Sources]) -> Sequence[wire.DataSource]:
-    """All data sources, those included that are edited while they are listed, and so move to where was read before."""
-    found: dict[str, wire.DataSource] = {}
+async def _sources(ctx: NotesCall, pages: AsyncIterator[Sources]) -> Sequence[wire.DataSource]:
+    """Return all data sources, including those that move to an already read page because they are edited meanwhile."""
+    sources: dict[str, wire.DataSource] = {}
     since = None
     for _ in range(MAX_READINGS):
-        count, newest, known = 0, None, dict(found)
+        count, newest, previous = 0, None, dict(sources)
         async for page in pages:
             count += 1
-            found.update({source.id: source for source in page.results})
+            sources.update({source.id: source for source in page.results})
             newest = newest or (page.results[0].last_edited_time if page.results else None)
             if since is not None and page.results and page.results[-1].last_edited_time < since:
                 break
-        # Two readings that agree: nothing moved to where had been read already.
-        if count <= 1 or found == known:
-            return list(found.values())
-        since, pages = newest, call.upstream.search_data_source_pages()
+        # Two reads agree, so nothing moved to an already read page.
+        if count <= 1 or sources == previous:
+            return list(sources.values())
+        since, pages = newest, ctx.upstream.search_data_source_pages()
     raise UpstreamError("The application's list of databases changes faster than it can be read.")
 
 
-async def _resumed(first: Sources, pages: AsyncIterator[Sources]) -> AsyncIterator[Sources]:
-    """The pages of a list of which the *first* was read."""
+async def _resume(first: Sources, pages: AsyncIterator[Sources]) -> AsyncIterator[Sources]:
+    """Yield the pages of a list whose *first* was read."""
     yield first
-    # Not by ``async for``, with which pages begin again.
+    # ``async for`` would restart the pages.
     while (page := await anext(pages, None)) is not None:
         yield page
 
 
-async def _titled(call: NotesCall, listing: _Listing, items: Sequence[NotesDatabase]) -> Sequence[NotesDatabase]:
-    """*items* with the titles of those that have several data sources, and so other titles than those."""
+async def _with_titles(ctx: NotesCall, listing: _Listing, items: Sequence[NotesDatabase]) -> Sequence[NotesDatabase]:
+    """Return *items* with the own titles of databases that have several data sources."""
     return [
-        _with_title(item, await _title(call, listing, item.database_id))
-        if item.database_id in listing.several
-        else item
+        _with_title(item, await _title(ctx, listing, item.database_id)) if item.database_id in listing.several else item
         for item in items
     ]
 
 
-async def _title(call: NotesCall, listing: _Listing, database_id: str) -> str:
+async def _title(ctx: NotesCall, listing: _Listing, database_id: str) -> str:
     async def find() -> str:
-        return casts.from_vendor.plain_text((await call.upstream.retrieve_database(database_id)).title)
+        return casts.from_vendor.plain_text((await ctx.upstream.retrieve_database(database_id)).title)
 
-    return await call.cached(CachedLookup(f"title {listing.name} {database_id}", LISTING_SECONDS, find))
+    return await ctx.cached(CachedLookup(f"title {listing.name} {database_id}", LISTING_SECONDS, find))
 
 
 def _with_title(item: NotesDatabase, title: str | None) -> NotesDatabase:
@@ -225,5 +223,5 @@ def _with_title(item: NotesDatabase, title: str | None) -> NotesDatabase:
 
 
 def _key(database: NotesDatabase) -> list[str]:
-    """Where a database stands in the order of the listing."""
+    """Return the sort key of a database in the listing."""
     return [mapping.pages.stamp(database.last_edited_at), database.database_id]

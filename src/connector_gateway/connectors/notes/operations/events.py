@@ -1,4 +1,4 @@
-"""Changes that were observed."""
+"""Observed changes."""
 
 from connector_gateway.connectors.notes.models import NotesEvent, ReadNotesEvents
 from connector_gateway.connectors.notes.operations.lookups import NotesCall
@@ -7,18 +7,18 @@ from connector_gateway.kit.shapes import Page
 
 
 @reads("GET /events")
-async def read_events(call: NotesCall, params: ReadNotesEvents) -> Page[NotesEvent]:
+async def read_events(ctx: NotesCall, params: ReadNotesEvents) -> Page[NotesEvent]:
     """Read the changes that were observed, oldest first.
 
     They are kept for 30 days, on the free plan for 7.
     A header ``Warning`` tells of times of which changes may be missing.
     """
-    return await call.events.page(
-        call.connection_id,
+    return await ctx.events.page(
+        ctx.connection_id,
         NotesEvent,
-        call.position,
+        ctx.position,
         limit=params.limit,
         since=params.since,
         event_type=params.type,
-        confirm=call.upstream.retrieve_me,
+        confirm=ctx.upstream.retrieve_me,
     )

@@ -1,6 +1,6 @@
-"""What several operations read and remember: data sources with their schemas, who we are, and whole values."""
+"""Cached look-ups of several operations: data sources, the current user and complete values."""
 
-from __future__ import annotations  # functions are made in each call (decision 45)
+from __future__ import annotations  # annotations of nested functions are not evaluated in each call
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -15,60 +15,63 @@ NotesCall = OperationContext[NotesClient]
 SCHEMA_SECONDS = 60.0
 USERS_SECONDS = 300.0
 RELIST_SECONDS = 10.0
-"""For how long nobody new is looked for, so that a name that is often misspelt does not use up the budget."""
+"""Seconds between two listings of users, so that a name that is often misspelt does not use up the budget."""
 
 
-def data_sources(call: NotesCall, database_id: str) -> CachedLookup[Sequence[wire.DataSource]]:
-    """The data sources of a database."""
+def data_sources(ctx: NotesCall, database_id: str) -> CachedLookup[Sequence[wire.DataSource]]:
+    """Return the look-up of a database's data sources."""
 
     async def find() -> Sequence[wire.DataSource]:
-        database = await call.upstream.retrieve_database(database_id)
-        return [await call.upstream.retrieve_data_source(part.id) for part in database.data_sources]
+        database = await ctx.upstream.retrieve_database(database_id)
+        return [await ctx.upstream.retrieve_data_source(part.id) for part in database.data_sources]
 
     return CachedLookup(f"sources {database_id}", SCHEMA_SECONDS, find)
 
 
-def source_of(call: NotesCall, source_id: str) -> CachedLookup[wire.DataSource]:
-    """A data source."""
-    return CachedLookup(f"source {source_id}", SCHEMA_SECONDS, partial(call.upstream.retrieve_data_source, source_id))
+def source_of(ctx: NotesCall, source_id: str) -> CachedLookup[wire.DataSource]:
+    """Return the look-up of a data source."""
+    return CachedLookup(f"source {source_id}", SCHEMA_SECONDS, partial(ctx.upstream.retrieve_data_source, source_id))
 
 
-async def current_user(call: NotesCall) -> str:
-    """The integration's own user, who is the author of what it makes."""
-    return (await call.cached(CachedLookup("me", SCHEMA_SECONDS, call.upstream.retrieve_me))).id
+async def current_user(ctx: NotesCall) -> str:
+    """Return the id of the integration's own user, the author of everything that it creates."""
+    return (await ctx.cached(CachedLookup("me", SCHEMA_SECONDS, ctx.upstream.retrieve_me))).id
 
 
-async def whole_value(call: NotesCall, page: wire.Page, property_id: str) -> wire.Value | None:
-    """A page's value of a property, made whole where the vendor shows only part of it within a page."""
+async def whole_value(ctx: NotesCall, page: wire.Page, property_id: str) -> wire.Value | None:
+    """Return a page's value of a property, completed if the vendor truncates it within a page."""
     value = mapping.evidence.by_id(page).get(property_id)
     if value is None or not casts.from_vendor.truncated(value):
         return value
-    items = [item async for item in call.upstream.retrieve_page_property(page.id, value.id)]
+    items = [item async for item in ctx.upstream.retrieve_page_property(page.id, value.id)]
     return casts.from_vendor.completed(value, items)
 
 
 async def users_of(
-    call: NotesCall, schema: mapping.properties.Schema, properties: Mapping[str, Any]
+    ctx: NotesCall, schema: mapping.properties.Schema, properties: Mapping[str, Any]
 ) -> mapping.people.Users:
-    """Return the users if *properties* name people by address or name; ``ConnectionScopeMissing`` if it cannot list."""
-    sought = mapping.people.sought(schema, properties)
-    if not sought:
+    """Return the users if *properties* reference people by email address or name.
+
+    Raises ``ConnectionScopeMissing`` if the connection cannot list users.
+    """
+    references = mapping.people.sought(schema, properties)
+    if not references:
         return ()
 
     async def find() -> tuple[float, mapping.people.Users]:
-        return call.clock.now(), [user async for user in call.upstream.list_users()]
+        return ctx.clock.now(), [user async for user in ctx.upstream.list_users()]
 
     def suffices(listed: tuple[float, mapping.people.Users]) -> bool:
         at, users = listed
-        return mapping.people.are_known(users, sought) or call.clock.now() - at < RELIST_SECONDS
+        return mapping.people.are_known(users, references) or ctx.clock.now() - at < RELIST_SECONDS
 
     try:
-        _, users = await call.cached(CachedLookup("users", USERS_SECONDS, find), suffices=suffices)
-    except UpstreamForbidden as refusal:
+        _, users = await ctx.cached(CachedLookup("users", USERS_SECONDS, find), suffices=suffices)
+    except UpstreamForbidden as error:
         raise ConnectionScopeMissing(
             "The connection may not read user information, so it can name people by identifier only.",
             *mapping.people.places(schema, properties),
-            *refusal.details,
+            *error.details,
             remedy="Name people by identifier, or let the integration read user information with e-mail addresses.",
-        ) from refusal
+        ) from error
     return users

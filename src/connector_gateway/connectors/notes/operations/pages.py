@@ -1,6 +1,6 @@
-"""Pages: created and changed."""
+"""Creation and change of pages."""
 
-from __future__ import annotations  # functions are made in each call (decision 45)
+from __future__ import annotations  # annotations of nested functions are not evaluated in each call
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -26,59 +26,59 @@ from connector_gateway.kit.operation import writes
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 OUTDATED = (*CASTING, errors.AmbiguousDatabase)
-"""Refusals that may be due to a schema remembered from before it was changed."""
+"""Errors that an outdated cached schema may cause."""
 
 
-# The steps that change something
+# Write steps
 
 
-async def _send_page(call: NotesCall, intent: StepInput, _: str) -> StepResult:
-    made = await call.upstream.create_page(
+async def _send_page(ctx: NotesCall, intent: StepInput, _: str) -> StepResult:
+    created = await ctx.upstream.create_page(
         intent["source_id"], intent["properties"], intent["children"], intent.get("references", {})
     )
-    return mapping.pages.kept_page(made)
+    return mapping.pages.kept_page(created)
 
 
-async def _find_pages(call: NotesCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
-    """The rows that this integration made, and that are what was to be made, in their values and their bodies."""
-    me = await current_user(call)
+async def _find_pages(ctx: NotesCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
+    """Return the rows that this integration created and that match the intended values and body."""
+    me = await current_user(ctx)
     earliest = datetime.fromtimestamp(sent.earliest, UTC).replace(second=0, microsecond=0)
     condition = {"timestamp": "created_time", "created_time": {"on_or_after": earliest.isoformat()}}
     return [
         Match(mapping.pages.kept_page(page), page.id, page.created_time.timestamp())
-        async for rows in call.upstream.rows(intent["source_id"], condition)
+        async for rows in ctx.upstream.rows(intent["source_id"], condition)
         for page in require_complete(rows)
-        if page.created_by.id == me and await is_page(call, page, intent, appended=sent.restored)
+        if page.created_by.id == me and await is_page(ctx, page, intent, appended=sent.restored)
     ]
 
 
-async def _send_blocks(call: NotesCall, intent: StepInput, _: str) -> StepResult:
-    block_ids = await call.upstream.append_block_children(intent["page_id"], intent["children"])
+async def _send_blocks(ctx: NotesCall, intent: StepInput, _: str) -> StepResult:
+    block_ids = await ctx.upstream.append_block_children(intent["page_id"], intent["children"])
     if len(block_ids) != len(intent["children"]):
         raise ValueError(f"{len(block_ids)} blocks are told to be there, {len(intent['children'])} were sent")
     return {"blocks": intent["start"] + len(block_ids)}
 
 
-async def _find_blocks(call: NotesCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
-    """The blocks, if this integration put more on the page than was there before; people's are disregarded."""
-    me = await current_user(call)
-    blocks = call.upstream.retrieve_block_children(intent["page_id"])
+async def _find_blocks(ctx: NotesCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
+    """Return the blocks if the page has more of this integration's blocks than before. People's blocks are ignored."""
+    me = await current_user(ctx)
+    blocks = ctx.upstream.retrieve_block_children(intent["page_id"])
     ours = [mapping.evidence.signature(block) async for block in blocks if block.created_by.id == me]
     done = mapping.evidence.is_appended(ours, intent)
     return [Match({"blocks": intent["start"] + len(intent["children"])})] if done else []
 
 
-async def _send_change(call: NotesCall, intent: StepInput, _: str) -> StepResult:
+async def _send_change(ctx: NotesCall, intent: StepInput, _: str) -> StepResult:
     if intent["since"] is not None:
-        await _require_left_alone(call, intent)
-    page = await call.upstream.update_page(intent["page_id"], intent["body"], intent.get("references", {}))
+        await _check_unchanged_by_others(ctx, intent)
+    page = await ctx.upstream.update_page(intent["page_id"], intent["body"], intent.get("references", {}))
     return mapping.pages.kept_state(page) | {"told": intent["told"]}
 
 
-async def _find_change(call: NotesCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
-    page, body = await call.upstream.retrieve_page(intent["page_id"]), intent["body"]
+async def _find_change(ctx: NotesCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
+    page, body = await ctx.upstream.retrieve_page(intent["page_id"]), intent["body"]
     done = page.in_trash == body.get("in_trash", page.in_trash)
-    if done and await bears(call, page, body.get("properties", {})):
+    if done and await bears(ctx, page, body.get("properties", {})):
         return [Match(mapping.pages.kept_state(page) | {"told": intent["told"]})]
     return []
 
@@ -112,39 +112,39 @@ CHANGE_PAGE = WriteStep(
     errors=[errors.DatabaseNotShared, errors.AmbiguousDatabase, errors.PageNotFound, errors.UnsupportedBlock, *CASTING],
     targets=["database_id"],
 )
-async def create_page(call: NotesCall, params: CreatePage) -> CreatedPage:
+async def create_page(ctx: NotesCall, params: CreatePage) -> CreatedPage:
     """Create a page as a row of a database.
 
     Values are cast to the type of their property; where that would lose something, nothing is created.
     """
     groups = mapping.blocks.block_groups(params.children)
-    plan = await call.plan(partial(_new_page, call, params, groups[0]))
+    plan = await ctx.plan(partial(_new_page, ctx, params, groups[0]))
     try:
-        made = await call.step(CREATE_PAGE, plan["page"])
+        created = await ctx.step(CREATE_PAGE, plan["page"])
     except errors.UpstreamRefused:
         if not plan["remembered"]:
             raise
-        plan = await call.plan(partial(_page_of_today, call, params, groups[0]))
-        made = await call.step(CREATE_PAGE, plan["page"])
-    _warn_of_skipped(call, plan["skipped"])
-    for blocks in mapping.blocks.appended(made["id"], groups):
-        await call.step(APPEND_BLOCKS, blocks)
-    kept = made if "url" in made else mapping.pages.kept_page(await call.upstream.retrieve_page(made["id"]))
-    return mapping.pages.created_page(kept, plan)
+        plan = await ctx.plan(partial(_new_page_by_current_schema, ctx, params, groups[0]))
+        created = await ctx.step(CREATE_PAGE, plan["page"])
+    _warn_of_skipped(ctx, plan["skipped"])
+    for blocks in mapping.blocks.appended(created["id"], groups):
+        await ctx.step(APPEND_BLOCKS, blocks)
+    stored = created if "url" in created else mapping.pages.kept_page(await ctx.upstream.retrieve_page(created["id"]))
+    return mapping.pages.created_page(stored, plan)
 
 
 @writes("PATCH /pages/{page_id}", errors=[errors.PageNotFound, errors.PageModified, errors.PageInTrash, *CASTING])
-async def update_page(call: NotesCall, params: UpdatePage) -> UpdatedPage:
+async def update_page(ctx: NotesCall, params: UpdatePage) -> UpdatedPage:
     """Update properties of a page, move it to the trash, or restore it.
 
     Writes to one page through this service happen one after the other.
     """
-    async with call.exclusive(f"page {UUID(params.page_id)}"):
-        plan = await call.plan(partial(_update, call, params))
-        _warn_of_skipped(call, plan.get("skipped"))
+    async with ctx.exclusive(f"page {UUID(params.page_id)}"):
+        plan = await ctx.plan(partial(_update, ctx, params))
+        _warn_of_skipped(ctx, plan.get("skipped"))
         page, guard = plan["page"], {"since": plan["since"], "ours": False}
         for change in plan["changes"]:
-            page = await call.step(CHANGE_PAGE, {"page_id": page["id"], **change, **guard})
+            page = await ctx.step(CHANGE_PAGE, {"page_id": page["id"], **change, **guard})
             since = None if "assumed" in page else guard["since"] and page["last_edited_time"]
             guard = {"since": since, "ours": True}
     return mapping.pages.updated_page(page, plan)
@@ -153,39 +153,39 @@ async def update_page(call: NotesCall, params: UpdatePage) -> UpdatedPage:
 # Planning
 
 
-async def _new_page(call: NotesCall, params: CreatePage, blocks: Sequence[Kept]) -> Kept:
-    """What a page is to be, cast by the database's schema, and whether that was a remembered one."""
-    wanted = data_sources(call, params.database_id)
-    remembered = call.memory.get(wanted.name)
+async def _new_page(ctx: NotesCall, params: CreatePage, blocks: Sequence[Kept]) -> Kept:
+    """Plan a page by the database's schema. Also return whether the schema was cached."""
+    lookup = data_sources(ctx, params.database_id)
+    cached = ctx.memory.get(lookup.name)
 
     async def cast(sources: Sequence[wire.DataSource]) -> Kept:
         source = mapping.databases.choose_source(sources, params.properties)
-        users = await users_of(call, source.properties, params.properties)
+        users = await users_of(ctx, source.properties, params.properties)
         page = mapping.pages.new_page(source, params.properties, blocks, users)
-        call.note_casts(
+        ctx.note_casts(
             partial(mapping.properties.noted, source.properties, params.properties, page["page"]["properties"])
         )
-        return page | {"remembered": sources is remembered}
+        return page | {"remembered": sources is cached}
 
-    return await call.with_cache_retry(wanted, cast, outdated=OUTDATED)
+    return await ctx.with_cache_retry(lookup, cast, outdated=OUTDATED)
 
 
-async def _page_of_today(call: NotesCall, params: CreatePage, blocks: Sequence[Kept]) -> Kept:
-    """The same by the schema that the database has now."""
-    sources = await call.reload(data_sources(call, params.database_id))
+async def _new_page_by_current_schema(ctx: NotesCall, params: CreatePage, blocks: Sequence[Kept]) -> Kept:
+    """Plan a page by the current schema of the database."""
+    sources = await ctx.reload(data_sources(ctx, params.database_id))
     source = mapping.databases.choose_source(sources, params.properties)
-    users = await users_of(call, source.properties, params.properties)
+    users = await users_of(ctx, source.properties, params.properties)
     return mapping.pages.new_page(source, params.properties, blocks, users)
 
 
-async def _update(call: NotesCall, params: UpdatePage) -> Kept:
-    """The page as it is, unless it was changed since, and what is to be changed of it."""
-    page = await call.upstream.retrieve_page(params.page_id)
-    # The step looks again right before it is sent.
-    if params.if_unmodified_since is not None and not call.restored:
+async def _update(ctx: NotesCall, params: UpdatePage) -> Kept:
+    """Plan an update of a page, unless it changed since the caller read it."""
+    page = await ctx.upstream.retrieve_page(params.page_id)
+    # The step checks again immediately before sending.
+    if params.if_unmodified_since is not None and not ctx.restored:
         _require_unmodified(page, params.if_unmodified_since)
-    written, skipped = await _written(call, page, params.properties or {})
-    if written and page.in_trash and params.archived is not False and not call.restored:
+    written, skipped = await _convert_properties(ctx, page, params.properties or {})
+    if written and page.in_trash and params.archived is not False and not ctx.restored:
         raise errors.PageInTrash(f"Page {params.page_id} is in the trash.", {"parameter": "archived"})
     return {
         "page": mapping.pages.kept_state(page),
@@ -196,14 +196,16 @@ async def _update(call: NotesCall, params: UpdatePage) -> Kept:
     }
 
 
-async def _written(call: NotesCall, page: wire.Page, properties: Mapping[str, Any]) -> tuple[Kept, Sequence[str]]:
+async def _convert_properties(
+    ctx: NotesCall, page: wire.Page, properties: Mapping[str, Any]
+) -> tuple[Kept, Sequence[str]]:
     """Return the vendor's form of *properties*, and the names of those that are computed."""
     source_id = page.parent.data_source_id
 
     async def write(schema: mapping.properties.Schema) -> tuple[Kept, Sequence[str]]:
-        users = await users_of(call, schema, properties)
+        users = await users_of(ctx, schema, properties)
         written, skipped = mapping.properties.writable(schema, properties, users)
-        call.note_casts(partial(mapping.properties.noted, schema, properties, written))
+        ctx.note_casts(partial(mapping.properties.noted, schema, properties, written))
         return written, skipped
 
     if source_id is None:
@@ -212,12 +214,12 @@ async def _written(call: NotesCall, page: wire.Page, properties: Mapping[str, An
     async def cast(source: wire.DataSource) -> tuple[Kept, Sequence[str]]:
         return await write(source.properties)
 
-    return await call.with_cache_retry(source_of(call, source_id), cast, outdated=CASTING)
+    return await ctx.with_cache_retry(source_of(ctx, source_id), cast, outdated=CASTING)
 
 
-def _warn_of_skipped(call: NotesCall, names: Sequence[str] | None) -> None:
+def _warn_of_skipped(ctx: NotesCall, names: Sequence[str] | None) -> None:
     if names:
-        call.warn(mapping.properties.skipped_warning(names))
+        ctx.warn(mapping.properties.skipped_warning(names))
 
 
 # Changes by others
@@ -232,14 +234,14 @@ def _require_unmodified(page: wire.Page, since: datetime) -> None:
         )
 
 
-async def _require_left_alone(call: NotesCall, intent: StepInput) -> None:
-    """Refuse to write over somebody else's change, made since the instant of the guard or since our own first change.
+async def _check_unchanged_by_others(ctx: NotesCall, intent: StepInput) -> None:
+    """Raise an error if the page was changed by others since the caller's guard or our own first change.
 
-    It is looked right before each sending: the first may be long ago when a step in doubt is sent again.
+    The check precedes each sending, because the first one may be long ago when a step in doubt is resent.
     """
-    page = await call.upstream.retrieve_page(intent["page_id"])
+    page = await ctx.upstream.retrieve_page(intent["page_id"])
     _require_unmodified(page, mapping.pages.instant(intent["since"]))
-    if intent["ours"] and page.last_edited_by.id != await current_user(call):
+    if intent["ours"] and page.last_edited_by.id != await current_user(ctx):
         raise errors.PageModified(
             "Somebody changed the page after the first of these changes.",
             {"last_edited_at": mapping.pages.stamp(page.last_edited_time)},

@@ -1,6 +1,6 @@
-"""Pages found by a value."""
+"""Search for pages by a value."""
 
-from __future__ import annotations  # functions are made in each call (decision 45)
+from __future__ import annotations  # annotations of nested functions are not evaluated in each call
 
 from collections.abc import Sequence
 
@@ -12,47 +12,47 @@ from connector_gateway.kit.operation import reads
 
 
 @reads("POST /pages/search", errors=[DatabaseNotShared, PropertyNotFound])
-async def search_pages(call: NotesCall, params: SearchPages) -> FoundPages:
+async def search_pages(ctx: NotesCall, params: SearchPages) -> FoundPages:
     """Find pages by a property value within one database; every match is returned.
 
     Case counts, except in an exact match of a person or an identifier.
     """
 
     async def search(sources: Sequence[wire.DataSource]) -> FoundPages:
-        found: list[FoundPage] = []
+        results: list[FoundPage] = []
         for source in mapping.databases.sources_with(sources, params.property):
-            found += await _matches(call, source, params)
-        return FoundPages(match_count=len(found), pages=found)
+            results += await _matches(ctx, source, params)
+        return FoundPages(match_count=len(results), pages=results)
 
-    sources = data_sources(call, params.database_id)
-    return await call.with_cache_retry(sources, search, outdated=(PropertyNotFound, UpstreamRefused))
+    sources = data_sources(ctx, params.database_id)
+    return await ctx.with_cache_retry(sources, search, outdated=(PropertyNotFound, UpstreamRefused))
 
 
-async def _matches(call: NotesCall, source: wire.DataSource, params: SearchPages) -> list[FoundPage]:
-    described, wanted = source.properties[params.property], params.value.strip()
-    unknown = mapping.searches.no_such_option(described, wanted, params.match)
+async def _matches(ctx: NotesCall, source: wire.DataSource, params: SearchPages) -> list[FoundPage]:
+    described, query = source.properties[params.property], params.value.strip()
+    unknown = mapping.searches.no_such_option(described, query, params.match)
     if unknown is not None:
-        call.warn(unknown)
-    if mapping.searches.cannot_match(described, wanted, params.match):
+        ctx.warn(unknown)
+    if mapping.searches.cannot_match(described, query, params.match):
         return []
-    found = []
-    condition = mapping.searches.search_filter(described, wanted, params.match)
-    async for rows in call.upstream.rows(source.id, condition, _shown(source, described)):
-        for page in _required(rows):
-            value = await whole_value(call, page, described.id)
-            if value is not None and mapping.searches.matches(value, wanted, params.match):
-                found.append(mapping.pages.found_page(page, params.property))
-    return found
+    results = []
+    condition = mapping.searches.search_filter(described, query, params.match)
+    async for rows in ctx.upstream.rows(source.id, condition, _required_properties(source, described)):
+        for page in _check_complete(rows):
+            value = await whole_value(ctx, page, described.id)
+            if value is not None and mapping.searches.matches(value, query, params.match):
+                results.append(mapping.pages.found_page(page, params.property))
+    return results
 
 
-def _shown(source: wire.DataSource, described: wire.Property) -> list[str]:
-    """The properties that a search needs to see of a row: the title, and the one that is searched."""
+def _required_properties(source: wire.DataSource, described: wire.Property) -> list[str]:
+    """Return the properties that a search reads of a row: the title, and the searched one."""
     titles = [item.id for item in source.properties.values() if item.type == "title"]
     return list(dict.fromkeys([*titles, described.id]))
 
 
-def _required(rows: Sequence[wire.Page]) -> Sequence[wire.Page]:
-    """*rows*; ``UpstreamRefused`` where the vendor does not list all that there are."""
+def _check_complete(rows: Sequence[wire.Page]) -> Sequence[wire.Page]:
+    """Return *rows*. Raises ``UpstreamRefused`` if the vendor does not list all of them."""
     if not rows:
         raise UpstreamRefused("More pages were created within one minute than the application lists.")
     return rows

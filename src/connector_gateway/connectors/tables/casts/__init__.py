@@ -1,4 +1,4 @@
-"""Values of cells, one small function per type."""
+"""Conversions of cell values, one small function per type."""
 
 from connector_gateway.connectors.tables.casts import comparison, options, to_vendor
 

@@ -1,4 +1,4 @@
-"""Values of a record beside those that were written."""
+"""Comparison of a record's values with the values of a write."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -7,51 +7,51 @@ from typing import Any
 from connector_gateway.connectors.tables.casts.to_vendor import Person, last_segment
 
 
-def same(kind: str, written: Any, held: Any) -> bool:
-    """Whether a cell that holds *held* says what was *written*; an empty cell is told in several ways."""
-    if is_empty(written) or is_empty(held):
-        return is_empty(written) and is_empty(held)
+def same(kind: str, written: Any, current: Any) -> bool:
+    """Return True if a cell with *current* equals *written*. Empty cells have several forms."""
+    if is_empty(written) or is_empty(current):
+        return is_empty(written) and is_empty(current)
     try:
-        return COMPARATORS[kind](written, held) if kind in COMPARATORS else bool(written == held)
+        return COMPARATORS[kind](written, current) if kind in COMPARATORS else bool(written == current)
     except (AttributeError, TypeError, ValueError):
-        # The field has become one of another type since it was written.
+        # The type of the field has changed since the write.
         return False
 
 
 def is_empty(value: Any) -> bool:
-    """Whether a value counts as empty."""
+    """Return True if a value counts as empty."""
     return value is None or value is False or value in ("", [])
 
 
 def told_apart(written: Any) -> Any:
-    """*written* without what ``same`` ignores: blanks around it, or the order of a set."""
+    """Return *written* without the differences that ``same`` ignores: surrounding blanks, or the order of a set."""
     if isinstance(written, str):
         return written.strip()
     is_set = isinstance(written, list) and all(isinstance(item, str) for item in written)
     return sorted(written) if is_set else written
 
 
-def _same_text(written: str, held: str) -> bool:
-    return written.strip() == held.strip()
+def _same_text(written: str, current: str) -> bool:
+    return written.strip() == current.strip()
 
 
-def _same_set(written: list[str], held: list[str]) -> bool:
-    return set(written) == set(held)
+def _same_set(written: list[str], current: list[str]) -> bool:
+    return set(written) == set(current)
 
 
-def _same_person(written: Person, held: Person) -> bool:
-    return all(held.get(name) == part for name, part in written.items())
+def _same_person(written: Person, current: Person) -> bool:
+    return all(current.get(name) == part for name, part in written.items())
 
 
-def _same_people(written: list[Person], held: list[Person]) -> bool:
-    return len(written) == len(held) and all(any(_same_person(one, other) for other in held) for one in written)
+def _same_people(written: list[Person], current: list[Person]) -> bool:
+    return len(written) == len(current) and all(any(_same_person(one, other) for other in current) for one in written)
 
 
-def _same_file(written: dict[str, Any], held: dict[str, Any]) -> bool:
-    """Compare ids, or names: the vendor keeps a new file under another link than it was fetched from."""
+def _same_file(written: dict[str, Any], current: dict[str, Any]) -> bool:
+    """Compare ids or names, because the vendor stores a new file under another URL than it was fetched from."""
     if "id" in written:
-        return bool(written["id"] == held.get("id"))
-    return (written.get("filename") or last_segment(written["url"])) == held.get("filename")
+        return bool(written["id"] == current.get("id"))
+    return (written.get("filename") or last_segment(written["url"])) == current.get("filename")
 
 
 COMPARATORS: Mapping[str, Callable[[Any, Any], bool]] = {

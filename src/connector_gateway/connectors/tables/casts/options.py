@@ -9,21 +9,21 @@ from connector_gateway.kit.errors import GatewayError, SelectOptionMissing
 
 
 def missing_options(field: Field, written: Any) -> list[str]:
-    """The options that *written*, in the vendor's form, names and the select *field* lacks."""
+    """Return the options in *written*, in the vendor's form, that the select *field* lacks."""
     if written is None or field.type not in {"singleSelect", "multipleSelects"}:
         return []
-    wanted = [written] if isinstance(written, str) else written
-    known = options(field)
-    return [name for name in wanted if name not in known]
+    names = [written] if isinstance(written, str) else written
+    existing = options(field)
+    return [name for name in names if name not in existing]
 
 
 def options(field: Field) -> list[str]:
-    """The names of a select's options."""
+    """Return the names of a select's options."""
     return [choice.name for choice in field.options().choices]
 
 
 def option_faults(field: Field, written: Any, *, new_options: bool) -> Iterator[GatewayError]:
-    """Why a select cannot take *written*: options it lacks, or cannot gain if *new_options* are allowed."""
+    """Yield the errors of *written* for a select: options it lacks, or cannot gain if *new_options* are allowed."""
     for missing in missing_options(field, written):
         if not new_options:
             yield options_missing(SelectOptionMissing, "field", field.name, [missing], options(field))

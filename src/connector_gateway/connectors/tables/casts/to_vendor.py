@@ -1,4 +1,4 @@
-"""Into the vendor's form, without loss."""
+"""Lossless conversion to the vendor's form."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -18,28 +18,29 @@ MAX_ITEMS = 1000
 MAX_STARS = 10
 
 MAX_DIGITS = 8
-"""Digits after the point of a number whose field does not say how many it has."""
+"""Digits after the decimal point of a number whose field does not define them."""
 
 PERCENT_DIGITS = 2
-"""A percent is kept as a fraction: what is shown with one digit has three."""
+"""Additional digits of a percentage, which is stored as a fraction."""
 
 RECORD_ID = re.compile(r"rec[A-Za-z0-9]+")
 USER_ID = re.compile(r"usr[A-Za-z0-9]+")
 PERSON_KEYS = frozenset({"id", "email", "name", "permissionLevel", "profilePicUrl"})
-"""The fields of a collaborator as the vendor returns it; only ``id`` and ``email`` are written."""
+"""The fields of a collaborator as the vendor returns it. Only ``id`` and ``email`` are written."""
 
 ATTACHMENT_KEYS = frozenset({"id", "url", "filename", "size", "type", "width", "height", "thumbnails"})
-"""The fields of an attachment as the vendor returns it; only ``id``, or ``url`` and ``filename``, are written."""
+"""The fields of an attachment as the vendor returns it. Only ``id``, or ``url`` and ``filename``, are written."""
 
 NO_DATE = "it should be a date without a time, such as 2026-11-02"
 
 HOST = re.compile(r"(?=[^\s/@]+\.[^\s/@])[^\s/@]+(/\S*)?")
-"""Something with a dot inside; that is looked for once, ahead, since two runs with a dot between them backtrack."""
+"""A text with an inner dot. A single lookahead finds it, because two runs around a dot would backtrack."""
 
 
 def cast(field: Field, value: Any, *, creates: bool) -> Any:
-    """Return the vendor's form of *value* for a field; raise ``LossyCast`` if it would lose something.
+    """Return the vendor's form of *value* for a field.
 
+    Raises ``LossyCast`` if it would lose data.
     Options of selects are not checked here. A record that the call *creates* has no attachments to keep.
     """
     if value is None:
@@ -52,10 +53,10 @@ def _email(_: Field, value: Any) -> str:
     text = string(value, "it is no e-mail address")
     try:
         if text:
-            # Addresses under .test and the like are good enough: only the form is judged, and nothing is looked up.
+            # Only the form is checked, without look-ups, so addresses under .test and similar domains are valid.
             validate_email(text, check_deliverability=False, test_environment=True)
-    except EmailNotValidError as fault:
-        raise Unfit("it is no e-mail address") from fault
+    except EmailNotValidError as error:
+        raise Unfit("it is no e-mail address") from error
     return text
 
 
@@ -81,29 +82,29 @@ def _rating(field: Field, value: Any) -> int | float:
 
 
 def exact_number(value: Any, digits: int) -> int | float:
-    """Return *value* as a JSON number that says exactly the same, with at most *digits* after the point."""
+    """Return *value* as an equal JSON number with at most *digits* after the decimal point."""
     number = casts.decimal(value)
-    # The vendor may keep more digits than it shows, and says so nowhere: what would be hidden is refused.
+    # The vendor may store more digits than it displays, which is undocumented, so hidden digits are rejected.
     if abs(number) <= casts.MAX_EXACT_INTEGER and round(number, digits) != number:
         raise Unfit(f"the field has {digits} digits after the point")
     return casts.json_number(number)
 
 
 def _digits(field: Field) -> int:
-    """How many digits after the point a number is shown with."""
+    """Return the number of digits after the decimal point that a number is displayed with."""
     precision = field.options().precision
     return MAX_DIGITS if precision is None else precision
 
 
 def _date(_: Field, value: Any) -> str:
     text = string(value, "it is no ISO 8601 date").strip()
-    # A time in a date field is refused by the vendor, and cutting it off would lose it.
+    # The vendor rejects a time in a date field, and truncating it would lose data.
     if len(text) != len("2026-11-02"):
         raise Unfit(NO_DATE)
     try:
         return date.fromisoformat(text).isoformat()
-    except ValueError as fault:
-        raise Unfit(NO_DATE) from fault
+    except ValueError as error:
+        raise Unfit(NO_DATE) from error
 
 
 def _collaborator(field: Field, value: Any) -> dict[str, str]:
@@ -123,14 +124,14 @@ def _links(_: Field, value: Any) -> list[str]:
 
 
 def _attachments(_: Field, value: Any) -> list[dict[str, str]]:
-    return [_kept_attachment(item) or _new_attachment(item) for item in casts.items(value, MAX_ITEMS)]
+    return [_existing_attachment(item) or _new_attachment(item) for item in casts.items(value, MAX_ITEMS)]
 
 
 def _new_attachments(_: Field, value: Any) -> list[dict[str, str]]:
     return [_new_attachment(item) for item in casts.items(value, MAX_ITEMS)]
 
 
-def _kept_attachment(value: Any) -> dict[str, str] | None:
+def _existing_attachment(value: Any) -> dict[str, str] | None:
     """Return the reference to an attachment of the record, as a read returns it or with its id alone."""
     if not isinstance(value, dict) or "id" not in value or not value.keys() <= ATTACHMENT_KEYS:
         return None
@@ -138,25 +139,25 @@ def _kept_attachment(value: Any) -> dict[str, str] | None:
 
 
 def _new_attachment(value: Any) -> dict[str, str]:
-    # An attachment of another record is copied from its URL, which the vendor keeps valid for some hours.
+    # An attachment of another record is copied from its URL, which is valid for some hours.
     is_read = isinstance(value, dict) and "id" in value and value.keys() <= ATTACHMENT_KEYS
     if is_read and not value.get("url"):
         raise Unfit("a new record has no attachments to keep, so each needs a url")
     source = {name: value.get(name) for name in ("url", "filename")} if is_read else value
-    about = _about(source, "url", "filename", "it is neither a link nor an object of url and perhaps filename")
+    about = _text_object(source, "url", "filename", "it is neither a link nor an object of url and perhaps filename")
     parts = urlsplit(about["url"])
     if parts.scheme not in {"http", "https"} or not parts.netloc or "" in about.values():
         raise Unfit("it is no http or https link, or its file has an empty name")
     return about
 
 
-def _about(value: Any, required: str, optional: str, otherwise: str) -> dict[str, str]:
-    """An object of texts; the *required* one may be given alone, and null counts as absent."""
+def _text_object(value: Any, required: str, optional: str, otherwise: str) -> dict[str, str]:
+    """Return an object of texts. The *required* one may be given alone, and null counts as absent."""
     about = value if isinstance(value, dict) else {required: value}
-    given = {name: string(part, otherwise) for name, part in about.items() if part is not None}
-    if not {required} <= given.keys() <= {required, optional}:
+    texts = {name: string(part, otherwise) for name, part in about.items() if part is not None}
+    if not {required} <= texts.keys() <= {required, optional}:
         raise Unfit(otherwise)
-    return given
+    return texts
 
 
 def _text(_: Field, value: Any) -> str:
@@ -183,15 +184,15 @@ CASTS: Mapping[str, Callable[[Field, Any], Any]] = {
         _collaborator(field, item) for item in casts.items(value, MAX_ITEMS)
     ],
     "date": _date,
-    # Always with a Z: without an offset the vendor reads a time in the zone of the field.
+    # Always with a Z, because the vendor reads a time without offset in the zone of the field.
     "dateTime": lambda _, value: format_timestamp(casts.in_milliseconds(casts.instant(value))),
     "multipleRecordLinks": _links,
     "multipleAttachments": _attachments,
-    "barcode": lambda _, value: _about(
+    "barcode": lambda _, value: _text_object(
         value, "text", "type", "it is neither text nor an object of text and perhaps type"
     ),
 }
-"""The types that can be written; whatever is not here is computed, or not known, and is only read."""
+"""The types that can be written. All others are computed or unknown, and only read."""
 
 CASTS_ON_CREATION: Mapping[str, Callable[[Field, Any], Any]] = {"multipleAttachments": _new_attachments}
 
@@ -203,5 +204,5 @@ def _required(text: str) -> str:
 
 
 def last_segment(url: str) -> str:
-    """The file name at the end of a link."""
+    """Return the file name at the end of a URL."""
     return unquote(urlsplit(url).path.rpartition("/")[2])

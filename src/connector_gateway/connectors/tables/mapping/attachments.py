@@ -1,4 +1,4 @@
-"""Attachments: what is to be attached, and what is there."""
+"""Attachments: planned and existing ones."""
 
 from base64 import b64encode
 from collections.abc import Collection, Iterable, Sequence
@@ -15,7 +15,7 @@ ATTACHMENTS = "multipleAttachments"
 
 
 def attachment_cell(table: wire.Table, name: str) -> Kept:
-    """Identifier and name of the attachment field of that name."""
+    """Return identifier and name of the attachment field of that name."""
     field = next((field for field in table.fields if field.name == name), None)
     if field is None:
         allowed = [field.name for field in table.fields if field.type == ATTACHMENTS]
@@ -29,96 +29,96 @@ def attachment_cell(table: wire.Table, name: str) -> Kept:
 
 
 def no_attachment_field(table: str, name: str, **more: list[str]) -> errors.GatewayError:
-    """The error for a field that *table*, in words, lacks."""
+    """Return the error for a field that *table*, given in words, lacks."""
     about = {"parameter": "field", "field": name, "value": name, **more}
     return combine_errors([errors.FieldNotFound(f'{table} has no field "{name}".', about)])
 
 
 def upload(intent: Kept, content: bytes) -> Values:
-    """The vendor's form of a file that is sent along."""
+    """Return the vendor's form of a file that is sent in the request."""
     file = b64encode(content).decode()
     return {"contentType": intent["mime_type"], "filename": intent["filename"], "file": file}
 
 
 def with_link(intent: Kept, attachment_ids: Iterable[str]) -> Values:
-    """The vendor's form of a cell that keeps its attachments and gains one that the vendor is to fetch."""
-    there = [{"id": attachment_id} for attachment_id in attachment_ids]
-    return {intent["field"]["id"]: [*there, {"url": intent["url"], "filename": intent["filename"]}]}
+    """Return the vendor's form of a cell that keeps its attachments and gains one that the vendor fetches."""
+    existing = [{"id": attachment_id} for attachment_id in attachment_ids]
+    return {intent["field"]["id"]: [*existing, {"url": intent["url"], "filename": intent["filename"]}]}
 
 
 def tables_with(tables: Iterable[wire.Table], field: str) -> list[str]:
-    """The identifiers of the tables that have a field of that name."""
+    """Return the identifiers of the tables that have a field of that name."""
     return [table.id for table in tables if any(described.name == field for described in table.fields)]
 
 
 def attachments(row: wire.Row, cell: Kept) -> Sequence[wire.Attachment]:
-    """The attachments in a cell, whichever way its field is named."""
-    held = row.fields.get(cell["id"]) or row.fields.get(cell["name"]) or []
-    return read_cell(held, list[wire.Attachment], cell["id"])
+    """Return the attachments in a cell, whether its field is given by name or identifier."""
+    items = row.fields.get(cell["id"]) or row.fields.get(cell["name"]) or []
+    return read_cell(items, list[wire.Attachment], cell["id"])
 
 
-def planned_file(place: Kept, url: str, filename: str, file: RemoteFile) -> Kept:
-    """A file that is to be attached at a *place*; large ones have no digest, since the vendor fetches them itself."""
+def planned_file(location: Kept, url: str, filename: str, file: RemoteFile) -> Kept:
+    """Plan a file to attach at *location*. Large ones have no digest, because the vendor fetches them itself."""
     digest = None if file.content is None else digest_of(file.content)
     about = {"filename": filename, "mime_type": file.mime_type, "size_bytes": file.size_bytes, "digest": digest}
-    return {**place, "url": url, **about}
+    return {**location, "url": url, **about}
 
 
 def digest_of(content: bytes) -> str:
-    """What tells a file from another one."""
+    """Return the digest that identifies a file."""
     return sha256(content).hexdigest()
 
 
 def attachment_content(intent: Kept) -> Kept:
-    """What identifies an attachment; the size of a file that the vendor fetches is known only to the vendor."""
-    known = ("base_id", "record_id", "field", "filename") + (() if intent["digest"] is None else ("size_bytes",))
-    return {name: intent[name] for name in known}
+    """Return the identity of an attachment. The size of a file that the vendor fetches is unknown."""
+    fields = ("base_id", "record_id", "field", "filename") + (() if intent["digest"] is None else ("size_bytes",))
+    return {name: intent[name] for name in fields}
 
 
 def added(row: wire.Row, intent: Kept, before: Collection[str]) -> list[wire.Attachment]:
-    """The attachments in a cell that were not there *before*."""
+    """Return the attachments in a cell that are not in *before*."""
     return [item for item in attachments(row, intent["field"]) if item.id not in before]
 
 
 def alike(row: wire.Row, intent: Kept, before: Collection[str]) -> list[wire.Attachment]:
-    """The new attachments that look like the one to be made."""
+    """Return the new attachments that match the intended one."""
     return [item for item in added(row, intent, before) if is_attachment(item, intent)]
 
 
 def is_attachment(item: wire.Attachment, intent: Kept) -> bool:
-    """Whether an attachment looks like the one that was to be made."""
+    """Return True if an attachment matches the intended one."""
     is_size = intent["digest"] is None or item.size == intent["size_bytes"]
     return item.filename == intent["filename"] and is_size
 
 
 def made_attachment(row: wire.Row, intent: Kept, before: Collection[str]) -> wire.Attachment:
-    """The attachment that a request has made; ``OutcomeUnknown`` if its answer does not show one."""
+    """Return the attachment that a request created. Raises ``OutcomeUnknown`` if its response contains none."""
     try:
         new = alike(row, intent, before) or added(row, intent, before)
-    except errors.UpstreamUnexpected as fault:
-        raise errors.OutcomeUnknown(fault.message, *fault.details, private=fault.private, doubt="garbled") from fault
+    except errors.UpstreamUnexpected as error:
+        raise errors.OutcomeUnknown(error.message, *error.details, private=error.private, doubt="garbled") from error
     if not new:
         raise errors.OutcomeUnknown("The application took the file, but does not show it.", doubt="garbled")
     return new[-1]
 
 
 def kept_attachment(item: wire.Attachment, intent: Kept) -> Values:
-    """What is kept of an attachment that was made; the vendor knows its size only once it has fetched it."""
+    """Return the stored form of a created attachment. Its size is unknown until the vendor has fetched it."""
     size_bytes = item.size or intent["size_bytes"]
     return {"id": item.id, "filename": item.filename or intent["filename"], "size_bytes": size_bytes}
 
 
-def told_attachment(kept: Kept) -> Values:
-    """What callers are told of an attachment when something else fails."""
-    return {"attachment_id": kept["id"]}
+def told_attachment(stored: Kept) -> Values:
+    """Return the part of an attachment that is included in the error when a later step fails."""
+    return {"attachment_id": stored["id"]}
 
 
-def attached_file(kept: Kept, record_id: str, field: str) -> AttachedFile:
-    """The result of an attachment."""
+def attached_file(stored: Kept, record_id: str, field: str) -> AttachedFile:
+    """Return the result of attaching a file."""
     return AttachedFile(
         record_id=record_id,
         field=field,
-        attachment_id=kept["id"],
-        filename=kept["filename"],
-        size_bytes=kept["size_bytes"],
+        attachment_id=stored["id"],
+        filename=stored["filename"],
+        size_bytes=stored["size_bytes"],
     )

@@ -1,4 +1,4 @@
-"""Records that are created together, and what becomes of each."""
+"""Records created together, and their results."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -18,12 +18,12 @@ from connector_gateway.kit.write_steps import Cast
 LINKS = "multipleRecordLinks"
 
 MAX_SHOWN = 60
-"""Characters of a value in a message."""
+"""Maximum number of characters of a value in a message."""
 
 
 @dataclass(frozen=True)
 class Draft:
-    """A record that can be made: its place in the request, its values by field id, and whether it brings options."""
+    """A valid record to create: its index in the request, its values by field id, and whether it adds options."""
 
     index: int
     values: Values
@@ -32,15 +32,15 @@ class Draft:
 
 @dataclass
 class Batch:
-    """The records of one call: those that fit the table, and what became of each."""
+    """The records of one call: the valid ones, and the result of each."""
 
     params: CreateRecords
     table_id: str = ""
     names: dict[str, str] = field(default_factory=dict)
-    """The names of the fields that are written, by identifier."""
+    """The names of the written fields, by identifier."""
 
     filled_in: Kept = field(default_factory=dict)
-    """What fields were seen to hold by themselves, by identifier."""
+    """Default values observed in unwritten fields, by identifier."""
 
     drafts: dict[int, Draft] = field(default_factory=dict)
     created: dict[int, str] = field(default_factory=dict)
@@ -48,11 +48,11 @@ class Batch:
 
     @property
     def left(self) -> list[Draft]:
-        """The drafts that were neither made nor refused yet."""
+        """Return the drafts that were neither created nor rejected yet."""
         return [draft for index, draft in sorted(self.drafts.items()) if index not in {*self.created, *self.failed}]
 
     def follow(self, plan: Kept) -> None:
-        """Take over a plan: of all records, or a later one of some."""
+        """Adopt a plan, either of all records or a later one of some."""
         self.table_id = plan["table_id"]
         self.names |= plan["names"]
         self.filled_in = plan["filled_in"]
@@ -63,7 +63,7 @@ class Batch:
         self.failed |= failed
 
     def creation(self, group: Sequence[Draft]) -> Kept:
-        """A request for records, all of them with new options or none."""
+        """Return a request for records, all of them with new options or none."""
         return {
             "base_id": self.params.base_id,
             "table_id": self.table_id,
@@ -72,12 +72,12 @@ class Batch:
             "filled_in": self.filled_in,
         }
 
-    def refuse(self, draft: Draft, refusal: errors.GatewayError) -> None:
-        """Report a record as not made because the application did not take it."""
-        self.failed[draft.index] = [refused_record(self.names, draft, self.params.records[draft.index], refusal)]
+    def refuse(self, draft: Draft, error: errors.GatewayError) -> None:
+        """Report a record as not created because the vendor rejected it."""
+        self.failed[draft.index] = [refused_record(self.names, draft, self.params.records[draft.index], error)]
 
     def result(self) -> CreatedRecords:
-        """What the caller is told, in the order of the request."""
+        """Return the result for the caller, in the order of the request."""
         return CreatedRecords(
             created=[self.created[index] for index in sorted(self.created)],
             failed=[item for index in sorted(self.failed) for item in self.failed[index]],
@@ -87,38 +87,38 @@ class Batch:
 def drafts(
     table: wire.Table, records: Sequence[Mapping[str, Any]], *, new_options: bool
 ) -> tuple[list[Draft], list[FailedRecord]]:
-    """Those of *records* that fit the table, and everything that is wrong with the others."""
+    """Return drafts of the valid *records*, and all errors of the others."""
     fit: list[Draft] = []
     failed: list[FailedRecord] = []
     for index, fields in enumerate(records):
-        values, faults = fitted(table, fields, new_options=new_options, creates=True)
-        failed += [failed_record(index, fault) for fault in faults]
-        if not faults:
+        values, violations = fitted(table, fields, new_options=new_options, creates=True)
+        failed += [failed_record(index, violation) for violation in violations]
+        if not violations:
             brings_options = any(casts.options.missing_options(field, values.get(field.id)) for field in table.fields)
             fit.append(Draft(index, values, brings_options))
     return fit, failed
 
 
-def failed_record(index: int, fault: errors.GatewayError) -> FailedRecord:
-    """The entry for one fault of a record."""
-    (detail,) = fault.details
+def failed_record(index: int, error: errors.GatewayError) -> FailedRecord:
+    """Return the entry for one error of a record."""
+    (detail,) = error.details
     return FailedRecord(
-        index=index, error=fault.code, field=detail["field"], value=detail["value"], did_you_mean=did_you_mean(detail)
+        index=index, error=error.code, field=detail["field"], value=detail["value"], did_you_mean=did_you_mean(detail)
     )
 
 
 def refused_record(
-    names: Mapping[str, str], draft: Draft, fields: Mapping[str, Any], refusal: errors.GatewayError
+    names: Mapping[str, str], draft: Draft, fields: Mapping[str, Any], error: errors.GatewayError
 ) -> FailedRecord:
-    """The entry of a refused record, with its field if that can be told; *names* has fields by identifier."""
-    name = blamed(names, draft.values, fields, refusal.private) if isinstance(refusal, REFUSED) else None
+    """Return the entry of a rejected record, with its field if known. *names* has fields by identifier."""
+    name = blamed(names, draft.values, fields, error.private) if isinstance(error, REFUSED) else None
     return FailedRecord(
         index=draft.index,
-        error=refusal.code if isinstance(refusal, CASTING) and name else "upstream_refused",
+        error=error.code if isinstance(error, CASTING) and name else "upstream_refused",
         field=name,
         value=as_sent(fields[name]) if name else None,
-        vendor_code=_told(refusal, "vendor_code"),
-        vendor_message=_told(refusal, "vendor_message"),
+        vendor_code=_vendor_detail(error, "vendor_code"),
+        vendor_message=_vendor_detail(error, "vendor_message"),
     )
 
 
@@ -144,19 +144,19 @@ def error_of(item: FailedRecord) -> errors.GatewayError:
     """Return the error of a record that was not created, with a message and a remedy for the caller."""
     error, message, remedy = ERRORS[item.error]
     value = to_json(item.value).decode()
-    shown = value if len(value) <= MAX_SHOWN else value[: MAX_SHOWN - 1] + "…"
-    words = message.format(field=item.field, value=shown, vendor_message=item.vendor_message or "").strip()
+    short_value = value if len(value) <= MAX_SHOWN else value[: MAX_SHOWN - 1] + "…"
+    words = message.format(field=item.field, value=short_value, vendor_message=item.vendor_message or "").strip()
     hint = f' Did you mean "{item.did_you_mean}"?' if item.did_you_mean else ""
     return error(f"Record {item.index} was not created: {words}{hint}", remedy=remedy)
 
 
-def _told(refusal: errors.GatewayError, what: str) -> str | None:
-    """What the application gave as its reason, if it did."""
-    return next((detail[what] for detail in refusal.details if what in detail), None)
+def _vendor_detail(error: errors.GatewayError, what: str) -> str | None:
+    """Return the reason that the vendor gave, if any."""
+    return next((detail[what] for detail in error.details if what in detail), None)
 
 
 def links(table: wire.Table, draft: Draft) -> dict[str, tuple[str, list[str]]]:
-    """The links of a draft: by field name, the identifiers of the linked table and of the records."""
+    """Return the links of a draft: by field name, the identifiers of the linked table and of the records."""
     return {
         field.name: (_linked_table(field), draft.values[field.id])
         for field in table.fields
@@ -171,21 +171,21 @@ def _linked_table(field: wire.Field) -> str:
     return linked
 
 
-def dangling_links(draft: Draft, field: str, linked: Sequence[str], there: Collection[str]) -> list[FailedRecord]:
-    """The entries of a field's links to records that are not *there*."""
+def dangling_links(draft: Draft, field: str, linked: Sequence[str], existing: Collection[str]) -> list[FailedRecord]:
+    """Return the entries of a field's links to records that are not in *existing*."""
     return [
         FailedRecord(index=draft.index, error="upstream_refused", field=field, value=record_id)
         for record_id in linked
-        if record_id not in there
+        if record_id not in existing
     ]
 
 
 def batch(table: wire.Table, drafts: Sequence[Draft], failed: Sequence[FailedRecord], filled_in: Kept) -> Kept:
-    """Plan the records of a call, except those *failed*; *filled_in* is what the table fills in by itself."""
+    """Plan the records of a call, except those *failed*. *filled_in* has the table's default values."""
     unfit = {item.index for item in failed}
     fit = [draft for draft in drafts if draft.index not in unfit]
     written = {field_id for draft in fit for field_id in draft.values}
-    # Computed values differ from record to record, so they tell nothing about which one is ours.
+    # Computed values differ between records, so they are no evidence.
     writable = {field.id for field in table.fields if field.type in casts.to_vendor.CASTS}
     return {
         "table_id": table.id,
@@ -197,7 +197,7 @@ def batch(table: wire.Table, drafts: Sequence[Draft], failed: Sequence[FailedRec
 
 
 def noted(table: wire.Table, drafts: Sequence[Draft], records: Sequence[Mapping[str, Any]]) -> list[Cast]:
-    """How the values of records were cast."""
+    """Report how the values of records were cast."""
     return [
         cast
         for draft in drafts
@@ -206,10 +206,10 @@ def noted(table: wire.Table, drafts: Sequence[Draft], records: Sequence[Mapping[
 
 
 def assumed_records(intent: Kept) -> Values:
-    """What a dry run takes for records that were made."""
+    """Return the assumed result of creating records, for dry runs."""
     return {"created": [f"new-record-{number}" for number, _ in enumerate(intent["rows"], 1)]}
 
 
 def filled_in(row: wire.Row, written: Kept) -> Values:
-    """The values of a new record that were not written: computed ones, and defaults, which no schema tells."""
+    """Return the unwritten values of a new record: computed ones, and defaults, which the schema does not contain."""
     return {field_id: value for field_id, value in row.fields.items() if field_id not in written}

@@ -1,4 +1,4 @@
-"""Records: read, and what a caller gave for them in the vendor's form."""
+"""Records: their public form, and callers' values in the vendor's form."""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -19,97 +19,99 @@ Values = dict[str, Any]
 """Cells in the vendor's form, by field identifier."""
 
 Kept = Mapping[str, Any]
-"""What is planned or was learned: JSON of our own, kept until the call has ended."""
+"""A plan or the result of a step, as JSON in our own format. It is stored until the call has ended."""
 
 CASTING = (errors.FieldNotFound, errors.ReadOnlyField, errors.LossyCast, errors.SelectOptionMissing)
-"""Why fields cannot be written as they were given."""
+"""Errors of values that cannot be written to their fields."""
 
 REFUSED = (errors.UpstreamRefused, *CASTING)
-"""What the application refuses values with; nothing of the request was done then."""
+"""Errors with which the vendor rejects values. Nothing of the request was done then."""
 
 
 def page(records: wire.Records) -> Page[Record]:
-    """A page of records."""
+    """Return a page of records."""
     position = {"offset": records.offset} if records.offset else None
     return Page[Record](items=[record(item) for item in records.records], position=position)
 
 
 def record(record: wire.Record) -> Record:
-    """A record."""
+    """Return a record."""
     return Record(record_id=record.id, fields=dict(record.fields), created_at=record.created_time)
 
 
 def writable(table: wire.Table, fields: Mapping[str, Any]) -> Values:
-    """The vendor's form of *fields*; where something does not fit, one error that tells of everything."""
-    values, faults = fitted(table, fields, new_options=False, creates=False)
-    if faults:
-        raise combine_errors(faults)
+    """Return the vendor's form of *fields*. One error reports all invalid values."""
+    values, violations = fitted(table, fields, new_options=False, creates=False)
+    if violations:
+        raise combine_errors(violations)
     return values
 
 
 def fitted(
     table: wire.Table, fields: Mapping[str, Any], *, new_options: bool, creates: bool
 ) -> tuple[Values, list[errors.GatewayError]]:
-    """Return the vendor's form of the *fields* that fit, and the errors of others; *new_options* may be named."""
-    known = {field.name: field for field in table.fields}
+    """Return the vendor's form of the valid *fields*, and the errors of others. *new_options* may be named."""
+    fields_by_name = {field.name: field for field in table.fields}
     values: Values = {}
-    faults: list[errors.GatewayError] = []
+    violations: list[errors.GatewayError] = []
     for name, value in fields.items():
         try:
-            field = _writable_field(table, known, name, value)
+            field = _writable_field(table, fields_by_name, name, value)
             values[field.id] = casts.to_vendor.cast(field, value, creates=creates)
-        except CASTING as fault:
-            faults.append(fault)
+        except CASTING as violation:
+            violations.append(violation)
         else:
-            faults += casts.options.option_faults(field, values[field.id], new_options=new_options)
-    return values, faults
+            violations += casts.options.option_faults(field, values[field.id], new_options=new_options)
+    return values, violations
 
 
-def casts_of(table: wire.Table, place: str, given: Mapping[str, Any], written: Values) -> list[Cast]:
-    """How the cells of a record that stands at *place* of the call were cast."""
-    known = {field.name: field for field in table.fields}
+def casts_of(table: wire.Table, location: str, raw: Mapping[str, Any], written: Values) -> list[Cast]:
+    """Report how the cells of the record at *location* of the call were cast."""
+    fields_by_name = {field.name: field for field in table.fields}
     return [
-        Cast(f"{place}.{name}", known[name].type, as_sent(value), written[known[name].id])
-        for name, value in given.items()
+        Cast(f"{location}.{name}", fields_by_name[name].type, as_sent(value), written[fields_by_name[name].id])
+        for name, value in raw.items()
     ]
 
 
-def _writable_field(table: wire.Table, known: Mapping[str, wire.Field], name: str, value: Any) -> wire.Field:
-    """The field of that name; ``FieldNotFound`` or ``ReadOnlyField`` for one that cannot be written."""
-    field, shown = known.get(name), as_sent(value)
+def _writable_field(table: wire.Table, fields_by_name: Mapping[str, wire.Field], name: str, value: Any) -> wire.Field:
+    """Return the field of that name. Raises ``FieldNotFound`` or ``ReadOnlyField`` if it cannot be written."""
+    field, display = fields_by_name.get(name), as_sent(value)
     if field is None:
-        # Said here, since beside a value the value is what would be compared with the names.
+        # Suggested here, because in an error with a value, suggestions would be compared with the value.
         about = {
             "field": name,
-            "value": shown,
-            "allowed": nearest_first(name, known),
-            MEANT: closest_match(name, known),
+            "value": display,
+            "allowed": nearest_first(name, fields_by_name),
+            MEANT: closest_match(name, fields_by_name),
         }
         raise errors.FieldNotFound(f'Table "{table.name}" has no field "{name}".', about)
     if field.type not in casts.to_vendor.CASTS:
-        raise errors.ReadOnlyField(f'"{name}" cannot be written.', {"field": name, "type": field.type, "value": shown})
+        raise errors.ReadOnlyField(
+            f'"{name}" cannot be written.', {"field": name, "type": field.type, "value": display}
+        )
     return field
 
 
 def change(table: wire.Table, params: UpdateRecord) -> Kept:
-    """What is planned for a change of a record."""
-    place = {"base_id": params.base_id, "table_id": table.id, "record_id": params.record_id}
-    return {**place, "values": writable(table, params.fields)}
+    """Plan the change of a record."""
+    location = {"base_id": params.base_id, "table_id": table.id, "record_id": params.record_id}
+    return {**location, "values": writable(table, params.fields)}
 
 
 def blamed(table_names: Mapping[str, str], values: Kept, fields: Mapping[str, Any], text: str) -> str | None:
-    """Return the field that a refusal is about: the only one, the one it names, or the one whose value it names.
+    """Return the field that an error is about: the only one, the one it names, or the one whose value it names.
 
-    *table_names* are the names of fields by identifier, *values* what was written, *fields* what the caller gave.
+    *table_names* has field names by identifier, *values* the written values, *fields* those of the caller.
     """
-    # Three guesses, the surest first, each only if it leaves no choice: to blame the wrong field is worse than none.
+    # Three guesses, the surest first, each only if unambiguous, because a wrong field is worse than none.
     written = {table_names[field_id]: value for field_id, value in values.items()}
-    named = [name for name in written if f'"{name}"' in text]
-    valued = [name for name, value in written.items() if any(_speaks_of(text, word) for word in _words(value))]
-    return next((found[0] for found in (list(fields), named, valued) if len(found) == 1), None)
+    mentioned = [name for name in written if f'"{name}"' in text]
+    valued = [name for name, value in written.items() if any(_mentions(text, word) for word in _words(value))]
+    return next((candidates[0] for candidates in (list(fields), mentioned, valued) if len(candidates) == 1), None)
 
 
-def _speaks_of(text: str, word: str) -> bool:
+def _mentions(text: str, word: str) -> bool:
     return f'"{word}"' in text or (casts.to_vendor.RECORD_ID.fullmatch(word) is not None and word in text)
 
 
@@ -120,31 +122,31 @@ def _words(value: Any) -> list[str]:
 
 
 def with_field(
-    refusal: errors.GatewayError, table: wire.Table, change: Kept, fields: Mapping[str, Any]
+    error: errors.GatewayError, table: wire.Table, change: Kept, fields: Mapping[str, Any]
 ) -> errors.GatewayError:
-    """Return *refusal* with the field and value that it is about, if that can be told."""
+    """Return *error* with its field and value, if known."""
     names = {field.id: field.name for field in table.fields}
-    name = blamed(names, change["values"], fields, refusal.private)
+    name = blamed(names, change["values"], fields, error.private)
     if name is None:
-        return refusal
-    reason = next((detail for detail in refusal.details if "vendor_message" in detail), {})
+        return error
+    reason = next((detail for detail in error.details if "vendor_message" in detail), {})
     detail = {
-        "code": refusal.code,
+        "code": error.code,
         "parameter": f"fields.{name}",
         "field": name,
         "value": as_sent(fields[name]),
         **reason,
     }
     message = f'The application refused the value of "{name}".'
-    return type(refusal)(message, detail, private=refusal.private, doubt=refusal.doubt)
+    return type(error)(message, detail, private=error.private, doubt=error.doubt)
 
 
 def read_cell(value: Any, shape: type[W], field_id: str) -> W:
-    """The value of a cell as *shape*; ``UpstreamUnexpected`` if it has another one."""
+    """Return the value of a cell as *shape*. Raises ``UpstreamUnexpected`` if it has another one."""
     try:
         return convert(value, shape)
-    except UnexpectedShape as fault:
-        where = f"fields.{field_id}{fault.json_path}"
+    except UnexpectedShape as error:
+        where = f"fields.{field_id}{error.json_path}"
         raise errors.UpstreamUnexpected(
-            "The application answered in an unknown shape.", {"place": where}, private=f"{fault}, in {where}"
-        ) from fault
+            "The application answered in an unknown shape.", {"place": where}, private=f"{error}, in {where}"
+        ) from error

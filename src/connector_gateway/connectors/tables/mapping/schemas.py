@@ -8,13 +8,13 @@ from connector_gateway.kit.errors import TableNotFound, UpstreamUnexpected, View
 from connector_gateway.kit.errors.suggestions import nearest_first
 
 
-def tables(found: Iterable[wire.Table], *, include_views: bool) -> list[Table]:
-    """The descriptions of tables."""
-    return [table(one, include_views=include_views) for one in found]
+def tables(sources: Iterable[wire.Table], *, include_views: bool) -> list[Table]:
+    """Return the descriptions of tables."""
+    return [table(one, include_views=include_views) for one in sources]
 
 
 def table(table: wire.Table, *, include_views: bool) -> Table:
-    """The description of a table."""
+    """Return the description of a table."""
     return Table(
         table=table.name,
         table_id=table.id,
@@ -25,44 +25,44 @@ def table(table: wire.Table, *, include_views: bool) -> Table:
 
 
 def _primary_field(table: wire.Table) -> str:
-    found = next((field.name for field in table.fields if field.id == table.primary_field_id), None)
-    if found is None:
+    name = next((field.name for field in table.fields if field.id == table.primary_field_id), None)
+    if name is None:
         raise UpstreamUnexpected("The application names a primary field that the table lacks.", {"place": table.id})
-    return found
+    return name
 
 
-def find_table(tables: Sequence[wire.Table], wanted: str) -> wire.Table:
-    """The table of that identifier, else of exactly that name."""
-    by_id = (table for table in tables if table.id == wanted)
-    by_name = (table for table in tables if table.name == wanted)
-    found = next(by_id, None) or next(by_name, None)
-    if found is None:
+def find_table(tables: Sequence[wire.Table], text: str) -> wire.Table:
+    """Return the table with that identifier, or else with exactly that name."""
+    by_id = (table for table in tables if table.id == text)
+    by_name = (table for table in tables if table.name == text)
+    match = next(by_id, None) or next(by_name, None)
+    if match is None:
         raise TableNotFound(
-            f'The base has no table "{wanted}".',
-            {"parameter": "table", "value": wanted, "allowed": nearest_first(wanted, [table.name for table in tables])},
+            f'The base has no table "{text}".',
+            {"parameter": "table", "value": text, "allowed": nearest_first(text, [table.name for table in tables])},
         )
-    return found
+    return match
 
 
-def view_id(table: wire.Table, wanted: str | None) -> str | None:
-    """The identifier of the view so identified or named; None for no view."""
-    if wanted is None:
+def view_id(table: wire.Table, text: str | None) -> str | None:
+    """Return the identifier of the view with that identifier or name, or None for no view."""
+    if text is None:
         return None
-    by_id = (view for view in table.views if view.id == wanted)
-    by_name = (view for view in table.views if view.name == wanted)
-    found = next(by_id, None) or next(by_name, None)
-    if found is None:
+    by_id = (view for view in table.views if view.id == text)
+    by_name = (view for view in table.views if view.name == text)
+    match = next(by_id, None) or next(by_name, None)
+    if match is None:
         raise ViewNotFound(
-            f'Table "{table.name}" has no view "{wanted}".',
+            f'Table "{table.name}" has no view "{text}".',
             {
                 "parameter": "view",
-                "value": wanted,
-                "allowed": nearest_first(wanted, [view.name for view in table.views]),
+                "value": text,
+                "allowed": nearest_first(text, [view.name for view in table.views]),
             },
         )
-    return found.id
+    return match.id
 
 
 def open_bases(bases: Iterable[wire.Base]) -> list[str]:
-    """The identifiers of the bases whose records the account may see."""
+    """Return the identifiers of the bases whose records the account can see."""
     return [base.id for base in bases if base.permission_level != "none"]

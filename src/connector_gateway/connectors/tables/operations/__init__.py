@@ -1,4 +1,4 @@
-"""The five tables operations, by what they are about."""
+"""The five tables operations, by topic."""
 
 from connector_gateway.connectors.tables.operations.attachments import attach_file
 from connector_gateway.connectors.tables.operations.bases import list_tables

@@ -1,4 +1,4 @@
-"""Files that are attached to records."""
+"""Attachment of files to records."""
 
 import asyncio
 from collections.abc import Sequence
@@ -23,61 +23,61 @@ from connector_gateway.kit.operation import writes
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 UPLOAD_BYTES = 5_000_000
-"""The vendor takes files of up to 5 MB with a request; larger ones it fetches itself.
+"""Maximum bytes of a file in a request. The vendor fetches larger ones itself.
 
 Source: airtable.com/developers/web/api/upload-attachment.
 """
 
 BASES_AT_ONCE = 10
-"""Bases that are asked for a record at the same time; each has a budget of its own."""
+"""Bases that are searched for a record concurrently. Each has a budget of its own."""
 
 NOT_HERE = (*MISSING, errors.RecordNotFound)
 
 
-# The step that attaches a file
+# Write step
 
 
 @dataclass
 class LoadedFile:
-    """What this attempt has read of a file and of the cell that it goes to; nothing if an earlier one planned it."""
+    """The file and the cell as loaded by this attempt. Empty if an earlier attempt planned them."""
 
     file: RemoteFile | None = None
     present: Sequence[str] | None = None
-    """The attachments that are there."""
+    """The existing attachments."""
 
 
-async def _send_file(at_hand: LoadedFile, call: TablesCall, intent: StepInput, _: str) -> StepResult:
-    """Send a small file along, or add the address of a large one to the attachments that are there."""
+async def _send_file(at_hand: LoadedFile, ctx: TablesCall, intent: StepInput, _: str) -> StepResult:
+    """Upload a small file, or add the URL of a large one to the existing attachments."""
     base_id, record_id = intent["base_id"], intent["record_id"]
-    present = await _present(call, intent) if at_hand.present is None else at_hand.present
+    present = await _present(ctx, intent) if at_hand.present is None else at_hand.present
     if intent["digest"] is None:
         values = mapping.attachments.with_link(intent, present)
-        row = await call.upstream.update_record(base_id, intent["table_id"], record_id, values)
+        row = await ctx.upstream.update_record(base_id, intent["table_id"], record_id, values)
     else:
-        upload = mapping.attachments.upload(intent, await _content(call, intent, at_hand))
-        row = await call.upstream.upload_attachment(base_id, record_id, intent["field"]["id"], upload)
+        upload = mapping.attachments.upload(intent, await _content(ctx, intent, at_hand))
+        row = await ctx.upstream.upload_attachment(base_id, record_id, intent["field"]["id"], upload)
     return mapping.attachments.kept_attachment(mapping.attachments.made_attachment(row, intent, present), intent)
 
 
-async def _find_file(call: TablesCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
-    """The attachments in the cell that look like the file and were not there before.
+async def _find_file(ctx: TablesCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
+    """Return the attachments in the cell that match the file and are not in the former list.
 
-    After a restore it is not known what was there before; an attachment does not tell when it was made, or by whom.
+    After a restore the former list is unknown, and an attachment contains neither creation time nor creator.
     """
     with suppress(errors.RecordNotFound):
-        row = await call.upstream.get_record(intent["base_id"], intent["table_id"], intent["record_id"])
-        alike = mapping.attachments.alike(row, intent, () if sent.restored else intent["before"])
-        if sent.restored and alike:
+        row = await ctx.upstream.get_record(intent["base_id"], intent["table_id"], intent["record_id"])
+        matches = mapping.attachments.alike(row, intent, () if sent.restored else intent["before"])
+        if sent.restored and matches:
             raise errors.OutcomeUnknown(
                 "A file like this one is in the cell, and whether this call attached it cannot be told.",
-                *({"candidate": item.id} for item in alike),
+                *({"candidate": item.id} for item in matches),
             )
-        return [Match(mapping.attachments.kept_attachment(item, intent), item.id) for item in alike]
+        return [Match(mapping.attachments.kept_attachment(item, intent), item.id) for item in matches]
     return []
 
 
 def attach_step(at_hand: LoadedFile) -> WriteStep[TablesCall]:
-    """The step that attaches a file."""
+    """Return the step that attaches a file."""
     return WriteStep(
         "attach the file",
         partial(_send_file, at_hand),
@@ -106,41 +106,41 @@ def attach_step(at_hand: LoadedFile) -> WriteStep[TablesCall]:
     ],
     targets=["record_id", "field"],
 )
-async def attach_file(call: TablesCall, params: AttachFile) -> AttachedFile:
+async def attach_file(ctx: TablesCall, params: AttachFile) -> AttachedFile:
     """Attach a file to a record from a public link.
 
     The link is fetched here, from public addresses only; a file of more than 5 MB is handed over by its address.
     """
     at_hand = LoadedFile()
-    file = await call.plan(partial(_plan_file, call, params, at_hand))
-    async with call.exclusive(f"record {params.record_id}"):
-        before = await call.plan(partial(_plan_cell, call, file, at_hand))
-        learned = await call.step(attach_step(at_hand), {**file, "before": before})
+    file = await ctx.plan(partial(_plan_file, ctx, params, at_hand))
+    async with ctx.exclusive(f"record {params.record_id}"):
+        before = await ctx.plan(partial(_plan_cell, ctx, file, at_hand))
+        learned = await ctx.step(attach_step(at_hand), {**file, "before": before})
     return mapping.attachments.attached_file(learned, params.record_id, params.field)
 
 
 # Planning
 
 
-async def _plan_file(call: TablesCall, params: AttachFile, at_hand: LoadedFile) -> Kept:
-    place = await _place(call, params)
-    file = at_hand.file = await call.fetch(params.url, UPLOAD_BYTES)
-    return mapping.attachments.planned_file(place, params.url, params.filename or file.name, file)
+async def _plan_file(ctx: TablesCall, params: AttachFile, at_hand: LoadedFile) -> Kept:
+    location = await _locate_cell(ctx, params)
+    file = at_hand.file = await ctx.fetch(params.url, UPLOAD_BYTES)
+    return mapping.attachments.planned_file(location, params.url, params.filename or file.name, file)
 
 
-async def _plan_cell(call: TablesCall, place: Kept, at_hand: LoadedFile) -> Sequence[str]:
-    present = at_hand.present = await _present(call, place)
+async def _plan_cell(ctx: TablesCall, location: Kept, at_hand: LoadedFile) -> Sequence[str]:
+    present = at_hand.present = await _present(ctx, location)
     return present
 
 
-async def _present(call: TablesCall, place: Kept) -> Sequence[str]:
-    row = await call.upstream.get_record(place["base_id"], place["table_id"], place["record_id"])
-    return [item.id for item in mapping.attachments.attachments(row, place["field"])]
+async def _present(ctx: TablesCall, location: Kept) -> Sequence[str]:
+    row = await ctx.upstream.get_record(location["base_id"], location["table_id"], location["record_id"])
+    return [item.id for item in mapping.attachments.attachments(row, location["field"])]
 
 
-async def _content(call: TablesCall, intent: StepInput, at_hand: LoadedFile) -> bytes:
-    """The bytes of a file, fetched again unless this attempt has them; they must be those that were planned."""
-    file = at_hand.file or await call.fetch(intent["url"], UPLOAD_BYTES)
+async def _content(ctx: TablesCall, intent: StepInput, at_hand: LoadedFile) -> bytes:
+    """Return the bytes of a file, fetched again if this attempt lacks them. They must equal the planned ones."""
+    file = at_hand.file or await ctx.fetch(intent["url"], UPLOAD_BYTES)
     if file.content is None or mapping.attachments.digest_of(file.content) != intent["digest"]:
         raise errors.UrlUnreachable(
             "The link leads to another file now than when this call was first made; nothing was attached.",
@@ -150,52 +150,52 @@ async def _content(call: TablesCall, intent: StepInput, at_hand: LoadedFile) -> 
     return file.content
 
 
-async def _place(call: TablesCall, params: AttachFile) -> Kept:
-    """The field of the record: where the record was seen, else wherever it is found."""
-    seen = call.memory.get(f"record {params.record_id}")
-    if seen is not None:
+async def _locate_cell(ctx: TablesCall, params: AttachFile) -> Kept:
+    """Return the field of the record, from the cached location of the record or by a search."""
+    cached = ctx.memory.get(f"record {params.record_id}")
+    if cached is not None:
         with suppress(*MISSING):
-            return await _place_in(call, params, *seen)
-    return await _place_in(call, params, *await _home(call, params))
+            return await _locate_cell_in(ctx, params, *cached)
+    return await _locate_cell_in(ctx, params, *await _locate_record(ctx, params))
 
 
-async def _place_in(call: TablesCall, params: AttachFile, base_id: str, table_id: str) -> Kept:
+async def _locate_cell_in(ctx: TablesCall, params: AttachFile, base_id: str, table_id: str) -> Kept:
     async def place(table: wire.Table) -> Kept:
         cell = mapping.attachments.attachment_cell(table, params.field)
         return {"base_id": base_id, "table_id": table.id, "record_id": params.record_id, "field": cell}
 
-    return await with_table(call, base_id, table_id, place)
+    return await with_table(ctx, base_id, table_id, place)
 
 
-async def _home(call: TablesCall, params: AttachFile) -> tuple[str, str]:
-    """The base and table of a record that was not seen yet: every base is asked, a few at a time."""
-    base_ids = mapping.schemas.open_bases([base async for base in call.upstream.list_bases()])
+async def _locate_record(ctx: TablesCall, params: AttachFile) -> tuple[str, str]:
+    """Return the base and table of a record without a cached location. All bases are searched, a few concurrently."""
+    base_ids = mapping.schemas.open_bases([base async for base in ctx.upstream.list_bases()])
     for start in range(0, len(base_ids), BASES_AT_ONCE):
-        asked = (_home_in(call, params, base_id) for base_id in base_ids[start : start + BASES_AT_ONCE])
-        # All are waited for: those that are left behind would go on asking after the call has ended.
-        for home in await asyncio.gather(*asked, return_exceptions=True):
-            if isinstance(home, BaseException):
-                raise home
-            if home is not None:
-                remember_record_location(call, params.record_id, *home)
-                return home
+        searches = (_locate_in_base(ctx, params, base_id) for base_id in base_ids[start : start + BASES_AT_ONCE])
+        # All are awaited, because abandoned ones would continue to send requests after the call has ended.
+        for location in await asyncio.gather(*searches, return_exceptions=True):
+            if isinstance(location, BaseException):
+                raise location
+            if location is not None:
+                remember_record_location(ctx, params.record_id, *location)
+                return location
     raise errors.RecordNotFound(
         f"No base of this connection has the record {params.record_id}.",
         {"parameter": "record_id", "value": params.record_id},
     )
 
 
-async def _home_in(call: TablesCall, params: AttachFile, base_id: str) -> tuple[str, str] | None:
-    """The base and table of a record, if it is in that base."""
+async def _locate_in_base(ctx: TablesCall, params: AttachFile, base_id: str) -> tuple[str, str] | None:
+    """Return the base and table of a record if it is in that base."""
     try:
-        tables = await tables_of(call, base_id)
+        tables = await tables_of(ctx, base_id)
         if not tables:
             return None
-        await call.upstream.get_record(base_id, tables[0].id, params.record_id)
+        await ctx.upstream.get_record(base_id, tables[0].id, params.record_id)
     except NOT_HERE:
         return None
-    # The vendor finds a record under any table of its base, so which one it is in has to be looked for.
+    # The vendor finds a record under any table of its base, so its table has to be searched for.
     for table_id in mapping.attachments.tables_with(tables, params.field):
-        if await call.upstream.existing_records(base_id, table_id, [params.record_id]):
+        if await ctx.upstream.existing_records(base_id, table_id, [params.record_id]):
             return base_id, table_id
     raise mapping.attachments.no_attachment_field(f"The table of record {params.record_id}", params.field)

@@ -1,6 +1,6 @@
-"""Bases, their tables, and what is remembered of them."""
+"""Bases and their tables, with cached schemas."""
 
-from __future__ import annotations  # functions are made in each call (decision 45)
+from __future__ import annotations  # annotations of nested functions are not evaluated in each call
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -21,56 +21,56 @@ TablesCall = OperationContext[TablesClient]
 
 SCHEMA_SECONDS = 60.0
 REMEMBER_SECONDS = 24 * 60 * 60.0
-"""How long the place of a record and the owner of a token are remembered."""
+"""Seconds for which the location of a record and the owner of a token are cached."""
 
 MISSING = (BaseNotFound, TableNotFound)
 
 OUTDATED = (*REFUSED, TableNotFound, ViewNotFound)
-"""Refusals that may be due to a schema remembered from before it was changed."""
+"""Errors that an outdated cached schema may cause."""
 
 
 @reads("GET /tables", errors=[BaseNotFound])
-async def list_tables(call: TablesCall, params: ListTables) -> Listing[Table]:
+async def list_tables(ctx: TablesCall, params: ListTables) -> Listing[Table]:
     """List the tables of a base with their views and field types."""
-    tables = await tables_of(call, params.base_id)
+    tables = await tables_of(ctx, params.base_id)
     return Listing[Table](items=mapping.schemas.tables(tables, include_views=params.include_views))
 
 
-async def with_table(call: TablesCall, base_id: str, wanted: str, use: Callable[[wire.Table], Awaitable[T]]) -> T:
-    """The result of *use* for the table; called again with a new schema if the remembered one may be outdated."""
+async def with_table(ctx: TablesCall, base_id: str, name: str, use: Callable[[wire.Table], Awaitable[T]]) -> T:
+    """Return the result of *use* for the table. Calls it again with a new schema if the cached one may be outdated."""
 
     async def use_one(tables: Sequence[wire.Table]) -> T:
-        return await use(mapping.schemas.find_table(tables, wanted))
+        return await use(mapping.schemas.find_table(tables, name))
 
-    return await call.with_cache_retry(schema_of(call, base_id), use_one, outdated=OUTDATED)
-
-
-async def tables_of(call: TablesCall, base_id: str) -> Sequence[wire.Table]:
-    """The tables of a base as they are now."""
-    return await call.reload(schema_of(call, base_id))
+    return await ctx.with_cache_retry(schema_of(ctx, base_id), use_one, outdated=OUTDATED)
 
 
-async def known_table(call: TablesCall, intent: StepInput) -> wire.Table:
-    """The table that a step is about."""
+async def tables_of(ctx: TablesCall, base_id: str) -> Sequence[wire.Table]:
+    """Return the current tables of a base."""
+    return await ctx.reload(schema_of(ctx, base_id))
+
+
+async def known_table(ctx: TablesCall, intent: StepInput) -> wire.Table:
+    """Return the table of a step."""
 
     def is_there(tables: Sequence[wire.Table]) -> bool:
         return any(table.id == intent["table_id"] for table in tables)
 
     return mapping.schemas.find_table(
-        await call.cached(schema_of(call, intent["base_id"]), suffices=is_there), intent["table_id"]
+        await ctx.cached(schema_of(ctx, intent["base_id"]), suffices=is_there), intent["table_id"]
     )
 
 
-def schema_of(call: TablesCall, base_id: str) -> CachedLookup[Sequence[wire.Table]]:
-    """The tables of a base with their fields and views."""
-    return CachedLookup(f"schema {base_id}", SCHEMA_SECONDS, partial(call.upstream.get_base_schema, base_id))
+def schema_of(ctx: TablesCall, base_id: str) -> CachedLookup[Sequence[wire.Table]]:
+    """Return the look-up of a base's tables with their fields and views."""
+    return CachedLookup(f"schema {base_id}", SCHEMA_SECONDS, partial(ctx.upstream.get_base_schema, base_id))
 
 
 def record_name(base_id: str, record_id: str) -> str:
-    """The name of a record for the core; copies of a base have records of the same identifiers."""
+    """Return the name of a record for the core. Copies of a base have records with the same identifiers."""
     return f"record {base_id} {record_id}"
 
 
-def remember_record_location(call: TablesCall, record_id: str, base_id: str, table_id: str) -> None:
-    """Remember where a record is, for whoever attaches a file to it."""
-    call.memory.put(f"record {record_id}", (base_id, table_id), REMEMBER_SECONDS)
+def remember_record_location(ctx: TablesCall, record_id: str, base_id: str, table_id: str) -> None:
+    """Cache the location of a record for later attachments."""
+    ctx.memory.put(f"record {record_id}", (base_id, table_id), REMEMBER_SECONDS)

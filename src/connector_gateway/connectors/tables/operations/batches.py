@@ -1,6 +1,6 @@
-"""Records created together, and what became of each of them."""
+"""Creation of records in batches."""
 
-from __future__ import annotations  # functions are made in each call (decision 45)
+from __future__ import annotations  # annotations of nested functions are not evaluated in each call
 
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
@@ -28,35 +28,35 @@ from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepRe
 MAX_WARNINGS = 10
 
 FINAL = (*REFUSED, *MISSING, errors.FileTooLarge, errors.UpstreamForbidden, errors.UpstreamUnexpected)
-"""Refusals that a repeat would get again; if some records were made, they are reported for each of the others."""
+"""Errors that a retry would get again. If some records were created, the others are reported with it."""
 
 
-# The step that creates records
+# Write step
 
 
-async def _send_records(call: TablesCall, intent: StepInput, _: str) -> StepResult:
+async def _send_records(ctx: TablesCall, intent: StepInput, _: str) -> StepResult:
     """Create records, all of them or none."""
     base_id, table_id, rows = intent["base_id"], intent["table_id"], intent["rows"]
-    made = await call.upstream.create_records(base_id, table_id, rows, typecast=intent["typecast"])
-    if len(made) != len(rows):
+    created = await ctx.upstream.create_records(base_id, table_id, rows, typecast=intent["typecast"])
+    if len(created) != len(rows):
         raise errors.OutcomeUnknown(
             "The application tells of another number of records than it was given.", doubt="garbled"
         )
-    call.memory.put(f"filled in {table_id}", mapping.batches.filled_in(made[0], rows[0]), REMEMBER_SECONDS)
-    return {"created": [row.id for row in made]}
+    ctx.memory.put(f"filled in {table_id}", mapping.batches.filled_in(created[0], rows[0]), REMEMBER_SECONDS)
+    return {"created": [row.id for row in created]}
 
 
-async def _find_records(call: TablesCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
-    """The records made since that hold what was written and nothing else, unless they say that another made them."""
-    table = await known_table(call, intent)
+async def _find_records(ctx: TablesCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
+    """Return the later records with exactly the written values, unless they name another creator."""
+    table = await known_table(ctx, intent)
     since = datetime.fromtimestamp(sent.earliest, UTC)
-    made = [item async for item in call.upstream.list_records_created_since(intent["base_id"], table.id, since)]
-    if made and mapping.evidence.tells_authors(table):
-        user = await call.cached(CachedLookup("user", REMEMBER_SECONDS, call.upstream.get_user))
-        made = [item for item in made if mapping.evidence.may_be_by(table, item, user.id)]
+    later = [item async for item in ctx.upstream.list_records_created_since(intent["base_id"], table.id, since)]
+    if later and mapping.evidence.tells_authors(table):
+        user = await ctx.cached(CachedLookup("user", REMEMBER_SECONDS, ctx.upstream.get_user))
+        later = [item for item in later if mapping.evidence.may_be_by(table, item, user.id)]
     return [
         Match({"created": [item.id]}, item.id, item.created_time.timestamp(), slot)
-        for slot, item in mapping.evidence.matching_records(table, intent, made)
+        for slot, item in mapping.evidence.matching_records(table, intent, later)
     ]
 
 
@@ -77,7 +77,7 @@ CREATE_RECORDS = WriteStep(
 
 
 @writes("POST /records", errors=[*MISSING, errors.TooManyRecords], targets=["base_id", "table"])
-async def create_records(call: TablesCall, params: CreateRecords) -> CreatedRecords:
+async def create_records(ctx: TablesCall, params: CreateRecords) -> CreatedRecords:
     """Create up to ten records, and report the success of each.
 
     Every record is checked against the table first; those that fit are created even if others fail.
@@ -88,86 +88,88 @@ async def create_records(call: TablesCall, params: CreateRecords) -> CreatedReco
             {"parameter": "records", "count": len(params.records), "max": MAX_RECORDS},
         )
     batch = Batch(params)
-    batch.follow(await call.plan(partial(_plan_records, call, params)))
+    batch.follow(await ctx.plan(partial(_plan_records, ctx, params)))
     try:
-        # Those that bring new options come last, since for them the vendor casts loosely.
+        # Records with new options come last, because the vendor casts them loosely.
         for new_options in (False, True):
             group = [draft for draft in batch.left if draft.new_options is new_options]
             if group:
-                await _make_group(call, batch, group)
-    except FINAL as refusal:
-        if refusal.doubt is not None or not batch.created:
+                await _create_group(ctx, batch, group)
+    except FINAL as error:
+        if error.doubt is not None or not batch.created:
             raise
         for draft in batch.left:
-            batch.refuse(draft, refusal)
+            batch.refuse(draft, error)
     result = batch.result()
     for item in result.failed[:MAX_WARNINGS]:
-        call.warn(mapping.batches.error_of(item))
+        ctx.warn(mapping.batches.error_of(item))
     return result
 
 
 # Planning
 
 
-async def _plan_records(call: TablesCall, params: CreateRecords) -> Kept:
-    """The records of a call, checked against the table as it is now before one of them is reported as failed."""
+async def _plan_records(ctx: TablesCall, params: CreateRecords) -> Kept:
+    """Plan the records of a call. Before one is reported as failed, the current table is read."""
 
     async def check(tables: Sequence[wire.Table]) -> Kept:
         table = mapping.schemas.find_table(tables, params.table)
-        return await _check(call, params, table, range(len(params.records)))
+        return await _check(ctx, params, table, range(len(params.records)))
 
-    schema = schema_of(call, params.base_id)
-    return await call.with_cache_retry(schema, check, outdated=OUTDATED, suspect=lambda plan: bool(plan["failed"]))
-
-
-async def _plan_again(call: TablesCall, params: CreateRecords, table_id: str, indices: Collection[int]) -> Kept:
-    """Some of the records, checked against the table as it is now."""
-    table = mapping.schemas.find_table(await tables_of(call, params.base_id), table_id)
-    return await _check(call, params, table, indices)
+    schema = schema_of(ctx, params.base_id)
+    return await ctx.with_cache_retry(schema, check, outdated=OUTDATED, suspect=lambda plan: bool(plan["failed"]))
 
 
-async def _check(call: TablesCall, params: CreateRecords, table: wire.Table, indices: Collection[int]) -> Kept:
-    """The plan of those of the records: which fit the table, and which do not."""
+async def _plan_again(ctx: TablesCall, params: CreateRecords, table_id: str, indices: Collection[int]) -> Kept:
+    """Plan some of the records again, checked against the current table."""
+    table = mapping.schemas.find_table(await tables_of(ctx, params.base_id), table_id)
+    return await _check(ctx, params, table, indices)
+
+
+async def _check(ctx: TablesCall, params: CreateRecords, table: wire.Table, indices: Collection[int]) -> Kept:
+    """Plan these records: the valid ones, and the errors of the others."""
     drafts, failed = mapping.batches.drafts(table, params.records, new_options=params.allow_new_options)
-    wanted = [draft for draft in drafts if draft.index in indices]
+    selected = [draft for draft in drafts if draft.index in indices]
     failed = [item for item in failed if item.index in indices]
-    call.note_casts(partial(mapping.batches.noted, table, wanted, params.records))
-    failed += await _astray(call, params.base_id, table, [draft for draft in wanted if draft.new_options])
-    return mapping.batches.batch(table, wanted, failed, call.memory.get(f"filled in {table.id}") or {})
+    ctx.note_casts(partial(mapping.batches.noted, table, selected, params.records))
+    failed += await _find_dangling_links(ctx, params.base_id, table, [draft for draft in selected if draft.new_options])
+    return mapping.batches.batch(table, selected, failed, ctx.memory.get(f"filled in {table.id}") or {})
 
 
-async def _astray(call: TablesCall, base_id: str, table: wire.Table, group: Sequence[Draft]) -> list[FailedRecord]:
-    """The links of *group* to records that do not exist; with ``typecast`` the vendor would create those."""
+async def _find_dangling_links(
+    ctx: TablesCall, base_id: str, table: wire.Table, group: Sequence[Draft]
+) -> list[FailedRecord]:
+    """Return the links of *group* to missing records, which the vendor would create with ``typecast``."""
     failed = []
     for draft in group:
         for name, (table_id, record_ids) in mapping.batches.links(table, draft).items():
-            there = await call.upstream.existing_records(base_id, table_id, record_ids)
-            failed += mapping.batches.dangling_links(draft, name, record_ids, there)
+            existing = await ctx.upstream.existing_records(base_id, table_id, record_ids)
+            failed += mapping.batches.dangling_links(draft, name, record_ids, existing)
     return failed
 
 
-# Making
+# Execution
 
 
-async def _make_group(call: TablesCall, batch: Batch, group: Sequence[Draft]) -> None:
-    """Create *group* with one request; if it is refused, check the records again and create each alone."""
+async def _create_group(ctx: TablesCall, batch: Batch, group: Sequence[Draft]) -> None:
+    """Create *group* with one request. If it is rejected, check the records again and create each alone."""
     try:
-        await _make(call, batch, group)
+        await _create(ctx, batch, group)
     except REFUSED:
-        await _make_singly(call, batch, {draft.index for draft in group})
+        await _create_singly(ctx, batch, {draft.index for draft in group})
 
 
-async def _make_singly(call: TablesCall, batch: Batch, indices: Collection[int]) -> None:
-    batch.follow(await call.plan(partial(_plan_again, call, batch.params, batch.table_id, indices)))
+async def _create_singly(ctx: TablesCall, batch: Batch, indices: Collection[int]) -> None:
+    batch.follow(await ctx.plan(partial(_plan_again, ctx, batch.params, batch.table_id, indices)))
     for draft in [draft for draft in batch.left if draft.index in indices]:
         try:
-            await _make(call, batch, [draft])
-        except REFUSED as refusal:
-            batch.refuse(draft, refusal)
+            await _create(ctx, batch, [draft])
+        except REFUSED as error:
+            batch.refuse(draft, error)
 
 
-async def _make(call: TablesCall, batch: Batch, group: Sequence[Draft]) -> None:
-    learned = await call.step(CREATE_RECORDS, batch.creation(group))
+async def _create(ctx: TablesCall, batch: Batch, group: Sequence[Draft]) -> None:
+    learned = await ctx.step(CREATE_RECORDS, batch.creation(group))
     for draft, record_id in zip(group, learned["created"], strict=True):
         batch.created[draft.index] = record_id
-        remember_record_location(call, record_id, batch.params.base_id, batch.table_id)
+        remember_record_location(ctx, record_id, batch.params.base_id, batch.table_id)

@@ -1,6 +1,6 @@
-"""Records: read, and changed one at a time."""
+"""Records: listing and single changes."""
 
-from __future__ import annotations  # functions are made in each call (decision 45)
+from __future__ import annotations  # annotations of nested functions are not evaluated in each call
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -25,19 +25,17 @@ from connector_gateway.kit.shapes import Page
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
 
-async def _send_change(call: TablesCall, intent: StepInput, _: str) -> StepResult:
-    row = await call.upstream.update_record(
-        intent["base_id"], intent["table_id"], intent["record_id"], intent["values"]
-    )
-    return {"id": row.id, "updated_at": call.clock.now()}
+async def _send_change(ctx: TablesCall, intent: StepInput, _: str) -> StepResult:
+    row = await ctx.upstream.update_record(intent["base_id"], intent["table_id"], intent["record_id"], intent["values"])
+    return {"id": row.id, "updated_at": ctx.clock.now()}
 
 
-async def _find_change(call: TablesCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
-    table = await known_table(call, intent)
+async def _find_change(ctx: TablesCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
+    table = await known_table(ctx, intent)
     with suppress(RecordNotFound):
-        row = await call.upstream.get_record(intent["base_id"], table.id, intent["record_id"])
+        row = await ctx.upstream.get_record(intent["base_id"], table.id, intent["record_id"])
         if mapping.evidence.bears(table, row.fields, intent["values"]):
-            return [Match({"id": row.id, "updated_at": call.clock.now()})]
+            return [Match({"id": row.id, "updated_at": ctx.clock.now()})]
     return []
 
 
@@ -51,25 +49,25 @@ UPDATE_RECORD = WriteStep(
 
 
 @reads("GET /records", errors=[*MISSING, ViewNotFound])
-async def read_records(call: TablesCall, params: ReadRecords) -> Page[Record]:
+async def read_records(ctx: TablesCall, params: ReadRecords) -> Page[Record]:
     """Read records of a table or a view; a view's own filter and order apply.
 
     A cursor is good for as long as the application keeps the list, which is some minutes.
     """
 
     async def read(table: wire.Table) -> Page[Record]:
-        found = await call.upstream.list_records(
+        records = await ctx.upstream.list_records(
             params.base_id,
             table.id,
             view_id=mapping.schemas.view_id(table, params.view),
             page_size=params.limit,
-            offset=(call.position or {}).get("offset"),
+            offset=(ctx.position or {}).get("offset"),
         )
-        for record in found.records:
-            remember_record_location(call, record.id, params.base_id, table.id)
-        return mapping.records.page(found)
+        for record in records.records:
+            remember_record_location(ctx, record.id, params.base_id, table.id)
+        return mapping.records.page(records)
 
-    return await with_table(call, params.base_id, params.table, read)
+    return await with_table(ctx, params.base_id, params.table, read)
 
 
 @writes(
@@ -77,47 +75,47 @@ async def read_records(call: TablesCall, params: ReadRecords) -> Page[Record]:
     errors=[*MISSING, RecordNotFound, *CASTING],
     targets=["base_id", "table"],
 )
-async def update_record(call: TablesCall, params: UpdateRecord) -> UpdatedRecord:
+async def update_record(ctx: TablesCall, params: UpdateRecord) -> UpdatedRecord:
     """Update the named fields of one record.
 
     Values are cast to the type of their field; where that would lose something, nothing is written.
     Writes to one record through this service happen one after the other.
     """
-    change = await call.plan(partial(_plan_change, call, params))
-    async with call.exclusive(f"record {params.record_id}"):
+    change = await ctx.plan(partial(_plan_change, ctx, params))
+    async with ctx.exclusive(f"record {params.record_id}"):
         try:
-            learned = await call.step(UPDATE_RECORD, change)
-        except REFUSED as refusal:
-            # The values may be cast by an outdated schema.
-            change = await call.plan(partial(_plan_change_again, call, params, change, refusal))
-            learned = await _step_again(call, params, change)
-    remember_record_location(call, learned["id"], change["base_id"], change["table_id"])
+            learned = await ctx.step(UPDATE_RECORD, change)
+        except REFUSED as error:
+            # An outdated schema may have been used for the cast.
+            change = await ctx.plan(partial(_plan_change_again, ctx, params, change, error))
+            learned = await _retry_step(ctx, params, change)
+    remember_record_location(ctx, learned["id"], change["base_id"], change["table_id"])
     return UpdatedRecord(
         record_id=learned["id"], updated_fields=list(params.fields), updated_at=utc_datetime(learned["updated_at"])
     )
 
 
-async def _plan_change(call: TablesCall, params: UpdateRecord) -> Kept:
+async def _plan_change(ctx: TablesCall, params: UpdateRecord) -> Kept:
     async def change(table: wire.Table) -> Kept:
         planned = mapping.records.change(table, params)
-        call.note_casts(partial(mapping.records.casts_of, table, "fields", params.fields, planned["values"]))
+        ctx.note_casts(partial(mapping.records.casts_of, table, "fields", params.fields, planned["values"]))
         return planned
 
-    return await with_table(call, params.base_id, params.table, change)
+    return await with_table(ctx, params.base_id, params.table, change)
 
 
-async def _plan_change_again(call: TablesCall, params: UpdateRecord, refused: Kept, refusal: GatewayError) -> Kept:
-    """The change cast by the table as it is now, after *refusal*; raises *refusal* if the cast is the same."""
-    table = mapping.schemas.find_table(await tables_of(call, params.base_id), refused["table_id"])
+async def _plan_change_again(ctx: TablesCall, params: UpdateRecord, rejected: Kept, error: GatewayError) -> Kept:
+    """Plan the change again by the current table after *error*. Raises *error* if the cast is the same."""
+    table = mapping.schemas.find_table(await tables_of(ctx, params.base_id), rejected["table_id"])
     change = mapping.records.change(table, params)
-    if change == refused:
-        raise mapping.records.with_field(refusal, table, change, params.fields)
+    if change == rejected:
+        raise mapping.records.with_field(error, table, change, params.fields)
     return change
 
 
-async def _step_again(call: TablesCall, params: UpdateRecord, change: Kept) -> StepResult:
+async def _retry_step(ctx: TablesCall, params: UpdateRecord, change: Kept) -> StepResult:
     try:
-        return await call.step(UPDATE_RECORD, change)
-    except REFUSED as refusal:
-        table = await known_table(call, change)
-        raise mapping.records.with_field(refusal, table, change, params.fields) from refusal
+        return await ctx.step(UPDATE_RECORD, change)
+    except REFUSED as error:
+        table = await known_table(ctx, change)
+        raise mapping.records.with_field(error, table, change, params.fields) from error
