@@ -16,7 +16,7 @@ from pydantic_core import from_json, to_json
 
 from connector_gateway.cli import main
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.calls.remedies import ACTS, REFERENCE, SURFACES, remedy_of
+from connector_gateway.core.calls.remedies import PHRASES, REFERENCE, SURFACES, remedy_of
 from connector_gateway.core.upstream_files.remote_files import PublicFileFetcher
 from connector_gateway.core.writes.protocol import CHECK_UPSTREAM_FIRST, READ_FIRST, RESTORED
 from connector_gateway.http import pages
@@ -657,7 +657,7 @@ def test_a_remedy_refers_to_nothing_but_what_there_is(remedy: str) -> None:
     references = {name for found in REFERENCE.findall(remedy) for name in found.split("|")}
     general = {name for name in references if name.isupper()} | {"vendor", "wait"}
 
-    assert set() == references - general - ACTS.keys() - OPERATIONS - PARAMETERS - MANAGED
+    assert set() == references - general - PHRASES.keys() - OPERATIONS - PARAMETERS - MANAGED
 
 
 @requirement("common-228")

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from pydantic import Field
 
 from connector_gateway.cli.manage.commands import RouteCommand, print_result
-from connector_gateway.core.calls.remedies import ACTS
+from connector_gateway.core.calls.remedies import PHRASES
 from connector_gateway.kit.fields import label
 from connector_gateway.kit.shapes import Listing, Params, Result
 from connector_gateway.management import RESOURCES
@@ -84,9 +84,9 @@ def test_the_label_of_a_field_is_its_name_for_people(name: str, shown: str) -> N
     assert shown == label(name)
 
 
-@pytest.mark.parametrize("route", [route for route in MANAGEMENT if route.name in ACTS], ids=lambda route: route.name)
+@pytest.mark.parametrize("route", [route for route in MANAGEMENT if route.name in PHRASES], ids=lambda route: route.name)
 def test_remedies_name_routes_and_commands_as_they_are_declared(route: ManagementRoute) -> None:
-    http, command, *_ = ACTS[route.name]
+    http, command, *_ = PHRASES[route.name]
 
     assert f"{route.method} {route.path}" == http
     assert f"'connector-gateway {route.resource.name} {route.commands[0].name}'" == command
