@@ -84,7 +84,9 @@ def test_the_label_of_a_field_is_its_name_for_people(name: str, shown: str) -> N
     assert shown == label(name)
 
 
-@pytest.mark.parametrize("route", [route for route in MANAGEMENT if route.name in PHRASES], ids=lambda route: route.name)
+@pytest.mark.parametrize(
+    "route", [route for route in MANAGEMENT if route.name in PHRASES], ids=lambda route: route.name
+)
 def test_remedies_name_routes_and_commands_as_they_are_declared(route: ManagementRoute) -> None:
     http, command, *_ = PHRASES[route.name]
 
