@@ -54,12 +54,12 @@ CONNECTORS: Mapping[str, Connector[Any]] = {
     "quiet": Connector(
         name="quiet",
         summary="Nothing.",
-        addresses={"base": "http://127.0.0.1:9"},
+        base_urls={"base": "http://127.0.0.1:9"},
         budgets={"all": Budget(1000, 1)},
         auth_headers=lambda _: {},
         client=lambda upstream: upstream,
         operations=(),
-        observing=EventSource(poll, POLL_SECONDS, "secret", receive),
+        event_source=EventSource(poll, POLL_SECONDS, "secret", receive),
     )
 }
 
@@ -152,7 +152,7 @@ async def _compare(files: Mapping[int, Path]) -> Sequence[Row]:
     async with AsyncExitStack() as stack:
         few, many = [Installation(count, file) for count, file in files.items()]
         for installation in (few, many):
-            await stack.enter_async_context(installation.app.opened())
+            await stack.enter_async_context(installation.app.open())
             await installation.fill()
         return [await _row(name, few.works[name], many.works[name]) for name in few.works]
 

@@ -42,7 +42,7 @@ def application_rows(connectors: Iterable[AnyConnector]) -> list[str]:
     """All applications, each with a link to its page."""
     rows = [
         f"| [{connector.oauth.application if connector.oauth else connector.name}]({connector.name}.md) "
-        f"| `{connector.name}` | {connector.summary} | {'yes' if connector.observing else 'no'} |"
+        f"| `{connector.name}` | {connector.summary} | {'yes' if connector.event_source else 'no'} |"
         for connector in connectors
     ]
     return ["| Application | Connector | | Events |", "|---|---|---|---|", *rows]

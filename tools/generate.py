@@ -22,7 +22,7 @@ from connector_gateway.kit.errors import EVERY_CALL, GatewayError, all_errors
 from connector_gateway.kit.oauth import OAuthConfig
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from workspace_sandbox import APPLICATIONS, EMULATORS
-from workspace_sandbox.kit.acts import table
+from workspace_sandbox.kit.acts import markdown_table
 
 PROJECT = Path(__file__).parent.parent
 REFERENCE = PROJECT / "docs" / "reference"
@@ -55,7 +55,7 @@ def files() -> Iterator[tuple[Path, str]]:
     yield CLIENT / "operations.py", formatted(source.operations_module())
     for name in APPLICATIONS:
         fidelity = SANDBOX / name / "FIDELITY.md"
-        acts = table(EMULATORS[name].acts)
+        acts = markdown_table(EMULATORS[name].user_actions)
         yield fidelity, between(fidelity.read_text(encoding="utf-8"), "acts", acts, remark=REMARK)
     yield CONTRACTS, import_contracts(CONTRACTS.read_text(encoding="utf-8"))
 
@@ -106,15 +106,15 @@ def title_of(operation: str) -> str:
 def address_rows(connector: AnyConnector, oauth: OAuthConfig) -> list[str]:
     """What is entered at the vendor and here, and where users and requests are sent."""
     setting = f"GATEWAY_{connector.name.upper()}"
-    given_back = f"`{oauth.revoke.at(connector.addresses)}`" if oauth.revoke else "nowhere"
+    given_back = f"`{oauth.revoke.to_url(connector.base_urls)}`" if oauth.revoke else "nowhere"
     return [
         "| | |",
         "|---|---|",
         f"| Redirect address, to be entered there | `<GATEWAY_BASE_URL>/connect/{connector.name}/callback` |",
         f"| The client's identifier, to be set here | `{setting}_CLIENT_ID` |",
         f"| The client's secret, to be set here | `{setting}_CLIENT_SECRET` |",
-        f"| Users are asked at | `{oauth.authorize.at(connector.addresses)}` |",
-        f"| Tokens come from | `{oauth.token.at(connector.addresses)}` |",
+        f"| Users are asked at | `{oauth.authorize.to_url(connector.base_urls)}` |",
+        f"| Tokens come from | `{oauth.token.to_url(connector.base_urls)}` |",
         f"| Tokens are given back at | {given_back} |",
         f"| Code challenge (PKCE) | {'S256' if oauth.pkce else 'none'} |",
         f"| Tokens whose end is known are renewed | {oauth.margin_seconds / 60:.0f} minutes before |",

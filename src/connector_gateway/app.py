@@ -26,7 +26,7 @@ from connector_gateway.core.connections import (
     ConnectionStore,
     ConnectLinks,
     ConsentFlow,
-    IdleRenewals,
+    IdleTokenRefresher,
     TokenEndpointClient,
     TokenRefresher,
     Vault,
@@ -35,7 +35,7 @@ from connector_gateway.core.events.feed import Feed
 from connector_gateway.core.events.hook_verification import HookVerification
 from connector_gateway.core.events.inbound_hooks import InboundHooks
 from connector_gateway.core.events.polling import PollScheduler
-from connector_gateway.core.events.restore_gaps import LostEvents
+from connector_gateway.core.events.restore_gaps import RestoreGapRecorder
 from connector_gateway.core.events.watch_listener import WatchListener
 from connector_gateway.core.events.watches import WatchStore
 from connector_gateway.core.first_steps import first_steps
@@ -59,7 +59,7 @@ from connector_gateway.core.writes.claims import Claims
 from connector_gateway.core.writes.evidence import EvidenceFinder
 from connector_gateway.core.writes.ownership import ObjectOwnership
 from connector_gateway.core.writes.protocol import WriteProtocol
-from connector_gateway.core.writes.restores import Restores, identify
+from connector_gateway.core.writes.restores import RestoreDetector, get_or_create_installation
 from connector_gateway.http import AccessLogMiddleware, AsgiApp, Service, application
 from connector_gateway.http.api.routes import ApiContext
 from connector_gateway.http.application import Check
@@ -67,7 +67,7 @@ from connector_gateway.http.console import LINK, SIGN_IN
 from connector_gateway.http.openapi.examples import RECORDED, Values
 from connector_gateway.http.server.client_address import ForwardedClient
 from connector_gateway.http.server.connection_limits import ClientConnections
-from connector_gateway.http.server.metrics import Figures, Metrics, Sources
+from connector_gateway.http.server.metrics import Metrics, MetricSources, ProcessMetrics
 from connector_gateway.http.server.worker_metrics import WorkerMetrics
 from connector_gateway.kit.clock import Clock, MonotonicClock, SystemClock, monotonic_seconds
 from connector_gateway.kit.identifiers import ProcessId, ulid
@@ -104,23 +104,23 @@ class App:
         steady: Clock | None = None,
         files: PublicFileFetcher | None = None,
         database: Database | None = None,
-        stopwatch: Callable[[], float] = monotonic_seconds,
-        alone: bool = True,
+        monotonic: Callable[[], float] = monotonic_seconds,
+        single_instance: bool = True,
         transport: Transport | None = None,
-        siblings: WorkerMetrics | None = None,
+        peers: WorkerMetrics | None = None,
     ) -> None:
         self.settings = settings
-        self._peers = siblings
+        self._peers = peers
         self.clock = clock or SystemClock()
         self._steady = steady or clock or MonotonicClock()
         self.database = database or Database(
             settings.database_url, seconds=settings.storage_seconds, clock=clock.now if clock else None
         )
-        self.stopping = Shutdown()
+        self.shutdown = Shutdown()
         self.clients = ClientConnections(settings.clients)
         # Several processes are allowed if they share counters and a database server.
-        alone = alone and (settings.shared_url is None or self.database.embedded)
-        file = database_file(self.database.url) if alone and self.database.embedded else None
+        single_instance = single_instance and (settings.shared_url is None or self.database.embedded)
+        file = database_file(self.database.url) if single_instance and self.database.embedded else None
         self._lock = FileLock(file) if file is not None else nullcontext()
         secrets = SecretKeys(settings.secret_keys, settings.decrypt_only_keys)
         process_id = ProcessId(f"proc_{ulid()}")
@@ -142,8 +142,8 @@ class App:
         self.connections = self._new_connections(connectors)
         self._connect_links = ConnectLinks(self.database, self.clock, settings.base_url)
         self._accounts = self._new_accounts()
-        self.connecting = self._new_connecting()
-        self._idle_renewals = IdleRenewals(
+        self.connection_service = self._new_connecting()
+        self._idle_renewals = IdleTokenRefresher(
             self.database,
             self._vault,
             self._token_refresher,
@@ -151,7 +151,7 @@ class App:
             processes=lambda: self._processes.count,
         )
         self.rotation = SecretRotation(self.database, self._vault)
-        self.runs = RunStore(self.database, process_id, self.clock, self.stopping, steady=self._steady)
+        self.runs = RunStore(self.database, process_id, self.clock, self.shutdown, steady=self._steady)
         self._connectors = connectors
         self._cursors = CursorSigner(secrets)
         self._links = DownloadLinkSigner(secrets, settings.download_base, settings.link_seconds, self.clock)
@@ -161,12 +161,12 @@ class App:
         self._sessions = Sessions(
             self.database, secrets, settings.operator_token, self.clock, settings.console_idle_seconds
         )
-        self._claims = Claims(self.database, process_id, self._steady, self.stopping)
+        self._claims = Claims(self.database, process_id, self._steady, self.shutdown)
         self._owners = ObjectOwnership(self.database, process_id)
         self._change_log = ChangeLog(self.database)
         self._feed = Feed(self.database, self._vault, self.clock, self._steady)
-        lost_events = LostEvents(self.database, self._feed, self.runs)
-        self.restores = Restores(self.database, self._new_witnesses(), lost_events.note)
+        lost_events = RestoreGapRecorder(self.database, self._feed, self.runs)
+        self.restores = RestoreDetector(self.database, self._new_witnesses(), lost_events.record)
         self._watches = WatchStore(self.database, process_id)
         self._sites_with_events = with_events(settings.sites)
         self.hooks = self._new_hooks(HookVerification(self.database, secrets, settings.base_url, self.clock))
@@ -180,8 +180,8 @@ class App:
             event_types(self._connectors),
             quota=settings.quotas.webhooks,
         )
-        self.deliverer = self._new_deliverer()
-        self._processes = self._new_processes(process_id, stopwatch, alone=alone)
+        self.delivery_worker = self._new_deliverer()
+        self._processes = self._new_processes(process_id, monotonic, alone=single_instance)
         self._retention = self._new_retention()
 
     def _new_tracing(self) -> "Tracing | None":
@@ -204,7 +204,7 @@ class App:
         store = valkey.ValkeyCounters(
             self.settings.shared_url,
             self._steady,
-            seconds=valkey.ANSWER_SECONDS,
+            seconds=valkey.TIMEOUT_SECONDS,
             queue_seconds=self.settings.timeouts.queue_seconds,
             connectors=list(self.settings.sites),
         )
@@ -227,14 +227,14 @@ class App:
             connectors,
             self.clock,
             changes,
-            renewals=self._token_refresher,
+            token_refresher=self._token_refresher,
             steady=self._steady,
             quota=self.settings.quotas.connections,
         )
 
     def _new_accounts(self) -> AccountIdentifier:
         return AccountIdentifier(
-            sites=self.settings.sites,
+            upstreams=self.settings.sites,
             shared=self._shared,
             transport=self._transport,
             clock=self._steady,
@@ -271,7 +271,7 @@ class App:
     async def retry_upstream(self) -> None:
         """Clear all vendor-requested delays, except those in a shared store."""
         if isinstance(self._shared, LocalCounters):
-            self._shared.reopen()
+            self._shared.unblock()
         await self._watches.retry()
 
     def defer_polls(self) -> None:
@@ -283,7 +283,7 @@ class App:
         self._watches.enabled.set()
 
     @asynccontextmanager
-    async def opened(self) -> AsyncIterator[None]:
+    async def open(self) -> AsyncIterator[None]:
         """Open the database, the shared store and the transport to vendors, for commands."""
         async with self.database, self._open_shared_store(), self._transport:
             yield
@@ -294,8 +294,8 @@ class App:
         if not isinstance(self._shared, FallbackCounters):
             yield
             return
-        installation_id, new = await identify(self.database)
-        async with self._shared.opened(installation_id, fresh=new):
+        installation_id, new = await get_or_create_installation(self.database)
+        async with self._shared.open(installation_id, fresh=new):
             yield
 
     def _new_hooks(self, verification: HookVerification) -> InboundHooks:
@@ -305,9 +305,9 @@ class App:
             watches=self._watches,
             feed=self._feed,
             connections=self.connections,
-            sites=self._sites_with_events,
+            upstreams=self._sites_with_events,
             clock=self.clock,
-            handover=verification,
+            verification=verification,
         )
 
     def _new_deliverer(self) -> DeliveryWorker:
@@ -328,15 +328,15 @@ class App:
             self.clock,
             runs=self.runs,
             claims=self._claims,
-            alone=alone,
-            stopping=self.stopping,
-            also=(
-                self.restores.beat,
-                self.runs.refusals.commit,
+            single_instance=alone,
+            shutdown=self.shutdown,
+            jobs=(
+                self.restores.count_epoch,
+                self.runs.rejected_calls.commit,
                 self._shared.evict_idle,
                 self.audit.commit,
             ),
-            stopwatch=stopwatch,
+            monotonic=stopwatch,
         )
 
     def _new_retention(self) -> JobRunner:
@@ -344,7 +344,7 @@ class App:
             return await self.runs.purge(self.clock.now() - self.settings.keep_runs_days * DAY_SECONDS)
 
         async def purge_rate_limited() -> int:
-            return await self.runs.purge_refused(self.clock.now() - DAY_SECONDS)
+            return await self.runs.purge_rate_limited(self.clock.now() - DAY_SECONDS)
 
         jobs = (purge_runs, purge_rate_limited, self._claims.purge, self._owners.purge, self._change_log.purge)
         rare_jobs = (
@@ -355,21 +355,21 @@ class App:
             self.keys.last_used.store_last_used,
             self.connections.last_used.store_last_used,
         )
-        return JobRunner(self._steady, always=jobs, seldom=rare_jobs, calm=self.database.wait_until_idle)
+        return JobRunner(self._steady, always=jobs, rare=rare_jobs, wait_until_idle=self.database.wait_until_idle)
 
     def http(self, example_values: Values = RECORDED) -> AsgiApp:
         """Return the HTTP service, whose lifespan opens and closes everything. Examples use *example_values*."""
         gateway = self._gateway()
         watchers = self._watchers(gateway)
         metrics = Metrics(
-            self.runs.unexpected, self.clients.refused, self._shared, self._new_figures(gateway, watchers)
+            self.runs.unexpected, self.clients.rejections, self._shared, self._new_figures(gateway, watchers)
         )
         api_context = ApiContext(
             gateway,
             self.keys,
             self._limits,
             metrics,
-            self.stopping,
+            self.shutdown,
             throttle=TokenThrottle(self._steady),
             max_body_bytes=self.settings.max_body_bytes,
         )
@@ -410,20 +410,20 @@ class App:
         proxies, header = self.settings.trusted_proxies, self.settings.forwarded_header
         return ForwardedClient(served, proxies, header) if proxies else served
 
-    def _new_figures(self, gateway: Gateway, watchers: PollScheduler) -> Figures:
-        return Figures(
-            Sources(
+    def _new_figures(self, gateway: Gateway, watchers: PollScheduler) -> ProcessMetrics:
+        return ProcessMetrics(
+            MetricSources(
                 usage=self._usage,
                 transport=self._transport,
                 database=self.database,
                 clients=self.clients,
                 backlogs=BacklogMonitor(self.database, self._steady),
-                calls_under_way=lambda: gateway.under_way,
+                calls_in_progress=lambda: gateway.active_calls,
                 results={
                     "gateway_hook_deliveries": self.hooks.results,
                     "gateway_polls": watchers.results,
                     "gateway_token_refreshes": self._token_refresher.results,
-                    "gateway_webhook_attempts": self.deliverer.results,
+                    "gateway_webhook_attempts": self.delivery_worker.results,
                 },
             )
         )
@@ -440,7 +440,7 @@ class App:
             self.workspaces,
             self.keys,
             self.connections,
-            self.connecting,
+            self.connection_service,
             self.runs,
             self.hooks,
             self.webhooks,
@@ -456,7 +456,7 @@ class App:
             # only after the first heartbeat.
             await stack.enter_async_context(self._lock)
             stack.callback(self.database.dispose)
-            await self._processes.require_alone()
+            await self._processes.wait_until_single()
             await stack.enter_async_context(self.database)
             await check_decryptable(self.database, self._vault)
             await stack.enter_async_context(self._open_shared_store())
@@ -464,10 +464,10 @@ class App:
             await stack.enter_async_context(self.restores)
             await stack.enter_async_context(self._processes)
             await stack.enter_async_context(self._retention)
-            await stack.enter_async_context(JobRunner(self._steady, always=[self._idle_renewals.renew_idle_tokens]))
+            await stack.enter_async_context(JobRunner(self._steady, always=[self._idle_renewals.refresh_idle_tokens]))
             if self.settings.watch:
                 await stack.enter_async_context(watchers)
-                await stack.enter_async_context(self.deliverer)
+                await stack.enter_async_context(self.delivery_worker)
             if self._peers is not None:
                 await stack.enter_async_context(self._peers.serve_peers(metrics))
             yield
@@ -480,7 +480,7 @@ class App:
             connections=self.connections,
             runs=self.runs,
             processes=self._processes,
-            sites=self._sites_with_events,
+            upstreams=self._sites_with_events,
             client=gateway.poll_client,
             clock=self.clock,
         )
@@ -491,8 +491,8 @@ class App:
             runs=self.runs,
             limits=self._limits,
             connections=self.connections,
-            connecting=self.connecting,
-            writing=WriteProtocol(
+            connection_service=self.connection_service,
+            write_protocol=WriteProtocol(
                 database=self.database,
                 claims=self._claims,
                 owners=self._owners,
@@ -516,6 +516,6 @@ class App:
             time=self.database.time,
             fence=self._processes.fence,
             processes=lambda: self._processes.count,
-            stopping=self.stopping,
+            shutdown=self.shutdown,
             usage=self._usage,
         )

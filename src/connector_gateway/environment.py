@@ -86,13 +86,15 @@ class Environment:
                 )
         return secrets
 
-    def number(self, name: str, default: N, *, most: int | None = None) -> N:
+    def number(self, name: str, default: N, *, maximum: int | None = None) -> N:
         """Return a number of the default's type, above 0 and at most *most*."""
         text = self.text(name, str(default))
-        most = most or MAX_VALUES[type(default)]
+        maximum = maximum or MAX_VALUES[type(default)]
         value = _parse_number(type(default), text)
-        if value is None or not 0 < value <= most:
-            raise SettingsError(f"{PREFIX}{name} is {_quote(text)}; it should be a number above 0, at most {most:,}.")
+        if value is None or not 0 < value <= maximum:
+            raise SettingsError(
+                f"{PREFIX}{name} is {_quote(text)}; it should be a number above 0, at most {maximum:,}."
+            )
         return value
 
     def switch(self, name: str, *, default: bool) -> bool:
@@ -111,7 +113,7 @@ class Environment:
         text = self.text(name, "")
         return tuple(_parse_network(name, part.strip()) for part in text.split(",")) if text else ()
 
-    def address(self, name: str, default: str) -> str:
+    def url(self, name: str, default: str) -> str:
         """Return the URL of a server, without a trailing slash."""
         text = self.text(name, default).rstrip("/")
         reason = _url_problem(text)
@@ -121,7 +123,7 @@ class Environment:
             )
         return text
 
-    def store(self, name: str) -> str | None:
+    def store_url(self, name: str) -> str | None:
         """Return the URL of a shared store, or None. Error messages do not quote its user and password."""
         text = self.text(name, "")
         reason = _store_url_problem(text) if text else ""

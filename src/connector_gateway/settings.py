@@ -129,29 +129,29 @@ class Settings:
     @classmethod
     def read_from(cls, environment: Environment, connectors: Mapping[str, AnyConnector]) -> "Settings":
         """The same, each for itself: not yet whether they fit together, nor whether there are other names."""
-        base_url = environment.address("BASE_URL", "http://127.0.0.1:8080")
+        base_url = environment.url("BASE_URL", "http://127.0.0.1:8080")
         return cls(
             database_url=_database_url(environment),
             secret_keys=environment.secrets("SECRET_KEYS", MIN_SECRET_LENGTH),
             decrypt_only_keys=environment.secrets("DECRYPT_ONLY_KEYS", MIN_SECRET_LENGTH, required=False),
             operator_token=_token("OPERATOR_TOKEN", environment.required("OPERATOR_TOKEN")),
             metrics_token=_token("METRICS_TOKEN", environment.text("METRICS_TOKEN", "")),
-            shared_url=environment.store("SHARED_URL"),
+            shared_url=environment.store_url("SHARED_URL"),
             traces_url=_traces_url(environment),
             base_url=base_url,
-            download_base=environment.address("DOWNLOAD_BASE", f"{base_url}/v1/downloads"),
+            download_base=environment.url("DOWNLOAD_BASE", f"{base_url}/v1/downloads"),
             link_seconds=environment.number("LINK_SECONDS", 15 * 60.0),
             console_idle_seconds=environment.number("CONSOLE_IDLE_SECONDS", 30 * 60.0),
             max_file_bytes=environment.number("MAX_FILE_BYTES", 100 * 1024 * 1024),
             admin_port=_admin_port(environment),
-            workers=environment.number("WORKERS", 1, most=MOST_WORKERS),
+            workers=environment.number("WORKERS", 1, maximum=MOST_WORKERS),
             max_body_bytes=environment.number("MAX_BODY_BYTES", 1024 * 1024),
             max_calls=environment.number("MAX_CALLS", 5000),
             upstream_timeout_seconds=environment.number("UPSTREAM_TIMEOUT_SECONDS", 30.0),
             storage_seconds=environment.number("STORAGE_SECONDS", 10.0),
             stop_seconds=environment.number("STOP_SECONDS", 30.0),
             retire_seconds=_retire_seconds(environment),
-            keep_runs_days=environment.number("KEEP_RUNS_DAYS", 30.0, most=MOST_DAYS),
+            keep_runs_days=environment.number("KEEP_RUNS_DAYS", 30.0, maximum=MOST_DAYS),
             watch=environment.switch("WATCH", default=True),
             private_webhooks=environment.switch("PRIVATE_WEBHOOKS", default=False),
             log_level=environment.choice("LOG_LEVEL", LOG_LEVELS, "info"),
@@ -214,7 +214,7 @@ def _retire_seconds(environment: Environment) -> float:
 
 
 def _admin_port(environment: Environment) -> int | None:
-    return environment.number("ADMIN_PORT", 1, most=MAX_PORT) if environment.text("ADMIN_PORT", "") else None
+    return environment.number("ADMIN_PORT", 1, maximum=MAX_PORT) if environment.text("ADMIN_PORT", "") else None
 
 
 def _traces_url(environment: Environment) -> str | None:
@@ -226,13 +226,13 @@ def _traces_url(environment: Environment) -> str | None:
             f"{PREFIX}TRACES_URL needs what sends traces: pip install opentelemetry-sdk "
             "opentelemetry-exporter-otlp-proto-http."
         )
-    return environment.address("TRACES_URL", "")
+    return environment.url("TRACES_URL", "")
 
 
 def _numbers(environment: Environment, group: G, prefix: str = "", *, most: int | None = None) -> G:
     """Read the numbers of a *group*, each by its own name after *prefix*; those that cannot be set stay as they are."""
     names = [one.name for one in fields(group) if one.name not in FIXED]
-    read = {name: environment.number(prefix + name.upper(), getattr(group, name), most=most) for name in names}
+    read = {name: environment.number(prefix + name.upper(), getattr(group, name), maximum=most) for name in names}
     return replace(group, **read)
 
 
@@ -240,11 +240,10 @@ def _site(environment: Environment, connector: AnyConnector) -> UpstreamConfig:
     """Where *connector* is and what it allows: its own facts, unless set otherwise."""
     prefix = connector.name.upper()
     addresses = {
-        host: environment.address(f"{prefix}_{host.upper()}_URL", address)
-        for host, address in connector.addresses.items()
+        host: environment.url(f"{prefix}_{host.upper()}_URL", address) for host, address in connector.base_urls.items()
     }
     settle = environment.number(f"{prefix}_SETTLE_SECONDS", connector.settle_seconds)
-    observing, client = connector.observing, _client(environment, connector)
+    observing, client = connector.event_source, _client(environment, connector)
     key = _api_key(environment, connector)
     if observing is None:
         return UpstreamConfig(

@@ -76,7 +76,7 @@ class Pages(Generic[T]):
         """Yield the pages. ``next_cursor`` of a page can be stored to continue later."""
         cursor = self._cursor
         while True:
-            page: Response[list[T]] = self._sending.send(self._call.at(cursor))
+            page: Response[list[T]] = self._sending.send(self._call.with_cursor(cursor))
             yield page
             cursor = page.next_cursor
             if cursor is None:
@@ -97,7 +97,7 @@ class AsyncPages(Generic[T]):
         """Yield the pages. ``next_cursor`` of a page can be stored to continue later."""
         cursor = self._cursor
         while True:
-            page: Response[list[T]] = await self._sending.send(self._call.at(cursor))
+            page: Response[list[T]] = await self._sending.send(self._call.with_cursor(cursor))
             yield page
             cursor = page.next_cursor
             if cursor is None:
@@ -116,7 +116,7 @@ class FeedPosition:
         self.since: str | None = None
         self._seen_ids: set[str] = set()
 
-    def new(self, events: Sequence[Any]) -> Iterator[Any]:
+    def mark_new(self, events: Sequence[Any]) -> Iterator[Any]:
         """Yield the *events* that were not read before, and mark each as read."""
         for event in events:
             if event["event_id"] in self._seen_ids:
@@ -127,9 +127,9 @@ class FeedPosition:
             self._seen_ids.add(event["event_id"])
             yield event
 
-    def after(self, call: "RequestSpec") -> "RequestSpec":
+    def next_request(self, call: "RequestSpec") -> "RequestSpec":
         """Return the request for later events."""
-        return call if self.since is None else call.at(None, since=self.since)
+        return call if self.since is None else call.with_cursor(None, since=self.since)
 
 
 class Events(Generic[T]):
@@ -143,8 +143,8 @@ class Events(Generic[T]):
         while True:
             # A cursor is valid only for the same list, which includes ``since``.
             for page in Pages[T](self._sending, call, None).pages():
-                yield from position.new(page.data)
-            call = position.after(self._call)
+                yield from position.mark_new(page.data)
+            call = position.next_request(self._call)
             time.sleep(self._poll_seconds)
 
 
@@ -158,7 +158,7 @@ class AsyncEvents(Generic[T]):
         position, call = FeedPosition(), self._call
         while True:
             async for page in AsyncPages[T](self._sending, call, None).pages():
-                for event in position.new(page.data):
+                for event in position.mark_new(page.data):
                     yield event
-            call = position.after(self._call)
+            call = position.next_request(self._call)
             await asyncio.sleep(self._poll_seconds)

@@ -26,8 +26,8 @@ BY_CODE: Mapping[str, type[GatewayError]] = {
     for error in vars(errors).values()
     if isinstance(error, type) and issubclass(error, GatewayError) and error.code
 }
-FIRST_PAUSE_SECONDS = 0.5
-LONGEST_PAUSE_SECONDS = 30.0
+MIN_DELAY_SECONDS = 0.5
+MAX_DELAY_SECONDS = 30.0
 PERMANENT_CODES = frozenset({"outcome_unknown", "secret_unreadable", "upstream_unexpected"})
 """Codes of errors that are not retried, unless the service sends ``retry_after``."""
 
@@ -49,26 +49,26 @@ class RequestSpec:
     """The idempotency key. A write without one gets a generated key, so that it can be retried."""
 
     dry_run: bool = False
-    made_key: str = field(default_factory=lambda: str(uuid4()))
+    generated_key: str = field(default_factory=lambda: str(uuid4()))
 
     @staticmethod
     def segment(value: str) -> str:
         """Return *value* as one path segment. Dots are escaped too, since ``..`` would change the path."""
         return quote(value, safe="").replace(".", "%2E")
 
-    def at(self, cursor: str | None, **values: Any) -> "RequestSpec":
+    def with_cursor(self, cursor: str | None, **values: Any) -> "RequestSpec":
         """Return this request for another page, with *values* replaced."""
         return replace(self, values={**self.values, "cursor": cursor, **values})
 
     @property
-    def sent_key(self) -> str | None:
+    def effective_key(self) -> str | None:
         """The idempotency key of every attempt. None for a read."""
-        return (self.made_key if self.key is None else self.key) if self.writes else None
+        return (self.generated_key if self.key is None else self.key) if self.writes else None
 
     @property
     def headers(self) -> dict[bytes, bytes]:
         """The headers of every attempt."""
-        headers = {} if self.sent_key is None else {b"Idempotency-Key": _key_header(self.sent_key)}
+        headers = {} if self.effective_key is None else {b"Idempotency-Key": _key_header(self.effective_key)}
         return headers | ({b"Prefer": b"dry-run"} if self.dry_run else {})
 
     @property
@@ -139,10 +139,10 @@ def retry_delay(attempt: int, error: GatewayError) -> float | None:
     ``outcome_unknown``, after which the service first searches for the result of the earlier attempt.
     """
     if error.retry_after is not None:
-        return max(error.retry_after, FIRST_PAUSE_SECONDS)
+        return max(error.retry_after, MIN_DELAY_SECONDS)
     if not _is_transient(error):
         return None
-    delay: float = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** (attempt - 1))
+    delay: float = min(MAX_DELAY_SECONDS, MIN_DELAY_SECONDS * 2 ** (attempt - 1))
     return delay * (0.5 + random())  # noqa: S311  # jitter, so that clients do not retry simultaneously
 
 
@@ -151,7 +151,7 @@ def _is_transient(error: GatewayError) -> bool:
     if isinstance(error, InvalidResponse):
         return error.status is not None and error.status >= 500
     return isinstance(error, ConnectionFailed) or (
-        error.status in {502, 503, 504} and error.told_code not in PERMANENT_CODES
+        error.status in {502, 503, 504} and error.service_code not in PERMANENT_CODES
     )
 
 

@@ -31,7 +31,7 @@ class GatewayError(Exception):
         self.status = status
         """The HTTP status. None if there was no response."""
 
-        self.told_code = told_code or self.code
+        self.service_code = told_code or self.code
         """The error code as sent, even if this release of the client does not know it."""
 
         self.remedy = remedy
@@ -50,7 +50,7 @@ class GatewayError(Exception):
 
     def __str__(self) -> str:
         """Return the message, the violations, the remedy, the link, the key to repeat with, and the run."""
-        lines = [f"{self.told_code}: {self.message}" if self.told_code else self.message]
+        lines = [f"{self.service_code}: {self.message}" if self.service_code else self.message]
         lines += [f"{one.get('parameter', '')}: {one['message']}" for one in self.details if "message" in one]
         lines += [f"What to do: {self.remedy}"] if self.remedy else []
         lines += [f"Connect again: {self.reconnect_url}"] if self.reconnect_url else []

@@ -67,7 +67,7 @@ class SyncTransport:
             try:
                 return self._once(call)
             except GatewayError as error:
-                error.idempotency_key = call.sent_key
+                error.idempotency_key = call.effective_key
                 self._sleep(deadline.delay(error))
 
     def _once(self, call: RequestSpec) -> Response[Any]:
@@ -100,7 +100,7 @@ class AsyncTransport:
             try:
                 return await self._once(call)
             except GatewayError as error:
-                error.idempotency_key = call.sent_key
+                error.idempotency_key = call.effective_key
                 await self._sleep(deadline.delay(error))
 
     async def _once(self, call: RequestSpec) -> Response[Any]:

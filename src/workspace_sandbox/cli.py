@@ -12,11 +12,11 @@ from typing import Any
 import click
 
 from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
-from workspace_sandbox.kit.asking import suggested
+from workspace_sandbox.kit.asking import suggest
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.sowing import InvalidSeed
 from workspace_sandbox.seedfile import SeedFile, UnreadableSeed
-from workspace_sandbox.snapshots import Unusable
+from workspace_sandbox.snapshots import UnusableFolder
 from workspace_sandbox.version import VERSION
 
 PORTS = click.IntRange(0, 65_500)
@@ -39,7 +39,7 @@ class Names(click.ParamType[tuple[str, ...]]):
         names = [name.strip() for name in value.split(",") if name.strip()]
         for name in names:
             if name not in APPLICATIONS:
-                self.fail(f"There is no {name!r}; {suggested(name, APPLICATIONS)}", param, ctx)
+                self.fail(f"There is no {name!r}; {suggest(name, APPLICATIONS)}", param, ctx)
         return tuple(name for name in APPLICATIONS if name in names) or self.fail("Name an application.", param, ctx)
 
 
@@ -97,7 +97,7 @@ def sandbox(
                 _create_sandbox(chosen, seed, options | {"fresh": fresh, "supervised": until_eof}), until_eof=until_eof
             )
         )
-    except (Unusable, UnreadableSeed) as error:
+    except (UnusableFolder, UnreadableSeed) as error:
         raise click.ClickException(str(error)) from error
 
 
@@ -110,7 +110,7 @@ def _create_sandbox(chosen: Mapping[str, type[Emulator]], seed: Path | None, opt
         return Sandbox(chosen, distinct=True, **options)
     file = SeedFile(seed, APPLICATIONS)
     try:
-        return Sandbox(chosen, distinct=True, seeds=file.told, **options)
+        return Sandbox(chosen, distinct=True, seeds=file.data, **options)
     except InvalidSeed as error:
         raise file.with_location(error) from error
 

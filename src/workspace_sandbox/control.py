@@ -14,15 +14,15 @@ from aiohttp import web
 from workspace_sandbox.description import openapi
 from workspace_sandbox.guard import reject_cross_origin
 from workspace_sandbox.kit.acts import actions_json
-from workspace_sandbox.kit.asking import Field, InvalidInput, flag, number, read
-from workspace_sandbox.kit.clock import ControllableClock, instant
+from workspace_sandbox.kit.asking import Field, InvalidInput, flag, non_negative_number, read
+from workspace_sandbox.kit.clock import ControllableClock, to_datetime
 from workspace_sandbox.kit.emulator import MAX_REQUEST_BYTES, Emulator
-from workspace_sandbox.kit.faults import fault_of
-from workspace_sandbox.kit.knobs import turned
-from workspace_sandbox.snapshots import Snapshots, name_of
+from workspace_sandbox.kit.faults import parse_fault
+from workspace_sandbox.kit.knobs import parse_knobs
+from workspace_sandbox.snapshots import Snapshots, parse_snapshot_name
 
 DONE = {"done": True}
-THERE_IS = (
+ROUTES_HINT = (
     "This port steers the stand-ins, which answer on the next ports: GET /_control/openapi.json describes all of it, "
     "such as POST /_control/reset, GET and POST /_control/clock, and below /_control/<connector> GET and DELETE "
     "requests, GET, POST and DELETE faults, POST knobs, revoke, authorise and act, GET acts and coverage."
@@ -61,10 +61,10 @@ class ControlTarget(Protocol):
         ...
 
 
-Steer = Callable[[Emulator, Mapping[str, Any]], Any]
+EmulatorHandler = Callable[[Emulator, Mapping[str, Any]], Any]
 """Reads or changes one emulator, with the parameters of a request body."""
 
-SteerAll = Callable[[ControlTarget, Mapping[str, Any]], Any]
+SandboxHandler = Callable[[ControlTarget, Mapping[str, Any]], Any]
 """Reads or changes the sandbox as a whole."""
 
 
@@ -74,17 +74,17 @@ class ControlRoute:
 
     method: str
     path: str
-    steer: Steer | None = None
-    steer_all: SteerAll | None = None
-    releases: bool = False
+    handler: EmulatorHandler | None = None
+    sandbox_handler: SandboxHandler | None = None
+    releases_throttled: bool = False
     """Whether throttled clients may send requests again afterwards."""
 
 
-def control(playing: ControlTarget, host: str) -> web.Application:
+def create_control_app(playing: ControlTarget, host: str) -> web.Application:
     """Create the web application with the control routes of *playing*, which listens on *host*."""
 
     async def unknown(request: web.Request) -> web.Response:
-        return _error_response(404, f"There is nothing at {request.method} {request.path}. {THERE_IS}")
+        return _error_response(404, f"There is nothing at {request.method} {request.path}. {ROUTES_HINT}")
 
     application = web.Application(
         middlewares=[reject_cross_origin(host, _error_response)], client_max_size=MAX_REQUEST_BYTES
@@ -100,7 +100,7 @@ def _handler(playing: ControlTarget, route: ControlRoute) -> Callable[[web.Reque
     async def handle(request: web.Request) -> web.Response:
         try:
             content = _call_route(playing, route, request, await _body(request))
-            if route.releases:
+            if route.releases_throttled:
                 playing.released()
             return _respond(200, content)
         except UnknownEmulator as error:
@@ -114,15 +114,15 @@ def _handler(playing: ControlTarget, route: ControlRoute) -> Callable[[web.Reque
 
 
 def _call_route(playing: ControlTarget, route: ControlRoute, request: web.Request, body: Mapping[str, Any]) -> Any:
-    if route.steer_all is not None:
-        return route.steer_all(playing, body)
+    if route.sandbox_handler is not None:
+        return route.sandbox_handler(playing, body)
     emulator = playing.emulators.get(request.match_info["connector"])
     if emulator is None:
         raise UnknownEmulator(f"No emulator of that name; there are {', '.join(playing.emulators)}.")
     # A request that only reads leaves the initial state intact, so that a later reset is free.
     if request.method != "GET":
-        emulator.stage.change_count += 1
-    return route.steer(emulator, body) if route.steer else DONE
+        emulator.context.change_count += 1
+    return route.handler(emulator, body) if route.handler else DONE
 
 
 class UnknownEmulator(Exception):
@@ -144,36 +144,36 @@ async def _body(request: web.Request) -> Mapping[str, Any]:
 
 def read_journal(emulator: Emulator, _: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Every exchange since the last clearing, oldest first."""
-    return emulator.stage.journal.described()
+    return emulator.context.request_log.to_json()
 
 
 def clear_journal(emulator: Emulator, _: Mapping[str, Any]) -> dict[str, Any]:
     """Forget the exchanges so far."""
-    emulator.stage.journal.clear()
+    emulator.context.request_log.clear()
     return DONE
 
 
 def list_faults(emulator: Emulator, _: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The plan: every fault since the last clearing, what it has done and how often it is left."""
-    return [fault.told() for fault in emulator.stage.faults]
+    return [fault.to_json() for fault in emulator.context.faults]
 
 
 def add_fault(emulator: Emulator, wanted: Mapping[str, Any]) -> dict[str, Any]:
     """Add a fault for the next matching requests."""
-    emulator.stage.faults.append(fault_of(wanted))
+    emulator.context.faults.append(parse_fault(wanted))
     return DONE
 
 
 def clear_faults(emulator: Emulator, _: Mapping[str, Any]) -> dict[str, Any]:
     """Remove all faults; requests that a fault holds up go on at once."""
-    emulator.stage.forget_faults()
+    emulator.context.clear_faults()
     return DONE
 
 
 def turn_knobs(emulator: Emulator, wanted: Mapping[str, Any]) -> dict[str, Any]:
     """Change knobs of the application, and answer all of them; what a knob does not take is refused."""
-    emulator.stage.knobs.update(turned(wanted, emulator.stage.default_knobs, emulator.knob_readers))
-    return dict(emulator.stage.knobs)
+    emulator.context.knobs.update(parse_knobs(wanted, emulator.context.default_knobs, emulator.knob_readers))
+    return dict(emulator.context.knobs)
 
 
 def revoke(emulator: Emulator, _: Mapping[str, Any]) -> dict[str, Any]:
@@ -200,12 +200,12 @@ def act(emulator: Emulator, action: Mapping[str, Any]) -> dict[str, Any]:
 
 def list_acts(emulator: Emulator, _: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What a person can do in the application: each act with all its fields."""
-    return actions_json(emulator.acts)
+    return actions_json(emulator.user_actions)
 
 
 def describe(playing: ControlTarget, _: Mapping[str, Any]) -> dict[str, Any]:
     """This document."""
-    routes = ((route.method, route.path, route.steer or route.steer_all) for route in CONTROLS)
+    routes = ((route.method, route.path, route.handler or route.sandbox_handler) for route in CONTROLS)
     return openapi(routes, playing.address, playing.emulators)
 
 
@@ -222,7 +222,7 @@ def tell_clock(playing: ControlTarget, _: Mapping[str, Any]) -> dict[str, Any]:
         "now": now,
         "at": _format_timestamp(now),
         "frozen": playing.clock.frozen,
-        "steered": playing.clock.is_steered,
+        "steered": playing.clock.is_adjusted,
     }
 
 
@@ -247,27 +247,27 @@ def list_snapshots(playing: ControlTarget, _: Mapping[str, Any]) -> dict[str, An
 
 def save(playing: ControlTarget, wanted: Mapping[str, Any]) -> dict[str, Any]:
     """Save what all applications hold, with their knobs and the clock, under a name."""
-    playing.save(read(wanted, NAMED, needs=NAMED)["name"])
+    playing.save(read(wanted, NAMED, required=NAMED)["name"])
     return list_snapshots(playing, {})
 
 
 def load(playing: ControlTarget, wanted: Mapping[str, Any]) -> dict[str, Any]:
     """Let all applications hold what was saved; faults, journals and deliveries under way are forgotten."""
-    playing.load(read(wanted, NAMED, needs=NAMED)["name"])
+    playing.load(read(wanted, NAMED, required=NAMED)["name"])
     return DONE
 
 
 def forget(playing: ControlTarget, wanted: Mapping[str, Any]) -> dict[str, Any]:
     """Forget what was saved under a name."""
-    playing.forget(read(wanted, NAMED, needs=NAMED)["name"])
+    playing.forget(read(wanted, NAMED, required=NAMED)["name"])
     return list_snapshots(playing, {})
 
 
-NAMED: Mapping[str, Field] = {"name": name_of}
+NAMED: Mapping[str, Field] = {"name": parse_snapshot_name}
 
 
 def _format_timestamp(seconds: float) -> str:
-    return instant(seconds).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return to_datetime(seconds).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 LATEST = 253_370_764_800.0
@@ -283,28 +283,28 @@ def _instant(value: Any) -> float:
         if at.tzinfo is None:
             raise ValueError("must name its time zone, such as Z")
         value = max(0.0, at.timestamp())
-    if number(value) > LATEST:
+    if non_negative_number(value) > LATEST:
         raise ValueError("must be before the year 9999")
-    return number(value)
+    return non_negative_number(value)
 
 
-CLOCK: Mapping[str, Field] = {"now": _instant, "advance_seconds": number, "frozen": flag, "machine": flag}
+CLOCK: Mapping[str, Field] = {"now": _instant, "advance_seconds": non_negative_number, "frozen": flag, "machine": flag}
 
 HERE = "/_control/{connector}"
 CONTROLS: Sequence[ControlRoute] = (
-    ControlRoute("GET", "/_control/openapi.json", steer_all=describe),
-    ControlRoute("POST", "/_control/reset", steer_all=reset, releases=True),
-    ControlRoute("GET", "/_control/clock", steer_all=tell_clock),
-    ControlRoute("POST", "/_control/clock", steer_all=set_clock, releases=True),
-    ControlRoute("GET", "/_control/snapshots", steer_all=list_snapshots),
-    ControlRoute("POST", "/_control/save", steer_all=save),
-    ControlRoute("POST", "/_control/load", steer_all=load, releases=True),
-    ControlRoute("POST", "/_control/forget", steer_all=forget),
+    ControlRoute("GET", "/_control/openapi.json", sandbox_handler=describe),
+    ControlRoute("POST", "/_control/reset", sandbox_handler=reset, releases_throttled=True),
+    ControlRoute("GET", "/_control/clock", sandbox_handler=tell_clock),
+    ControlRoute("POST", "/_control/clock", sandbox_handler=set_clock, releases_throttled=True),
+    ControlRoute("GET", "/_control/snapshots", sandbox_handler=list_snapshots),
+    ControlRoute("POST", "/_control/save", sandbox_handler=save),
+    ControlRoute("POST", "/_control/load", sandbox_handler=load, releases_throttled=True),
+    ControlRoute("POST", "/_control/forget", sandbox_handler=forget),
     ControlRoute("GET", f"{HERE}/requests", read_journal),
     ControlRoute("DELETE", f"{HERE}/requests", clear_journal),
     ControlRoute("GET", f"{HERE}/faults", list_faults),
     ControlRoute("POST", f"{HERE}/faults", add_fault),
-    ControlRoute("DELETE", f"{HERE}/faults", clear_faults, releases=True),
+    ControlRoute("DELETE", f"{HERE}/faults", clear_faults, releases_throttled=True),
     ControlRoute("POST", f"{HERE}/knobs", turn_knobs),
     ControlRoute("POST", f"{HERE}/revoke", revoke),
     ControlRoute("POST", f"{HERE}/authorise", authorise),

@@ -84,7 +84,7 @@ BODIES: Mapping[str, Any] = {
 }
 """Schemas of the request bodies by handler name. Other routes have no body."""
 
-ANSWERS: Mapping[str, Any] = {
+RESPONSES: Mapping[str, Any] = {
     "reset": _object(("reset",), reset=_list_of(TEXT)),
     "tell_clock": CLOCK,
     "set_clock": CLOCK,
@@ -119,7 +119,7 @@ def openapi(routes: Iterable[tuple[str, str, Any]], address: str, connectors: It
 
 def _operation(path: str, handler: Any, connectors: list[str]) -> dict[str, Any]:
     name = handler.__name__
-    response = ANSWERS.get(name, DONE)
+    response = RESPONSES.get(name, DONE)
     operation: dict[str, Any] = {
         "operationId": name,
         "summary": re.sub(r"``", "`", (handler.__doc__ or "").partition("\n")[0]),

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from workspace_sandbox import APPLICATIONS, EMULATORS
 from workspace_sandbox.control import set_clock, turn_knobs
 from workspace_sandbox.kit.emulator import Emulator
-from workspace_sandbox.kit.faults import Fault, FaultKind, fault_of
+from workspace_sandbox.kit.faults import Fault, FaultKind, parse_fault
 from workspace_sandbox.kit.stage import RecordedRequest
 from workspace_sandbox.kit.threads import LoopThread, event_loop_thread
 from workspace_sandbox.sandbox import Sandbox
@@ -62,12 +62,12 @@ class Application:
     @property
     def url(self) -> str:
         """Return the base URL of the emulator, which replaces that of the vendor."""
-        return self._emulator.stage.addresses["base"]
+        return self._emulator.context.addresses["base"]
 
     @property
     def urls(self) -> Mapping[str, str]:
         """Return the URLs of all its hosts, such as ``content`` for tables."""
-        return dict(self._emulator.stage.addresses)
+        return dict(self._emulator.context.addresses)
 
     @property
     def token(self) -> str:
@@ -108,13 +108,13 @@ class Application:
         """Add a fault for the next matching requests. The returned fault counts them in ``matched`` and ``done``."""
         matching = {"times": times, "method": method, "path": path, "status": status, "headers": headers, "body": body}
         effects = {"seconds": seconds, "token": token, "after": after, "probability": probability, "seed": seed}
-        fault = fault_of({"fault": kind, **matching, **effects})
-        self._steer(lambda: self._emulator.stage.faults.append(fault))
+        fault = parse_fault({"fault": kind, **matching, **effects})
+        self._steer(lambda: self._emulator.context.faults.append(fault))
         return fault
 
     def clear_faults(self) -> None:
         """Remove all faults."""
-        self._steer(self._emulator.stage.forget_faults)
+        self._steer(self._emulator.context.clear_faults)
 
     def act(self, action: str, **fields: Any) -> dict[str, Any]:
         """Perform a user action."""
@@ -123,7 +123,7 @@ class Application:
 
     def journal(self) -> Sequence[RecordedRequest]:
         """Return all requests since the start of the test, oldest first."""
-        requests: list[RecordedRequest] = self._on_loop(lambda: list(self._emulator.stage.journal))
+        requests: list[RecordedRequest] = self._on_loop(lambda: list(self._emulator.context.request_log))
         return requests
 
     def knobs(self, **wanted: Any) -> Mapping[str, Any]:
@@ -141,7 +141,7 @@ class Application:
 
     def _steer(self, steer: Callable[[], Any]) -> Any:
         def count_and_run() -> Any:
-            self._emulator.stage.change_count += 1
+            self._emulator.context.change_count += 1
             return steer()
 
         return self._on_loop(count_and_run)

@@ -11,14 +11,14 @@ from typing import Any
 
 from aiohttp import web
 
-from workspace_sandbox.control import control
+from workspace_sandbox.control import create_control_app
 from workspace_sandbox.kit.clock import Clock, ControllableClock, SystemClock
 from workspace_sandbox.kit.emulator import Emulator
-from workspace_sandbox.kit.keeping import InitialState, Unreadable, dump_state, restore, uncollected
+from workspace_sandbox.kit.keeping import InitialState, Unreadable, dump_state, restore, without_garbage_collection
 from workspace_sandbox.kit.server import with_faults_and_log
 from workspace_sandbox.kit.sowing import SeedValue
 from workspace_sandbox.kit.stage import EmulatorContext
-from workspace_sandbox.snapshots import NOW, Saved, Snapshots, StateFolder, Unusable
+from workspace_sandbox.snapshots import CURRENT, Saved, Snapshots, StateFolder, UnusableFolder
 
 EVENTS_URL = "events_url"
 """The name of the knob with the URL for events, in emulators that deliver them."""
@@ -29,7 +29,7 @@ MAX_LINE_BYTES = 32 * 1024
 It exceeds the limits of all vendors, so that each emulator rejects long lines itself.
 """
 
-KEEP_SECONDS = 1.0
+WRITE_INTERVAL_SECONDS = 1.0
 """Seconds between two writes of changes to the data folder."""
 
 CLOCK_FILE, SEEDED_FILE = "clock.json", "seeded.json"
@@ -94,10 +94,10 @@ class Sandbox:
 
     async def start(self) -> None:
         """Listen with the control routes on the first port, and with the hosts of the emulators on the next ones."""
-        self.address = await self._listen(control(self, self.host))
+        self.address = await self._listen(create_control_app(self, self.host))
         for emulator in self.emulators.values():
             for name, application in emulator.applications().items():
-                emulator.stage.addresses[name] = await self._listen(with_faults_and_log(emulator, application))
+                emulator.context.addresses[name] = await self._listen(with_faults_and_log(emulator, application))
         if self._folder:
             self._resume(self._folder)
             if not self._supervised:
@@ -115,21 +115,21 @@ class Sandbox:
                 await self._write_task
         if self._folder:
             self._write_changes(self._folder)
-            self._folder.leave()
+            self._folder.release()
 
     def reset(self) -> None:
         """Restore the initial state, including the clock."""
         self.clock.release()
         if self._folder:
-            self._folder.begin_anew()
-        with uncollected():
+            self._folder.new_state()
+        with without_garbage_collection():
             for initial_state in self._initial_states.values():
                 initial_state.restore()
 
     async def prepare(self) -> None:
         """Serialize the initial state of the emulators, so that the first reset is as fast as later ones."""
         for initial_state in self._initial_states.values():
-            initial_state.remember()
+            initial_state.serialize()
             # Pending requests are served in between.
             await asyncio.sleep(0)
 
@@ -145,8 +145,8 @@ class Sandbox:
         """
         saved = self.snapshots.load(name)
         if self._folder:
-            self._folder.begin_anew()
-        with uncollected():
+            self._folder.new_state()
+        with without_garbage_collection():
             for missing in self._initial_states.keys() - saved.keys():
                 self._initial_states[missing].restore()
         self._restore(saved)
@@ -167,14 +167,14 @@ class Sandbox:
 
     def _make_ids_unique(self) -> None:
         for emulator in self.emulators.values():
-            emulator.stage.salt = secrets.token_hex(8)
-            emulator.stage.reseed_ids()
+            emulator.context.salt = secrets.token_hex(8)
+            emulator.context.reseed_ids()
 
     def _apply_seed(self, name: str) -> None:
         """Create the objects of a seed in an emulator, without delivering events."""
         if name not in self._seeds:
             return
-        knobs = self.emulators[name].stage.knobs
+        knobs = self.emulators[name].context.knobs
         # Seeded objects exist from the start, so their creation must not be delivered as an event.
         url = knobs.get(EVENTS_URL)
         knobs |= {EVENTS_URL: ""} if url else {}
@@ -191,52 +191,52 @@ class Sandbox:
         return f"http://{self._public_host}:{runner.addresses[0][1]}"
 
     def _dump(self, emulators: Mapping[str, Emulator]) -> Iterator[tuple[str, bytes]]:
-        yield CLOCK_FILE, json.dumps({"ahead": self.clock.ahead, "stopped_at": self.clock.stopped_at}).encode()
+        yield CLOCK_FILE, json.dumps({"ahead": self.clock.offset, "stopped_at": self.clock.stopped_at}).encode()
         yield SEEDED_FILE, json.dumps(self._seeded).encode()
         yield from ((name, dump_state(emulator)) for name, emulator in emulators.items())
 
     def _restore(self, saved: Saved) -> None:
         for name, emulator in self.emulators.items():
             if name in saved:
-                emulator.stage.reset()
+                emulator.context.reset()
                 restore(emulator, saved[name])
-                emulator.stage.change_count += 1
+                emulator.context.change_count += 1
         if CLOCK_FILE in saved:
-            self.clock.steer(**json.loads(saved[CLOCK_FILE]))
+            self.clock.adjust(**json.loads(saved[CLOCK_FILE]))
         if SEEDED_FILE in saved:
             self._seeded = json.loads(saved[SEEDED_FILE])
 
     def _resume(self, folder: StateFolder) -> None:
         """Continue with the state in *folder*, but deliver events to the URLs of this start."""
         folder.open()
-        saved = folder.read(NOW)
+        saved = folder.read(CURRENT)
         if saved is None:
             return
-        event_urls = {name: emulator.stage.default_knobs.get(EVENTS_URL) for name, emulator in self.emulators.items()}
+        event_urls = {name: emulator.context.default_knobs.get(EVENTS_URL) for name, emulator in self.emulators.items()}
         try:
             self._restore(saved)
         except (Unreadable, ValueError, TypeError) as error:
-            raise Unusable(f"The folder holds a state that cannot be read: {error}.") from error
+            raise UnusableFolder(f"The folder holds a state that cannot be read: {error}.") from error
         for name, url in event_urls.items():
             if url:
-                self.emulators[name].stage.knobs[EVENTS_URL] = url
+                self.emulators[name].context.knobs[EVENTS_URL] = url
 
     async def _write_loop(self, folder: StateFolder) -> None:
         while True:
-            await asyncio.sleep(KEEP_SECONDS)
+            await asyncio.sleep(WRITE_INTERVAL_SECONDS)
             self._write_changes(folder)
 
     def _write_changes(self, folder: StateFolder) -> None:
         """Write the state of all emulators that changed since the last write."""
-        change_counts = {name: emulator.stage.change_count for name, emulator in self.emulators.items()}
+        change_counts = {name: emulator.context.change_count for name, emulator in self.emulators.items()}
         changed = {
             name: one
             for name, one in self.emulators.items()
             if change_counts[name] != self._written_counts.get(name, 0)
         }
-        clock = (self.clock.ahead, self.clock.stopped_at)
+        clock = (self.clock.offset, self.clock.stopped_at)
         if changed or clock != self._written_clock:
-            folder.write(NOW, dict(self._dump(changed)))
+            folder.write(CURRENT, dict(self._dump(changed)))
         self._written_counts, self._written_clock = change_counts, clock
 
 
@@ -249,5 +249,5 @@ def _event_knobs(emulator: type[Emulator], name: str, hooks_url: str | None) -> 
 
 
 def _upstream(emulator: Emulator) -> dict[str, str]:
-    addresses = {f"{name}_url": address for name, address in emulator.stage.addresses.items()}
+    addresses = {f"{name}_url": address for name, address in emulator.context.addresses.items()}
     return addresses | emulator.credentials()

@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from workspace_sandbox.kit.asking import suggested
+from workspace_sandbox.kit.asking import suggest
 from workspace_sandbox.kit.sowing import InvalidSeed
 from workspace_sandbox.kit.sowing import Path as Way
 
@@ -27,11 +27,11 @@ class SeedFile:
             self._text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise UnreadableSeed(f"{path} cannot be read: {error}") from error
-        self.told = self._read()
-        for name in self.told:
+        self.data = self._read()
+        for name in self.data:
             if name not in applications:
                 raise self.with_location(
-                    InvalidSeed((name,), f"There is no {name!r}; {suggested(str(name), applications)}")
+                    InvalidSeed((name,), f"There is no {name!r}; {suggest(str(name), applications)}")
                 )
 
     def with_location(self, fault: InvalidSeed) -> UnreadableSeed:

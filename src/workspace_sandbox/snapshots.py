@@ -15,18 +15,18 @@ from workspace_sandbox.version import fingerprint
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
 ABOUT = "sandbox.json"
-NOW = "now"
+CURRENT = "now"
 """The name of the current state in a folder, with which the next start continues."""
 
 MIB = 1024 * 1024
-MOST_BYTES = 64 * MIB
+MAX_BYTES = 64 * MIB
 """Maximum total size of snapshots in memory, which is enough for about a dozen of all six emulators."""
 
 Saved = Mapping[str, bytes]
 """A serialized state: file contents by name, one for each emulator and one for the clock."""
 
 
-class Unusable(Exception):
+class UnusableFolder(Exception):
     """A folder cannot be used. The message is one sentence with the reason."""
 
 
@@ -47,23 +47,23 @@ class StateFolder:
         self._lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
             self._claim()
-        except Unusable:
+        except UnusableFolder:
             self.close()
             raise
 
     def open(self) -> None:
         """Discard the state that must not be continued, and claim the rest."""
         if self._fresh:
-            for name in (NOW, "snapshots"):
+            for name in (CURRENT, "snapshots"):
                 shutil.rmtree(self._path / name, ignore_errors=True)
         # No name until the folder is closed, because a sandbox that is killed has not written its complete state.
         self._write_about(None)
 
-    def begin_anew(self) -> None:
+    def new_state(self) -> None:
         """Assign a new identifier to the state, which does not continue the previous one."""
         self.state = token_hex(8)
 
-    def leave(self) -> None:
+    def release(self) -> None:
         """Release the folder so that another sandbox can continue with its state."""
         self._write_about(self.state)
         self.close()
@@ -111,31 +111,33 @@ class StateFolder:
         return (folder.name for folder in sorted(snapshots.iterdir())) if snapshots.is_dir() else iter(())
 
     def _folder_for(self, name: str) -> Path:
-        return self._path / NOW if name == NOW else self._path / "snapshots" / name
+        return self._path / CURRENT if name == CURRENT else self._path / "snapshots" / name
 
     def _claim(self) -> None:
         try:
             # The system releases the lock when the process ends, even if it is killed.
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise Unusable(f"Another sandbox uses the folder {self._path}.") from None
+            raise UnusableFolder(f"Another sandbox uses the folder {self._path}.") from None
         about = self._path / ABOUT
         if about.exists():
             self._check_version(about)
         # A mistyped path must not mix state into other files of the user.
         elif any(file.name != "lock" for file in self._path.iterdir()):
-            raise Unusable(f"The folder {self._path} holds other files and no state of a sandbox; name an empty one.")
+            raise UnusableFolder(
+                f"The folder {self._path} holds other files and no state of a sandbox; name an empty one."
+            )
 
     def _check_version(self, about: Path) -> None:
         try:
             data = json.loads(about.read_text())
             written_by, state = str(data["written_by"]), data.get("state")
         except (ValueError, KeyError, TypeError, AttributeError):
-            raise Unusable(f"The folder {self._path} has a {about.name} that cannot be read.") from None
+            raise UnusableFolder(f"The folder {self._path} has a {about.name} that cannot be read.") from None
         # The state consists of pickled objects of this code, which another version may not read correctly.
         is_foreign = written_by != fingerprint()
         if is_foreign and not (self._fresh or self._replace):
-            raise Unusable(
+            raise UnusableFolder(
                 f"The folder {self._path} was written by workspace-sandbox {written_by}, and this is {fingerprint()}: "
                 "name another folder, or forget the state with --fresh."
             )
@@ -161,9 +163,9 @@ class Snapshots:
             self._folder.replace(name, saved)
             return
         others = sum(_size(one) for other, one in self._saved.items() if other != name)
-        if others + _size(saved) > MOST_BYTES:
+        if others + _size(saved) > MAX_BYTES:
             raise InvalidInput(
-                f"Snapshots in memory take {MOST_BYTES // MIB} MiB at most, and there are {', '.join(self.names())}: "
+                f"Snapshots in memory take {MAX_BYTES // MIB} MiB at most, and there are {', '.join(self.names())}: "
                 "forget one, or give the sandbox a folder with --data."
             )
         self._saved[name] = saved
@@ -192,7 +194,7 @@ def _size(saved: Saved) -> int:
     return sum(len(content) for content in saved.values())
 
 
-def name_of(value: Any) -> str:
+def parse_snapshot_name(value: Any) -> str:
     """Return *value* if it is a valid snapshot name."""
     if not isinstance(value, str) or not NAME.match(value):
         raise ValueError("must be 1 to 64 letters, digits, dots, hyphens and underscores")

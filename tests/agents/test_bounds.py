@@ -252,7 +252,7 @@ async def refused_while(
 ) -> list[str]:
     """What an agent is told of each of *asked* while reading the database ends with *fault*."""
     # However slow this machine is, the key is known from before, and so it is not who is let in that fails.
-    monkeypatch.setattr(keys, "TRUSTED_SECONDS", 600)
+    monkeypatch.setattr(keys, "CACHE_SECONDS", 600)
     async with agent(gateway.with_key(), mode) as client:
         monkeypatch.setattr(gateway.app.database, "read", failing(fault))
         requests: dict[str, Callable[[], Awaitable[object]]] = {
@@ -367,7 +367,7 @@ async def test_who_wants_to_know_is_told_that_a_call_goes_on(gateway: Gateway) -
 @pytest.mark.parametrize("connected", [agent, bridged], ids=["http", "bridge"])
 async def test_a_cancelled_call_ends(gateway: Gateway, connected: Any) -> None:
     gateway.fault("notes", method="POST", path="/v1/pages", fault="delay", seconds=30, times=1)
-    stage = gateway.sandbox.emulators["notes"].stage
+    stage = gateway.sandbox.emulators["notes"].context
     given = {"database_id": gateway.examples("notes")["database_id"], "properties": {"Name": "Left"}}
     async with connected(gateway) as client:
         call = asyncio.create_task(client.call_tool("notes_create_page", given))

@@ -51,7 +51,7 @@ def test_a_call_of_a_former_version_goes_on_without_its_client(gateway: Gateway,
     own = [f"Authorization: Bearer {gateway.key}", "Content-Type: application/json", f"Content-Length: {len(body)}"]
     with speaking(gateway.base_url) as client:
         client.ask("POST", PATH, *own, *map(": ".join, request["headers"].items()), body=body)
-        wait_until(lambda: not gateway.sandbox.emulators["notes"].stage.faults[-1].times)
+        wait_until(lambda: not gateway.sandbox.emulators["notes"].context.faults[-1].times)
     wait_until(lambda: latest(gateway)["status"] != "running")
 
     assert ("create_page", "ok") == (latest(gateway)["operation"], latest(gateway)["status"])
@@ -68,7 +68,7 @@ def test_a_call_under_way_is_answered_while_the_service_stops(
         installation.http.post(f"{sandbox.address}/_control/notes/faults", json=fault)
         request["headers"]["Authorization"] = f"Bearer {installation.key}"
         calling = CallThread(lambda: httpx.post(installation.base_url + PATH, **request, timeout=60))
-        wait_until(lambda: not sandbox.emulators["notes"].stage.faults[-1].times)
+        wait_until(lambda: not sandbox.emulators["notes"].context.faults[-1].times)
         code = installation.end(signal.SIGTERM)
         answer = calling.ended()
 

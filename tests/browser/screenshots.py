@@ -43,7 +43,7 @@ NARROW_PAGES = ("sign-in", "overview", "run", "connect")
 @contextmanager
 def furnished(folder: Path) -> Iterator[Gateway]:
     """A gateway in front of every stand-in, with the vendors' own budgets, through which much was called lately."""
-    files = PublicFileFetcher(2, 1_000_000, reachable=lambda address: address == "127.0.0.1")
+    files = PublicFileFetcher(2, 1_000_000, is_reachable=lambda address: address == "127.0.0.1")
     with playing(**EMULATORS) as sandbox, serving(sandbox, folder, files=files, port=free_port(), **BUDGETS) as gateway:
         for name in EMULATORS:
             gateway.clear(name)

@@ -47,7 +47,7 @@ def environment(gateway: Gateway) -> dict[str, str]:
         "GATEWAY_SECRET_KEYS": ",".join(gateway.app.settings.secret_keys),
         "GATEWAY_URL": gateway.base_url,
         "GATEWAY_API_KEY": gateway.key,
-        "GATEWAY_NOTES_BASE_URL": gateway.sandbox.emulators["notes"].stage.addresses["base"],
+        "GATEWAY_NOTES_BASE_URL": gateway.sandbox.emulators["notes"].context.addresses["base"],
         "COLUMNS": "200",
     }
 

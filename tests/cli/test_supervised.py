@@ -21,7 +21,7 @@ class Starting:
     def __init__(self) -> None:
         self.stopping = Shutdown()
         self.clients = ClientConnections(ConnectionLimits())
-        self.words: Collection[str] = ()
+        self.fixed_segments: Collection[str] = ()
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
@@ -33,7 +33,7 @@ class Starting:
         """Answer nothing."""
 
     async def _stops(self) -> bool:
-        return self.stopping.begun
+        return self.stopping.started
 
 
 @requirement("common-209")

@@ -65,7 +65,7 @@ async def supervising(
         stop_seconds=0.5,
         ready=ready.set,
         silent_seconds=silent_seconds,
-        last_seconds=last_seconds,
+        final_seconds=last_seconds,
     )
     task = asyncio.create_task(supervisor.run())
     begun = asyncio.create_task(ready.wait())

@@ -220,8 +220,8 @@ def test_the_key_that_the_client_made_is_in_the_error() -> None:
     with pytest.raises(errors.OutcomeUnknown) as refused:
         Script(unknown(9), *[unknown(99)] * 2).sending.send(WRITE)
 
-    assert WRITE.made_key == refused.value.idempotency_key
-    assert f"Repeat with: idempotency_key='{WRITE.made_key}'" in str(refused.value)
+    assert WRITE.generated_key == refused.value.idempotency_key
+    assert f"Repeat with: idempotency_key='{WRITE.generated_key}'" in str(refused.value)
 
 
 @pytest.mark.parametrize("code", ["upstream_unavailable", "upstream_error", "upstream_timeout", "of_a_later_release"])
@@ -230,7 +230,7 @@ def test_four_failures_of_a_keyed_write_are_retried(code: str) -> None:
     script = Script(*[failure] * 4, DONE_NOW)
     answer = script.sending.send(WRITE)
 
-    assert ("run_1", [WRITE.made_key] * 5) == (answer.run_id, script.keys)
+    assert ("run_1", [WRITE.generated_key] * 5) == (answer.run_id, script.keys)
     assert sum(script.pauses) <= 60
 
 
@@ -248,7 +248,7 @@ def test_a_write_in_doubt_is_repeated_with_its_key_when_the_service_says() -> No
     answer = script.sending.send(WRITE)
 
     assert ("run_1", [7]) == (answer.run_id, script.pauses)
-    assert [WRITE.made_key] * 2 == script.keys
+    assert [WRITE.generated_key] * 2 == script.keys
 
 
 async def test_the_same_holds_where_it_is_awaited() -> None:
@@ -256,14 +256,14 @@ async def test_the_same_holds_where_it_is_awaited() -> None:
     answer = await script.async_sending.send(WRITE)
 
     assert ("run_1", 7, 2) == (answer.run_id, script.pauses[0], len(script.pauses))
-    assert [WRITE.made_key] * 3 == script.keys
+    assert [WRITE.generated_key] * 3 == script.keys
 
 
 def test_an_answer_that_breaks_off_is_asked_for_again() -> None:
     script = Script(httpx.RemoteProtocolError("cut"), httpx.Response(200, json=DONE))
     answer = script.sending.send(WRITE)
 
-    assert ("run_1", [WRITE.made_key] * 2) == (answer.run_id, script.keys)
+    assert ("run_1", [WRITE.generated_key] * 2) == (answer.run_id, script.keys)
 
 
 def test_a_limit_that_lasts_is_told_once_the_time_is_over() -> None:
@@ -368,7 +368,7 @@ def test_a_code_of_a_later_release_is_its_family() -> None:
 
     with pytest.raises(GatewayError) as refused:
         parse_response(409, {}, body, dry_run=False)
-    assert ("CallerError", "new_one") == (type(refused.value).__name__, refused.value.told_code)
+    assert ("CallerError", "new_one") == (type(refused.value).__name__, refused.value.service_code)
 
 
 def test_a_service_that_knows_no_dry_runs_is_told() -> None:
@@ -379,10 +379,10 @@ def test_a_service_that_knows_no_dry_runs_is_told() -> None:
 def test_events_that_were_read_are_not_given_again() -> None:
     first, second, third = (event(number, at) for number, at in ((1, "10:00"), (2, "10:01"), (3, "10:01")))
     seen = FeedPosition()
-    read = [list(seen.new(events)) for events in ([first, second], [second, third], [second, third])]
+    read = [list(seen.mark_new(events)) for events in ([first, second], [second, third], [second, third])]
 
     assert [[first, second], [third], []] == read
-    assert "10:01" == seen.after(WRITE).values["since"]
+    assert "10:01" == seen.next_request(WRITE).values["since"]
 
 
 def test_a_feed_is_followed_over_its_pages() -> None:

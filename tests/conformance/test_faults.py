@@ -193,7 +193,7 @@ def test_what_a_fault_held_up_is_in_no_later_journal(impatient: AllConnectors, r
     impatient.gateway.clear(room)
 
     assert [] == impatient.gateway.journal(room)
-    assert 0 == impatient.gateway.sandbox.emulators[room].stage.under_way
+    assert 0 == impatient.gateway.sandbox.emulators[room].context.requests_in_progress
 
 
 @requirement("common-53")

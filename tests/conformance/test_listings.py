@@ -121,7 +121,7 @@ def client_of(room: str, vendor: Vendor) -> Any:
     connector, part = CONNECTORS[room], cast("Any", vendor)
     clock = ManualClock()
     third_party = UpstreamService(
-        connector.addresses, connector.auth_headers, connector.parse_throttle, part, clock, clock.now
+        connector.base_urls, connector.auth_headers, connector.parse_throttle, part, clock, clock.now
     )
     return connector.client(UpstreamClient(third_party, part, part, Timeouts(), UpstreamLog()))
 

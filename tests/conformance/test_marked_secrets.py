@@ -82,7 +82,7 @@ def live(started: AllConnectors, someone: BrowserUser, room: str, connection_id:
     gateway.operator("POST", f"/v1/connections/{connection_id}/test")
     connection = gateway.run(gateway.app.connections.find(connection_id))
     assert connection is not None
-    renewed = gateway.run(connection.renew(connection.stored))
+    renewed = gateway.run(connection.refresh(connection.stored))
     allow(someone, reconnecting(gateway, connection_id, allow_other_account=True))
     call_everything(started, gateway, room)
     gateway.request("GET", f"/v1/runs?connection_id={connection_id}")

@@ -16,9 +16,9 @@ from pydantic_core import from_json, to_json
 
 from connector_gateway.cli import main
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.calls.remedies import PHRASES, REFERENCE, SURFACES, remedy_of
+from connector_gateway.core.calls.remedies import PHRASES, REFERENCE, SURFACES, resolve_remedy
 from connector_gateway.core.upstream_files.remote_files import PublicFileFetcher
-from connector_gateway.core.writes.protocol import CHECK_UPSTREAM_FIRST, READ_FIRST, RESTORED
+from connector_gateway.core.writes.protocol import CHECK_AFTER_RESTORE, CHECK_OBJECT_FIRST, CHECK_UPSTREAM_FIRST
 from connector_gateway.http import pages
 from connector_gateway.http.console.request import NAVIGATION
 from connector_gateway.http.openapi import openapi
@@ -155,7 +155,7 @@ class World:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    files = PublicFileFetcher(2, 100_000, reachable=lambda address: address == "127.0.0.1")
+    files = PublicFileFetcher(2, 100_000, is_reachable=lambda address: address == "127.0.0.1")
     pages = {
         "/note.txt": published(b"Needed", "text/plain"),
         "/empty.txt": published(b"", "text/plain"),
@@ -647,7 +647,7 @@ REMEDIES = [
         for room in CONNECTORS.values()
         for cause, remedy in room.error_table.remedies.items()
     ),
-    *(pytest.param(text, id=text[:20]) for text in (CHECK_UPSTREAM_FIRST, READ_FIRST, RESTORED)),
+    *(pytest.param(text, id=text[:20]) for text in (CHECK_UPSTREAM_FIRST, CHECK_OBJECT_FIRST, CHECK_AFTER_RESTORE)),
 ]
 
 
@@ -664,7 +664,7 @@ def test_a_remedy_refers_to_nothing_but_what_there_is(remedy: str) -> None:
 @pytest.mark.parametrize("surface", SURFACES)
 @pytest.mark.parametrize("error", list(all_errors()), ids=lambda error: error.code)
 def test_everything_that_a_remedy_names_exists_on_its_surface(error: type[GatewayError], surface: str) -> None:
-    texts = [remedy_of(error, surface, [room]) for room in own_connectors(error)]
+    texts = [resolve_remedy(error, surface, [room]) for room in own_connectors(error)]
     named = [(kind, name) for kind, (form, _) in NAMED.items() for text in texts for name in re.findall(form, text)]
 
     assert [] == [(kind, name) for kind, name in named if not NAMED[kind][1](name)]

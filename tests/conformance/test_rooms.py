@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from pydantic import ValidationError
 
 from connector_gateway.cli import main
-from connector_gateway.conformance.checks import OF_OPERATIONS, OF_THE_SERVICE
+from connector_gateway.conformance.checks import OPERATION_CHECKS, SERVICE_CHECKS
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.calls.error_details import validation_details
 from connector_gateway.kit.errors import EVERY_CALL
@@ -47,7 +47,7 @@ PAGED = {
 LISTED = {"crm list_properties", "tables list_tables"}
 """Those that answer with a whole list."""
 
-TOTAL = 30 * len(OF_OPERATIONS) + len(OF_THE_SERVICE)
+TOTAL = 30 * len(OPERATION_CHECKS) + len(SERVICE_CHECKS)
 """Checks of the command."""
 
 every_operation = pytest.mark.parametrize(("connector", "operation"), OPERATIONS, ids=NAMES)
@@ -248,6 +248,6 @@ def test_the_command_finds_the_contract_kept_and_writes_nothing(gateway: Gateway
 
     assert ("", 0) == (ended.stderr, ended.exit_code)
     assert (31, 0, TOTAL) == (len(json.loads(ended.stdout)), told["broken"], told.total())
-    assert told["holds"] >= 30 * 4 + len(OF_THE_SERVICE)
+    assert told["holds"] >= 30 * 4 + len(SERVICE_CHECKS)
     assert (str(TOTAL), "0") == (suite.get("tests"), suite.get("failures"))
     assert methods <= {"GET", "HEAD"}

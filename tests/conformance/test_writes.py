@@ -151,7 +151,7 @@ def test_a_write_that_may_still_be_carried_out_is_not_sent_again(
 ) -> None:
     writing = Writing(unsettled, step, "may come", **fault)
     first = writing.call()
-    unsettled.gateway.sandbox.emulators[writing.room].stage.journal.clear()
+    unsettled.gateway.sandbox.emulators[writing.room].context.request_log.clear()
     repeated = writing.call()
 
     assert ["outcome_unknown"] * 2 == [first.code, repeated.code]

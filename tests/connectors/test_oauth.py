@@ -49,9 +49,9 @@ ENDED: dict[str, dict[str, Any]] = {
 def test_users_are_asked_in_words_and_not_in_names_of_scopes(connector: AnyConnector) -> None:
     oauth = connector.oauth
     assert oauth is not None
-    words = [*oauth.reads, *oauth.changes]
+    words = [*oauth.readable, *oauth.changeable]
 
-    assert [True, True] == [bool(oauth.reads), bool(oauth.changes)]
+    assert [True, True] == [bool(oauth.readable), bool(oauth.changeable)]
     assert [] == [one for one in words if one in oauth.scopes or "_" in one or not one[0].isupper()]
 
 
@@ -73,7 +73,7 @@ def house(room: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gatew
 def gateway(house: Gateway, room: str) -> Iterator[Gateway]:
     house.clear(room)
     # New tokens of chat end only with this knob, and without an end there is nothing to renew.
-    house.sandbox.emulators[room].stage.knobs |= {"rotation": True} if room == "chat" else {}
+    house.sandbox.emulators[room].context.knobs |= {"rotation": True} if room == "chat" else {}
     yield house
     house.authorise(room)
 
@@ -149,7 +149,7 @@ def test_a_token_near_its_end_is_renewed_once_for_all_calls(gateway: Gateway, so
     gateway.knob(room, token_seconds=30)
     connection_id = connected(someone, room)
     gateway.knob(room, token_seconds=86_400)
-    gateway.sandbox.emulators[room].stage.journal.clear()
+    gateway.sandbox.emulators[room].context.request_log.clear()
     call = partial(called, gateway, room, connection_id)
     replies = gateway.together(*[call] * 8)
 
@@ -164,7 +164,7 @@ def test_a_token_that_is_refused_is_renewed_and_the_call_sent_again(
     gateway.knob(room, token_seconds=86_400)
     connection_id = connected(someone, room)
     gateway.fault(room, path=API[room], times=1, fault="status", **ENDED[room])
-    gateway.sandbox.emulators[room].stage.journal.clear()
+    gateway.sandbox.emulators[room].context.request_log.clear()
     reply = called(gateway, room, connection_id)
 
     assert (200, 1) == (reply.status, asked(gateway, room))
@@ -174,7 +174,7 @@ def test_a_token_that_is_refused_is_renewed_and_the_call_sent_again(
 @pytest.mark.parametrize("room", ["boards"], indirect=True, scope="module")
 def test_a_board_out_of_sight_is_no_reason_to_renew(gateway: Gateway, someone: BrowserUser, room: str) -> None:
     gateway.connections[room] = connected(someone, room)
-    gateway.sandbox.emulators[room].stage.journal.clear()
+    gateway.sandbox.emulators[room].context.request_log.clear()
     reply = read(gateway, room, calls_of(room).readings(gateway.examples(room))[1])
 
     assert ("board_not_authorised", 0) == (reply.code, asked(gateway, room))
@@ -366,7 +366,7 @@ def ended(gateway: Gateway, room: str, times: int) -> None:
 
 def rested(gateway: Gateway) -> None:
     """Let the pause after a failure pass."""
-    gateway.app.connections.renewals._resting.clear()
+    gateway.app.connections.token_refresher._backoffs.clear()
 
 
 @requirement("connections-21")

@@ -304,7 +304,7 @@ def texts(value: Any) -> Iterator[str]:
 def test_the_key_of_the_header_is_checked_together_with_all_else() -> None:
     body = Body(b'{"connection_id": "c", "count": "5"}')
 
-    arguments = Arguments(path={}, body=body, key=KeyText.of("k" * 1001))
+    arguments = Arguments(path={}, body=body, key=KeyText.parse("k" * 1001))
 
     assert ["idempotency_key", "name", "count"] == wrong(arguments.read, Order, keyed=True)
 
@@ -495,7 +495,7 @@ def test_the_connection_is_known_for_the_history_whatever_else_is_wrong(
 @pytest.mark.parametrize("key", ["{}", "[]", "5"])
 def test_a_key_of_another_type_is_refused_whatever_the_header_says(key: str) -> None:
     text = f'{{"connection_id": "c", "name": "n", "idempotency_key": {key}}}'
-    arguments = Arguments(path={}, body=Body(text.encode()), key=KeyText.of("k"))
+    arguments = Arguments(path={}, body=Body(text.encode()), key=KeyText.parse("k"))
 
     assert ["idempotency_key"] == wrong(arguments.read, Order, keyed=True)
 
@@ -520,7 +520,7 @@ def body_of(*members: str) -> bytes:
     ],
 )
 def test_a_body_of_too_many_values_is_refused(value: str) -> None:
-    refusal = Body(f'{{"extra": [{value}]}}'.encode()).refusal
+    refusal = Body(f'{{"extra": [{value}]}}'.encode()).error
 
     assert isinstance(refusal, PayloadTooLarge)
     assert [{"max_values": MAX_VALUES}] == refusal.details

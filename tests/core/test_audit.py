@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Executable, delete, func, select, update
 
-from connector_gateway.core.access.audit import MINUTE_SECONDS, NO_MAC, RECORDED, Audit
-from connector_gateway.core.access.audited_actions import Actor, acting
+from connector_gateway.core.access.audit import MAX_RECORDED_KINDS, MINUTE_SECONDS, NO_MAC, Audit
+from connector_gateway.core.access.audited_actions import Actor, act_as
 from connector_gateway.core.access.keys import ApiKeys
 from connector_gateway.core.access.workspaces import Workspaces
 from connector_gateway.core.connections.vault import Vault
@@ -51,7 +51,7 @@ async def change(database: Database, statement: Executable) -> None:
 
 async def make(audit: Audit, database: Database, clock: ManualClock, count: int = 3) -> list[str]:
     """Workspaces that Anna makes."""
-    with acting(audit, ANNA):
+    with act_as(audit, ANNA):
         made = [await Workspaces(database, clock).create(f"number {number}") for number in range(count)]
     return [workspace["workspace_id"] for workspace in made]
 
@@ -84,9 +84,9 @@ async def test_what_nobody_administers_is_not_recorded(audit: Audit, database: D
 async def test_an_act_that_fails_leaves_no_entry_of_success(
     audit: Audit, database: Database, clock: ManualClock
 ) -> None:
-    with acting(audit, ANNA), pytest.raises(WorkspaceNotFound):
+    with act_as(audit, ANNA), pytest.raises(WorkspaceNotFound):
         await ApiKeys(database, clock).create(NOWHERE, "read")
-    with acting(audit, ANNA), pytest.raises(WorkspaceNotFound):
+    with act_as(audit, ANNA), pytest.raises(WorkspaceNotFound):
         await Workspaces(database, clock).change(NOWHERE, name="nothing")
 
     assert [] == await entries(audit)
@@ -99,7 +99,7 @@ async def test_an_act_that_cannot_be_recorded_is_not_carried_out(
     await make(audit, database, clock, 1)
     count = select(func.count()).select_from(tables.workspaces)
     before = await database.read(lambda reading: reading.execute(count).scalar())
-    with acting(Audit(database, vault(NEW), clock), ANNA), pytest.raises(SecretUnreadable):
+    with act_as(Audit(database, vault(NEW), clock), ANNA), pytest.raises(SecretUnreadable):
         await Workspaces(database, clock).create("unrecorded")
 
     assert before == await database.read(lambda reading: reading.execute(count).scalar())
@@ -225,7 +225,7 @@ async def test_processes_that_act_at_the_same_time_make_one_chain(
 async def test_rotating_the_vault_keeps_the_chain(audit: Audit, database: Database, clock: ManualClock) -> None:
     await make(audit, database, clock, 1)
     both = vault(NEW, OLD)
-    with acting(Audit(database, both, clock), Actor("cli", surface="cli")):
+    with act_as(Audit(database, both, clock), Actor("cli", surface="cli")):
         told = await SecretRotation(database, both).rotate()
     rotated = Audit(database, vault(NEW), clock)
     verdict = await rotated.verify()
@@ -240,7 +240,7 @@ async def test_a_new_chain_begins_behind_one_whose_secret_is_lost(
 ) -> None:
     await make(audit, database, clock)
     later = Audit(database, vault(NEW), clock)
-    with acting(later, Actor("cli", surface="cli")):
+    with act_as(later, Actor("cli", surface="cli")):
         told = await later.restart()
     verdict = await later.verify(after=3)
 
@@ -253,7 +253,7 @@ async def test_entries_are_listed_newest_first_by_what_they_are_about(
 ) -> None:
     one, *_ = await make(audit, database, clock)
     clock.at += 10
-    with acting(audit, Actor("bert")):
+    with act_as(audit, Actor("bert")):
         await Workspaces(database, clock).change(WorkspaceId(one), name="changed")
     now = clock.now()
 
@@ -271,7 +271,7 @@ async def test_the_names_of_what_was_changed_are_recorded_and_no_values(
     audit: Audit, database: Database, clock: ManualClock
 ) -> None:
     (workspace_id,) = await make(audit, database, clock, 1)
-    with acting(audit, ANNA):
+    with act_as(audit, ANNA):
         await Workspaces(database, clock).change(WorkspaceId(workspace_id), name="confidential", plan="paid")
 
     assert {"changed": ["name", "plan"]} == (await entries(audit))[-1]["details"]
@@ -281,7 +281,7 @@ async def test_the_names_of_what_was_changed_are_recorded_and_no_values(
 async def test_refusals_of_a_kind_have_one_entry_and_a_count(audit: Audit, clock: ManualClock) -> None:
     stranger = Actor("anonymous", "198.51.100.1", "console")
     for _ in range(1000):
-        await audit.refuse(stranger, "sign_in", "invalid_api_key")
+        await audit.record_rejection(stranger, "sign_in", "invalid_api_key")
     first = await entries(audit)
     clock.at += MINUTE_SECONDS
     await audit.commit()
@@ -294,20 +294,22 @@ async def test_refusals_of_a_kind_have_one_entry_and_a_count(audit: Audit, clock
 @requirement("administration-10")
 async def test_refusals_from_many_addresses_fill_no_disk(audit: Audit, clock: ManualClock) -> None:
     for number in range(1000):
-        await audit.refuse(Actor("anonymous", f"2001:db8::{number:x}"), "sign_in", "invalid_api_key")
+        await audit.record_rejection(Actor("anonymous", f"2001:db8::{number:x}"), "sign_in", "invalid_api_key")
     clock.at += MINUTE_SECONDS
     await audit.commit()
     found = await entries(audit)
 
-    assert RECORDED + 1 == len(found)
-    assert (None, "several", 1000 - RECORDED) == tuple(found[-1][name] for name in ("address", "outcome", "count"))
+    assert MAX_RECORDED_KINDS + 1 == len(found)
+    assert (None, "several", 1000 - MAX_RECORDED_KINDS) == tuple(
+        found[-1][name] for name in ("address", "outcome", "count")
+    )
     assert (await audit.verify()).broken is None
 
 
 @requirement("administration-15")
 @pytest.mark.parametrize("kept", ["cgw_0123456789012345678901234567890123456789012abcdef", "\x00", "a b", "ntn_secret"])
 async def test_nothing_but_identifiers_is_kept_of_what_a_refused_act_named(audit: Audit, kept: str) -> None:
-    await audit.refuse(ANNA, "revoke_key", "key_not_found", kept)
+    await audit.record_rejection(ANNA, "revoke_key", "key_not_found", kept)
 
     assert [""] == [entry["object_id"] for entry in await entries(audit)]
 
@@ -323,7 +325,7 @@ async def test_retention_leaves_old_entries(audit: Audit, database: Database, cl
 
 async def test_refusals_are_counted_while_storage_is_away(audit: Audit, database: Database, clock: ManualClock) -> None:
     with read_only(database):
-        await audit.refuse(ANNA, "sign_in", "invalid_api_key")
+        await audit.record_rejection(ANNA, "sign_in", "invalid_api_key")
         clock.at += MINUTE_SECONDS
         await audit.commit()
     clock.at += MINUTE_SECONDS

@@ -2,7 +2,7 @@
 
 from sqlalchemy import insert
 
-from connector_gateway.core.history.backlog import KEPT_SECONDS, BacklogMonitor
+from connector_gateway.core.history.backlog import CACHE_SECONDS, BacklogMonitor
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 from harness.clocks import ManualClock
@@ -49,7 +49,7 @@ async def test_the_database_is_asked_again_only_after_some_seconds(database: Dat
     claim = CLAIM | {"idempotency_key": "k", "state": "doubtful", "settles_at": 0.0}
     await database.write(lambda writing: writing.execute(insert(tables.claims), [claim]).rowcount)
     soon = await backlogs.now()
-    clock.at += KEPT_SECONDS
+    clock.at += CACHE_SECONDS
     later = await backlogs.now()
 
     assert before is soon

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.core.connections.service import of_same_account
+from connector_gateway.core.connections.service import select_same_account
 from connector_gateway.storage.sql.database import Database
 from core.test_connections import Office, connected, office, vault
 from harness.clocks import ManualClock
@@ -73,7 +73,7 @@ async def test_a_page_is_found_by_an_index_and_never_sorted(
 
 
 async def test_other_connections_to_an_account_are_found_by_an_index(embedded: Database) -> None:
-    query = of_same_account("notes", "conn_one")
+    query = select_same_account("notes", "conn_one")
     found = await plans(embedded, lambda: embedded.read(lambda reading: reading.execute(query).all()))
 
     assert "SEARCH connections USING INDEX ix_connections_account (connector=? AND account_id=?)" in found

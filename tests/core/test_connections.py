@@ -11,7 +11,7 @@ from connector_gateway.core.access.workspaces import Workspaces
 from connector_gateway.core.connections import ConnectionStore, TokenEndpointClient, TokenRefresher, Vault
 from connector_gateway.core.events.watch_listener import WatchListener
 from connector_gateway.core.secrets.secret_keys import SecretKeys
-from connector_gateway.core.single_flight import TRUSTED_SECONDS
+from connector_gateway.core.single_flight import CACHE_SECONDS
 from connector_gateway.kit.errors import (
     ConnectionMismatch,
     ConnectionNotFound,
@@ -58,7 +58,7 @@ def connected(
     watching = WatchListener(known, clock)
     tokens = TokenEndpointClient({}, Transport(1.0), LocalCounters(clock, Timeouts()), clock)
     renewals = TokenRefresher(database, sealing, tokens, watching, clock)
-    return ConnectionStore(database, sealing, known, clock, watching, renewals=renewals, steady=steady)
+    return ConnectionStore(database, sealing, known, clock, watching, token_refresher=renewals, steady=steady)
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ async def test_a_change_holds_here_at_once_and_elsewhere_within_three_seconds(of
     await office.elsewhere.open(office.caller, "shelf", uid)
     await office.here.change(uid, credentials={"token": "a-newer-token"})
     here = await office.here.open(office.caller, "shelf", uid)
-    office.clock.at += TRUSTED_SECONDS + 0.1
+    office.clock.at += CACHE_SECONDS + 0.1
     elsewhere = await office.elsewhere.open(office.caller, "shelf", uid)
 
     assert {"token": "a-newer-token"} == await here.credentials() == await elsewhere.credentials()
@@ -135,7 +135,7 @@ async def test_a_removed_connection_is_gone_here_at_once_and_elsewhere_within_th
     uid = await office.make()
     await office.elsewhere.open(office.caller, "shelf", uid)
     await office.here.remove(uid)
-    office.clock.at += TRUSTED_SECONDS + 0.1
+    office.clock.at += CACHE_SECONDS + 0.1
 
     assert None is await office.here.find(uid)
     assert None is await office.elsewhere.find(uid)
@@ -208,7 +208,7 @@ async def test_a_connection_removed_elsewhere_is_gone_in_time_though_the_clock_w
     await here.open(office.caller, "shelf", connection_id)
     await office.elsewhere.remove(connection_id)
     wall.at -= 3600
-    steady.at += TRUSTED_SECONDS
+    steady.at += CACHE_SECONDS
 
     with pytest.raises(ConnectionNotFound):
         await here.open(office.caller, "shelf", connection_id)

@@ -96,7 +96,7 @@ def site() -> Iterator[str]:
 def files(timeout_seconds: float = 5, **names: str) -> PublicFileFetcher:
     """Files to which this machine is the internet, and nothing else is."""
     return PublicFileFetcher(
-        timeout_seconds, MOST, resolver=Names(**names) if names else None, reachable=lambda address: address == HERE
+        timeout_seconds, MOST, resolver=Names(**names) if names else None, is_reachable=lambda address: address == HERE
     )
 
 
@@ -256,7 +256,7 @@ async def test_a_name_that_means_another_address_the_second_time_is_not_followed
 @requirement("tables-25")
 async def test_the_address_that_was_checked_is_the_one_connected_to(site: str) -> None:
     names = Names(twice_test=f"{HERE} 10.0.0.1")
-    fetching = PublicFileFetcher(5, MOST, resolver=names, reachable=lambda address: address == HERE)
+    fetching = PublicFileFetcher(5, MOST, resolver=names, is_reachable=lambda address: address == HERE)
     file = await fetching.fetch(f"http://twice.test:{site.rpartition(':')[2]}/small.png", KEEP)
 
     assert 10 == file.size_bytes

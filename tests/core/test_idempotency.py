@@ -106,7 +106,7 @@ async def test_twenty_at_once_put_one_thing_and_all_get_it(stage: CoreFixture) -
 async def test_nobody_waits_for_a_claim_that_has_ended(stage: CoreFixture) -> None:
     await stage.put()
 
-    assert {} == stage.app._claims._held
+    assert {} == stage.app._claims._held_by_process
 
 
 async def test_what_a_call_was_made_of_is_freed_when_it_ends(stage: CoreFixture) -> None:
@@ -251,7 +251,7 @@ async def test_a_call_that_cannot_be_recorded_gives_the_key_free(
         raise StorageUnavailable("the disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(RunRecorder, "opening", fail)
+        patched.setattr(RunRecorder, "open_statements", fail)
         refused = await refusal(stage)
     again = await stage.put()
 

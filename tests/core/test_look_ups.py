@@ -40,7 +40,7 @@ class Library:
 def calling(connection_id: ConnectionId = ONE, memories: ConnectionCaches | None = None) -> OperationContext[Any]:
     """A call that has nothing but its memory."""
     absent = cast("Any", None)
-    memory = (memories or ConnectionCaches(LoopClock())).of(connection_id)
+    memory = (memories or ConnectionCaches(LoopClock())).for_connection(connection_id)
     return OperationContext(
         absent, connection_id, {}, None, memory, ReadOnlySteps(), absent, absent, absent, absent, absent, 60.0, 5.0
     )
@@ -147,7 +147,7 @@ def test_whoever_comes_late_with_what_was_replaced_meanwhile_gets_the_new_one_un
 
     library = Library()
 
-    assert ["first", "second"] == run_in_virtual_time(run(library, ConnectionCaches(LoopClock()).of(ONE)))
+    assert ["first", "second"] == run_in_virtual_time(run(library, ConnectionCaches(LoopClock()).for_connection(ONE)))
     assert 2 == library.asked
 
 
@@ -166,7 +166,7 @@ def test_what_was_changed_by_ourselves_is_read_anew_by_those_who_ask_after_it() 
     async def run(library: Library, call: OperationContext[Any]) -> tuple[list[str], list[str], list[str]]:
         before = asyncio.create_task(call.cached(library.wanted))
         await asyncio.sleep(2)
-        call.memory.forget("shelf")
+        call.cache.forget("shelf")
         after = asyncio.create_task(call.cached(library.wanted))
         first = await before
         library.shelf.append("second")

@@ -11,7 +11,7 @@ ONE, OTHER = ConnectionId("conn_1"), ConnectionId("conn_2")
 
 
 def test_what_was_remembered_is_known_until_its_time_is_over(clock: ManualClock) -> None:
-    remembered = ConnectionCaches(clock).of(ONE)
+    remembered = ConnectionCaches(clock).for_connection(ONE)
     remembered.put("name", "value", 10)
     clock.at += 9.9
     before = remembered.get("name")
@@ -21,7 +21,7 @@ def test_what_was_remembered_is_known_until_its_time_is_over(clock: ManualClock)
 
 
 def test_what_is_forgotten_is_gone(clock: ManualClock) -> None:
-    remembered = ConnectionCaches(clock).of(ONE)
+    remembered = ConnectionCaches(clock).for_connection(ONE)
     remembered.put("name", "value", 10)
     remembered.forget("name")
     remembered.forget("never known")
@@ -31,14 +31,14 @@ def test_what_is_forgotten_is_gone(clock: ManualClock) -> None:
 
 def test_connections_do_not_share_what_they_remember(clock: ManualClock) -> None:
     memories = ConnectionCaches(clock)
-    memories.of(ONE).put("name", "mine", 10)
+    memories.for_connection(ONE).put("name", "mine", 10)
 
-    assert None is memories.of(OTHER).get("name")
-    assert "mine" == memories.of(ONE).get("name")
+    assert None is memories.for_connection(OTHER).get("name")
+    assert "mine" == memories.for_connection(ONE).get("name")
 
 
 def test_remembering_anew_replaces_and_prolongs(clock: ManualClock) -> None:
-    remembered = ConnectionCaches(clock).of(ONE)
+    remembered = ConnectionCaches(clock).for_connection(ONE)
     remembered.put("name", "old", 10)
     clock.at += 9
     remembered.put("name", "new", 10)
@@ -51,7 +51,7 @@ def test_when_there_is_too_much_the_least_used_is_forgotten_first(
     clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connection_cache, "MAX_ITEMS", 2)
-    remembered = ConnectionCaches(clock).of(ONE)
+    remembered = ConnectionCaches(clock).for_connection(ONE)
     remembered.put("a", 1, 10)
     remembered.put("b", 2, 10)
     remembered.get("a")

@@ -8,7 +8,7 @@ from sqlalchemy import delete, select
 from connector_gateway.core.access.operators import BUILT_IN, Operator, Operators
 from connector_gateway.core.access.sessions import IDLE_SECONDS, Sessions
 from connector_gateway.core.secrets.secret_keys import SecretKeys
-from connector_gateway.core.single_flight import TRUSTED_SECONDS
+from connector_gateway.core.single_flight import CACHE_SECONDS
 from connector_gateway.kit.errors import InvalidParameters, OperatorNotFound
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
@@ -98,7 +98,7 @@ async def test_a_revoked_operator_is_refused_at_once_here_and_soon_elsewhere(
     known = await elsewhere.find(token)
     await operators.revoke("anna")
     here = await operators.find(token)
-    clock.at += TRUSTED_SECONDS
+    clock.at += CACHE_SECONDS
 
     assert (True, None) == (known is not None, here)
     assert await elsewhere.find(token) is None

@@ -6,7 +6,7 @@ import pytest
 
 from connector_gateway.connectors.notes import NOTES
 from connector_gateway.core.calls.outcome_text import explain_run
-from connector_gateway.core.calls.remedies import remedy_of
+from connector_gateway.core.calls.remedies import resolve_remedy
 from connector_gateway.core.writes.key_outcomes import different_parameters
 from connector_gateway.kit.errors import all_errors
 
@@ -90,4 +90,4 @@ def test_every_error_is_told_with_its_remedy(error: Any) -> None:
     assert outcome is not None
     said, stands = outcome.sentences
     assert (True, "Done before it failed: create the page.") == (said.endswith("."), stands)
-    assert remedy_of(error, "http", [NOTES]) == outcome.remedy
+    assert resolve_remedy(error, "http", [NOTES]) == outcome.remedy

@@ -61,9 +61,9 @@ async def apps(common_database_url: str, clock: ManualClock) -> AsyncIterator[li
     """Two processes on one database."""
     settings = Settings.read(SETTINGS | {"GATEWAY_DATABASE_URL": common_database_url}, CONNECTORS)
     async with AsyncExitStack() as stack:
-        apps = [App(settings, clock=clock, alone=False) for _ in range(2)]
+        apps = [App(settings, clock=clock, single_instance=False) for _ in range(2)]
         for app in apps:
-            await stack.enter_async_context(app.opened())
+            await stack.enter_async_context(app.open())
         yield apps
 
 
@@ -127,7 +127,7 @@ async def test_nothing_is_created_in_a_workspace_that_does_not_exist(apps: list[
 
 async def invite(app: App, workspace_id: WorkspaceId) -> str:
     """The token of a new connect link."""
-    made = await app.connecting.create(workspace_id, "notes", None)
+    made = await app.connection_service.create(workspace_id, "notes", None)
     return str(made["connect_url"].rpartition("/")[2])
 
 

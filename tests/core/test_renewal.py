@@ -11,7 +11,7 @@ from connector_gateway.core.access.workspaces import Workspaces
 from connector_gateway.core.connections import (
     Connection,
     ConnectionStore,
-    IdleRenewals,
+    IdleTokenRefresher,
     TokenEndpointClient,
     TokenRefresher,
     Vault,
@@ -20,7 +20,7 @@ from connector_gateway.core.connections.token_client import GrantRejected
 from connector_gateway.core.connections.token_refresh import LEASE_SECONDS
 from connector_gateway.core.events.watch_listener import WatchListener
 from connector_gateway.core.secrets.secret_keys import SecretKeys
-from connector_gateway.core.single_flight import TRUSTED_SECONDS
+from connector_gateway.core.single_flight import CACHE_SECONDS
 from connector_gateway.kit.errors import ConnectionRevoked, StorageUnavailable, UpstreamError, UpstreamUnavailable
 from connector_gateway.kit.oauth import Endpoint, IssuedTokens, OAuthConfig
 from connector_gateway.storage.sql.database import Database
@@ -86,7 +86,7 @@ class Desk:
     idle_processes: int = 1
 
     @property
-    def idle(self) -> IdleRenewals:
+    def idle(self) -> IdleTokenRefresher:
         return idle(self.here, self.clock, self.idle_processes)
 
     async def connection(self, of: ConnectionStore | None = None) -> Connection:
@@ -99,10 +99,10 @@ class Desk:
         return shown["status"], shown["reason"]
 
 
-def idle(connections: ConnectionStore, clock: ManualClock, processes: int = 1) -> IdleRenewals:
+def idle(connections: ConnectionStore, clock: ManualClock, processes: int = 1) -> IdleTokenRefresher:
     """What renews the tokens of *connections* that nobody uses."""
-    return IdleRenewals(
-        connections.database, connections.vault, connections.renewals, clock, processes=lambda: processes
+    return IdleTokenRefresher(
+        connections.database, connections.vault, connections.token_refresher, clock, processes=lambda: processes
     )
 
 
@@ -111,7 +111,7 @@ def process(database: Database, issuer: Issuer, clock: ManualClock) -> Connectio
     known = {name: replace(one, oauth=OAUTH) for name, one in connectors(FakeUpstream()).items()}
     changes = WatchListener(known, clock)
     renewals = TokenRefresher(database, vault, cast(TokenEndpointClient, issuer), changes, clock)
-    return ConnectionStore(database, vault, known, clock, changes, renewals=renewals)
+    return ConnectionStore(database, vault, known, clock, changes, token_refresher=renewals)
 
 
 @pytest.fixture
@@ -288,6 +288,6 @@ async def test_credentials_that_are_replaced_meanwhile_stay(desk: Desk) -> None:
     await authorise(desk, {"token": "chosen-access-token", "refresh_token": "refresh-token-9"})
     desk.issuer.gate.set()
     await renewing
-    desk.clock.at += TRUSTED_SECONDS + 1
+    desk.clock.at += CACHE_SECONDS + 1
 
     assert "chosen-access-token" == (await desk.connection()).stored["token"]

@@ -10,8 +10,8 @@ import pytest
 from sqlalchemy import delete, update
 
 from connector_gateway.core.writes.claims import WINDOW_SECONDS
-from connector_gateway.core.writes.protocol import RESTORED
-from connector_gateway.core.writes.restores import Lost, Restores
+from connector_gateway.core.writes.protocol import CHECK_AFTER_RESTORE
+from connector_gateway.core.writes.restores import LostPeriod, RestoreDetector
 from connector_gateway.kit.errors import GatewayError, InvalidParameters, OutcomeUnknown
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
@@ -88,7 +88,7 @@ class Lives:
         """Serve on the backup, as was declared; *settled*, a while later."""
         async with rehearsing(self._backup, self._clock, before=self.stage) as stage:
             await stage.app.restores.declare(self.backup_at)
-            await stage.app.restores.beat()
+            await stage.app.restores.count_epoch()
             self._clock.at += SETTLE_SECONDS if settled else 0.0
             yield stage
 
@@ -156,7 +156,7 @@ async def test_what_cannot_be_told_apart_is_unknown_and_made_by_a_call_without_a
         await stage.put(operation=make_thing, key=None)
 
     assert isinstance(refused, OutcomeUnknown)
-    assert (RESTORED, None) == (refused.remedy, refused.retry_after)
+    assert (CHECK_AFTER_RESTORE, None) == (refused.remedy, refused.retry_after)
     assert [{"candidate": "thing 1"}, {"candidate": "thing 2"}] == refused.details
     assert (["cup"] * 2, ["cup"] * 3) == (made, stage.shelf.things)
 
@@ -228,7 +228,7 @@ async def test_without_a_key_nothing_is_looked_for(lives: Lives) -> None:
 async def test_after_a_day_no_key_is_suspect_any_more(lives: Lives) -> None:
     async with lives.restored() as stage:
         lives._clock.at += WINDOW_SECONDS
-        await stage.app.restores.beat()
+        await stage.app.restores.count_epoch()
         await stage.put(operation=put_blindly)
 
     assert stage.app.restores.lost is None
@@ -242,7 +242,7 @@ async def test_of_an_old_backup_only_a_day_is_searched(lives: Lives) -> None:
         pass
 
     restored_at = lives._clock.at
-    assert Lost(restored_at - WINDOW_SECONDS, restored_at) == stage.app.restores.lost
+    assert LostPeriod(restored_at - WINDOW_SECONDS, restored_at) == stage.app.restores.lost
 
 
 @requirement("keys-13")
@@ -258,12 +258,12 @@ async def test_a_backup_that_is_newer_than_now_is_refused(lives: Lives) -> None:
 @requirement("keys-13")
 async def test_a_backup_is_no_newer_than_the_last_sign_of_life_in_it(lives: Lives) -> None:
     async with Database(lives._backup, clock=lives._clock.now) as database:
-        declared = await Restores(database, [], _nobody_reads).declare(lives._clock.at)
+        declared = await RestoreDetector(database, [], _nobody_reads).declare(lives._clock.at)
 
     assert lives.backup_at == declared["backup_at"] < lives._clock.at
 
 
-async def _nobody_reads(_: Lost) -> None:
+async def _nobody_reads(_: LostPeriod) -> None:
     """No connection is observed."""
 
 
@@ -275,15 +275,15 @@ class Served:
 
     def __init__(self, clock: ManualClock, witness: FileWitness) -> None:
         self.clock, self.witness = clock, witness
-        self.gaps: list[Lost] = []
+        self.gaps: list[LostPeriod] = []
 
-    async def _note(self, lost: Lost) -> None:
+    async def _note(self, lost: LostPeriod) -> None:
         self.gaps.append(lost)
 
     @asynccontextmanager
-    async def on(self, url: str) -> AsyncIterator[Restores]:
+    async def on(self, url: str) -> AsyncIterator[RestoreDetector]:
         async with Database(url, clock=self.clock.now) as database:
-            async with Restores(database, [self.witness], self._note) as restores:
+            async with RestoreDetector(database, [self.witness], self._note) as restores:
                 yield restores
             self.clock.at += HOUR
 
@@ -302,7 +302,7 @@ async def test_a_database_that_is_older_than_what_is_beside_it_was_restored(live
     async with served.on(lives._backup) as again:
         pass
 
-    expected = Lost(lives.backup_at, restored_at)
+    expected = LostPeriod(lives.backup_at, restored_at)
     assert [None, expected, expected] == [whole.lost, restored.lost, again.lost]
     assert [expected] == served.gaps
 
@@ -312,7 +312,7 @@ async def test_a_database_that_is_restored_below_a_process_is_noticed_by_it(live
     async with served.on(lives._url) as restores:
         earlier = update(tables.installation).values(epoch=1, epoch_at=lives.backup_at)
         await restores._database.write(lambda writing: writing.execute(earlier))
-        await restores.beat()
+        await restores.count_epoch()
 
     assert [lives.backup_at] == [lost.since for lost in served.gaps]
 
@@ -334,7 +334,7 @@ async def test_a_backup_of_an_earlier_release_is_noticed_as_well(lives: Lives, s
     async with served.on(lives._backup) as restored:
         restored_at = served.clock.at
 
-    assert Lost(restored_at - WINDOW_SECONDS, restored_at) == restored.lost
+    assert LostPeriod(restored_at - WINDOW_SECONDS, restored_at) == restored.lost
 
 
 @requirement("keys-15")
@@ -346,7 +346,7 @@ async def test_a_database_of_another_installation_is_refused_until_it_is_declare
         async with served.on(lives._backup):
             pass
     async with Database(lives._backup, clock=served.clock.now) as database:
-        await Restores(database, [served.witness], _nobody_reads).declare(served.clock.at)
+        await RestoreDetector(database, [served.witness], _nobody_reads).declare(served.clock.at)
     async with served.on(lives._backup) as declared:
         pass
 

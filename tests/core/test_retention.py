@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from connector_gateway.core.history.retention import (
-    CALM_SECONDS,
-    MOST_STEPS,
+    MAX_IDLE_WAIT_SECONDS,
+    MAX_STEPS,
     PURGE_STEP,
     RARE_ROUNDS,
     ROUND_SECONDS,
@@ -47,7 +47,7 @@ def after(
     """Let a retention go on for so long."""
 
     async def run() -> None:
-        async with JobRunner(LoopClock(), always=always, seldom=[seldom.purge] if seldom else [], calm=calm):
+        async with JobRunner(LoopClock(), always=always, rare=[seldom.purge] if seldom else [], wait_until_idle=calm):
             await asyncio.sleep(seconds)
 
     run_in_virtual_time(run())
@@ -59,7 +59,7 @@ async def test_a_round_takes_short_steps_and_goes_on_as_long_as_there_is_much_to
     await JobRunner(clock, always=[some.purge, many.purge]).run()
 
     assert [PURGE_STEP, PURGE_STEP, 7] == some.steps
-    assert [PURGE_STEP] * MOST_STEPS == many.steps
+    assert [PURGE_STEP] * MAX_STEPS == many.steps
 
 
 @requirement("common-155")
@@ -68,14 +68,14 @@ def test_rows_of_five_hundred_calls_a_second_are_deleted_as_fast_as_they_come() 
     after(30.0, pile.purge)
 
     assert 0 == pile.rows
-    assert 500 * ROUND_SECONDS < PURGE_STEP * MOST_STEPS
+    assert 500 * ROUND_SECONDS < PURGE_STEP * MAX_STEPS
 
 
 def test_what_comes_to_be_slowly_is_looked_for_seldom() -> None:
     always, seldom = Pile(10**6), Pile(10**6)
     after(2 * RARE_ROUNDS * ROUND_SECONDS + 1, always.purge, seldom=seldom)
 
-    assert (2 * RARE_ROUNDS * MOST_STEPS, 2 * MOST_STEPS) == (len(always.steps), len(seldom.steps))
+    assert (2 * RARE_ROUNDS * MAX_STEPS, 2 * MAX_STEPS) == (len(always.steps), len(seldom.steps))
 
 
 def test_a_job_that_found_nothing_to_do_is_skipped_for_a_minute() -> None:
@@ -94,7 +94,7 @@ async def test_each_job_fails_alone(clock: ManualClock) -> None:
 
 async def test_a_step_waits_until_storage_is_calm(clock: ManualClock) -> None:
     pile, calm = Pile(7), asyncio.Event()
-    purging = asyncio.create_task(JobRunner(clock, always=[pile.purge], calm=calm.wait).run())
+    purging = asyncio.create_task(JobRunner(clock, always=[pile.purge], wait_until_idle=calm.wait).run())
     await asyncio.sleep(0)
     before = pile.rows
     calm.set()
@@ -109,4 +109,4 @@ def test_storage_that_is_never_calm_does_not_keep_it_from_deleting_as_fast_as_ro
     never, pile = asyncio.Event(), Pile(2 * 500 * seconds)
     after(seconds, pile.purge, calm=never.wait)
 
-    assert pile.rows <= 2 * 500 * (ROUND_SECONDS + CALM_SECONDS)
+    assert pile.rows <= 2 * 500 * (ROUND_SECONDS + MAX_IDLE_WAIT_SECONDS)

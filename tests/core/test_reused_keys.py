@@ -21,7 +21,7 @@ LONG = "k" * 300
 async def place(stage: CoreFixture, name: str = "cup", *, board: str = "top", room: str = "hall") -> Any:
     """Put a thing on a board, which the path names, in a room, which the body names."""
     body = {"connection_id": stage.connection_id, "name": name, "room": room}
-    arguments = Arguments(path={"board": board}, body=Body(encode_json(body)), key=KeyText.of("key-1"))
+    arguments = Arguments(path={"board": board}, body=Body(encode_json(body)), key=KeyText.parse("key-1"))
     return await stage.gateway.call(Run("test"), stage.caller, "shelf", place_thing, arguments)
 
 

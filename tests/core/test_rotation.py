@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import insert, select, update
 
 from connector_gateway.core.connections import Vault
-from connector_gateway.core.secrets.rotation import SEALED, STEP, RotationResult, SecretRotation
+from connector_gateway.core.secrets.rotation import ENCRYPTED_TABLES, STEP, RotationResult, SecretRotation
 from connector_gateway.core.secrets.secret_keys import SecretKeys
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
@@ -47,7 +47,9 @@ class Kept:
         """What is sealed, with whom it is sealed for."""
 
         def ask(reading: Any) -> list[tuple[str, bytes]]:
-            found = [reading.execute(select(*table.primary_key, table.c.sealed)).all() for table in SEALED.values()]
+            found = [
+                reading.execute(select(*table.primary_key, table.c.sealed)).all() for table in ENCRYPTED_TABLES.values()
+            ]
             return [("\n".join(map(str, row[:-1])), bytes(row[-1])) for rows in found for row in rows if row[-1]]
 
         return await self.database.read(ask)
@@ -88,7 +90,7 @@ async def kept(database_url: str) -> AsyncIterator[Kept]:
         | {
             "sequence": 2,
             "event_id": "evt_2",
-            "sealed": vault(OLD).seal_bytes(b'{"title": "private"}', "conn_0001\n2"),
+            "sealed": vault(OLD).encrypt_bytes(b'{"title": "private"}', "conn_0001\n2"),
         },
     ]
 
@@ -127,7 +129,7 @@ async def test_a_second_rotation_has_nothing_to_do(kept: Kept) -> None:
     before = await kept.sealed()
     told = await SecretRotation(kept.database, vault(NEW, OLD)).rotate()
 
-    assert [0] * len(SEALED) == [one["resealed"] for one in told]
+    assert [0] * len(ENCRYPTED_TABLES) == [one["resealed"] for one in told]
     assert before == await kept.sealed()
 
 

@@ -16,7 +16,7 @@ from connector_gateway.core.process_registry import (
     DEAD_AFTER_SECONDS,
     HEARTBEAT_SECONDS,
     LIVE_SECONDS,
-    LOOK_SECONDS,
+    PEER_CHECK_SECONDS,
     ProcessRegistry,
 )
 from connector_gateway.core.writes.claims import Claims
@@ -28,7 +28,7 @@ from connector_gateway.kit.errors import (
     StorageUnavailable,
     UpstreamRefused,
 )
-from connector_gateway.kit.identifiers import KeyId, ProcessId, RunId, WorkspaceId, run_id, ulid
+from connector_gateway.kit.identifiers import KeyId, ProcessId, RunId, WorkspaceId, new_run_id, ulid
 from connector_gateway.kit.upstream.client import RequestRecord
 from connector_gateway.storage.sql.database import Database
 from connector_gateway.storage.sql.sqlite_files import DatabaseInUse
@@ -60,8 +60,8 @@ class Node:
             self.clock,
             runs=self.runs,
             claims=self.claims,
-            stopping=self.stopping,
-            stopwatch=self.clock.now,
+            shutdown=self.stopping,
+            monotonic=self.clock.now,
         )
         self.caller = Caller(KeyId("key_1"), self.workspace_id, "read_write", 120, None, None)
 
@@ -77,7 +77,7 @@ class Node:
         with nullcontext() if ends is None else pytest.raises(type(ends)):
             async with self.record_of(run, operation, connection_id) as recording:
                 await recording.open()
-                run.trace.requests.append(RequestRecord(self.clock.now(), "GET", "/x", 200, 1.23456, 2.0))
+                run.log.requests.append(RequestRecord(self.clock.now(), "GET", "/x", 200, 1.23456, 2.0))
                 if ends is not None:
                     raise ends
                 run.succeed("ok")
@@ -179,9 +179,9 @@ async def test_runs_are_filtered(node: Node) -> None:
 
 @requirement("common-41")
 def test_identifiers_sort_by_time_and_cannot_be_guessed() -> None:
-    minted = [run_id() for _ in range(5000)]
+    minted = [new_run_id() for _ in range(5000)]
 
-    assert f"run_{ulid(1 << 80)}" < f"run_{ulid(2 << 80)}" < run_id()
+    assert f"run_{ulid(1 << 80)}" < f"run_{ulid(2 << 80)}" < new_run_id()
     assert sorted(set(minted)) == minted
     assert 26 == len(ulid())
 
@@ -303,12 +303,12 @@ async def test_a_run_of_a_living_process_whose_end_was_lost_is_interrupted_at_th
     async with node.record_of(going_on, put_thing) as recording:
         await recording.open()
         await node.record_of(lost, put_thing).open()
-        node.runs.under_way.discard(lost.run_id)
+        node.runs.open_runs.discard(lost.run_id)
         await node.processes.heartbeat()
         statuses = [(await node.runs.show(run.run_id, None))["status"] for run in (lost, going_on)]
 
     assert ["interrupted", "running"] == statuses
-    assert set() == node.runs.under_way
+    assert set() == node.runs.open_runs
 
 
 # Signs of life
@@ -386,9 +386,9 @@ async def test_a_second_process_is_refused_while_the_first_gives_signs_of_life(n
         await clock.other.processes.heartbeat()
         began = clock.at
         with pytest.raises(DatabaseInUse, match=f"another process, {clock.other.process_id}; stop that one first"):
-            await second.processes.require_alone()
+            await second.processes.wait_until_single()
 
-    assert LOOK_SECONDS == clock.at - began
+    assert PEER_CHECK_SECONDS == clock.at - began
 
 
 async def test_a_process_takes_the_place_of_one_that_died(new_postgres: str, clock: ManualClock) -> None:
@@ -396,7 +396,7 @@ async def test_a_process_takes_the_place_of_one_that_died(new_postgres: str, clo
         dead, next_one = Node(database, clock), Node(database, clock)
         await dead.processes.heartbeat()
         began = clock.at
-        await next_one.processes.require_alone()
+        await next_one.processes.wait_until_single()
         waited = clock.at - began
         await next_one.processes.heartbeat()
 
@@ -423,7 +423,7 @@ async def test_of_two_that_start_together_or_after_a_lapse_the_later_one_stops(
 async def test_who_is_to_be_alone_looks_before_there_are_tables(postgres_server: str, clock: ManualClock) -> None:
     with temporary_database(postgres_server) as address:
         database = Database(address, clock=clock.now)
-        await Node(database, clock).processes.require_alone()
+        await Node(database, clock).processes.wait_until_single()
         there = await database.read(lambda reading: inspect(reading).get_table_names())
         database.dispose()
 

@@ -20,7 +20,7 @@ REST = {"GATEWAY_OPERATOR_TOKEN": "op_0123456789abcdef", "GATEWAY_WATCH": "off"}
 def installation(database_url: str, secrets: str) -> App:
     """An installation on the database, with these secrets."""
     settings = {"GATEWAY_DATABASE_URL": database_url, "GATEWAY_SECRET_KEYS": secrets} | REST
-    return App(Settings.read(settings, CONNECTORS), alone=False)
+    return App(Settings.read(settings, CONNECTORS), single_instance=False)
 
 
 async def connect(app: App) -> str:

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from connector_gateway.core.single_flight import TRUSTED_SECONDS, SingleFlight
+from connector_gateway.core.single_flight import CACHE_SECONDS, SingleFlight
 from harness.clocks import ManualClock
 
 
@@ -52,7 +52,7 @@ class Reader:
     cache: SingleFlight[str, str | None]
 
     async def ask(self, name: str) -> str | None:
-        return await self.cache.get(name, partial(self.library.look_up, name), TRUSTED_SECONDS)
+        return await self.cache.get(name, partial(self.library.look_up, name), CACHE_SECONDS)
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ async def test_what_was_found_or_was_not_is_looked_up_once_in_three_seconds(
         )
     asked = library.asked
     library.shelves["name"] = "second"
-    clock.at += TRUSTED_SECONDS + 0.1
+    clock.at += CACHE_SECONDS + 0.1
 
     assert (2, "second") == (asked, await reader.ask("name"))
 
@@ -80,7 +80,7 @@ async def test_those_who_ask_at_the_same_time_share_one_look_up(
     reader: Reader, library: Library, clock: ManualClock
 ) -> None:
     await reader.ask("name")
-    clock.at += TRUSTED_SECONDS + 0.1
+    clock.at += CACHE_SECONDS + 0.1
     library.open.clear()
     waiting = [asyncio.create_task(reader.ask("name")) for _ in range(48)]
     await asyncio.sleep(0)
@@ -122,7 +122,7 @@ async def test_a_look_up_that_hangs_is_not_waited_for_by_those_who_come_three_se
     hanging = asyncio.create_task(reader.ask("name"))
     await library.arrival()
     library.shelves["name"] = "second"
-    clock.at += TRUSTED_SECONDS + 0.1
+    clock.at += CACHE_SECONDS + 0.1
     later = asyncio.create_task(reader.ask("name"))
     await library.arrival()
     library.open.set()

@@ -38,7 +38,7 @@ async def test_who_waits_for_a_turn_is_refused_at_once_and_gives_the_turn_back()
     queue = Queue()
     await queue.pacer().acquire(ONE, FAR)
     outcomes = await asyncio.gather(queue.pacer().acquire(ONE, FAR), queue.stop_soon(), return_exceptions=True)
-    (ledger,) = queue.shared._ledgers.values()
+    (ledger,) = queue.shared._logs.values()
 
     assert isinstance(outcomes[0], Overloaded)
     assert outcomes[0].retry_after

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.core.pacing.scheduler import ConnectionPacer, with_slack
-from connector_gateway.core.pacing.usage import MOST, SLOT_SECONDS, SLOTS, BudgetUsage, UsageTracker
+from connector_gateway.core.pacing.usage import BUCKET_SECONDS, MAX_BUCKETS, MAX_BUDGETS, BudgetUsage, UsageTracker
 from connector_gateway.kit.errors import UpstreamRateLimited
 from connector_gateway.kit.upstream.budget import Budget, Charge, Deadline
 from connector_gateway.storage.shared.interface import ResolvedCharge
@@ -147,9 +147,9 @@ def test_only_the_budgets_of_some_connections_are_told() -> None:
 def test_what_is_older_than_the_history_is_told_no_more(clock: ManualClock) -> None:
     usage = UsageTracker(LocalCounters(clock), clock)
     usage.record_sent([_take("a")], "conn")
-    clock.at += SLOT_SECONDS * (SLOTS - 1)
+    clock.at += BUCKET_SECONDS * (MAX_BUCKETS - 1)
     still = usage.list()
-    clock.at += SLOT_SECONDS * 2
+    clock.at += BUCKET_SECONDS * 2
     gone = usage.list()
 
     assert [1, 0] == [len(still), len(gone)]
@@ -158,16 +158,16 @@ def test_what_is_older_than_the_history_is_told_no_more(clock: ManualClock) -> N
 
 def test_only_so_many_budgets_are_remembered(clock: ManualClock) -> None:
     usage = UsageTracker(LocalCounters(clock), clock)
-    for number in range(MOST + 3):
+    for number in range(MAX_BUDGETS + 3):
         usage.record_sent([_take(str(number))], "conn")
 
-    assert MOST == len(usage.list())
+    assert MAX_BUDGETS == len(usage.list())
 
 
 def test_a_budget_without_requests_for_a_while_has_a_gap_in_its_history(clock: ManualClock) -> None:
     usage: Any = UsageTracker(LocalCounters(clock), clock)
     usage.record_sent([_take("a")], "conn")
-    clock.at += 3 * SLOT_SECONDS
+    clock.at += 3 * BUCKET_SECONDS
     usage.record_sent([_take("a")], "conn")
     (use,) = usage.list()
 

@@ -21,7 +21,7 @@ from connector_gateway.core.access.keys import ApiKeys
 from connector_gateway.core.access.sessions import Sessions
 from connector_gateway.core.connections import ConnectLinks, ConsentFlow, TokenEndpointClient, Vault
 from connector_gateway.core.connections.oauth_flow import OWNER
-from connector_gateway.core.events.inbound_hooks import HANDED_OVER
+from connector_gateway.core.events.inbound_hooks import VERIFICATION_FIELD
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 
@@ -124,8 +124,8 @@ def listen() -> None:
 
 
 def _sealing(secrets: Mapping[str, Any], owner: str) -> None:
-    if HANDED_OVER in secrets:
-        LEAKS.learn([secrets[HANDED_OVER]], "a hook's secret")
+    if VERIFICATION_FIELD in secrets:
+        LEAKS.learn([secrets[VERIFICATION_FIELD]], "a hook's secret")
     if owner.startswith("wh_"):
         LEAKS.learn((one["secret"] for one in secrets["secrets"]), "a webhook's secret")
     if owner.startswith(("conn_", OWNER)):

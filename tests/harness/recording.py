@@ -53,7 +53,7 @@ SECRETS = {
 @contextmanager
 def playground(folder: Path) -> Iterator[Gateway]:
     """A gateway in front of every stand-in, with something observed in notes and chat."""
-    files = PublicFileFetcher(2, 1_000_000, reachable=lambda address: address == "127.0.0.1")
+    files = PublicFileFetcher(2, 1_000_000, is_reachable=lambda address: address == "127.0.0.1")
     with (
         playing(**EMULATORS) as sandbox,
         serving(sandbox, folder, connectors=UNHURRIED, files=files, **WATCHING) as gateway,

@@ -137,17 +137,17 @@ class ShelfClient:
         self._upstream = upstream
 
     async def put(self, name: str) -> str:
-        self._upstream.written_at, self._upstream.answered = self._upstream.third_party.clock.now(), None
+        self._upstream.written_at, self._upstream.write_response = self._upstream.service.clock.now(), None
         try:
             return await self.shelf.put(name)
         except GatewayError as error:
             # An error in doubt has no response, unless the shelf itself has failed.
             if error.doubt in {None, "failed"}:
-                self._upstream.answered = UpstreamResponse(500 if error.doubt else 400, {}, b"")
+                self._upstream.write_response = UpstreamResponse(500 if error.doubt else 400, {}, b"")
             raise
 
     async def label(self, thing_id: str, label: str) -> None:
-        self._upstream.written_at = self._upstream.third_party.clock.now()
+        self._upstream.written_at = self._upstream.service.clock.now()
         self.shelf.label(thing_id, label)
 
 
@@ -182,14 +182,14 @@ async def _find_nothing(call: OperationContext[ShelfClient], intent: StepInput, 
 PUT = WriteStep("put the thing", _put, _find)
 """Evidence that proves by itself."""
 
-MAKE = WriteStep("make the thing", _put, _find, object_kind="thing", within=lambda intent: str(intent["shelf"]))
+MAKE = WriteStep("make the thing", _put, _find, object_kind="thing", account_scope=lambda intent: str(intent["shelf"]))
 """Evidence by circumstances."""
 
 LABEL = WriteStep(
     "label the thing",
     _label,
     _find_label,
-    within=lambda intent: str(intent["shelf"]),
+    account_scope=lambda intent: str(intent["shelf"]),
     changes=lambda _: ["thing 1"],
 )
 """A change that a later one may overwrite."""
@@ -231,7 +231,7 @@ def on_shelf(call: OperationContext[ShelfClient], params: PutThing) -> StepInput
 async def cover_thing(call: OperationContext[ShelfClient], params: PutThing) -> Thing:
     """Put a lid on the first thing if an interrupted call has left it without one, else on a new one."""
     made = on_shelf(call, params)
-    left = await call.plan(lambda: call.take_over(MAKE, made, "thing 1"))
+    left = await call.plan(lambda: call.adopt(MAKE, made, "thing 1"))
     thing_id = "thing 1" if left else (await call.step(MAKE, made))["id"]
     await call.step(PUT, {"name": f"lid of {thing_id}"})
     return Thing(thing_id=thing_id)
@@ -297,7 +297,7 @@ class CoreFixture:
         """Put a thing on the shelf as a caller would."""
         body = {"connection_id": self.connection_id, "name": name} | ({"idempotency_key": key} if key else {}) | more
         arguments = Arguments(
-            path={}, body=Body(to_json(body)), key=None if header is None else KeyText.of_header(header.encode())
+            path={}, body=Body(to_json(body)), key=None if header is None else KeyText.parse_header(header.encode())
         )
         return await self.gateway.call(Run("test"), self.caller, "shelf", operation, arguments)
 
@@ -317,7 +317,7 @@ def connectors(shelf: FakeUpstream) -> Mapping[str, Connector[Any]]:
     connector: Connector[Any] = Connector(
         name="shelf",
         summary="A shelf.",
-        addresses={"base": "http://shelf.invalid"},
+        base_urls={"base": "http://shelf.invalid"},
         budgets={"all": Budget(1000, 1)},
         auth_headers=lambda credentials: credentials,
         client=lambda upstream: ShelfClient(shelf, upstream),
@@ -325,7 +325,7 @@ def connectors(shelf: FakeUpstream) -> Mapping[str, Connector[Any]]:
         settle_seconds=SETTLE_SECONDS,
         error_table=ErrorTable(
             lambda answer: Reason(str(answer.status)),
-            rejections=(Rejection({400}, "here"), Rejection({500}, "here", ended=True)),
+            rejections=(Rejection({400}, "here"), Rejection({500}, "here", only_ended=True)),
         ),
     )
     return {"shelf": connector}

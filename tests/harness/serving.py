@@ -207,17 +207,17 @@ class Gateway:
 
     def journal(self, connector: str) -> Sequence[tuple[str, str, int | None]]:
         """Method, path and status of what reached the third party since the last ``clear``."""
-        return [(seen.method, seen.path, seen.status) for seen in self.sandbox.emulators[connector].stage.journal]
+        return [(seen.method, seen.path, seen.status) for seen in self.sandbox.emulators[connector].context.request_log]
 
     def clear(self, connector: str) -> None:
         """Forget the journal and faults, open what was closed, and put the knobs back with limits off.
 
         What a fault still holds up goes on and is waited for, so that it is in no later journal.
         """
-        stage = self.sandbox.emulators[connector].stage
-        stage.forget_faults()
-        wait_until(lambda: not stage.under_way)
-        stage.journal.clear()
+        stage = self.sandbox.emulators[connector].context
+        stage.clear_faults()
+        wait_until(lambda: not stage.requests_in_progress)
+        stage.request_log.clear()
         stage.knobs.update({**stage.default_knobs, "limits": False})
         self.run(self._open_budgets(connector))
 
@@ -233,7 +233,7 @@ class Gateway:
     async def _open_budgets(self, connector: str) -> None:
         """Open the budgets that refusals have closed: the next test is not about them."""
         if isinstance(self.app._shared, LocalCounters):
-            self.app._shared.reopen(f"{UPSTREAM}:{connector}:")
+            self.app._shared.unblock(f"{UPSTREAM}:{connector}:")
 
     def fault(self, connector: str, **fault: Any) -> None:
         """Let the next matching request to the third party go wrong (see the control route)."""
@@ -309,7 +309,7 @@ def serving(
         environment | settings_for(sandbox, connectors) | budgets | settling | FAST | settings, connectors
     )
     read = replace(read, timeouts=replace(read.timeouts, backoff_seconds=BACKOFF_SECONDS))
-    app = App(read, connectors=connectors, files=files, alone=alone)
+    app = App(read, connectors=connectors, files=files, single_instance=alone)
     LEAKS.learn([OPERATOR], "the operator token")
     LEAKS.learn((site.client.client_secret for site in read.sites.values() if site.client), "a secret of a client")
     running = server(cast(Any, Overheard(app.http())), "127.0.0.1", port)

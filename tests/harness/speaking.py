@@ -70,7 +70,7 @@ def passing(gateway: Gateway, seconds: float) -> None:
     """Let the server believe that so much time has passed."""
 
     async def sweep() -> None:
-        gateway.app.clients.sweep(asyncio.get_running_loop().time() + seconds)
+        gateway.app.clients.check_timeouts(asyncio.get_running_loop().time() + seconds)
 
     gateway.run(sweep())
 

@@ -92,7 +92,7 @@ async def _start(made: Mangling, stack: AsyncExitStack, sandbox: Sandbox) -> Non
         aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), cookie_jar=aiohttp.DummyCookieJar())
     )
     for room, emulator in sandbox.emulators.items():
-        for host, address in emulator.stage.addresses.items():
+        for host, address in emulator.context.addresses.items():
             application = web.Application(client_max_size=64 * 1024 * 1024)
             application.router.add_route("*", "/{path:.*}", _forwarding(made, session, room, address))
             runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0)

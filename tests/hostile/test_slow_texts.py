@@ -69,7 +69,7 @@ def outside(installation: Installation, sandbox: Sandbox) -> AllConnectors:
 def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Installation, AllConnectors]]:
     with playing(**EMULATORS) as sandbox:
         for emulator in sandbox.emulators.values():
-            emulator.stage.knobs["limits"] = False
+            emulator.context.knobs["limits"] = False
         with installed(sandbox, tmp_path_factory.mktemp("slow"), **UNHURRIED) as installation:
             yield installation, outside(installation, sandbox)
 

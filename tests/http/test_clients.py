@@ -10,13 +10,18 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from structlog.testing import capture_logs
 
-from connector_gateway.http.server.connection_limits import MOST_TOLD, ClientConnections, ConnectionLimits, network
+from connector_gateway.http.server.connection_limits import (
+    MAX_LOG_LINES,
+    ClientConnections,
+    ConnectionLimits,
+    client_network,
+)
 from connector_gateway.http.server.protocol import (
     BODY_SECONDS,
     HEAD_SECONDS,
     LINGER_SECONDS,
-    MAX_AHEAD,
     MAX_HEAD_BYTES,
+    MAX_PIPELINED,
     UNREAD_SECONDS,
     ConnectionState,
 )
@@ -209,9 +214,9 @@ def test_a_few_requests_may_be_sent_ahead(gateway: Gateway, speaker: RawHttpClie
 
 @requirement("common-170")
 def test_requests_without_end_sent_ahead_break_the_connection(gateway: Gateway, speaker: RawHttpClient) -> None:
-    speaker.say("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n" * (MAX_AHEAD + 2))
+    speaker.say("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n" * (MAX_PIPELINED + 2))
 
-    assert speaker.hear().count(b"HTTP/1.1 200 OK") < MAX_AHEAD
+    assert speaker.hear().count(b"HTTP/1.1 200 OK") < MAX_PIPELINED
 
 
 # What is refused before there is a call is counted, and told to the operator
@@ -259,13 +264,15 @@ def test_headers_that_come_late_are_counted(gateway: Gateway, speaker: RawHttpCl
 def test_many_refusals_are_told_in_a_few_lines() -> None:
     counted = clients()
     with capture_logs() as logged:
-        deque(map(counted.refuse, [Peer("a", 0)] * (MOST_TOLD + 5), repeat("malformed_request")), maxlen=0)
-        counted.sweep(0)
-        counted.refuse(Peer("a", 0), "malformed_request")
+        deque(
+            map(counted.record_rejection, [Peer("a", 0)] * (MAX_LOG_LINES + 5), repeat("malformed_request")), maxlen=0
+        )
+        counted.check_timeouts(0)
+        counted.record_rejection(Peer("a", 0), "malformed_request")
 
-    assert MOST_TOLD + 6 == counted.refused["malformed_request"]
+    assert MAX_LOG_LINES + 6 == counted.rejections["malformed_request"]
     assert [5] == [line["and_more"] for line in logged if "and_more" in line]
-    assert MOST_TOLD + 2 == len(logged)
+    assert MAX_LOG_LINES + 2 == len(logged)
 
 
 # Time
@@ -398,7 +405,7 @@ class Peer:
 
     def __init__(self, address: str, moved_at: float) -> None:
         self.address = address
-        self.moved_at = moved_at
+        self.last_active_at = moved_at
         self.was_cut = False
 
     def check_timeouts(self, now: float) -> None:
@@ -417,9 +424,9 @@ def clients(**limits: int) -> ClientConnections:
 def test_of_what_is_held_too_much_those_are_cut_that_stood_still_longest() -> None:
     counted = clients(held_bytes_per_address=100, held_bytes=1000)
     slowest, slow, newest = Peer("a", 1), Peer("a", 2), Peer("a", 0)
-    counted.hold(slow, 40)
-    counted.hold(slowest, 40)
-    counted.hold(newest, 50)
+    counted.reserve_buffer(slow, 40)
+    counted.reserve_buffer(slowest, 40)
+    counted.reserve_buffer(newest, 50)
 
     assert [True, False, False] == [peer.was_cut for peer in (slowest, slow, newest)]
 
@@ -428,8 +435,8 @@ def test_of_what_is_held_too_much_those_are_cut_that_stood_still_longest() -> No
 def test_an_address_does_not_cost_another_its_answers() -> None:
     counted = clients(held_bytes_per_address=100, held_bytes=1000)
     other, newest = Peer("b", 0), Peer("a", 5)
-    counted.hold(other, 90)
-    counted.hold(newest, 90)
+    counted.reserve_buffer(other, 90)
+    counted.reserve_buffer(newest, 90)
 
     assert [False, False] == [peer.was_cut for peer in (other, newest)]
 
@@ -437,8 +444,8 @@ def test_an_address_does_not_cost_another_its_answers() -> None:
 def test_all_addresses_together_are_bounded_too() -> None:
     counted = clients(held_bytes_per_address=100, held_bytes=150)
     other, newest = Peer("b", 0), Peer("a", 5)
-    counted.hold(other, 90)
-    counted.hold(newest, 90)
+    counted.reserve_buffer(other, 90)
+    counted.reserve_buffer(newest, 90)
 
     assert [True, False] == [peer.was_cut for peer in (other, newest)]
 
@@ -446,9 +453,9 @@ def test_all_addresses_together_are_bounded_too() -> None:
 def test_what_is_released_counts_no_more() -> None:
     counted = clients(held_bytes_per_address=100, held_bytes=1000)
     other, newest = Peer("a", 0), Peer("a", 5)
-    counted.hold(other, 90)
+    counted.reserve_buffer(other, 90)
     counted.release(other)
-    counted.hold(newest, 90)
+    counted.reserve_buffer(newest, 90)
 
     assert not other.was_cut
 
@@ -456,7 +463,7 @@ def test_what_is_released_counts_no_more() -> None:
 def test_one_that_is_larger_than_all_room_is_not_cut_for_itself() -> None:
     counted = clients(held_bytes_per_address=100, held_bytes=100)
     only = Peer("a", 0)
-    counted.hold(only, 500)
+    counted.reserve_buffer(only, 500)
 
     assert not only.was_cut
 
@@ -472,7 +479,7 @@ def test_one_that_is_larger_than_all_room_is_not_cut_for_itself() -> None:
     ],
 )
 def test_of_ipv6_a_network_counts_as_one_address(address: str, counted_as: str) -> None:
-    assert counted_as == network(address)
+    assert counted_as == client_network(address)
 
 
 # What names a connection
@@ -483,9 +490,9 @@ def test_of_ipv6_a_network_counts_as_one_address(address: str, counted_as: str) 
 def test_what_cannot_name_a_connection_is_neither_remembered_nor_repeated_at_length(
     gateway: Gateway, named: str
 ) -> None:
-    known = len(gateway.app.connections._known._values)
+    known = len(gateway.app.connections._cache._values)
     reply = gateway.get("/shelf/things", connection_id=named)
 
     assert (404, "connection_not_found") == (reply.status, reply.code)
     assert len(str(reply.body)) < 1000
-    assert known == len(gateway.app.connections._known._values)
+    assert known == len(gateway.app.connections._cache._values)

@@ -16,7 +16,7 @@ class Application:
     """Remembers the client of the last request."""
 
     stopping = clients = lifespan = None
-    words: frozenset[str] = frozenset()
+    fixed_segments: frozenset[str] = frozenset()
 
     async def __call__(self, scope: Scope, _: Receive, __: Send) -> None:
         self.client = scope["client"]

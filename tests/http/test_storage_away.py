@@ -78,7 +78,7 @@ def test_a_second_gateway_on_the_database_is_refused(gateway: Gateway) -> None:
 
 
 def test_several_may_be_opened_where_that_is_wanted(gateway: Gateway) -> None:
-    second = App(gateway.app.settings, connectors={"notes": NOTES}, alone=False)
+    second = App(gateway.app.settings, connectors={"notes": NOTES}, single_instance=False)
 
     async def processes() -> int:
         async with second.http().lifespan():

@@ -9,23 +9,23 @@ from connector_gateway.kit.upstream.memory_budget import MemoryBudget, MemoryRes
 def test_what_is_kept_beyond_the_total_is_refused_with_a_time() -> None:
     total = MemoryBudget(100)
     first, second = MemoryReservation(total), MemoryReservation(total)
-    first.keep(60)
+    first.reserve(60)
 
     with pytest.raises(Overloaded) as refused:
-        second.keep(41)
+        second.reserve(41)
     assert 2 == refused.value.retry_after
 
 
 def test_the_end_of_a_call_gives_back_what_it_kept() -> None:
     total = MemoryBudget(100)
     with MemoryReservation(total) as first:
-        first.keep(60)
+        first.reserve(60)
     second = MemoryReservation(total)
 
-    second.keep(100)
+    second.reserve(100)
 
     with pytest.raises(Overloaded):
-        second.keep(1)
+        second.reserve(1)
 
 
 def test_of_answers_that_were_read_one_after_the_other_the_largest_counts() -> None:
@@ -44,9 +44,9 @@ def test_of_answers_that_were_read_one_after_the_other_the_largest_counts() -> N
 def test_a_refused_call_has_kept_nothing_more() -> None:
     total = MemoryBudget(100)
     with MemoryReservation(total) as holding:
-        holding.keep(80)
+        holding.reserve(80)
         with pytest.raises(Overloaded):
-            holding.keep(30)
+            holding.reserve(30)
 
     total.reserve(100)
 
@@ -59,9 +59,9 @@ def test_the_answer_to_a_write_counts_and_is_not_refused() -> None:
     with MemoryReservation(total) as holding:
         WriteResponseMeter(holding).count_response(150)
         with pytest.raises(Overloaded):
-            MemoryReservation(total).keep(1)
+            MemoryReservation(total).reserve(1)
 
-    MemoryReservation(total).keep(100)
+    MemoryReservation(total).reserve(100)
 
 
 async def test_answers_to_writes_are_read_one_at_a_time_with_the_others_of_the_call() -> None:

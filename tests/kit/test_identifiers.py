@@ -6,13 +6,13 @@ import time
 import pytest
 
 from connector_gateway.kit import identifiers
-from connector_gateway.kit.identifiers import MOST, ulid
+from connector_gateway.kit.identifiers import MAX_PER_MILLISECOND, ulid
 
 
 @pytest.fixture
 def mint(monkeypatch: pytest.MonkeyPatch) -> identifiers.UlidGenerator:
     minted = identifiers.UlidGenerator()
-    monkeypatch.setattr(identifiers, "_mint", minted)
+    monkeypatch.setattr(identifiers, "_ulid_generator", minted)
     return minted
 
 
@@ -41,7 +41,7 @@ def test_more_identifiers_than_a_millisecond_holds_go_on_in_the_next(
     mint: identifiers.UlidGenerator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stand_still(monkeypatch, 1_469_918_176_385)
-    made = [ulid() for _ in range(2 * MOST)]
+    made = [ulid() for _ in range(2 * MAX_PER_MILLISECOND)]
 
     assert made == sorted(set(made))
 
@@ -59,4 +59,4 @@ def test_identifiers_go_on_growing_when_the_clock_is_set_back(
 def test_what_is_random_differs_in_each() -> None:
     made = [ulid() for _ in range(1000)]
 
-    assert 1000 == len({one[-identifiers.TAIL :] for one in made})
+    assert 1000 == len({one[-identifiers.TAIL_LENGTH :] for one in made})

@@ -54,7 +54,7 @@ async def test_a_request_whose_process_stood_still_leaves_in_a_window_with_room(
     left, upstream = await sent(third, frozen, others)
 
     assert left_at == left
-    assert (1, 1) == (len(third.requests), len(upstream.trace.requests))
+    assert (1, 1) == (len(third.requests), len(upstream.log.requests))
 
 
 async def test_a_request_whose_process_stood_still_for_too_long_is_not_sent(third: Third) -> None:

@@ -12,8 +12,8 @@ from connector_gateway.kit.oauth import (
     IssuedTokens,
     OAuthClient,
     OAuthConfig,
-    challenge,
-    new_verifier,
+    create_challenge,
+    create_verifier,
     parse_token_error,
     parse_token_response,
 )
@@ -40,11 +40,11 @@ def test_the_challenge_is_that_of_the_standard() -> None:
     """The example is that of RFC 7636, appendix B."""
     verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
 
-    assert "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM" == challenge(verifier)
+    assert "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM" == create_challenge(verifier)
 
 
 def test_a_verifier_is_long_and_never_the_same() -> None:
-    one, other = new_verifier(), new_verifier()
+    one, other = create_verifier(), create_verifier()
 
     assert one != other
     assert 43 <= len(one) <= 128
@@ -74,11 +74,11 @@ def test_a_consent_has_scopes_a_challenge_and_more_where_they_are_declared() -> 
     query = asked(oauth)
 
     assert ("read,write", "consent", "S256") == (query["scope"], query["prompt"], query["code_challenge_method"])
-    assert challenge("verifier") == query["code_challenge"]
+    assert create_challenge("verifier") == query["code_challenge"]
 
 
 def test_a_client_proves_itself_in_the_body_of_a_form() -> None:
-    headers, body = PLAIN.request(CLIENT, {"code": "a b"})
+    headers, body = PLAIN.create_token_request(CLIENT, {"code": "a b"})
 
     assert "Authorization" not in headers
     assert {"client_id": "the client", "client_secret": "its:secret", "code": "a b"} == dict(parse_qsl(body.decode()))
@@ -86,7 +86,7 @@ def test_a_client_proves_itself_in_the_body_of_a_form() -> None:
 
 def test_a_client_proves_itself_by_basic_with_a_body_of_json() -> None:
     oauth = OAuthConfig("Basic", PLAIN.authorize, PLAIN.token, client_auth="basic", body="json")
-    headers, body = oauth.request(CLIENT, {"code": "a b"})
+    headers, body = oauth.create_token_request(CLIENT, {"code": "a b"})
 
     assert "the+client:its%3Asecret" == b64decode(headers["Authorization"].removeprefix("Basic ")).decode()
     assert {"code": "a b"} == from_json(body)

@@ -154,7 +154,7 @@ async def test_silence_is_told_after_its_time_and_its_connection_is_closed(third
 async def test_an_answer_that_is_too_large_is_refused(
     third: Third, transport: Transport, monkeypatch: pytest.MonkeyPatch, framing: str
 ) -> None:
-    monkeypatch.setattr(origins, "MAX_ANSWER_BYTES", 1000)
+    monkeypatch.setattr(origins, "MAX_RESPONSE_BYTES", 1000)
     third.answers, third.closes = [f"HTTP/1.1 200 OK\r\n{framing}\r\n\r\n".encode() + b"x" * 3000], True
 
     with pytest.raises(TooLarge):
@@ -186,8 +186,8 @@ async def test_a_connection_on_which_a_request_still_goes_out_is_not_used_again(
     address = address_of(server)
     async with aiohttp.ClientSession() as session:
         origin = HttpOrigin(session, address)
-        await origin.exchange("POST", "/x", {}, b"x" * 16 * 1024 * 1024, unmetered())
-        await origin.exchange("GET", "/x", {}, None, unmetered())
+        await origin.send("POST", "/x", {}, b"x" * 16 * 1024 * 1024, unmetered())
+        await origin.send("GET", "/x", {}, None, unmetered())
     gate.set()
     server.close()
 

@@ -18,4 +18,4 @@ from connector_gateway.kit.upstream import client
     ],
 )
 def test_a_query_is_quoted_as_forms_are(query: Mapping[str, Any] | Sequence[tuple[str, Any]]) -> None:
-    assert f"?{urlencode(query)}" == client._encoded(query)
+    assert f"?{urlencode(query)}" == client._encode_query(query)

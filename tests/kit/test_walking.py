@@ -44,18 +44,18 @@ async def taken(items: AsyncIterator[str], into: list[str]) -> None:
 async def test_every_item_of_every_page_comes_once_and_in_order() -> None:
     book = Book(THREE)
 
-    assert ["a", "b", "c", "d"] == [item async for item in iter_items(book.fetch, most=10)]
+    assert ["a", "b", "c", "d"] == [item async for item in iter_items(book.fetch, max_pages=10)]
     assert [None, "2", "3"] == book.asked
 
 
 async def test_a_listing_that_ends_with_the_last_page_that_is_read_is_whole() -> None:
-    assert ["a", "b", "c", "d"] == [item async for item in iter_items(Book(THREE).fetch, most=3)]
+    assert ["a", "b", "c", "d"] == [item async for item in iter_items(Book(THREE).fetch, max_pages=3)]
 
 
 async def test_a_listing_of_one_page_more_than_is_read_is_an_error_after_what_was_read() -> None:
     found: list[str] = []
     with pytest.raises(UpstreamError, match="does not end: 2 pages were read"):
-        await taken(iter_items(Book(THREE).fetch, most=2), found)
+        await taken(iter_items(Book(THREE).fetch, max_pages=2), found)
 
     assert ["a", "b", "c"] == found
 
@@ -63,7 +63,7 @@ async def test_a_listing_of_one_page_more_than_is_read_is_an_error_after_what_wa
 async def test_a_listing_that_never_ends_is_an_error() -> None:
     endless, found = Endless(), list[str]()
     with pytest.raises(UpstreamError, match="does not end: 200 pages were read"):
-        await taken(iter_items(endless.fetch, most=200), found)
+        await taken(iter_items(endless.fetch, max_pages=200), found)
 
     assert (200, 200) == (endless.asked, len(found))
 
@@ -71,7 +71,7 @@ async def test_a_listing_that_never_ends_is_an_error() -> None:
 async def test_a_listing_that_leads_back_is_not_followed_in_circles() -> None:
     book, found = Book(CIRCLE), list[str]()
     with pytest.raises(UpstreamError, match="does not end: 3 pages were read"):
-        await taken(iter_items(book.fetch, most=200), found)
+        await taken(iter_items(book.fetch, max_pages=200), found)
 
     assert (["a", "b", "c"], [None, "2", "3"]) == (found, book.asked)
 
@@ -79,7 +79,7 @@ async def test_a_listing_that_leads_back_is_not_followed_in_circles() -> None:
 async def test_a_listing_that_leads_back_to_where_it_was_begun_is_not_followed() -> None:
     book, found = Book({"2": (["b"], "2")}), list[str]()
     with pytest.raises(UpstreamError):
-        await taken(iter_items(book.fetch, most=200, start="2"), found)
+        await taken(iter_items(book.fetch, max_pages=200, start="2"), found)
 
     assert (["b"], ["2"]) == (found, book.asked)
 
@@ -87,26 +87,26 @@ async def test_a_listing_that_leads_back_to_where_it_was_begun_is_not_followed()
 async def test_empty_pages_are_no_end() -> None:
     book = Book({None: ([], "2"), "2": ([], "3"), "3": (["d"], None)})
 
-    assert ["d"] == [item async for item in iter_items(book.fetch, most=10)]
+    assert ["d"] == [item async for item in iter_items(book.fetch, max_pages=10)]
 
 
 async def test_an_empty_cursor_is_the_end() -> None:
-    assert ["a"] == [item async for item in iter_items(Book({None: (["a"], "")}).fetch, most=10)]
+    assert ["a"] == [item async for item in iter_items(Book({None: (["a"], "")}).fetch, max_pages=10)]
 
 
 async def test_whole_pages_come_as_they_were_answered() -> None:
-    assert [["a", "b"], ["c"], ["d"]] == [page async for page in iter_pages(Book(THREE).fetch, most=3)]
+    assert [["a", "b"], ["c"], ["d"]] == [page async for page in iter_pages(Book(THREE).fetch, max_pages=3)]
 
 
 async def test_a_bounded_look_ends_in_silence_and_tells_that_it_saw_a_part() -> None:
-    pages = PageIterator(Endless().fetch, most=2)
+    pages = PageIterator(Endless().fetch, max_pages=2)
 
     assert [["item 1"], ["item 2"]] == [page async for page in pages]
     assert not pages.complete
 
 
 async def test_a_bounded_look_tells_that_it_saw_all() -> None:
-    pages = PageIterator(Book(THREE).fetch, most=3)
+    pages = PageIterator(Book(THREE).fetch, max_pages=3)
     before = pages.complete
     found = [page async for page in pages]
 
@@ -114,7 +114,7 @@ async def test_a_bounded_look_tells_that_it_saw_all() -> None:
 
 
 async def test_a_look_that_is_left_at_the_last_page_saw_all() -> None:
-    pages = PageIterator(Book({None: (["a"], None)}).fetch, most=3)
+    pages = PageIterator(Book({None: (["a"], None)}).fetch, max_pages=3)
 
     assert ["a"] == await anext(aiter(pages))
     assert pages.complete

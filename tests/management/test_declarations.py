@@ -11,7 +11,7 @@ from pydantic import Field
 
 from connector_gateway.cli.manage.commands import RouteCommand, print_result
 from connector_gateway.core.calls.remedies import PHRASES
-from connector_gateway.kit.fields import label
+from connector_gateway.kit.fields import to_label
 from connector_gateway.kit.shapes import Listing, Params, Result
 from connector_gateway.management import RESOURCES
 from connector_gateway.management.declaration import Command, ManagementRoute, Resource
@@ -81,7 +81,7 @@ def test_secrets_of_results_are_marked() -> None:
     ],
 )
 def test_the_label_of_a_field_is_its_name_for_people(name: str, shown: str) -> None:
-    assert shown == label(name)
+    assert shown == to_label(name)
 
 
 @pytest.mark.parametrize(

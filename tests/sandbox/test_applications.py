@@ -104,7 +104,7 @@ def test_a_stand_in_tells_its_knobs_with_their_first_values(application: str) ->
 @pytest.mark.parametrize("application", APPLICATIONS)
 def test_an_act_without_a_field_that_it_needs_is_refused(stand_ins: Mapping[str, Emulator], application: str) -> None:
     emulator = stand_ins[application]
-    needy = [name for name, act in emulator.acts.items() if any(field.needed for field in act.fields)]
+    needy = [name for name, act in emulator.user_actions.items() if any(field.needed for field in act.fields)]
 
     assert [ValueError] * len(needy) == [refusal_of(emulator, {"action": name}) for name in needy]
 
@@ -114,7 +114,7 @@ def test_an_act_without_a_field_that_it_needs_is_refused(stand_ins: Mapping[str,
 def test_an_act_that_there_is_not_is_refused_with_those_there_are(
     stand_ins: Mapping[str, Emulator], application: str, action: dict[str, str]
 ) -> None:
-    with pytest.raises(ValueError, match=f"; there are {', '.join(stand_ins[application].acts)}"):
+    with pytest.raises(ValueError, match=f"; there are {', '.join(stand_ins[application].user_actions)}"):
         stand_ins[application].perform(action)
 
 

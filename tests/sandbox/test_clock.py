@@ -30,7 +30,7 @@ def statuses(sandbox: Sandbox, name: str) -> Iterator[int]:
     query = {"key": credentials["key"], "token": credentials["token"]} if "key" in credentials else {}
     bearer = {"Authorization": f"Bearer {credentials['token']}", "Notion-Version": "2026-03-11"}
     headers = {} if query else bearer
-    with httpx.Client(base_url=emulator.stage.addresses["base"], params=query, headers=headers) as client:
+    with httpx.Client(base_url=emulator.context.addresses["base"], params=query, headers=headers) as client:
         while True:
             yield client.get(path).status_code
 

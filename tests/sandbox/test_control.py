@@ -8,7 +8,7 @@ import pytest
 from harness.waiting import wait_until
 from sandbox.notes.asking import me
 from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
-from workspace_sandbox.kit.knobs import turned
+from workspace_sandbox.kit.knobs import parse_knobs
 from workspace_sandbox.running import run_sandbox
 
 
@@ -49,11 +49,11 @@ def test_a_request_that_a_fault_holds_up_goes_on_when_faults_are_cleared(
     control.post("/notes/faults", json={"fault": "delay", "seconds": 600})
     with ThreadPoolExecutor() as pool:
         held_up = pool.submit(me, sandbox)
-        wait_until(lambda: sandbox.emulators["notes"].stage.under_way == 1)
+        wait_until(lambda: sandbox.emulators["notes"].context.requests_in_progress == 1)
         control.delete("/notes/faults")
 
         assert 200 == held_up.result(60).status_code
-    assert 0 == sandbox.emulators["notes"].stage.under_way
+    assert 0 == sandbox.emulators["notes"].context.requests_in_progress
 
 
 def test_a_cut_connection_is_in_the_journal_without_a_status(sandbox: Sandbox, control: httpx.Client) -> None:
@@ -120,7 +120,7 @@ def test_what_a_knob_does_not_take_is_refused(
 def test_every_first_value_is_one_that_its_knob_takes(name: str) -> None:
     emulator = EMULATORS[name]
 
-    assert dict(emulator.knobs) == turned(emulator.knobs, emulator.knobs, emulator.knob_readers)
+    assert dict(emulator.knobs) == parse_knobs(emulator.knobs, emulator.knobs, emulator.knob_readers)
     assert emulator.knob_readers.keys() <= emulator.knobs.keys()
 
 

@@ -48,7 +48,7 @@ async def sent(hooks: HookSender, sending: OutgoingHook) -> Sequence[tuple[int, 
     await asyncio.sleep(0)
     # Not all tasks of the loop: a browser that shares it has some that never end.
     await asyncio.gather(*hooks._tasks)
-    return [(one.attempt, one.status, one.reason) for one in hooks.journal]
+    return [(one.attempt, one.status, one.reason) for one in hooks.log]
 
 
 async def test_a_failed_delivery_is_tried_again_after_its_pauses(
@@ -104,7 +104,7 @@ async def test_whoever_counts_attempts_can_end_them(hooks: HookSender, inbox: In
     assert 1 == len(await sent(hooks, letter(inbox.address, pauses=[1], tried=lambda _: False)))
 
 
-@pytest.mark.parametrize("name", [name for name, one in EMULATORS.items() if "deliveries" in one.acts])
+@pytest.mark.parametrize("name", [name for name, one in EMULATORS.items() if "deliveries" in one.user_actions])
 def test_the_deliveries_are_told(name: str) -> None:
     emulator = Sandbox({name: EMULATORS[name]}).emulators[name]
 

@@ -29,7 +29,7 @@ def test_two_at_a_time_never_meet(one: RunningSandbox) -> None:
         one.clock.freeze()
 
         assert ("Only here", before) == (last_text(one), last_text(other))
-        assert [] == other.chat._emulator.stage.faults
+        assert [] == other.chat._emulator.context.faults
         assert other._sandbox.clock.stopped_at is None
         assert {one.url, *one.chat.urls.values()}.isdisjoint({other.url, *other.chat.urls.values()})
 
@@ -43,7 +43,7 @@ def test_nothing_listens_but_on_loopback(one: RunningSandbox) -> None:
 
 def test_what_is_still_held_up_ends_with_the_sandbox() -> None:
     with run_sandbox("chat") as ending:
-        stage = ending.chat._emulator.stage
+        stage = ending.chat._emulator.context
         ending.chat.fault("delay", path="/api/auth.test", seconds=60)
         with pytest.raises(httpx.ReadTimeout):
             httpx.post(f"{ending.chat.url}/api/auth.test", timeout=0.2)

@@ -26,9 +26,9 @@ def test_the_oldest_fall_out_first() -> None:
     for number in range(3):
         journal.append(RecordedRequest(at=number, method="GET", path="/", status=None))
 
-    assert [1, 2] == [seen["at"] for seen in journal.described()]
+    assert [1, 2] == [seen["at"] for seen in journal.to_json()]
 
 
 @pytest.mark.parametrize("emulator", Sandbox(EMULATORS).emulators.values(), ids=EMULATORS)
 def test_every_journal_of_an_application_is_such_a_one(emulator: Emulator) -> None:
-    assert [RequestLog, RequestLog] == [type(emulator.stage.journal), type(emulator.hooks.journal)]
+    assert [RequestLog, RequestLog] == [type(emulator.context.request_log), type(emulator.hooks.log)]

@@ -28,12 +28,12 @@ def fault_in(path: Path) -> str:
     """What is said of the file, which has a fault."""
     told = SeedFile(path, APPLICATIONS)
     with pytest.raises(InvalidSeed) as fault:
-        sown(dict(told.told))
+        sown(dict(told.data))
     return str(told.with_location(fault.value)).removeprefix(f"{path.parent}/")
 
 
 def test_the_example_is_sown_in_every_application() -> None:
-    told = SeedFile(EXAMPLE, APPLICATIONS).told
+    told = SeedFile(EXAMPLE, APPLICATIONS).data
 
     seeded = sown(dict(told)).describe()["seeded"]
 
@@ -65,7 +65,7 @@ def test_nobody_is_told_of_what_is_sown() -> None:
     sandbox = Sandbox({"chat": EMULATORS["chat"]}, seeds=told, hooks_url="http://127.0.0.1:9")
 
     assert [] == sandbox.emulators["chat"].perform({"action": "deliveries"})["deliveries"]
-    assert "http://127.0.0.1:9/chat" == sandbox.emulators["chat"].stage.knobs["events_url"]
+    assert "http://127.0.0.1:9/chat" == sandbox.emulators["chat"].context.knobs["events_url"]
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_a_beginning_has_what_was_sown() -> None:
     sandbox = sown({"boards": {"boards": [{"name": "Sown"}]}})
     boards = stand_in(sandbox, BoardsEmulator)
     beginning: InitialState = next(iter(sandbox._initial_states.values()))
-    boards.stage.change_count += 1
+    boards.context.change_count += 1
 
     beginning.restore()
 

@@ -20,7 +20,7 @@ from workspace_sandbox.kit.asking import InvalidInput
 from workspace_sandbox.kit.keeping import Unreadable, dump_state, restore
 from workspace_sandbox.mail import MailEmulator
 from workspace_sandbox.notes import NotesEmulator
-from workspace_sandbox.snapshots import MOST_BYTES, Snapshots, StateFolder, Unusable
+from workspace_sandbox.snapshots import MAX_BYTES, Snapshots, StateFolder, UnusableFolder
 
 ACT = {"action": "create_page", "properties": {"Name": "Kept"}}
 
@@ -31,8 +31,8 @@ def pages(sandbox: Sandbox) -> set[str]:
 
 def touched(sandbox: Sandbox, name: str) -> None:
     """Let the application be one that somebody has asked."""
-    sandbox.emulators[name].stage.change_count += 1
-    sandbox.emulators[name].awaken()
+    sandbox.emulators[name].context.change_count += 1
+    sandbox.emulators[name].load_state()
 
 
 def left_behind() -> list[str]:
@@ -73,7 +73,7 @@ def test_a_reset_returns_to_the_beginning(sandbox: Sandbox, control: httpx.Clien
     control.post("/reset")
 
     assert [first + 1, first] == [made, len(pages(sandbox))]
-    assert 10_000 == sandbox.emulators["notes"].stage.knobs["row_cap"]
+    assert 10_000 == sandbox.emulators["notes"].context.knobs["row_cap"]
     assert 200 == me(sandbox).status_code
 
 
@@ -91,7 +91,7 @@ def test_resets_one_after_the_other_lead_to_the_same(sandbox: Sandbox, control: 
 def made_in(sandbox: Sandbox, name: str) -> str:
     """What a new object of an application is called; chat tells objects apart by time alone."""
     emulator = sandbox.emulators[name]
-    emulator.stage.change_count += 1
+    emulator.context.change_count += 1
     examples = emulator.examples()
     acts: Mapping[str, tuple[str, Mapping[str, Any]]] = {
         "notes": ("page_id", {**ACT, "database_id": examples.get("database_id")}),
@@ -153,11 +153,11 @@ def test_a_distinct_sandbox_makes_none_that_another_made(name: str) -> None:
 
 
 def test_an_application_that_nobody_asked_is_left_as_it_is(sandbox: Sandbox, control: httpx.Client) -> None:
-    before = stand_in(sandbox, MailEmulator).desk
+    before = stand_in(sandbox, MailEmulator).services
 
     control.post("/reset")
 
-    assert before is stand_in(sandbox, MailEmulator).desk
+    assert before is stand_in(sandbox, MailEmulator).services
 
 
 @pytest.mark.parametrize("name", APPLICATIONS)
@@ -183,8 +183,8 @@ def test_a_reset_application_holds_nothing_until_it_is_asked() -> None:
 
     sandbox.emulators["crm"].examples()
 
-    assert {"stage", "hooks", "_wake"} == asleep
-    assert vars(sandbox.emulators["crm"]).keys() > {"stage", "portal"}
+    assert {"context", "hooks", "_wake"} == asleep
+    assert vars(sandbox.emulators["crm"]).keys() > {"context", "portal"}
 
 
 def test_knobs_that_are_turned_after_a_reset_stay_when_the_application_is_asked() -> None:
@@ -192,11 +192,11 @@ def test_knobs_that_are_turned_after_a_reset_stay_when_the_application_is_asked(
     asyncio.run(sandbox.prepare())
     touched(sandbox, "crm")
     sandbox.reset()
-    sandbox.emulators["crm"].stage.knobs["search_cap"] = 5
+    sandbox.emulators["crm"].context.knobs["search_cap"] = 5
 
     sandbox.emulators["crm"].examples()
 
-    assert 5 == sandbox.emulators["crm"].stage.knobs["search_cap"]
+    assert 5 == sandbox.emulators["crm"].context.knobs["search_cap"]
 
 
 def test_an_attribute_that_there_is_not_is_none_of_a_sleeping_application_either() -> None:
@@ -252,8 +252,8 @@ def test_a_snapshot_can_be_forgotten(sandbox: Sandbox, control: httpx.Client) ->
 
 def test_snapshots_in_memory_are_bounded() -> None:
     snapshots = Snapshots(None)
-    snapshots.save("first", {"notes": bytes(MOST_BYTES - 10)})
-    snapshots.save("first", {"notes": bytes(MOST_BYTES - 5)})
+    snapshots.save("first", {"notes": bytes(MAX_BYTES - 10)})
+    snapshots.save("first", {"notes": bytes(MAX_BYTES - 5)})
 
     with pytest.raises(InvalidInput, match="64 MiB at most, and there are first: forget one"):
         snapshots.save("second", {"notes": bytes(6)})
@@ -303,7 +303,7 @@ def one_life(folder: Path, *, acting: bool, **options: Any) -> int:
         notes = stand_in(sandbox, NotesEmulator)
         if acting:
             notes.perform({**ACT, "database_id": notes.examples()["database_id"]})
-            notes.stage.change_count += 1
+            notes.context.change_count += 1
         found = len(pages(sandbox))
         await sandbox.stop()
         return found
@@ -323,7 +323,7 @@ def test_a_folder_knows_of_a_reset(tmp_path: Path) -> None:
         await sandbox.start()
         notes = stand_in(sandbox, NotesEmulator)
         notes.perform({**ACT, "database_id": notes.examples()["database_id"]})
-        notes.stage.change_count += 1
+        notes.context.change_count += 1
         assert sandbox._folder
         sandbox._write_changes(sandbox._folder)
         sandbox.reset()
@@ -392,21 +392,21 @@ def test_a_supervised_sandbox_forgets_the_state_of_another_version(tmp_path: Pat
 def test_a_folder_of_another_version_is_refused_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "sandbox.json").write_text(json.dumps({"written_by": "0.0.1+abc"}))
 
-    with pytest.raises(Unusable, match=r"was written by workspace-sandbox 0\.0\.1\+abc, and this is 0\.1\.0\+"):
+    with pytest.raises(UnusableFolder, match=r"was written by workspace-sandbox 0\.0\.1\+abc, and this is 0\.1\.0\+"):
         StateFolder(tmp_path)
 
 
 def test_a_folder_of_other_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("precious")
 
-    with pytest.raises(Unusable, match="holds other files"):
+    with pytest.raises(UnusableFolder, match="holds other files"):
         StateFolder(tmp_path)
 
 
 def test_a_folder_is_used_by_one_sandbox_at_a_time(tmp_path: Path) -> None:
     first = StateFolder(tmp_path)
 
-    with pytest.raises(Unusable, match="Another sandbox uses the folder"):
+    with pytest.raises(UnusableFolder, match="Another sandbox uses the folder"):
         StateFolder(tmp_path)
     first.close()
     StateFolder(tmp_path).close()

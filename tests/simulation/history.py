@@ -19,7 +19,7 @@ from typing import Any
 import structlog
 
 from connector_gateway.app import App
-from connector_gateway.core.writes.restores import Lost, Restores
+from connector_gateway.core.writes.restores import LostPeriod, RestoreDetector
 from connector_gateway.kit import identifiers
 from connector_gateway.kit.errors import GatewayError
 from connector_gateway.storage.sql.database import Database
@@ -183,11 +183,11 @@ def _installed() -> Installation:
 @contextmanager
 def _undone() -> Iterator[None]:
     """Put back what a history changes for the whole interpreter."""
-    mint, state, logs = identifiers._mint, global_random.getstate(), structlog.get_config()
+    mint, state, logs = identifiers._ulid_generator, global_random.getstate(), structlog.get_config()
     try:
         yield
     finally:
-        identifiers._mint = mint
+        identifiers._ulid_generator = mint
         global_random.setstate(state)
         structlog.configure(**logs)
 
@@ -250,7 +250,7 @@ class SimulationRun:
 
     async def tell(self, *, tidy: bool) -> None:
         """From the beginning to the end."""
-        identifiers._mint = SeededMint(Random(f"{self.story.seed} mints"))
+        identifiers._ulid_generator = SeededMint(Random(f"{self.story.seed} mints"))
         self.vendors.random = Random(f"{self.story.seed} travels")
         self.vendors.limits = self.story.limits
         await self.vendors.start()
@@ -359,9 +359,9 @@ class SimulationRun:
     async def _declare(self, item: Restore) -> None:
         """Run the command, on a machine without the file beside the database."""
         path = self.history.storage.path
-        FileWitness(path).forget()
+        FileWitness(path).remove()
         async with Database(f"sqlite:///{path}", clock=steady_time) as database:
-            await Restores(database, [], _no_feeds).declare(NOON + self.history.began + item.backup_at)
+            await RestoreDetector(database, [], _no_feeds).declare(NOON + self.history.began + item.backup_at)
 
     @staticmethod
     def _backup(path: Path) -> Path:
@@ -550,7 +550,7 @@ class SimulationRun:
                 self.history.feeds[room] = reply.body.get("data") or []
 
 
-async def _no_feeds(_: Lost) -> None:
+async def _no_feeds(_: LostPeriod) -> None:
     """Nobody reads feeds where restores happen."""
 
 

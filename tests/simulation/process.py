@@ -117,8 +117,8 @@ class Process:
             clock=self.clock,
             steady=SteadyTime(self.clock.skew),
             database=Database(self.settings.database_url, seconds=self.settings.storage_seconds, clock=steady_time),
-            stopwatch=loop.time,
-            alone=False,
+            monotonic=loop.time,
+            single_instance=False,
             files=self.files,
             transport=self.vendors.transport(host, self.settings.upstream_timeout_seconds),
         )

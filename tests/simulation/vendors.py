@@ -105,7 +105,9 @@ class Unexpected:
 
     def rejects(self, room: str) -> bool:
         """Whether the connector's table lists it as a proof that nothing was done."""
-        return CONNECTORS[room].error_table.doubt(UpstreamResponse(self.status, {}, self._content(room))) is None
+        return (
+            CONNECTORS[room].error_table.in_doubt_reason(UpstreamResponse(self.status, {}, self._content(room))) is None
+        )
 
 
 BY_ITSELF = {"failure": FAILURES, "refusal": REFUSALS}
@@ -220,7 +222,7 @@ class Vendors:
         self._applications: dict[str, tuple[str, Emulator, web.Application]] = {}
         for name, emulator in self.emulators.items():
             for host, application in emulator.applications().items():
-                emulator.stage.addresses[host] = f"http://{host}.{name}.invalid"
+                emulator.context.addresses[host] = f"http://{host}.{name}.invalid"
                 self._applications[f"{host}.{name}.invalid"] = (
                     name,
                     emulator,
@@ -232,7 +234,7 @@ class Vendors:
         self._steps = self._reads = 0
         self._under_way: set[asyncio.Task[None]] = set()
         for emulator in self.emulators.values():
-            emulator.stage.knobs["limits"] = self.limits
+            emulator.context.knobs["limits"] = self.limits
         for _, _, application in self._applications.values():
             application.freeze()
             await application.startup()
@@ -243,7 +245,7 @@ class Vendors:
         return {
             f"GATEWAY_{name.upper()}_{host.upper()}_URL": address
             for name, emulator in self.emulators.items()
-            for host, address in emulator.stage.addresses.items()
+            for host, address in emulator.context.addresses.items()
         }
 
     def transport(self, host: "Incarnation", timeout_seconds: float) -> "SimulatedTransport":
@@ -257,7 +259,7 @@ class Vendors:
 
     async def ask(self, room: str, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Any:
         """The answer to somebody else than the gateway."""
-        address = self.emulators[room].stage.addresses["base"]
+        address = self.emulators[room].context.addresses["base"]
         answer = await self.serve(method, address + path, headers, json.dumps(body).encode())
         return answer.json()
 

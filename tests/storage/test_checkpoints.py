@@ -13,7 +13,13 @@ from sqlalchemy import insert
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql import sqlite_checkpoints
 from connector_gateway.storage.sql.database import Database
-from connector_gateway.storage.sql.sqlite_checkpoints import CALM_PAGES, LONG_BYTES, LONG_PAGES, TURNS, WalCheckpointer
+from connector_gateway.storage.sql.sqlite_checkpoints import (
+    CALM_PAGES,
+    LONG_BYTES,
+    LONG_PAGES,
+    MAX_ROUNDS,
+    WalCheckpointer,
+)
 from harness.requirement import requirement
 
 LETTERS = "x" * 50_000
@@ -89,7 +95,7 @@ class Told:
 
     def __call__(self, how: str) -> tuple[int, int]:
         """Note it, and tell what is to be told next."""
-        self.made.append((how, self.checkpoints.calm.is_set()))
+        self.made.append((how, self.checkpoints.is_idle.is_set()))
         return self.turns.pop(0)
 
 
@@ -114,22 +120,22 @@ async def test_a_log_begins_anew_once_little_was_written_during_a_turn(tmp_path:
 
 @requirement("common-155")
 async def test_what_is_in_no_hurry_waits_until_little_is_left(tmp_path: Path) -> None:
-    growing = [(LONG_PAGES + 400 * turn,) * 2 for turn in range(TURNS + 2)]
+    growing = [(LONG_PAGES + 400 * turn,) * 2 for turn in range(MAX_ROUNDS + 2)]
     async with Database(f"sqlite:///{tmp_path / 'gateway.db'}") as database:
         made = await moved(database, *growing, growing[-1])
         async with asyncio.timeout(1):
             await database.wait_until_idle()
 
-    assert [*[("PASSIVE", True)] * TURNS, *[("PASSIVE", False)] * 3, ("RESTART", False)] == made
+    assert [*[("PASSIVE", True)] * MAX_ROUNDS, *[("PASSIVE", False)] * 3, ("RESTART", False)] == made
 
 
 @requirement("common-155")
 async def test_a_log_whose_writers_are_faster_is_left_to_the_next_look(tmp_path: Path) -> None:
-    growing = [(LONG_PAGES + 400 * turn,) * 2 for turn in range(2 * TURNS)]
+    growing = [(LONG_PAGES + 400 * turn,) * 2 for turn in range(2 * MAX_ROUNDS)]
     async with Database(f"sqlite:///{tmp_path / 'gateway.db'}") as database:
         made = await moved(database, *growing)
 
-    assert [*[("PASSIVE", True)] * TURNS, *[("PASSIVE", False)] * TURNS] == made
+    assert [*[("PASSIVE", True)] * MAX_ROUNDS, *[("PASSIVE", False)] * MAX_ROUNDS] == made
 
 
 async def test_a_log_is_cut_only_when_it_stays_calm(tmp_path: Path) -> None:

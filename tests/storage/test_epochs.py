@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from connector_gateway.core.writes.restores import Lost, Restores
+from connector_gateway.core.writes.restores import LostPeriod, RestoreDetector
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.storage.shared.degraded_mode import FallbackCounters
 from connector_gateway.storage.shared.interface import StoreUnavailable
@@ -48,17 +48,17 @@ async def test_a_database_that_is_older_than_the_store_was_restored(
     shared: FallbackCounters, postgres_server: str
 ) -> None:
     url = postgres_on(postgres_server)
-    gaps: list[Lost] = []
+    gaps: list[LostPeriod] = []
 
-    async def note(lost: Lost) -> None:
+    async def note(lost: LostPeriod) -> None:
         gaps.append(lost)
 
-    async with Database(url) as database, Restores(database, [shared], note):
+    async with Database(url) as database, RestoreDetector(database, [shared], note):
         pass
     backup = new_database(postgres_server, like=url.rpartition("/")[2].partition("?")[0])
-    async with Database(url) as database, Restores(database, [shared], note) as whole:
-        await whole.beat()
-    async with Database(backup) as database, Restores(database, [shared], note) as restored:
+    async with Database(url) as database, RestoreDetector(database, [shared], note) as whole:
+        await whole.count_epoch()
+    async with Database(backup) as database, RestoreDetector(database, [shared], note) as restored:
         pass
     for one in (url, backup):
         drop_database(postgres_server, one)

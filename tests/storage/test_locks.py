@@ -22,7 +22,7 @@ class CredentialSource:
 
     async def hold(self, who: str, seconds: float) -> None:
         try:
-            async with self.locks.hold("page"):
+            async with self.locks.acquire("page"):
                 self.tell(who, "in")
                 await asyncio.sleep(seconds)
         except UpstreamConflict:
@@ -94,8 +94,8 @@ def test_a_turn_that_comes_with_the_end_of_patience_is_had_by_the_next() -> None
 
 async def test_a_refusal_tells_when_to_try_again_and_that_nothing_was_sent() -> None:
     locks = NamedLocks(Timeouts(queue_seconds=0))
-    async with locks.hold("page"):
+    async with locks.acquire("page"):
         with pytest.raises(UpstreamConflict, match="was not sent") as refusal:
-            await locks.hold("page").__aenter__()
+            await locks.acquire("page").__aenter__()
 
     assert (RETRY_SECONDS, None) == (refusal.value.retry_after, refusal.value.doubt)

@@ -72,7 +72,7 @@ async def test_ledgers_that_say_nothing_any_more_are_dropped(clock: ManualClock)
     for number in range(15):
         await memory.peek(take(f"new:{number}"))
 
-    assert not [name for name in memory._ledgers if name.startswith("old")]
+    assert not [name for name in memory._logs if name.startswith("old")]
     assert 2 == (await memory.peek(take("key:1"))).remaining
 
 
@@ -107,9 +107,9 @@ async def test_what_was_learned_of_an_account_outlasts_idleness_while_few_are_kn
     clock.at += 61
     await memory.evict_idle()
     await memory.evict_idle()
-    few = list(memory._ledgers)
-    monkeypatch.setattr(in_memory, "MOST_LEARNED", 0)
+    few = list(memory._logs)
+    monkeypatch.setattr(in_memory, "MAX_IDLE_LOGS", 0)
     await memory.evict_idle()
     await memory.evict_idle()
 
-    assert (["account:1"], []) == (few, list(memory._ledgers))
+    assert (["account:1"], []) == (few, list(memory._logs))

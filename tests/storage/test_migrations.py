@@ -64,10 +64,10 @@ async def test_a_migration_that_gets_no_lock_is_tried_again(
     database = Database(empty_postgres)
     await asyncio.to_thread(database.migrate)
     migrations = shutil.copytree(schema.MIGRATIONS, tmp_path / "migrations")
-    (migrations / "versions/9999_next.py").write_text(NEXT.format(newest=schema.newest()))
+    (migrations / "versions/9999_next.py").write_text(NEXT.format(newest=schema.newest_version()))
     monkeypatch.setattr(schema, "MIGRATIONS", migrations)
     monkeypatch.setattr(schema, "LOCK_MILLISECONDS", 50)
-    monkeypatch.setattr(schema, "TRIES", 1_000)
+    monkeypatch.setattr(schema, "MAX_ATTEMPTS", 1_000)
     engine = create_engine(make_url(empty_postgres).set(drivername="postgresql+psycopg"))
     with engine.connect() as other:
         other.execute(text("SELECT 1 FROM runs"))

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Connection, bindparam, func, insert, select, text, update
 from sqlalchemy.dialects.postgresql import insert as insert_or_not
 
-from connector_gateway.core.writes.claims import CLAIM, INTEND
+from connector_gateway.core.writes.claims import CLAIM, SET_INTENT
 from connector_gateway.kit.errors import StorageUnavailable
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql import engines
@@ -104,7 +104,7 @@ async def test_each_fence_of_a_commit_is_told_apart_by_who_holds_the_claim(serve
     tries = [("a", "run a"), ("b", "run of another"), ("c", "run c"), ("d", "run d")]
     held = await asyncio.gather(
         *(
-            served.put_all([(INSERT, workspace(key))], (INTEND, mine(key, run_id, key.encode() * 3)), key)
+            served.put_all([(INSERT, workspace(key))], (SET_INTENT, mine(key, run_id, key.encode() * 3)), key)
             for key, run_id in tries
         )
     )
@@ -197,8 +197,8 @@ async def test_rows_behind_a_fence_that_does_not_hold_are_not_written_beside_oth
     held = await asyncio.gather(
         served.put_all([(INSERT, workspace("without a fence"))]),
         served.put_all(rename, (CLAIM, claim("taken", "second"))),
-        served.put_all([(INSERT, workspace("fenced"))], (INTEND, mine("taken", "first", b"x"))),
-        served.put_all([(INSERT, workspace("lost"))], (INTEND, mine("taken", "second", b"y")), "second"),
+        served.put_all([(INSERT, workspace("fenced"))], (SET_INTENT, mine("taken", "first", b"x"))),
+        served.put_all([(INSERT, workspace("lost"))], (SET_INTENT, mine("taken", "second", b"y")), "second"),
     )
 
     assert [True, False, True, False] == list(held)

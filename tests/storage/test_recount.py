@@ -12,7 +12,7 @@ from connector_gateway.storage.shared.degraded_mode import LOCAL_QUOTA, PROBE_SE
 from connector_gateway.storage.shared.interface import ResolvedCharge, StoreUnavailable
 from connector_gateway.storage.shared.memory import LocalCounters
 from connector_gateway.storage.shared.recovery import LATE_SECONDS
-from connector_gateway.storage.shared.sliding_window import LedgerEntry
+from connector_gateway.storage.shared.sliding_window import LogEntry
 from connector_gateway.storage.shared.valkey import COUNTING, ValkeyCounters
 from harness.clocks import ManualClock
 from harness.requirement import requirement
@@ -168,7 +168,7 @@ async def test_a_budget_that_a_third_party_closed_stays_closed_when_the_data_is_
 ) -> None:
     one, other = processes
     await tell(one, other)
-    await one.close([NOTES], 30)
+    await one.block([NOTES], 30)
     forget(valkey_of_tests, clock)
     await tell(one, other)
 
@@ -182,7 +182,7 @@ async def test_a_budget_that_was_closed_while_the_store_was_away_is_closed_in_it
     one, other = processes
     await tell(one, other)
     one.enter_degraded_mode(StoreUnavailable("for a test"))
-    await one.close([NOTES], 30)
+    await one.block([NOTES], 30)
     await tell(one)
 
     assert 30 == round((await other.reserve([NOTES], 0)).wait, 3)
@@ -195,7 +195,7 @@ async def test_what_another_process_was_told_is_closed_stays_closed_while_the_st
 ) -> None:
     one, other = processes
     room = NOTES if used else ResolvedCharge("upstream:notes:all:elsewhere", MINUTE)
-    await one.close([room], 30)
+    await one.block([room], 30)
     await tell(other)
     other.enter_degraded_mode(StoreUnavailable("for a test"))
     clock.at += 10
@@ -206,7 +206,7 @@ async def test_what_another_process_was_told_is_closed_stays_closed_while_the_st
 @requirement("common-219")
 async def test_each_process_knows_what_any_was_told_is_closed(processes: list[Process]) -> None:
     one, other = processes
-    await one.close([NOTES], 30)
+    await one.block([NOTES], 30)
     before = [round(process.blocked_seconds(NOTES.name), 3) for process in processes]
     await tell(other)
 
@@ -218,13 +218,15 @@ async def test_what_left_the_window_half_a_second_ago_is_told_since_it_may_have_
     processes: list[Process], clock: StoreClock
 ) -> None:
     clock.at += 58.25
-    just_told = [process.recount._sent(entry, MINUTE)[0] for process in processes for entry in sent_by(process)]
+    just_told = [
+        process.recount._to_sent_request(entry, MINUTE)[0] for process in processes for entry in sent_by(process)
+    ]
 
     assert [59.75] * 9 == just_told
 
 
-def sent_by(process: Process) -> list[LedgerEntry]:
-    found = process._local.gone(NOTES.name, LATE_SECONDS)
+def sent_by(process: Process) -> list[LogEntry]:
+    found = process._local.recent_requests(NOTES.name, LATE_SECONDS)
     return [] if found is None else found[1]
 
 

@@ -13,7 +13,7 @@ from connector_gateway.core.history.runs import Run, RunStore
 from connector_gateway.core.process_registry import ProcessRegistry
 from connector_gateway.core.writes.claims import Claim, ClaimName, Claims
 from connector_gateway.core.writes.key_text import KeyText
-from connector_gateway.core.writes.request_digests import Asked
+from connector_gateway.core.writes.request_digests import RequestDigests
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.errors import IdempotencyInProgress, StorageUnavailable
 from connector_gateway.kit.identifiers import ConnectionId, ProcessId, WorkspaceId
@@ -168,7 +168,7 @@ class Skewed(SystemClock):
 
 
 async def test_replicas_whose_clocks_are_an_hour_apart_leave_each_others_claims_alone(new_postgres: str) -> None:
-    name = ClaimName.of(WorkspaceId("ws"), ConnectionId("conn"), "make", KeyText.of("key"))
+    name = ClaimName.create(WorkspaceId("ws"), ConnectionId("conn"), "make", KeyText.parse("key"))
     async with Database(new_postgres) as one, Database(new_postgres) as other:
         early, late = (replica(database, skew) for database, skew in ((one, -HOUR), (other, HOUR)))
         async with early[0], late[0]:
@@ -185,11 +185,11 @@ async def test_replicas_whose_clocks_are_an_hour_apart_leave_each_others_claims_
 
 
 WHAT = (WorkspaceId("ws"), "notes", "make")
-ASKED = Asked("target", "parameters")
+ASKED = RequestDigests("target", "parameters")
 
 
 def replica(database: Database, skew: float) -> tuple[ProcessRegistry, RunStore, Claims]:
     """What a process at another machine writes, and by which clock."""
     process_id, clock = ProcessId(f"proc {skew}"), Skewed(skew)
     runs, claims = RunStore(database, process_id, clock), Claims(database, process_id, clock)
-    return ProcessRegistry(database, process_id, clock, runs=runs, claims=claims, alone=False), runs, claims
+    return ProcessRegistry(database, process_id, clock, runs=runs, claims=claims, single_instance=False), runs, claims

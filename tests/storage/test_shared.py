@@ -103,8 +103,8 @@ async def test_a_turn_is_confirmed_when_it_has_come(shared: SharedCounters, cloc
 
 
 async def test_a_closed_budget_gives_no_turns_until_it_opens(shared: SharedCounters, clock: ManualClock) -> None:
-    await shared.close([take("upstream:notes:a")], 30)
-    await shared.close([take("upstream:notes:a")], 10)
+    await shared.block([take("upstream:notes:a")], 30)
+    await shared.block([take("upstream:notes:a")], 10)
 
     assert 30 == (await shared.reserve([take("upstream:notes:a")], 100)).wait
     assert 0 == (await shared.reserve([take("upstream:notes:b")], 100)).wait
@@ -162,9 +162,9 @@ async def test_a_request_that_leaves_late_counts_from_then_on_before_it_is_answe
 ) -> None:
     turns = [await shared.reserve([take("upstream:notes:a")], 0) for _ in range(3)]
     for turn in turns[:2]:
-        turn.left()
+        turn.record_sent()
     clock.at += 25
-    turns[2].left()
+    turns[2].record_sent()
     # The store is told in order, and knows by now.
     await shared.peek(take("upstream:notes:a"))
     clock.at += 35
@@ -177,11 +177,11 @@ async def test_a_turn_that_was_not_used_comes_again_behind_those_who_have_gone(
     shared: SharedCounters, clock: ManualClock
 ) -> None:
     turn = await shared.reserve([take("upstream:notes:a")], 0)
-    at_once = turn.expired()
+    at_once = turn.is_expired()
     clock.at += 61
     await shared.reserve([take("upstream:notes:a", 3)], 0)
 
-    assert (False, True) == (at_once, turn.expired())
+    assert (False, True) == (at_once, turn.is_expired())
     assert 60 == round(await turn.confirm(), 3)
 
 
@@ -191,7 +191,7 @@ async def test_a_turn_that_comes_again_counts_once_and_from_then_on(shared: Shar
     gone = await turn.confirm()
     clock.at += 30
 
-    assert (0, False) == (gone, turn.expired())
+    assert (0, False) == (gone, turn.is_expired())
     assert 1 == (await shared.peek(take("upstream:notes:a"))).remaining
 
 
@@ -240,7 +240,7 @@ class Story:
         elif act == "time":
             self._clock.at += number * 2
         elif act == "close":
-            await self._shared.close([b], number)
+            await self._shared.block([b], number)
         elif self._turns:
             await self._use(self._turns[number % len(self._turns)], act)
 

@@ -12,10 +12,15 @@ import pytest
 from connector_gateway.kit.clock import Clock, MonotonicClock
 from connector_gateway.kit.errors import SharedStoreUnavailable, UpstreamConflict
 from connector_gateway.kit.upstream.budget import Budget
-from connector_gateway.storage.shared.degraded_mode import LONGEST_SECONDS, PROBE_SECONDS, REMEMBERED, FallbackCounters
+from connector_gateway.storage.shared.degraded_mode import (
+    MAX_DEGRADED_SECONDS,
+    MAX_TRACKED_BUDGETS,
+    PROBE_SECONDS,
+    FallbackCounters,
+)
 from connector_gateway.storage.shared.interface import ResolvedCharge, StoreUnavailable
 from connector_gateway.storage.shared.memory import LocalCounters
-from connector_gateway.storage.shared.valkey import LEASE_SECONDS, ValkeyCounters, version_of
+from connector_gateway.storage.shared.valkey import LEASE_SECONDS, ValkeyCounters, parse_version
 from harness.clocks import NOON, ManualClock, ShiftedClock
 from harness.requirement import requirement
 from harness.valkey import Server, StoreClock, store_of, valkey_server
@@ -53,13 +58,13 @@ async def with_fallback(
     clock = clock or MonotonicClock()
     store = ValkeyCounters(server.url, clock, seconds=seconds, queue_seconds=0.2, connectors=["notes"])
     shared = FallbackCounters(store, LocalCounters(clock), clock, lambda: processes)
-    async with shared.opened(installation, fresh=fresh):
+    async with shared.open(installation, fresh=fresh):
         yield shared
 
 
 async def left(shared: FallbackCounters, take: ResolvedCharge = KEY) -> tuple[int, int, bool]:
     allowance = await shared.consume(take)
-    return allowance.limit, allowance.remaining, allowance.local
+    return allowance.limit, allowance.remaining, allowance.is_local
 
 
 async def is_back(shared: FallbackCounters) -> bool:
@@ -94,7 +99,7 @@ async def test_after_a_minute_calls_are_refused_with_when_to_come_back(own: Serv
     own.stop()
     async with with_fallback(own, clock=clock) as shared:
         await shared.check()
-        clock.ahead = LONGEST_SECONDS
+        clock.ahead = MAX_DEGRADED_SECONDS
         with pytest.raises(SharedStoreUnavailable) as refused:
             await shared.consume(KEY)
         with pytest.raises(SharedStoreUnavailable):
@@ -149,7 +154,7 @@ async def test_a_store_that_may_only_be_read_counts_as_away(own: Server) -> None
 
 async def test_a_server_that_is_too_old_counts_as_away(valkey_of_tests: Server) -> None:
     async with store_of(valkey_of_tests, ManualClock(), by_hand=False) as store:
-        store.version = version_of("# Server\r\nredis_version:6.2.7\r\n")
+        store.version = parse_version("# Server\r\nredis_version:6.2.7\r\n")
         with pytest.raises(StoreUnavailable, match=r"6\.2\.7 is too old"):
             await store.check()
 
@@ -308,7 +313,7 @@ async def test_what_a_store_that_hung_let_through_is_counted_by_now(
     async with store_of(valkey_of_tests, clock) as store:
         turn = await store.reserve([ResolvedCharge(NOTES.name, MINUTE, 10)], 0)
         # Asked so long before, and answered at once when it went on.
-        turn.since -= 20
+        turn.queried_at -= 20
         turn.record_response()
         waiting = await store.reserve([NOTES], 100)
         clock.at += 1
@@ -330,7 +335,7 @@ async def test_a_turn_that_nobody_heard_of_is_given_back(valkey_of_tests: Server
 
 async def test_a_budget_that_is_closed_stays_closed_while_the_store_is_away(own: Server) -> None:
     async with with_fallback(own) as shared:
-        await shared.close([NOTES], 30)
+        await shared.block([NOTES], 30)
         own.stop()
 
         assert 29 < (await shared.reserve([NOTES], 0)).wait <= 30
@@ -343,7 +348,7 @@ async def test_a_share_is_never_less_than_one_request(
     own: Server, limit: int, processes: int, share: tuple[float, float]
 ) -> None:
     async with with_fallback(own, processes=processes) as shared:
-        budget = shared._share(ResolvedCharge("upstream:notes:all:x", Budget(limit, 10))).budget
+        budget = shared._local_charge(ResolvedCharge("upstream:notes:all:x", Budget(limit, 10))).budget
 
     assert share == (budget.limit, budget.per_seconds)
 
@@ -399,9 +404,9 @@ async def test_without_the_store_an_object_is_held_only_by_the_one_process_there
 async def test_what_was_largest_is_remembered_of_the_budgets_that_were_used_last(own: Server) -> None:
     own.stop()
     async with with_fallback(own) as shared:
-        await shared.close(
-            [ResolvedCharge(f"account {number}", Budget(10, 1), 5) for number in range(REMEMBERED + 5)], 0
+        await shared.block(
+            [ResolvedCharge(f"account {number}", Budget(10, 1), 5) for number in range(MAX_TRACKED_BUDGETS + 5)], 0
         )
 
-        assert REMEMBERED == len(shared._most)
-        assert "account 4" not in shared._most
+        assert MAX_TRACKED_BUDGETS == len(shared._max_units)
+        assert "account 4" not in shared._max_units

@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 
 from connector_gateway.cli.command_groups import Command, Group
 from connector_gateway.cli.connection_choice import choose_connection
-from connector_gateway.cli.dev.samples import address_of
+from connector_gateway.cli.dev.samples import call_path
 from connector_gateway.cli.manage.over_http import Response, send
 from connector_gateway.cli.options import FieldOption, Json, bounded, paragraphs
 from connector_gateway.cli.output import as_json as json_option
@@ -134,7 +134,7 @@ async def _send(
     values = {
         name: list(chain.from_iterable(value)) if isinstance(value, tuple) else value for name, value in values.items()
     }
-    path = address_of(connector.name, operation, values)
+    path = call_path(connector.name, operation, values)
     return await send(target, operation.method, path, {"connection_id": connection_id} | values, headers)
 
 
@@ -152,9 +152,9 @@ def _pop_headers(values: dict[str, Any]) -> dict[str, str]:
 
 def _parse_key(text: str) -> KeyText:
     """Return the normalised idempotency key. Raises ``ClickException`` if it is invalid."""
-    key = KeyText.of(text)
-    if key.fault:
-        raise click.ClickException(f"The idempotency key {text!r} cannot be used: {key.fault}.")
+    key = KeyText.parse(text)
+    if key.violation:
+        raise click.ClickException(f"The idempotency key {text!r} cannot be used: {key.violation}.")
     return key
 
 

@@ -17,12 +17,12 @@ import click
 
 from connector_gateway.app import App
 from connector_gateway.cli import env_file
-from connector_gateway.cli.dev.folder import USUAL_FOLDER, describe, is_installed, is_running, state_of
+from connector_gateway.cli.dev.folder import DEFAULT_FOLDER, describe, is_installed, is_running, load_state
 from connector_gateway.cli.output import exit_with_error, print_to_stderr, show
-from connector_gateway.cli.settings_loader import settings_of
+from connector_gateway.cli.settings_loader import load_settings
 from connector_gateway.cli.target import local_settings
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.access.audited_actions import Actor, acting
+from connector_gateway.core.access.audited_actions import Actor, act_as
 from connector_gateway.core.calls.envelope import error_payload
 from connector_gateway.kit.errors import GatewayError, StorageUnavailable
 from connector_gateway.storage.sql.sqlite_files import UnusableDatabase
@@ -33,15 +33,15 @@ IDENTIFYING_SETTINGS = ("GATEWAY_SECRET_KEYS", "GATEWAY_DATABASE_URL")
 """Settings that identify an installation, rather than only adjust it."""
 
 
-def environment(data: Path | None = None) -> dict[str, str]:
+def load_environment(data: Path | None = None) -> dict[str, str]:
     """Return the settings. Those of the dev installation in *data* take precedence, if given."""
     settings = local_settings()
-    return settings if data is None else settings | environment_of(data)
+    return settings if data is None else settings | dev_environment(data)
 
 
-def environment_of(data: Path) -> dict[str, str]:
+def dev_environment(data: Path) -> dict[str, str]:
     """Return the settings of the dev installation in *data*. Raises ``ClickException`` if there is none."""
-    state = state_of(data)
+    state = load_state(data)
     if state is None:
         raise click.ClickException(
             f"There is no installation in {data}. Start one with 'make run' or 'connector-gateway serve', "
@@ -72,9 +72,9 @@ def dev_settings(data: Path, state: Mapping[str, Any], described: Mapping[str, A
 def _hook_secrets(upstreams: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     """Return the settings with the secrets with which the emulators sign their deliveries."""
     return {
-        f"GATEWAY_{name.upper()}_HOOK_SECRET": upstreams[name][connector.observing.signed_with]
+        f"GATEWAY_{name.upper()}_HOOK_SECRET": upstreams[name][connector.event_source.signed_with]
         for name, connector in CONNECTORS.items()
-        if name in upstreams and connector.observing is not None
+        if name in upstreams and connector.event_source is not None
     }
 
 
@@ -89,7 +89,7 @@ def emulator_settings(
     urls = {
         f"GATEWAY_{name.upper()}_{host.upper()}_URL": upstreams[name].get(f"{host}_url", upstreams[name]["base_url"])
         for name, connector in connectors.items()
-        for host in connector.addresses
+        for host in connector.base_urls
     }
     oauth_apps = {
         f"GATEWAY_{name.upper()}_{part.upper()}": value
@@ -103,11 +103,11 @@ def emulator_settings(
 def run_management(data: Path | None, work: Callable[[App], Awaitable[T]], *, json: bool) -> T:
     """Return the result of *work* on the installation. An error is printed and ends the command."""
     settings = {"GATEWAY_OPERATOR_TOKEN": "not needed by commands"} | _select_settings(data)
-    app = App(settings_of(settings))
+    app = App(load_settings(settings))
 
     async def run() -> T:
-        async with app.opened():
-            with acting(app.audit, Actor("cli", surface="cli", details={"user": _user()})):
+        async with app.open():
+            with act_as(app.audit, Actor("cli", surface="cli", details={"user": _user()})):
                 return await work(app)
 
     try:
@@ -143,16 +143,16 @@ def _body(error: GatewayError) -> Mapping[str, Any]:
 def _select_settings(data: Path | None) -> dict[str, str]:
     """Return the settings of the installation. If several installations are possible, print which one is used."""
     if data is not None:
-        return environment(data)
-    settings = environment()
+        return load_environment(data)
+    settings = load_environment()
     if not any(settings.get(name) for name in IDENTIFYING_SETTINGS):
-        return environment(USUAL_FOLDER)
-    if any(os.environ.get(name) for name in IDENTIFYING_SETTINGS) or not is_installed(USUAL_FOLDER):
+        return load_environment(DEFAULT_FOLDER)
+    if any(os.environ.get(name) for name in IDENTIFYING_SETTINGS) or not is_installed(DEFAULT_FOLDER):
         return settings
-    if is_running(USUAL_FOLDER):
+    if is_running(DEFAULT_FOLDER):
         print_to_stderr(
-            "installation", f"{USUAL_FOLDER}, where dev is running, rather than that of {env_file.env_file()}"
+            "installation", f"{DEFAULT_FOLDER}, where dev is running, rather than that of {env_file.env_file()}"
         )
-        return environment(USUAL_FOLDER)
-    print_to_stderr("installation", f"that of {env_file.env_file()}; --data {USUAL_FOLDER} is the one of dev")
+        return load_environment(DEFAULT_FOLDER)
+    print_to_stderr("installation", f"that of {env_file.env_file()}; --data {DEFAULT_FOLDER} is the one of dev")
     return settings

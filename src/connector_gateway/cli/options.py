@@ -13,7 +13,7 @@ from connector_gateway.kit.fields import Field
 from connector_gateway.kit.shapes import OffsetMissing, parse_instant
 
 
-def value_of(text: str) -> Any:
+def parse_json(text: str) -> Any:
     """Return the value of a JSON text. Raises ``ValueError`` with the reason if it is invalid."""
     try:
         return decode(text.encode())
@@ -71,7 +71,7 @@ class Json(click.ParamType[Any]):
         if not isinstance(value, str):
             return value
         try:
-            return value_of(value)
+            return parse_json(value)
         except ValueError as error:
             self.fail(f"{value!r} is not JSON: {error}.", param, ctx)
 

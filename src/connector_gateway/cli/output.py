@@ -9,9 +9,9 @@ from pydantic_core import to_json
 from rich.console import Console
 from rich.text import Text
 
-from connector_gateway.cli.tables import Row, block_lines, cell, column_names, inline, rows_lines, written
+from connector_gateway.cli.tables import Row, block_lines, cell, column_names, format_timestamps, inline, rows_lines
 from connector_gateway.cli.terminal_text import escape_control_chars, printable_json
-from connector_gateway.core.calls.error_details import PLACES
+from connector_gateway.core.calls.error_details import LOCATION_FIELDS
 
 MAX_ALLOWED = 12
 """The maximum number of allowed values that an error lists."""
@@ -23,16 +23,16 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON inste
 def show(data: Any, *, json: bool, columns: Sequence[str] = ()) -> None:
     """Print *data*: rows as a table of *columns*, an object as a list of fields. Pipes get all columns."""
     if json:
-        show_json(as_answered(data))
+        show_json(to_json_text(data))
     elif isinstance(data, Mapping):
         _print_object(data)
     else:
         _print_rows(list(data), columns)
 
 
-def as_answered(data: Any, *, indent: int | None = 2) -> str:
+def to_json_text(data: Any, *, indent: int | None = 2) -> str:
     """Return *data* as JSON, with timestamps in the format of the service."""
-    return to_json(written(data), indent=indent).decode()
+    return to_json(format_timestamps(data), indent=indent).decode()
 
 
 def show_json(text: str) -> None:
@@ -78,7 +78,7 @@ def _print_error(body: Mapping[str, Any]) -> None:
         Text(escape_control_chars(error["code"]), "red") + Text(f": {escape_control_chars(error['message'])}")
     )
     for detail in error.get("details", []):
-        if detail.keys() - {"code", *PLACES}:
+        if detail.keys() - {"code", *LOCATION_FIELDS}:
             printed.print(f"  {escape_control_chars(_format_detail(detail))}")
     printed.print(f"  → {escape_control_chars(error['remedy'])}")
     for name, unit in (("retry_after", " s"), ("run_id", "")):
@@ -88,10 +88,10 @@ def _print_error(body: Mapping[str, Any]) -> None:
 
 def _format_detail(detail: Mapping[str, Any]) -> str:
     """Return one error detail as a line: its place, its message, a suggestion, and further fields."""
-    place = next((str(detail[name]) for name in PLACES if name in detail), "")
+    place = next((str(detail[name]) for name in LOCATION_FIELDS if name in detail), "")
     suggestion = [f"Did you mean {detail['did_you_mean']}?"] if "did_you_mean" in detail else []
     message = [f"{str(detail['message']).rstrip('.')}."] if "message" in detail else []
-    printed = {"code", "message", "did_you_mean", *PLACES}
+    printed = {"code", "message", "did_you_mean", *LOCATION_FIELDS}
     facts = [f"{name}: {_format_field(name, value)}" for name, value in detail.items() if name not in printed]
     more = [f"({'; '.join(facts)})"] if facts else []
     return ": ".join(part for part in (place, " ".join([*message, *suggestion, *more])) if part)

@@ -12,10 +12,10 @@ import click
 
 from connector_gateway.app import App
 from connector_gateway.cli.installation import run_management
-from connector_gateway.cli.manage.commands import data_of, management_group, option_of, read_params
-from connector_gateway.cli.manage.in_process import result_of
-from connector_gateway.cli.output import as_answered, as_json, console, is_terminal, show, show_json
-from connector_gateway.cli.tables import cell, fitting
+from connector_gateway.cli.manage.commands import build_option, management_group, read_params, to_plain_data
+from connector_gateway.cli.manage.in_process import run_route
+from connector_gateway.cli.output import as_json, console, is_terminal, show, show_json, to_json_text
+from connector_gateway.cli.tables import cell, count_fitting
 from connector_gateway.cli.target import data_folder
 from connector_gateway.cli.terminal_text import escape_control_chars
 from connector_gateway.connectors import CONNECTORS
@@ -39,12 +39,12 @@ POLL_SECONDS = 0.5
 
 def print_summaries(_: ManagementRoute, page: Page[RunRecord]) -> None:
     """Print runs as a table, one line each."""
-    show([_summary(run) for run in data_of(page)], json=False, columns=SUMMARY)
+    show([_summary(run) for run in to_plain_data(page)], json=False, columns=SUMMARY)
 
 
 def print_timeline(_: ManagementRoute, record: RunRecord) -> None:
     """Print a run as a timeline: checks, waits, every request to the vendor, and the outcome."""
-    run = data_of(record)
+    run = to_plain_data(record)
     through = f"  through {cell(run['connection_id'])}" if run["connection_id"] else ""
     caller = f"key {run['key_id']}" if run["key_id"] else "without a key"
     click.echo(f"{run['run_id']}  {run['connector']} {run['operation']}{through}")
@@ -59,7 +59,7 @@ def print_timeline(_: ManagementRoute, record: RunRecord) -> None:
 runs = management_group("runs", {"list": print_summaries, "show": print_timeline})
 
 
-@runs.command("tail", params=[option_of(field) for field in list_runs.fields if field.name in FILTERS])
+@runs.command("tail", params=[build_option(field) for field in list_runs.fields if field.name in FILTERS])
 @click.option("--polls", type=click.IntRange(1), hidden=True, help="End after so many polls.")
 @data_folder
 @as_json
@@ -90,18 +90,20 @@ async def _tail(app: App, params: Params, polls: int | None, *, json: bool) -> N
 
 async def _ended(app: App, params: Params) -> Sequence[Mapping[str, Any]]:
     """Return the newest runs, without those in progress."""
-    page = await result_of(app, list_runs, params, limit=WINDOW)
-    return [run for run in data_of(page) if run["status"] != "running"]
+    page = await run_route(app, list_runs, params, limit=WINDOW)
+    return [run for run in to_plain_data(page) if run["status"] != "running"]
 
 
 def _print_line(run: Mapping[str, Any], *, json: bool) -> None:
     if json:
-        show_json(as_answered(run, indent=None))
+        show_json(to_json_text(run, indent=None))
         return
     summary = _summary(run)
     cells = [cell(summary[name]) for name in SUMMARY]
     if is_terminal():
-        cells = [text.ljust(width) for text, width in zip(cells, WIDTHS, strict=True)][: fitting(WIDTHS, console.width)]
+        cells = [text.ljust(width) for text, width in zip(cells, WIDTHS, strict=True)][
+            : count_fitting(WIDTHS, console.width)
+        ]
     click.echo(("  " if is_terminal() else "\t").join(cells).rstrip(" "))
 
 

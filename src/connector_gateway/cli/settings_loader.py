@@ -9,7 +9,7 @@ from connector_gateway.environment import SettingsError
 from connector_gateway.settings import Settings
 
 
-def settings_of(environment: Mapping[str, str], *, starting: bool = False) -> Settings:
+def load_settings(environment: Mapping[str, str], *, starting: bool = False) -> Settings:
     """Read settings. Raises ``ClickException`` if one is missing, invalid or, when *starting*, a weak secret."""
     try:
         settings = Settings.read(environment, CONNECTORS)

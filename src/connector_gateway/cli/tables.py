@@ -26,20 +26,20 @@ ENCODER = msgspec.json.Encoder(decimal_format="number")
 Row = Mapping[str, Any]
 
 
-def written(data: Any) -> Any:
+def format_timestamps(data: Any) -> Any:
     """Return *data* with timestamps in the format of the service."""
     if isinstance(data, datetime):
         return format_timestamp(data)
     if isinstance(data, Mapping):
-        return {name: written(value) for name, value in data.items()}
-    return [written(item) for item in data] if isinstance(data, list | tuple) else data
+        return {name: format_timestamps(value) for name, value in data.items()}
+    return [format_timestamps(item) for item in data] if isinstance(data, list | tuple) else data
 
 
 def cell(value: Any) -> str:
     """Return *value* as one line of text, with objects and lists as JSON."""
     if value is None:
         return ""
-    text = written(value)
+    text = format_timestamps(value)
     return escape_control_chars(text if isinstance(text, str) else ENCODER.encode(text).decode())
 
 
@@ -57,7 +57,7 @@ def is_nested(value: Any) -> bool:
     return isinstance(value, Mapping) and bool(value)
 
 
-def fitting(widths: Sequence[int], width: int) -> int:
+def count_fitting(widths: Sequence[int], width: int) -> int:
     """Return how many of the first columns fit into *width*, at least one."""
     used = -len(GAP)
     for number, column in enumerate(widths):
@@ -83,7 +83,7 @@ def table_lines(rows: Sequence[Row], names: Sequence[str], width: int) -> tuple[
     min_widths = [
         full if name.endswith(("_id", "_at")) else min(full, NARROW) for name, full in zip(names, natural, strict=True)
     ]
-    visible = fitting(min_widths, width)
+    visible = count_fitting(min_widths, width)
     widths = _widen(min_widths[:visible], natural, width)
     return [_join(line[:visible], widths) for line in lines], names[visible:]
 
@@ -100,11 +100,11 @@ def _widen(min_widths: Sequence[int], natural: Sequence[int], width: int) -> Seq
 
 
 def _join(cells: Sequence[str], widths: Sequence[int]) -> str:
-    sized = [set_cell_size(cut(text, width), width) for text, width in zip(cells, widths, strict=True)]
+    sized = [set_cell_size(truncate(text, width), width) for text, width in zip(cells, widths, strict=True)]
     return GAP.join(sized).rstrip(" ")
 
 
-def cut(text: str, width: int) -> str:
+def truncate(text: str, width: int) -> str:
     """Return *text*, shortened to *width* columns."""
     return text if cell_len(text) <= width else set_cell_size(text, max(0, width - 1)).rstrip(" ") + "…"
 
@@ -121,7 +121,7 @@ def block_lines(data: Row, width: int, *, whole: bool = False) -> Iterator[str]:
             yield from (f"{GAP}{line}".rstrip(" ") for line in _nested_lines(value, width - len(GAP)))
         else:
             available = max(MIN_WIDTH, width - label_width - len(GAP))
-            text = inline(value) if whole or name.endswith("_id") else cut(inline(value), available)
+            text = inline(value) if whole or name.endswith("_id") else truncate(inline(value), available)
             yield f"{set_cell_size(label, label_width)}{GAP}{text}".rstrip(" ")
 
 
@@ -131,7 +131,7 @@ def _nested_lines(value: Any, width: int) -> Iterable[str]:
         return block_lines(value, width)
     if all(isinstance(item, Mapping) for item in value):
         return rows_lines(value, column_names(value), width)[0]
-    return [cut(inline(item), width) for item in value]
+    return [truncate(inline(item), width) for item in value]
 
 
 def column_names(rows: Iterable[Row]) -> Sequence[str]:

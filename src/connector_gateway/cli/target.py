@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from connector_gateway.cli import env_file
-from connector_gateway.cli.dev.folder import USUAL_FOLDER, describe, how_to_start
+from connector_gateway.cli.dev.folder import DEFAULT_FOLDER, describe, start_command
 
 data_folder = click.option(
     "--data",
@@ -41,7 +41,7 @@ class Target:
 def resolve_target(data: Path | None) -> Target:
     """Return the gateway that the environment, ``.env`` or a dev installation specifies."""
     settings = {} if data else local_settings()
-    described = describe(data or USUAL_FOLDER)
+    described = describe(data or DEFAULT_FOLDER)
     base_url = settings.get("GATEWAY_URL") or described.get("base_url") or settings.get("GATEWAY_BASE_URL")
     key = settings.get("GATEWAY_API_KEY") or described.get("keys", {}).get("write")
     if not base_url:
@@ -56,5 +56,5 @@ def resolve_target(data: Path | None) -> Target:
         )
     if base_url != described.get("base_url"):
         return Target(base_url, key, {}, "Start it, or name another with GATEWAY_URL.")
-    start = f"Start it with '{how_to_start(data or USUAL_FOLDER)}'."
+    start = f"Start it with '{start_command(data or DEFAULT_FOLDER)}'."
     return Target(base_url, key, described.get("connections", {}), start)

@@ -31,7 +31,7 @@ UNKNOWN_CONNECTION = "conn_00000000000000000000000000"
 class CheckSubject:
     """One operation of a connector at the service under test."""
 
-    place: TargetService
+    service: TargetService
     connector: AnyConnector
     operation: AnyOperation
 
@@ -53,7 +53,7 @@ class CheckSubject:
 
     def arguments(self) -> Mapping[str, Any]:
         """Return the arguments of the operation. Raises ``CheckSkipped`` if required ones are not given."""
-        arguments = self.place.arguments.get(f"{self.connector.name}_{self.operation.name}")
+        arguments = self.service.arguments.get(f"{self.connector.name}_{self.operation.name}")
         if arguments is not None:
             return arguments
         if self.required or self.operation.path_names or self.writes:
@@ -69,7 +69,7 @@ class CheckSubject:
     @property
     def connection(self) -> str:
         """The connection of the connector."""
-        return self.place.connection(self.connector.name)
+        return self.service.connection(self.connector.name)
 
     async def call(
         self,
@@ -86,8 +86,8 @@ class CheckSubject:
         parameters = {"connection_id": connection} | {name: one for name, one in values.items() if name not in names}
         if self.operation.method == "GET":
             query = urlencode({name: _to_query(one) for name, one in parameters.items()})
-            return await self.place.ask("GET", f"{path}?{query}", key=key, **headers)
-        return await self.place.ask(self.operation.method, path, parameters, key=key, **headers)
+            return await self.service.request("GET", f"{path}?{query}", key=key, **headers)
+        return await self.service.request(self.operation.method, path, parameters, key=key, **headers)
 
     def read(self, data: Any) -> None:
         """Check *data* against the declared model."""
@@ -113,8 +113,8 @@ class Check:
     perform: Callable[[Any], Awaitable[None]]
 
 
-OF_OPERATIONS: list[Check] = []
-OF_THE_SERVICE: list[Check] = []
+OPERATION_CHECKS: list[Check] = []
+SERVICE_CHECKS: list[Check] = []
 Perform = Callable[[Any], Awaitable[None]]
 
 
@@ -167,7 +167,7 @@ def _check_common_headers(reply: Reply) -> None:
 # Every operation
 
 
-@_check(OF_OPERATIONS, "common-56", "common-58", "common-41", "common-42", "common-44", "common-18", "common-73")
+@_check(OPERATION_CHECKS, "common-56", "common-58", "common-41", "common-42", "common-44", "common-18", "common-73")
 async def requires_api_key(subject: CheckSubject) -> None:
     """Reject requests without an API key."""
     reply = await subject.call(key=None)
@@ -175,7 +175,7 @@ async def requires_api_key(subject: CheckSubject) -> None:
     assert_equal("Bearer", reply.headers.get("www-authenticate", "").partition(" ")[0], "the header WWW-Authenticate")
 
 
-@_check(OF_OPERATIONS, "common-57", "common-58")
+@_check(OPERATION_CHECKS, "common-57", "common-58")
 async def refuses_an_unknown_key(subject: CheckSubject) -> None:
     """Reject an unknown API key."""
     reply = await subject.call(key=generate_key())
@@ -183,32 +183,32 @@ async def refuses_an_unknown_key(subject: CheckSubject) -> None:
     assert_equal("0", reply.headers.get("x-service-ratelimit-remaining"), "the header X-Service-RateLimit-Remaining")
 
 
-@_check(OF_OPERATIONS, "common-61", "common-43")
+@_check(OPERATION_CHECKS, "common-61", "common-43")
 async def rejects_write_with_read_key(subject: CheckSubject) -> None:
     """Reject a write with a read key, but accept reads."""
-    reply = await subject.call(key=subject.place.read_key, surely_unknown="x")
+    reply = await subject.call(key=subject.service.read_key, surely_unknown="x")
     if subject.operation.scope == "write":
         check_error_response(reply, 403, "write_scope_required")
     else:
         check_error_response(reply, 422, "invalid_parameters")
 
 
-@_check(OF_OPERATIONS, "common-26", "common-29", "common-44")
+@_check(OPERATION_CHECKS, "common-26", "common-29", "common-44")
 async def reports_all_invalid_parameters(subject: CheckSubject) -> None:
     """Report all missing and all unknown parameters in one response."""
     reply = await subject.call(surely_unknown="x")
     check_error_response(reply, 422, "invalid_parameters")
-    missing = (subject.required | {"surely_unknown"}) - reply.faults
+    missing = (subject.required | {"surely_unknown"}) - reply.reported_parameters
     assert_equal(set(), missing, "what is not named")
 
 
-@_check(OF_OPERATIONS, "common-49")
+@_check(OPERATION_CHECKS, "common-49")
 async def hides_foreign_connections(subject: CheckSubject) -> None:
     """Report a connection that does not exist."""
     check_error_response(await subject.call(**subject.arguments()), 404, "connection_not_found")
 
 
-@_check(OF_OPERATIONS, "common-10", "common-11", "common-12", "common-13", "common-14", "common-15", "common-112")
+@_check(OPERATION_CHECKS, "common-10", "common-11", "common-12", "common-13", "common-14", "common-15", "common-112")
 async def answers_with_the_envelope(subject: CheckSubject) -> None:
     """Respond with the declared model, and record a run. Writes are sent as dry runs."""
     arguments, dry = subject.arguments(), {"Prefer": "dry-run"} if subject.writes else {}
@@ -218,14 +218,14 @@ async def answers_with_the_envelope(subject: CheckSubject) -> None:
     check_envelope(reply, subject.connector.name, lists=lists, pages=operation.is_paged)
     if not dry:
         subject.read(reply.body["data"])
-    run = (await subject.place.ask("GET", f"/v1/runs/{reply.body['run_id']}")).body["data"]
+    run = (await subject.service.request("GET", f"/v1/runs/{reply.body['run_id']}")).body["data"]
     recorded = (run["operation"], run["status"], run["dry_run"])
     assert_equal(
         (operation.name, reply.body["status"], bool(dry)), recorded, "operation, status and dry_run of its run"
     )
 
 
-@_check(OF_OPERATIONS, "common-212", "common-213", "common-214", "common-216")
+@_check(OPERATION_CHECKS, "common-212", "common-213", "common-214", "common-216")
 async def supports_dry_run(subject: CheckSubject) -> None:
     """Respond to a dry run with the requests that would be sent."""
     reply = await subject.call(
@@ -241,11 +241,11 @@ async def supports_dry_run(subject: CheckSubject) -> None:
     )
 
 
-@_check(OF_OPERATIONS, "common-85", "common-87", "common-88", "common-89", "common-90")
+@_check(OPERATION_CHECKS, "common-85", "common-87", "common-88", "common-89", "common-90")
 async def writes_once_with_a_key(subject: CheckSubject) -> None:
     """Perform only one of three calls with one key, two of which are concurrent."""
     arguments = {name: value for name, value in subject.write_arguments().items() if name != IDEMPOTENCY_FIELD}
-    if not subject.place.writes:
+    if not subject.service.writes:
         raise CheckSkipped("writes are made with --write only")
     once = partial(
         subject.call, connection=subject.connection, headers={"Idempotency-Key": f"conformance-{uuid4()}"}, **arguments
@@ -261,7 +261,7 @@ async def writes_once_with_a_key(subject: CheckSubject) -> None:
     assert_equal(3, len({reply.body["run_id"] for reply in replies}), "the number of runs")
 
 
-@_check(OF_OPERATIONS, "common-38", "common-39")
+@_check(OPERATION_CHECKS, "common-38", "common-39")
 async def takes_only_cursors_that_it_issued(subject: CheckSubject) -> None:
     """Reject a cursor that the service did not issue."""
     if "cursor" not in subject.operation.parameters:
@@ -273,10 +273,10 @@ async def takes_only_cursors_that_it_issued(subject: CheckSubject) -> None:
 # The service
 
 
-@_check(OF_THE_SERVICE, "common-1", "common-2", "common-132")
+@_check(SERVICE_CHECKS, "common-1", "common-2", "common-132")
 async def describes_thirty_operations(service: TargetService) -> None:
     """Describe five operations of each connector, and nothing else below their path."""
-    paths = (await service.ask("GET", "/openapi.json")).body["paths"]
+    paths = (await service.request("GET", "/openapi.json")).body["paths"]
     below = [
         path.split("/")[3] for path, methods in paths.items() for _ in methods if path.startswith("/v1/connectors/")
     ]
@@ -284,101 +284,101 @@ async def describes_thirty_operations(service: TargetService) -> None:
     assert_equal(dict.fromkeys(("notes", "boards", "mail", "chat", "crm", "tables"), 5), counted, "what is described")
 
 
-@_check(OF_THE_SERVICE, "common-36", "common-183")
+@_check(SERVICE_CHECKS, "common-36", "common-183")
 async def returns_404_for_unknown_route(service: TargetService) -> None:
     """Suggest a similar route for an unknown path."""
-    reply = await service.ask("GET", "/v1/connectors/notes/databasess")
+    reply = await service.request("GET", "/v1/connectors/notes/databasess")
     check_error_response(reply, 404, "route_not_found")
     assert_equal(
         True, any("did_you_mean" in detail for detail in reply.body["error"]["details"]), "whether one is suggested"
     )
 
 
-@_check(OF_THE_SERVICE, "common-37")
+@_check(SERVICE_CHECKS, "common-37")
 async def allows_the_methods_of_a_route_only(service: TargetService) -> None:
     """List the methods of a route in ``Allow``."""
-    reply = await service.ask("DELETE", "/v1/connectors/notes/databases")
+    reply = await service.request("DELETE", "/v1/connectors/notes/databases")
     check_error_response(reply, 405, "method_not_allowed")
     assert_equal(True, "GET" in reply.headers.get("allow", ""), "whether Allow names GET")
 
 
-@_check(OF_THE_SERVICE, "common-32")
+@_check(SERVICE_CHECKS, "common-32")
 async def refuses_what_is_no_json(service: TargetService) -> None:
     """Reject a body that is not JSON, or contains a duplicate name."""
     path = "/v1/connectors/boards/cards"
-    check_error_response(await service.ask("POST", path, text=b"{"), 400, "invalid_json")
-    check_error_response(await service.ask("POST", path, text=b'{"name": "a", "name": "b"}'), 400, "invalid_json")
+    check_error_response(await service.request("POST", path, text=b"{"), 400, "invalid_json")
+    check_error_response(await service.request("POST", path, text=b'{"name": "a", "name": "b"}'), 400, "invalid_json")
 
 
-@_check(OF_THE_SERVICE, "common-33", "common-34", "common-35")
+@_check(SERVICE_CHECKS, "common-33", "common-34", "common-35")
 async def refuses_other_bodies(service: TargetService) -> None:
     """Reject a body that is not an object, has another media type, or is too large."""
     path = "/v1/connectors/boards/cards"
-    check_error_response(await service.ask("POST", path, text=b"[]"), 422, "invalid_parameters")
+    check_error_response(await service.request("POST", path, text=b"[]"), 422, "invalid_parameters")
     check_error_response(
-        await service.ask("POST", path, text=b"{}", Content_Type="text/plain"), 415, "unsupported_media_type"
+        await service.request("POST", path, text=b"{}", Content_Type="text/plain"), 415, "unsupported_media_type"
     )
     many = b'{"name": [' + b",".join([b"1"] * 10_001) + b"]}"
-    check_error_response(await service.ask("POST", path, text=many), 413, "payload_too_large")
+    check_error_response(await service.request("POST", path, text=many), 413, "payload_too_large")
 
 
-@_check(OF_THE_SERVICE, "common-27", "common-22", "common-167")
+@_check(SERVICE_CHECKS, "common-27", "common-22", "common-167")
 async def reads_a_query_strictly(service: TargetService) -> None:
     """Report repeated parameters, and parameters that are not numbers."""
     path = f"/v1/connectors/notes/databases?connection_id={UNKNOWN_CONNECTION}"
-    twice = await service.ask("GET", f"{path}&limit=1&limit=2")
+    twice = await service.request("GET", f"{path}&limit=1&limit=2")
     check_error_response(twice, 422, "invalid_parameters")
-    assert_equal({"limit"}, twice.faults, "what is named")
-    check_error_response(await service.ask("GET", f"{path}&limit=ten"), 422, "invalid_parameters")
+    assert_equal({"limit"}, twice.reported_parameters, "what is named")
+    check_error_response(await service.request("GET", f"{path}&limit=ten"), 422, "invalid_parameters")
 
 
-@_check(OF_THE_SERVICE, "common-85", "common-86")
+@_check(SERVICE_CHECKS, "common-85", "common-86")
 async def takes_one_idempotency_key(service: TargetService) -> None:
     """Reject an idempotency key in the header that differs from the one in the body."""
     path = f"/v1/connectors/boards/cards/{PLACEHOLDER_ID}/comments"
     body = {"connection_id": UNKNOWN_CONNECTION, "text": "x", "idempotency_key": "one"}
-    check_error_response(await service.ask("POST", path, body, Idempotency_Key="two"), 422, "invalid_parameters")
+    check_error_response(await service.request("POST", path, body, Idempotency_Key="two"), 422, "invalid_parameters")
 
 
-@_check(OF_THE_SERVICE, "common-126")
+@_check(SERVICE_CHECKS, "common-126")
 async def lets_keys_manage_nothing(service: TargetService) -> None:
     """Reject API keys on routes for operators."""
-    check_error_response(await service.ask("POST", "/v1/workspaces", {"name": "x"}), 403, "operator_token_required")
-    check_error_response(await service.ask("GET", "/v1/keys"), 403, "operator_token_required")
+    check_error_response(await service.request("POST", "/v1/workspaces", {"name": "x"}), 403, "operator_token_required")
+    check_error_response(await service.request("GET", "/v1/keys"), 403, "operator_token_required")
 
 
-@_check(OF_THE_SERVICE, "common-115", "common-128")
+@_check(SERVICE_CHECKS, "common-115", "common-128")
 async def lists_runs(service: TargetService) -> None:
     """List the history of the key's workspace, page by page."""
-    reply = await service.ask("GET", "/v1/runs?limit=1")
+    reply = await service.request("GET", "/v1/runs?limit=1")
     assert_equal(200, reply.status, "the status")
     assert_equal({"data", "next_cursor"}, set(reply.body), "the fields of the body")
-    check_error_response(await service.ask("GET", "/v1/runs/run_00000000000000000000000000"), 404, "run_not_found")
+    check_error_response(await service.request("GET", "/v1/runs/run_00000000000000000000000000"), 404, "run_not_found")
 
 
-@_check(OF_THE_SERVICE, "common-184")
+@_check(SERVICE_CHECKS, "common-184")
 async def documents_every_error_code(service: TargetService) -> None:
     """Link from an error to the page that explains it."""
-    error = (await service.ask("GET", "/v1/nothing")).body["error"]
-    assert_equal(200, (await service.ask("GET", error["docs"], key=None)).status, "the status of its page")
+    error = (await service.request("GET", "/v1/nothing")).body["error"]
+    assert_equal(200, (await service.request("GET", error["docs"], key=None)).status, "the status of its page")
 
 
-@_check(OF_THE_SERVICE, "common-134")
+@_check(SERVICE_CHECKS, "common-134")
 async def echoes_request_id(service: TargetService) -> None:
     """Return the ``X-Request-Id`` of the request."""
-    reply = await service.ask("GET", "/v1/connections", X_Request_Id="conformance-1")
+    reply = await service.request("GET", "/v1/connections", X_Request_Id="conformance-1")
     assert_equal("conformance-1", reply.headers.get("x-request-id"), "the header X-Request-Id")
 
 
-@_check(OF_THE_SERVICE, "common-129", "common-130")
+@_check(SERVICE_CHECKS, "common-129", "common-130")
 async def answers_health_check(service: TargetService) -> None:
     """Respond to health checks."""
-    assert_equal(200, (await service.ask("GET", "/healthz", key=None)).status, "the status of /healthz")
-    assert_equal(200, (await service.ask("GET", "/readyz", key=None)).status, "the status of /readyz")
+    assert_equal(200, (await service.request("GET", "/healthz", key=None)).status, "the status of /healthz")
+    assert_equal(200, (await service.request("GET", "/readyz", key=None)).status, "the status of /readyz")
 
 
-@_check(OF_THE_SERVICE, "mcp-4")
+@_check(SERVICE_CHECKS, "mcp-4")
 async def lets_agents_in_by_key(service: TargetService) -> None:
     """Reject an agent without an API key."""
-    reply = await service.ask("POST", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, key=None)
+    reply = await service.request("POST", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, key=None)
     assert_equal(401, reply.status, "the status")

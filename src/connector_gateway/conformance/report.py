@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 import aiohttp
 
-from connector_gateway.conformance.checks import OF_OPERATIONS, OF_THE_SERVICE, Check, CheckSubject
+from connector_gateway.conformance.checks import OPERATION_CHECKS, SERVICE_CHECKS, Check, CheckSubject
 from connector_gateway.conformance.target import CheckFailed, CheckSkipped, TargetService
 from connector_gateway.kit.operation import AnyConnector
 
@@ -31,8 +31,8 @@ async def run_checks(service: TargetService, connectors: Mapping[str, AnyConnect
         for connector in connectors.values()
         for operation in connector.operations
     ]
-    outcomes = [await _outcome(SERVICE, check, service) for check in OF_THE_SERVICE]
-    return [*outcomes, *[await _outcome(one.name, check, one) for one in subjects for check in OF_OPERATIONS]]
+    outcomes = [await _outcome(SERVICE, check, service) for check in SERVICE_CHECKS]
+    return [*outcomes, *[await _outcome(one.name, check, one) for one in subjects for check in OPERATION_CHECKS]]
 
 
 async def _outcome(name: str, check: Check, subject: Any) -> Outcome:

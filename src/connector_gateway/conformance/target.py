@@ -9,10 +9,10 @@ import aiohttp
 from pydantic_core import from_json, to_json
 from yarl import URL
 
-ANSWER_SECONDS = 150.0
+TIMEOUT_SECONDS = 150.0
 """The timeout of a request, longer than the service allows for a call."""
 
-MOST_WAITS = 3
+MAX_ATTEMPTS = 3
 """The maximum number of attempts while the key is rate limited."""
 
 
@@ -52,7 +52,7 @@ class Reply:
         return body
 
     @property
-    def faults(self) -> set[str]:
+    def reported_parameters(self) -> set[str]:
         """The parameters in the error details."""
         return {str(detail.get("parameter")) for detail in self.body["error"]["details"]}
 
@@ -74,7 +74,7 @@ class TargetService:
     """Whether checks may write to the vendors."""
 
     async def __aenter__(self) -> Self:
-        self._session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=ANSWER_SECONDS))
+        self._session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=TIMEOUT_SECONDS))
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -82,7 +82,7 @@ class TargetService:
 
     async def find_connections(self) -> None:
         """Use the newest active connection of each connector for which none is given."""
-        connections = (await self.ask("GET", "/v1/connections?limit=200")).body.get("data", [])
+        connections = (await self.request("GET", "/v1/connections?limit=200")).body.get("data", [])
         active = {one["connector"]: one["connection_id"] for one in reversed(connections) if one["status"] == "active"}
         self.connections = {**active, **self.connections}
 
@@ -92,7 +92,7 @@ class TargetService:
             raise CheckSkipped(f"there is no connection of {connector}")
         return self.connections[connector]
 
-    async def ask(
+    async def request(
         self,
         method: str,
         path: str,
@@ -109,7 +109,7 @@ class TargetService:
         if body is not None or text is not None:
             all_headers = {"Content-Type": "application/json"} | all_headers
         content = to_json(body) if body is not None else text
-        for _ in range(MOST_WAITS):
+        for _ in range(MAX_ATTEMPTS):
             reply = await self._send(method, path, content, all_headers)
             if reply.status != 429 or reply.body["error"]["code"] != "rate_limited":
                 break

@@ -34,7 +34,7 @@ LIVE_SECONDS = 6.0
 DEAD_AFTER_SECONDS = 10.0
 """Seconds after its last heartbeat, by the database's clock, until other processes take over a process's work."""
 
-LOOK_SECONDS = 0.5
+PEER_CHECK_SECONDS = 0.5
 """Seconds between two checks for heartbeats of other processes, before a single-instance process starts."""
 
 Job = Callable[[], Awaitable[object]]
@@ -77,10 +77,10 @@ class ProcessRegistry:
     clock: Clock
     runs: RunStore = field(kw_only=True)
     claims: Claims = field(kw_only=True)
-    alone: bool = field(kw_only=True, default=True)
-    stopping: Shutdown | None = field(kw_only=True, default=None)
-    also: Sequence[Job] = field(kw_only=True, default=())
-    stopwatch: Callable[[], float] = field(kw_only=True, default=monotonic_seconds)
+    single_instance: bool = field(kw_only=True, default=True)
+    shutdown: Shutdown | None = field(kw_only=True, default=None)
+    jobs: Sequence[Job] = field(kw_only=True, default=())
+    monotonic: Callable[[], float] = field(kw_only=True, default=monotonic_seconds)
 
     offline_since: float | None = field(init=False, default=None)
     """The time at which the last process stopped before this one started, in epoch seconds.
@@ -96,13 +96,13 @@ class ProcessRegistry:
     """Number of times that this process had no heartbeat for so long that others might have taken over its work."""
 
     def __post_init__(self) -> None:
-        self._has_exclusive_database = self.alone and self.database.embedded
+        self._has_exclusive_database = self.single_instance and self.database.embedded
         """Whether the database is exclusive to this process, as an embedded database is."""
 
-        self._must_be_single = self.alone and not self.database.embedded
+        self._must_be_single = self.single_instance and not self.database.embedded
         """Whether this process has to be the only one on a database server, and checks it."""
 
-        self._stopping = self.stopping or Shutdown()
+        self._stopping = self.shutdown or Shutdown()
 
     async def __aenter__(self) -> Self:
         self.offline_since = await self._last_heartbeat()
@@ -124,7 +124,7 @@ class ProcessRegistry:
     @property
     def alive(self) -> bool:
         """Whether the last heartbeat is so recent that no other process can have taken over this one's work."""
-        return self._seen_at is not None and self.stopwatch() - self._seen_at < LIVE_SECONDS
+        return self._seen_at is not None and self.monotonic() - self._seen_at < LIVE_SECONDS
 
     def fence(self) -> Callable[[], None]:
         """Return a check that raises ``StorageUnavailable`` once other processes may consider this process dead.
@@ -139,7 +139,7 @@ class ProcessRegistry:
 
         return check
 
-    async def require_alone(self) -> None:
+    async def wait_until_single(self) -> None:
         """Wait until no other process has a recent heartbeat, without changing the database.
 
         Raises ``DatabaseInUse`` if another process continues to write heartbeats. Returns immediately if several
@@ -147,7 +147,7 @@ class ProcessRegistry:
         """
         previous = await self.database.read(self._read_live) if self._must_be_single else {}
         while previous:
-            await self.clock.sleep(LOOK_SECONDS)
+            await self.clock.sleep(PEER_CHECK_SECONDS)
             current = await self.database.read(self._read_live)
             for other, seen_at in current.items():
                 if seen_at > previous.get(other, seen_at):
@@ -175,7 +175,7 @@ class ProcessRegistry:
 
     async def write_heartbeat(self) -> None:
         """Write a heartbeat. Its age counts from the start of the write."""
-        began = self.stopwatch()
+        began = self.monotonic()
         parameters = {"_process_id": self.process_id}
         await self.database.write(lambda writing: execute(writing, self._statements.heartbeat, parameters))
         if self._seen_at is not None and began - self._seen_at >= LIVE_SECONDS:
@@ -198,7 +198,7 @@ class ProcessRegistry:
         deferred to the next heartbeat.
         """
         jobs = (
-            *self.also,
+            *self.jobs,
             self.database.set_time,
             self.database.flush,
             self._refresh_peers,

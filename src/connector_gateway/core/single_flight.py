@@ -14,10 +14,10 @@ from connector_gateway.kit.clock import Clock
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
-TRUSTED_SECONDS = 3.0
+CACHE_SECONDS = 3.0
 """Seconds for which a database look-up is cached, from its start. Changes of other processes are visible after them."""
 
-MOST_ROWS = 10_000
+MAX_ROWS = 10_000
 """Maximum cached rows of one kind. The least recently used are dropped."""
 
 

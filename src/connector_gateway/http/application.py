@@ -35,12 +35,12 @@ from connector_gateway.http.openapi.viewer import reference, viewer, viewer_scri
 from connector_gateway.http.pages import ASSETS, Pages, asset
 from connector_gateway.http.pages.connect import ConnectPages
 from connector_gateway.http.pages.errors import CODES, error_page, errors_page
-from connector_gateway.http.pages.guides import INDEX, guide_address, guide_page, guides, guides_page
+from connector_gateway.http.pages.guides import INDEX, guide_page, guide_path, guides, guides_page
 from connector_gateway.http.server.connection_limits import ClientConnections
 from connector_gateway.http.server.metrics import Metrics, MetricsEndpoint
 from connector_gateway.http.server.worker_metrics import WorkerMetrics
 from connector_gateway.kit.clock import Clock
-from connector_gateway.kit.errors.suggestions import MEANT
+from connector_gateway.kit.errors.suggestions import SUGGESTION_KEY
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.management.declaration import ManagementRoute
 from connector_gateway.management.request import Management
@@ -139,7 +139,7 @@ class AsgiApp(Protocol):
 
     stopping: Shutdown
     clients: ClientConnections
-    words: Collection[str]
+    fixed_segments: Collection[str]
     """The fixed segments of paths, which logs and traces may include."""
 
     def lifespan(self) -> AbstractAsyncContextManager[Any]:
@@ -168,7 +168,7 @@ class Application:
         self.clients = service.clients
         templates = [*operations.paths, *pages, *(route.path for route in others.routes if isinstance(route, Route))]
         segments = {segment for template in templates for segment in template.split("/")}
-        self.words: Collection[str] = frozenset(segment for segment in segments if "{" not in segment)
+        self.fixed_segments: Collection[str] = frozenset(segment for segment in segments if "{" not in segment)
         self._operations = operations
         self._default_router = others
         self._public = public
@@ -240,7 +240,7 @@ class NotFoundPage:
 
     def _page(self, path: str) -> Response:
         missing = self._suggestions.not_found_error(path)
-        suggestion = next((str(detail[MEANT]) for detail in missing.details if MEANT in detail), "")
+        suggestion = next((str(detail[SUGGESTION_KEY]) for detail in missing.details if SUGGESTION_KEY in detail), "")
         # Suggest only paths that a browser can open.
         suggestion = suggestion.removeprefix("GET ") if suggestion.startswith("GET /") and "{" not in suggestion else ""
         return self._pages.show("missing.html", status=404, message=missing.message, meant=suggestion)
@@ -313,7 +313,7 @@ def _health_routes(service: Service) -> Iterator[Route]:
     async def readiness(_: Request) -> Response:
         states = {name: await _run_check(check) for name, check in service.checks.items()}
         healthy = all(state == "ok" for state in states.values())
-        status = "stopping" if service.edge.stopping.announced else "ready" if healthy else "not ready"
+        status = "stopping" if service.edge.stopping.draining else "ready" if healthy else "not ready"
         body = {"status": status, "checks": states, "shared_store": service.shared.state}
         return _json(200 if status == "ready" else 503, body)
 
@@ -348,7 +348,7 @@ def _documentation(service: Service) -> Mapping[str, ASGIApp]:
     async def load_asset(request: Request) -> Response:
         return asset(request.url.path.rpartition("/")[2])
 
-    addresses = {guide_address(path): path for path in guides()}
+    addresses = {guide_path(path): path for path in guides()}
     pages: dict[str, Callable[[Request], Awaitable[Response]]] = {
         "/openapi.json": document,
         "/docs": page,

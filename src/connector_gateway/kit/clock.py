@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Protocol
 
-SAME_SECONDS = 2.0
+MAX_EQUAL_SKEW_SECONDS = 2.0
 """The maximum difference of clocks that count as equal, because a ``Date`` has whole seconds and takes time to arrive.
 """
 
@@ -67,4 +67,4 @@ def clock_skew(date: str | None, now: float) -> float:
         difference = parsedate_to_datetime(date or "").timestamp() - now
     except ValueError:
         return 0.0
-    return 0.0 if abs(difference) <= SAME_SECONDS else difference
+    return 0.0 if abs(difference) <= MAX_EQUAL_SKEW_SECONDS else difference

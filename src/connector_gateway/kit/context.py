@@ -33,7 +33,7 @@ class ConnectionCache(Protocol):
     def forget(self, name: str) -> None:
         """Remove the value of *name*, and ignore the result of a lookup in progress, because the object was changed."""
 
-    async def get_or_load(self, wanted: "CachedLookup[T]", outdated: T | None) -> T:
+    async def get_or_load(self, lookup: "CachedLookup[T]", outdated: T | None) -> T:
         """Return the cached value unless it is *outdated*, otherwise look it up. Concurrent callers share one lookup.
 
         An error of the lookup is raised to all of them, and is not cached. The lookup continues if a caller is
@@ -108,7 +108,7 @@ class OperationContext(Struct, Generic[C]):
     position: Position | None
     """The end of the previous page, for operations that return pages."""
 
-    memory: ConnectionCache
+    cache: ConnectionCache
     steps: StepRunner
     clock: Clock
     exclusive: "ObjectLock"
@@ -150,12 +150,12 @@ class OperationContext(Struct, Generic[C]):
             raise UpstreamConflict(message, retry_after=remaining)
         await self.clock.sleep(remaining)
 
-    def plan(self, make: Callable[[], Awaitable[T]]) -> Awaitable[T]:
+    def plan(self, build: Callable[[], Awaitable[T]]) -> Awaitable[T]:
         """Return the result of *make*, as JSON: everything that is checked and decided before anything is sent.
 
         It is stored with the next step. A repeated write reads the stored plan and does not call *make* again.
         """
-        return self.steps.plan(make)
+        return self.steps.plan(build)
 
     def step(self, step: "WriteStep[OperationContext[C]]", intent: StepInput) -> Awaitable[StepResult]:
         """Carry out one step of a write at most once, and return its result."""
@@ -165,11 +165,11 @@ class OperationContext(Struct, Generic[C]):
         """Carry out a step that the write can do without. Returns None if it was certainly not carried out."""
         return self.steps.try_step(step, intent)
 
-    def note_casts(self, make: Callable[[], Iterable[Cast]]) -> None:
+    def record_casts(self, make: Callable[[], Iterable[Cast]]) -> None:
         """Record how values were cast. *make* is called for a dry run only."""
         self.steps.record_casts(make)
 
-    def take_over(self, step: "WriteStep[OperationContext[C]]", intent: StepInput, object_id: str) -> Awaitable[bool]:
+    def adopt(self, step: "WriteStep[OperationContext[C]]", intent: StepInput, object_id: str) -> Awaitable[bool]:
         """Make this call the owner of the object that *step* of an interrupted call without a key created.
 
         Returns whether it is the owner. It is not if this call has a key, or if the other call has a key or may still
@@ -183,19 +183,19 @@ class OperationContext(Struct, Generic[C]):
 
     async def cached(self, lookup: CachedLookup[T], *, suffices: Callable[[T], bool] = lambda _: True) -> T:
         """Return the cached result of *lookup* if it *suffices*, otherwise look it up."""
-        value: T | None = self.memory.get(lookup.name)
+        value: T | None = self.cache.get(lookup.name)
         if value is not None and suffices(value):
             return value
         return await self._look_up(lookup, value)
 
     async def reload(self, lookup: CachedLookup[T]) -> T:
         """Perform *lookup*, even if a result is cached. Concurrent callers share one lookup."""
-        return await self._look_up(lookup, self.memory.get(lookup.name))
+        return await self._look_up(lookup, self.cache.get(lookup.name))
 
     async def _look_up(self, lookup: CachedLookup[T], outdated: T | None) -> T:
         # The client alone does not ensure this: a call that joins another call's lookup does not use its own client.
         await self.steps.before_first_request()
-        return await self.memory.get_or_load(lookup, outdated)
+        return await self.cache.get_or_load(lookup, outdated)
 
     async def fetch(self, url: str, keep_bytes: int) -> RemoteFile:
         """Fetch the file behind a public URL. See ``FileFetcher``."""
@@ -215,7 +215,7 @@ class OperationContext(Struct, Generic[C]):
         It may be outdated if *use* raises one of *outdated*, which leave nothing in doubt, or if its result is
         *suspect*. A value that was looked up for this call is used only once.
         """
-        value: T | None = self.memory.get(lookup.name)
+        value: T | None = self.cache.get(lookup.name)
         if value is not None:
             try:
                 result = await use(value)

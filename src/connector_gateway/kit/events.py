@@ -72,13 +72,13 @@ class PollContext(Protocol[C]):
     wakes: Collection[str]
     """The places for which deliveries have requested a poll."""
 
-    whole: bool
+    polls_everything: bool
     """Whether to poll everything, and not only ``wakes``."""
 
     behind_since: float | None
     """The time since which deliveries may have been missed, in epoch seconds, or None if none was."""
 
-    pushed: bool
+    receives_changes: bool
     """Whether deliveries contain the changes, so that polls are needed only after some may have been missed."""
 
     unfinished: bool

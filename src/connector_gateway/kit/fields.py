@@ -38,7 +38,7 @@ class Field:
     @property
     def label(self) -> str:
         """The name for people, such as "Last used" for ``last_used_at``."""
-        return label(self.name)
+        return to_label(self.name)
 
     @property
     def resource(self) -> str | None:
@@ -49,7 +49,7 @@ class Field:
         return f"{noun}s" if noun and ending in {"id", "ids"} else None
 
 
-def label(name: str) -> str:
+def to_label(name: str) -> str:
     """Return the name of a field for people, such as "Workspace" for ``workspace_id``."""
     words = name.rpartition(".")[2].split("_")
     words = words[:-1] if len(words) > 1 and words[-1] in {"id", "at"} else words
@@ -58,7 +58,7 @@ def label(name: str) -> str:
     return " ".join([first[0].upper() + first[1:], *others])
 
 
-def fields_of(shape: type[BaseModel]) -> Sequence[Field]:
+def describe_fields(shape: type[BaseModel]) -> Sequence[Field]:
     """Return the fields of *shape*, in the order of their declaration."""
     return [describe_field(declared.alias or name, declared) for name, declared in shape.model_fields.items()]
 

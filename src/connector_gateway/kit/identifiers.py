@@ -15,10 +15,10 @@ ProcessId = NewType("ProcessId", str)
 POOL_BYTES = 4096
 """Random bytes read in one system call, because reading ten costs as much as reading thousands."""
 
-TAIL = 13
+TAIL_LENGTH = 13
 """The number of random characters in each identifier, of five bits each."""
 
-MOST = 32 * 1024
+MAX_PER_MILLISECOND = 32 * 1024
 """The number of values of the three characters between the millisecond and the tail."""
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -52,7 +52,7 @@ class UlidGenerator:
         if millisecond > self._millisecond:
             self._begin(millisecond)
         self._number += 1
-        if self._number == MOST:
+        if self._number == MAX_PER_MILLISECOND:
             self._begin(self._millisecond + 1)
         number, tail = self._number, self._random()
         return f"{self._head}{_ALPHABET[number >> 10]}{_PAIRS[number & 1023]}{tail}"
@@ -65,7 +65,7 @@ class UlidGenerator:
             self._first_pairs = high, "".join([_PAIRS[(high >> shift) & 1023] for shift in range(30, -1, -10)])
         self._head = self._first_pairs[1] + _PAIRS[millisecond & 1023]
         # The upper half of the numbers is reserved for further identifiers of this millisecond.
-        self._number = self._start() % (MOST // 2)
+        self._number = self._start() % (MAX_PER_MILLISECOND // 2)
 
     def _start(self) -> int:
         for start in self._starts:
@@ -75,14 +75,14 @@ class UlidGenerator:
 
     def _random(self) -> str:
         start = self._used
-        if start + TAIL > len(self._pool):
+        if start + TAIL_LENGTH > len(self._pool):
             self._pool = os.urandom(POOL_BYTES).translate(_FIVE_BITS).decode()
             start = 0
-        self._used = start + TAIL
+        self._used = start + TAIL_LENGTH
         return self._pool[start : self._used]
 
 
-_mint = UlidGenerator()
+_ulid_generator = UlidGenerator()
 
 
 def ulid(number: int | None = None) -> str:
@@ -91,10 +91,10 @@ def ulid(number: int | None = None) -> str:
     Source: github.com/ulid/spec.
     """
     if number is None:
-        return _mint.next()
+        return _ulid_generator.next()
     return "".join([_PAIRS[(number >> shift) & 1023] for shift in range(120, -1, -10)])
 
 
-def run_id() -> RunId:
+def new_run_id() -> RunId:
     """Return a new run identifier."""
     return RunId(f"run_{ulid()}")

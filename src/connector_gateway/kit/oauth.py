@@ -14,7 +14,7 @@ from urllib.parse import quote, quote_plus, urlencode
 
 from pydantic_core import to_json
 
-from connector_gateway.kit.upstream.client import unauthorised
+from connector_gateway.kit.upstream.client import is_unauthorised
 from connector_gateway.kit.upstream.pool import UpstreamResponse
 from connector_gateway.kit.wire import WireModel
 
@@ -29,7 +29,7 @@ class Endpoint:
     host: str
     path: str
 
-    def at(self, addresses: Mapping[str, str]) -> str:
+    def to_url(self, addresses: Mapping[str, str]) -> str:
         """Return the full URL, in an installation with these *addresses*."""
         return addresses[self.host] + self.path
 
@@ -50,7 +50,7 @@ class IssuedTokens:
     refresh_token: str | None = field(default=None, repr=False)
     """None if there is none, or if the current one stays valid."""
 
-    seconds: float | None = None
+    lifetime_seconds: float | None = None
     """The lifetime of the token, or None if it is unknown."""
 
     scopes: Collection[str] | None = None
@@ -98,7 +98,7 @@ class TokenPage:
     def url(self, addresses: Mapping[str, str], key: str, return_url: str) -> str:
         """Return the URL of the page for an installation with this API *key*."""
         query = {"key": key, "return_url": return_url, "scope": ",".join(self.scopes), **self.parameters}
-        return f"{self.authorize.at(addresses)}?{urlencode(query, quote_via=quote)}"
+        return f"{self.authorize.to_url(addresses)}?{urlencode(query, quote_via=quote)}"
 
 
 class TokenResponse(WireModel):
@@ -145,10 +145,10 @@ class OAuthConfig:
     token: Endpoint
     """The token endpoint, for codes and refresh tokens."""
 
-    reads: Sequence[str] = ()
+    readable: Sequence[str] = ()
     """The data that a connection can read, in words for the consent of the user. By default the operations."""
 
-    changes: Sequence[str] = ()
+    changeable: Sequence[str] = ()
     """The data that a connection can change, in words for the consent of the user."""
 
     revoke: Endpoint | None = None
@@ -191,16 +191,16 @@ class OAuthConfig:
     idle_seconds: float | None = None
     """The lifetime of an unused refresh token, or None if it does not expire from disuse."""
 
-    withdrawn: Collection[str] = ("invalid_grant",)
+    withdrawn_codes: Collection[str] = ("invalid_grant",)
     """Error codes that mean that a refresh token is no longer valid."""
 
-    granted: Callable[[UpstreamResponse], IssuedTokens] = parse_token_response
+    parse_tokens: Callable[[UpstreamResponse], IssuedTokens] = parse_token_response
     """Parses the tokens of an accepted request."""
 
-    refused: Callable[[UpstreamResponse], str | None] = parse_token_error
+    parse_error: Callable[[UpstreamResponse], str | None] = parse_token_error
     """Parses the error code of a rejected request. Returns None if it was accepted."""
 
-    expired: Callable[[UpstreamResponse], bool] = unauthorised
+    is_expired: Callable[[UpstreamResponse], bool] = is_unauthorised
     """Returns True if the response to a call means that the token may have expired."""
 
     token_page: TokenPage | None = None
@@ -210,7 +210,7 @@ class OAuthConfig:
     """Whether this installation connects accounts with the token page."""
 
     @property
-    def without_client(self) -> "OAuthConfig | None":
+    def for_token_page(self) -> "OAuthConfig | None":
         """This configuration for an installation with an API key and no OAuth client, or None if that is impossible."""
         page = self.token_page
         return replace(self, scopes=page.scopes, by_token_page=True) if page else None
@@ -241,10 +241,10 @@ class OAuthConfig:
         if self.scopes:
             query["scope"] = self.separator.join(self.scopes)
         if self.pkce:
-            query |= {"code_challenge": challenge(verifier), "code_challenge_method": "S256"}
-        return f"{self.authorize.at(addresses)}?{urlencode({**query, **self.parameters}, quote_via=quote)}"
+            query |= {"code_challenge": create_challenge(verifier), "code_challenge_method": "S256"}
+        return f"{self.authorize.to_url(addresses)}?{urlencode({**query, **self.parameters}, quote_via=quote)}"
 
-    def request(self, client: OAuthClient, fields: Mapping[str, str]) -> tuple[Mapping[str, str], bytes]:
+    def create_token_request(self, client: OAuthClient, fields: Mapping[str, str]) -> tuple[Mapping[str, str], bytes]:
         """Return the headers and body of a token request of *client* with *fields*."""
         headers = {"Accept": "application/json"}
         if self.client_auth == "basic":
@@ -256,12 +256,12 @@ class OAuthConfig:
         return headers | {"Content-Type": "application/x-www-form-urlencoded"}, urlencode(fields).encode()
 
 
-def new_verifier() -> str:
+def create_verifier() -> str:
     """Return a secret that proves that the redeemer of a code has requested it. Source: RFC 7636, section 4.1."""
     return token_urlsafe(48)
 
 
-def challenge(verifier: str) -> str:
+def create_challenge(verifier: str) -> str:
     """Return the code challenge of *verifier*. Source: RFC 7636, section 4.2."""
     return urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
 

@@ -24,7 +24,7 @@ from connector_gateway.kit.events import EventSource
 from connector_gateway.kit.oauth import Account, OAuthConfig
 from connector_gateway.kit.shapes import Listing, Page, Params, Position, Result
 from connector_gateway.kit.upstream.budget import Budget
-from connector_gateway.kit.upstream.client import ThrottleDelay, UpstreamClient, bearer_header, parse_throttle
+from connector_gateway.kit.upstream.client import ThrottleDelay, UpstreamClient, create_bearer_header, parse_throttle
 from connector_gateway.kit.upstream.pool import UpstreamResponse
 
 C = TypeVar("C")
@@ -83,7 +83,7 @@ class Operation(Generic[C, P, R]):
         """The public names of fields that have an alias."""
         return {name: declared.alias for name, declared in self.params.model_fields.items() if declared.alias}
 
-    def sent(self, params: P) -> str:
+    def sent_names(self, params: P) -> str:
         """Return the names of the parameters that were sent, separated by commas."""
         if not self._aliases:
             return ",".join(params.model_fields_set)
@@ -202,7 +202,7 @@ class Connector(Generic[C]):
 
     name: str
     summary: str
-    addresses: Mapping[str, str]
+    base_urls: Mapping[str, str]
     """The vendor's base URLs by host name, with ``base`` first."""
 
     budgets: Mapping[str, Budget]
@@ -210,7 +210,7 @@ class Connector(Generic[C]):
 
     client: Callable[[UpstreamClient], C]
     operations: tuple[Operation[C, Any, Any], ...]
-    auth_headers: Callable[[Mapping[str, str]], Mapping[str, str]] = bearer_header
+    auth_headers: Callable[[Mapping[str, str]], Mapping[str, str]] = create_bearer_header
     """Returns the headers that authorise a request, from a connection's credentials."""
 
     parse_throttle: Callable[[UpstreamResponse], float | ThrottleDelay | None] = parse_throttle
@@ -234,7 +234,7 @@ class Connector(Generic[C]):
     settings: type[Params] = field(default=Params)
     """The settings of a connection."""
 
-    observing: EventSource[C] | None = None
+    event_source: EventSource[C] | None = None
     """The event source, if changes are observed."""
 
     oauth: OAuthConfig | None = None

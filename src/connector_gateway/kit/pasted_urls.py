@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pydantic import BeforeValidator
 from pydantic_core import PydanticCustomError
 
-LONGEST = 2000
+MAX_URL_LENGTH = 2000
 """The maximum length of a URL that is parsed, in characters."""
 
 _SCHEME = re.compile(r"https?://", re.IGNORECASE)
@@ -37,7 +37,7 @@ def _create_reader(forms: tuple[str, ...], noun: str | None) -> Callable[[object
         scheme = _SCHEME.match(value) if isinstance(value, str) else None
         if scheme is None or not isinstance(value, str):
             return value
-        url = value[scheme.end() :].strip() if len(value) <= LONGEST else ""
+        url = value[scheme.end() :].strip() if len(value) <= MAX_URL_LENGTH else ""
         matched = next((match for pattern in patterns if (match := pattern.fullmatch(url))), None)
         if matched is not None:
             return ".".join(matched.groups())

@@ -44,9 +44,9 @@ class SentStep:
 class Match:
     """An upstream object that equals the intended object of a step, or that shows the intended change."""
 
-    learned: StepResult
+    result: StepResult
     object_id: str = ""
-    made_at: float | None = None
+    created_at: float | None = None
     """The creation time by the vendor's clock, in epoch seconds, or None if the vendor does not report it."""
 
     slot: int = 0
@@ -74,7 +74,7 @@ class WriteStep(Generic[K_contra]):
     object_kind: str = ""
     """The kind of object in the ownership table."""
 
-    within: Callable[[StepInput], str] = lambda _: ""
+    account_scope: Callable[[StepInput], str] = lambda _: ""
     """Returns the vendor account within which identifiers are unique. Empty if they are unique for the vendor."""
 
     changes: Callable[[StepInput], Sequence[str]] = lambda _: ()
@@ -84,7 +84,7 @@ class WriteStep(Generic[K_contra]):
     another call has changed one of these objects since.
     """
 
-    made_within_seconds: float = 0.0
+    creation_precision_seconds: float = 0.0
     """The precision of the vendor's creation times."""
 
     content_keys: Callable[[StepInput], Sequence[Any]] = lambda intent: [intent]
@@ -93,7 +93,7 @@ class WriteStep(Generic[K_contra]):
     object_ids: Callable[[StepResult], Sequence[str]] = lambda learned: [str(learned["id"])]
     """Returns the identifiers of the objects it created, by slot."""
 
-    merge_matches: Callable[[Sequence[Match]], StepResult] = lambda found: found[0].learned
+    merge_matches: Callable[[Sequence[Match]], StepResult] = lambda found: found[0].result
     """Returns the step's result from its matches, one for each slot."""
 
     public_result: Callable[[StepResult], Mapping[str, Any]] = dict
@@ -120,7 +120,7 @@ class Cast:
 class StepRunner(Protocol):
     """The plan and the steps of a write, over all its attempts."""
 
-    async def plan(self, make: Callable[[], Awaitable[J]]) -> J:
+    async def plan(self, build: Callable[[], Awaitable[J]]) -> J:
         """Return the result of *make*, as JSON. Later attempts get the stored result without calling it."""
 
     async def step(self, step: WriteStep[Any], intent: StepInput) -> StepResult:

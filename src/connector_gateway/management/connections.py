@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from connector_gateway.core.history.filters import require_known
+from connector_gateway.core.history.filters import check_filters
 from connector_gateway.kit import errors
 from connector_gateway.kit.shapes import Identifier, Page, Params, Result, UtcDatetime
 from connector_gateway.management.declaration import Command, Resource
@@ -227,7 +227,7 @@ async def create_connection(request: ManagementRequest, params: CreateConnection
 @RESOURCE.route("GET /v1/connections", "list", open_to_keys=True)
 async def list_connections(request: ManagementRequest, params: ListConnections) -> Page[ConnectionRecord]:
     """List connections, newest first, without their secrets."""
-    require_known(request.management.connectors, connector=params.connector)
+    check_filters(request.management.connectors, connector=params.connector)
     page = await request.management.connections.page(
         request.workspace_filter(params.workspace_id),
         request.connection_ids,

@@ -18,7 +18,7 @@ from typing import Any, TypeVar, get_type_hints
 
 from pydantic import BaseModel
 
-from connector_gateway.core.access.audited_actions import acting
+from connector_gateway.core.access.audited_actions import act_as
 from connector_gateway.kit.errors import (
     EVERY_REQUEST,
     UNREADABLE_BODY,
@@ -28,7 +28,7 @@ from connector_gateway.kit.errors import (
     OperatorTokenRequired,
     all_errors,
 )
-from connector_gateway.kit.fields import Field, describe_field, fields_of
+from connector_gateway.kit.fields import Field, describe_field, describe_fields
 from connector_gateway.kit.shapes import Listing, Page, Params, Result
 from connector_gateway.management.lists import ListParams
 from connector_gateway.management.request import ManagementRequest
@@ -131,11 +131,11 @@ class ManagementRoute:
         try:
             if request.caller is None:
                 request.operator.require_admin()
-            with acting(request.management.audit, request.actor):
+            with act_as(request.management.audit, request.actor):
                 return await self.handler(request, params)
         except GatewayError as error:
             subject = next((str(value) for name, value in params if name.endswith("_id") or name == "connector"), "")
-            await request.management.audit.refuse(request.actor, self.name, error.code, subject)
+            await request.management.audit.record_rejection(request.actor, self.name, error.code, subject)
             raise
 
     @property
@@ -175,7 +175,7 @@ class ManagementRoute:
     @cached_property
     def fields(self) -> Sequence[Field]:
         """All parameters, including those in the path. The page parameters are last."""
-        return sorted(fields_of(self.params), key=lambda field: field.name in ListParams.model_fields)
+        return sorted(describe_fields(self.params), key=lambda field: field.name in ListParams.model_fields)
 
     @cached_property
     def columns(self) -> Sequence[Field]:
@@ -186,7 +186,7 @@ class ManagementRoute:
     @cached_property
     def secrets(self) -> Sequence[str]:
         """Fields of the result that are displayed only once, such as a new key."""
-        return [field.name for field in fields_of(self.item) if field.is_secret]
+        return [field.name for field in describe_fields(self.item) if field.is_secret]
 
     @cached_property
     def refusals(self) -> Errors:

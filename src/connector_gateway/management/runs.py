@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from connector_gateway.core.history.filters import require_known
+from connector_gateway.core.history.filters import check_filters
 from connector_gateway.kit.errors import RunNotFound, RunNotRecorded
 from connector_gateway.kit.shapes import Identifier, Page, Params, Result, UtcDatetime
 from connector_gateway.management.declaration import Resource
@@ -130,7 +130,7 @@ async def list_runs(request: ManagementRequest, params: ListRuns) -> Page[RunRec
     A page can hold fewer runs than requested, or none, while there is a ``next_cursor``: continue with it.
     """
     filters = params.model_dump(include={"connector", "operation", "code"})
-    require_known(request.management.connectors, **filters)
+    check_filters(request.management.connectors, **filters)
     page = await request.management.runs.page(
         request.workspace_filter(params.workspace_id),
         request.connection_ids,

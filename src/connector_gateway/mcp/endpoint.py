@@ -52,7 +52,7 @@ class McpEndpoint:
             await context.send(_error_response(context, authorized), send)
         else:
             surface, caller, body = authorized
-            await surface.answer(context, caller, body, send)
+            await surface.respond(context, caller, body, send)
 
     async def _authorize(self, context: RequestContext) -> tuple["McpServices", Caller, Body]:
         """Return the protocol implementation, the caller and the body of a request. Raises if it is rejected."""
@@ -63,8 +63,8 @@ class McpEndpoint:
         # The gateway itself rejects tool calls beyond the key's limit, and records a run.
         if not (isinstance(body.value, dict) and body.value.get("method") == "tools/call"):
             raise_if_exceeded(context.run.allowance)
-        if body.refusal is not None:
-            raise body.refusal
+        if body.error is not None:
+            raise body.error
         validate_message(body.value)
         return await self._surface.get(), caller, body
 

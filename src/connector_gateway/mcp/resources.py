@@ -52,7 +52,7 @@ TEMPLATES = (
 )
 
 
-ALL = Resource(
+CONNECTIONS_RESOURCE = Resource(
     uri=CONNECTIONS,
     name="connections",
     title="Connections",
@@ -62,7 +62,7 @@ ALL = Resource(
 """The list of connections, which is a resource itself."""
 
 
-def events_of(rows: Sequence[Row[Any]], tools: Mapping[str, Tool]) -> list[Resource]:
+def event_resources(rows: Sequence[Row[Any]], tools: Mapping[str, Tool]) -> list[Resource]:
     """Return the event resources of the connections in *rows* that are observed."""
     return [
         Resource(

@@ -88,14 +88,14 @@ class McpServices:
         self, edge: ApiContext, choosing: ConnectionSelector, runs: RunStore, connectors: Mapping[str, AnyConnector]
     ) -> None:
         self.edge = edge
-        self.choosing = choosing
+        self.selector = choosing
         self.runs = runs
         self.tools = build_tools(connectors.values())
-        self.calls = ToolCaller(edge.gateway, choosing)
+        self.tool_caller = ToolCaller(edge.gateway, choosing)
         # It would end streams immediately on shutdown, but calls in progress have time to finish.
         AppStatus.enable_automatic_graceful_drain = False
 
-    async def answer(self, context: RequestContext, caller: Caller, body: Body, send: Send) -> None:
+    async def respond(self, context: RequestContext, caller: Caller, body: Body, send: Send) -> None:
         """Respond to one MCP request with *body*."""
         request = McpRequest(self, context.run, caller, body.text, wants_progress=_wants_progress(body.value))
         manager = StreamableHTTPSessionManager(
@@ -116,7 +116,7 @@ class McpServices:
 class McpRequest:
     """An MCP request and its caller."""
 
-    surface: McpServices
+    services: McpServices
     run: Run
     caller: Caller
     text: bytes
@@ -140,8 +140,8 @@ class McpRequest:
 
     async def list_tools(self, _: Context, __: Paged) -> ListToolsResult:
         """Return the tools that the key may call, for connectors with at least one connection."""
-        connected = await self._result_or_mcp_error(self.surface.choosing.connectors(self.caller))
-        tools = [tool for tool in self.surface.tools.values() if tool.connector.name in connected]
+        connected = await self._result_or_mcp_error(self.services.selector.connectors(self.caller))
+        tools = [tool for tool in self.services.tools.values() if tool.connector.name in connected]
         return ListToolsResult(tools=[tool.declaration for tool in tools if tool.allowed_for(self.caller)])
 
     async def call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
@@ -152,7 +152,7 @@ class McpRequest:
         return await self._with_progress(context, tool, self._perform(tool, arguments))
 
     async def _find_tool(self, name: str) -> Tool:
-        tool = self.surface.tools.get(name)
+        tool = self.services.tools.get(name)
         if tool is None:
             # The gateway checks the key's limit only for existing tools.
             raise_if_exceeded(self.run.allowance)
@@ -163,9 +163,9 @@ class McpRequest:
         """Return the list of connections, and the events of each."""
         after = params.cursor if params else None
         rows, next_cursor = await self._result_or_mcp_error(self._connections(after))
-        events = resources.events_of(rows, self.surface.tools)
+        events = resources.event_resources(rows, self.services.tools)
         # The list itself is one resource, however many pages its connections fill.
-        page = [resources.ALL, *events] if after is None else events
+        page = [resources.CONNECTIONS_RESOURCE, *events] if after is None else events
         return ListResourcesResult(resources=page, next_cursor=next_cursor)
 
     async def list_templates(self, _: Context, __: Paged) -> ListResourceTemplatesResult:
@@ -182,7 +182,7 @@ class McpRequest:
         if match := resources.EVENTS.fullmatch(uri):
             return await self._events(context, uri, match[1], match[2])
         if match := resources.RUN.fullmatch(uri):
-            run = await self.surface.runs.show(match[1], self.caller.workspace_id, self.caller.connection_ids)
+            run = await self.services.runs.show(match[1], self.caller.workspace_id, self.caller.connection_ids)
             return to_json(RunRecord(**run))
         if match := resources.LIST.fullmatch(uri):
             return resources.connections_json(*await self._connections(match[1]))
@@ -192,32 +192,32 @@ class McpRequest:
         """Return a page of connections and the cursor of the next page."""
         if after is not None and not resources.CURSOR.fullmatch(after):
             raise InvalidCursor("The cursor was not issued for this request.", {"parameter": "cursor"})
-        rows = await self.surface.choosing.list_usable(self.caller, resources.MOST_LISTED + 1, after=after)
+        rows = await self.services.selector.list_usable(self.caller, resources.MOST_LISTED + 1, after=after)
         page = rows[: resources.MOST_LISTED]
         return page, page[-1].connection_id if len(rows) > len(page) else None
 
     async def _events(self, context: Context, uri: str, connection_id: str, cursor: str | None) -> bytes:
-        connector = await self.surface.choosing.connector(self.caller, connection_id)
-        tool = resources.events_tool(self.surface.tools, connector)
+        connector = await self.services.selector.connector(self.caller, connection_id)
+        tool = resources.events_tool(self.services.tools, connector)
         if tool is None:
             raise resources.unknown_resource(uri)
         arguments = resources.events_arguments(connection_id, cursor)
         envelope = await self._with_progress(
-            context, tool, self.surface.calls.envelope(self.run, self.caller, tool, arguments)
+            context, tool, self.services.tool_caller.call(self.run, self.caller, tool, arguments)
         )
         return results.truncate_result(envelope, tool.operation)[0]
 
     async def _perform(self, tool: Tool, arguments: bytes) -> CallToolResult:
         result = await result_or_error(self._succeed(tool, arguments))
         status = result.status if isinstance(result, GatewayError) else 200
-        self.surface.edge.metrics.for_operation(tool.connector.name, tool.operation.name).observe(status, self.run)
+        self.services.edge.metrics.for_operation(tool.connector.name, tool.operation.name).observe(status, self.run)
         if isinstance(result, GatewayError):
             log_private(self.run, result)
-            return results.failed(self.run, tool.connector, result)
+            return results.error_result(self.run, tool.connector, result)
         return result
 
     async def _succeed(self, tool: Tool, arguments: bytes) -> CallToolResult:
-        envelope = await self.surface.calls.envelope(self.run, self.caller, tool, arguments)
+        envelope = await self.services.tool_caller.call(self.run, self.caller, tool, arguments)
         return results.success_result(envelope, tool.operation)
 
     async def _with_progress(self, context: Context, tool: Tool, work: Coroutine[Any, Any, T]) -> T:
@@ -226,7 +226,7 @@ class McpRequest:
         started = time.monotonic()
         try:
             while not task.done():
-                elapsed, sent = time.monotonic() - started, len(self.run.trace.requests)
+                elapsed, sent = time.monotonic() - started, len(self.run.log.requests)
                 await context.session.report_progress(round(elapsed, 1), message=_progress(tool, elapsed, sent))
                 await asyncio.wait({task}, timeout=PROGRESS_SECONDS if self.wants_progress else None)
         finally:

@@ -37,7 +37,7 @@ class ToolCaller:
         self._gateway = gateway
         self._choosing = choosing
 
-    async def envelope(self, run: Run, caller: Caller, tool: Tool, arguments_json: bytes) -> Envelope:
+    async def call(self, run: Run, caller: Caller, tool: Tool, arguments_json: bytes) -> Envelope:
         """Call *tool* with JSON *arguments_json* and return its envelope."""
         arguments = Arguments(path={})
         run.dry_run = tool.operation.scope == "write" and _asks_for_dry_run(arguments_json)
@@ -90,4 +90,4 @@ def _pop_key(fields: Fields, operation: AnyOperation) -> KeyText | None:
             f"Parameter {IDEMPOTENCY_FIELD} cannot be used as given.",
             {"parameter": IDEMPOTENCY_FIELD, "message": "Input should be a valid string", "value": key},
         )
-    return None if key is None else KeyText.of(key)
+    return None if key is None else KeyText.parse(key)

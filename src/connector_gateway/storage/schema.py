@@ -18,7 +18,7 @@ MIGRATION_KEY = 0x636F6E6E65637401
 LOCK_MILLISECONDS = 2_000
 """The maximum wait of a migration for a table lock, in milliseconds, because calls wait behind it."""
 
-TRIES = 20
+MAX_ATTEMPTS = 20
 """The number of attempts for a step that does not get its lock in that time."""
 
 LOCK_NOT_AVAILABLE = "55P03"
@@ -30,7 +30,7 @@ def migrate(engine: Engine) -> None:
     Raises ``UnusableDatabase`` if it is of a newer version, or from before the first release.
     """
     version = _version(engine)
-    if version == newest():
+    if version == newest_version():
         return
     if version is not None:
         _check_supported(version)
@@ -38,11 +38,11 @@ def migrate(engine: Engine) -> None:
     if version is None or engine.dialect.name == "sqlite":
         _upgrade(engine, configuration, "head")
     # One transaction for each step, so that a brief lock of one step is not held while the next one reads a table.
-    while _version(engine) != newest():
+    while _version(engine) != newest_version():
         _upgrade(engine, configuration, "+1")
 
 
-def newest() -> str:
+def newest_version() -> str:
     """Return the newest known version."""
     return max(versions())
 
@@ -53,10 +53,10 @@ def versions() -> list[str]:
 
 
 def _check_supported(version: str) -> None:
-    if version > newest():
+    if version > newest_version():
         raise UnusableDatabase(
-            f"The database was brought to schema {version} by a newer version of this service, which knows {newest()} "
-            "as the newest; start that version, or restore a copy from before."
+            f"The database was brought to schema {version} by a newer version of this service, which knows "
+            f"{newest_version()} as the newest; start that version, or restore a copy from before."
         )
     if version < min(versions()):
         raise UnusableDatabase(
@@ -85,7 +85,7 @@ def _configuration() -> "Config":
 
 
 def _upgrade(engine: Engine, configuration: "Config", revision: str) -> None:
-    for attempts_left in reversed(range(TRIES)):
+    for attempts_left in reversed(range(MAX_ATTEMPTS)):
         try:
             _upgrade_once(engine, configuration, revision)
         except exc.DBAPIError as error:
@@ -102,7 +102,7 @@ def _upgrade_once(engine: Engine, configuration: "Config", revision: str) -> Non
         if engine.dialect.name != "sqlite":
             _acquire_migration_lock(connection)
         # Another process may have migrated while this one waited.
-        if _version_on(connection) != newest():
+        if _version_on(connection) != newest_version():
             configuration.attributes["connection"] = connection
             command.upgrade(configuration, revision)
         connection.commit()

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from workspace_sandbox.boards.arguments import Arguments
-from workspace_sandbox.boards.state import Author, Member, stamp
+from workspace_sandbox.boards.state import Author, Member, format_timestamp
 from workspace_sandbox.boards.wire import MISSING_SCOPES, Refusal
 from workspace_sandbox.kit.oauth import Token
 
@@ -54,7 +54,7 @@ class Principal:
         return Author(self.member, APP.id, at)
 
 
-def described(token: Token) -> dict[str, Any]:
+def token_json(token: Token) -> dict[str, Any]:
     """Return the vendor's token object."""
     rights = {"read": "read" in token.scopes, "write": "write" in token.scopes}
     member: Member = token.grant.account
@@ -62,8 +62,8 @@ def described(token: Token) -> dict[str, Any]:
         "id": token.id,
         "identifier": APP.name,
         "idMember": member.id,
-        "dateCreated": stamp(token.issued_at),
-        "dateExpires": None if token.expires_at is None else stamp(token.expires_at),
+        "dateCreated": format_timestamp(token.issued_at),
+        "dateExpires": None if token.expires_at is None else format_timestamp(token.expires_at),
         "permissions": [
             {"idModel": member.id, "modelType": "Member", "read": True, "write": "account" in token.scopes},
             # Tokens of this kind are not limited to single boards. They give access to everything that the member can
@@ -80,7 +80,7 @@ def oauth_pairs(authorization: str) -> dict[str, str]:
     return {name: unquote(value) for name, value in _PAIR.findall(rest)} if scheme.lower() == "oauth" else {}
 
 
-def credentials_of(authorization: str, arguments: Arguments) -> Credentials:
+def read_credentials(authorization: str, arguments: Arguments) -> Credentials:
     """Return the credentials of a request. A well-formed header takes precedence over the query and the body."""
     scheme, _, rest = authorization.partition(" ")
     if scheme.lower() == "bearer" and rest:
@@ -90,5 +90,5 @@ def credentials_of(authorization: str, arguments: Arguments) -> Credentials:
     presented = Credentials(pairs.get("oauth_consumer_key") or None, pairs.get("oauth_token") or None)
     if presented != Credentials():
         return presented
-    key, token = (str(arguments.raw(name)) if arguments.given(name) else None for name in ("key", "token"))
+    key, token = (str(arguments.raw(name)) if arguments.has_value(name) else None for name in ("key", "token"))
     return Credentials(key, token)

@@ -13,7 +13,7 @@ def comment(request: ApiRequest) -> Any:
     """Create a comment."""
     card = request.card
     return views.action(
-        request.store.comment(request.author, card, request.arguments.text("text", shortest=1)), Arguments({})
+        request.store.comment(request.author, card, request.arguments.text("text", min_length=1)), Arguments({})
     )
 
 
@@ -29,7 +29,7 @@ def edit_comment(request: ApiRequest) -> Any:
     """Update the text of a comment."""
     action = _comment_of(request)
     # On the action's own route, the parameter with the text is called ``value``.
-    text = request.arguments.text("value" if "text" not in request.arguments else "text", shortest=1)
+    text = request.arguments.text("value" if "text" not in request.arguments else "text", min_length=1)
     if action.author.member is not request.author.member:
         raise Refusal(401, HIDDEN_CARD)
     old = action.data["text"]

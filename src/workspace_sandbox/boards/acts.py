@@ -3,9 +3,19 @@
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from workspace_sandbox.boards.state import Card, CardList, stamp
+from workspace_sandbox.boards.state import Card, CardList, format_timestamp
 from workspace_sandbox.kit import asking
-from workspace_sandbox.kit.acts import DELIVERIES, Acts, Field, UserAction, flag, known, optional, populated, text
+from workspace_sandbox.kit.acts import (
+    DELIVERIES,
+    Field,
+    UserAction,
+    UserActions,
+    flag,
+    lookup_in,
+    optional,
+    populated,
+    text,
+)
 
 if TYPE_CHECKING:
     from workspace_sandbox.boards.emulator import BoardsEmulator
@@ -43,11 +53,11 @@ def _archive_list(trello: "BoardsEmulator", card_list: CardList) -> Made:
 
 def _instant(_: Any, value: Any) -> str | None:
     """Return an instant or null in the vendor's format."""
-    return None if value is None else stamp(datetime.fromisoformat(asking.text(value)).timestamp())
+    return None if value is None else format_timestamp(datetime.fromisoformat(asking.text(value)).timestamp())
 
 
-CARD = Field("card_id", "the card", known(lambda trello: trello.store.cards))
-LIST = Field("list_id", "the list", known(lambda trello: trello.store.lists))
+CARD = Field("card_id", "the card", lookup_in(lambda trello: trello.store.cards))
+LIST = Field("list_id", "the list", lookup_in(lambda trello: trello.store.lists))
 NAME = Field("name", "its name", populated)
 CHANGES = (
     optional("name", "its name", text),
@@ -56,11 +66,11 @@ CHANGES = (
     optional("closed", "archived or not", flag),
 )
 
-ACTS: Acts = {
+ACTS: UserActions = {
     "create_card": UserAction(_create_card, "Adds a card at the end of a list.", (LIST, NAME), "`card_id`"),
     "update_card": UserAction(_update_card, "Changes a card.", (CARD, *CHANGES), "`card_id`"),
     "move_card": UserAction(
-        _move_card, "Moves a card to the end of a list.", (CARD, LIST.said("where it goes")), "`card_id`"
+        _move_card, "Moves a card to the end of a list.", (CARD, LIST.with_description("where it goes")), "`card_id`"
     ),
     "delete_card": UserAction(_delete_card, "Deletes a card for good.", (CARD,), "`card_id`"),
     "comment": UserAction(

@@ -9,24 +9,24 @@ from typing import Any
 
 from aiohttp import web
 
-from workspace_sandbox.boards.state import Place, stamp
+from workspace_sandbox.boards.state import Position, format_timestamp
 from workspace_sandbox.boards.wire import Refusal, invalid
-from workspace_sandbox.kit.clock import instant
+from workspace_sandbox.kit.clock import to_datetime
 from workspace_sandbox.kit.strict_json import parse_json
 
 IDENTIFIER = re.compile(r"[0-9a-fA-F]{24}")
 SHORT_LINK = re.compile(r"[0-9A-Za-z]{8}")
 
-LONGEST_TEXT = 16_384
+MAX_TEXT_LENGTH = 16_384
 """Maximum number of characters in a name, description or comment, from the vendor's OpenAPI document."""
 
 FLAGS = {"true": True, "false": False, "1": True, "0": False}
 
-MOST = 1000
+MAX_LIMIT = 1000
 """Maximum ``limit`` of any collection."""
 
 
-async def arguments_of(request: web.Request) -> "Arguments":
+async def read_arguments(request: web.Request) -> "Arguments":
     """Return the parameters of *request*. Those of the body take precedence over the query."""
     # Trello accepts the same parameters in query, form and JSON. ``py-trello`` sends JSON, older clients the query.
     raw: dict[str, Any] = {name: ",".join(request.query.getall(name)) for name in request.query}
@@ -80,11 +80,11 @@ class Arguments:
         """Return the raw value, or None."""
         return self._raw.get(name)
 
-    def refusal(self, name: str) -> Refusal:
+    def error(self, name: str) -> Refusal:
         """Return the error for a missing or malformed *name*."""
         return invalid(self._label or name)
 
-    def having(self, **more: Any) -> "Arguments":
+    def with_params(self, **more: Any) -> "Arguments":
         """Return a copy with *more* parameters."""
         return Arguments({**self._raw, **more}, self._label)
 
@@ -92,23 +92,23 @@ class Arguments:
         """Return a copy in which *old* is called *new*, but errors still name *old*."""
         return Arguments({new if name == old else name: value for name, value in self._raw.items()}, label=old)
 
-    def given(self, name: str) -> bool:
+    def has_value(self, name: str) -> bool:
         """Return True if *name* has a value other than an empty string or null."""
         return self._raw.get(name) not in (None, "", "null")
 
-    def text(self, name: str, *, shortest: int = 0) -> str:
+    def text(self, name: str, *, min_length: int = 0) -> str:
         """Return a string of valid length, or an empty string if *name* is missing or null."""
         value = self._raw.get(name)
         value = "" if value is None else value
-        if not isinstance(value, str) or not shortest <= len(value) <= LONGEST_TEXT:
-            raise self.refusal(name)
+        if not isinstance(value, str) or not min_length <= len(value) <= MAX_TEXT_LENGTH:
+            raise self.error(name)
         # JSON can contain unpaired surrogates, which cannot be encoded as UTF-8.
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
     def name(self, *, error: str) -> str:
         """Return a name. Its error is one of the few that Trello sends as JSON, with *error*."""
         try:
-            return self.text("name", shortest=1)
+            return self.text("name", min_length=1)
         except Refusal as refusal:
             raise Refusal(400, {"message": refusal.body, "error": error}) from None
 
@@ -118,14 +118,14 @@ class Arguments:
         if isinstance(value, bool):
             return value
         if str(value).lower() not in FLAGS:
-            raise self.refusal(name)
+            raise self.error(name)
         return FLAGS[str(value).lower()]
 
     def identifier(self, name: str) -> str:
         """Return a 24-character ID. Short links are not accepted."""
         value = self._raw.get(name)
         if not isinstance(value, str) or not IDENTIFIER.fullmatch(value):
-            raise self.refusal(name)
+            raise self.error(name)
         return value.lower()
 
     def identifiers(self, name: str) -> list[str]:
@@ -136,7 +136,7 @@ class Arguments:
             raise Refusal(400, {"message": "Invalid objectId", "error": "ERROR"})
         # Trello has rejected duplicate IDs since spring 2025 (changelog of TrelloDotNet 2.0.4).
         if len(set(words)) < len(words):
-            raise self.refusal(name)
+            raise self.error(name)
         return [word.lower() for word in words]
 
     def words(self, name: str) -> list[str] | None:
@@ -146,7 +146,7 @@ class Arguments:
             return None
         parts = value.split(",") if isinstance(value, str) else value
         if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
-            raise self.refusal(name)
+            raise self.error(name)
         return [part.strip() for part in parts if part.strip()]
 
     def fields(self, name: str = "fields") -> list[str] | None:
@@ -156,16 +156,16 @@ class Arguments:
 
     def date(self, name: str) -> str | None:
         """Return a date in the vendor's format, or None if it is null or empty."""
-        return stamp(self._parse_seconds(name)) if self.given(name) else None
+        return format_timestamp(self._parse_seconds(name)) if self.has_value(name) else None
 
-    def bound(self, name: str) -> float | str | None:
+    def time_or_id(self, name: str) -> float | str | None:
         """Return the value of ``since`` or ``before``, which is an ID or a date in seconds."""
         value = self._raw.get(name)
-        if not self.given(name):
+        if not self.has_value(name):
             return None
         return value.lower() if isinstance(value, str) and IDENTIFIER.fullmatch(value) else self._parse_seconds(name)
 
-    def place(self, name: str = "pos", default: Place = "bottom") -> Place:
+    def position(self, name: str = "pos", default: Position = "bottom") -> Position:
         """Return ``top``, ``bottom`` or a positive number."""
         value = self._raw.get(name)
         if value in (None, "", "top", "bottom"):
@@ -175,14 +175,14 @@ class Arguments:
         except (TypeError, ValueError, OverflowError):
             number = math.nan
         if not 0 < number < math.inf:
-            raise self.refusal(name)
+            raise self.error(name)
         return number
 
-    def number(self, name: str, default: int, most: int = MOST) -> int:
+    def number(self, name: str, default: int, maximum: int = MAX_LIMIT) -> int:
         """Return an integer from 0 to *most*."""
         value = self._raw.get(name, default)
-        if isinstance(value, bool) or not re.fullmatch(r"\d{1,9}", str(value)) or int(value) > most:
-            raise self.refusal(name)
+        if isinstance(value, bool) or not re.fullmatch(r"\d{1,9}", str(value)) or int(value) > maximum:
+            raise self.error(name)
         return int(value)
 
     def choice(self, name: str, options: Mapping[str, Any] | frozenset[str], default: str) -> str:
@@ -191,7 +191,7 @@ class Arguments:
         if value in (None, ""):
             return default
         if not isinstance(value, str) or value not in options:
-            raise self.refusal(name)
+            raise self.error(name)
         return value
 
     def nested(self, singular: str) -> "Arguments":
@@ -211,7 +211,7 @@ class Arguments:
             | ({"filter": requested} if isinstance(requested, str) and requested.lower() not in FLAGS else {})
         )
 
-    def asks_for(self, name: str) -> bool:
+    def is_requested(self, name: str) -> bool:
         """Return True if the nested resource *name* is requested."""
         return str(self._raw.get(name, "none")).lower() not in {"none", "false", "0", ""}
 
@@ -219,7 +219,7 @@ class Arguments:
         try:
             date = datetime.fromisoformat(str(self._raw.get(name)))
             seconds = (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
-            instant(seconds)
+            to_datetime(seconds)
         except (ValueError, OverflowError):
-            raise self.refusal(name) from None
+            raise self.error(name) from None
         return seconds

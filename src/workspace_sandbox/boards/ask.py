@@ -8,7 +8,7 @@ from aiohttp import web
 
 from workspace_sandbox.boards.access import Principal
 from workspace_sandbox.boards.arguments import Arguments
-from workspace_sandbox.boards.consent import Consent
+from workspace_sandbox.boards.consent import TrelloOAuth
 from workspace_sandbox.boards.custom import CustomField
 from workspace_sandbox.boards.deliveries import Deliverer
 from workspace_sandbox.boards.fields import Fields
@@ -35,16 +35,16 @@ Thing = TypeVar("Thing", Board, CardList, Card, Label, Checklist, Action, Custom
 class Kind:
     """A kind of object, with the name of its collection and the error texts for hidden and missing objects."""
 
-    shelf: str
+    collection: str
     hidden: str = HIDDEN
     missing: str = NOT_FOUND
-    linked: bool = False
+    has_short_link: bool = False
 
 
 KINDS = {
-    "board": Kind("boards", linked=True),
+    "board": Kind("boards", has_short_link=True),
     "list": Kind("lists", missing=LIST_NOT_FOUND),
-    "card": Kind("cards", hidden=HIDDEN_CARD, linked=True),
+    "card": Kind("cards", hidden=HIDDEN_CARD, has_short_link=True),
     "label": Kind("labels"),
     "checklist": Kind("checklists"),
     "action": Kind("actions"),
@@ -56,7 +56,7 @@ KINDS = {
 """The kinds of objects with a 24-character ID, by their names in the paths of routes."""
 
 
-class Named(Generic[Thing]):
+class PathObject(Generic[Thing]):
     """A descriptor for the object that the path of a request identifies, such as its card."""
 
     def __init__(self, name: str) -> None:
@@ -67,14 +67,14 @@ class Named(Generic[Thing]):
         kind, identifier = KINDS[self._name], request.path[self._name]
         # Paths also accept 8-character short links (API introduction). Fields of a body do not.
         identifier = request.store.links.get(identifier, identifier.lower())
-        match: Thing | None = getattr(request.store, kind.shelf).get(identifier)
+        match: Thing | None = getattr(request.store, kind.collection).get(identifier)
         # Trello responds to requests for other users' boards with 401 or 404, without documenting which. The knob
         # selects one.
-        if request.visitor.member is None or (
-            match and not request.sees(match) and not request.knobs["hidden_is_missing"]
+        if request.principal.member is None or (
+            match and not request.can_see(match) and not request.knobs["hidden_is_missing"]
         ):
             raise Refusal(401, kind.hidden)
-        if match is None or not request.sees(match):
+        if match is None or not request.can_see(match):
             raise Refusal(404, kind.missing)
         return match
 
@@ -84,9 +84,9 @@ class ApiRequest:
     """A request and the objects in its path. ``get`` performs a request to another route with the same credentials."""
 
     store: Store
-    oauth: Consent
+    oauth: TrelloOAuth
     knobs: Mapping[str, Any]
-    visitor: Principal
+    principal: Principal
     path: Mapping[str, str]
     arguments: Arguments
     now: float
@@ -98,15 +98,15 @@ class ApiRequest:
     @property
     def author(self) -> Author:
         """The user as the author of a change."""
-        return self.visitor.author(self.now)
+        return self.principal.author(self.now)
 
-    board = Named[Board]("board")
-    card_list = Named[CardList]("list")
-    card = Named[Card]("card")
-    label = Named[Label]("label")
-    checklist = Named[Checklist]("checklist")
-    action = Named[Action]("action")
-    custom_field = Named[CustomField]("custom_field")
+    board = PathObject[Board]("board")
+    card_list = PathObject[CardList]("list")
+    card = PathObject[Card]("card")
+    label = PathObject[Label]("label")
+    checklist = PathObject[Checklist]("checklist")
+    action = PathObject[Action]("action")
+    custom_field = PathObject[CustomField]("custom_field")
 
     @property
     def organization(self) -> Organization:
@@ -119,7 +119,7 @@ class ApiRequest:
 
     def belongs_to(self, organization: Organization) -> bool:
         """Return True if the user is a member of *organization*."""
-        return self.visitor.member is not None and self.visitor.member.id in organization.members
+        return self.principal.member is not None and self.principal.member.id in organization.members
 
     @property
     def item(self) -> CheckItem:
@@ -133,24 +133,24 @@ class ApiRequest:
     @property
     def member(self) -> Member:
         """The member in the path. ``me`` is the user."""
-        if self.visitor.member is None:
+        if self.principal.member is None:
             raise Refusal(401, HIDDEN)
         name = self.path["member"]
-        return require(self.visitor.member if name == "me" else self.store.member(name), Refusal(404, NOT_FOUND))
+        return require(self.principal.member if name == "me" else self.store.member(name), Refusal(404, NOT_FOUND))
 
-    def sees(self, thing: Any) -> bool:
+    def can_see(self, thing: Any) -> bool:
         """Return True if the user is a member of the board of *thing*."""
-        return self.visitor.member is not None and self.visitor.member.id in thing.board.members
+        return self.principal.member is not None and self.principal.member.id in thing.board.members
 
     def visible_boards(self) -> list[Board]:
         """Return the boards that the user is a member of."""
-        return [board for board in self.store.boards.values() if self.sees(board)]
+        return [board for board in self.store.boards.values() if self.can_see(board)]
 
-    def having(self, **path: str) -> "ApiRequest":
+    def with_path(self, **path: str) -> "ApiRequest":
         """Return a copy with other values in the path."""
         return replace(self, path={**self.path, **path})
 
-    def field_of(self, fields: Fields, thing: Any) -> dict[str, Any]:
+    def field_response(self, fields: Fields, thing: Any) -> dict[str, Any]:
         """Return the field of *thing* in the path, in the vendor's wrapper."""
         if self.path["field"] not in fields:
             raise web.HTTPNotFound
@@ -162,5 +162,5 @@ class ApiRequest:
         if name not in allowed:
             raise web.HTTPNotFound
         if "value" not in self.arguments:
-            raise self.arguments.refusal("value")
+            raise self.arguments.error("value")
         return replace(self, arguments=self.arguments.renamed("value", name))

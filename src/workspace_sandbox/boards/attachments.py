@@ -7,12 +7,12 @@ from aiohttp import web
 
 from workspace_sandbox.boards.arguments import Upload
 from workspace_sandbox.boards.ask import ApiRequest
-from workspace_sandbox.boards.fields import ATTACHMENT, pick
-from workspace_sandbox.boards.state import Attachment, Card, placed
+from workspace_sandbox.boards.fields import ATTACHMENT, select_fields
+from workspace_sandbox.boards.state import Attachment, Card, resolve_position
 from workspace_sandbox.boards.wire import MISSING_SCOPES, NOT_FOUND, Refusal, invalid
 from workspace_sandbox.kit.refusals import require
 
-LONGEST_NAME = 256
+MAX_NAME_LENGTH = 256
 
 
 def read_all(request: ApiRequest) -> Any:
@@ -20,12 +20,12 @@ def read_all(request: ApiRequest) -> Any:
     card, fields = request.card, request.arguments.fields()
     covers = request.arguments.raw("filter") == "cover"
     attachments = (one for one in card.attachments.values() if not covers or one.id == card.cover_id)
-    return [pick(ATTACHMENT, one, fields) for one in attachments]
+    return [select_fields(ATTACHMENT, one, fields) for one in attachments]
 
 
 def read(request: ApiRequest) -> Any:
     """Return an attachment."""
-    return pick(ATTACHMENT, _attachment(request, request.card), request.arguments.fields())
+    return select_fields(ATTACHMENT, _attachment(request, request.card), request.arguments.fields())
 
 
 def create(request: ApiRequest) -> Any:
@@ -38,20 +38,29 @@ def create(request: ApiRequest) -> Any:
         raise Refusal(400, "must provide either url or file")
     if url and not url.startswith(("http://", "https://")):
         raise invalid("url")
-    identifier, pos = request.store.mint(request.now), placed([one.pos for one in card.attachments.values()], "bottom")
+    identifier, pos = (
+        request.store.new_id(request.now),
+        resolve_position([one.pos for one in card.attachments.values()], "bottom"),
+    )
     if isinstance(file, Upload):
         display_name = name or file.name
         download_url = f"{request.base}/1/cards/{card.id}/attachments/{identifier}/download/{quote(display_name)}"
         attachment = Attachment(
-            identifier, display_name[:LONGEST_NAME], download_url, mime or file.type, request.author, pos, file.content
+            identifier,
+            display_name[:MAX_NAME_LENGTH],
+            download_url,
+            mime or file.type,
+            request.author,
+            pos,
+            file.content,
         )
     else:
-        attachment = Attachment(identifier, (name or url)[:LONGEST_NAME], url, mime, request.author, pos)
+        attachment = Attachment(identifier, (name or url)[:MAX_NAME_LENGTH], url, mime, request.author, pos)
     card.attachments[attachment.id] = attachment
-    if arguments.given("setCover") and arguments.flag("setCover"):
+    if arguments.has_value("setCover") and arguments.flag("setCover"):
         card.cover_id = attachment.id
     request.store.record(request.author, "addAttachmentToCard", card, attachment=_describe(attachment))
-    return pick(ATTACHMENT, attachment) | {"limits": {}}
+    return select_fields(ATTACHMENT, attachment) | {"limits": {}}
 
 
 def delete(request: ApiRequest) -> Any:

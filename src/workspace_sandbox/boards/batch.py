@@ -10,7 +10,7 @@ from workspace_sandbox.boards.arguments import Arguments
 from workspace_sandbox.boards.ask import ApiRequest
 from workspace_sandbox.boards.wire import Refusal
 
-MOST_IN_BATCH = 10
+MAX_BATCH_URLS = 10
 PART_NAMES = {400: "BadRequestError", 401: "UnauthorizedError", 404: "NotFoundError"}
 _COMMA = re.compile(r",(?=/|%2[Ff])")
 
@@ -18,8 +18,8 @@ _COMMA = re.compile(r",(?=/|%2[Ff])")
 def urls(arguments: Arguments) -> list[str]:
     """Return the URLs of a batch. A comma separates URLs only if a path follows it."""
     parts = [unquote(url) if url.startswith("%") else url for url in _COMMA.split(str(arguments.raw("urls") or ""))]
-    if not 1 <= len(parts) <= MOST_IN_BATCH or not all(url.startswith("/") for url in parts):
-        raise arguments.refusal("urls")
+    if not 1 <= len(parts) <= MAX_BATCH_URLS or not all(url.startswith("/") for url in parts):
+        raise arguments.error("urls")
     return parts
 
 

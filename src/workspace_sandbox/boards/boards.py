@@ -31,7 +31,7 @@ def update(request: ApiRequest) -> Any:
     """Update a board."""
     board, arguments = request.board, request.arguments
     if "name" in arguments:
-        board.name = arguments.text("name", shortest=1)
+        board.name = arguments.text("name", min_length=1)
     if "desc" in arguments:
         board.desc = arguments.text("desc")
     if "closed" in arguments:
@@ -54,7 +54,9 @@ def read_lists(request: ApiRequest) -> Any:
 def read_cards(request: ApiRequest) -> Any:
     """Return the cards of a board, or the card whose ID is in place of the filter."""
     if IDENTIFIER.fullmatch(request.path.get("filter", "")):
-        return _on_board(request.board, request.having(card=request.path["filter"]).card, views.card, request.arguments)
+        return _on_board(
+            request.board, request.with_path(card=request.path["filter"]).card, views.card, request.arguments
+        )
     return views.cards(request.board, _add_filter(request))
 
 
@@ -70,7 +72,9 @@ def read_nothing(request: ApiRequest) -> Any:
 
 
 def _add_filter(request: ApiRequest) -> Arguments:
-    return request.arguments.having(filter=request.path["filter"]) if "filter" in request.path else request.arguments
+    return (
+        request.arguments.with_params(filter=request.path["filter"]) if "filter" in request.path else request.arguments
+    )
 
 
 def _on_board(board: Board, thing: Any, view: Any, arguments: Arguments) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 from workspace_sandbox.boards import labels, views
 from workspace_sandbox.boards.arguments import Arguments
 from workspace_sandbox.boards.ask import ApiRequest
-from workspace_sandbox.boards.fields import CARD, LABEL, pick
+from workspace_sandbox.boards.fields import CARD, LABEL, select_fields
 from workspace_sandbox.boards.state import Board, Card, CardList, Label, Member
 from workspace_sandbox.boards.wire import HIDDEN_CARD, LIST_NOT_FOUND, NO_BOARD_FOR_CARD, Refusal, invalid
 from workspace_sandbox.kit.refusals import require
@@ -28,13 +28,13 @@ def create(request: ApiRequest) -> Any:
         "desc": arguments.text("desc"),
         "due": arguments.date("due"),
         "start": arguments.date("start"),
-        "due_complete": arguments.given("dueComplete") and arguments.flag("dueComplete"),
+        "due_complete": arguments.has_value("dueComplete") and arguments.flag("dueComplete"),
         "labels": _labels(card_list.board, arguments),
         "members": _members(card_list.board, arguments),
     }
-    name, position = arguments.text("name"), arguments.place()
+    name, position = arguments.text("name"), arguments.position()
     card = request.store.add_card(request.author, card_list, name, position, **values)
-    return pick(CARD, card) | {"attachments": [], "stickers": [], "limits": {}}
+    return select_fields(CARD, card) | {"attachments": [], "stickers": [], "limits": {}}
 
 
 def _describe(member: Member) -> dict[str, str]:
@@ -46,7 +46,7 @@ def _list_for_card(request: ApiRequest) -> CardList:
     # Unlike the 404 of lists, the text mentions a board (observed in public live tests).
     if card_list is None:
         raise Refusal(404, NO_BOARD_FOR_CARD)
-    if not request.sees(card_list):
+    if not request.can_see(card_list):
         raise Refusal(401, HIDDEN_CARD)
     return card_list
 
@@ -62,7 +62,7 @@ def _members(board: Board, arguments: Arguments) -> list[Member]:
 def _all_of(available: Mapping[str, Any], arguments: Arguments, name: str) -> list[Any]:
     identifiers = arguments.identifiers(name)
     if not all(identifier in available for identifier in identifiers):
-        raise arguments.refusal(name)
+        raise arguments.error(name)
     return [available[identifier] for identifier in identifiers]
 
 
@@ -79,19 +79,19 @@ def update(request: ApiRequest) -> Any:
     changes = _changes(arguments)
     new_labels = _labels(target.board, arguments) if "idLabels" in arguments else None
     members = _members(target.board, arguments) if "idMembers" in arguments else None
-    position = arguments.place() if "pos" in arguments else None
+    position = arguments.position() if "pos" in arguments else None
     cover_id = _cover(arguments, card)
     request.store.move_card(request.author, card, target)
     request.store.update_card(request.author, card, changes)
     if position is not None:
-        card.pos = request.store.place_of(card, position)
+        card.pos = request.store.resolve_position(card, position)
     card.labels = card.labels if new_labels is None else new_labels
     card.members = card.members if members is None else members
-    if arguments.given("subscribed"):
+    if arguments.has_value("subscribed"):
         card.subscribed = arguments.flag("subscribed")
     card.cover_id = cover_id
     card.active_at = request.now
-    return pick(CARD, card)
+    return select_fields(CARD, card)
 
 
 def _cover(arguments: Arguments, card: Card) -> str | None:
@@ -99,14 +99,14 @@ def _cover(arguments: Arguments, card: Card) -> str | None:
         return card.cover_id
     cover_id = arguments.raw("idAttachmentCover") or None
     if cover_id is not None and cover_id not in card.attachments:
-        raise arguments.refusal("idAttachmentCover")
+        raise arguments.error("idAttachmentCover")
     return cover_id
 
 
 def update_field(request: ApiRequest) -> Any:
     """Update a field of a card."""
     if request.path["field"] in IGNORED:
-        return pick(CARD, request.card)
+        return select_fields(CARD, request.card)
     return update(request.as_update(PUTTABLE))
 
 
@@ -122,7 +122,7 @@ def _target(request: ApiRequest, card: Card) -> CardList:
     """Return the list that a card is moved to. It can be on another board only with ``idBoard``."""
     board = card.board
     if "idBoard" in request.arguments:
-        board = request.having(board=request.arguments.identifier("idBoard")).board
+        board = request.with_path(board=request.arguments.identifier("idBoard")).board
     if "idList" not in request.arguments:
         return card.card_list if board is card.board else _first_open(board)
     target = require(request.store.lists.get(request.arguments.identifier("idList")), Refusal(404, LIST_NOT_FOUND))
@@ -156,7 +156,7 @@ def create_label(request: ApiRequest) -> Any:
     card = request.card
     label = labels.new_label(request, card.board)
     _add_label(request, card, label)
-    return pick(LABEL, label)
+    return select_fields(LABEL, label)
 
 
 def _add_label(request: ApiRequest, card: Card, label: Label) -> list[str]:
@@ -164,7 +164,7 @@ def _add_label(request: ApiRequest, card: Card, label: Label) -> list[str]:
         raise Refusal(400, "that label is already on the card")
     card.labels.append(label)
     card.active_at = request.now
-    request.store.announce(request.author, "addLabelToCard", card, **labels.told(label))
+    request.store.announce(request.author, "addLabelToCard", card, **labels.action_data(label))
     return [one.id for one in card.labels]
 
 
@@ -174,7 +174,7 @@ def remove_label(request: ApiRequest) -> Any:
     if label not in card.labels:
         raise Refusal(400, "that label is not on the card")
     card.labels.remove(label)
-    request.store.announce(request.author, "removeLabelFromCard", card, **labels.told(label))
+    request.store.announce(request.author, "removeLabelFromCard", card, **labels.action_data(label))
     return {"_value": None}
 
 

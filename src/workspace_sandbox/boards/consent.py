@@ -9,12 +9,12 @@ from urllib.parse import quote, urlencode, urlsplit
 from aiohttp import web
 
 from workspace_sandbox.boards.access import APP, TOKEN, Credentials, Principal, oauth_pairs
-from workspace_sandbox.boards.arguments import Arguments, arguments_of
+from workspace_sandbox.boards.arguments import Arguments, read_arguments
 from workspace_sandbox.boards.state import Member
 from workspace_sandbox.boards.wire import INVALID_KEY, MISSING_SCOPES, Refusal
-from workspace_sandbox.kit.consent import Account, Box, Decision, Fields, Question, fields_of, told
-from workspace_sandbox.kit.oauth import Grant, OAuth, Token, back
-from workspace_sandbox.kit.refusals import RefusedWith
+from workspace_sandbox.kit.consent import Account, Box, Decision, Fields, Question, read_fields, render_page
+from workspace_sandbox.kit.oauth import Grant, OAuth, Token, redirect_to_client
+from workspace_sandbox.kit.refusals import PreparedErrorResponse
 from workspace_sandbox.kit.stage import EmulatorContext
 
 VENDOR = "Trello"
@@ -51,7 +51,7 @@ class RequestToken:
     lifetime: float | None = None
 
 
-class Consent(OAuth):
+class TrelloOAuth(OAuth):
     """The tokens of members, and the pages and routes that issue them."""
 
     # Newer tokens begin with ATTA and are longer than the 64 digits of older ones, so clients must not check the
@@ -60,27 +60,27 @@ class Consent(OAuth):
     shapes: ClassVar = {"key": "ATTA{:72X}", "code": "{:32x}", "access": "eyJ{:64x}", "refresh": "eyJ{:64x}"}
     code_seconds = 300.0
     # Each refresh token can be used once. If the response is lost, the user has to authorise the app again.
-    ended_by_refresh = frozenset({"refresh"})
+    revoked_by_refresh = frozenset({"refresh"})
     clients: ClassVar = {APP.key: APP.secret}
 
     def __init__(self, stage: EmulatorContext, members: Sequence[Member], allowed_at: float) -> None:
         super().__init__(stage, {member.username: member for member in members})
         self._requests: dict[str, RequestToken] = {}
         grant = Grant(APP.key, members[0], ("read", "write"))
-        self.seeded = self.keep(TOKEN, "key", grant, id="66aa00112233445566778899")
-        self.seeded.issued_at = allowed_at
+        self.default_token = self.register(TOKEN, "key", grant, id="66aa00112233445566778899")
+        self.default_token.issued_at = allowed_at
 
-    def withdraw(self) -> None:
+    def revoke_all(self) -> None:
         """Revoke all tokens and pending authorisations."""
-        super().withdraw()
+        super().revoke_all()
         self._requests.clear()
 
     def restore(self) -> None:
         """Restore all revoked tokens, and the default token even if it was deleted."""
-        self.tokens[TOKEN] = self.seeded
+        self.tokens[TOKEN] = self.default_token
         super().restore()
 
-    def visitor(self, presented: Credentials) -> Principal:
+    def authenticate(self, presented: Credentials) -> Principal:
         """Return the principal with these credentials.
 
         Raises an error if they are invalid, but not if there are none.
@@ -92,38 +92,38 @@ class Consent(OAuth):
         # The error reports missing scopes instead of a missing token, as observed in live tests.
         if presented.token is None:
             raise Refusal(401, MISSING_SCOPES)
-        token = self.living(presented.token, "access" if presented.bearer else "key")
+        token = self.find_valid(presented.token, "access" if presented.bearer else "key")
         if token is None:
-            raise Refusal(401, self.stage.knobs["invalid_token"])
+            raise Refusal(401, self.context.knobs["invalid_token"])
         return Principal(token)
 
-    def key_of(self, presented: Credentials) -> str | None:
+    def budget_key(self, presented: Credentials) -> str | None:
         """Return the key whose budget a request uses."""
-        is_known = presented.bearer and self.find(presented.token or "", "access")
+        is_known = presented.bearer and self.find_unrevoked(presented.token or "", "access")
         return APP.key if is_known else presented.key
 
     def issue_key(self, grant: Grant, lifetime: float | None) -> Token:
         """Create a token of the kind that is sent together with the app's key."""
-        identifier = f"{int(self.now) & 0xFFFFFFFF:08x}{self.stage.random.getrandbits(64):016x}"
+        identifier = f"{int(self.now) & 0xFFFFFFFF:08x}{self.context.random.getrandbits(64):016x}"
         return self.issue("key", grant, lifetime, id=identifier)
 
     # Token page and OAuth 1
 
     async def authorize_key(self, request: web.Request) -> web.StreamResponse:
         """Show the consent page of ``/1/authorize``, or pass a token to the page that sent the user here."""
-        params, fields = await arguments_of(request), await fields_of(request)
+        params, fields = await read_arguments(request), await read_fields(request)
         _require_key(str(params.raw("key")))
         scopes, lifetime = _parse_scopes(params), _parse_lifetime(params)
         return_url = str(params.raw("return_url") or "")
-        if return_url and not self.allows(return_url):
+        if return_url and not self.is_allowed_redirect(return_url):
             return web.Response(status=400, text=FOREIGN)
-        decided = self.decided(fields)
+        decided = self.read_decision(fields)
         if decided is None:
             return self._consent_page(request, fields, scopes)
-        granted = tuple(filter(decided.keeps, scopes))
+        granted = tuple(filter(decided.grants, scopes))
         if not decided.allowed or not granted:
             return _redirect(return_url, f"error={quote('Token request rejected')}")
-        token = self.issue_key(Grant(APP.key, self.chosen(decided.account), granted), lifetime)
+        token = self.issue_key(Grant(APP.key, self.selected_account(decided.account), granted), lifetime)
         if params.raw("callback_method") == "postMessage":
             # ``postMessage`` is the other way to pass a token that Trello's page "Authorization" documents.
             script = f"<script>(window.opener||window.parent).postMessage('{token.value}','*')</script>"
@@ -136,7 +136,7 @@ class Consent(OAuth):
         presented = await self.form(request)
         _require_key(presented.get("oauth_consumer_key", ""))
         callback = presented.get("oauth_callback", "oob")
-        if callback != "oob" and not self.allows(callback):
+        if callback != "oob" and not self.is_allowed_redirect(callback):
             return web.Response(status=400, text=FOREIGN)
         value, secret = self._hex(128), self._hex(128)
         self._requests[value] = RequestToken(self.now + self.code_seconds, callback)
@@ -144,23 +144,25 @@ class Consent(OAuth):
 
     async def authorize_token(self, request: web.Request) -> web.StreamResponse:
         """Show the consent page of ``OAuthAuthorizeToken``, or pass a verifier to the app."""
-        params, fields = await arguments_of(request), await fields_of(request)
+        params, fields = await read_arguments(request), await read_fields(request)
         value = str(params.raw("oauth_token"))
         pending = self._requests.get(value)
         if pending is None or self.now >= pending.expires_at:
             return web.Response(status=400, text="token not found")
         scopes, pending.lifetime = _parse_scopes(params), _parse_lifetime(params)
-        decided = self.decided(fields)
+        decided = self.read_decision(fields)
         if decided is None:
             return self._consent_page(request, fields, scopes)
         if not decided.allowed:
             del self._requests[value]
             return _page("Denied", "<p>You denied the request.</p>")
-        pending.grant = Grant(APP.key, self.chosen(decided.account), tuple(filter(decided.keeps, scopes)))
+        pending.grant = Grant(APP.key, self.selected_account(decided.account), tuple(filter(decided.grants, scopes)))
         pending.verifier = self._hex(64)
         if pending.callback == "oob":
             return _page("Authorized", f"<pre>{pending.verifier}</pre>")
-        return back({"redirect_uri": pending.callback}, {"oauth_token": value, "oauth_verifier": pending.verifier})
+        return redirect_to_client(
+            {"redirect_uri": pending.callback}, {"oauth_token": value, "oauth_verifier": pending.verifier}
+        )
 
     async def access_token(self, request: web.Request) -> web.StreamResponse:
         """Finish OAuth 1 with ``OAuthGetAccessToken``, once for each request token."""
@@ -178,32 +180,32 @@ class Consent(OAuth):
     def check(self, params: dict[str, str]) -> None:
         """Raise an error if the authorisation request is invalid. PKCE is required."""
         _require_key(params.get("client_id", ""))
-        if not self.allows(params.get("redirect_uri", "")):
+        if not self.is_allowed_redirect(params.get("redirect_uri", "")):
             raise Refusal(400, "redirect_uri is not registered for client")
         # Required for every client, even with a secret (Trello, "OAuth 2.0 for confidential clients").
         challenged = params.get("code_challenge") and params.get("code_challenge_method") == "S256"
         if params.get("response_type") != "code" or not challenged:
-            raise RefusedWith(back(params, {"error": "invalid_request"}))
+            raise PreparedErrorResponse(redirect_to_client(params, {"error": "invalid_request"}))
 
-    def question(self, params: Mapping[str, str]) -> Question:
+    def consent_page(self, params: Mapping[str, str]) -> Question:
         """Return the consent page, on which the user selects a member and scopes."""
         return self._question(params, (name for name in _requested_scopes(params) if name in MEANINGS))
 
-    def grant(self, params: Mapping[str, str], decided: Decision) -> Grant | None:
+    def create_grant(self, params: Mapping[str, str], decided: Decision) -> Grant | None:
         """Return the grant of the selected scopes, or None if there are none."""
-        names = [name for name in _requested_scopes(params) if decided.keeps(name)]
+        names = [name for name in _requested_scopes(params) if decided.grants(name)]
         scopes = tuple(name for name in names if name in OAUTH2_SCOPES)
-        member = self.chosen(decided.account)
+        member = self.selected_account(decided.account)
         return Grant(APP.key, member, scopes, offline=OFFLINE in names) if scopes else None
 
     async def form(self, request: web.Request) -> Mapping[str, str]:
         """Return all text parameters of a request, from its body, query or OAuth header."""
-        params = await arguments_of(request)
+        params = await read_arguments(request)
         return {name: str(params.raw(name)) for name in params} | oauth_pairs(request.headers.get("Authorization", ""))
 
-    def issued(self, spent: Token, _: Mapping[str, str]) -> dict[str, Any]:
+    def issue_response(self, spent: Token, _: Mapping[str, str]) -> dict[str, Any]:
         """Create an access token, and a refresh token if the grant has offline access."""
-        grant, seconds = spent.grant, self.stage.knobs["token_seconds"]
+        grant, seconds = spent.grant, self.context.knobs["token_seconds"]
         rights = tuple(sorted({OAUTH2_SCOPES[name] for name in grant.scopes}))
         raw = {
             "access_token": self.issue("access", grant, seconds, scopes=rights).value,
@@ -213,7 +215,7 @@ class Consent(OAuth):
         }
         return raw | ({"refresh_token": self.issue("refresh", grant, REFRESH_SECONDS).value} if grant.offline else {})
 
-    def refusal(self, reason: str) -> RefusedWith:
+    def error(self, reason: str) -> PreparedErrorResponse:
         """Return the error of a token request."""
         match reason:
             case "client_id" | "client_secret":
@@ -223,13 +225,13 @@ class Consent(OAuth):
             case _:
                 described = "Unknown or invalid code or refresh token."
                 status, body = 403, {"error": "invalid_grant", "error_description": described}
-        return RefusedWith(web.json_response(body, status=status))
+        return PreparedErrorResponse(web.json_response(body, status=status))
 
     def is_registered(self, redirect_uri: str) -> bool:
         """Return True if the origin is allowed. An allowed origin without a port matches all ports."""
         parts = urlsplit(redirect_uri)
         origins = {f"{parts.scheme}://{parts.netloc}", f"{parts.scheme}://{parts.hostname}"}
-        return not origins.isdisjoint(self.stage.knobs["allowed_origins"])
+        return not origins.isdisjoint(self.context.knobs["allowed_origins"])
 
     def _consent_page(self, request: web.Request, fields: Fields, scopes: Iterable[str]) -> web.Response:
         return self._question(dict(fields), scopes).page(request.path, fields)
@@ -240,7 +242,7 @@ class Consent(OAuth):
         return Question(vendor=VENDOR, app=params.get("name") or APP.name, wants=(), accounts=accounts, boxes=boxes)
 
     def _hex(self, bits: int) -> str:
-        return f"{self.stage.random.getrandbits(bits):0{bits // 4}x}"
+        return f"{self.context.random.getrandbits(bits):0{bits // 4}x}"
 
 
 def _require_key(key: str) -> None:
@@ -255,7 +257,7 @@ def _requested_scopes(params: Mapping[str, str]) -> Iterable[str]:
 def _parse_scopes(params: Arguments) -> tuple[str, ...]:
     scopes = params.words("scope") or ["read"]
     if not set(scopes) <= set(SCOPES):
-        raise params.refusal("scope")
+        raise params.error("scope")
     return tuple(scopes)
 
 
@@ -265,7 +267,7 @@ def _parse_lifetime(params: Arguments) -> float | None:
 
 
 def _page(title: str, body: str) -> web.Response:
-    return told(VENDOR, title, body)
+    return render_page(VENDOR, title, body)
 
 
 def _redirect(return_url: str, fragment: str) -> web.StreamResponse:

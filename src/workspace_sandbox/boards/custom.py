@@ -33,7 +33,7 @@ class CustomField:
     on_front: bool = True
     choices: dict[str, Choice] = field(default_factory=dict)
 
-    def beside(self) -> Iterable["CustomField"]:
+    def siblings(self) -> Iterable["CustomField"]:
         """Return all fields of the board."""
         return self.board.custom_fields.values()
 
@@ -80,7 +80,7 @@ def item(value: FieldValue, card_id: str) -> dict[str, Any]:
     return raw | {"idModel": card_id, "modelType": "card", "idValue": value.choice_id}
 
 
-def in_order(fields: Iterable[CustomField]) -> list[dict[str, Any]]:
+def ordered_definitions(fields: Iterable[CustomField]) -> list[dict[str, Any]]:
     """Return the vendor's JSON of fields in the order of the board."""
     return [definition(one) for one in sorted(fields, key=lambda one: one.pos)]
 

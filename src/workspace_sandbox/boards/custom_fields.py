@@ -7,11 +7,11 @@ from workspace_sandbox.boards import custom
 from workspace_sandbox.boards.arguments import Arguments
 from workspace_sandbox.boards.ask import ApiRequest
 from workspace_sandbox.boards.custom import KINDS, VALUE_KEYS, Choice, CustomField, FieldValue
-from workspace_sandbox.boards.state import COLORS, Card, placed
+from workspace_sandbox.boards.state import COLORS, Card, resolve_position
 from workspace_sandbox.boards.wire import NOT_FOUND, Refusal, invalid
 from workspace_sandbox.kit.refusals import require
 
-MOST = 50
+MAX_CUSTOM_FIELDS = 50
 """Maximum number of custom fields of a board."""
 
 
@@ -20,17 +20,17 @@ def create(request: ApiRequest) -> Any:
     arguments = request.arguments
     if arguments.raw("modelType") not in {None, "board"}:
         raise invalid("modelType")
-    board = request.having(board=arguments.identifier("idModel")).board
-    name, kind = arguments.text("name", shortest=1), arguments.choice("type", frozenset(KINDS), "")
+    board = request.with_path(board=arguments.identifier("idModel")).board
+    name, kind = arguments.text("name", min_length=1), arguments.choice("type", frozenset(KINDS), "")
     options = arguments.raw("options") or []
     if not kind or not isinstance(options, list) or (options and kind != "list"):
         raise invalid("options" if kind else "type")
-    if len(board.custom_fields) >= MOST:
+    if len(board.custom_fields) >= MAX_CUSTOM_FIELDS:
         raise Refusal(403, {"message": "Custom field limit exceeded", "error": "LIMIT_EXCEEDED"})
-    position = placed([one.pos for one in board.custom_fields.values()], arguments.place())
+    position = resolve_position([one.pos for one in board.custom_fields.values()], arguments.position())
     front = arguments.flag("display_cardFront", default=True)
     texts = [_parse_choice(Arguments(one if isinstance(one, dict) else {})) for one in options]
-    created = CustomField(request.store.mint(request.now), board, name, kind, position, front)
+    created = CustomField(request.store.new_id(request.now), board, name, kind, position, front)
     for text, color in texts:
         _add(request, created, text, color, "bottom")
     board.custom_fields[created.id] = request.store.custom_fields[created.id] = created
@@ -41,12 +41,14 @@ def create(request: ApiRequest) -> Any:
 def update(request: ApiRequest) -> Any:
     """Update the name, the position or the visibility of a custom field."""
     custom_field, arguments = request.custom_field, request.arguments
-    name = arguments.text("name", shortest=1) if "name" in arguments else custom_field.name
-    position = arguments.place() if "pos" in arguments else custom_field.pos
+    name = arguments.text("name", min_length=1) if "name" in arguments else custom_field.name
+    position = arguments.position() if "pos" in arguments else custom_field.pos
     front = arguments.flag("display/cardFront", default=custom_field.on_front)
     old = {"name": custom_field.name} if name != custom_field.name else {}
     custom_field.name, custom_field.on_front = name, front
-    custom_field.pos = placed([one.pos for one in custom_field.beside() if one is not custom_field], position)
+    custom_field.pos = resolve_position(
+        [one.pos for one in custom_field.siblings() if one is not custom_field], position
+    )
     request.store.record(
         request.author, "updateCustomField", custom_field.board, customField=_describe(custom_field), old=old
     )
@@ -74,7 +76,7 @@ def create_option(request: ApiRequest) -> Any:
     if custom_field.type != "list":
         raise invalid("type")
     text, color = _parse_choice(request.arguments)
-    return custom.choice(_add(request, custom_field, text, color, request.arguments.place()), custom_field.id)
+    return custom.choice(_add(request, custom_field, text, color, request.arguments.position()), custom_field.id)
 
 
 def delete_option(request: ApiRequest) -> Any:
@@ -113,7 +115,9 @@ def set_several(request: ApiRequest) -> Any:
 def _set(request: ApiRequest, card: Card, custom_field: CustomField, params: Arguments) -> dict[str, Any]:
     value, choice_id = _parse_value(custom_field, params)
     before = card.custom_items.get(custom_field.id)
-    new_value = FieldValue(before.id if before else request.store.mint(request.now), custom_field.id, value, choice_id)
+    new_value = FieldValue(
+        before.id if before else request.store.new_id(request.now), custom_field.id, value, choice_id
+    )
     if value is None and choice_id is None:
         card.custom_items.pop(custom_field.id, None)
     else:
@@ -140,7 +144,7 @@ def _set(request: ApiRequest, card: Card, custom_field: CustomField, params: Arg
 def _parse_value(custom_field: CustomField, params: Arguments) -> tuple[Mapping[str, str] | None, str | None]:
     """Return the requested value and option. Both are None to clear the field."""
     if custom_field.type == "list":
-        if not params.given("idValue"):
+        if not params.has_value("idValue"):
             return None, None
         if params.raw("idValue") not in custom_field.choices:
             raise Refusal(400, {"message": "Invalid custom field item value.", "error": "ERROR"})
@@ -179,10 +183,10 @@ def _parse_choice(params: Arguments) -> tuple[str, str]:
 
 def _add(request: ApiRequest, custom_field: CustomField, text: str, color: str, position: Any) -> Choice:
     choice = Choice(
-        request.store.mint(request.now),
+        request.store.new_id(request.now),
         text,
         color,
-        placed([one.pos for one in custom_field.choices.values()], position),
+        resolve_position([one.pos for one in custom_field.choices.values()], position),
     )
     custom_field.choices[choice.id] = choice
     return choice

@@ -10,15 +10,15 @@ from typing import Any
 from workspace_sandbox.boards import views
 from workspace_sandbox.boards.access import APP
 from workspace_sandbox.boards.arguments import Arguments
-from workspace_sandbox.boards.fields import BOARD, CARD, LIST, MEMBER, ORGANIZATION, pick
-from workspace_sandbox.boards.state import Action, Board, Card, CardList, Member, Organization, stamp
-from workspace_sandbox.kit.hooks import Delivery, HookSender, OutgoingHook
+from workspace_sandbox.boards.fields import BOARD, CARD, LIST, MEMBER, ORGANIZATION, select_fields
+from workspace_sandbox.boards.state import Action, Board, Card, CardList, Member, Organization, format_timestamp
+from workspace_sandbox.kit.hooks import HookAttempt, HookSender, OutgoingHook
 from workspace_sandbox.kit.oauth import Token
 from workspace_sandbox.kit.stage import EmulatorContext
 
 Model = Board | CardList | Card | Member | Organization
 GONE = 410
-MOST_FAILURES = 1000
+MAX_FAILURES = 1000
 """Number of consecutive failures after which a webhook is deactivated."""
 
 
@@ -44,10 +44,10 @@ class Webhook:
             "callbackURL": self.url,
             "active": self.active,
             "consecutiveFailures": self.failures,
-            "firstConsecutiveFailDate": None if self.failing_since is None else stamp(self.failing_since),
+            "firstConsecutiveFailDate": None if self.failing_since is None else format_timestamp(self.failing_since),
         }
 
-    def hears(self, action: Action) -> bool:
+    def matches(self, action: Action) -> bool:
         """Return True if *action* affects the webhook's model and is visible to its member."""
         keys = ("list", "listBefore", "listAfter", "card")
         affected_ids = {action.board.id, action.author.member.id, *(action.data.get(one, {}).get("id") for one in keys)}
@@ -62,13 +62,13 @@ class Deliverer:
         self._context = stage
         self._hooks = hooks
 
-    def tell(self, webhooks: dict[str, Webhook], action: Action) -> None:
+    def deliver(self, webhooks: dict[str, Webhook], action: Action) -> None:
         """Send *action* to all matching webhooks."""
         for webhook in list(webhooks.values()):
-            if webhook.hears(action):
+            if webhook.matches(action):
                 self._hooks.send(self._create_hook(webhooks, webhook, action))
 
-    async def accepts(self, url: str) -> int | None:
+    async def probe(self, url: str) -> int | None:
         """Send a HEAD request to *url* and return the status of its response, or None."""
         return await self._hooks.probe("HEAD", url, self._context.knobs["webhook_ack_seconds"])
 
@@ -83,7 +83,7 @@ class Deliverer:
         digest = hmac.new(secret, raw + webhook.url.encode(), hashlib.sha1).digest()
         headers = {"X-Trello-Webhook": base64.b64encode(digest).decode()}
 
-        def tried(delivery: Delivery) -> bool:
+        def tried(delivery: HookAttempt) -> bool:
             if delivery.status == GONE:
                 webhooks.pop(webhook.id, None)
             self._count(webhook, delivery)
@@ -94,29 +94,29 @@ class Deliverer:
             type=action.type,
             url=webhook.url,
             write=lambda *_: (raw, headers),
-            pauses=self._context.knobs["webhook_retry_seconds"],
+            retry_delays=self._context.knobs["webhook_retry_seconds"],
             ack_seconds=self._context.knobs["webhook_ack_seconds"],
-            tried=tried,
+            on_attempt=tried,
         )
 
-    def _count(self, webhook: Webhook, delivery: Delivery) -> None:
+    def _count(self, webhook: Webhook, delivery: HookAttempt) -> None:
         if delivery.reason is None:
             webhook.failures, webhook.failing_since = 0, None
             return
         webhook.failures += 1
         webhook.failing_since = webhook.failing_since or self._context.clock.now()
-        webhook.active = webhook.failures < MOST_FAILURES
+        webhook.active = webhook.failures < MAX_FAILURES
 
 
 def _describe_model(model: Model) -> dict[str, Any]:
     match model:
         case Board():
-            return pick(BOARD, model)
+            return select_fields(BOARD, model)
         case CardList():
-            return pick(LIST, model)
+            return select_fields(LIST, model)
         case Card():
-            return pick(CARD, model)
+            return select_fields(CARD, model)
         case Member():
-            return pick(MEMBER, model)
+            return select_fields(MEMBER, model)
         case Organization():
-            return pick(ORGANIZATION, model)
+            return select_fields(ORGANIZATION, model)

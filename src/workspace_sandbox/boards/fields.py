@@ -3,18 +3,18 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from workspace_sandbox.boards.state import COLORS, Board, Card, Member, Organization, stamp
+from workspace_sandbox.boards.state import COLORS, Board, Card, Member, Organization, format_timestamp
 
 Fields = Mapping[str, Callable[[Any], Any]]
 
 
-def pick(fields: Fields, thing: Any, wanted: Iterable[str] | None = None) -> dict[str, Any]:
+def select_fields(fields: Fields, thing: Any, field_names: Iterable[str] | None = None) -> dict[str, Any]:
     """Return the *wanted* fields of *thing*, or all of them. The ID is always included."""
-    names = fields if wanted is None else (name for name in wanted if name in fields)
+    names = fields if field_names is None else (name for name in field_names if name in fields)
     return {"id": thing.id, **{name: fields[name](thing) for name in names}}
 
 
-def pos(number: float) -> float:
+def format_position(number: float) -> float:
     """Return a position in the vendor's format."""
     return int(number) if number.is_integer() else number
 
@@ -58,16 +58,16 @@ def _prefs(_: Board) -> dict[str, Any]:
     }
 
 
-def membership(place: Board | Organization, member: Member) -> dict[str, Any]:
+def membership(group: Board | Organization, member: Member) -> dict[str, Any]:
     """Return the membership of *member* in *place*."""
-    identifier = f"{place.id[:8]}{member.id[8:]}"
-    raw = {"id": identifier, "idMember": member.id, "memberType": place.role(member)}
+    identifier = f"{group.id[:8]}{member.id[8:]}"
+    raw = {"id": identifier, "idMember": member.id, "memberType": group.role(member)}
     return raw | {"unconfirmed": False, "deactivated": False}
 
 
-def memberships(place: Board | Organization) -> list[dict[str, Any]]:
+def memberships(group: Board | Organization) -> list[dict[str, Any]]:
     """Return all memberships in *place*."""
-    return [membership(place, member) for member in place.members.values()]
+    return [membership(group, member) for member in group.members.values()]
 
 
 BOARD: Fields = {
@@ -83,7 +83,7 @@ BOARD: Fields = {
     "shortLink": lambda board: board.short_link,
     "prefs": _prefs,
     "labelNames": _label_names,
-    "dateLastActivity": lambda board: stamp(board.active_at),
+    "dateLastActivity": lambda board: format_timestamp(board.active_at),
     "starred": lambda _: False,
     "subscribed": lambda _: False,
     "memberships": memberships,
@@ -97,7 +97,7 @@ LIST: Fields = {
     "closed": lambda card_list: card_list.closed,
     "color": lambda _: None,
     "idBoard": lambda card_list: card_list.board.id,
-    "pos": lambda card_list: pos(card_list.pos),
+    "pos": lambda card_list: format_position(card_list.pos),
     "subscribed": lambda card_list: card_list.subscribed,
     "softLimit": lambda _: None,
     "type": lambda _: None,
@@ -145,7 +145,7 @@ CARD: Fields = {
     "checkItemStates": check_item_states,
     "closed": lambda card: card.closed,
     "dueComplete": lambda card: card.due_complete,
-    "dateLastActivity": lambda card: stamp(card.active_at),
+    "dateLastActivity": lambda card: format_timestamp(card.active_at),
     "desc": lambda card: card.desc,
     "descData": lambda _: {"emoji": {}},
     "due": lambda card: card.due,
@@ -158,12 +158,12 @@ CARD: Fields = {
     "idMembersVoted": lambda card: [member.id for member in card.voters],
     "idShort": lambda card: card.number,
     "idAttachmentCover": lambda card: card.cover_id,
-    "labels": lambda card: [pick(CARD_LABEL, label) for label in card.labels],
+    "labels": lambda card: [select_fields(CARD_LABEL, label) for label in card.labels],
     "idLabels": lambda card: [label.id for label in card.labels],
     "manualCoverAttachment": lambda card: card.cover_id is not None,
     "name": lambda card: card.name,
     "pinned": lambda _: False,
-    "pos": lambda card: pos(card.pos),
+    "pos": lambda card: format_position(card.pos),
     "shortLink": lambda card: card.short_link,
     "shortUrl": lambda card: f"https://trello.com/c/{card.short_link}",
     "start": lambda card: card.start,
@@ -185,7 +185,7 @@ CARD: Fields = {
 
 ATTACHMENT: Fields = {
     "bytes": lambda attachment: None if attachment.content is None else len(attachment.content),
-    "date": lambda attachment: stamp(attachment.author.at),
+    "date": lambda attachment: format_timestamp(attachment.author.at),
     "edgeColor": lambda _: None,
     "idMember": lambda attachment: attachment.author.member.id,
     "isUpload": lambda attachment: attachment.content is not None,
@@ -193,7 +193,7 @@ ATTACHMENT: Fields = {
     "name": lambda attachment: attachment.name,
     "previews": lambda _: [],
     "url": lambda attachment: attachment.url,
-    "pos": lambda attachment: pos(attachment.pos),
+    "pos": lambda attachment: format_position(attachment.pos),
     "fileName": lambda attachment: None if attachment.content is None else attachment.name,
 }
 
@@ -211,13 +211,13 @@ CHECKLIST: Fields = {
     "name": lambda checklist: checklist.name,
     "idBoard": lambda checklist: checklist.board.id,
     "idCard": lambda checklist: checklist.card.id,
-    "pos": lambda checklist: pos(checklist.pos),
+    "pos": lambda checklist: format_position(checklist.pos),
 }
 
 CHECK_ITEM: Fields = {
     "name": lambda item: item.name,
     "nameData": lambda _: {"emoji": {}},
-    "pos": lambda item: pos(item.pos),
+    "pos": lambda item: format_position(item.pos),
     "state": lambda item: "complete" if item.complete else "incomplete",
     "due": lambda item: item.due,
     "dueReminder": lambda _: None,
@@ -260,6 +260,6 @@ ACTION: Fields = {
     "data": lambda action: action.data,
     "appCreator": lambda action: action.author.app and {"id": action.author.app},
     "type": lambda action: action.type,
-    "date": lambda action: stamp(action.author.at),
+    "date": lambda action: format_timestamp(action.author.at),
     "limits": lambda _: {},
 }

@@ -15,7 +15,7 @@ def create(request: ApiRequest) -> Any:
     board = (
         request.board
         if "board" in request.path
-        else request.having(board=request.arguments.identifier("idBoard")).board
+        else request.with_path(board=request.arguments.identifier("idBoard")).board
     )
     return views.label(new_label(request, board), Arguments({}))
 
@@ -23,11 +23,11 @@ def create(request: ApiRequest) -> Any:
 def new_label(request: ApiRequest, board: Board) -> Label:
     """Create a label on *board* from ``name`` and ``color``."""
     label = request.store.add_label(request.now, board, request.arguments.text("name"), _color(request.arguments))
-    request.store.announce(request.author, "createLabel", board, **told(label))
+    request.store.announce(request.author, "createLabel", board, **action_data(label))
     return label
 
 
-def told(label: Label) -> dict[str, Any]:
+def action_data(label: Label) -> dict[str, Any]:
     """Return the fields of a label that actions include."""
     return {"label": {"id": label.id, "name": label.name, "color": label.color}}
 
@@ -39,7 +39,7 @@ def update(request: ApiRequest) -> Any:
         label.name = request.arguments.text("name")
     if "color" in request.arguments:
         label.color = _color(request.arguments)
-    request.store.announce(request.author, "updateLabel", label.board, **told(label))
+    request.store.announce(request.author, "updateLabel", label.board, **action_data(label))
     return views.label(label, Arguments({}))
 
 
@@ -52,4 +52,4 @@ def delete(request: ApiRequest) -> Any:
 
 
 def _color(arguments: Arguments) -> str | None:
-    return arguments.choice("color", SHADES, "") if arguments.given("color") else None
+    return arguments.choice("color", SHADES, "") if arguments.has_value("color") else None

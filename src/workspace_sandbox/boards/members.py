@@ -3,9 +3,9 @@
 from typing import Any
 
 from workspace_sandbox.boards import views
-from workspace_sandbox.boards.access import described
+from workspace_sandbox.boards.access import token_json
 from workspace_sandbox.boards.ask import ApiRequest
-from workspace_sandbox.boards.fields import ORGANIZATION, pick
+from workspace_sandbox.boards.fields import ORGANIZATION, select_fields
 from workspace_sandbox.boards.state import Organization
 from workspace_sandbox.boards.wire import HIDDEN, Refusal
 
@@ -13,7 +13,7 @@ from workspace_sandbox.boards.wire import HIDDEN, Refusal
 def read(request: ApiRequest) -> Any:
     """Return a member."""
     member = request.member
-    token = request.visitor.token
+    token = request.principal.token
     with_email = token is not None and token.grant.account is member and "account" in token.scopes
     organizations = [one.id for one in _organizations(request)]
     visible = _common_boards(request)
@@ -38,22 +38,24 @@ def read_actions(request: ApiRequest) -> Any:
     """Return the actions of a member."""
     member = request.member
     member_actions = (
-        action for action in request.store.actions.values() if action.author.member is member and request.sees(action)
+        action
+        for action in request.store.actions.values()
+        if action.author.member is member and request.can_see(action)
     )
     return views.actions(member_actions, request.arguments, "all")
 
 
 def read_organizations(request: ApiRequest) -> Any:
     """Return the organizations of a member."""
-    return [pick(ORGANIZATION, one, request.arguments.fields()) for one in _organizations(request)]
+    return [select_fields(ORGANIZATION, one, request.arguments.fields()) for one in _organizations(request)]
 
 
 def read_tokens(request: ApiRequest) -> Any:
     """Return the tokens of a member, which only the member can see."""
-    if request.member is not request.visitor.member:
+    if request.member is not request.principal.member:
         raise Refusal(401, HIDDEN)
     mine = (one for one in request.oauth.tokens.values() if one.kind == "key" and one.grant.account is request.member)
-    return [described(one) for one in mine if one.opens]
+    return [token_json(one) for one in mine if one.is_valid]
 
 
 def _organizations(request: ApiRequest) -> list[Organization]:

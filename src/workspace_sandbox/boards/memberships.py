@@ -5,7 +5,7 @@ from typing import Any
 
 from workspace_sandbox.boards import views
 from workspace_sandbox.boards.ask import ApiRequest
-from workspace_sandbox.boards.fields import ORGANIZATION, membership, memberships, pick
+from workspace_sandbox.boards.fields import ORGANIZATION, membership, memberships, select_fields
 from workspace_sandbox.boards.state import Board, Member, Organization
 from workspace_sandbox.boards.wire import NOT_FOUND, Refusal, invalid
 
@@ -40,7 +40,7 @@ def read_memberships(request: ApiRequest) -> Any:
     roles = FILTERS.get(filter_name, ROLES if filter_name == "me" else frozenset())
     members = [one for one in group.members.values() if group.role(one) in roles]
     if filter_name == "me":
-        members = [one for one in members if one is request.visitor.member]
+        members = [one for one in members if one is request.principal.member]
     rows = [membership(group, one) for one in members]
     if request.arguments.flag("member"):
         member_rows = views.members(members, request.arguments.nested("member"))
@@ -67,7 +67,7 @@ def invite(request: ApiRequest) -> Any:
     """Add a member by email address. An unknown address gets an unconfirmed account."""
     group = _group(request)
     _require_admin(request, group)
-    email, role = request.arguments.text("email", shortest=3), request.arguments.choice("type", ROLES, "normal")
+    email, role = request.arguments.text("email", min_length=3), request.arguments.choice("type", ROLES, "normal")
     if "@" not in email:
         raise invalid("email")
     existing = next((one for one in request.store.members.values() if one.email == email), None)
@@ -93,7 +93,7 @@ def put_membership(request: ApiRequest) -> Any:
 def remove_member(request: ApiRequest) -> Any:
     """Remove a member. The last admin cannot be removed."""
     group, member = _group(request), request.member
-    if member is not request.visitor.member:
+    if member is not request.principal.member:
         _require_admin(request, group)
     if member.id not in group.members:
         raise Refusal(404, NOT_FOUND)
@@ -115,7 +115,7 @@ def _group(request: ApiRequest) -> Group:
 
 
 def _require_admin(request: ApiRequest, group: Group) -> None:
-    if request.visitor.member is None or group.role(request.visitor.member) != "admin":
+    if request.principal.member is None or group.role(request.principal.member) != "admin":
         raise Refusal(401, "unauthorized permission requested")
 
 
@@ -139,7 +139,7 @@ def _find_member(group: Group, identifier: str) -> Member:
 
 def _describe(request: ApiRequest, group: Group) -> dict[str, Any]:
     if isinstance(group, Organization):
-        return pick(ORGANIZATION, group)
+        return select_fields(ORGANIZATION, group)
     brief = views.members(group.members.values(), request.arguments.nested("member"))
     return {"id": group.id, "members": brief, "memberships": memberships(group)}
 

@@ -16,7 +16,7 @@ Test = Callable[[Card], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class SearchQuery:
     """The words and tests of a query."""
 
     words: tuple[str, ...]
@@ -25,22 +25,24 @@ class Wanted:
     shows_archived: bool
 
     @property
-    def told(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """The interpretation of the query in the vendor's format."""
         return {"terms": [{"text": word} for word in self.words], "modifiers": list(self.modifiers)}
 
-    def has_words(self, text: str) -> bool:
+    def contains_words(self, text: str) -> bool:
         """Return True if *text* contains all words."""
         return all(word in text.lower() for word in self.words)
 
-    def finds(self, card: Card) -> bool:
+    def matches(self, card: Card) -> bool:
         """Return True if a card matches by its name, description, comments or checklists."""
         if (card.closed or card.card_list.closed) and not self.shows_archived:
             return False
-        return all(test(card) for test in self.tests) and (not self.words or self.has_words(_searchable_text(card)))
+        return all(test(card) for test in self.tests) and (
+            not self.words or self.contains_words(_searchable_text(card))
+        )
 
 
-def parsed(query: str, me: Member | None, now: float) -> Wanted:
+def parse_query(query: str, me: Member | None, now: float) -> SearchQuery:
     """Parse *query*. Unknown operators are treated as words."""
     words: list[str] = []
     tests: list[Test] = []
@@ -62,7 +64,7 @@ def parsed(query: str, me: Member | None, now: float) -> Wanted:
             tests.append(_negate_if(build(value, me, now), minus))
             modifiers.append({"text": f"{minus}{name}:{value}"})
             shows_archived = shows_archived or (name, value) == ("is", "archived")
-    return Wanted(tuple(words), tuple(tests), tuple(modifiers), shows_archived)
+    return SearchQuery(tuple(words), tuple(tests), tuple(modifiers), shows_archived)
 
 
 def _negate_if(test: Test, minus: str) -> Test:

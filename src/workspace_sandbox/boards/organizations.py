@@ -5,7 +5,7 @@ from typing import Any
 
 from workspace_sandbox.boards import views
 from workspace_sandbox.boards.ask import ApiRequest
-from workspace_sandbox.boards.fields import ORGANIZATION, pick, slug
+from workspace_sandbox.boards.fields import ORGANIZATION, select_fields, slug
 from workspace_sandbox.boards.state import Board, Organization
 from workspace_sandbox.boards.wire import Refusal, invalid
 
@@ -15,10 +15,10 @@ NAME = re.compile(r"[a-z0-9_]{3,}")
 def read(request: ApiRequest) -> Any:
     """Return an organization, with its boards and members if requested."""
     match = request.organization
-    raw = pick(ORGANIZATION, match, request.arguments.fields())
-    if request.arguments.asks_for("boards"):
+    raw = select_fields(ORGANIZATION, match, request.arguments.fields())
+    if request.arguments.is_requested("boards"):
         raw["boards"] = views.boards(_boards(request, match), request.arguments.nested("board"))
-    if request.arguments.asks_for("members"):
+    if request.arguments.is_requested("members"):
         raw["members"] = views.members(match.members.values(), request.arguments.nested("member"))
     return raw
 
@@ -36,29 +36,29 @@ def read_actions(request: ApiRequest) -> Any:
 
 def create(request: ApiRequest) -> Any:
     """Create an organization. The user becomes its admin."""
-    display, author = request.arguments.text("displayName", shortest=1), request.author
+    display, author = request.arguments.text("displayName", min_length=1), request.author
     requested_name = request.arguments.text("name")
     name = _check_name(
         request,
         requested_name or f"{slug(display).replace('-', '')}{len(request.store.organizations)}0",
         given=bool(requested_name),
     )
-    created = Organization(request.store.mint(request.now), name, display, request.arguments.text("desc"))
+    created = Organization(request.store.new_id(request.now), name, display, request.arguments.text("desc"))
     created.website = request.arguments.text("website") or None
     created.members[author.member.id] = author.member
     request.store.organizations[created.id] = created
-    return pick(ORGANIZATION, created) | {"limits": {}}
+    return select_fields(ORGANIZATION, created) | {"limits": {}}
 
 
 def update(request: ApiRequest) -> Any:
     """Update the names, description and website of an organization."""
     match, arguments = request.organization, request.arguments
     name = _check_name(request, arguments.text("name"), given=True, but=match) if "name" in arguments else match.name
-    display = arguments.text("displayName", shortest=1) if "displayName" in arguments else match.display_name
+    display = arguments.text("displayName", min_length=1) if "displayName" in arguments else match.display_name
     match.name, match.display_name = name, display
     match.desc = arguments.text("desc") if "desc" in arguments else match.desc
     match.website = (arguments.text("website") or None) if "website" in arguments else match.website
-    return pick(ORGANIZATION, match)
+    return select_fields(ORGANIZATION, match)
 
 
 def delete(request: ApiRequest) -> Any:

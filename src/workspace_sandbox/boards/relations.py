@@ -5,7 +5,7 @@ from typing import Any
 from workspace_sandbox.boards import views
 from workspace_sandbox.boards.arguments import Arguments
 from workspace_sandbox.boards.ask import ApiRequest
-from workspace_sandbox.boards.fields import MEMBER, ORGANIZATION, pick
+from workspace_sandbox.boards.fields import MEMBER, ORGANIZATION, select_fields
 from workspace_sandbox.boards.state import Board, Card, CardList
 from workspace_sandbox.boards.wire import NOT_FOUND, Refusal
 from workspace_sandbox.kit.refusals import require
@@ -32,7 +32,7 @@ def card(request: ApiRequest) -> Any:
 
 def author(request: ApiRequest) -> Any:
     """Return the author of an action."""
-    return pick(MEMBER, request.action.author.member, request.arguments.fields())
+    return select_fields(MEMBER, request.action.author.member, request.arguments.fields())
 
 
 def member(request: ApiRequest) -> Any:
@@ -40,12 +40,12 @@ def member(request: ApiRequest) -> Any:
     match = require(
         request.store.members.get(request.action.data.get("member", {}).get("id", "")), Refusal(404, NOT_FOUND)
     )
-    return pick(MEMBER, match, request.arguments.fields())
+    return select_fields(MEMBER, match, request.arguments.fields())
 
 
 def organization(request: ApiRequest) -> Any:
     """Return the organization of an action's board."""
-    return pick(ORGANIZATION, request.action.board.organization, request.arguments.fields())
+    return select_fields(ORGANIZATION, request.action.board.organization, request.arguments.fields())
 
 
 def voters(request: ApiRequest) -> Any:
@@ -55,7 +55,7 @@ def voters(request: ApiRequest) -> Any:
 
 def vote(request: ApiRequest) -> Any:
     """Vote for a card."""
-    voted_card, voter = request.card, request.having(member=request.arguments.identifier("value")).member
+    voted_card, voter = request.card, request.with_path(member=request.arguments.identifier("value")).member
     if voter in voted_card.voters:
         raise Refusal(400, "member has already voted on the card")
     voted_card.voters.append(voter)

@@ -33,7 +33,7 @@ from workspace_sandbox.boards import (
 from workspace_sandbox.boards.access import Principal
 from workspace_sandbox.boards.arguments import IDENTIFIER, SHORT_LINK
 from workspace_sandbox.boards.ask import KINDS, ApiRequest
-from workspace_sandbox.boards.consent import Consent
+from workspace_sandbox.boards.consent import TrelloOAuth
 from workspace_sandbox.boards.fields import ACTION, BOARD, CARD, CHECKLIST, LIST, MEMBER, ORGANIZATION
 from workspace_sandbox.boards.wire import INVALID_ID, MISSING_SCOPES, Refusal
 from workspace_sandbox.kit.routes import Page, Route, page
@@ -56,7 +56,7 @@ class ApiRoute(Route[Callable[[ApiRequest], Any]]):
         """Raise an error for malformed IDs in *path*."""
         for name, kind in KINDS.items():
             identifier = path.get(name, "0" * 24)
-            linked = kind.linked and SHORT_LINK.fullmatch(identifier)
+            linked = kind.has_short_link and SHORT_LINK.fullmatch(identifier)
             if not linked and not IDENTIFIER.fullmatch(identifier):
                 raise Refusal(400, INVALID_ID)
 
@@ -95,7 +95,10 @@ ROUTES: tuple[ApiRoute | Page, ...] = (
     on("DELETE /boards/{board}/members/{member}", memberships.remove_member),
     on("GET /boards/{board}/memberships", memberships.read_memberships),
     on("PUT /boards/{board}/memberships/{membership}", memberships.put_membership),
-    on("GET /boards/{board}/customFields", lambda request: custom.in_order(request.board.custom_fields.values())),
+    on(
+        "GET /boards/{board}/customFields",
+        lambda request: custom.ordered_definitions(request.board.custom_fields.values()),
+    ),
     on("GET /boards/{board}/{field}", lambda request: request.field_of(BOARD, request.board), OWN_FIELDS),
     on(
         "PUT /boards/{board}/{field}",
@@ -260,13 +263,13 @@ ROUTES: tuple[ApiRoute | Page, ...] = (
     on("GET /search", search.search, "some operators; sort"),
     on("GET /search/members", search.search_members, "who shares nothing with the visitor"),
     on("GET /batch", batch.batch),
-    page("* /1/authorize", Consent.authorize_key),
-    page("* /1/OAuthGetRequestToken", Consent.request_token, "signatures are not checked"),
-    page("* /1/OAuthAuthorizeToken", Consent.authorize_token),
-    page("* /1/OAuthGetAccessToken", Consent.access_token, "signatures are not checked"),
-    page("* /authorize", Consent.authorize),
-    page("POST /oauth/token", Consent.token),
-    page("POST /authorize/oauth/token", Consent.token),
+    page("* /1/authorize", TrelloOAuth.authorize_key),
+    page("* /1/OAuthGetRequestToken", TrelloOAuth.request_token, "signatures are not checked"),
+    page("* /1/OAuthAuthorizeToken", TrelloOAuth.authorize_token),
+    page("* /1/OAuthGetAccessToken", TrelloOAuth.access_token, "signatures are not checked"),
+    page("* /authorize", TrelloOAuth.authorize),
+    page("POST /oauth/token", TrelloOAuth.token),
+    page("POST /authorize/oauth/token", TrelloOAuth.token),
 )
 """All routes. If several match a path, the first one is used."""
 

@@ -7,8 +7,8 @@ from typing import Any
 from workspace_sandbox.boards import views
 from workspace_sandbox.boards.arguments import Arguments
 from workspace_sandbox.boards.ask import ApiRequest
-from workspace_sandbox.boards.fields import ORGANIZATION, pick
-from workspace_sandbox.boards.operators import parsed
+from workspace_sandbox.boards.fields import ORGANIZATION, select_fields
+from workspace_sandbox.boards.operators import parse_query
 from workspace_sandbox.boards.state import Board, Card
 
 MODELS = frozenset({"all", "actions", "boards", "cards", "members", "organizations"})
@@ -18,24 +18,24 @@ USUAL, MOST = 10, 1000
 def search(request: ApiRequest) -> Any:
     """Search cards by words and operators, and other objects by words in their names."""
     arguments = request.arguments
-    query = parsed(arguments.text("query", shortest=1), request.visitor.member, request.now)
+    query = parse_query(arguments.text("query", min_length=1), request.principal.member, request.now)
     models = set(arguments.words("modelTypes") or ["all"])
     if not models <= MODELS:
-        raise arguments.refusal("modelTypes")
-    response: dict[str, Any] = {"options": query.told | {"partial": arguments.flag("partial")}}
+        raise arguments.error("modelTypes")
+    response: dict[str, Any] = {"options": query.to_json | {"partial": arguments.flag("partial")}}
     boards = [board for board in request.visible_boards() if _among(arguments, "idBoards", board.id)]
     cards = (card for board in boards for card in board.cards() if _among(arguments, "idCards", card.id))
     searches_names = query.words and not query.modifiers
     searches: dict[str, Callable[[], list[Any]]] = {
-        "boards": lambda: _boards(boards if searches_names else [], query.has_words, arguments.nested("board")),
-        "cards": lambda: _cards(filter(query.finds, cards), arguments.nested("card")),
+        "boards": lambda: _boards(boards if searches_names else [], query.contains_words, arguments.nested("board")),
+        "cards": lambda: _cards(filter(query.matches, cards), arguments.nested("card")),
         "organizations": lambda: [
-            pick(ORGANIZATION, one)
+            select_fields(ORGANIZATION, one)
             for one in request.store.organizations.values()
-            if searches_names and request.belongs_to(one) and query.has_words(one.display_name)
+            if searches_names and request.belongs_to(one) and query.contains_words(one.display_name)
         ],
-        "members": lambda: _members(request, query.has_words) if searches_names else [],
-        "actions": lambda: _comments(request, boards, query.has_words),
+        "members": lambda: _members(request, query.contains_words) if searches_names else [],
+        "actions": lambda: _comments(request, boards, query.contains_words),
     }
     for name, find in searches.items():
         if not models.isdisjoint({"all", name}):
@@ -45,7 +45,10 @@ def search(request: ApiRequest) -> Any:
 
 def search_members(request: ApiRequest) -> Any:
     """Search members who share a board with the user, by parts of their names."""
-    words, limit = request.arguments.text("query", shortest=1).lower().split(), request.arguments.number("limit", 8, 20)
+    words, limit = (
+        request.arguments.text("query", min_length=1).lower().split(),
+        request.arguments.number("limit", 8, 20),
+    )
 
     def has(name: str) -> bool:
         return all(word in name.lower() for word in words)

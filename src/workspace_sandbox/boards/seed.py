@@ -4,16 +4,26 @@ from dataclasses import dataclass, field
 from itertools import count, cycle
 from typing import Any
 
-from workspace_sandbox.boards.state import SHADES, STEP, Author, Board, Card, CardList, Member, Organization, stamp
+from workspace_sandbox.boards.state import (
+    SHADES,
+    STEP,
+    Author,
+    Board,
+    Card,
+    CardList,
+    Member,
+    Organization,
+    format_timestamp,
+)
 from workspace_sandbox.boards.store import Store
 from workspace_sandbox.kit.chance import ReproducibleRandom
 
-BEGINNING = 1_767_600_000.0
+FIRST_CREATED_AT = 1_767_600_000.0
 """The creation time of the first board, 2026-01-05 08:00 UTC."""
 
 ORGANIZATION_ID = "63a1b2c3d4e5f60718293a4b"
 
-BETWEEN = 9_000.0
+STEP_SECONDS = 9_000.0
 """Seconds between two events in the default data."""
 
 OPEN_LISTS = (
@@ -63,7 +73,7 @@ STEPS = ("Draft", "Ask for feedback", "Füge Bilder hinzu", "Publish", "Tell eve
 
 
 @dataclass(slots=True)
-class Seed:
+class DefaultAccount:
     """The default data, and the names of example objects."""
 
     store: Store
@@ -73,7 +83,7 @@ class Seed:
     examples: dict[str, Any] = field(default_factory=dict)
 
 
-class Seeder:
+class DataBuilder:
     """Creates the objects in a store, each a little later than the previous one."""
 
     def __init__(self) -> None:
@@ -91,15 +101,15 @@ class Seeder:
 
     def now(self) -> float:
         """Return the time of the next step."""
-        return BEGINNING + next(self._steps) * BETWEEN
+        return FIRST_CREATED_AT + next(self._steps) * STEP_SECONDS
 
-    def by(self, member: Member) -> Author:
+    def author_for(self, member: Member) -> Author:
         """Return *member* as the author of a change in the user interface."""
         return Author(member, None, self.now())
 
     def board(self, name: str, desc: str = "") -> Board:
         """Create a board of the owner and the colleague."""
-        board = self.store.add_board(self.by(self.owner), name, desc)
+        board = self.store.add_board(self.author_for(self.owner), name, desc)
         board.members[self.colleague.id] = self.colleague
         return board
 
@@ -120,7 +130,7 @@ class Seeder:
     def card(self, card_list: CardList, place: float) -> Card:
         """Create a card that differs from the previous ones in most fields."""
         number, labels = next(self._cards), list(card_list.board.labels.values())
-        author = self.by(self.owner if number % 2 else self.colleague)
+        author = self.author_for(self.owner if number % 2 else self.colleague)
         label = number % max(1, len(labels))
         return self.store.add_card(
             author,
@@ -128,54 +138,54 @@ class Seeder:
             f"{VERBS[number % len(VERBS)]} {THINGS[number % len(THINGS)]}",
             place,
             desc=DESCRIPTIONS[number % len(DESCRIPTIONS)],
-            due=stamp(author.at + number % 90 * 86_400) if number % 3 == 0 else None,
+            due=format_timestamp(author.at + number % 90 * 86_400) if number % 3 == 0 else None,
             labels=labels[label : label + number % 4 % 3],
             members=[author.member] if number % 4 == 0 else [],
         )
 
     def work_on(self, card: Card) -> None:
         """Add a checklist and comments to a card."""
-        checklist = self.store.add_checklist(self.by(self.colleague), card, "Before we ship")
+        checklist = self.store.add_checklist(self.author_for(self.colleague), card, "Before we ship")
         for done, step in enumerate(STEPS):
             self.store.add_item(self.now(), checklist, step, complete=done < 2)
         for text, member in zip(COMMENTS, cycle((self.owner, self.colleague)), strict=False):
-            self.store.comment(self.by(member), card, text)
+            self.store.comment(self.author_for(member), card, text)
 
     def archive(self, cards: list[Card]) -> None:
         """Archive cards."""
         for card in cards:
-            self.store.update_card(self.by(self.colleague), card, {"closed": True})
+            self.store.update_card(self.author_for(self.colleague), card, {"closed": True})
 
     def archived_list(self, board: Board, name: str, amount: int) -> CardList:
         """Create an archived list that contains cards."""
-        card_list = self.store.add_list(self.by(self.owner), board, name)
+        card_list = self.store.add_list(self.author_for(self.owner), board, name)
         self.cards(card_list, amount)
-        self.store.update_list(self.by(self.owner), card_list, {"closed": True})
+        self.store.update_list(self.author_for(self.owner), card_list, {"closed": True})
         return card_list
 
 
-def plant() -> Seed:
+def build_default_account() -> DefaultAccount:
     """Create the default data, identical each time."""
-    seeder = Seeder()
+    seeder = DataBuilder()
     allowed_at = seeder.now()
     examples = _main_board(seeder) | _other_boards(seeder)
-    return Seed(seeder.store, seeder.owner, allowed_at, seeder.colleague, examples)
+    return DefaultAccount(seeder.store, seeder.owner, allowed_at, seeder.colleague, examples)
 
 
-def _main_board(seeder: Seeder) -> dict[str, Any]:
+def _main_board(seeder: DataBuilder) -> dict[str, Any]:
     board = seeder.board("Product launch 🚀", "Everything until the **launch**.")
     seeder.labels(board)
-    lists = [seeder.store.add_list(seeder.by(seeder.owner), board, name) for name, _ in OPEN_LISTS]
+    lists = [seeder.store.add_list(seeder.author_for(seeder.owner), board, name) for name, _ in OPEN_LISTS]
     for card_list, (_, amount) in zip(lists, OPEN_LISTS, strict=True):
         seeder.archive(seeder.cards(card_list, amount)[::15])
     done, amount = DONE
-    finished = seeder.cards(seeder.store.add_list(seeder.by(seeder.owner), board, done), amount)
+    finished = seeder.cards(seeder.store.add_list(seeder.author_for(seeder.owner), board, done), amount)
     archived = [seeder.archived_list(board, name, amount) for name, amount in ARCHIVED_LISTS]
     worked_on = [card for card_list in lists[1:4] for card in list(card_list.cards.values())[1:5]]
     for card in worked_on:
         seeder.work_on(card)
     for card in finished[:10]:
-        seeder.store.move_card(seeder.by(seeder.colleague), card, lists[4])
+        seeder.store.move_card(seeder.author_for(seeder.colleague), card, lists[4])
     return {
         "board_id": board.id,
         "list_ids": [lists[1].id, lists[2].id],
@@ -185,17 +195,19 @@ def _main_board(seeder: Seeder) -> dict[str, Any]:
     }
 
 
-def _other_boards(seeder: Seeder) -> dict[str, Any]:
+def _other_boards(seeder: DataBuilder) -> dict[str, Any]:
     operations = seeder.board("Operations")
-    inbox, _ = (seeder.store.add_list(seeder.by(seeder.owner), operations, name) for name in ("Inbox", "Running"))
+    inbox, _ = (
+        seeder.store.add_list(seeder.author_for(seeder.owner), operations, name) for name in ("Inbox", "Running")
+    )
     seeder.store.add_label(seeder.now(), operations, "incident", "red")
     seeder.cards(inbox, 12)
     closed = seeder.board("Launch of last year")
-    seeder.cards(seeder.store.add_list(seeder.by(seeder.owner), closed, "Done"), 5)
+    seeder.cards(seeder.store.add_list(seeder.author_for(seeder.owner), closed, "Done"), 5)
     closed.closed = True
-    hidden = seeder.store.add_board(seeder.by(seeder.stranger), "Board of directors")
-    secret = seeder.store.add_list(seeder.by(seeder.stranger), hidden, "Agenda")
-    agenda = seeder.store.add_card(seeder.by(seeder.stranger), secret, "Numbers nobody else sees")
+    hidden = seeder.store.add_board(seeder.author_for(seeder.stranger), "Board of directors")
+    secret = seeder.store.add_list(seeder.author_for(seeder.stranger), hidden, "Agenda")
+    agenda = seeder.store.add_card(seeder.author_for(seeder.stranger), secret, "Numbers nobody else sees")
     return {
         "other_board_id": operations.id,
         "other_board_list_id": inbox.id,

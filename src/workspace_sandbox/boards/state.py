@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from workspace_sandbox.kit.clock import instant
+from workspace_sandbox.kit.clock import to_datetime
 
 if TYPE_CHECKING:
     from workspace_sandbox.boards.custom import CustomField, FieldValue
@@ -16,20 +16,20 @@ SHADES = frozenset(f"{color}{shade}" for color in COLORS for shade in ("", "_lig
 STEP = 16_384.0
 """The distance between neighbouring positions that are requested by word."""
 
-Place = float | str
+Position = float | str
 """A position: a positive number, ``top`` or ``bottom``."""
 
 
-def stamp(at: float) -> str:
+def format_timestamp(at: float) -> str:
     """Return a timestamp in the vendor's format."""
-    return instant(at).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return to_datetime(at).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def placed(taken: Iterable[float], place: Place) -> float:
+def resolve_position(existing: Iterable[float], position: Position) -> float:
     """Return the number for *place* among the positions in *taken*."""
-    if isinstance(place, float):
-        return place
-    return min(taken, default=2 * STEP) / 2 if place == "top" else max(taken, default=0.0) + STEP
+    if isinstance(position, float):
+        return position
+    return min(existing, default=2 * STEP) / 2 if position == "top" else max(existing, default=0.0) + STEP
 
 
 @dataclass(eq=False, slots=True)
@@ -143,7 +143,7 @@ class CardList:
     subscribed: bool = False
     cards: dict[str, "Card"] = field(default_factory=dict)
 
-    def beside(self) -> Iterable["CardList"]:
+    def siblings(self) -> Iterable["CardList"]:
         """Return all lists of the board."""
         return self.board.lists.values()
 
@@ -192,7 +192,7 @@ class Card:
         """The board of the card's list."""
         return self.card_list.board
 
-    def beside(self) -> Iterable["Card"]:
+    def siblings(self) -> Iterable["Card"]:
         """Return all cards of the list."""
         return self.card_list.cards.values()
 
@@ -243,7 +243,7 @@ class Checklist:
         """The board of the checklist's card."""
         return self.card.board
 
-    def beside(self) -> Iterable["Checklist"]:
+    def siblings(self) -> Iterable["Checklist"]:
         """Return all checklists of the card."""
         return self.card.checklists.values()
 
@@ -259,6 +259,6 @@ class CheckItem:
     complete: bool = False
     due: str | None = None
 
-    def beside(self) -> Iterable["CheckItem"]:
+    def siblings(self) -> Iterable["CheckItem"]:
         """Return all items of the checklist."""
         return self.checklist.items.values()

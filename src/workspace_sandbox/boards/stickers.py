@@ -3,7 +3,7 @@
 from typing import Any
 
 from workspace_sandbox.boards.ask import ApiRequest
-from workspace_sandbox.boards.state import Star, Sticker, placed
+from workspace_sandbox.boards.state import Star, Sticker, resolve_position
 from workspace_sandbox.boards.wire import HIDDEN, NOT_FOUND, Refusal, invalid
 from workspace_sandbox.kit.refusals import require
 
@@ -19,9 +19,9 @@ def read(request: ApiRequest) -> Any:
 
 def create(request: ApiRequest) -> Any:
     """Add a sticker to a card."""
-    card, image = request.card, request.arguments.text("image", shortest=1)
+    card, image = request.card, request.arguments.text("image", min_length=1)
     where = {name: _number(request, name) for name in NEEDED} | {"rotate": _number(request, "rotate", 0.0)}
-    sticker = Sticker(request.store.mint(request.now), image, where)
+    sticker = Sticker(request.store.new_id(request.now), image, where)
     card.stickers[sticker.id] = sticker
     return sticker.raw()
 
@@ -66,11 +66,11 @@ def read_star(request: ApiRequest) -> Any:
 
 def create_star(request: ApiRequest) -> Any:
     """Star a board."""
-    stars, board = _stars(request), request.having(board=request.arguments.identifier("idBoard")).board
+    stars, board = _stars(request), request.with_path(board=request.arguments.identifier("idBoard")).board
     if any(one.board_id == board.id for one in stars.values()):
         raise Refusal(400, "board is already starred")
-    pos = placed([one.pos for one in stars.values()], request.arguments.place())
-    star = Star(request.store.mint(request.now), board.id, pos)
+    pos = resolve_position([one.pos for one in stars.values()], request.arguments.position())
+    star = Star(request.store.new_id(request.now), board.id, pos)
     stars[star.id] = star
     return star.raw()
 
@@ -78,7 +78,9 @@ def create_star(request: ApiRequest) -> Any:
 def update_star(request: ApiRequest) -> Any:
     """Change the position of a starred board."""
     star = _star(request)
-    star.pos = placed([one.pos for one in _stars(request).values() if one is not star], request.arguments.place())
+    star.pos = resolve_position(
+        [one.pos for one in _stars(request).values() if one is not star], request.arguments.position()
+    )
     return star.raw()
 
 
@@ -89,7 +91,7 @@ def delete_star(request: ApiRequest) -> Any:
 
 
 def _stars(request: ApiRequest) -> dict[str, Star]:
-    if request.member is not request.visitor.member:
+    if request.member is not request.principal.member:
         raise Refusal(401, HIDDEN)
     return request.member.stars
 

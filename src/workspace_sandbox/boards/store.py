@@ -16,13 +16,13 @@ from workspace_sandbox.boards.state import (
     Label,
     Member,
     Organization,
-    Place,
-    placed,
-    stamp,
+    Position,
+    format_timestamp,
+    resolve_position,
 )
 from workspace_sandbox.boards.wire import Refusal
 from workspace_sandbox.kit.chance import ReproducibleRandom
-from workspace_sandbox.kit.hooks import unheard
+from workspace_sandbox.kit.hooks import ignore_event
 
 LINK_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
@@ -54,12 +54,12 @@ class Store:
         self.webhooks: dict[str, Any] = {}
         self.custom_fields: dict[str, CustomField] = {}
         self.organizations: dict[str, Organization] = {}
-        self.emit: Callable[[Action], None] = unheard
+        self.emit: Callable[[Action], None] = ignore_event
         """A callback for every action."""
         self._process = random.getrandbits(40)
         self._minted = random.getrandbits(20)
 
-    def let_go(self) -> None:
+    def break_cycles(self) -> None:
         """Break all reference cycles between the objects."""
         for board in self.boards.values():
             _clear_all(board.lists, board.labels, board.actions, board.custom_fields)
@@ -70,7 +70,7 @@ class Store:
         for checklist in self.checklists.values():
             checklist.items.clear()
 
-    def mint(self, at: float) -> str:
+    def new_id(self, at: float) -> str:
         """Return a new ID from the seconds of *at*, a process and a counter."""
         self._minted += 1
         process = self._process ^ self.random.offset
@@ -84,7 +84,7 @@ class Store:
 
     def add_member(self, at: float, username: str, full_name: str, email: str, bio: str = "") -> Member:
         """Add a member."""
-        member = Member(self.mint(at), username, full_name, email, bio)
+        member = Member(self.new_id(at), username, full_name, email, bio)
         self.members[member.id] = member
         return member
 
@@ -94,7 +94,7 @@ class Store:
 
     def add_board(self, author: Author, name: str, desc: str = "") -> Board:
         """Create a board, which only its author can see."""
-        identifier = self.mint(author.at)
+        identifier = self.new_id(author.at)
         board = Board(identifier, self.link(identifier), name, desc, members={author.member.id: author.member})
         board.organization = next((one for one in self.organizations.values() if author.member.id in one.members), None)
         self.boards[board.id] = board
@@ -111,17 +111,17 @@ class Store:
         self._remove_all(self.custom_fields, board.custom_fields)
         del self.boards[board.id]
 
-    def add_list(self, author: Author, board: Board, name: str, place: Place = "bottom") -> CardList:
+    def add_list(self, author: Author, board: Board, name: str, place: Position = "bottom") -> CardList:
         """Create a list."""
-        pos = placed([other.pos for other in board.lists.values()], place)
-        card_list = CardList(self.mint(author.at), board, name, pos)
+        pos = resolve_position([other.pos for other in board.lists.values()], place)
+        card_list = CardList(self.new_id(author.at), board, name, pos)
         self.lists[card_list.id] = board.lists[card_list.id] = card_list
         self.record(author, "createList", card_list)
         return card_list
 
-    def place_of(self, thing: Card | CardList | Checklist | CheckItem, place: Place) -> float:
+    def resolve_position(self, thing: Card | CardList | Checklist | CheckItem, place: Position) -> float:
         """Return the number of *place* for *thing* among its siblings."""
-        return placed([other.pos for other in thing.beside() if other is not thing], place)
+        return resolve_position([other.pos for other in thing.siblings() if other is not thing], place)
 
     def update_list(self, author: Author, card_list: CardList, changes: Mapping[str, Any]) -> None:
         """Update the name, state or position of a list. Records an action for each changed value."""
@@ -145,7 +145,7 @@ class Store:
 
     def add_label(self, at: float, board: Board, name: str, color: str | None) -> Label:
         """Create a label."""
-        label = Label(self.mint(at), board, name, color)
+        label = Label(self.new_id(at), board, name, color)
         self.labels[label.id] = board.labels[label.id] = label
         return label
 
@@ -155,11 +155,13 @@ class Store:
             card.labels = [other for other in card.labels if other is not label]
         del self.labels[label.id], label.board.labels[label.id]
 
-    def add_card(self, author: Author, card_list: CardList, name: str, place: Place = "bottom", **values: Any) -> Card:
+    def add_card(
+        self, author: Author, card_list: CardList, name: str, place: Position = "bottom", **values: Any
+    ) -> Card:
         """Create a card. *values* are attributes of ``Card``."""
-        identifier = self.mint(author.at)
+        identifier = self.new_id(author.at)
         card_list.board.cards_made += 1
-        pos = placed((other.pos for other in card_list.cards.values()), place)
+        pos = resolve_position((other.pos for other in card_list.cards.values()), place)
         number = card_list.board.cards_made
         card = Card(identifier, self.link(identifier), card_list, number, name, pos, author.at, **values)
         self.cards[card.id] = card_list.cards[card.id] = card
@@ -206,7 +208,7 @@ class Store:
 
     def edit_comment(self, action: Action, text: str, at: float) -> None:
         """Update the text of a comment."""
-        action.data |= {"text": text, "dateLastEdited": stamp(at)}
+        action.data |= {"text": text, "dateLastEdited": format_timestamp(at)}
 
     def delete_action(self, action: Action) -> None:
         """Delete a comment and its action."""
@@ -215,10 +217,10 @@ class Store:
         if action.card:
             action.card.actions.remove(action)
 
-    def add_checklist(self, author: Author, card: Card, name: str, place: Place = "bottom") -> Checklist:
+    def add_checklist(self, author: Author, card: Card, name: str, place: Position = "bottom") -> Checklist:
         """Add a checklist to a card."""
-        pos = placed([other.pos for other in card.checklists.values()], place)
-        checklist = Checklist(self.mint(author.at), card, name, pos)
+        pos = resolve_position([other.pos for other in card.checklists.values()], place)
+        checklist = Checklist(self.new_id(author.at), card, name, pos)
         self.checklists[checklist.id] = card.checklists[checklist.id] = checklist
         self.record(author, "addChecklistToCard", card, checklist={"id": checklist.id, "name": name})
         return checklist
@@ -228,19 +230,19 @@ class Store:
         del self.checklists[checklist.id], checklist.card.checklists[checklist.id]
 
     def add_item(
-        self, at: float, checklist: Checklist, name: str, place: Place = "bottom", *, most: int = 200, **values: Any
+        self, at: float, checklist: Checklist, name: str, place: Position = "bottom", *, most: int = 200, **values: Any
     ) -> CheckItem:
         """Add an item to a checklist with fewer than *most* items. *values* are attributes of ``CheckItem``."""
         # Trello's page on limits describes its numbers as examples that vary, so the caller provides one.
         if len(checklist.items) >= most:
             raise Refusal(403, {"message": "Checklist item limit exceeded", "error": "LIMIT_EXCEEDED"})
-        pos = placed([other.pos for other in checklist.items.values()], place)
-        item = CheckItem(self.mint(at), checklist, name, pos, **values)
+        pos = resolve_position([other.pos for other in checklist.items.values()], place)
+        item = CheckItem(self.new_id(at), checklist, name, pos, **values)
         checklist.items[item.id] = item
         checklist.card.active_at = at
         return item
 
-    def tick(self, author: Author, item: CheckItem, *, complete: bool) -> None:
+    def set_complete(self, author: Author, item: CheckItem, *, complete: bool) -> None:
         """Complete or reopen an item."""
         if item.complete == complete:
             return
@@ -294,7 +296,7 @@ class Store:
                 "shortLink": card.short_link,
                 **new,
             }
-        return Action(self.mint(author.at), kind, author, board, card, data | dict(told))
+        return Action(self.new_id(author.at), kind, author, board, card, data | dict(told))
 
     def _assign_to_board(self, card: Card) -> None:
         """Assign a short number to a card that was moved to another board, and clear its labels and custom fields."""

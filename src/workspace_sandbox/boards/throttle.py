@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from workspace_sandbox.boards.wire import Refusal, exhausted
+from workspace_sandbox.boards.wire import Refusal, limit_exceeded
 from workspace_sandbox.kit import throttling
 from workspace_sandbox.kit.stage import EmulatorContext
 from workspace_sandbox.kit.throttling import Budgets
 
-STRIKES = throttling.Budget(200, 10.0)
+REJECTIONS = throttling.Budget(200, 10.0)
 """The maximum of rejected requests per key.
 
 If a key exceeds it, all its requests are rejected for the rest of the period.
@@ -40,7 +40,7 @@ class BudgetKey:
     requests: int = 1
     member_requests: int = 0
 
-    def claims(self) -> Iterator[tuple[Budget, str, int]]:
+    def charges(self) -> Iterator[tuple[Budget, str, int]]:
         """Return the budgets with their owners and units."""
         # All tokens of a key share its budget: three busy accounts are enough to use it up.
         all_claims = (
@@ -57,24 +57,24 @@ class Throttle:
     def __init__(self, stage: EmulatorContext) -> None:
         self._budgets = Budgets(stage)
 
-    def spend(self, spender: BudgetKey) -> None:
+    def charge(self, spender: BudgetKey) -> None:
         """Use units of every budget, or raise an error without using any."""
-        if not self._budgets.count:
+        if not self._budgets.is_enabled:
             return
-        key, claims = spender.key or "", list(spender.claims())
+        key, claims = spender.key or "", list(spender.charges())
         # More than 200 rejected requests of a key within ten seconds block the key, also for other members. Trello
         # documents this on its page "Rate limits", and a client that retries without waiting must be affected by it.
-        if self._budgets.closed(key):
-            raise exhausted(KEY.error, KEY.message)
+        if self._budgets.block_seconds(key):
+            raise limit_exceeded(KEY.error, KEY.message)
         for budget, owner, units in claims:
             if self._budgets.remaining(budget, owner) < units:
                 raise self._strike(key, budget)
         for budget, owner, units in claims:
-            self._budgets.take(budget, owner, units)
+            self._budgets.spend(budget, owner, units)
 
     def headers(self, spender: BudgetKey) -> dict[str, str]:
         """Return the vendor's headers with the budgets."""
-        remaining = {budget: self._budgets.remaining(budget, owner) for budget, owner, _ in spender.claims()}
+        remaining = {budget: self._budgets.remaining(budget, owner) for budget, owner, _ in spender.charges()}
         # Trello documents no ``Retry-After``, so clients must work without it.
         budgets = (TOKEN, KEY, MEMBER) if spender.member_requests else (TOKEN, KEY)
         return {
@@ -88,6 +88,6 @@ class Throttle:
         }
 
     def _strike(self, key: str, budget: Budget) -> Refusal:
-        if wait := self._budgets.take(STRIKES, key):
-            self._budgets.close(key, wait)
-        return exhausted(budget.error, budget.message)
+        if wait := self._budgets.spend(REJECTIONS, key):
+            self._budgets.block(key, wait)
+        return limit_exceeded(budget.error, budget.message)

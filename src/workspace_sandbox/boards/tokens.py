@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from workspace_sandbox.boards.access import described
+from workspace_sandbox.boards.access import token_json
 from workspace_sandbox.boards.ask import ApiRequest
-from workspace_sandbox.boards.fields import MEMBER, pick
+from workspace_sandbox.boards.fields import MEMBER, select_fields
 from workspace_sandbox.boards.wire import NOT_FOUND, Refusal
 from workspace_sandbox.kit.oauth import Token
 from workspace_sandbox.kit.refusals import require
@@ -12,14 +12,14 @@ from workspace_sandbox.kit.refusals import require
 
 def read(request: ApiRequest) -> Any:
     """Return a token."""
-    raw = described(_token(request))
+    raw = token_json(_token(request))
     fields = request.arguments.fields()
     return {name: value for name, value in raw.items() if fields is None or name in {"id", *fields}}
 
 
 def read_member(request: ApiRequest) -> Any:
     """Return the owner of a token."""
-    return pick(MEMBER, _token(request).grant.account, request.arguments.fields())
+    return select_fields(MEMBER, _token(request).grant.account, request.arguments.fields())
 
 
 def delete(request: ApiRequest) -> Any:
@@ -29,4 +29,4 @@ def delete(request: ApiRequest) -> Any:
 
 
 def _token(request: ApiRequest) -> Token:
-    return require(request.oauth.find(request.path["token"], "key"), Refusal(404, NOT_FOUND))
+    return require(request.oauth.find_unrevoked(request.path["token"], "key"), Refusal(404, NOT_FOUND))

@@ -18,10 +18,20 @@ from workspace_sandbox.boards.fields import (
     MEMBER,
     MEMBER_BRIEF,
     ORGANIZATION,
-    pick,
+    select_fields,
 )
-from workspace_sandbox.boards.state import Action, Board, Card, CardList, CheckItem, Checklist, Label, Member, stamp
-from workspace_sandbox.boards.wire import exhausted
+from workspace_sandbox.boards.state import (
+    Action,
+    Board,
+    Card,
+    CardList,
+    CheckItem,
+    Checklist,
+    Label,
+    Member,
+    format_timestamp,
+)
+from workspace_sandbox.boards.wire import limit_exceeded
 
 DEFAULT_LIMIT = 50
 """Default limit of labels and actions in a response."""
@@ -48,7 +58,7 @@ OPENNESS: Mapping[str, Callable[[Board | CardList], bool]] = {
 }
 
 ON_CARDS: Mapping[str, Callable[[Card], list[Any]]] = {
-    "attachments": lambda model: [pick(ATTACHMENT, one) for one in model.attachments.values()],
+    "attachments": lambda model: [select_fields(ATTACHMENT, one) for one in model.attachments.values()],
     "stickers": lambda model: [one.raw() for one in model.stickers.values()],
     "pluginData": lambda _: [],
     "customFieldItems": lambda model: [custom.item(one, model.id) for one in model.custom_items.values()],
@@ -58,24 +68,24 @@ ON_CARDS: Mapping[str, Callable[[Card], list[Any]]] = {
 
 def board(model: Board, arguments: Arguments) -> dict[str, Any]:
     """Return a board with the requested nested resources."""
-    raw = pick(BOARD, model, arguments.fields() if "fields" in arguments else BOARD_DEFAULT)
+    raw = select_fields(BOARD, model, arguments.fields() if "fields" in arguments else BOARD_DEFAULT)
     for name, nested in BOARD_NESTED.items():
-        if arguments.asks_for(f"{name}s"):
+        if arguments.is_requested(f"{name}s"):
             raw[f"{name}s"] = nested(model, arguments.nested(name))
     # Trello sends this size limit as a 429 ("Rate limits"), although waiting does not help.
-    if arguments.asks_for("cards") and arguments.asks_for("actions"):
+    if arguments.is_requested("cards") and arguments.is_requested("actions"):
         _check_card_count(raw["cards"])
-    if arguments.asks_for("customFields"):
-        raw["customFields"] = custom.in_order(model.custom_fields.values())
-    if arguments.asks_for("organization") and model.organization:
-        raw["organization"] = pick(ORGANIZATION, model.organization, arguments.fields("organization_fields"))
+    if arguments.is_requested("customFields"):
+        raw["customFields"] = custom.ordered_definitions(model.custom_fields.values())
+    if arguments.is_requested("organization") and model.organization:
+        raw["organization"] = select_fields(ORGANIZATION, model.organization, arguments.fields("organization_fields"))
     return raw
 
 
 def boards(model: Iterable[Board], arguments: Arguments) -> list[dict[str, Any]]:
     """Return the boards of a member with all fields."""
     keep = OPENNESS[arguments.choice("filter", OPENNESS, "all")]
-    everything = arguments if "fields" in arguments else arguments.having(fields="all")
+    everything = arguments if "fields" in arguments else arguments.with_params(fields="all")
     return [board(one, everything) for one in model if keep(one)]
 
 
@@ -87,11 +97,11 @@ def lists(model: Board, arguments: Arguments) -> list[dict[str, Any]]:
 
 def card_list(model: CardList, arguments: Arguments) -> dict[str, Any]:
     """Return a list with the requested nested resources."""
-    raw = pick(LIST, model, arguments.fields())
-    if arguments.asks_for("cards"):
+    raw = select_fields(LIST, model, arguments.fields())
+    if arguments.is_requested("cards"):
         raw["cards"] = cards(model, arguments.nested("card"))
-    if arguments.asks_for("board"):
-        raw["board"] = pick(BOARD, model.board, arguments.fields("board_fields"))
+    if arguments.is_requested("board"):
+        raw["board"] = select_fields(BOARD, model.board, arguments.fields("board_fields"))
     return raw
 
 
@@ -106,7 +116,7 @@ def labels(model: Board, arguments: Arguments) -> list[dict[str, Any]]:
 
 def label(model: Label, arguments: Arguments) -> dict[str, Any]:
     """Return a label."""
-    return pick(LABEL, model, arguments.fields())
+    return select_fields(LABEL, model, arguments.fields())
 
 
 def cards(model: Board | CardList, arguments: Arguments) -> list[dict[str, Any]]:
@@ -114,16 +124,16 @@ def cards(model: Board | CardList, arguments: Arguments) -> list[dict[str, Any]]
     keep = CARD_FILTERS[arguments.choice("filter", CARD_FILTERS, "open" if isinstance(model, CardList) else "visible")]
     candidates = model.cards.values() if isinstance(model, CardList) else model.cards()
     chosen = _page_of_cards([one for one in candidates if keep(one)], arguments)
-    if arguments.asks_for("actions"):
+    if arguments.is_requested("actions"):
         _check_card_count(chosen)
     return [card(one, arguments) for one in chosen]
 
 
 def _page_of_cards(chosen: list[Card], arguments: Arguments) -> list[Card]:
-    since, before = _least_id(arguments.bound("since")), _least_id(arguments.bound("before"))
+    since, before = _least_id(arguments.time_or_id("since")), _least_id(arguments.time_or_id("before"))
     chosen = [one for one in chosen if (not since or one.id > since) and (not before or one.id < before)]
     # Trello counts pages from the newest card, independent of the sort order.
-    if arguments.given("limit"):
+    if arguments.has_value("limit"):
         chosen = sorted(chosen, key=lambda one: one.id, reverse=True)[: arguments.number("limit", DEFAULT_LIMIT)]
     if arguments.raw("sort") == "-id":
         return sorted(chosen, key=lambda one: one.id, reverse=True)
@@ -136,23 +146,23 @@ def _least_id(bound: float | str | None) -> str | None:
 
 def _check_card_count(model: list[Any]) -> None:
     if len(model) > CARDS_WITH_ACTIONS:
-        raise exhausted("API_TOO_MANY_CARDS_REQUESTED", "Requested too many cards")
+        raise limit_exceeded("API_TOO_MANY_CARDS_REQUESTED", "Requested too many cards")
 
 
 def card(model: Card, arguments: Arguments) -> dict[str, Any]:
     """Return a card with the requested nested resources."""
-    raw = pick(CARD, model, arguments.fields())
-    if arguments.asks_for("list"):
-        raw["list"] = pick(LIST, model.card_list, arguments.fields("list_fields"))
-    if arguments.asks_for("board"):
-        raw["board"] = pick(BOARD, model.board, arguments.fields("board_fields"))
-    if arguments.asks_for("members"):
+    raw = select_fields(CARD, model, arguments.fields())
+    if arguments.is_requested("list"):
+        raw["list"] = select_fields(LIST, model.card_list, arguments.fields("list_fields"))
+    if arguments.is_requested("board"):
+        raw["board"] = select_fields(BOARD, model.board, arguments.fields("board_fields"))
+    if arguments.is_requested("members"):
         raw["members"] = members(model.members, arguments.nested("member"))
-    if arguments.asks_for("checklists"):
+    if arguments.is_requested("checklists"):
         raw["checklists"] = checklists(model, arguments.nested("checklist"))
-    if arguments.asks_for("actions"):
+    if arguments.is_requested("actions"):
         raw["actions"] = card_actions(model, arguments.nested("action"))
-    return raw | {name: nested(model) for name, nested in ON_CARDS.items() if arguments.asks_for(name)}
+    return raw | {name: nested(model) for name, nested in ON_CARDS.items() if arguments.is_requested(name)}
 
 
 def checklists(model: Card, arguments: Arguments) -> list[dict[str, Any]]:
@@ -169,7 +179,7 @@ def board_checklists(model: Board, arguments: Arguments) -> list[dict[str, Any]]
 
 def checklist(model: Checklist, arguments: Arguments) -> dict[str, Any]:
     """Return a checklist, by default with its items."""
-    raw = pick(CHECKLIST, model, arguments.fields())
+    raw = select_fields(CHECKLIST, model, arguments.fields())
     if arguments.choice("checkItems", frozenset({"all", "none"}), "all") == "all":
         raw["checkItems"] = items(model, arguments, "checkItem_fields")
     return raw
@@ -178,18 +188,18 @@ def checklist(model: Checklist, arguments: Arguments) -> dict[str, Any]:
 def items(model: Checklist, arguments: Arguments, fields: str = "fields") -> list[dict[str, Any]]:
     """Return the items of a checklist in order."""
     selected = arguments.fields(fields)
-    return [pick(CHECK_ITEM, one, selected) for one in sorted(model.items.values(), key=lambda one: one.pos)]
+    return [select_fields(CHECK_ITEM, one, selected) for one in sorted(model.items.values(), key=lambda one: one.pos)]
 
 
 def item(model: CheckItem, arguments: Arguments) -> dict[str, Any]:
     """Return a checklist item."""
-    return pick(CHECK_ITEM, model, arguments.fields())
+    return select_fields(CHECK_ITEM, model, arguments.fields())
 
 
 def members(model: Iterable[Member], arguments: Arguments) -> list[dict[str, Any]]:
     """Return members with the default fields of lists."""
     selected = arguments.fields() if "fields" in arguments else list(MEMBER_BRIEF)
-    return [pick(MEMBER, one, selected) for one in model]
+    return [select_fields(MEMBER, one, selected) for one in model]
 
 
 def board_actions(model: Board, arguments: Arguments) -> list[dict[str, Any]]:
@@ -215,7 +225,7 @@ def _lists_of(model: Action) -> set[str]:
 def actions(model: Iterable[Action], arguments: Arguments, default: str) -> list[dict[str, Any]]:
     """Return a page of actions, newest first."""
     types = set(arguments.words("filter") or default.split(","))
-    since, before = arguments.bound("since"), arguments.bound("before")
+    since, before = arguments.time_or_id("since"), arguments.time_or_id("before")
     limit = arguments.number("limit", DEFAULT_LIMIT)
     first = arguments.number("page", 0, PAGES) * limit
     matches = [
@@ -236,15 +246,15 @@ def _has_type(model: Action, types: set[str]) -> bool:
 
 def _is_before(model: Action, bound: float | str) -> bool:
     """Return True if the action is before *bound*, with the millisecond precision of the vendor's dates."""
-    return model.id < bound if isinstance(bound, str) else stamp(model.author.at) < stamp(bound)
+    return model.id < bound if isinstance(bound, str) else format_timestamp(model.author.at) < format_timestamp(bound)
 
 
 def action(model: Action, arguments: Arguments) -> dict[str, Any]:
     """Return an action, by default with its author."""
-    raw = pick(ACTION, model, arguments.fields())
+    raw = select_fields(ACTION, model, arguments.fields())
     if arguments.flag("memberCreator", default=True):
         fields = arguments.fields("memberCreator_fields") or MEMBER_BRIEF
-        raw["memberCreator"] = pick(MEMBER, model.author.member, fields)
+        raw["memberCreator"] = select_fields(MEMBER, model.author.member, fields)
     return raw
 
 
@@ -252,7 +262,7 @@ def member(
     model: Member, arguments: Arguments, *, visible: list[Board], organizations: list[str], with_email: bool
 ) -> dict[str, Any]:
     """Return a member, with the email address if *with_email* is set."""
-    raw = pick(MEMBER, model, arguments.fields())
+    raw = select_fields(MEMBER, model, arguments.fields())
     extra = {
         "email": model.email if with_email else None,
         "idBoards": [one.id for one in visible],
@@ -260,7 +270,7 @@ def member(
     }
     selected = arguments.fields()
     raw |= {name: value for name, value in extra.items() if selected is None or name in selected}
-    if arguments.asks_for("boards"):
+    if arguments.is_requested("boards"):
         raw["boards"] = boards(visible, arguments.nested("board"))
     return raw
 

@@ -19,12 +19,12 @@ def create(request: ApiRequest) -> Coroutine[Any, Any, Any]:
     description, active = request.arguments.text("description"), request.arguments.flag("active", default=True)
 
     async def check_and_create() -> Any:
-        status = await request.deliverer.accepts(url)
+        status = await request.deliverer.probe(url)
         if status != 200:
             raise Refusal(400, f"URL ({url}) did not return 200 status code, got {status or 'no answer'}")
         _check_unique(request, token, model, url)
         webhook = Webhook(
-            id=request.store.mint(request.now),
+            id=request.store.new_id(request.now),
             token=token,
             model=model,
             url=url,
@@ -77,7 +77,7 @@ def delete(request: ApiRequest) -> Any:
 
 def _token(request: ApiRequest) -> Token:
     """Return the token of the request, which must be the token in the path if there is one."""
-    token = require(request.visitor.token, Refusal(401, MISSING_SCOPES))
+    token = require(request.principal.token, Refusal(401, MISSING_SCOPES))
     if request.path.get("token", token.value) != token.value:
         raise Refusal(404, NOT_FOUND)
     return token
@@ -112,11 +112,11 @@ def _model(request: ApiRequest) -> Model:
         raise Refusal(400, INVALID_ID) if len(identifier) != 24 else invalid("idModel")
     match match:
         case Member():
-            is_own = match is request.visitor.member
+            is_own = match is request.principal.member
         case Organization():
             is_own = request.belongs_to(match)
         case _:
-            is_own = request.sees(match)
+            is_own = request.can_see(match)
     if not is_own:
         raise Refusal(401, MISSING_SCOPES)
     return match

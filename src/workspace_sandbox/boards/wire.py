@@ -6,7 +6,7 @@ from typing import Any
 
 from aiohttp import web
 
-from workspace_sandbox.kit.refusals import Refused, RefusedWith
+from workspace_sandbox.kit.refusals import PreparedErrorResponse, VendorErrorResponse
 from workspace_sandbox.kit.stage import EmulatorContext
 
 HIDDEN = "unauthorized permission requested"
@@ -20,7 +20,7 @@ TOO_LONG = "<html><head><title>414 Request-URI Too Large</title></head><body></b
 NO_BOARD_FOR_CARD = "could not find the board that the card belongs to"
 
 
-class Refusal(Refused):
+class Refusal(VendorErrorResponse):
     """An error that ends a request with ``status`` and ``body``, encoded by ``rendered``."""
 
     def __init__(self, status: int, body: str | dict[str, Any]) -> None:
@@ -30,7 +30,7 @@ class Refusal(Refused):
 
     def response(self, _: EmulatorContext) -> web.Response:
         """Return the response with the body and its status."""
-        return rendered(self.status, self.body)
+        return to_response(self.status, self.body)
 
 
 too_large = partial(Refusal, 413, "Request Entity Too Large")
@@ -42,32 +42,32 @@ def invalid(name: str) -> Refusal:
     return Refusal(400, f"invalid value for {name}")
 
 
-def exhausted(error: str, message: str = "Rate limit exceeded") -> Refusal:
+def limit_exceeded(error: str, message: str = "Rate limit exceeded") -> Refusal:
     """Return the error for a client that exceeds a rate or size limit."""
     return Refusal(429, {"error": error, "message": message})
 
 
-def unknown(request: web.Request, _: int) -> Refusal:
+def unknown_route(request: web.Request, _: int) -> Refusal:
     """Return the error for an unknown path or method."""
     return Refusal(404, f"Cannot {request.method} {request.raw_path}")
 
 
-def too_long() -> RefusedWith:
+def too_long() -> PreparedErrorResponse:
     """Return the error for a request line that is too long."""
-    return RefusedWith(web.Response(status=414, text=TOO_LONG, content_type="text/html"))
+    return PreparedErrorResponse(web.Response(status=414, text=TOO_LONG, content_type="text/html"))
 
 
-def absent(message: str) -> Refusal:
+def not_implemented(message: str) -> Refusal:
     """Return the error for a route that is not emulated, in the vendor's format."""
     return Refusal(501, {"error": "NOT_IMPLEMENTED", "message": message})
 
 
 def throttled(_: EmulatorContext, __: float) -> Refusal:
     """Return the error for a token that used up its ten seconds. The vendor does not include the time to wait."""
-    return exhausted("API_TOKEN_LIMIT_EXCEEDED")
+    return limit_exceeded("API_TOKEN_LIMIT_EXCEEDED")
 
 
-def rendered(status: int, body: Any) -> web.Response:
+def to_response(status: int, body: Any) -> web.Response:
     """Return a response: plain text for a string, JSON for other values, or the response itself."""
     if isinstance(body, web.Response):
         return body

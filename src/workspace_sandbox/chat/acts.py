@@ -6,10 +6,10 @@ from uuid import NAMESPACE_URL, uuid5
 
 from workspace_sandbox.chat import emoji
 from workspace_sandbox.chat.channel import TS, Channel, Message
-from workspace_sandbox.chat.messages import escaped
+from workspace_sandbox.chat.messages import escape as escape_text
 from workspace_sandbox.chat.state import Workspace
 from workspace_sandbox.chat.uploads import File
-from workspace_sandbox.kit.acts import DELIVERIES, Acts, Field, UserAction, flag, known, optional, text
+from workspace_sandbox.kit.acts import DELIVERIES, Field, UserAction, UserActions, flag, lookup_in, optional, text
 from workspace_sandbox.kit.refusals import require
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def _post(
 ) -> Done:
     workspace = slack.workspace
     fields = {"thread_ts": _thread(channel, thread_ts), "subtype": subtype}
-    content = escaped(said) if escape else said
+    content = escape_text(said) if escape else said
     if subtype == "bot_message":
         message = workspace.post(channel, content, None, bot_id="B09CLASSIC1", username="Build", **fields)
     else:
@@ -44,7 +44,7 @@ def _post(
 
 def _edit(slack: "ChatEmulator", channel: Channel, ts: str, said: str) -> Done:
     message = _message(channel, ts)
-    slack.workspace.change(channel, message, message.user or slack.workspace.team.installer_id, text=escaped(said))
+    slack.workspace.change(channel, message, message.user or slack.workspace.team.installer_id, text=escape_text(said))
     return {"ts": ts}
 
 
@@ -75,7 +75,7 @@ def _share_file(
         workspace.new_file_id(), name, author, int(workspace.now()), "", content=content.encode(), complete=True
     )
     workspace.files[file.id] = file
-    message = workspace.post(channel, escaped(text), author, subtype="file_share", files=[file.id])
+    message = workspace.post(channel, escape_text(text), author, subtype="file_share", files=[file.id])
     workspace.share(channel, message, file)
     return {"ts": message.ts, "file_id": file.id}
 
@@ -111,11 +111,11 @@ def _create(slack: "ChatEmulator", name: str, *, is_private: bool = False) -> Do
     workspace = slack.workspace
     if any(channel.name == name for channel in workspace.channels.values()):
         raise ValueError(f"name {name!r} is taken")
-    return {"channel_id": workspace.found(name, workspace.team.installer_id, private=is_private).id}
+    return {"channel_id": workspace.create_channel(name, workspace.team.installer_id, private=is_private).id}
 
 
 def _verify_url(slack: "ChatEmulator") -> Done:
-    if not slack.stage.knobs["events_url"]:
+    if not slack.context.knobs["events_url"]:
         raise ValueError("the knob events_url is empty")
     return {"challenge": slack.deliverer.verify()}
 
@@ -134,7 +134,7 @@ def _subtype(_: Any, value: Any) -> str:
 
 
 def _emoji(slack: "ChatEmulator", value: Any) -> str:
-    return require(emoji.canonical(text(slack, value)), ValueError(f"is no emoji {value!r}"))
+    return require(emoji.canonical_name(text(slack, value)), ValueError(f"is no emoji {value!r}"))
 
 
 def _user(slack: "ChatEmulator", value: Any) -> str:
@@ -168,20 +168,20 @@ def _author(workspace: Workspace, channel: Channel, user: str | None) -> str:
 def _thread(channel: Channel, ts: str | None) -> str | None:
     if ts is None:
         return None
-    root = channel.root_of(ts) if TS.fullmatch(ts) else None
+    root = channel.find_thread_parent(ts) if TS.fullmatch(ts) else None
     if root is None:
         raise ValueError(f"no message {ts!r} in {channel.id} to reply to")
     return root.ts
 
 
-CHANNEL = Field("channel_id", "the channel", known(lambda slack: slack.workspace.channels))
+CHANNEL = Field("channel_id", "the channel", lookup_in(lambda slack: slack.workspace.channels))
 OPEN = Field("channel_id", "the channel", _open)
 MESSAGE = (OPEN, Field("ts", "the message", text))
 BY = optional("user", "who does it; otherwise the first person in the channel", _user)
 WHO = optional("user", "who; otherwise the bot", _user)
 NAME = Field("name", "the new name", text)
 
-ACTS: Acts = {
+ACTS: UserActions = {
     "message": UserAction(
         _post,
         "Posts a message as a person.",
@@ -206,7 +206,7 @@ ACTS: Acts = {
         "Shares a file as a person.",
         (
             OPEN,
-            NAME.said("its name, of which the end is its type"),
+            NAME.with_description("its name, of which the end is its type"),
             optional("content", "the text in it", text),
             optional("text", "what is written with it", text),
             BY,
@@ -223,7 +223,7 @@ ACTS: Acts = {
     "create": UserAction(
         _create,
         "Makes a channel with one person in it.",
-        (NAME.said("its name"), optional("is_private", "true for a private one", flag)),
+        (NAME.with_description("its name"), optional("is_private", "true for a private one", flag)),
         "`channel_id`",
     ),
     "verify_url": UserAction(

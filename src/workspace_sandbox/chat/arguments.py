@@ -29,7 +29,7 @@ class Arguments:
         return None if value == "" else value
 
     @property
-    def everything(self) -> Mapping[str, Any]:
+    def raw_values(self) -> Mapping[str, Any]:
         """Return all raw arguments."""
         return self._values
 
@@ -49,7 +49,7 @@ class Arguments:
         value = self.raw(name)
         return value is True or str(value) in TRUTHS
 
-    def limit(self, usual: int, most: int) -> int:
+    def limit(self, default: int, maximum: int) -> int:
         """Return the requested page size. 0 and a missing argument mean the *usual* one."""
         value = self.raw("limit")
         # JSON has true and 2.5, which ``int`` would accept.
@@ -59,11 +59,11 @@ class Arguments:
             limit = int(value or 0)
         except (TypeError, ValueError):
             raise SlackError("invalid_limit") from None
-        if not 0 <= limit <= most:
+        if not 0 <= limit <= maximum:
             raise SlackError("invalid_limit")
-        return limit or usual
+        return limit or default
 
-    def structure(self, name: str, refusal: str) -> Any:
+    def structure(self, name: str, error_code: str) -> Any:
         """Return a nested argument, sent as JSON or as JSON text in a form. Raises *refusal* for other text."""
         value = self.raw(name)
         if not isinstance(value, str):
@@ -71,7 +71,7 @@ class Arguments:
         try:
             return json.loads(value)
         except (ValueError, RecursionError):
-            raise SlackError(refusal) from None
+            raise SlackError(error_code) from None
 
     def words(self, name: str) -> list[str]:
         """Return a list, sent as JSON, as a comma-separated string or as JSON text."""
@@ -86,7 +86,7 @@ class Arguments:
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class ParsedRequest:
     """The token and arguments of a request, and the warnings of the response."""
 
     arguments: Arguments
@@ -94,7 +94,7 @@ class Received:
     warnings: list[str] = field(default_factory=list)
 
 
-async def receive(request: web.Request) -> Received:
+async def parse_request(request: web.Request) -> ParsedRequest:
     """Parse *request*. A token is accepted in the header or a form, but not in JSON or the query."""
     in_form: Mapping[str, Any] = {}
     body: Mapping[str, Any] = {}
@@ -118,7 +118,7 @@ async def receive(request: web.Request) -> Received:
     client = _client(credentials) if scheme.lower() == "basic" else {}
     # Slack no longer accepts tokens in URLs, which are logged.
     query = {name: value for name, value in request.query.items() if name != "token"}
-    return Received(Arguments({**query, **body, **client}), token, warnings)
+    return ParsedRequest(Arguments({**query, **body, **client}), token, warnings)
 
 
 def _charset(request: web.Request) -> str | None:

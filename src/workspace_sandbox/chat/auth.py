@@ -9,7 +9,7 @@ from workspace_sandbox.chat.call import ApiRequest
 def test(request: ApiRequest) -> dict[str, Any]:
     """``auth.test``."""
     team = request.workspace.team
-    expires_at = request.oauth.admit(request.token).expires_at
+    expires_at = request.oauth.authenticate(request.token).expires_at
     remaining = {} if expires_at is None else {"expires_in": int(expires_at - request.workspace.now())}
     return {
         "url": team.url,
@@ -29,7 +29,7 @@ def revoke(request: ApiRequest) -> dict[str, Any]:
     # With rotation, only this token is revoked and events continue. Without it, the app is uninstalled
     # (``auth.revoke``).
     if request.token.startswith("xoxe."):
-        request.oauth.tokens[request.token].ended = True
+        request.oauth.tokens[request.token].is_ended = True
     else:
         request.uninstall()
     return {"revoked": True}

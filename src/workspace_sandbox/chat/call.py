@@ -9,7 +9,7 @@ from workspace_sandbox.chat.access import Installations, WorkspaceInstallation
 from workspace_sandbox.chat.arguments import Arguments
 from workspace_sandbox.chat.channel import Channel, ChannelType
 from workspace_sandbox.chat.state import Workspace
-from workspace_sandbox.chat.throttle import Limits
+from workspace_sandbox.chat.throttle import RateLimits
 from workspace_sandbox.chat.wire import SlackError
 
 FAMILIES = {"public_channel": "channels", "private_channel": "groups", "im": "im", "mpim": "mpim"}
@@ -22,13 +22,13 @@ class ApiRequest:
 
     home: WorkspaceInstallation
     oauth: Installations
-    limits: Limits
+    limits: RateLimits
     knobs: Mapping[str, Any]
     arguments: Arguments
     token: str
-    chance: Random
+    random: Random
     uninstall: Callable[[], None]
-    wake_at: Callable[[int], None]
+    schedule_posting: Callable[[int], None]
     """Schedules the posting of due messages at a time."""
     warnings: list[str] = field(default_factory=list)
 

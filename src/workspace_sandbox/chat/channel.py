@@ -11,12 +11,12 @@ MICROSECONDS = 1_000_000
 TS = re.compile(r"\d{10}\.\d{6}")
 
 
-def ts_of(micros: int) -> str:
+def to_ts(micros: int) -> str:
     """Return the message ID for a time. IDs sort in chronological order."""
     return f"{micros // MICROSECONDS}.{micros % MICROSECONDS:06d}"
 
 
-def micros_of(ts: str) -> int:
+def from_ts(ts: str) -> int:
     """Return the time of a message ID in microseconds."""
     return int(ts.replace(".", ""))
 
@@ -40,11 +40,11 @@ class Message:
     edited: dict[str, str] | None = None
     reactions: dict[str, list[str]] = field(default_factory=dict)
     files: list[str] = field(default_factory=list)
-    told: dict[str, Any] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=dict)
     """Further fields that depend on the subtype of the message."""
 
     @property
-    def stands_in_channel(self) -> bool:
+    def is_in_history(self) -> bool:
         """Whether the history of the channel includes the message."""
         return self.thread_ts is None or self.subtype == "thread_broadcast"
 
@@ -106,20 +106,20 @@ class Channel:
     def next_ts(self, now: float) -> str:
         """Return an ID for a message at *now*, greater than all previous ones."""
         self._last = max(int(now * MICROSECONDS), self._last + 1)
-        return ts_of(self._last)
+        return to_ts(self._last)
 
     def add(self, message: Message) -> None:
         """Store the newest *message*, and add it to its thread."""
-        self._last = max(self._last, micros_of(message.ts))
+        self._last = max(self._last, from_ts(message.ts))
         self.messages[message.ts] = message
         if message.thread_ts is not None:
             self.threads.setdefault(message.thread_ts, []).append(message.ts)
 
     def newest_first(self) -> Iterator[Message]:
         """Return the messages of the history, newest first."""
-        return (message for message in reversed(self.messages.values()) if message.stands_in_channel)
+        return (message for message in reversed(self.messages.values()) if message.is_in_history)
 
-    def root_of(self, ts: str) -> Message | None:
+    def find_thread_parent(self, ts: str) -> Message | None:
         """Return the parent message of the thread that contains message *ts*."""
         message = self.messages.get(ts)
         if message is None or message.thread_ts is None:

@@ -17,7 +17,7 @@ def create(request: ApiRequest) -> dict[str, Any]:
     private = request.arguments.flag("is_private")
     request.require("groups:write" if private else "channels:manage")
     name = _name(request)
-    channel = request.workspace.found(name, request.workspace.team.bot_user_id, private=private)
+    channel = request.workspace.create_channel(name, request.workspace.team.bot_user_id, private=private)
     return _describe(request, channel)
 
 
@@ -37,7 +37,7 @@ def invite(request: ApiRequest) -> dict[str, Any]:
 
 def archive(request: ApiRequest) -> dict[str, Any]:
     """``conversations.archive``."""
-    channel = changed(request)
+    channel = writable_channel(request)
     if channel.is_archived:
         raise SlackError("already_archived")
     if channel.is_general:
@@ -48,7 +48,7 @@ def archive(request: ApiRequest) -> dict[str, Any]:
 
 def unarchive(request: ApiRequest) -> dict[str, Any]:
     """``conversations.unarchive``."""
-    channel = changed(request)
+    channel = writable_channel(request)
     if not channel.is_archived:
         raise SlackError("not_archived")
     request.workspace.archive(channel, request.workspace.team.bot_user_id, archived=False)
@@ -89,7 +89,7 @@ def _noted(request: ApiRequest, what: Literal["topic", "purpose"]) -> dict[str, 
     channel, value = _own(request), request.arguments.optional(what) or ""
     if len(value) > MOST_IN_TOPIC:
         raise SlackError("too_long")
-    request.workspace.note(channel, what, value, request.workspace.team.bot_user_id)
+    request.workspace.set_note(channel, what, value, request.workspace.team.bot_user_id)
     return _describe(request, channel)
 
 
@@ -106,7 +106,7 @@ def _name(request: ApiRequest, renamed: Channel | None = None) -> str:
     return name
 
 
-def changed(request: ApiRequest) -> Channel:
+def writable_channel(request: ApiRequest) -> Channel:
     """Return the channel of the request, which the token can change and the bot is in."""
     channel = request.workspace.visible(request.arguments.text("channel"))
     if is_direct(channel):
@@ -116,7 +116,7 @@ def changed(request: ApiRequest) -> Channel:
 
 
 def _own(request: ApiRequest) -> Channel:
-    channel = changed(request)
+    channel = writable_channel(request)
     if channel.is_archived:
         raise SlackError("is_archived")
     return channel

@@ -6,13 +6,13 @@ from typing import Any
 
 from workspace_sandbox.chat import paging, wire
 from workspace_sandbox.chat.call import FAMILIES, ApiRequest
-from workspace_sandbox.chat.channel import MICROSECONDS, Channel, Message, micros_of
+from workspace_sandbox.chat.channel import MICROSECONDS, Channel, Message, from_ts
 from workspace_sandbox.chat.state import User
 from workspace_sandbox.chat.wire import SlackError
 from workspace_sandbox.kit.refusals import require
 
 USUAL_PAGE = 100
-MOST = 999
+MAX_PAGE_SIZE = 999
 MOST_IN_GROUP = 8
 MICROS = re.compile(r"[0-9]{16}")
 INSTANT = re.compile(r"(\d{1,10})(?:\.(\d{1,6}))?")
@@ -46,9 +46,9 @@ def info(request: ApiRequest) -> dict[str, Any]:
 def members(request: ApiRequest) -> dict[str, Any]:
     """``conversations.members``."""
     channel = request.visible("read")
-    limit = request.arguments.limit(USUAL_PAGE, MOST)
+    limit = request.arguments.limit(USUAL_PAGE, MAX_PAGE_SIZE)
     everyone = {member: member for member in channel.members}
-    page, following = paging.cut(everyone, "user_id", request.arguments.optional("cursor"), limit)
+    page, following = paging.paginate(everyone, "user_id", request.arguments.optional("cursor"), limit)
     return {"members": page} | following
 
 
@@ -105,7 +105,7 @@ def replies(request: ApiRequest) -> dict[str, Any]:
     start = _cursor(request)
     between = _between(request, None)
     thread = [channel.messages[reply] for reply in channel.threads.get(ts, [])]
-    matching = [reply for reply in thread if between(reply) and micros_of(reply.ts) >= (start or 0)]
+    matching = [reply for reply in thread if between(reply) and from_ts(reply.ts) >= (start or 0)]
     messages, following = _page(request, channel, matching if start is not None else [root, *matching])
     return messages | following
 
@@ -117,14 +117,16 @@ def _listed(request: ApiRequest, conversations: Mapping[str, Channel], *, counte
         raise SlackError("invalid_types")
     for kind in sorted(types):
         request.require_for(kind, "read")
-    limit = request.arguments.limit(USUAL_PAGE, MOST)
+    limit = request.arguments.limit(USUAL_PAGE, MAX_PAGE_SIZE)
     # The page is cut before it is filtered, as in Slack, so short and empty pages occur before the last one.
-    page, following = paging.cut(conversations, "team", request.arguments.optional("cursor"), limit)
+    page, following = paging.paginate(conversations, "team", request.arguments.optional("cursor"), limit)
     without_archived = request.arguments.flag("exclude_archived")
     visible = [
         wire.channel(request.workspace, channel, membership=counted, members=counted)
         for channel in page
-        if channel.type in types and request.workspace.sees(channel) and not (without_archived and channel.is_archived)
+        if channel.type in types
+        and request.workspace.can_see(channel)
+        and not (without_archived and channel.is_archived)
     ]
     return {"channels": visible} | following
 
@@ -158,7 +160,7 @@ def _between(request: ApiRequest, before: int | None) -> Callable[[Message], boo
     latest = _instant(request, "latest")
 
     def within(message: Message) -> bool:
-        at = micros_of(message.ts)
+        at = from_ts(message.ts)
         return (
             (before is None or at <= before)
             and (oldest is None or at > oldest or (inclusive and at == oldest))
@@ -182,7 +184,7 @@ def _cursor(request: ApiRequest) -> int | None:
     cursor = request.arguments.optional("cursor")
     if not cursor:
         return None
-    key = paging.key_of("next_ts", cursor)
+    key = paging.decode_cursor("next_ts", cursor)
     if not MICROS.fullmatch(key):
         raise SlackError("invalid_cursor")
     return int(key)
@@ -190,13 +192,13 @@ def _cursor(request: ApiRequest) -> int | None:
 
 def _page(request: ApiRequest, channel: Channel, matching: Iterable[Message]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return a page of *matching* and a cursor if there are more messages. Otherwise the key is missing."""
-    limit = request.limits.items(request.arguments.limit(USUAL_PAGE, MOST))
+    limit = request.limits.items(request.arguments.limit(USUAL_PAGE, MAX_PAGE_SIZE))
     metadata = request.arguments.flag("include_all_metadata")
     page: list[dict[str, Any]] = []
     for message in matching:
         # The key is missing on the last page of a history. Lists of channels have an empty string instead.
         if len(page) == limit:
-            cursor = paging.cursor_of("next_ts", str(micros_of(message.ts)))
+            cursor = paging.encode_cursor("next_ts", str(from_ts(message.ts)))
             return {"messages": page, "has_more": True}, {"response_metadata": {"next_cursor": cursor}}
         page.append(wire.message(request.workspace, channel, message, metadata=metadata))
     return {"messages": page, "has_more": False}, {}

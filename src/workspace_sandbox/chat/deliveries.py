@@ -12,8 +12,8 @@ import aiohttp
 
 from workspace_sandbox.chat.state import Team
 from workspace_sandbox.kit import hooks
-from workspace_sandbox.kit.clock import now_below
-from workspace_sandbox.kit.hooks import HOLD_SECONDS, HookSender, OutgoingHook, Verdict
+from workspace_sandbox.kit.clock import underlying_time
+from workspace_sandbox.kit.hooks import REORDER_DELAY_SECONDS, HookSender, OutgoingHook, Verdict
 from workspace_sandbox.kit.stage import EmulatorContext
 from workspace_sandbox.kit.throttling import SlidingWindow
 
@@ -33,7 +33,7 @@ class Deliverer:
         self._hour: SlidingWindow | None = None
         self._warned_minute = 0
 
-    def tell(self, team: Team, event: dict[str, Any]) -> None:
+    def deliver(self, team: Team, event: dict[str, Any]) -> None:
         """Deliver an *event* of *team*, or a rate-limit event if there were too many in this hour."""
         if not self._stage.knobs["events_url"]:
             return
@@ -57,7 +57,7 @@ class Deliverer:
         most = self._stage.knobs["events_per_hour"]
         if self._hour is None or self._hour.limit != most:
             self._hour = SlidingWindow(most, 3600)
-        return self._hour.take(now) == 0
+        return self._hour.spend(now) == 0
 
     def _envelope(self, team: Team, event: dict[str, Any], now: float) -> dict[str, Any]:
         """Return the envelope of the event.
@@ -110,10 +110,10 @@ class Deliverer:
                 write=write,
                 judge=judge,
                 # The Events API documents retries only for events, not for the challenge.
-                pauses=knobs["retry_seconds"] if "event" in body else (),
+                retry_delays=knobs["retry_seconds"] if "event" in body else (),
                 ack_seconds=knobs["ack_seconds"],
-                first=0,
-                held=HOLD_SECONDS if knobs["deliver_disordered"] and self._count % 2 else 0.0,
+                first_attempt=0,
+                delay_seconds=REORDER_DELAY_SECONDS if knobs["deliver_disordered"] and self._count % 2 else 0.0,
                 redirects=MOST_REDIRECTS,
             )
         )
@@ -121,7 +121,7 @@ class Deliverer:
     def _signed(self, raw: bytes) -> dict[str, str]:
         # Signed for each attempt, because receivers reject signatures older than five minutes. Receivers do not use the
         # sandbox's clock.
-        timestamp = str(int(now_below(self._stage.clock)))
+        timestamp = str(int(underlying_time(self._stage.clock)))
         signature = hmac.new(SIGNING_SECRET.encode(), f"v0:{timestamp}:".encode() + raw, hashlib.sha256).hexdigest()
         return {
             "Content-Type": "application/json",

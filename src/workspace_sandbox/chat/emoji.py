@@ -15,7 +15,7 @@ CUSTOM = {
 """Custom emoji in the format of ``emoji.list``: an image, or an alias of another emoji."""
 
 
-def canonical(name: str) -> str | None:
+def canonical_name(name: str) -> str | None:
     """Return the canonical name of *name* for reactions, or None if there is no such emoji."""
     plain, toned, tone = name.partition(SKIN_TONE)
     if plain in CUSTOM:

@@ -8,16 +8,16 @@ from aiohttp import web
 
 from workspace_sandbox.chat import acts, seed, sowing, wire
 from workspace_sandbox.chat.access import TOKEN, VISITOR_TOKEN, Installations, WorkspaceInstallation
-from workspace_sandbox.chat.arguments import Received, receive
+from workspace_sandbox.chat.arguments import ParsedRequest, parse_request
 from workspace_sandbox.chat.call import ApiRequest
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET, Deliverer
 from workspace_sandbox.chat.routes import ROUTES, Method
 from workspace_sandbox.chat.scheduled import post_due
-from workspace_sandbox.chat.throttle import POSTS_PER_MINUTE, Limits
+from workspace_sandbox.chat.throttle import POSTS_PER_MINUTE, RateLimits
 from workspace_sandbox.chat.wire import SlackError
 from workspace_sandbox.kit.asking import Field, one_of
 from workspace_sandbox.kit.emulator import Emulator
-from workspace_sandbox.kit.hooks import unheard
+from workspace_sandbox.kit.hooks import ignore_event
 
 SCOPES = (
     "chat:write,chat:write.public,channels:read,groups:read,im:read,channels:history,groups:history,im:history,"
@@ -50,9 +50,9 @@ class ChatEmulator(Emulator):
         "events_per_hour": 30_000,
     }
 
-    acts = acts.ACTS
+    user_actions = acts.ACTS
     routes = ROUTES
-    refusals = wire
+    errors = wire
     oauth: Installations
 
     knob_readers: ClassVar[Mapping[str, Field]] = {
@@ -61,23 +61,26 @@ class ChatEmulator(Emulator):
         "reply_to_reply": one_of("root", "stray"),
     }
 
-    def plant(self) -> None:
+    def create_default_data(self) -> None:
         """Create the default data."""
-        self.limits = Limits(self.stage)
-        self.workspace = seed.workspace(self.stage.now)
-        self._homes = [WorkspaceInstallation(self.workspace), WorkspaceInstallation(seed.annex(self.stage.now))]
-        self.oauth = Installations(self.stage, {home.workspace.team.id: home for home in self._homes})
+        self.limits = RateLimits(self.context)
+        self.workspace = seed.default_workspace(self.context.now)
+        self._homes = [
+            WorkspaceInstallation(self.workspace),
+            WorkspaceInstallation(seed.second_workspace(self.context.now)),
+        ]
+        self.oauth = Installations(self.context, {home.workspace.team.id: home for home in self._homes})
         self.oauth.install(self._homes[0], TOKEN)
-        self.oauth.install(WorkspaceInstallation(seed.visitor(self.stage.now)), VISITOR_TOKEN)
-        self.deliverer = Deliverer(self.stage, self.hooks)
+        self.oauth.install(WorkspaceInstallation(seed.other_app_workspace(self.context.now)), VISITOR_TOKEN)
+        self.deliverer = Deliverer(self.context, self.hooks)
         for home in self._homes:
             home.workspace.emit = partial(self._emit, home)
-            home.workspace.addresses = self.stage.addresses
+            home.workspace.addresses = self.context.addresses
 
     def break_cycles(self) -> None:
         """Break the references between workspaces, installations and grants."""
         for home in self._homes:
-            home.workspace.emit = unheard
+            home.workspace.emit = ignore_event
         for token in self.oauth.tokens.values():
             token.grant.account = None
 
@@ -99,13 +102,13 @@ class ChatEmulator(Emulator):
         post_due(self.workspace)
         return super().perform(action)
 
-    apply_seed = sowing.sow
+    apply_seed = sowing.apply_seed
 
     def _uninstall(self, home: WorkspaceInstallation) -> None:
         """Uninstall the app from a workspace. Slack reports this with two final events."""
         bot = home.workspace.team.bot_user_id
-        home.workspace.tell(None, {"type": "tokens_revoked", "tokens": {"oauth": [], "bot": [bot]}})
-        home.workspace.tell(None, {"type": "app_uninstalled"})
+        home.workspace.emit_event(None, {"type": "tokens_revoked", "tokens": {"oauth": [], "bot": [bot]}})
+        home.workspace.emit_event(None, {"type": "app_uninstalled"})
         self.oauth.uninstall(home)
 
     def _emit(self, home: WorkspaceInstallation, event: dict[str, Any]) -> None:
@@ -113,11 +116,11 @@ class ChatEmulator(Emulator):
             return
         # An uninstalled app receives no further events.
         if home.is_installed:
-            self.deliverer.tell(home.workspace.team, event)
+            self.deliverer.deliver(home.workspace.team, event)
 
     async def _post_at(self, home: WorkspaceInstallation, at: int) -> None:
         """Post scheduled messages that are due *at* a time, without waiting for a request."""
-        clock = self.stage.clock
+        clock = self.context.clock
         # Repeated, because setting the clock back does not lengthen a wait.
         while (remaining := at - clock.now()) > 0:
             await clock.sleep(remaining)
@@ -126,47 +129,47 @@ class ChatEmulator(Emulator):
     async def serve(self, method: Method, request: web.Request) -> web.StreamResponse:
         """Return the response to a request to *method*, with status 200 unless it is throttled."""
         if request.method not in {"GET", "POST"}:
-            raise wire.unknown(request, 200)
+            raise wire.unknown_route(request, 200)
         warnings: list[str] = []
         headers: dict[str, str] = {}
         try:
-            received = await receive(request)
+            received = await parse_request(request)
             warnings = received.warnings
             values = (received.arguments.raw(name) for name in ("token", "code", "refresh_token"))
-            home = self.oauth.home([received.token, *values])
+            home = self.oauth.find_installation([received.token, *values])
             if not method.is_open:
-                self.oauth.admit(received.token)
+                self.oauth.authenticate(received.token)
                 headers = _scope_headers(method, self.oauth.scopes(home))
             # Counted before the scopes are checked, on the cautious assumption that rejected requests use the budget
             # too.
-            self.limits.spend_call(method.name, method.per_minute)
-            await self.stage.admitted()
+            self.limits.count_call(method.name, method.per_minute)
+            await self.context.wait_if_delayed()
             body = {"ok": True} | self._run(method, received, home)
         except SlackError as error:
             if error.status != 200:
                 raise
             body = error.body()
-        return web.json_response(wire.warned(body, warnings), headers=headers)
+        return web.json_response(wire.with_warnings(body, warnings), headers=headers)
 
-    def _run(self, method: Method, received: Received, home: WorkspaceInstallation) -> dict[str, Any]:
+    def _run(self, method: Method, received: ParsedRequest, home: WorkspaceInstallation) -> dict[str, Any]:
         """Check the scopes of a request and perform it."""
         post_due(home.workspace)
         api_request = ApiRequest(
             home=home,
             oauth=self.oauth,
             limits=self.limits,
-            knobs=self.stage.knobs,
+            knobs=self.context.knobs,
             arguments=received.arguments,
             token=received.token,
-            chance=self.stage.random,
+            random=self.context.random,
             uninstall=partial(self._uninstall, home),
-            wake_at=partial(self.hooks.begin, self._post_at, home),
+            schedule_posting=partial(self.hooks.start_task, self._post_at, home),
             warnings=received.warnings,
         )
         api_request.require(*method.scopes)
         body = method.handler(api_request)
-        if method.writes and self.stage.knobs["fatal_after_commit"] > 0:
-            self.stage.knobs["fatal_after_commit"] -= 1
+        if method.writes and self.context.knobs["fatal_after_commit"] > 0:
+            self.context.knobs["fatal_after_commit"] -= 1
             # According to the documentation, part of the work may be done when this error occurs.
             raise SlackError("fatal_error")
         return body

@@ -10,11 +10,11 @@ from workspace_sandbox.chat import wire
 from workspace_sandbox.chat.access import Installations
 from workspace_sandbox.chat.call import ApiRequest
 from workspace_sandbox.chat.channel import Channel
-from workspace_sandbox.chat.messages import destination, escaped, thread_of
+from workspace_sandbox.chat.messages import destination, escape, parse_thread
 from workspace_sandbox.chat.state import Workspace
 from workspace_sandbox.chat.uploads import File
 from workspace_sandbox.chat.wire import SlackError, invalid_arguments
-from workspace_sandbox.kit.oauth import bearer
+from workspace_sandbox.kit.oauth import read_bearer_token
 
 MOST_CHANNELS = 100
 MOST_IN_PAGE = 1000
@@ -29,13 +29,13 @@ def get_upload_url(request: ApiRequest) -> dict[str, Any]:
         raise invalid_arguments("must be more than 0 [json-pointer:/length]")
     workspace = request.workspace
     identifier = workspace.new_file_id()
-    ticket = f"{request.chance.getrandbits(160):040x}"
+    ticket = f"{request.random.getrandbits(160):040x}"
     file = File(identifier, name, workspace.team.bot_user_id, int(workspace.now()), ticket)
     workspace.files[identifier] = file
     return {"upload_url": f"{workspace.base}/upload/v1/{ticket}", "file_id": identifier}
 
 
-async def take(oauth: Installations, request: web.Request) -> web.Response:
+async def receive_content(oauth: Installations, request: web.Request) -> web.Response:
     """Receive the content, as a raw body or a form. The URL needs no token."""
     announced = (one for home in oauth.accounts.values() for one in home.workspace.files.values())
     file = next((one for one in announced if one.ticket == request.match_info["ticket"]), None)
@@ -56,12 +56,12 @@ def complete_upload(request: ApiRequest) -> dict[str, Any]:
     """``files.completeUploadExternal``, which completes the files and shares them."""
     files = _announced_files(request)
     channels = [_target(request, one) for one in _target_channels(request)]
-    thread = thread_of(request, channels[0]) if len(channels) == 1 else {}
+    thread = parse_thread(request, channels[0]) if len(channels) == 1 else {}
     for one in files:
         one.complete = True
         event = {"type": "file_created", "file_id": one.id, "user_id": one.user, "file": {"id": one.id}}
-        request.workspace.tell(None, event)
-    text = escaped(request.arguments.optional("initial_comment") or "")
+        request.workspace.emit_event(None, event)
+    text = escape(request.arguments.optional("initial_comment") or "")
     for channel in channels:
         _share(request, files, channel, text, thread)
     return {"files": [{"id": one.id, "title": one.title or one.name} for one in files]}
@@ -123,11 +123,11 @@ def delete(request: ApiRequest) -> dict[str, Any]:
     if file.user != request.workspace.team.bot_user_id:
         raise SlackError("cant_delete_file")
     file.deleted, file.content = True, b""
-    request.workspace.tell(None, {"type": "file_deleted", "file_id": file.id})
+    request.workspace.emit_event(None, {"type": "file_deleted", "file_id": file.id})
     return {}
 
 
-def refuse_old_upload(_: ApiRequest) -> dict[str, Any]:
+def reject_old_upload(_: ApiRequest) -> dict[str, Any]:
     """``files.upload``, which Slack has discontinued."""
     raise SlackError("method_deprecated")
 
@@ -137,26 +137,26 @@ async def download(oauth: Installations, request: web.Request) -> web.StreamResp
     team_id, _, identifier = request.match_info["file"].partition("-")
     home = oauth.accounts.get(team_id)
     file = home.workspace.files.get(identifier) if home else None
-    if home is None or file is None or file.deleted or not sees(home.workspace, file):
+    if home is None or file is None or file.deleted or not can_see(home.workspace, file):
         return web.Response(status=404, text="Not Found")
-    token = oauth.living(bearer(request), "access")
+    token = oauth.find_valid(read_bearer_token(request), "access")
     if token is None or token.grant.account is not home or "files:read" not in oauth.scopes(home):
         # Neither a 401 nor a 403: a client that does not check stores an HTML page as its file.
         return web.Response(status=302, headers={"Location": f"{home.workspace.team.url}?redir={request.path}"})
     return web.Response(body=file.content, content_type=file.mimetype)
 
 
-def sees(workspace: Workspace, found: File) -> bool:
+def can_see(workspace: Workspace, file: File) -> bool:
     """Return True if the bot can see a file, which is its own or shared in a visible channel."""
-    if not found.complete:
+    if not file.complete:
         return False
-    shared = (workspace.channels[channel_id] for channel_id in found.shares)
-    return found.user == workspace.team.bot_user_id or any(workspace.sees(channel) for channel in shared)
+    shared = (workspace.channels[channel_id] for channel_id in file.shares)
+    return file.user == workspace.team.bot_user_id or any(workspace.can_see(channel) for channel in shared)
 
 
 def _file(request: ApiRequest) -> File:
     file = request.workspace.files.get(request.arguments.text("file"))
-    if file is None or not sees(request.workspace, file):
+    if file is None or not can_see(request.workspace, file):
         raise SlackError("file_not_found")
     if file.deleted:
         raise SlackError("file_deleted")
@@ -168,7 +168,7 @@ def _describe(request: ApiRequest, file: File) -> dict[str, Any]:
     shares: dict[str, dict[str, Any]] = {}
     for channel_id, posts in file.shares.items():
         channel = workspace.channels[channel_id]
-        if workspace.sees(channel):
+        if workspace.can_see(channel):
             posts_json = [{"ts": ts, "channel_name": channel.name, "team_id": workspace.team.id} for ts in posts]
             shares.setdefault("private" if channel.is_private else "public", {})[channel_id] = posts_json
     return wire.file(workspace, file) | {"shares": shares}
@@ -185,7 +185,7 @@ def _parse_filter(request: ApiRequest) -> Callable[[File], bool]:
     def is_wanted(file: File) -> bool:
         kind = {"pdf": "pdfs", "zip": "zips"}.get(file.type, f"{file.mimetype.partition('/')[0]}s")
         return (
-            sees(request.workspace, file)
+            can_see(request.workspace, file)
             and not file.deleted
             and (channel is None or channel in file.shares)
             and (user is None or user == file.user)

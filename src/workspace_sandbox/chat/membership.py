@@ -4,13 +4,13 @@ from typing import Any
 
 from workspace_sandbox.chat.call import ApiRequest
 from workspace_sandbox.chat.channel import TS
-from workspace_sandbox.chat.channels import changed, is_direct, require_write
+from workspace_sandbox.chat.channels import is_direct, require_write, writable_channel
 from workspace_sandbox.chat.wire import SlackError
 
 
 def kick(request: ApiRequest) -> dict[str, Any]:
     """``conversations.kick``."""
-    channel, user = changed(request), request.arguments.text("user")
+    channel, user = writable_channel(request), request.arguments.text("user")
     if user not in request.workspace.users:
         raise SlackError("user_not_found")
     if user == request.workspace.team.bot_user_id:

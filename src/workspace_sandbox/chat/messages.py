@@ -26,14 +26,14 @@ ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 def post_message(request: ApiRequest) -> dict[str, Any]:
     """``chat.postMessage``."""
     channel = destination(request, request.arguments.text("channel"))
-    content = content_of(request)
+    content = parse_content(request)
     text = content.pop("text", "")
-    fields = content | thread_of(request, channel) | {"client_msg_id": request.arguments.optional("client_msg_id")}
+    fields = content | parse_thread(request, channel) | {"client_msg_id": request.arguments.optional("client_msg_id")}
     # Slack documents errors for a repeated ``client_msg_id``, but not the argument. It is off by default.
     repeated = request.workspace.sent.get((channel.id, fields["client_msg_id"] or ""))
     if repeated is not None and request.knobs["dedupe_client_msg_id"]:
         return _posted(request, channel, repeated)
-    request.limits.spend_post(channel.id)
+    request.limits.count_post(channel.id)
     # Users observed that long texts are split, which the documentation does not mention. Only the ``ts`` of the first
     # message is returned, so clients cannot detect it.
     pieces = _split_text(text) if request.knobs["long_text"] == "split" else [text]
@@ -47,7 +47,7 @@ def update(request: ApiRequest) -> dict[str, Any]:
     window = request.knobs["edit_window_seconds"]
     if window and request.workspace.now() - float(message.ts) > window:
         raise SlackError("edit_window_closed")
-    content = content_of(request, UPDATE_LENGTH)
+    content = parse_content(request, UPDATE_LENGTH)
     if "text" in content:
         # A new text without blocks removes the old blocks. Attachments and metadata remain (``chat.update``).
         content = {"blocks": []} | content
@@ -67,17 +67,17 @@ def post_ephemeral(request: ApiRequest) -> dict[str, Any]:
     channel = destination(request, request.arguments.text("channel"))
     if request.arguments.text("user") not in channel.members:
         raise SlackError("user_not_in_channel")
-    content_of(request)
-    thread_of(request, channel)
-    request.limits.spend_post(channel.id)
+    parse_content(request)
+    parse_thread(request, channel)
+    request.limits.count_post(channel.id)
     return {"message_ts": channel.next_ts(request.workspace.now())}
 
 
 def post_me(request: ApiRequest) -> dict[str, Any]:
     """``chat.meMessage``."""
     channel = destination(request, request.arguments.text("channel"))
-    text = content_of(request).get("text", "")
-    request.limits.spend_post(channel.id)
+    text = parse_content(request).get("text", "")
+    request.limits.count_post(channel.id)
     message = request.workspace.post_as_bot(channel, text, subtype="me_message")
     return {"channel": channel.id, "ts": message.ts}
 
@@ -96,7 +96,7 @@ def permalink(request: ApiRequest, channel: Channel, message: Message) -> str:
     return f"{address}?thread_ts={root}&cid={channel.id}" if root else address
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """Escape the special characters in *text*, except in Slack's own markup."""
     return MARKUP.sub(lambda found: found[1] or ENTITIES[found[0]], text)
 
@@ -112,8 +112,8 @@ def destination(request: ApiRequest, named: str) -> Channel:
             raise SlackError("channel_not_found")
         return workspace.direct_with([user])[0]
     is_channel_id = named in workspace.channels
-    channel = workspace.visible(named) if is_channel_id else workspace.public_named(named.removeprefix("#"))
-    partner = workspace.partner(channel)
+    channel = workspace.visible(named) if is_channel_id else workspace.find_public(named.removeprefix("#"))
+    partner = workspace.im_partner(channel)
     if partner is not None and partner.deleted:
         raise SlackError("channel_not_found")
     if channel.is_archived:
@@ -136,7 +136,7 @@ def _own(request: ApiRequest, refusal: str) -> tuple[Channel, Message]:
     return channel, message
 
 
-def content_of(request: ApiRequest, longest: int = POST_LENGTH) -> dict[str, Any]:
+def parse_content(request: ApiRequest, max_length: int = POST_LENGTH) -> dict[str, Any]:
     """Return the content fields of the request, without the missing ones."""
     arguments = request.arguments
     text = arguments.optional("text")
@@ -146,9 +146,9 @@ def content_of(request: ApiRequest, longest: int = POST_LENGTH) -> dict[str, Any
         raise SlackError("no_text")
     if text is None:
         return content
-    escaped_text = escaped(text)
+    escaped_text = escape(text)
     # Updates are measured after escaping ``&`` as ``&amp;``, posts before, so a message may be too long to update.
-    if len(escaped_text if longest == UPDATE_LENGTH else text) > longest:
+    if len(escaped_text if max_length == UPDATE_LENGTH else text) > max_length:
         raise SlackError("msg_too_long")
     return content | {"text": escaped_text}
 
@@ -191,7 +191,7 @@ def _metadata(request: ApiRequest) -> dict[str, Any] | None:
     return {name: metadata[name] for name in ("event_type", "event_payload")}
 
 
-def thread_of(request: ApiRequest, channel: Channel) -> dict[str, Any]:
+def parse_thread(request: ApiRequest, channel: Channel) -> dict[str, Any]:
     """Return the thread fields of a post.
 
     A number as ``thread_ts`` has lost digits. Slack accepts it, but the message is not visible. The handling of a reply
@@ -206,7 +206,7 @@ def thread_of(request: ApiRequest, channel: Channel) -> dict[str, Any]:
         raise invalid_arguments("must be a string [json-pointer:/thread_ts]")
     if not TS.fullmatch(ts):
         raise SlackError("invalid_thread_ts")
-    root = require(channel.root_of(ts), SlackError("thread_not_found"))
+    root = require(channel.find_thread_parent(ts), SlackError("thread_not_found"))
     if root.subtype in {"channel_join", "channel_archive", "channel_unarchive", "channel_name", "tombstone"}:
         raise SlackError("cannot_reply_to_message")
     subtype = {"subtype": "thread_broadcast"} if request.arguments.flag("reply_broadcast") else {}

@@ -9,12 +9,12 @@ from workspace_sandbox.chat.wire import SlackError
 T = TypeVar("T")
 
 
-def cursor_of(kind: str, key: str) -> str:
+def encode_cursor(kind: str, key: str) -> str:
     """Return the cursor of the page that begins at *key*."""
     return base64.b64encode(f"{kind}:{key}".encode()).decode()
 
 
-def key_of(kind: str, cursor: str) -> str:
+def decode_cursor(kind: str, cursor: str) -> str:
     """Return the key at which the page of *cursor* begins."""
     try:
         match, colon, key = base64.b64decode(cursor, validate=True).decode().partition(":")
@@ -25,13 +25,15 @@ def key_of(kind: str, cursor: str) -> str:
     return key
 
 
-def cut(everything: Mapping[str, T], kind: str, cursor: str | None, limit: int) -> tuple[Sequence[T], dict[str, Any]]:
+def paginate(
+    everything: Mapping[str, T], kind: str, cursor: str | None, limit: int
+) -> tuple[Sequence[T], dict[str, Any]]:
     """Return the page of *everything* that begins at *cursor*, and the cursor of the next page."""
     keys = list(everything)
     try:
-        start = keys.index(key_of(kind, cursor)) if cursor else 0
+        start = keys.index(decode_cursor(kind, cursor)) if cursor else 0
     except ValueError:
         raise SlackError("invalid_cursor") from None
     end = start + limit
-    following = cursor_of(kind, keys[end]) if end < len(keys) else ""
+    following = encode_cursor(kind, keys[end]) if end < len(keys) else ""
     return [everything[key] for key in keys[start:end]], {"response_metadata": {"next_cursor": following}}

@@ -56,6 +56,6 @@ def _emit(request: ApiRequest, happened: str, channel: Channel, message: Message
     item = item_json | {"channel": channel.id, "message": wire.message(request.workspace, channel, message)}
     event = {"type": happened, "user": request.workspace.team.bot_user_id, "channel_id": channel.id, "item": item}
     extra: dict[str, Any] = {"item_user": message.user, "pin_count": len(channel.pins), "pinned_info": {}}
-    request.workspace.tell(
+    request.workspace.emit_event(
         channel, event | extra | ({"has_pins": bool(channel.pins)} if happened == "pin_removed" else {})
     )

@@ -61,7 +61,7 @@ def list_all(request: ApiRequest) -> dict[str, Any]:
         raise SlackError("user_not_found")
     items = {f"{channel.id}:{message.ts}": (channel, message) for channel, message in _reacted_to(request, user)}
     limit = request.arguments.limit(USUAL_PAGE, MOST)
-    page, following = paging.cut(items, "next_item", request.arguments.optional("cursor"), limit)
+    page, following = paging.paginate(items, "next_item", request.arguments.optional("cursor"), limit)
     return {"items": [_describe(request, *one) for one in page]} | following
 
 
@@ -95,4 +95,4 @@ def item(request: ApiRequest) -> tuple[Channel, Message]:
 
 
 def _name(request: ApiRequest) -> str:
-    return require(emoji.canonical(request.arguments.text("name")), SlackError("invalid_name"))
+    return require(emoji.canonical_name(request.arguments.text("name")), SlackError("invalid_name"))

@@ -98,7 +98,7 @@ ROUTES: Sequence[Method | Page] = (
     _method("files.getUploadURLExternal", files.get_upload_url, TIER_4, scopes=("files:write",), writes=True),
     _method("files.info", files.info, TIER_4, scopes=("files:read",), lacks="previews and thumbnails"),
     _method("files.list", files.list_all, TIER_3, scopes=("files:read",), lacks="previews and thumbnails"),
-    _method("files.upload", files.refuse_old_upload, TIER_2, scopes=("files:write",), lacks="switched off in 2025"),
+    _method("files.upload", files.reject_old_upload, TIER_2, scopes=("files:write",), lacks="switched off in 2025"),
     _method("oauth.v2.access", auth.grant, SPECIAL, is_open=True, lacks="bot tokens only"),
     _method("oauth.v2.exchange", auth.swap, SPECIAL, is_open=True),
     _method("pins.add", pins.add, TIER_2, scopes=("pins:write",), writes=True),
@@ -118,7 +118,7 @@ ROUTES: Sequence[Method | Page] = (
     _method("users.lookupByEmail", users.look_up_by_email, TIER_3, scopes=("users:read.email",)),
     _method("users.profile.get", users.profile, TIER_4, scopes=("users.profile:read",), lacks="fields of one's own"),
     page("* /oauth/v2/authorize", Installations.authorize, "user scopes are ignored"),
-    page("POST /upload/v1/{ticket}", files.take),
+    page("POST /upload/v1/{ticket}", files.receive_content),
     page("GET /files-pri/{file}/{name}", files.download),
     page("GET /files-pri/{file}/download/{name}", files.download),
 )

@@ -5,7 +5,7 @@ from typing import Any
 
 from workspace_sandbox.chat import paging
 from workspace_sandbox.chat.call import ApiRequest
-from workspace_sandbox.chat.messages import content_of, destination, thread_of
+from workspace_sandbox.chat.messages import destination, parse_content, parse_thread
 from workspace_sandbox.chat.state import Workspace
 from workspace_sandbox.chat.wire import SlackError
 
@@ -18,13 +18,13 @@ MOST = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Scheduled:
+class ScheduledMessage:
     """A scheduled message of the bot."""
 
     id: str
     channel_id: str
     post_at: int
-    made_at: int
+    created_at: int
     text: str
     fields: dict[str, Any] = field(default_factory=dict)
 
@@ -33,14 +33,14 @@ def schedule(request: ApiRequest) -> dict[str, Any]:
     """``chat.scheduleMessage``."""
     channel = destination(request, request.arguments.text("channel"))
     post_at = _time(request)
-    content = content_of(request)
+    content = parse_content(request)
     text = content.pop("text", "")
     workspace = request.workspace
-    identifier = f"Q{request.chance.randrange(10**9, 10**10)}"
-    fields = content | thread_of(request, channel)
-    waiting = Scheduled(identifier, channel.id, post_at, int(workspace.now()), text, fields)
+    identifier = f"Q{request.random.randrange(10**9, 10**10)}"
+    fields = content | parse_thread(request, channel)
+    waiting = ScheduledMessage(identifier, channel.id, post_at, int(workspace.now()), text, fields)
     workspace.scheduled[identifier] = waiting
-    request.wake_at(post_at)
+    request.schedule_posting(post_at)
     team = workspace.team
     by = {"user": team.bot_user_id, "bot_id": team.bot_id, "team": team.id}
     message_json = {"type": "delayed_message", "text": text} | by
@@ -69,7 +69,7 @@ def list_all(request: ApiRequest) -> dict[str, Any]:
     soonest = sorted(request.workspace.scheduled.values(), key=lambda one: (one.post_at, one.id))
     waiting = {one.id: one for one in soonest if one.channel_id == (channel_id or one.channel_id)}
     limit = request.arguments.limit(USUAL_PAGE, MOST)
-    page, following = paging.cut(waiting, "next_ts", request.arguments.optional("cursor"), limit)
+    page, following = paging.paginate(waiting, "next_ts", request.arguments.optional("cursor"), limit)
     return {"scheduled_messages": [_describe(one) for one in page]} | following
 
 
@@ -96,11 +96,11 @@ def _time(request: ApiRequest) -> int:
     return post_at
 
 
-def _describe(waiting: Scheduled) -> dict[str, Any]:
+def _describe(waiting: ScheduledMessage) -> dict[str, Any]:
     return {
         "id": waiting.id,
         "channel_id": waiting.channel_id,
         "post_at": waiting.post_at,
-        "date_created": waiting.made_at,
+        "date_created": waiting.created_at,
         "text": waiting.text,
     }

@@ -5,7 +5,7 @@ from dataclasses import replace
 from random import Random
 
 from workspace_sandbox.chat import words
-from workspace_sandbox.chat.channel import MICROSECONDS, Channel, ChannelType, Message, ts_of
+from workspace_sandbox.chat.channel import MICROSECONDS, Channel, ChannelType, Message, to_ts
 from workspace_sandbox.chat.state import Team, User, Workspace
 
 TEAM = Team(
@@ -71,12 +71,12 @@ ARCHIVED_IN_A_ROW = 60
 PARTNERS = 14
 
 
-def workspace(now: Callable[[], float]) -> Workspace:
+def default_workspace(now: Callable[[], float]) -> Workspace:
     """Return the default workspace. *now* is its clock."""
     return _Seed(now).grow()
 
 
-def annex(now: Callable[[], float]) -> Workspace:
+def second_workspace(now: Callable[[], float]) -> Workspace:
     """Return the second workspace, with two users and a channel."""
     new_workspace = Workspace(ANNEX, now)
     people = [("U09HC000001", "Marit Solheim"), ("U09HC000002", "Tadeo Ruiz")]
@@ -86,12 +86,12 @@ def annex(now: Callable[[], float]) -> Workspace:
     members = dict.fromkeys([*(identifier for identifier, _ in people), ANNEX.bot_user_id])
     general = Channel("C09HARBOUR1", "general", "public_channel", ANNEX.installer_id, BEGAN, members, is_general=True)
     general.updated = BEGAN * 1000
-    general.add(Message(ts_of(ENDED * MICROSECONDS), "Welcome aboard ⚓", ANNEX.installer_id))
+    general.add(Message(to_ts(ENDED * MICROSECONDS), "Welcome aboard ⚓", ANNEX.installer_id))
     new_workspace.channels[general.id] = general
     return new_workspace
 
 
-def visitor(now: Callable[[], float]) -> Workspace:
+def other_app_workspace(now: Callable[[], float]) -> Workspace:
     """Return the first workspace as seen by the other app, without any channels."""
     new_workspace = Workspace(VISITOR, now)
     new_workspace.users[VISITOR.bot_user_id] = User(VISITOR.bot_user_id, VISITOR.bot_name, "Visitor", is_bot=True)
@@ -179,7 +179,7 @@ class _Seed:
 
     def _moment(self, number: int, messages: int) -> str:
         step = (ENDED - BEGAN) // messages
-        return ts_of(int((BEGAN + number * step + self.luck.random() * step) * MICROSECONDS))
+        return to_ts(int((BEGAN + number * step + self.luck.random() * step) * MICROSECONDS))
 
     def _say(self, channel: Channel, ts: str, people: list[str]) -> Message:
         message = Message(ts, self.luck.choice(words.SENTENCES), self.luck.choice(people))

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from workspace_sandbox.chat import wire
-from workspace_sandbox.chat.channel import MICROSECONDS, Channel, ChannelType, Message, ts_of
+from workspace_sandbox.chat.channel import MICROSECONDS, Channel, ChannelType, Message, to_ts
 from workspace_sandbox.chat.uploads import File
 from workspace_sandbox.chat.wire import SlackError
-from workspace_sandbox.kit.hooks import unheard
+from workspace_sandbox.kit.hooks import ignore_event
 
 if TYPE_CHECKING:
-    from workspace_sandbox.chat.scheduled import Scheduled
+    from workspace_sandbox.chat.scheduled import ScheduledMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +65,9 @@ class Workspace:
         self.sent: dict[tuple[str, str], Message] = {}
         """The bot's own messages by channel and ``client_msg_id``."""
         self.files: dict[str, File] = {}
-        self.scheduled: dict[str, Scheduled] = {}
+        self.scheduled: dict[str, ScheduledMessage] = {}
         self.addresses: dict[str, str] = {}
-        self.emit: Callable[[dict[str, Any]], None] = unheard
+        self.emit: Callable[[dict[str, Any]], None] = ignore_event
         """A callback for every event that the bot receives."""
 
     @property
@@ -83,14 +83,14 @@ class Workspace:
         """Return True if the bot is in *channel*."""
         return self.team.bot_user_id in channel.members
 
-    def sees(self, channel: Channel) -> bool:
+    def can_see(self, channel: Channel) -> bool:
         """Return True if the bot can see *channel*."""
         return not channel.is_private or self.is_member(channel)
 
     def visible(self, channel_id: str) -> Channel:
         """Return the channel with that ID. Unknown and hidden channels raise the same error."""
         channel = self.channels.get(channel_id)
-        if channel is None or not self.sees(channel):
+        if channel is None or not self.can_see(channel):
             raise SlackError("channel_not_found")
         return channel
 
@@ -101,7 +101,7 @@ class Workspace:
             raise SlackError("not_in_channel")
         return channel
 
-    def public_named(self, name: str) -> Channel:
+    def find_public(self, name: str) -> Channel:
         """Return the public channel with that name. Private channels cannot be found by name."""
         for channel in self.channels.values():
             if channel.name == name and not channel.is_private:
@@ -115,7 +115,7 @@ class Workspace:
         except KeyError:
             raise SlackError("message_not_found") from None
 
-    def partner(self, channel: Channel) -> User | None:
+    def im_partner(self, channel: Channel) -> User | None:
         """Return the user of the bot's ``im``."""
         others = [member for member in channel.members if member != self.team.bot_user_id]
         return self.users[others[0]] if channel.type == "im" and others else None
@@ -138,14 +138,14 @@ class Workspace:
         self.channels[opened.id] = opened
         return opened, True
 
-    def found(self, name: str, creator: str, *, private: bool) -> Channel:
+    def create_channel(self, name: str, creator: str, *, private: bool) -> Channel:
         """Create a channel with its creator as member. Everyone receives an event about a public one."""
         identifier, now = f"C0NEW{len(self.channels):06d}", int(self.now())
         kind: ChannelType = "private_channel" if private else "public_channel"
         channel = Channel(identifier, name, kind, creator, now, {creator: None}, updated=now * 1000)
         self.channels[identifier] = channel
         event = {"id": identifier, "name": name, "name_normalized": name, "created": now, "creator": creator}
-        self.tell(channel, {"type": "channel_created", "channel": event}, to_all=not private)
+        self.emit_event(channel, {"type": "channel_created", "channel": event}, to_all=not private)
         return channel
 
     def archive(self, channel: Channel, user: str, *, archived: bool) -> None:
@@ -154,7 +154,7 @@ class Workspace:
         self.post(channel, f"<@{user}> {word}d the channel", user, subtype=f"channel_{word}")
         channel.is_archived, channel.updated = archived, int(self.now() * 1000)
         event = {"type": f"{channel.family}_{word}", "channel": channel.id, "user": user}
-        self.tell(channel, event, to_all=not channel.is_private)
+        self.emit_event(channel, event, to_all=not channel.is_private)
 
     def rename(self, channel: Channel, name: str, user: str) -> None:
         """Rename *channel* as *user*, and post a message about it."""
@@ -164,9 +164,11 @@ class Workspace:
         channel.updated = int(self.now() * 1000)
         self.post(channel, text, user, subtype="channel_name", told=change)
         renamed = {"id": channel.id, "name": name, "name_normalized": name, "created": channel.created}
-        self.tell(channel, {"type": f"{channel.family}_rename", "channel": renamed}, to_all=not channel.is_private)
+        self.emit_event(
+            channel, {"type": f"{channel.family}_rename", "channel": renamed}, to_all=not channel.is_private
+        )
 
-    def note(self, channel: Channel, what: Literal["topic", "purpose"], value: str, user: str) -> None:
+    def set_note(self, channel: Channel, what: Literal["topic", "purpose"], value: str, user: str) -> None:
         """Set the topic or the purpose of *channel* as *user*, and post a message about it."""
         setattr(channel, what, value)
         channel.updated = int(self.now() * 1000)
@@ -177,9 +179,9 @@ class Workspace:
         """Post *text* in *channel*."""
         message = Message(channel.next_ts(self.now()), text, user, **fields)
         channel.add(message)
-        self.tell(channel, wire.message_event(self, channel, message))
+        self.emit_event(channel, wire.message_event(self, channel, message))
         if f"<@{self.team.bot_user_id}>" in text and user != self.team.bot_user_id and channel.type != "im":
-            self.tell(channel, wire.mention_event(self, channel, message))
+            self.emit_event(channel, wire.mention_event(self, channel, message))
         return message
 
     def post_as_bot(self, channel: Channel, text: str, **fields: Any) -> Message:
@@ -198,7 +200,7 @@ class Workspace:
         if editor is not None:
             message.edited = {"user": editor, "ts": f"{int(self.now())}.000000"}
         after = wire.message(self, channel, message)
-        self.tell(channel, self._hidden(channel, "message_changed", message=after, previous_message=before))
+        self.emit_event(channel, self._hidden(channel, "message_changed", message=after, previous_message=before))
 
     def delete(self, channel: Channel, message: Message) -> None:
         """Delete *message*. If it has replies, a tombstone remains."""
@@ -212,13 +214,13 @@ class Workspace:
             if message.thread_ts in channel.threads:
                 channel.threads[message.thread_ts].remove(message.ts)
         event = self._hidden(channel, "message_deleted", deleted_ts=message.ts, previous_message=before)
-        self.tell(channel, event)
+        self.emit_event(channel, event)
 
     def join(self, channel: Channel, user: str, inviter: str | None = None) -> None:
         """Add *user* to *channel*, and post a message about it."""
         channel.members[user] = None
         event = {"type": "member_joined_channel", "user": user, "channel": channel.id, "team": self.team.id}
-        self.tell(channel, event | {"channel_type": channel.id[0]} | ({"inviter": inviter} if inviter else {}))
+        self.emit_event(channel, event | {"channel_type": channel.id[0]} | ({"inviter": inviter} if inviter else {}))
         self.post(channel, f"<@{user}> has joined the channel", user, subtype="channel_join")
 
     def new_file_id(self) -> str:
@@ -229,35 +231,35 @@ class Workspace:
         """Record that *message* shares *file* in *channel*."""
         file.shares.setdefault(channel.id, []).append(message.ts)
         event = {"type": "file_shared", "channel_id": channel.id, "user_id": file.user}
-        self.tell(channel, event | {"file_id": file.id, "file": {"id": file.id}})
+        self.emit_event(channel, event | {"file_id": file.id, "file": {"id": file.id}})
 
     def leave(self, channel: Channel, user: str) -> None:
         """Remove *user* from *channel*."""
         if user not in channel.members:
             return
         where = {"channel": channel.id, "channel_type": channel.id[0], "team": self.team.id}
-        self.tell(channel, {"type": "member_left_channel", "user": user} | where)
+        self.emit_event(channel, {"type": "member_left_channel", "user": user} | where)
         del channel.members[user]
         if user == self.team.bot_user_id:
             event = {"type": f"{channel.family}_left", "channel": channel.id, "actor_id": user}
-            self.tell(channel, event, to_all=True)
+            self.emit_event(channel, event, to_all=True)
 
     def react(self, channel: Channel, message: Message, name: str, user: str) -> None:
         """Add a reaction of *user* to *message*."""
         message.reactions[name] = [*message.reactions.get(name, []), user]
-        self.tell(channel, wire.reaction_event("reaction_added", channel, message, name, user))
+        self.emit_event(channel, wire.reaction_event("reaction_added", channel, message, name, user))
 
     def unreact(self, channel: Channel, message: Message, name: str, user: str) -> None:
         """Remove a reaction of *user* from *message*."""
         message.reactions[name].remove(user)
         if not message.reactions[name]:
             del message.reactions[name]
-        self.tell(channel, wire.reaction_event("reaction_removed", channel, message, name, user))
+        self.emit_event(channel, wire.reaction_event("reaction_removed", channel, message, name, user))
 
-    def tell(self, channel: Channel | None, event: dict[str, Any], *, to_all: bool = False) -> None:
+    def emit_event(self, channel: Channel | None, event: dict[str, Any], *, to_all: bool = False) -> None:
         """Emit *event* if the bot is in *channel*, or unconditionally with *to_all*."""
         if to_all or channel is None or self.is_member(channel):
-            self.emit({"event_ts": ts_of(int(self.now() * MICROSECONDS))} | event)
+            self.emit({"event_ts": to_ts(int(self.now() * MICROSECONDS))} | event)
 
     def _hidden(self, channel: Channel, subtype: str, **fields: Any) -> dict[str, Any]:
         """Return a hidden message event with its own ID."""

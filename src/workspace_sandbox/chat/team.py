@@ -31,7 +31,7 @@ def bot_info(request: ApiRequest) -> dict[str, Any]:
 
 def test(request: ApiRequest) -> dict[str, Any]:
     """``api.test``, which returns the arguments, or an error if there is an ``error`` argument."""
-    sent = {name: value for name, value in request.arguments.everything.items() if name != "token"}
+    sent = {name: value for name, value in request.arguments.raw_values.items() if name != "token"}
     error = request.arguments.optional("error")
     if error:
         raise SlackError(error, args=sent)

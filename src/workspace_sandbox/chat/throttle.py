@@ -22,7 +22,7 @@ RESTRICTED_ITEMS = 15
 """Maximum messages per request since 2025-05-29, for apps that are distributed outside Slack's marketplace."""
 
 
-class Limits:
+class RateLimits:
     """The rate limits of the app in a workspace."""
 
     def __init__(self, stage: EmulatorContext) -> None:
@@ -34,15 +34,15 @@ class Limits:
         """Whether the app has the restricted rate limit for history."""
         return bool(self._stage.knobs["history_tier"] == "restricted")
 
-    def spend_call(self, method: str, per_minute: int) -> None:
+    def count_call(self, method: str, per_minute: int) -> None:
         """Count a request to *method*."""
         # Counted per method only: reads of one channel use the budget of all others (page "Rate limits").
-        if wait := self._budgets.take(Budget(self._per_minute(method, per_minute), 60.0), method):
+        if wait := self._budgets.spend(Budget(self._per_minute(method, per_minute), 60.0), method):
             raise rate_limited(wait)
 
-    def spend_post(self, channel_id: str) -> None:
+    def count_post(self, channel_id: str) -> None:
         """Count a post in a channel."""
-        if wait := self._budgets.take(POSTS, channel_id):
+        if wait := self._budgets.spend(POSTS, channel_id):
             # With an underscore here and without one elsewhere. The method's page documents both spellings.
             raise rate_limited(wait, "rate_limited")
 

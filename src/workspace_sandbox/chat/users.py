@@ -43,7 +43,7 @@ def profile(request: ApiRequest) -> dict[str, Any]:
 def list_all(request: ApiRequest) -> dict[str, Any]:
     """``users.list``: all users, including deactivated ones, in one page unless a limit is given."""
     limit = request.arguments.limit(UNPAGED, UNPAGED)
-    page, following = paging.cut(request.workspace.users, "user", request.arguments.optional("cursor"), limit)
+    page, following = paging.paginate(request.workspace.users, "user", request.arguments.optional("cursor"), limit)
     members = [_describe(request, user) for user in page]
     return {"members": members, "cache_ts": int(request.workspace.now())} | following
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
-from workspace_sandbox.kit.refusals import Refused, RefusedWith
+from workspace_sandbox.kit.refusals import PreparedErrorResponse, VendorErrorResponse
 from workspace_sandbox.kit.stage import EmulatorContext
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ SHOWN_REPLIERS = 5
 # Responses
 
 
-def warned(body: dict[str, Any], warnings: list[str]) -> dict[str, Any]:
+def with_warnings(body: dict[str, Any], warnings: list[str]) -> dict[str, Any]:
     """Return *body* with warnings, which Slack sends with success and error responses alike."""
     # A missing charset causes a warning, but the request succeeds: clients must not treat warnings as errors.
     if not warnings:
@@ -34,7 +34,7 @@ def warned(body: dict[str, Any], warnings: list[str]) -> dict[str, Any]:
 
 
 # Slack sends errors with status 200. Only 429 and internal errors have their own status.
-class SlackError(Refused):
+class SlackError(VendorErrorResponse):
     """Ends a method with ``ok: false`` and this code. *details* are further keys of the response."""
 
     def __init__(self, code: str, status: int = 200, headers: Mapping[str, str] | None = None, **details: Any) -> None:
@@ -63,15 +63,15 @@ def rate_limited(seconds: float, code: str = "ratelimited") -> SlackError:
     return SlackError(code, 429, {"Retry-After": str(max(1, math.ceil(seconds)))})
 
 
-def unknown(request: web.Request, status: int) -> Refused:
+def unknown_route(request: web.Request, status: int) -> VendorErrorResponse:
     """Return the error for an unknown method, or a page."""
     if request.path.startswith("/api/"):
         return SlackError("unknown_method", req_method=request.path.removeprefix("/api/"))
     page = "<!doctype html><title>There has been a glitch</title>"
-    return RefusedWith(web.Response(status=status, text=page, content_type="text/html"))
+    return PreparedErrorResponse(web.Response(status=status, text=page, content_type="text/html"))
 
 
-def absent(message: str) -> SlackError:
+def not_implemented(message: str) -> SlackError:
     """Return the error for a method that is not emulated."""
     return SlackError("not_implemented", 501, detail=message)
 
@@ -112,7 +112,7 @@ def message(workspace: "Workspace", channel: "Channel", model: "Message", *, met
     raw |= {name: value for name, value in optional.items() if value}
     if model.bot_id == workspace.team.bot_id:
         raw["bot_profile"] = bot(workspace) | {"team_id": workspace.team.id}
-    return raw | model.told | _thread(channel, model)
+    return raw | model.extra | _thread(channel, model)
 
 
 def message_event(workspace: "Workspace", channel: "Channel", model: "Message") -> dict[str, Any]:
@@ -137,7 +137,7 @@ def reaction_event(happened: str, channel: "Channel", model: "Message", name: st
 def file(workspace: "Workspace", model: "File") -> dict[str, Any]:
     """Return a file with the conversations in which the bot can see it."""
     shared = (workspace.channels[identifier] for identifier in model.shares)
-    visible = ((channel.id, channel.type) for channel in shared if workspace.sees(channel))
+    visible = ((channel.id, channel.type) for channel in shared if workspace.can_see(channel))
     return model.describe(workspace.team.id, workspace.team.url, workspace.base, visible)
 
 
@@ -245,7 +245,7 @@ def _thread(channel: "Channel", model: "Message") -> dict[str, Any]:
 
 
 def _im(workspace: "Workspace", model: "Channel") -> dict[str, Any]:
-    partner = workspace.partner(model)
+    partner = workspace.im_partner(model)
     return {
         "id": model.id,
         "created": model.created,

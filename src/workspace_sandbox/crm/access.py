@@ -11,7 +11,7 @@ from workspace_sandbox.crm.directory import MAIN
 from workspace_sandbox.crm.values import timestamp
 from workspace_sandbox.crm.wire import ApiError, GrantRejection, expired, invalid, missing_scopes, unauthenticated
 from workspace_sandbox.kit.consent import Account, Decision, Question
-from workspace_sandbox.kit.oauth import Grant, OAuth, Token, bearer
+from workspace_sandbox.kit.oauth import Grant, OAuth, Token, read_bearer_token
 from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.kit.stage import EmulatorContext
 
@@ -58,11 +58,11 @@ class Grants(OAuth):
 
     def __init__(self, stage: EmulatorContext, accounts: tuple[directory.Account, ...] = (MAIN,)) -> None:
         super().__init__(stage, {str(account.portal_id): account for account in accounts})
-        self.keep(SERVICE_KEY, "access", Grant("", accounts[0]))
+        self.register(SERVICE_KEY, "access", Grant("", accounts[0]))
 
     def authenticate(self, request: web.Request) -> Token:
         """Return the access token of *request*. Raises an error if it is invalid."""
-        token = require(self.find(bearer(request), "access"), unauthenticated())
+        token = require(self.find_unrevoked(read_bearer_token(request), "access"), unauthenticated())
         # Checked last, because expired and unknown tokens have different error categories.
         if token.expires_at is not None and token.has_expired(self.now):
             raise expired(int(self.now - token.expires_at), timestamp(token.expires_at))
@@ -70,7 +70,7 @@ class Grants(OAuth):
 
     def require(self, token: Token, scopes: tuple[str, ...]) -> None:
         """Raise an error unless one of *scopes* was granted."""
-        granted = token.scopes if token.grant.client_id else self.stage.knobs["scopes"]
+        granted = token.scopes if token.grant.client_id else self.context.knobs["scopes"]
         if not set(scopes) & set(granted):
             raise missing_scopes(scopes)
 
@@ -81,23 +81,23 @@ class Grants(OAuth):
             raise invalid(f"missing or unknown query parameters: {', '.join(missing) or 'client_id'}")
         if params.get("code_challenge") and params.get("code_challenge_method") != "S256":
             raise invalid("code_challenge_method must be S256")
-        if not self.allows(params["redirect_uri"]):
+        if not self.is_allowed_redirect(params["redirect_uri"]):
             raise invalid("redirect_uri must be an absolute http address that is registered with the application")
 
-    def question(self, params: Mapping[str, str]) -> Question:
+    def consent_page(self, params: Mapping[str, str]) -> Question:
         """Return the consent page, on which the user selects a portal."""
         accounts = [Account(number, f"{account.domain} ({number})") for number, account in self.accounts.items()]
         wants = [_describe_scope(scope) for scope in _scopes(params)]
         return Question(vendor="HubSpot", app="Connector Gateway", wants=wants, accounts=accounts)
 
-    def grant(self, params: Mapping[str, str], decided: Decision) -> Grant:
+    def create_grant(self, params: Mapping[str, str], decided: Decision) -> Grant:
         """Return the grant for the selected portal."""
         # Unsupported scopes are omitted without an error. The token response lists the granted ones.
         requested = dict.fromkeys(["oauth", *_scopes(params)])
-        scopes = tuple(scope for scope in requested if scope in self.stage.knobs["scopes"])
-        return Grant(params["client_id"], self.chosen(decided.account), scopes)
+        scopes = tuple(scope for scope in requested if scope in self.context.knobs["scopes"])
+        return Grant(params["client_id"], self.selected_account(decided.account), scopes)
 
-    def denial(self) -> Mapping[str, str]:
+    def denial_params(self) -> Mapping[str, str]:
         """Return the redirect parameters for a user who denied access."""
         return {"error": "access_denied", "error_description": "User denied access"}
 
@@ -107,9 +107,9 @@ class Grants(OAuth):
         # The dated versions read secrets only from the body, because URLs are logged.
         return {**request.query, **posted} if "/v1/" in request.path else posted
 
-    def issued(self, spent: Token, _: Mapping[str, str]) -> dict[str, Any]:
+    def issue_response(self, spent: Token, _: Mapping[str, str]) -> dict[str, Any]:
         """Create an access token, and return it with the unchanged refresh token."""
-        grant, seconds = spent.grant, self.stage.knobs["token_seconds"]
+        grant, seconds = spent.grant, self.context.knobs["token_seconds"]
         refresh = spent if spent.kind == "refresh" else self.issue("refresh", grant)
         return {
             "token_type": "bearer",
@@ -126,7 +126,7 @@ class Grants(OAuth):
         form = await self.form(request)
         self.identify(request, form)
         value = form.get("token") or form.get("access_token") or form.get("refresh_token") or ""
-        token = self.living(value, "access", "refresh")
+        token = self.find_valid(value, "access", "refresh")
         if token is None or not token.grant.client_id:
             return web.json_response({"active": False})
         return web.json_response({"active": True, "token_use": f"{token.kind}_token", **self._describe(token)})
@@ -151,7 +151,7 @@ class Grants(OAuth):
         self._revoke_token(request.match_info["token"])
         return web.Response(status=204)
 
-    def refusal(self, reason: str) -> GrantRejection:
+    def error(self, reason: str) -> GrantRejection:
         """Return the error of a token request."""
         return GrantRejection(*REASONS[reason])
 
@@ -159,11 +159,11 @@ class Grants(OAuth):
         """Revoke an access token, or a refresh token with all its access tokens. Unknown tokens are ignored."""
         token = self.tokens.get(value)
         if token:
-            token.ended = True
-            token.grant.ended |= token.kind == "refresh"
+            token.is_ended = True
+            token.grant.is_ended |= token.kind == "refresh"
 
     def _read(self, request: web.Request, kind: str) -> web.Response:
-        token = self.living(request.match_info["token"], kind)
+        token = self.find_valid(request.match_info["token"], kind)
         if token is None or not token.grant.client_id:
             raise ApiError(404, "OBJECT_NOT_FOUND", f"{kind} token was not found")
         return web.json_response(self._describe(token))

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from workspace_sandbox.crm.directory import Owner, Pipeline, deal_stage
 from workspace_sandbox.crm.kinds import COMPANIES, CONTACTS, DEALS, KIND_NAMES, KINDS, NOTES, Kind
-from workspace_sandbox.crm.records import PERSON, Maker, Record
-from workspace_sandbox.kit.acts import DELIVERIES, Acts, Field, UserAction, known, optional, reading, text
-from workspace_sandbox.kit.asking import object_of
+from workspace_sandbox.crm.records import PERSON, Creator, Record
+from workspace_sandbox.kit.acts import DELIVERIES, Field, UserAction, UserActions, lookup_in, optional, reader_for, text
+from workspace_sandbox.kit.asking import json_object
 from workspace_sandbox.kit.knobs import texts
 
 if TYPE_CHECKING:
@@ -27,14 +27,14 @@ def _create(
     app_id: Any = None,
 ) -> Shown:
     portal = hubspot.portal
-    maker = Maker.person(portal.account.user_id) if app_id is None else Maker.application(app_id)
-    draft = portal.draft_new(kind, properties, associations, maker)
+    maker = Creator.user(portal.account.user_id) if app_id is None else Creator.application(app_id)
+    draft = portal.validate_new(kind, properties, associations, maker)
     portal.commit(draft, source=PERSON)
     return _everything(hubspot, draft.record)
 
 
 def _update(hubspot: "CrmEmulator", kind: Kind, identifier: str, properties: Mapping[str, Any]) -> Shown:
-    draft = hubspot.portal.draft_change(hubspot.portal.find(kind, identifier), properties)
+    draft = hubspot.portal.validate_change(hubspot.portal.find(kind, identifier), properties)
     hubspot.portal.commit(draft, source=PERSON)
     return _everything(hubspot, draft.record)
 
@@ -50,12 +50,12 @@ def _create_pipeline(hubspot: "CrmEmulator", label: str, labels: list[str], *, a
     number = 98_112_300 + 10 * len(pipelines)
     stages = tuple(deal_stage(str(number + position), one, "0.5") for position, one in enumerate(labels, 1))
     pipeline = pipelines[str(number)] = Pipeline(str(number), label, stages, archived=bool(archived))
-    return pipeline.described(len(pipelines) - 1)
+    return pipeline.to_json(len(pipelines) - 1)
 
 
 def _archive_owner(hubspot: "CrmEmulator", owner: Owner) -> Shown:
     hubspot.portal.owners[owner.id] = replace(owner, archived=True)
-    return hubspot.portal.owners[owner.id].described()
+    return hubspot.portal.owners[owner.id].to_json()
 
 
 def _subscribe(hubspot: "CrmEmulator", url: str) -> Shown:
@@ -66,7 +66,7 @@ def _subscribe(hubspot: "CrmEmulator", url: str) -> Shown:
 
 
 def _everything(hubspot: "CrmEmulator", record: Record) -> Shown:
-    return record.described(record.properties, hubspot.portal.account.portal_id)
+    return record.to_json(record.properties, hubspot.portal.account.portal_id)
 
 
 def _kind(_: Any, value: Any) -> Kind:
@@ -77,13 +77,13 @@ def _kind(_: Any, value: Any) -> Kind:
 
 
 TYPE = Field("type", f"one of {', '.join(kind.plural for kind in KINDS)}", _kind)
-PROPERTIES = Field("properties", "values by internal name", reading(object_of))
+PROPERTIES = Field("properties", "values by internal name", reader_for(json_object))
 RECORD = Field("id", "the record", lambda _, value: str(value))
 MADE = (
     optional("associations", "as the vendor takes them with a new record"),
     optional("app_id", "the application that makes it; otherwise a person does"),
 )
-OWNER = known(lambda hubspot: {str(number): owner for number, owner in hubspot.portal.owners.items()})
+OWNER = lookup_in(lambda hubspot: {str(number): owner for number, owner in hubspot.portal.owners.items()})
 SHOWN = "the record in the vendor's shape"
 
 
@@ -105,7 +105,7 @@ def _call_with_kind(
     return do(hubspot, kind, *needed, **options)
 
 
-ACTS: Acts = {
+ACTS: UserActions = {
     "create": UserAction(_create, "Makes a record of any type.", (TYPE, PROPERTIES, *MADE), SHOWN),
     "update": UserAction(_update, "Changes a record of any type.", (TYPE, RECORD, PROPERTIES), SHOWN),
     **{f"create_{kind.singular}": _creates(kind) for kind in (CONTACTS, COMPANIES, DEALS, NOTES)},
@@ -116,7 +116,7 @@ ACTS: Acts = {
         "Makes a pipeline of deals.",
         (
             Field("label", "its name", text),
-            Field("stages", "names of its stages, in order", reading(texts)),
+            Field("stages", "names of its stages, in order", reader_for(texts)),
             optional("archived", "true for one that is put away"),
         ),
         "the pipeline in the vendor's shape",

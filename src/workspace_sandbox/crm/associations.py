@@ -4,13 +4,21 @@ from typing import Any
 
 from aiohttp import web
 
-from workspace_sandbox.crm.arguments import body, cursor, inputs, kind_of, list_in, position, whole
+from workspace_sandbox.crm.arguments import (
+    parse_cursor,
+    positive_int,
+    read_body,
+    read_cursor,
+    read_inputs,
+    read_kind,
+    read_list,
+)
 from workspace_sandbox.crm.edges import AssociationType
 from workspace_sandbox.crm.kinds import Kind
-from workspace_sandbox.crm.objects import described
+from workspace_sandbox.crm.objects import default_json
 from workspace_sandbox.crm.records import Record
 from workspace_sandbox.crm.state import Portal
-from workspace_sandbox.crm.wire import ApiError, batch, invalid, invalid_associations, malformed, paged
+from workspace_sandbox.crm.wire import ApiError, batch_response, invalid, invalid_associations, malformed, page_response
 
 LARGEST_PAGE = 500
 MOST_READ = 1_000
@@ -20,13 +28,13 @@ MOST_WRITTEN = 2_000
 async def associate_default(portal: Portal, request: web.Request) -> web.Response:
     """Associate two records without a label. Repeating it has no effect."""
     source, target = _ends(portal, request)
-    return batch(portal.now, _default(portal, source, target))
+    return batch_response(portal.now, _default(portal, source, target))
 
 
 async def associate(portal: Portal, request: web.Request) -> web.Response:
     """Associate two records with the types in the body."""
     source, target = _ends(portal, request)
-    kinds = _types(portal, await body(request), source.kind, target.kind)
+    kinds = _types(portal, await read_body(request), source.kind, target.kind)
     for kind in kinds:
         portal.associate(source, target, kind)
     return web.json_response(_labels(source, target, kinds), status=201)
@@ -42,7 +50,7 @@ async def associate_by_type(portal: Portal, request: web.Request) -> web.Respons
     """Associate two records with the older route, whose path ends with the type. Returns the record."""
     source, target = _ends(portal, request)
     portal.associate(source, target, _path_type(portal, request, source.kind, target.kind))
-    return web.json_response(described(portal, source))
+    return web.json_response(default_json(portal, source))
 
 
 async def dissociate_by_type(portal: Portal, request: web.Request) -> None:
@@ -53,20 +61,20 @@ async def dissociate_by_type(portal: Portal, request: web.Request) -> None:
 
 async def list_associations(portal: Portal, request: web.Request) -> web.Response:
     """Return the records of a type that a record is associated with."""
-    source = portal.find(kind_of(request), request.match_info["id"])
-    limit, after = whole(request, "limit", LARGEST_PAGE, LARGEST_PAGE), cursor(request)
-    rows, following = _rows(portal, source, kind_of(request, "to_type"), after, limit)
-    return paged(request, rows, following)
+    source = portal.find(read_kind(request), request.match_info["id"])
+    limit, after = positive_int(request, "limit", LARGEST_PAGE, LARGEST_PAGE), read_cursor(request)
+    rows, following = _rows(portal, source, read_kind(request, "to_type"), after, limit)
+    return page_response(request, rows, following)
 
 
 async def batch_read(portal: Portal, request: web.Request) -> web.Response:
     """Return the associations of many records. Records without associations are listed as errors."""
-    kind, target = kind_of(request), kind_of(request, "to_type")
-    _, items = await inputs(request, MOST_READ)
+    kind, target = read_kind(request), read_kind(request, "to_type")
+    _, items = await read_inputs(request, MOST_READ)
     results: list[dict[str, Any]] = []
     errors: list[ApiError] = []
     for one in items:
-        identifier, after = str(one.get("id")), position(one.get("after"))
+        identifier, after = str(one.get("id")), parse_cursor(one.get("after"))
         source = portal.find_live(kind, identifier)
         rows, following = _rows(portal, source, target, after, LARGEST_PAGE) if source else ([], None)
         if rows:
@@ -75,33 +83,33 @@ async def batch_read(portal: Portal, request: web.Request) -> web.Response:
         else:
             # The absence of associations is reported as an error of that input.
             errors.append(_none_found(kind, target, identifier))
-    return batch(portal.now, results, errors)
+    return batch_response(portal.now, results, errors)
 
 
 async def batch_create(portal: Portal, request: web.Request) -> web.Response:
     """Associate pairs of records with the types in each input."""
-    _, items = await inputs(request, MOST_WRITTEN)
+    _, items = await read_inputs(request, MOST_WRITTEN)
     labelled = _labelled_pairs(portal, request, items)
     for source, target, kinds in labelled:
         for kind in kinds:
             portal.associate(source, target, kind)
-    return batch(portal.now, [_labels(*pair) for pair in labelled], status=201)
+    return batch_response(portal.now, [_labels(*pair) for pair in labelled], status=201)
 
 
 async def batch_associate_default(portal: Portal, request: web.Request) -> web.Response:
     """Associate pairs of records without a label."""
-    _, items = await inputs(request, MOST_WRITTEN)
+    _, items = await read_inputs(request, MOST_WRITTEN)
     pairs = _pairs(portal, request, items)
-    return batch(portal.now, [row for source, target in pairs for row in _default(portal, source, target)])
+    return batch_response(portal.now, [row for source, target in pairs for row in _default(portal, source, target)])
 
 
 async def batch_archive(portal: Portal, request: web.Request) -> None:
     """Remove all associations between the records in each input."""
-    kind, target = kind_of(request), kind_of(request, "to_type")
-    _, items = await inputs(request, MOST_WRITTEN)
+    kind, target = read_kind(request), read_kind(request, "to_type")
+    _, items = await read_inputs(request, MOST_WRITTEN)
     for one in items:
         source = portal.find_live(kind, _end(one.get("from")))
-        others = [portal.find_live(target, _end(other)) for other in list_in(one, "to")]
+        others = [portal.find_live(target, _end(other)) for other in read_list(one, "to")]
         for other in others:
             if source and other:
                 portal.dissociate(source, other)
@@ -109,19 +117,19 @@ async def batch_archive(portal: Portal, request: web.Request) -> None:
 
 async def batch_archive_labels(portal: Portal, request: web.Request) -> None:
     """Remove the associations of the types in each input."""
-    _, items = await inputs(request, MOST_WRITTEN)
+    _, items = await read_inputs(request, MOST_WRITTEN)
     for source, target, kinds in _labelled_pairs(portal, request, items):
         for kind in kinds:
             portal.dissociate(source, target, kind)
 
 
 def _ends(portal: Portal, request: web.Request) -> tuple[Record, Record]:
-    source = portal.find(kind_of(request), request.match_info["id"])
-    return source, portal.find(kind_of(request, "to_type"), request.match_info["to_id"])
+    source = portal.find(read_kind(request), request.match_info["id"])
+    return source, portal.find(read_kind(request, "to_type"), request.match_info["to_id"])
 
 
 def _pairs(portal: Portal, request: web.Request, items: list[dict[str, Any]]) -> list[tuple[Record, Record]]:
-    kinds = kind_of(request), kind_of(request, "to_type")
+    kinds = read_kind(request), read_kind(request, "to_type")
     pairs = []
     missing = []
     for one in items:
@@ -162,7 +170,7 @@ def _type(portal: Portal, raw: Any, source: Kind, target: Kind) -> AssociationTy
         category, type_id = str(raw["associationCategory"]), int(raw["associationTypeId"])
     except (KeyError, TypeError, ValueError):
         raise malformed("Cannot deserialize value of type `AssociationSpec`") from None
-    kind = portal.edges.types.named(source.plural, target.plural, category, type_id)
+    kind = portal.edges.types.find(source.plural, target.plural, category, type_id)
     if kind is None:
         raise _no_type(f"{type_id} ({category})", source, target)
     return kind
@@ -183,7 +191,7 @@ def _no_type(word: str, source: Kind, target: Kind) -> ApiError:
 # Each direction has its own type ID, and the type ID of the other direction is rejected.
 def _default(portal: Portal, source: Record, target: Record) -> list[dict[str, Any]]:
     """Return both directions of a new unlabelled association."""
-    if portal.edges.types.plain(source.kind.plural, target.kind.plural) is None:
+    if portal.edges.types.unlabelled(source.kind.plural, target.kind.plural) is None:
         raise _no_type("default", source.kind, target.kind)
     there = portal.associate(source, target)
     return [_direction(source, target, there), _direction(target, source, portal.edges.types.inverse(there))]
@@ -207,7 +215,7 @@ def _labels(source: Record, target: Record, kinds: list[AssociationType]) -> dic
 def _rows(
     portal: Portal, source: Record, target: Kind, after: int, limit: int
 ) -> tuple[list[dict[str, Any]], str | None]:
-    linked = [(other, kinds) for other, kinds in portal.linked(source, target) if other > after]
+    linked = [(other, kinds) for other, kinds in portal.associated_records(source, target) if other > after]
     rows = [
         {"toObjectId": other, "associationTypes": [kind.labelled for kind in kinds]} for other, kinds in linked[:limit]
     ]

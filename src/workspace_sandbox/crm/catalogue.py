@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import product
 
 from workspace_sandbox.crm import standard
-from workspace_sandbox.crm.definitions import Definition, choice, of_type, options
+from workspace_sandbox.crm.definitions import Definition, choice, definitions_for, options
 from workspace_sandbox.crm.kinds import Kind
 
 LIFECYCLE = options(
@@ -80,16 +80,28 @@ PLACE = (
 PLAIN: dict[str, tuple[Definition, ...]] = {
     "contacts": (
         Definition("email", "Email", unique=True),
-        *of_type("string", "firstname=First Name", "lastname=Last Name", "company=Company Name", "jobtitle=Job Title"),
-        *of_type("string", *PLACE, "mobilephone=Mobile Phone Number", "fax=Fax Number", "salutation=Salutation"),
-        *of_type("string", "hs_additional_emails=Additional email addresses", "industry=Industry", "degree=Degree"),
-        *of_type("string", "linkedinbio=LinkedIn Bio", "twitterhandle=Twitter Username", "school=School"),
-        *of_type("string", "work_email="),
-        *of_type("string", "message=Message", "hs_content_membership_notes=Membership Notes", field_type="textarea"),
-        *of_type("date", "date_of_birth=Date of birth", "start_date=Start Date", "graduation_date=Graduation date"),
-        *of_type("datetime", "closedate=Close Date", "first_deal_created_date=First Deal Created Date"),
-        *of_type("number", "annualrevenue=Annual Revenue", "numemployees=Number of Employees", "hubspotscore=Score"),
-        *of_type("bool", "hs_email_optout=Unsubscribed from all email", "hs_is_unworked=Contact unworked"),
+        *definitions_for(
+            "string", "firstname=First Name", "lastname=Last Name", "company=Company Name", "jobtitle=Job Title"
+        ),
+        *definitions_for(
+            "string", *PLACE, "mobilephone=Mobile Phone Number", "fax=Fax Number", "salutation=Salutation"
+        ),
+        *definitions_for(
+            "string", "hs_additional_emails=Additional email addresses", "industry=Industry", "degree=Degree"
+        ),
+        *definitions_for("string", "linkedinbio=LinkedIn Bio", "twitterhandle=Twitter Username", "school=School"),
+        *definitions_for("string", "work_email="),
+        *definitions_for(
+            "string", "message=Message", "hs_content_membership_notes=Membership Notes", field_type="textarea"
+        ),
+        *definitions_for(
+            "date", "date_of_birth=Date of birth", "start_date=Start Date", "graduation_date=Graduation date"
+        ),
+        *definitions_for("datetime", "closedate=Close Date", "first_deal_created_date=First Deal Created Date"),
+        *definitions_for(
+            "number", "annualrevenue=Annual Revenue", "numemployees=Number of Employees", "hubspotscore=Score"
+        ),
+        *definitions_for("bool", "hs_email_optout=Unsubscribed from all email", "hs_is_unworked=Contact unworked"),
         choice("lifecyclestage", "Lifecycle Stage", LIFECYCLE, "radio"),
         choice("hs_lead_status", "Lead Status", LEAD_STATUS, "radio"),
         choice("hs_language", "Preferred language", options("en=English", "de=German", "fr=French", "ja=Japanese")),
@@ -101,22 +113,24 @@ PLAIN: dict[str, tuple[Definition, ...]] = {
         ),
     ),
     "companies": (
-        *of_type("string", "name=Company name", "domain=Company Domain Name", *PLACE, "about_us=About Us"),
-        *of_type("string", "description=Description", field_type="textarea"),
-        *of_type("string", "linkedin_company_page=LinkedIn Company Page", "twitterhandle=Twitter Handle"),
-        *of_type("string", "hs_additional_domains=Additional Domains", "founded_year=Year Founded"),
-        *of_type("number", "annualrevenue=Annual Revenue", "numberofemployees=Number of Employees"),
-        *of_type("bool", "is_public=Is Public", "hs_is_target_account=Target Account"),
+        *definitions_for("string", "name=Company name", "domain=Company Domain Name", *PLACE, "about_us=About Us"),
+        *definitions_for("string", "description=Description", field_type="textarea"),
+        *definitions_for("string", "linkedin_company_page=LinkedIn Company Page", "twitterhandle=Twitter Handle"),
+        *definitions_for("string", "hs_additional_domains=Additional Domains", "founded_year=Year Founded"),
+        *definitions_for("number", "annualrevenue=Annual Revenue", "numberofemployees=Number of Employees"),
+        *definitions_for("bool", "is_public=Is Public", "hs_is_target_account=Target Account"),
         choice("industry", "Industry", INDUSTRIES),
         choice("type", "Type", options("PROSPECT=Prospect", "PARTNER=Partner", "VENDOR=Vendor", "OTHER=Other")),
         choice("lifecyclestage", "Lifecycle Stage", LIFECYCLE, "radio"),
         choice("hs_lead_status", "Lead Status", LEAD_STATUS, "radio"),
     ),
     "deals": (
-        *of_type("string", "dealname=Deal Name", "hs_next_step=Next step", "closed_lost_reason=Closed Lost Reason"),
-        *of_type("string", "description=Deal Description", field_type="textarea"),
-        *of_type("number", "amount=Amount", "hs_forecast_probability=Forecast Probability"),
-        *of_type("datetime", "closedate=Close Date"),
+        *definitions_for(
+            "string", "dealname=Deal Name", "hs_next_step=Next step", "closed_lost_reason=Closed Lost Reason"
+        ),
+        *definitions_for("string", "description=Deal Description", field_type="textarea"),
+        *definitions_for("number", "amount=Amount", "hs_forecast_probability=Forecast Probability"),
+        *definitions_for("datetime", "closedate=Close Date"),
         Definition("pipeline", "Pipeline", "enumeration", "select"),
         Definition("dealstage", "Deal Stage", "enumeration", "radio"),
         choice("dealtype", "Deal Type", options("newbusiness=New Business", "existingbusiness=Existing Business")),
@@ -124,25 +138,27 @@ PLAIN: dict[str, tuple[Definition, ...]] = {
         choice("deal_currency_code", "Currency", options("EUR=Euro", "USD=US Dollar", "GBP=British Pound")),
     ),
     "notes": (
-        *of_type("string", "hs_note_body=Note body", field_type="html"),
-        *of_type("string", "hs_attachment_ids=Attached file IDs"),
-        *of_type("datetime", "hs_timestamp=Activity date"),
+        *definitions_for("string", "hs_note_body=Note body", field_type="html"),
+        *definitions_for("string", "hs_attachment_ids=Attached file IDs"),
+        *definitions_for("datetime", "hs_timestamp=Activity date"),
     ),
     **standard.PLAIN,
 }
 
 CALCULATED: dict[str, tuple[Definition, ...]] = {
     "contacts": (
-        *of_type("string", "hs_email_domain=Email Domain", read_only=True, calculated=True),
-        *of_type("string", "hs_full_name_or_email=Full name or email", read_only=True, calculated=True),
+        *definitions_for("string", "hs_email_domain=Email Domain", read_only=True, calculated=True),
+        *definitions_for("string", "hs_full_name_or_email=Full name or email", read_only=True, calculated=True),
     ),
     "deals": (
-        *of_type("bool", "hs_is_closed=Is Deal Closed?", read_only=True, calculated=True),
-        *of_type("bool", "hs_is_closed_won=Is Closed Won", read_only=True, calculated=True),
-        *of_type("number", "hs_deal_stage_probability=Deal probability", read_only=True, calculated=True),
-        *of_type("number", "amount_in_home_currency=Amount in company currency", read_only=True, calculated=True),
+        *definitions_for("bool", "hs_is_closed=Is Deal Closed?", read_only=True, calculated=True),
+        *definitions_for("bool", "hs_is_closed_won=Is Closed Won", read_only=True, calculated=True),
+        *definitions_for("number", "hs_deal_stage_probability=Deal probability", read_only=True, calculated=True),
+        *definitions_for(
+            "number", "amount_in_home_currency=Amount in company currency", read_only=True, calculated=True
+        ),
     ),
-    "notes": of_type("string", "hs_body_preview=Body preview", read_only=True, calculated=True),
+    "notes": definitions_for("string", "hs_body_preview=Body preview", read_only=True, calculated=True),
 }
 
 STAGES = " ".join(option.value for option in LIFECYCLE)

@@ -31,7 +31,7 @@ class Option:
     label: str
     hidden: bool = False
 
-    def described(self, position: int) -> dict[str, Any]:
+    def to_json(self, position: int) -> dict[str, Any]:
         """Return the vendor's JSON."""
         return {"label": self.label, "value": self.value, "displayOrder": position, "hidden": self.hidden}
 
@@ -63,7 +63,7 @@ class Definition:
         """Whether the property can have several options."""
         return self.type == "enumeration" and self.field_type == "checkbox"
 
-    def described(self, options: Sequence[Option]) -> dict[str, Any]:
+    def to_json(self, options: Sequence[Option]) -> dict[str, Any]:
         """Return the vendor's JSON with the current *options*."""
         raw = {
             "updatedAt": self.updated,
@@ -74,7 +74,7 @@ class Definition:
             "fieldType": self.field_type or FIELD_TYPES[self.type],
             "description": self.description,
             "groupName": self.group,
-            "options": [option.described(position) for position, option in enumerate(options)],
+            "options": [option.to_json(position) for position, option in enumerate(options)],
             "displayOrder": -1,
             "calculated": self.calculated,
             "externalOptions": self.refers_to is not None,
@@ -114,7 +114,7 @@ class Group:
     order: int = -1
     archived: bool = False
 
-    def described(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the vendor's JSON."""
         raw = {"name": self.name, "label": self.label or self.name, "displayOrder": self.order}
         return raw | {"archived": self.archived}
@@ -126,7 +126,7 @@ def options(*pairs: str) -> tuple[Option, ...]:
     return tuple(Option(value, label or value) for value, _, label in split)
 
 
-def of_type(kind: str, *names: str, **more: Any) -> tuple[Definition, ...]:
+def definitions_for(kind: str, *names: str, **more: Any) -> tuple[Definition, ...]:
     """Return definitions of one type from ``name=Label``."""
     return tuple(replace(Definition(option.value, option.label, kind), **more) for option in options(*names))
 
@@ -136,6 +136,6 @@ def choice(name: str, label: str, choices: tuple[Option, ...], field_type: str =
     return Definition(name, label, "enumeration", field_type, options=choices)
 
 
-def custom_name_is_legal(name: str) -> bool:
+def is_valid_custom_name(name: str) -> bool:
     """Return True if *name* has only lower-case letters, digits and underscores and begins with a letter."""
     return name[:1].isalpha() and name == name.lower() and name.replace("_", "a").isalnum() and name.isascii()

@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from workspace_sandbox.crm.records import Record
-from workspace_sandbox.kit.clock import now_below
+from workspace_sandbox.kit.clock import underlying_time
 from workspace_sandbox.kit.hooks import HookSender, OutgoingHook
 from workspace_sandbox.kit.stage import EmulatorContext
 
-TOLD_OF = frozenset({"contact", "company", "deal", "ticket", "product", "line_item"})
+SUBSCRIBED_TYPES = frozenset({"contact", "company", "deal", "ticket", "product", "line_item"})
 """The object types that classic subscriptions support."""
 
-Portalled = Mapping[str, int]
+EventIds = Mapping[str, int]
 """``portalId`` and ``appId`` of an event."""
 
 FIRST_SUBSCRIPTION = 4_210_000
@@ -29,15 +29,15 @@ class Deliverer:
         self._hooks = hooks
         self._count = 0
 
-    def tell(self, about: Portalled, url: str, happened: str, record: Record, **more: Any) -> None:
+    def deliver(self, about: EventIds, url: str, happened: str, record: Record, **more: Any) -> None:
         """Send an event about *record*. Association changes include the IDs of both records."""
-        if not url or record.kind.singular not in TOLD_OF:
+        if not url or record.kind.singular not in SUBSCRIBED_TYPES:
             return
         self._count += 1
         kind = f"{record.kind.singular}.{happened}"
         event = {
             "eventId": self._count,
-            "subscriptionId": FIRST_SUBSCRIPTION + sorted(TOLD_OF).index(record.kind.singular),
+            "subscriptionId": FIRST_SUBSCRIPTION + sorted(SUBSCRIBED_TYPES).index(record.kind.singular),
             **about,
             "occurredAt": int(self._stage.clock.now() * 1000),
             "subscriptionType": kind,
@@ -56,7 +56,7 @@ class Deliverer:
                 type=kind,
                 url=url,
                 write=write,
-                pauses=self._stage.knobs["webhook_retry_seconds"],
+                retry_delays=self._stage.knobs["webhook_retry_seconds"],
                 ack_seconds=self._stage.knobs["webhook_ack_seconds"],
             )
         )
@@ -64,7 +64,7 @@ class Deliverer:
     def _signed(self, url: str, raw: bytes) -> dict[str, str]:
         secret: str = self._stage.knobs["client_secret"]
         # Receivers compare it with their own clock, which testers cannot change.
-        timestamp = str(int(now_below(self._stage.clock) * 1000))
+        timestamp = str(int(underlying_time(self._stage.clock) * 1000))
         signed = f"POST{url}".encode() + raw + timestamp.encode()
         third = base64.b64encode(hmac.new(secret.encode(), signed, hashlib.sha256).digest()).decode()
         return {

@@ -25,7 +25,7 @@ class Account:
         """The time zone in which the day of the daily budget ends."""
         return timezone(self.offset)
 
-    def described(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the vendor's JSON."""
         return {
             "portalId": self.portal_id,
@@ -56,7 +56,7 @@ class Owner:
     archived: bool = False
     created: str = "2024-01-08T09:00:00.000Z"
 
-    def described(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the vendor's JSON. Deactivated users have their user ID only in the field for inactive users."""
         raw = {
             "id": str(self.id),
@@ -97,7 +97,7 @@ class Stage:
         """Whether deals in the stage are won, which means closed with probability 1."""
         return self.closed and self.metadata.get("probability") == "1.0"
 
-    def described(self, position: int) -> dict[str, Any]:
+    def to_json(self, position: int) -> dict[str, Any]:
         """Return the vendor's JSON."""
         return {
             "label": self.label,
@@ -135,17 +135,17 @@ class Pipeline:
     created: str = "2024-01-08T09:00:00.000Z"
     updated: str = "2024-01-08T09:00:00.000Z"
 
-    def stage(self, identifier: str | None) -> Stage | None:
+    def find_stage(self, identifier: str | None) -> Stage | None:
         """Return the stage with that ID, or None."""
         return next((stage for stage in self.stages if stage.id == identifier), None)
 
-    def described(self, position: int) -> dict[str, Any]:
+    def to_json(self, position: int) -> dict[str, Any]:
         """Return the vendor's JSON."""
         return {
             "label": self.label,
             "displayOrder": position if self.order is None else self.order,
             "id": self.id,
-            "stages": [stage.described(order) for order, stage in enumerate(self.stages)],
+            "stages": [stage.to_json(order) for order, stage in enumerate(self.stages)],
             "createdAt": self.created,
             "updatedAt": self.updated,
             "archived": self.archived,
@@ -161,7 +161,7 @@ class Audit:
     at: str
     user_id: int
 
-    def described(self, portal_id: int) -> dict[str, Any]:
+    def to_json(self, portal_id: int) -> dict[str, Any]:
         """Return the vendor's JSON."""
         raw = {"portalId": portal_id, "identifier": self.identifier, "action": self.action}
         return raw | {"timestamp": self.at, "fromUserId": self.user_id}

@@ -113,15 +113,15 @@ class AssociationTypes:
         self._own = [kind for kind in self._own if kind not in types]
         self._arrange()
 
-    def everything(self) -> list[AssociationType]:
+    def list_all(self) -> list[AssociationType]:
         """Return all types in the vendor's order."""
         return [*TYPES, *self._own]
 
     def between(self, source: str, target: str) -> list[AssociationType]:
         """Return all types in that direction, starting with the unlabelled one."""
-        return [kind for kind in self.everything() if (kind.source, kind.target) == (source, target)]
+        return [kind for kind in self.list_all() if (kind.source, kind.target) == (source, target)]
 
-    def plain(self, source: str, target: str) -> AssociationType | None:
+    def unlabelled(self, source: str, target: str) -> AssociationType | None:
         """Return the unlabelled type in that direction, or None."""
         return self._plain.get((source, target))
 
@@ -129,7 +129,7 @@ class AssociationTypes:
         """Return the type in that direction that a record can have only once, or None."""
         return self._primary.get((source, target))
 
-    def named(self, source: str, target: str, category: str, type_id: int) -> AssociationType | None:
+    def find(self, source: str, target: str, category: str, type_id: int) -> AssociationType | None:
         """Return the type with that ID if it has that direction, or None."""
         return self._named.get((source, target, category, type_id))
 
@@ -142,14 +142,14 @@ class AssociationTypes:
         return sorted(kinds, key=self._places.__getitem__)
 
     def _arrange(self) -> None:
-        every = self.everything()
+        every = self.list_all()
         self._named = {(kind.source, kind.target, kind.category, kind.type_id): kind for kind in every}
         self._plain = {(kind.source, kind.target): kind for kind in reversed(every)}
         self._primary = {(kind.source, kind.target): kind for kind in every if kind.primary}
         self._places = {kind: place for place, kind in enumerate(every)}
 
 
-class Edges:
+class Associations:
     """The associations between records."""
 
     def __init__(
@@ -162,9 +162,9 @@ class Edges:
         for source, targets in (edges or {}).items():
             self._edges[source] = {target: set(kinds) for target, kinds in targets.items()}
 
-    def copy(self) -> "Edges":
+    def copy(self) -> "Associations":
         """Return an independent copy."""
-        return Edges(self._edges, self.types.copy())
+        return Associations(self._edges, self.types.copy())
 
     def associate(self, source: Reference, target: Reference, kind: AssociationType | None = None) -> AssociationType:
         """Associate two records, by default without a label, and return the type.
@@ -202,13 +202,13 @@ class Edges:
                     kinds.remove(old)
                     kinds.add(new)
 
-    def forget(self, kind: AssociationType) -> None:
+    def remove_all_of_type(self, kind: AssociationType) -> None:
         """Remove all associations of a type."""
         for targets in self._edges.values():
             for kinds in targets.values():
                 kinds.discard(kind)
 
-    def of(self, source: Reference, target: Reference) -> frozenset[AssociationType]:
+    def types_between(self, source: Reference, target: Reference) -> frozenset[AssociationType]:
         """Return the types of the associations from *source* to *target*."""
         return frozenset(self._edges[source].get(target, ()))
 
@@ -220,7 +220,7 @@ class Edges:
         return sorted(matches, key=lambda link: link[0])
 
     def _plain_of(self, source: str, target: str) -> AssociationType:
-        return require(self.types.plain(source, target), KeyError(source, target))
+        return require(self.types.unlabelled(source, target), KeyError(source, target))
 
     def _add(self, source: Reference, target: Reference, kind: AssociationType) -> None:
         told_back = self.types.inverse(kind)

@@ -13,21 +13,21 @@ from workspace_sandbox.crm.records import Record
 from workspace_sandbox.crm.routes import ROUTES, ScopedRoute
 from workspace_sandbox.crm.state import Portal
 from workspace_sandbox.crm.throttle import Throttle
-from workspace_sandbox.crm.wire import ApiError, page
-from workspace_sandbox.kit.asking import Field, object_of, one_of
+from workspace_sandbox.crm.wire import ApiError, error_page
+from workspace_sandbox.kit.asking import Field, json_object, one_of
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.knobs import or_null
-from workspace_sandbox.kit.refusals import Refused
+from workspace_sandbox.kit.refusals import VendorErrorResponse
 
-LONGEST_ADDRESS = 7_500
+MAX_URL_LENGTH = 7_500
 
-OUTAGES: Mapping[str, Callable[[], Refused]] = {
+OUTAGES: Mapping[str, Callable[[], VendorErrorResponse]] = {
     "locked": lambda: ApiError(423, "LOCKED", "The record is locked by other writes. Try again in 2 seconds."),
     "migrating": lambda: ApiError(
         477, "MIGRATION_IN_PROGRESS", "The account is being moved.", headers={"Retry-After": "120"}
     ),
-    "bad_gateway": lambda: page(502, "Bad Gateway"),
-    "timeout": lambda: page(524, "A Timeout Occurred"),
+    "bad_gateway": lambda: error_page(502, "Bad Gateway"),
+    "timeout": lambda: error_page(524, "A Timeout Occurred"),
 }
 """The responses that the knob ``outage`` selects. ``locked`` affects only writes."""
 
@@ -56,31 +56,31 @@ class CrmEmulator(Emulator):
         "webhook_retry_seconds": [60, 300, 900, 1800, 3600, 7200, 10_800, 14_400, 21_600, 25_200],
     }
 
-    acts = acts.ACTS
+    user_actions = acts.ACTS
     routes = ROUTES
     # HubSpot's own library sends a trailing slash for owners.
     takes_trailing_slash = True
-    refusals = wire
+    errors = wire
     oauth: Grants
 
     knob_readers: ClassVar[Mapping[str, Field]] = {
         "backward_lifecycle": one_of("ignore", "refuse"),
         "outage": or_null(one_of(*OUTAGES)),
-        "required_properties": object_of,
+        "required_properties": json_object,
     }
 
-    def plant(self) -> None:
+    def create_default_data(self) -> None:
         """Create the default data."""
-        self._deliverer = Deliverer(self.stage, self.hooks)
-        self.oauth = Grants(self.stage, (MAIN, seed.ANNEX))
-        self.portal, annex = (Portal(self.stage, account) for account in (MAIN, seed.ANNEX))
-        seed.plant(self.portal)
-        seed.plant_annex(annex)
+        self._deliverer = Deliverer(self.context, self.hooks)
+        self.oauth = Grants(self.context, (MAIN, seed.ANNEX))
+        self.portal, annex = (Portal(self.context, account) for account in (MAIN, seed.ANNEX))
+        seed.create_default_data(self.portal)
+        seed.create_second_portal(annex)
         self._portals = {portal.account.portal_id: portal for portal in (self.portal, annex)}
         self.hooks_url = ""
         for portal in self._portals.values():
             portal.emit = self._emit
-        self._throttles = {number: Throttle(self.stage, one.account.zone) for number, one in self._portals.items()}
+        self._throttles = {number: Throttle(self.context, one.account.zone) for number, one in self._portals.items()}
 
     def credentials(self) -> dict[str, str]:
         """Return the service key of the portal."""
@@ -90,20 +90,20 @@ class CrmEmulator(Emulator):
         """Return identifiers of example objects."""
         return seed.examples(self.portal)
 
-    apply_seed = sowing.sow
+    apply_seed = sowing.apply_seed
 
     def _emit(self, portal: Portal, happened: str, record: Record, **more: Any) -> None:
         event_base = {"portalId": portal.account.portal_id, "appId": portal.account.app_id}
-        self._deliverer.tell(event_base, self.hooks_url, happened, record, **more)
+        self._deliverer.deliver(event_base, self.hooks_url, happened, record, **more)
 
-    def check(self, request: web.Request) -> None:
+    def check_request(self, request: web.Request) -> None:
         """Reject a URL that is too long."""
-        if len(request.path_qs) > LONGEST_ADDRESS:
-            raise page(414, "Request-URI Too Long")
+        if len(request.path_qs) > MAX_URL_LENGTH:
+            raise error_page(414, "Request-URI Too Long")
 
     async def serve(self, route: ScopedRoute, request: web.Request) -> web.StreamResponse:
         """Return the response to an authenticated request."""
-        outage = self.stage.knobs["outage"]
+        outage = self.context.knobs["outage"]
         # A lock does not affect reads.
         if outage and not (outage == "locked" and _reads(request)):
             refusal = OUTAGES[outage]()
@@ -113,16 +113,16 @@ class CrmEmulator(Emulator):
         throttle = self._throttles[account.portal_id]
         headers: Mapping[str, str] = {}
         if route.limit == "search":
-            throttle.spend_search()
+            throttle.count_search()
         else:
-            headers = throttle.spend(client_id or "service-key", daily=not client_id)
+            headers = throttle.count(client_id or "service-key", daily=not client_id)
         try:
             self.oauth.require(token, route.scopes(request))
-            await self.stage.admitted()
+            await self.context.wait_if_delayed()
             result = await route.handler(self._portals[account.portal_id], request)
             response = web.Response(status=204) if result is None else result
         except ApiError as error:
-            response = error.response(self.stage)
+            response = error.response(self.context)
         response.headers.update(headers)
         return response
 

@@ -4,22 +4,24 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from workspace_sandbox.crm.records import Record
 
-Identity = tuple[str, str, str]
+UniqueValue = tuple[str, str, str]
 """Object type, property and lower-case value."""
 
 
-class Identities:
+class UniqueValues:
     """The unique values of live records. The additional email addresses of a contact count as email addresses."""
 
-    def __init__(self, unique: Iterable[tuple[str, str]] = (), holders: Mapping[Identity, int] | None = None) -> None:
+    def __init__(
+        self, unique: Iterable[tuple[str, str]] = (), holders: Mapping[UniqueValue, int] | None = None
+    ) -> None:
         self._unique = dict.fromkeys(unique)
         self._holders = dict(holders or {})
 
-    def copy(self) -> "Identities":
+    def copy(self) -> "UniqueValues":
         """Return an independent copy."""
-        return Identities(self._unique, self._holders)
+        return UniqueValues(self._unique, self._holders)
 
-    def watch(self, plural: str, name: str) -> None:
+    def add_unique_property(self, plural: str, name: str) -> None:
         """Enforce unique values of a property from now on."""
         self._unique[plural, name] = None
 
@@ -27,7 +29,7 @@ class Identities:
         """Return the ID of the record with *value*, or None."""
         return self._holders.get((plural, name, value.strip().lower()))
 
-    def take(self, record: Record) -> None:
+    def register(self, record: Record) -> None:
         """Register the unique values of *record*."""
         self._holders.update(dict.fromkeys(self._of(record), record.id))
 
@@ -37,9 +39,9 @@ class Identities:
             if self._holders.get(identity) == record.id:
                 del self._holders[identity]
 
-    def clash(self, records: Iterable[Record]) -> tuple[Record, Identity, int] | None:
+    def find_conflict(self, records: Iterable[Record]) -> tuple[Record, UniqueValue, int] | None:
         """Return the first of *records* with a value of another record, the value and the other record's ID."""
-        promised: dict[Identity, int] = {}
+        promised: dict[UniqueValue, int] = {}
         for record in records:
             for identity in self._of(record):
                 holder = promised.setdefault(identity, self._holders.get(identity, record.id))
@@ -47,7 +49,7 @@ class Identities:
                     return record, identity, holder
         return None
 
-    def _of(self, record: Record) -> Iterator[Identity]:
+    def _of(self, record: Record) -> Iterator[UniqueValue]:
         plural = record.kind.plural
         for owner, name in self._unique:
             if owner == plural and (value := record.properties.get(name)):

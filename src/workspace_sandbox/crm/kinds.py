@@ -15,28 +15,28 @@ class Kind:
     created: str
     modified: str
     defaults: tuple[str, ...]
-    searched: tuple[str, ...]
+    searched_properties: tuple[str, ...]
     """The properties that the text of a search is compared with."""
 
     required: tuple[str, ...] = ()
     """The properties that are required to create a record."""
 
-    way: tuple[str, str] | None = None
+    pipeline_properties: tuple[str, str] | None = None
     """The properties for pipeline and stage, if records have them. The pipeline has a default."""
 
     first_pipeline: str = "default"
 
     @property
-    def stamped(self) -> tuple[str, ...]:
+    def always_returned(self) -> tuple[str, ...]:
         """The properties that every response includes."""
         return (self.created, self.modified, "hs_object_id")
 
-    def right(self, verb: Literal["read", "write"]) -> str:
+    def scope_for(self, verb: Literal["read", "write"]) -> str:
         """Return the scope for reading or writing records. Tickets have one scope for both."""
         return self.scope if self.scope == "tickets" else f"crm.objects.{self.scope}.{verb}"
 
     @property
-    def schema_right(self) -> str:
+    def schema_scope(self) -> str:
         """The scope for changing properties and pipelines."""
         return self.scope if self.scope == "tickets" else f"crm.schemas.{self.scope}.write"
 
@@ -44,12 +44,12 @@ class Kind:
 CONTACTS = Kind(
     *("contacts", "contact", "0-1", "contacts", "createdate", "lastmodifieddate"),
     defaults=("createdate", "email", "firstname", "hs_object_id", "lastmodifieddate", "lastname"),
-    searched=("firstname", "lastname", "email", "phone", "company", "hs_additional_emails"),
+    searched_properties=("firstname", "lastname", "email", "phone", "company", "hs_additional_emails"),
 )
 COMPANIES = Kind(
     *("companies", "company", "0-2", "companies", "createdate", "hs_lastmodifieddate"),
     defaults=("createdate", "domain", "hs_lastmodifieddate", "hs_object_id", "name"),
-    searched=("name", "domain", "website", "phone"),
+    searched_properties=("name", "domain", "website", "phone"),
 )
 DEALS = Kind(
     *("deals", "deal", "0-3", "deals", "createdate", "hs_lastmodifieddate"),
@@ -57,8 +57,8 @@ DEALS = Kind(
         *("amount", "closedate", "createdate", "dealname", "dealstage"),
         *("hs_lastmodifieddate", "hs_object_id", "pipeline"),
     ),
-    searched=("dealname", "description", "dealtype"),
-    way=("pipeline", "dealstage"),
+    searched_properties=("dealname", "description", "dealtype"),
+    pipeline_properties=("pipeline", "dealstage"),
 )
 TICKETS = Kind(
     *("tickets", "ticket", "0-5", "tickets", "createdate", "hs_lastmodifieddate"),
@@ -66,20 +66,20 @@ TICKETS = Kind(
         *("content", "createdate", "hs_lastmodifieddate", "hs_object_id", "hs_pipeline", "hs_pipeline_stage"),
         *("hs_ticket_category", "hs_ticket_priority", "subject"),
     ),
-    searched=("subject", "content", "hs_ticket_category"),
+    searched_properties=("subject", "content", "hs_ticket_category"),
     required=("subject", "hs_pipeline_stage"),
-    way=("hs_pipeline", "hs_pipeline_stage"),
+    pipeline_properties=("hs_pipeline", "hs_pipeline_stage"),
     first_pipeline="0",
 )
 PRODUCTS = Kind(
     *("products", "product", "0-7", "products", "createdate", "hs_lastmodifieddate"),
     defaults=("createdate", "description", "hs_lastmodifieddate", "hs_object_id", "name", "price"),
-    searched=("name", "description", "hs_sku"),
+    searched_properties=("name", "description", "hs_sku"),
 )
 LINE_ITEMS = Kind(
     *("line_items", "line_item", "0-8", "line_items", "createdate", "hs_lastmodifieddate"),
     defaults=("amount", "createdate", "hs_lastmodifieddate", "hs_object_id", "hs_product_id", "quantity"),
-    searched=("name", "description", "hs_sku"),
+    searched_properties=("name", "description", "hs_sku"),
 )
 
 
@@ -88,7 +88,7 @@ def _activity(plural: str, type_id: str, searched: str) -> Kind:
     return Kind(
         *(plural, plural.removesuffix("s"), type_id, "contacts", "hs_createdate", "hs_lastmodifieddate"),
         defaults=("hs_createdate", "hs_lastmodifieddate", "hs_object_id"),
-        searched=tuple(searched.split()),
+        searched_properties=tuple(searched.split()),
         # The position on the timeline, which HubSpot requires.
         required=("hs_timestamp",),
     )

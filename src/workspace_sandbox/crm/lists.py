@@ -4,10 +4,10 @@ from typing import Any
 
 from aiohttp import web
 
-from workspace_sandbox.crm.arguments import digits, flag, integer_in, list_in, names, record_body
+from workspace_sandbox.crm.arguments import parse_digits, read_flag, read_integer, read_list, read_names, read_object
 from workspace_sandbox.crm.kinds import KIND_NAMES
-from workspace_sandbox.crm.members import members_of
-from workspace_sandbox.crm.segments import PROCESSING, ObjectList, tested
+from workspace_sandbox.crm.members import list_members
+from workspace_sandbox.crm.segments import PROCESSING, ObjectList, build_test
 from workspace_sandbox.crm.state import Portal
 from workspace_sandbox.crm.wire import ApiError, invalid, malformed
 
@@ -17,7 +17,7 @@ USUAL_COUNT, MOST = 20, 500
 
 async def create_list(portal: Portal, request: web.Request) -> web.Response:
     """Create a list. If it has a filter and is not dynamic, it is filled with the current matches."""
-    raw = await record_body(request)
+    raw = await read_object(request)
     missing = [name for name in ("name", "objectTypeId", "processingType") if not isinstance(raw.get(name), str)]
     if missing:
         raise malformed(f"Some required fields were not set: {missing}")
@@ -33,16 +33,16 @@ async def create_list(portal: Portal, request: web.Request) -> web.Response:
     number = max(portal.lists, default=FIRST_ID - 1) + 1
     created = ObjectList(number, raw["name"], kind, processing, branch, portal.account.user_id, portal.now, portal.now)
     if branch is not None:
-        test = tested(branch)
+        test = build_test(branch)
         if processing == "SNAPSHOT":
-            created.joined = {one.id: portal.now for one in portal.listed(kind, 0, archived=False) if test(one)}
+            created.joined = {one.id: portal.now for one in portal.list_records(kind, 0, archived=False) if test(one)}
     portal.lists[number] = created
     return _list_response(portal, created, with_filters=True)
 
 
-async def read_list(portal: Portal, request: web.Request) -> web.Response:
+async def get_list(portal: Portal, request: web.Request) -> web.Response:
     """Return a list."""
-    return _list_response(portal, find(portal, request), with_filters=flag(request, "includeFilters"))
+    return _list_response(portal, find(portal, request), with_filters=read_flag(request, "includeFilters"))
 
 
 async def read_list_by_name(portal: Portal, request: web.Request) -> web.Response:
@@ -50,23 +50,23 @@ async def read_list_by_name(portal: Portal, request: web.Request) -> web.Respons
     for one in portal.lists.values():
         key = (request.match_info["type_id"], request.match_info["name"])
         if one.deleted is None and (one.kind.type_id, one.name) == key:
-            return _list_response(portal, one, with_filters=flag(request, "includeFilters"))
+            return _list_response(portal, one, with_filters=read_flag(request, "includeFilters"))
     raise missing_list(request.match_info["name"])
 
 
 async def read_lists(portal: Portal, request: web.Request) -> web.Response:
     """Return several lists. Missing ones are omitted."""
-    selected = [portal.lists.get(digits(number) or 0) for number in names(request, "listIds")]
-    filters = flag(request, "includeFilters")
+    selected = [portal.lists.get(parse_digits(number) or 0) for number in read_names(request, "listIds")]
+    filters = read_flag(request, "includeFilters")
     results = [_describe(portal, one, with_filters=filters) for one in selected if one and one.deleted is None]
     return web.json_response({"lists": results})
 
 
 async def search_lists(portal: Portal, request: web.Request) -> web.Response:
     """Return a page of the lists whose names contain a text."""
-    raw = await record_body(request)
-    query, list_ids = str(raw.get("query") or "").lower(), set(map(str, list_in(raw, "listIds")))
-    processing = set(map(str, list_in(raw, "processingTypes")))
+    raw = await read_object(request)
+    query, list_ids = str(raw.get("query") or "").lower(), set(map(str, read_list(raw, "listIds")))
+    processing = set(map(str, read_list(raw, "processingTypes")))
     kind = KIND_NAMES.get(str(raw.get("objectTypeId")))
     matches = [
         one
@@ -77,7 +77,7 @@ async def search_lists(portal: Portal, request: web.Request) -> web.Response:
         and (not processing or one.processing in processing)
         and kind in {None, one.kind}
     ]
-    offset, count = integer_in(raw, "offset", 0, least=0), min(integer_in(raw, "count", USUAL_COUNT, least=0), MOST)
+    offset, count = read_integer(raw, "offset", 0, least=0), min(read_integer(raw, "count", USUAL_COUNT, least=0), MOST)
     page = matches[offset : offset + count]
     end = offset + len(page)
     response = {"offset": end, "hasMore": end < len(matches), "total": len(matches)}
@@ -91,15 +91,17 @@ async def rename_list(portal: Portal, request: web.Request) -> web.Response:
         raise invalid("listName is required")
     _refuse_taken(portal, match.kind.type_id, name)
     match.name, match.updated, match.version = name, portal.now, match.version + 1
-    return web.json_response({"updatedList": _describe(portal, match, with_filters=flag(request, "includeFilters"))})
+    return web.json_response(
+        {"updatedList": _describe(portal, match, with_filters=read_flag(request, "includeFilters"))}
+    )
 
 
 async def refilter_list(portal: Portal, request: web.Request) -> web.Response:
     """Change the filter of a dynamic list."""
-    match, raw = find(portal, request), await record_body(request)
+    match, raw = find(portal, request), await read_object(request)
     if match.processing != "DYNAMIC":
         raise invalid(f"List {match.id} is not dynamic, and its filters cannot be updated")
-    tested(raw.get("filterBranch"))
+    build_test(raw.get("filterBranch"))
     match.branch, match.updated, match.version = raw["filterBranch"], portal.now, match.version + 1
     return web.json_response({"updatedList": _describe(portal, match, with_filters=True)})
 
@@ -111,7 +113,7 @@ async def delete_list(portal: Portal, request: web.Request) -> None:
 
 async def restore_list(portal: Portal, request: web.Request) -> None:
     """Restore a deleted list."""
-    match = portal.lists.get(digits(request.match_info["list_id"]) or 0)
+    match = portal.lists.get(parse_digits(request.match_info["list_id"]) or 0)
     if match is None:
         raise missing_list(request.match_info["list_id"])
     match.deleted = None
@@ -119,7 +121,7 @@ async def restore_list(portal: Portal, request: web.Request) -> None:
 
 def find(portal: Portal, request: web.Request, name: str = "list_id") -> ObjectList:
     """Return the list in the path."""
-    match = portal.lists.get(digits(request.match_info[name]) or 0)
+    match = portal.lists.get(parse_digits(request.match_info[name]) or 0)
     if match is None or match.deleted is not None:
         raise missing_list(request.match_info[name])
     return match
@@ -137,7 +139,7 @@ def _refuse_taken(portal: Portal, type_id: str, name: str) -> None:
 
 
 def _describe(portal: Portal, object_list: ObjectList, *, with_filters: bool) -> dict[str, Any]:
-    return object_list.described(len(members_of(portal, object_list)), with_filters=with_filters)
+    return object_list.to_json(len(list_members(portal, object_list)), with_filters=with_filters)
 
 
 def _list_response(portal: Portal, object_list: ObjectList, *, with_filters: bool) -> web.Response:
@@ -145,6 +147,6 @@ def _list_response(portal: Portal, object_list: ObjectList, *, with_filters: boo
 
 
 def _search_result(portal: Portal, object_list: ObjectList) -> dict[str, Any]:
-    raw = object_list.described(0)
+    raw = object_list.to_json(0)
     del raw["size"]
-    return raw | {"additionalProperties": {"hs_list_size": str(len(members_of(portal, object_list)))}}
+    return raw | {"additionalProperties": {"hs_list_size": str(len(list_members(portal, object_list)))}}

@@ -4,32 +4,40 @@ from typing import Any
 
 from aiohttp import web
 
-from workspace_sandbox.crm.arguments import body, cursor, digits, inputs, list_in, record_body, whole
+from workspace_sandbox.crm.arguments import (
+    parse_digits,
+    positive_int,
+    read_body,
+    read_cursor,
+    read_inputs,
+    read_list,
+    read_object,
+)
 from workspace_sandbox.crm.kinds import KIND_NAMES, Kind
 from workspace_sandbox.crm.lists import find
-from workspace_sandbox.crm.members import members_of
+from workspace_sandbox.crm.members import list_members
 from workspace_sandbox.crm.segments import ObjectList
 from workspace_sandbox.crm.state import Portal
 from workspace_sandbox.crm.values import timestamp
-from workspace_sandbox.crm.wire import batch, invalid, malformed, paged
+from workspace_sandbox.crm.wire import batch_response, invalid, malformed, page_response
 from workspace_sandbox.kit.refusals import require
 
 USUAL_PAGE, LARGEST_PAGE = 100, 250
 MOST_CHANGED = 100_000
 
 
-async def list_members(portal: Portal, request: web.Request) -> web.Response:
+async def list_memberships(portal: Portal, request: web.Request) -> web.Response:
     """Return the records in a list in order of their IDs."""
-    members = members_of(portal, find(portal, request))
-    limit, after = whole(request, "limit", USUAL_PAGE, LARGEST_PAGE), cursor(request)
+    members = list_members(portal, find(portal, request))
+    limit, after = positive_int(request, "limit", USUAL_PAGE, LARGEST_PAGE), read_cursor(request)
     remaining = [number for number in members if number > after]
     return _page(request, members, remaining, limit)
 
 
 async def list_by_joining(portal: Portal, request: web.Request) -> web.Response:
     """Return the records in a list in the order in which they were added."""
-    members = members_of(portal, find(portal, request))
-    limit, after = whole(request, "limit", USUAL_PAGE, LARGEST_PAGE), cursor(request)
+    members = list_members(portal, find(portal, request))
+    limit, after = positive_int(request, "limit", USUAL_PAGE, LARGEST_PAGE), read_cursor(request)
     order = sorted(members, key=lambda number: (members[number], number))
     start = order.index(after) + 1 if after in order else 0
     return _page(request, members, order[start:], limit)
@@ -47,8 +55,8 @@ async def remove_members(portal: Portal, request: web.Request) -> web.Response:
 
 async def change_members(portal: Portal, request: web.Request) -> web.Response:
     """Add records to a list and remove others."""
-    raw = await record_body(request)
-    to_add, to_remove = ([str(one) for one in list_in(raw, name)] for name in ("recordIdsToAdd", "recordIdsToRemove"))
+    raw = await read_object(request)
+    to_add, to_remove = ([str(one) for one in read_list(raw, name)] for name in ("recordIdsToAdd", "recordIdsToRemove"))
     return _change_members(portal, find(portal, request), to_add, to_remove)
 
 
@@ -57,7 +65,7 @@ async def add_from(portal: Portal, request: web.Request) -> None:
     target, source = find(portal, request), find(portal, request, "source_id")
     if source.kind is not target.kind:
         raise invalid("Both lists must be of the same object type")
-    _change_members(portal, target, [str(number) for number in members_of(portal, source)], [])
+    _change_members(portal, target, [str(number) for number in list_members(portal, source)], [])
 
 
 async def remove_all(portal: Portal, request: web.Request) -> None:
@@ -75,13 +83,13 @@ async def list_lists(portal: Portal, request: web.Request) -> web.Response:
 
 async def batch_read(portal: Portal, request: web.Request) -> web.Response:
     """Return the lists that contain each of several records."""
-    _, items = await inputs(request)
+    _, items = await read_inputs(request)
     results = []
     for one in items:
         kind, identifier = _kind(str(one.get("objectTypeId"))), str(one.get("recordId"))
-        memberships = _lists_of(portal, kind, digits(identifier) or 0)
+        memberships = _lists_of(portal, kind, parse_digits(identifier) or 0)
         results.append({"recordId": identifier, "objectTypeId": kind.type_id, "recordListMemberships": memberships})
-    return batch(portal.now, results)
+    return batch_response(portal.now, results)
 
 
 def _lists_of(portal: Portal, kind: Kind, number: int) -> list[dict[str, Any]]:
@@ -94,7 +102,7 @@ def _lists_of(portal: Portal, kind: Kind, number: int) -> list[dict[str, Any]]:
             "lastAddedTimestamp": timestamp(members[number]),
         }
         for one in alike
-        if number in (members := members_of(portal, one))
+        if number in (members := list_members(portal, one))
     ]
 
 
@@ -105,11 +113,11 @@ def _kind(type_id: str) -> Kind:
 def _page(request: web.Request, members: dict[int, float], remaining: list[int], limit: int) -> web.Response:
     page = remaining[:limit]
     rows = [{"recordId": str(number), "membershipTimestamp": timestamp(members[number])} for number in page]
-    return paged(request, rows, str(page[-1]) if len(remaining) > limit else None, total=len(members))
+    return page_response(request, rows, str(page[-1]) if len(remaining) > limit else None, total=len(members))
 
 
 async def _numbers(request: web.Request) -> list[str]:
-    raw = await body(request)
+    raw = await read_body(request)
     if not isinstance(raw, list) or len(raw) > MOST_CHANGED:
         raise malformed("Cannot deserialize value of type `ArrayList`")
     return [str(one) for one in raw]

@@ -6,7 +6,7 @@ from typing import Any
 
 from aiohttp import web
 
-from workspace_sandbox.crm.arguments import flag, kind_of, list_in, record_body
+from workspace_sandbox.crm.arguments import read_flag, read_kind, read_list, read_object
 from workspace_sandbox.crm.directory import Audit, Pipeline, Stage
 from workspace_sandbox.crm.kinds import Kind
 from workspace_sandbox.crm.state import Portal
@@ -22,7 +22,7 @@ FIRST_ID = 700_000_001
 
 async def list_pipelines(portal: Portal, request: web.Request) -> web.Response:
     """Return all pipelines of an object type with their stages. Only deals and tickets have any."""
-    return web.json_response({"results": _list_json(portal, kind_of(request))})
+    return web.json_response({"results": _list_json(portal, read_kind(request))})
 
 
 async def read_pipeline(portal: Portal, request: web.Request) -> web.Response:
@@ -32,8 +32,8 @@ async def read_pipeline(portal: Portal, request: web.Request) -> web.Response:
 
 async def create_pipeline(portal: Portal, request: web.Request) -> web.Response:
     """Create a pipeline with its stages."""
-    kind, raw = kind_of(request), await record_body(request)
-    if kind.way is None:
+    kind, raw = read_kind(request), await read_object(request)
+    if kind.pipeline_properties is None:
         raise invalid(f"Object type {kind.type_id} has no pipelines")
     identifier = str(raw.get("pipelineId") or _next_id(portal))
     if identifier in portal.pipelines:
@@ -44,16 +44,16 @@ async def create_pipeline(portal: Portal, request: web.Request) -> web.Response:
 
 async def update_pipeline(portal: Portal, request: web.Request) -> web.Response:
     """Update the label or the position of a pipeline, or restore it from the archive."""
-    pipeline, raw = _pipeline(portal, request), await record_body(request)
+    pipeline, raw = _pipeline(portal, request), await read_object(request)
     changed = replace(pipeline, updated=timestamp(portal.now), **_changes(raw))
     return _pipeline_response(portal, _store(portal, changed, "UPDATE"))
 
 
 async def replace_pipeline(portal: Portal, request: web.Request) -> web.Response:
     """Replace a pipeline and its stages. Stages with the ID of an existing one retain it."""
-    before, raw = _pipeline(portal, request), await record_body(request)
-    replacement = _parse_pipeline(portal, kind_of(request), before.id, raw)
-    _check_unused(portal, request, before, [one for one in before.stages if replacement.stage(one.id) is None])
+    before, raw = _pipeline(portal, request), await read_object(request)
+    replacement = _parse_pipeline(portal, read_kind(request), before.id, raw)
+    _check_unused(portal, request, before, [one for one in before.stages if replacement.find_stage(one.id) is None])
     return _pipeline_response(portal, _store(portal, replace(replacement, created=before.created), "UPDATE"))
 
 
@@ -67,7 +67,7 @@ async def delete_pipeline(portal: Portal, request: web.Request) -> None:
 
 async def list_stages(portal: Portal, request: web.Request) -> web.Response:
     """Return the stages of a pipeline."""
-    return web.json_response({"results": _pipeline(portal, request).described(0)["stages"]})
+    return web.json_response({"results": _pipeline(portal, request).to_json(0)["stages"]})
 
 
 async def read_stage(portal: Portal, request: web.Request) -> web.Response:
@@ -78,8 +78,8 @@ async def read_stage(portal: Portal, request: web.Request) -> web.Response:
 
 async def create_stage(portal: Portal, request: web.Request) -> web.Response:
     """Add a stage to a pipeline."""
-    pipeline, raw = _pipeline(portal, request), await record_body(request)
-    stage = _parse_stage(portal, kind_of(request), raw, str(raw.get("stageId") or _next_id(portal)))
+    pipeline, raw = _pipeline(portal, request), await read_object(request)
+    stage = _parse_stage(portal, read_kind(request), raw, str(raw.get("stageId") or _next_id(portal)))
     changed = _store(portal, replace(pipeline, stages=(*pipeline.stages, stage)), "UPDATE")
     _note(portal, stage.id, "CREATE")
     return _stage_response(changed, stage, status=201)
@@ -87,7 +87,7 @@ async def create_stage(portal: Portal, request: web.Request) -> web.Response:
 
 async def update_stage(portal: Portal, request: web.Request) -> web.Response:
     """Update a stage. Metadata that is not sent remains."""
-    pipeline, raw = _pipeline(portal, request), await record_body(request)
+    pipeline, raw = _pipeline(portal, request), await read_object(request)
     before = _stage(pipeline, request)
     metadata = {**before.metadata, **_metadata(raw)}
     return _restaged(portal, pipeline, replace(before, metadata=metadata, **_changes(raw)))
@@ -95,9 +95,9 @@ async def update_stage(portal: Portal, request: web.Request) -> web.Response:
 
 async def replace_stage(portal: Portal, request: web.Request) -> web.Response:
     """Replace a stage."""
-    pipeline, raw = _pipeline(portal, request), await record_body(request)
+    pipeline, raw = _pipeline(portal, request), await read_object(request)
     before = _stage(pipeline, request)
-    new_stage = _parse_stage(portal, kind_of(request), raw, before.id)
+    new_stage = _parse_stage(portal, read_kind(request), raw, before.id)
     return _restaged(portal, pipeline, replace(new_stage, created=before.created))
 
 
@@ -115,36 +115,36 @@ async def audit(portal: Portal, request: web.Request) -> web.Response:
     pipeline = _pipeline(portal, request)
     identifier = _stage(pipeline, request).id if "stage_id" in request.match_info else pipeline.id
     matches = [one for one in reversed(portal.audits) if one.identifier == identifier]
-    return web.json_response({"results": [one.described(portal.account.portal_id) for one in matches]})
+    return web.json_response({"results": [one.to_json(portal.account.portal_id) for one in matches]})
 
 
 def _list_json(portal: Portal, kind: Kind) -> list[dict[str, Any]]:
-    results = [pipeline.described(position) for position, pipeline in enumerate(portal.pipelines_of(kind))]
+    results = [pipeline.to_json(position) for position, pipeline in enumerate(portal.pipelines_of(kind))]
     return sorted(results, key=lambda one: one["displayOrder"])
 
 
 def _pipeline_response(portal: Portal, pipeline: Pipeline, *, status: int = 200) -> web.Response:
     alike = [one.id for one in portal.pipelines.values() if one.plural == pipeline.plural]
-    return web.json_response(pipeline.described(alike.index(pipeline.id)), status=status)
+    return web.json_response(pipeline.to_json(alike.index(pipeline.id)), status=status)
 
 
 def _stage_response(pipeline: Pipeline, stage: Stage, *, status: int = 200) -> web.Response:
-    return web.json_response(stage.described([one.id for one in pipeline.stages].index(stage.id)), status=status)
+    return web.json_response(stage.to_json([one.id for one in pipeline.stages].index(stage.id)), status=status)
 
 
 def _pipeline(portal: Portal, request: web.Request) -> Pipeline:
     match = portal.pipelines.get(request.match_info["pipeline_id"])
-    if match is None or match.plural != kind_of(request).plural:
+    if match is None or match.plural != read_kind(request).plural:
         raise resource_not_found()
     return match
 
 
 def _stage(pipeline: Pipeline, request: web.Request) -> Stage:
-    return require(pipeline.stage(request.match_info["stage_id"]), resource_not_found())
+    return require(pipeline.find_stage(request.match_info["stage_id"]), resource_not_found())
 
 
 def _parse_pipeline(portal: Portal, kind: Kind, identifier: str, raw: Mapping[str, Any]) -> Pipeline:
-    stages = list_in(raw, "stages")
+    stages = read_list(raw, "stages")
     if not isinstance(raw.get("label"), str) or not stages or not all(isinstance(one, dict) for one in stages):
         raise malformed('Some required fields were not set: ["label", "displayOrder", "stages"]')
     first = _next_id(portal) + 1
@@ -220,11 +220,12 @@ def _check_unused(portal: Portal, request: web.Request, pipeline: Pipeline, stag
 
     Otherwise, records keep their stage.
     """
-    kind, gone = kind_of(request), {stage.id for stage in stages}
-    if kind.way is None or not any(flag(request, name) for name in REFUSE_USED):
+    kind, gone = read_kind(request), {stage.id for stage in stages}
+    if kind.pipeline_properties is None or not any(read_flag(request, name) for name in REFUSE_USED):
         return
     if any(
-        record.properties.get(kind.way[0]) == pipeline.id and record.properties.get(kind.way[1]) in gone
-        for record in portal.listed(kind, 0, archived=False)
+        record.properties.get(kind.pipeline_properties[0]) == pipeline.id
+        and record.properties.get(kind.pipeline_properties[1]) in gone
+        for record in portal.list_records(kind, 0, archived=False)
     ):
         raise ApiError(400, "VALIDATION_ERROR", "There are records in the stages that would be deleted.")

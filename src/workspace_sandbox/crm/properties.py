@@ -5,18 +5,18 @@ from typing import Any
 
 from aiohttp import web
 
-from workspace_sandbox.crm.arguments import flag, inputs, kind_of, list_in, record_body
+from workspace_sandbox.crm.arguments import read_flag, read_inputs, read_kind, read_list, read_object
 from workspace_sandbox.crm.definitions import (
     ACCEPTED_FIELD_TYPES,
     FIELD_TYPES,
     Definition,
     Option,
-    custom_name_is_legal,
+    is_valid_custom_name,
 )
 from workspace_sandbox.crm.kinds import Kind
 from workspace_sandbox.crm.state import Portal
 from workspace_sandbox.crm.values import timestamp
-from workspace_sandbox.crm.wire import ApiError, batch, invalid, malformed
+from workspace_sandbox.crm.wire import ApiError, batch_response, invalid, malformed
 
 SENSITIVITIES = ("non_sensitive", "sensitive", "highly_sensitive")
 MOST_UNIQUE = 10
@@ -24,12 +24,12 @@ MOST_UNIQUE = 10
 
 async def list_properties(portal: Portal, request: web.Request) -> web.Response:
     """Return all live or archived properties of an object type with one sensitivity."""
-    kind, archived = kind_of(request), flag(request, "archived")
+    kind, archived = read_kind(request), read_flag(request, "archived")
     sensitivity = request.query.get("dataSensitivity", SENSITIVITIES[0])
     if sensitivity not in SENSITIVITIES:
         raise invalid(f"dataSensitivity must be one of: [{', '.join(SENSITIVITIES)}], received {sensitivity}")
     results = [
-        definition.described(portal.options(definition))
+        definition.to_json(portal.options(definition))
         for definition in portal.definitions[kind.plural].values()
         if (definition.archived_at is not None) == archived and definition.sensitivity == sensitivity
     ]
@@ -38,13 +38,13 @@ async def list_properties(portal: Portal, request: web.Request) -> web.Response:
 
 async def read_property(portal: Portal, request: web.Request) -> web.Response:
     """Return a property."""
-    definition = _definition(portal, request, archived=flag(request, "archived"))
+    definition = _definition(portal, request, archived=read_flag(request, "archived"))
     return _property_response(portal, definition)
 
 
 async def create_property(portal: Portal, request: web.Request) -> web.Response:
     """Create a custom property."""
-    kind, raw = kind_of(request), await record_body(request)
+    kind, raw = read_kind(request), await read_object(request)
     definition = _custom(portal, kind, raw)
     portal.define(kind, definition)
     return _property_response(portal, definition, status=201)
@@ -52,31 +52,31 @@ async def create_property(portal: Portal, request: web.Request) -> web.Response:
 
 async def update_property(portal: Portal, request: web.Request) -> web.Response:
     """Update the label, the description or the options of a custom property."""
-    definition, raw = _definition(portal, request), await record_body(request)
+    definition, raw = _definition(portal, request), await read_object(request)
     if definition.built_in:
         raise invalid(f"Property {definition.name} is defined by HubSpot and cannot be changed")
     changed = replace(definition, updated=timestamp(portal.now), **_changes(raw))
-    portal.define(kind_of(request), changed)
+    portal.define(read_kind(request), changed)
     return _property_response(portal, changed)
 
 
 async def archive_property(portal: Portal, request: web.Request) -> None:
     """Archive a custom property. Records keep its values, but they are hidden."""
-    _archive(portal, kind_of(request), _definition(portal, request))
+    _archive(portal, read_kind(request), _definition(portal, request))
 
 
 async def batch_read(portal: Portal, request: web.Request) -> web.Response:
     """Return several properties. Missing ones are listed as errors."""
-    kind, (raw, items) = kind_of(request), await inputs(request)
+    kind, (raw, items) = read_kind(request), await read_inputs(request)
     archived, sensitivity = raw.get("archived") is True, raw.get("dataSensitivity", SENSITIVITIES[0])
     matches, missing = _named(portal, kind, items, archived=archived)
-    results = [one.described(portal.options(one)) for one in matches if one.sensitivity == sensitivity]
-    return batch(portal.now, results, [_missing(kind, name) for name in missing])
+    results = [one.to_json(portal.options(one)) for one in matches if one.sensitivity == sensitivity]
+    return batch_response(portal.now, results, [_missing(kind, name) for name in missing])
 
 
 async def batch_create(portal: Portal, request: web.Request) -> web.Response:
     """Create several custom properties. Those that cannot be created are listed as errors."""
-    kind, (_, items) = kind_of(request), await inputs(request)
+    kind, (_, items) = read_kind(request), await read_inputs(request)
     results, errors = [], []
     for raw in items:
         try:
@@ -85,13 +85,13 @@ async def batch_create(portal: Portal, request: web.Request) -> web.Response:
             errors.append(error)
         else:
             portal.define(kind, definition)
-            results.append(definition.described(portal.options(definition)))
-    return batch(portal.now, results, errors, status=201)
+            results.append(definition.to_json(portal.options(definition)))
+    return batch_response(portal.now, results, errors, status=201)
 
 
 async def batch_archive(portal: Portal, request: web.Request) -> None:
     """Archive several custom properties. Missing ones are ignored."""
-    kind, (_, items) = kind_of(request), await inputs(request)
+    kind, (_, items) = read_kind(request), await read_inputs(request)
     definitions, _ = _named(portal, kind, items)
     for definition in definitions:
         _archive(portal, kind, definition)
@@ -113,11 +113,11 @@ def _archive(portal: Portal, kind: Kind, definition: Definition) -> None:
 
 
 def _property_response(portal: Portal, definition: Definition, *, status: int = 200) -> web.Response:
-    return web.json_response(definition.described(portal.options(definition)), status=status)
+    return web.json_response(definition.to_json(portal.options(definition)), status=status)
 
 
 def _definition(portal: Portal, request: web.Request, *, archived: bool = False) -> Definition:
-    kind, name = kind_of(request), request.match_info["name"]
+    kind, name = read_kind(request), request.match_info["name"]
     definition = portal.definitions[kind.plural].get(name)
     if definition is None or (definition.archived_at is not None) != archived:
         raise _missing(kind, name)
@@ -133,7 +133,7 @@ def _custom(portal: Portal, kind: Kind, raw: dict[str, Any]) -> Definition:
     if missing:
         raise malformed(f"Some required fields were not set: {missing}")
     name, definitions = str(raw["name"]), portal.definitions[kind.plural]
-    if not custom_name_is_legal(name):
+    if not is_valid_custom_name(name):
         raise invalid(f"Property name {name} may only hold lower-case letters, digits and underscores")
     if name in definitions:
         raise ApiError(409, "OBJECT_ALREADY_EXISTS", f"A property named '{name}' already exists.")
@@ -165,7 +165,7 @@ CHANGEABLE = {
 def _changes(raw: dict[str, Any]) -> dict[str, Any]:
     changes = {attribute: raw[name] for name, attribute in CHANGEABLE.items() if name in raw}
     if "options" in changes:
-        changes["options"] = tuple(_option(one) for one in list_in(raw, "options"))
+        changes["options"] = tuple(_option(one) for one in read_list(raw, "options"))
     return changes
 
 

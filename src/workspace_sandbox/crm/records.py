@@ -13,7 +13,7 @@ APPLICATION, PERSON = "INTEGRATION", "CRM_UI"
 
 
 @dataclass(frozen=True, slots=True)
-class Maker:
+class Creator:
     """The creator of a record: an app, a user or the vendor."""
 
     source: str
@@ -21,12 +21,12 @@ class Maker:
     user_id: str = ""
 
     @classmethod
-    def application(cls, app_id: object) -> "Maker":
+    def application(cls, app_id: object) -> "Creator":
         """Return an app that calls the API."""
         return cls(APPLICATION, str(app_id))
 
     @classmethod
-    def person(cls, user_id: object) -> "Maker":
+    def user(cls, user_id: object) -> "Creator":
         """Return a user of the user interface."""
         return cls(PERSON, f"userId:{user_id}", str(user_id))
 
@@ -52,9 +52,9 @@ class Record:
         """The reference to the record in associations."""
         return self.kind.plural, self.id
 
-    def described(self, names: Iterable[str], portal_id: int) -> dict[str, Any]:
+    def to_json(self, names: Iterable[str], portal_id: int) -> dict[str, Any]:
         """Return the vendor's JSON with the properties *names* and those of every response."""
-        property_names = dict.fromkeys((*names, *self.kind.stamped))
+        property_names = dict.fromkeys((*names, *self.kind.always_returned))
         raw: dict[str, Any] = {
             "id": str(self.id),
             "properties": {name: self.properties.get(name) for name in sorted(property_names)},

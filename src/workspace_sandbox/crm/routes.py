@@ -18,7 +18,7 @@ from workspace_sandbox.crm import (
     properties,
 )
 from workspace_sandbox.crm.access import Grants
-from workspace_sandbox.crm.arguments import kind_of
+from workspace_sandbox.crm.arguments import read_kind
 from workspace_sandbox.crm.kinds import KINDS
 from workspace_sandbox.crm.state import Portal
 from workspace_sandbox.kit.routes import Page, Route
@@ -42,18 +42,18 @@ class ScopedRoute(Route[Handler]):
 
 def reads(request: web.Request) -> tuple[str, ...]:
     """Return the scope for reading records of the type in the path."""
-    return (kind_of(request).right("read"),)
+    return (read_kind(request).scope_for("read"),)
 
 
 def writes(request: web.Request) -> tuple[str, ...]:
     """Return the scope for writing records of the type in the path."""
-    return (kind_of(request).right("write"),)
+    return (read_kind(request).scope_for("write"),)
 
 
 def any_object(request: web.Request) -> tuple[str, ...]:
     """Return all scopes of any object type."""
     del request
-    return tuple(dict.fromkeys(right for kind in KINDS for right in (kind.right("read"), kind.right("write"))))
+    return tuple(dict.fromkeys(right for kind in KINDS for right in (kind.scope_for("read"), kind.scope_for("write"))))
 
 
 def reads_properties(request: web.Request) -> tuple[str, ...]:
@@ -61,12 +61,12 @@ def reads_properties(request: web.Request) -> tuple[str, ...]:
     sensitivity = request.query.get("dataSensitivity", "non_sensitive")
     if sensitivity not in {"sensitive", "highly_sensitive"}:
         return any_object(request)
-    return (f"crm.objects.{kind_of(request).scope}.{sensitivity}.read.v2",)
+    return (f"crm.objects.{read_kind(request).scope}.{sensitivity}.read.v2",)
 
 
 def changes_properties(request: web.Request) -> tuple[str, ...]:
     """Return the scope for changing the properties of the type in the path."""
-    return (kind_of(request).schema_right,)
+    return (read_kind(request).schema_scope,)
 
 
 def only(scope: str) -> Scopes:
@@ -161,12 +161,12 @@ ROUTES: tuple[ScopedRoute | Page, ...] = (
     LISTS("GET /object-type-id/{type_id}/name/{name}", lists.read_list_by_name, scopes=reads_lists),
     LISTS("GET /records/{type_id}/{id}/memberships", memberships.list_lists, scopes=reads_lists),
     LISTS("POST /records/memberships/batch/read", memberships.batch_read, scopes=reads_lists),
-    LISTS("GET /{list_id}", lists.read_list, scopes=reads_lists),
+    LISTS("GET /{list_id}", lists.get_list, scopes=reads_lists),
     LISTS("DELETE /{list_id}", lists.delete_list, scopes=writes_lists),
     LISTS("PUT /{list_id}/restore", lists.restore_list, "also after 90 days", scopes=writes_lists),
     LISTS("PUT /{list_id}/update-list-name", lists.rename_list, scopes=writes_lists),
     LISTS("PUT /{list_id}/update-list-filters", lists.refilter_list, FILTERED, scopes=writes_lists),
-    LISTS("GET /{list_id}/memberships", memberships.list_members, BEFORE, scopes=reads_lists),
+    LISTS("GET /{list_id}/memberships", memberships.list_memberships, BEFORE, scopes=reads_lists),
     LISTS("DELETE /{list_id}/memberships", memberships.remove_all, scopes=writes_lists),
     LISTS("GET /{list_id}/memberships/join-order", memberships.list_by_joining, BEFORE, scopes=reads_lists),
     LISTS("PUT /{list_id}/memberships/add", memberships.add_members, scopes=writes_lists),

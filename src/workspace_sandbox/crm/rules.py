@@ -11,12 +11,12 @@ from workspace_sandbox.crm.kinds import COMPANIES, Kind
 from workspace_sandbox.crm.records import Record
 from workspace_sandbox.crm.values import (
     InvalidValue,
-    accepted,
-    accepted_domain,
-    accepted_email,
-    accepted_options,
+    normalise,
+    normalise_domain,
+    normalise_email,
+    normalise_options,
     timestamp,
-    written,
+    to_text,
 )
 from workspace_sandbox.crm.wire import (
     PropertyFault,
@@ -27,7 +27,7 @@ from workspace_sandbox.crm.wire import (
 )
 
 MARKUP = re.compile(r"<[^>]+>")
-NORMALISED = {"email": accepted_email, "domain": accepted_domain, "hs_additional_emails": str.lower}
+NORMALISED = {"email": normalise_email, "domain": normalise_domain, "hs_additional_emails": str.lower}
 """Properties whose values are normalised before they are stored."""
 
 STAGES_IN_ORDER = [option.value for option in LIFECYCLE]
@@ -59,7 +59,7 @@ class Rules:
     def __init__(self, portal: RuleContext) -> None:
         self._portal = portal
 
-    def accepted(self, kind: Kind, properties: Any, record: Record | None) -> dict[str, str]:
+    def validate(self, kind: Kind, properties: Any, record: Record | None) -> dict[str, str]:
         """Validate *properties* and return their stored values, empty if cleared.
 
         Raises one error with all violations.
@@ -93,7 +93,7 @@ class Rules:
         if missing:
             raise missing_properties(kind.singular.upper(), missing)
 
-    def completed(self, record: Record, properties: Mapping[str, str]) -> dict[str, str]:
+    def with_calculated(self, record: Record, properties: Mapping[str, str]) -> dict[str, str]:
         """Return *properties* with the calculated ones and without the empty ones."""
         stamps = {
             "hs_object_id": str(record.id),
@@ -109,13 +109,13 @@ class Rules:
             raise InvalidValue("PROPERTY_DOESNT_EXIST", unknown_property(name).message)
         if definition.read_only:
             raise InvalidValue("READ_ONLY_VALUE", f'"{name}" is a read only property; its value cannot be set.')
-        text = written(value)
+        text = to_text(value)
         if not text.strip():
             return ""
         if definition.type == "enumeration":
             current = record.properties.get(name) if record else None
-            return accepted_options(text, self._allowed(definition), many=definition.many, current=current)
-        return NORMALISED.get(name, str)(accepted(definition.type, text))
+            return normalise_options(text, self._allowed(definition), many=definition.many, current=current)
+        return NORMALISED.get(name, str)(normalise(definition.type, text))
 
     def _allowed(self, definition: Definition) -> Sequence[str]:
         if definition.refers_to == "OWNER":
@@ -126,28 +126,28 @@ class Rules:
         """Return violations that involve several values. Drops a backward lifecycle stage if the knob allows that."""
         before = record.properties if record else {}
         faults = []
-        if goes_back(before.get("lifecyclestage"), values.get("lifecyclestage")):
+        if moves_backward(before.get("lifecyclestage"), values.get("lifecyclestage")):
             stage = values.pop("lifecyclestage")
             # It is documented that the stage only moves forward, but not whether a backward move is rejected or
             # ignored.
             if self._portal.knob("backward_lifecycle") == "refuse":
                 faults.append(PropertyFault("lifecyclestage", "INVALID_OPTION", f"{stage} would move it backward"))
-        if kind.way:
-            if record is None and not values.get(kind.way[0]):
-                values[kind.way[0]] = kind.first_pipeline
-            faults += self._stage_violations(kind.way, {**before, **values})
+        if kind.pipeline_properties:
+            if record is None and not values.get(kind.pipeline_properties[0]):
+                values[kind.pipeline_properties[0]] = kind.first_pipeline
+            faults += self._stage_violations(kind.pipeline_properties, {**before, **values})
         return faults
 
     def _stage_violations(self, way: tuple[str, str], values: Mapping[str, str]) -> list[PropertyFault]:
         stage, pipeline = values.get(way[1]), self._portal.pipelines.get(values.get(way[0], ""))
-        if not stage or pipeline is None or pipeline.stage(stage):
+        if not stage or pipeline is None or pipeline.find_stage(stage):
             return []
         allowed = ", ".join(stage.id for stage in pipeline.stages)
         message = f"{stage} was not one of the allowed options: [{allowed}]"
         return [PropertyFault(way[1], "INVALID_OPTION", message)]
 
 
-def goes_back(before: str | None, after: str | None) -> bool:
+def moves_backward(before: str | None, after: str | None) -> bool:
     """Return True if a lifecycle stage would move backward, which is possible only by clearing it first."""
     if not before or not after:
         return False
@@ -166,12 +166,12 @@ def _of_notes(_: RuleContext, note: Mapping[str, str]) -> dict[str, str]:
 
 def _of_line_items(_: RuleContext, item: Mapping[str, str]) -> dict[str, str]:
     price, quantity = item.get("price", ""), item.get("quantity") or "1"
-    return {"amount": written(float(price) * float(quantity))} if price else {}
+    return {"amount": to_text(float(price) * float(quantity))} if price else {}
 
 
 def _of_deals(portal: RuleContext, deal: Mapping[str, str]) -> dict[str, str]:
     pipeline = portal.pipelines.get(deal.get("pipeline", ""))
-    stage = pipeline.stage(deal.get("dealstage")) if pipeline else None
+    stage = pipeline.find_stage(deal.get("dealstage")) if pipeline else None
     return {
         "hs_is_closed": str(bool(stage and stage.closed)).lower(),
         "hs_is_closed_won": str(bool(stage and stage.won)).lower(),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from workspace_sandbox.crm.arguments import digits, list_in
+from workspace_sandbox.crm.arguments import parse_digits, read_list
 from workspace_sandbox.crm.definitions import Definition
 from workspace_sandbox.crm.records import Record
 from workspace_sandbox.crm.values import milliseconds
@@ -39,14 +39,14 @@ class SearchIndex:
         """Return an independent copy of the documents, without pending writes."""
         return SearchIndex(self._documents)
 
-    def load(self, record: Record) -> None:
+    def add(self, record: Record) -> None:
         """Add *record* to the index immediately."""
         documents = self._documents.setdefault(record.kind.plural, {})
         documents[record.id] = record
         if record.archived_at is not None:
             del documents[record.id]
 
-    def note(self, record: Record, at: float) -> None:
+    def schedule(self, record: Record, at: float) -> None:
         """Add *record* to the index or remove it after the delay."""
         self._pending.append((at, record))
 
@@ -54,7 +54,7 @@ class SearchIndex:
         """Return the documents that can be found now."""
         # The index lags behind, unlike reads by ID ("CRM search"), which causes duplicates in clients.
         while self._pending and has_passed(lag_seconds, self._pending[0][0], now):
-            self.load(self._pending.popleft()[1])
+            self.add(self._pending.popleft()[1])
         return self._documents.get(plural, {}).values()
 
 
@@ -82,22 +82,22 @@ class Query:
     after: int
 
 
-def parse(raw: Mapping[str, Any], cap: int) -> Query:
+def parse(raw: Mapping[str, Any], max_results: int) -> Query:
     """Parse the query in a request body. Raises an error if it violates a rule of the vendor."""
-    groups = tuple(_group(group) for group in list_in(raw, "filterGroups"))
+    groups = tuple(_group(group) for group in read_list(raw, "filterGroups"))
     _count(groups)
-    sort, descending = _sort(list_in(raw, "sorts"))
+    sort, descending = _sort(read_list(raw, "sorts"))
     limit = _limit(raw.get("limit"))
     after = _after(raw.get("after"))
     # Beyond the limit, the response is a 400 and not an empty page, so a loop until the first empty page fails.
-    if after + limit > cap:
-        raise invalid(f"Paging through search results is limited to {cap} records.")
+    if after + limit > max_results:
+        raise invalid(f"Paging through search results is limited to {max_results} records.")
     words = tuple(str(raw.get("query") or "").lower().split())
-    properties = tuple(str(name) for name in list_in(raw, "properties"))
+    properties = tuple(str(name) for name in read_list(raw, "properties"))
     return Query(groups, words, sort, descending, properties, limit, after)
 
 
-def run(
+def find_records(
     query: Query,
     documents: Iterable[Record],
     definitions: Mapping[str, Definition],
@@ -262,7 +262,7 @@ def _needed(condition: Filter, value: str | None) -> str:
 def _group(raw: Any) -> tuple[Filter, ...]:
     if not isinstance(raw, dict):
         raise malformed("Cannot deserialize value of type `FilterGroup`")
-    return tuple(_filter(one) for one in list_in(raw, "filters"))
+    return tuple(_filter(one) for one in read_list(raw, "filters"))
 
 
 def _filter(raw: Any) -> Filter:
@@ -271,7 +271,7 @@ def _filter(raw: Any) -> Filter:
     operator = str(raw.get("operator"))
     if operator not in OPERATORS:
         raise malformed(f"Cannot deserialize value of type `Operator` from String {operator!r}")
-    values = tuple(str(value) for value in list_in(raw, "values"))
+    values = tuple(str(value) for value in read_list(raw, "values"))
     return Filter(raw["propertyName"], operator, _text(raw.get("value")), _text(raw.get("highValue")), values)
 
 
@@ -309,10 +309,10 @@ def _limit(value: Any) -> int:
 
 def _after(value: Any) -> int:
     # In searches, ``after`` is an offset. In lists, it is the ID of the last record.
-    return require(digits(str(value or 0)), invalid(f"after must be an integer, received {value}"))
+    return require(parse_digits(str(value or 0)), invalid(f"after must be an integer, received {value}"))
 
 
-def results(query: Query, matches: list[Record]) -> tuple[Iterator[Record], str | None]:
+def paginate(query: Query, matches: list[Record]) -> tuple[Iterator[Record], str | None]:
     """Return the requested page and the offset of the next one."""
     end = query.after + query.limit
     return iter(matches[query.after : end]), str(end) if end < len(matches) else None

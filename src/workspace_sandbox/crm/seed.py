@@ -11,7 +11,7 @@ from workspace_sandbox.crm.catalogue import INDUSTRIES, LEAD_STATUS, LIFECYCLE, 
 from workspace_sandbox.crm.definitions import Definition, Option, options
 from workspace_sandbox.crm.directory import Account, Owner, Pipeline, deal_stage, ticket_stage
 from workspace_sandbox.crm.kinds import COMPANIES, CONTACTS, DEALS, KINDS, NOTES, TICKETS, Kind
-from workspace_sandbox.crm.records import Maker, Record
+from workspace_sandbox.crm.records import Creator, Record
 from workspace_sandbox.crm.standard import PRIORITIES
 from workspace_sandbox.crm.state import Portal
 from workspace_sandbox.crm.values import timestamp
@@ -151,15 +151,15 @@ NOTE_TEXTS = (
 )
 TICKET_SUBJECTS = ("Rail flickers", "Facture en double", "Wrong colour temperature", "Lieferung fehlt", "保証について")
 
-PLANTER = Maker.person(OWNERS[0].user_id)
+PLANTER = Creator.user(OWNERS[0].user_id)
 
 
-def plant(portal: Portal) -> None:
+def create_default_data(portal: Portal) -> None:
     """Create the default data in *portal*, identical each time."""
-    portal.adopt(_template())
+    portal.copy_from(_template())
 
 
-def plant_annex(portal: Portal) -> None:
+def create_second_portal(portal: Portal) -> None:
     """Create the data of the second, small *portal*, which shares no objects with the first."""
     portal.owners[ANNEX_OWNER.id] = ANNEX_OWNER
     portal.pipelines.update((pipeline.id, pipeline) for pipeline in (PIPELINES[0], SUPPORT))
@@ -220,10 +220,10 @@ def _store_all(portal: Portal, kind: Kind, rows: list[dict[str, str]], random: R
         updated = round(created + random.randrange(40 * A_DAY), 3)
         archived = updated + A_DAY if number and number % 61 == 0 else None
         record = Record(kind, first + number * step, {}, created, updated, archived)
-        completed = portal.rules.completed(record, {**properties, **PLANTER.properties})
+        completed = portal.rules.with_calculated(record, {**properties, **PLANTER.properties})
         record = Record(kind, record.id, completed, created, updated, archived)
-        portal.keep(record)
-        portal.index.load(record)
+        portal.store(record)
+        portal.index.add(record)
 
 
 def _companies(random: Random) -> Iterator[dict[str, str]]:
@@ -348,7 +348,7 @@ def _associate(portal: Portal, random: Random) -> None:
     for contact in contacts[: CONTACT_COUNT * 2 // 3]:
         if company := by_domain.get(contact.properties.get("hs_email_domain")):
             portal.edges.associate(contact.reference, company.reference)
-    decides = portal.edges.types.named("deals", "contacts", "USER_DEFINED", 36)
+    decides = portal.edges.types.find("deals", "contacts", "USER_DEFINED", 36)
     for number, deal in enumerate(deals):
         portal.edges.associate(deal.reference, contacts[number].reference, decides if number % 6 == 0 else None)
         portal.edges.associate(deal.reference, companies[number % len(companies)].reference)

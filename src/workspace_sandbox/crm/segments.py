@@ -5,7 +5,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
-from workspace_sandbox.crm.arguments import list_in
+from workspace_sandbox.crm.arguments import read_list
 from workspace_sandbox.crm.kinds import Kind
 from workspace_sandbox.crm.records import Record
 from workspace_sandbox.crm.values import timestamp
@@ -38,7 +38,7 @@ class ObjectList:
         new.joined = dict(self.joined)
         return new
 
-    def described(self, size: int, *, with_filters: bool = False) -> dict[str, Any]:
+    def to_json(self, size: int, *, with_filters: bool = False) -> dict[str, Any]:
         """Return the vendor's JSON."""
         raw: dict[str, Any] = {
             "listId": str(self.id),
@@ -59,11 +59,11 @@ class ObjectList:
         return raw | ({"filterBranch": self.branch} if with_filters and self.branch else {})
 
 
-def tested(branch: Any) -> Test:
+def build_test(branch: Any) -> Test:
     """Return the test of a filter branch. Raises an error if it is invalid or has unsupported filters."""
     if not isinstance(branch, Mapping) or branch.get("filterBranchType") not in {"OR", "AND"}:
         raise invalid("filterBranch must be of the type OR or AND")
-    parts = [*map(tested, list_in(branch, "filterBranches")), *map(_filter, list_in(branch, "filters"))]
+    parts = [*map(build_test, read_list(branch, "filterBranches")), *map(_filter, read_list(branch, "filters"))]
     if not parts:
         raise invalid("filterBranch has neither branches nor filters")
     holds = any if branch["filterBranchType"] == "OR" else all
@@ -82,7 +82,7 @@ def _filter(raw: Any) -> Test:
     accepts = OPERATORS.get((FAMILIES.get(kind, kind), operator))
     if accepts is None:
         raise invalid(f"operator {operator} is not valid for the operation type {kind}")
-    expected = list_in(operation, "values") or [operation.get("value")]
+    expected = read_list(operation, "values") or [operation.get("value")]
     if kind == "NUMBER" and _number(expected[0]) is None:
         raise invalid(f"operator {operator} needs a number as its value")
     without = operation.get("includeObjectsWithNoValueSet") is True

@@ -12,10 +12,10 @@ MADE = ("companies", "contacts", *(kind.plural for kind in KINDS[2:]))
 """The order of creation. Companies are first, so that new contacts can be associated with them."""
 
 
-def sow(hubspot: "CrmEmulator", given: SeedValue) -> dict[str, Any]:
+def apply_seed(hubspot: "CrmEmulator", data: SeedValue) -> dict[str, Any]:
     """Create the records in *given*. Returns their identifiers in order."""
-    given.object_of(*MADE)
-    return {kind: [_record(hubspot, kind, one) for one in given.each(kind)] for kind in MADE}
+    data.check_object(*MADE)
+    return {kind: [_record(hubspot, kind, one) for one in data.list_items(kind)] for kind in MADE}
 
 
 def _record(hubspot: "CrmEmulator", kind: str, entry: SeedValue) -> str:

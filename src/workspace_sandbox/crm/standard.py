@@ -1,6 +1,6 @@
 """The built-in properties of tickets, products, line items and activities."""
 
-from workspace_sandbox.crm.definitions import Definition, choice, of_type, options
+from workspace_sandbox.crm.definitions import Definition, choice, definitions_for, options
 
 ACTIVITIES = ("tasks", "meetings", "calls", "emails")
 
@@ -32,19 +32,19 @@ EMAIL_DIRECTIONS = options(
 EMAIL_STATES = options("SENT=Sent", "BOUNCED=Bounced", "FAILED=Failed", "SCHEDULED=Scheduled", "SENDING=Sending")
 
 FREQUENCIES = options("monthly=Monthly", "quarterly=Quarterly", "annually=Annually")
-WHEN = of_type("datetime", "hs_timestamp=Activity date")
+WHEN = definitions_for("datetime", "hs_timestamp=Activity date")
 GOODS = (
-    *of_type("string", "name=Name", "hs_sku=SKU", "hs_url=URL"),
-    *of_type("string", "description=Description", field_type="textarea"),
-    *of_type("number", "price=Unit price", "hs_cost_of_goods_sold=Unit cost", "tax=Tax"),
+    *definitions_for("string", "name=Name", "hs_sku=SKU", "hs_url=URL"),
+    *definitions_for("string", "description=Description", field_type="textarea"),
+    *definitions_for("number", "price=Unit price", "hs_cost_of_goods_sold=Unit cost", "tax=Tax"),
     choice("recurringbillingfrequency", "Billing frequency", FREQUENCIES),
 )
 
 PLAIN: dict[str, tuple[Definition, ...]] = {
     "tickets": (
-        *of_type("string", "subject=Ticket name"),
-        *of_type("string", "content=Ticket description", field_type="textarea"),
-        *of_type("datetime", "closed_date=Close date"),
+        *definitions_for("string", "subject=Ticket name"),
+        *definitions_for("string", "content=Ticket description", field_type="textarea"),
+        *definitions_for("datetime", "closed_date=Close date"),
         Definition("hs_pipeline", "Pipeline", "enumeration", "select"),
         Definition("hs_pipeline_stage", "Ticket status", "enumeration", "select"),
         choice("hs_ticket_priority", "Priority", PRIORITIES),
@@ -54,39 +54,43 @@ PLAIN: dict[str, tuple[Definition, ...]] = {
     "products": GOODS,
     "line_items": (
         *GOODS,
-        *of_type("number", "quantity=Quantity", "discount=Unit discount", "hs_discount_percentage=Discount percentage"),
-        *of_type("string", "hs_product_id=Product ID"),
-        *of_type("number", "amount=Net price", read_only=True, calculated=True),
+        *definitions_for(
+            "number", "quantity=Quantity", "discount=Unit discount", "hs_discount_percentage=Discount percentage"
+        ),
+        *definitions_for("string", "hs_product_id=Product ID"),
+        *definitions_for("number", "amount=Net price", read_only=True, calculated=True),
     ),
     "tasks": (
         *WHEN,
-        *of_type("string", "hs_task_subject=Task title"),
-        *of_type("string", "hs_task_body=Task notes", field_type="html"),
+        *definitions_for("string", "hs_task_subject=Task title"),
+        *definitions_for("string", "hs_task_body=Task notes", field_type="html"),
         choice("hs_task_status", "Task status", TASK_STATES),
         choice("hs_task_type", "Task type", TASK_TYPES),
         choice("hs_task_priority", "Priority", TASK_PRIORITIES),
     ),
     "meetings": (
         *WHEN,
-        *of_type("string", "hs_meeting_title=Meeting name", "hs_meeting_location=Location"),
-        *of_type("string", "hs_meeting_body=Description", field_type="html"),
-        *of_type("datetime", "hs_meeting_start_time=Start time", "hs_meeting_end_time=End time"),
+        *definitions_for("string", "hs_meeting_title=Meeting name", "hs_meeting_location=Location"),
+        *definitions_for("string", "hs_meeting_body=Description", field_type="html"),
+        *definitions_for("datetime", "hs_meeting_start_time=Start time", "hs_meeting_end_time=End time"),
         choice("hs_meeting_outcome", "Outcome", OUTCOMES),
     ),
     "calls": (
         *WHEN,
-        *of_type(
+        *definitions_for(
             "string", "hs_call_title=Call title", "hs_call_to_number=To number", "hs_call_from_number=From number"
         ),
-        *of_type("string", "hs_call_body=Call notes", field_type="html"),
-        *of_type("number", "hs_call_duration=Call duration"),
+        *definitions_for("string", "hs_call_body=Call notes", field_type="html"),
+        *definitions_for("number", "hs_call_duration=Call duration"),
         choice("hs_call_direction", "Call direction", DIRECTIONS),
         choice("hs_call_status", "Call status", CALL_STATES),
     ),
     "emails": (
         *WHEN,
-        *of_type("string", "hs_email_subject=Email subject", "hs_email_headers=Headers"),
-        *of_type("string", "hs_email_text=Email body", "hs_email_html=Email body (HTML)", field_type="textarea"),
+        *definitions_for("string", "hs_email_subject=Email subject", "hs_email_headers=Headers"),
+        *definitions_for(
+            "string", "hs_email_text=Email body", "hs_email_html=Email body (HTML)", field_type="textarea"
+        ),
         choice("hs_email_direction", "Email direction", EMAIL_DIRECTIONS),
         choice("hs_email_status", "Email status", EMAIL_STATES),
     ),

@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from workspace_sandbox.crm import search
-from workspace_sandbox.crm.arguments import digits, list_in
+from workspace_sandbox.crm.arguments import parse_digits, read_list
 from workspace_sandbox.crm.catalogue import GROUPS
 from workspace_sandbox.crm.definitions import Definition, Group, Option
 from workspace_sandbox.crm.directory import MAIN, Account, Audit, Owner, Pipeline
-from workspace_sandbox.crm.edges import AssociationType, Edges, Reference
-from workspace_sandbox.crm.identities import Identities
+from workspace_sandbox.crm.edges import Associations, AssociationType, Reference
+from workspace_sandbox.crm.identities import UniqueValues
 from workspace_sandbox.crm.kinds import COMPANIES, CONTACTS, KIND_NAMES, KINDS, Kind
-from workspace_sandbox.crm.records import APPLICATION, Maker, Record
+from workspace_sandbox.crm.records import APPLICATION, Creator, Record
 from workspace_sandbox.crm.rules import Rules
 from workspace_sandbox.crm.segments import ObjectList
 from workspace_sandbox.crm.wire import (
@@ -26,7 +26,7 @@ from workspace_sandbox.crm.wire import (
     unknown_property,
     value_taken,
 )
-from workspace_sandbox.kit.hooks import unheard
+from workspace_sandbox.kit.hooks import ignore_event
 from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.kit.stage import EmulatorContext
 
@@ -43,7 +43,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class PendingWrite:
     """A validated write. ``sent`` are the requested properties."""
 
     record: Record
@@ -64,22 +64,22 @@ class Portal:
     """A customer's account. Its clock, random generator and knobs are those of the context."""
 
     def __init__(self, stage: EmulatorContext, account: Account = MAIN) -> None:
-        self.stage = stage
+        self.context = stage
         self.account = account
         self.owners: dict[int, Owner] = {}
         self.pipelines: dict[str, Pipeline] = {}
         self.definitions: dict[str, dict[str, Definition]] = {kind.plural: {} for kind in KINDS}
         self.records: dict[str, dict[int, Record]] = {kind.plural: {} for kind in KINDS}
-        self.edges = Edges()
+        self.edges = Associations()
         self.index = search.SearchIndex()
-        self.identities = Identities()
+        self.identities = UniqueValues()
         self.latest = dict.fromkeys(self.records, 0)
         self.groups = {kind.plural: {(name := GROUPS[kind.plural]): Group(name)} for kind in KINDS}
         self.audits: list[Audit] = []
         self.lists: dict[int, ObjectList] = {}
-        self.emit: Emit = unheard
+        self.emit: Emit = ignore_event
 
-    def adopt(self, other: "Portal") -> None:
+    def copy_from(self, other: "Portal") -> None:
         """Copy all data of *other*. Later changes affect only one of the two."""
         self.owners = dict(other.owners)
         self.pipelines = dict(other.pipelines)
@@ -100,11 +100,11 @@ class Portal:
     @property
     def now(self) -> float:
         """The current time of the sandbox."""
-        return self.stage.clock.now()
+        return self.context.clock.now()
 
     def knob(self, name: str) -> Any:
         """Return the value of a knob."""
-        return self.stage.knobs[name]
+        return self.context.knobs[name]
 
     def live_definitions(self, kind: Kind) -> dict[str, Definition]:
         """Return the current properties of *kind*."""
@@ -114,11 +114,11 @@ class Portal:
     def options(self, definition: Definition) -> tuple[Option, ...]:
         """Return the options of a property. Those of pipelines and stages are computed."""
         for kind in KINDS:
-            if kind.way and definition.name in kind.way:
+            if kind.pipeline_properties and definition.name in kind.pipeline_properties:
                 pipelines = self.pipelines_of(kind)
                 values = (
                     pipelines
-                    if definition.name == kind.way[0]
+                    if definition.name == kind.pipeline_properties[0]
                     else [one for pipeline in pipelines for one in pipeline.stages]
                 )
                 return tuple(Option(one.id, one.label) for one in values)
@@ -132,7 +132,7 @@ class Portal:
         """Add or replace a property of *kind*."""
         self.definitions[kind.plural][definition.name] = definition
         if definition.unique:
-            self.identities.watch(kind.plural, definition.name)
+            self.identities.add_unique_property(kind.plural, definition.name)
 
     def find(self, kind: Kind, identifier: str, id_property: str | None = None, *, archived: bool = False) -> Record:
         """Return the record with that ID or unique property value. Raises a 404 if there is none."""
@@ -146,7 +146,7 @@ class Portal:
         match = self._look_up(kind, identifier, id_property)
         return match if match and match.archived_at is None else None
 
-    def listed(self, kind: Kind, after: int, *, archived: bool) -> list[Record]:
+    def list_records(self, kind: Kind, after: int, *, archived: bool) -> list[Record]:
         """Return the records with IDs greater than *after*, in order."""
         records = self.records[kind.plural].values()
         return [record for record in records if record.id > after and (record.archived_at is not None) == archived]
@@ -154,47 +154,51 @@ class Portal:
     def search(self, kind: Kind, query: search.Query) -> list[Record]:
         """Return all records that match the query, as of the index."""
         documents = self.index.documents(kind.plural, self.now, self.knob("search_lag_seconds"))
-        return search.run(query, documents, self.live_definitions(kind), kind.searched, self._associated)
+        return search.find_records(
+            query, documents, self.live_definitions(kind), kind.searched_properties, self._associated
+        )
 
-    def linked(self, record: Record, target: Kind) -> list[tuple[int, list[AssociationType]]]:
+    def associated_records(self, record: Record, target: Kind) -> list[tuple[int, list[AssociationType]]]:
         """Return the live records of type *target* that *record* is associated with, in order of their IDs."""
         others = self.records[target.plural]
         linked = self.edges.linked(record.reference, target.plural)
         return [(other, types) for other, types in linked if others[other].archived_at is None]
 
-    def draft_new(self, kind: Kind, properties: Any, associations: Any = None, maker: Maker | None = None) -> Draft:
+    def validate_new(
+        self, kind: Kind, properties: Any, associations: Any = None, maker: Creator | None = None
+    ) -> PendingWrite:
         """Validate a new record, by default created by the app.
 
         Raises an error if a value, an association or a required property is invalid.
         """
-        maker = maker or Maker.application(self.account.app_id)
-        values = self.rules.accepted(kind, properties, None)
+        maker = maker or Creator.application(self.account.app_id)
+        values = self.rules.validate(kind, properties, None)
         self.rules.require(kind, values)
         links = tuple(self._links(kind, associations))
         record = Record(kind, self._next_id(kind), {}, self.now, self.now)
-        completed = self.rules.completed(record, {**values, **maker.properties})
-        return Draft(replace(record, properties=completed), tuple(values), links)
+        completed = self.rules.with_calculated(record, {**values, **maker.properties})
+        return PendingWrite(replace(record, properties=completed), tuple(values), links)
 
-    def draft_change(self, record: Record, properties: Any) -> Draft:
+    def validate_change(self, record: Record, properties: Any) -> PendingWrite:
         """Validate a change of a record."""
-        values = self.rules.accepted(record.kind, properties, record)
+        values = self.rules.validate(record.kind, properties, record)
         changed = replace(record, updated_at=self.now)
-        completed = self.rules.completed(changed, {**record.properties, **values})
-        return Draft(replace(changed, properties=completed), tuple(properties), is_new=False)
+        completed = self.rules.with_calculated(changed, {**record.properties, **values})
+        return PendingWrite(replace(changed, properties=completed), tuple(properties), is_new=False)
 
-    def commit(self, *drafts: Draft, source: str = APPLICATION) -> None:
+    def commit(self, *drafts: PendingWrite, source: str = APPLICATION) -> None:
         """Write all *drafts*, or none if one has a duplicate unique value. *source* is included in events."""
         self._refuse_clash(drafts)
         for draft in drafts:
-            self.keep(draft.record)
-            self.index.note(draft.record, self.now)
+            self.store(draft.record)
+            self.index.schedule(draft.record, self.now)
             self._tell(draft, source)
             for link in draft.links:
-                self.associate(draft.record, self.at(link.target), link.type, source=source)
+                self.associate(draft.record, self.by_reference(link.target), link.type, source=source)
             if draft.is_new and draft.record.kind is CONTACTS and self.knob("auto_company"):
                 self._add_company(draft.record)
 
-    def at(self, reference: Reference) -> Record:
+    def by_reference(self, reference: Reference) -> Record:
         """Return the record of *reference*."""
         return self.records[reference[0]][reference[1]]
 
@@ -217,10 +221,10 @@ class Portal:
     def _emit_association_changes(self, near: Record, far: Record, source: str) -> Iterator[None]:
         """Emit events for both directions of associations that change within the context, except for labels."""
         ends = ((near, far), (far, near))
-        before = [self.edges.of(one.reference, other.reference) for one, other in ends]
+        before = [self.edges.types_between(one.reference, other.reference) for one, other in ends]
         yield
         for (one, other), had in zip(ends, before, strict=True):
-            has = self.edges.of(one.reference, other.reference)
+            has = self.edges.types_between(one.reference, other.reference)
             for kind in self.edges.types.in_order(set(had ^ has)):
                 if kind.label is None or kind.primary:
                     type_field = {"associationType": f"{one.kind.singular}_to_{other.kind.singular}".upper()}
@@ -228,7 +232,7 @@ class Portal:
                     event = {**type_field, **ids, "isPrimaryAssociation": kind.primary, "changeSource": source}
                     self.emit(self, "associationChange", one, **event)
 
-    def _tell(self, draft: Draft, source: str) -> None:
+    def _tell(self, draft: PendingWrite, source: str) -> None:
         if draft.is_new:
             self.emit(self, "creation", draft.record, changeSource=source, changeFlag="NEW")
         for name in draft.sent:
@@ -239,16 +243,16 @@ class Portal:
         """Archive a record, and release its unique values."""
         self.emit(self, "deletion", record, changeSource=source, changeFlag="DELETED")
         archived = replace(record, archived_at=self.now)
-        self.keep(archived)
-        self.index.note(archived, self.now)
+        self.store(archived)
+        self.index.schedule(archived, self.now)
 
-    def keep(self, record: Record) -> None:
+    def store(self, record: Record) -> None:
         """Store *record* as it is, replacing the previous version."""
         records = self.records[record.kind.plural]
         if before := records.get(record.id):
             self.identities.release(before)
         if record.archived_at is None:
-            self.identities.take(record)
+            self.identities.register(record)
         records[record.id] = record
         self.latest[record.kind.plural] = max(record.id, self.latest[record.kind.plural])
 
@@ -260,7 +264,7 @@ class Portal:
     def _look_up(self, kind: Kind, identifier: str, id_property: str | None) -> Record | None:
         records = self.records[kind.plural]
         if id_property in {None, "", "hs_object_id"}:
-            number = digits(identifier)
+            number = parse_digits(identifier)
             return None if number is None else records.get(number)
         name = str(id_property)
         if not self.unique_property(kind, name):
@@ -273,16 +277,16 @@ class Portal:
 
     def _next_id(self, kind: Kind) -> int:
         # With gaps, so that a client that assumes consecutive IDs fails.
-        chance = self.stage.random
+        chance = self.context.random
         self.latest[kind.plural] = max(self.latest[kind.plural], chance.offset) + 1 + chance.randrange(40)
         return self.latest[kind.plural]
 
     def _associated(self, record: Record, target: str) -> Iterable[int]:
         kind = require(KIND_NAMES.get(target), invalid_search(unknown_property(search.ASSOCIATED + target)))
-        return [other for other, _ in self.linked(record, kind)]
+        return [other for other, _ in self.associated_records(record, kind)]
 
     def _links(self, kind: Kind, associations: Any) -> Iterator[Link]:
-        for raw in list_in({"associations": associations}, "associations"):
+        for raw in read_list({"associations": associations}, "associations"):
             try:
                 identifier = str(raw["to"]["id"])
                 specs = [(spec["associationCategory"], int(spec["associationTypeId"])) for spec in raw["types"]]
@@ -292,7 +296,7 @@ class Portal:
 
     def _link(self, kind: Kind, identifier: str, category: str, type_id: int) -> Link:
         for other in KINDS:
-            if kind_of_link := self.edges.types.named(kind.plural, other.plural, category, type_id):
+            if kind_of_link := self.edges.types.find(kind.plural, other.plural, category, type_id):
                 target = self.find_live(other, identifier)
                 if target is None:
                     raise invalid_associations([f"{other.singular.upper()}={identifier} is not valid"])
@@ -303,17 +307,19 @@ class Portal:
         domain = contact.properties.get("hs_email_domain", "")
         if not domain or domain in FREE_MAIL:
             return
-        companies = self.listed(COMPANIES, 0, archived=False)
+        companies = self.list_records(COMPANIES, 0, archived=False)
         company = next((one for one in companies if one.properties.get("domain") == domain), None)
         if company is None:
             # The vendor's name as creator is an assumption, because it is not documented.
-            draft = self.draft_new(COMPANIES, {"domain": domain, "name": domain}, maker=Maker("INTERNAL_PROCESSING"))
+            draft = self.validate_new(
+                COMPANIES, {"domain": domain, "name": domain}, maker=Creator("INTERNAL_PROCESSING")
+            )
             self.commit(draft)
             company = draft.record
         self.associate(contact, company)
 
-    def _refuse_clash(self, drafts: Iterable[Draft]) -> None:
-        clash = self.identities.clash(draft.record for draft in drafts)
+    def _refuse_clash(self, drafts: Iterable[PendingWrite]) -> None:
+        clash = self.identities.find_conflict(draft.record for draft in drafts)
         if clash is None:
             return
         record, (_, name, value), holder = clash

@@ -22,20 +22,20 @@ class Throttle:
         self._day = ""
         self._spent_today = 0
 
-    def spend_search(self) -> None:
+    def count_search(self) -> None:
         """Count a search. The limit is shared by all apps and not included in headers."""
-        if self._budgets.take(SEARCHES, ""):
+        if self._budgets.spend(SEARCHES, ""):
             # Search responses have no rate-limit headers ("API usage guidelines"), so clients must count themselves.
             raise too_many("SECONDLY", "secondly", {})
 
-    def spend(self, app: str, *, daily: bool) -> Mapping[str, str]:
+    def count(self, app: str, *, daily: bool) -> Mapping[str, str]:
         """Count a request of *app*, optionally in the *daily* budget, and return the rate-limit headers."""
-        if not self._budgets.count:
+        if not self._budgets.is_enabled:
             return {}
         # Only service keys have a daily budget. OAuth apps have none.
         if daily and self._left_today() <= 0:
             raise too_many("DAILY", "daily", self._headers(app, daily=daily))
-        if self._budgets.take(BURST, app):
+        if self._budgets.spend(BURST, app):
             raise too_many("TEN_SECONDLY_ROLLING", "ten_secondly_rolling", self._headers(app, daily=daily))
         self._spent_today += daily
         return self._headers(app, daily=daily)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from workspace_sandbox.kit.clock import instant
+from workspace_sandbox.kit.clock import to_datetime
 
 LONGEST_VALUE = 65_536
 MILLISECONDS_A_DAY = 86_400_000
@@ -26,7 +26,7 @@ class InvalidValue(Exception):
 
 def timestamp(seconds: float) -> str:
     """Return the time in the vendor's format, in UTC with milliseconds."""
-    return instant(seconds).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return to_datetime(seconds).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def milliseconds(text: str) -> float:
@@ -38,7 +38,7 @@ def milliseconds(text: str) -> float:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000
 
 
-def written(value: Any) -> str:
+def to_text(value: Any) -> str:
     """Return a JSON scalar as text. Raises ``TypeError`` for other values."""
     if value is None:
         return ""
@@ -52,14 +52,14 @@ def written(value: Any) -> str:
     raise TypeError(type(value).__name__)
 
 
-def accepted(kind: str, text: str) -> str:
+def normalise(kind: str, text: str) -> str:
     """Return *text* in the stored form of its type. Raises ``InvalidValue`` if it is invalid."""
     if len(text) > LONGEST_VALUE:
         raise InvalidValue("INVALID_LENGTH", f"Property value exceeds the maximum of {LONGEST_VALUE} characters.")
-    return ACCEPTED[kind](text)
+    return NORMALISERS[kind](text)
 
 
-def accepted_email(text: str) -> str:
+def normalise_email(text: str) -> str:
     """Return an email address in lower case and without surrounding spaces, as the vendor does."""
     address = text.strip().lower()
     if not EMAIL.fullmatch(address):
@@ -67,13 +67,13 @@ def accepted_email(text: str) -> str:
     return address
 
 
-def accepted_domain(text: str) -> str:
+def normalise_domain(text: str) -> str:
     """Return a domain in lower case without scheme, path and ``www.``."""
     bare = text.strip().lower().partition("://")[2] or text.strip().lower()
     return bare.partition("/")[0].removeprefix("www.").rstrip(".")
 
 
-def accepted_options(text: str, allowed: Collection[str], *, many: bool, current: str | None) -> str:
+def normalise_options(text: str, allowed: Collection[str], *, many: bool, current: str | None) -> str:
     """Return one option, or several separated by ``;``. A leading ``;`` appends to *current*."""
     chosen = [value for value in text.split(";") if value] if many else [text]
     for value in chosen:
@@ -91,7 +91,7 @@ def _number(text: str) -> str:
 
 
 def _boolean(text: str) -> str:
-    return accepted_options(text.strip().lower(), ("true", "false"), many=False, current=None)
+    return normalise_options(text.strip().lower(), ("true", "false"), many=False, current=None)
 
 
 def _instant(text: str) -> str:
@@ -101,20 +101,20 @@ def _instant(text: str) -> str:
 def _day(text: str) -> str:
     at = _milliseconds(text)
     if at % MILLISECONDS_A_DAY:
-        raise InvalidValue("INVALID_DATE", f"{text} is at {instant(at / 1000):%H:%M:%S} UTC, not midnight!")
+        raise InvalidValue("INVALID_DATE", f"{text} is at {to_datetime(at / 1000):%H:%M:%S} UTC, not midnight!")
     return timestamp(at / 1000)[:10]
 
 
 def _milliseconds(text: str) -> float:
     try:
         at = milliseconds(text.strip())
-        instant(at / 1000)
+        to_datetime(at / 1000)
     except (ValueError, OverflowError, OSError):
         raise InvalidValue("INVALID_LONG", f"{text} was not a valid long.") from None
     return at
 
 
-ACCEPTED: Mapping[str, Callable[[str], str]] = {
+NORMALISERS: Mapping[str, Callable[[str], str]] = {
     "string": str,
     "phone_number": str,
     "number": _number,

@@ -10,7 +10,7 @@ from typing import Any
 from aiohttp import web
 
 from workspace_sandbox.crm.values import timestamp
-from workspace_sandbox.kit.refusals import Refused, RefusedWith
+from workspace_sandbox.kit.refusals import PreparedErrorResponse, VendorErrorResponse
 from workspace_sandbox.kit.stage import EmulatorContext
 
 OAUTH_HELP = "https://developers.hubspot.com/docs/methods/auth/oauth-overview"
@@ -19,7 +19,7 @@ SCOPES_HELP = "https://developers.hubspot.com/scopes"
 HTML = "<html><head><title>{status} {reason}</title></head><body><h1>{status} {reason}</h1></body></html>"
 
 
-class ApiError(Refused):
+class ApiError(VendorErrorResponse):
     """Ends a request with the vendor's error. ``more`` contains the keys of particular errors."""
 
     def __init__(
@@ -191,7 +191,7 @@ def _detail(violation: PropertyFault) -> dict[str, Any]:
 # Responses
 
 
-def paged(request: web.Request, results: list[dict[str, Any]], after: str | None, **more: Any) -> web.Response:
+def page_response(request: web.Request, results: list[dict[str, Any]], after: str | None, **more: Any) -> web.Response:
     """Return a page, with a link to the next one if there is one."""
     response: dict[str, Any] = {**more, "results": results}
     if after is not None:
@@ -200,7 +200,7 @@ def paged(request: web.Request, results: list[dict[str, Any]], after: str | None
     return web.json_response(response)
 
 
-def batch(
+def batch_response(
     now: float, results: list[dict[str, Any]], errors: Iterable[ApiError] = (), *, status: int = 200
 ) -> web.Response:
     """Return the response to a batch, which is a 207 if there are errors."""
@@ -213,24 +213,24 @@ def batch(
     return web.json_response(response, status=status)
 
 
-def page(status: int, reason: str) -> RefusedWith:
+def error_page(status: int, reason: str) -> PreparedErrorResponse:
     """Return an HTML error page, as sent by the vendor's infrastructure."""
     text = HTML.format(status=status, reason=reason)
-    return RefusedWith(web.Response(status=status, text=text, content_type="text/html"))
+    return PreparedErrorResponse(web.Response(status=status, text=text, content_type="text/html"))
 
 
 resource_not_found = partial(ApiError, 404, "OBJECT_NOT_FOUND", "resource not found")
-too_large = partial(page, 413, "Request Entity Too Large")
-absent = partial(ApiError, 501, "NOT_IMPLEMENTED")
+too_large = partial(error_page, 413, "Request Entity Too Large")
+not_implemented = partial(ApiError, 501, "NOT_IMPLEMENTED")
 failed = partial(ApiError, 500, "INTERNAL_ERROR", "internal error")
 
 
 # Errors for requests without a handler
 
 
-def unknown(_: web.Request, status: int) -> RefusedWith:
+def unknown_route(_: web.Request, status: int) -> PreparedErrorResponse:
     """Return the error for an unknown path or method."""
-    return page(status, HTTPStatus(status).phrase)
+    return error_page(status, HTTPStatus(status).phrase)
 
 
 def throttled(_: EmulatorContext, __: float) -> ApiError:

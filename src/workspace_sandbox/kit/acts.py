@@ -28,20 +28,20 @@ class Field:
     nullable: bool = False
     """Whether null differs from leaving the field out."""
 
-    def is_in(self, action: Mapping[str, Any]) -> bool:
+    def is_present(self, action: Mapping[str, Any]) -> bool:
         """Return True if *action* contains the field."""
         return self.name in action and (self.nullable or action[self.name] is not None)
 
-    def of(self, emulator: Any, action: Mapping[str, Any]) -> Any:
+    def parse(self, emulator: Any, action: Mapping[str, Any]) -> Any:
         """Return the parsed value of the field. Raises ``ValueError`` if it is missing or invalid."""
-        if not self.is_in(action):
+        if not self.is_present(action):
             raise ValueError(f"{self.name} is needed")
         try:
             return self.read(emulator, action[self.name])
         except ValueError as error:
             raise ValueError(f"{self.name} {error}") from error
 
-    def said(self, about: str) -> "Field":
+    def with_description(self, about: str) -> "Field":
         """Return a copy of the field with another description."""
         return replace(self, about=about)
 
@@ -49,12 +49,12 @@ class Field:
 optional = partial(Field, needed=False)
 
 
-def reading(reader: asking.Field) -> Read:
+def reader_for(reader: asking.Field) -> Read:
     """Return an emulator-independent reader for values of one kind."""
     return lambda _, value: reader(value)
 
 
-text, flag = reading(asking.text), reading(asking.flag)
+text, flag = reader_for(asking.text), reader_for(asking.flag)
 
 
 def populated(_: Any, value: Any) -> str:
@@ -64,7 +64,7 @@ def populated(_: Any, value: Any) -> str:
     return str(value)
 
 
-def known(shelf: Callable[[Any], Mapping[str, Any]]) -> Read:
+def lookup_in(shelf: Callable[[Any], Mapping[str, Any]]) -> Read:
     """Return a reader that looks up an object of the emulator by its identifier."""
 
     def find(emulator: Any, value: Any) -> Any:
@@ -91,17 +91,17 @@ class UserAction:
 
     def perform(self, emulator: Any, action: Mapping[str, Any]) -> dict[str, Any]:
         """Perform *action*. Raises ``ValueError`` with the reason if it is invalid."""
-        needed = [field.of(emulator, action) for field in self.fields if field.needed]
-        present = [field for field in self.fields if not field.needed and field.is_in(action)]
-        return self.handler(emulator, *needed, **{field.name: field.of(emulator, action) for field in present})
+        needed = [field.parse(emulator, action) for field in self.fields if field.needed]
+        present = [field for field in self.fields if not field.needed and field.is_present(action)]
+        return self.handler(emulator, *needed, **{field.name: field.parse(emulator, action) for field in present})
 
 
-Acts = Mapping[str, UserAction]
+UserActions = Mapping[str, UserAction]
 """User actions by the name in the ``action`` field."""
 
 
 def _list_deliveries(emulator: "Emulator") -> dict[str, Any]:
-    return {"deliveries": emulator.hooks.journal.described()}
+    return {"deliveries": emulator.hooks.log.to_json()}
 
 
 DELIVERIES = UserAction(
@@ -111,7 +111,7 @@ DELIVERIES = UserAction(
 )
 
 
-def actions_json(acts: Acts) -> list[dict[str, Any]]:
+def actions_json(user_actions: UserActions) -> list[dict[str, Any]]:
     """Return all user actions with their fields as JSON."""
     return [
         {
@@ -120,15 +120,15 @@ def actions_json(acts: Acts) -> list[dict[str, Any]]:
             "fields": [{"name": one.name, "needed": one.needed, "about": one.about} for one in action.fields],
             "answers": action.answers,
         }
-        for name, action in acts.items()
+        for name, action in user_actions.items()
     ]
 
 
-def table(acts: Acts) -> list[str]:
+def markdown_table(user_actions: UserActions) -> list[str]:
     """Return all user actions as the lines of a Markdown table."""
     rows = (
         f"| {_format_call(name, action)} | {action.does} | {_format_fields(action)} | {action.answers} |"
-        for name, action in acts.items()
+        for name, action in user_actions.items()
     )
     return ["| Act | Does | Fields | Answers |", "|---|---|---|---|", *rows]
 

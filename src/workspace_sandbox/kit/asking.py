@@ -13,25 +13,25 @@ class InvalidInput(ValueError):
     """Input of a tester is invalid. The message lists all errors."""
 
 
-def read(given: Any, wanted: Mapping[str, Field], *, needs: Iterable[str] = ()) -> dict[str, Any]:
+def read(data: Any, readers: Mapping[str, Field], *, required: Iterable[str] = ()) -> dict[str, Any]:
     """Parse the fields of *given* with the readers in *wanted*. Null is treated as a missing field."""
-    if not isinstance(given, Mapping):
+    if not isinstance(data, Mapping):
         raise InvalidInput("A JSON object is needed.")
-    errors = [f"There is no {name!r}; {suggested(name, wanted)}" for name in given if name not in wanted]
+    errors = [f"There is no {name!r}; {suggest(name, readers)}" for name in data if name not in readers]
     values: dict[str, Any] = {}
-    for name, value in given.items():
-        if name in wanted and value is not None:
+    for name, value in data.items():
+        if name in readers and value is not None:
             try:
-                values[name] = wanted[name](value)
+                values[name] = readers[name](value)
             except ValueError as error:
                 errors.append(f"{name} {error}.")
-    errors += [f"{name} is needed." for name in needs if given.get(name) is None]
+    errors += [f"{name} is needed." for name in required if data.get(name) is None]
     if errors:
         raise InvalidInput(" ".join(errors))
     return values
 
 
-def suggested(name: str, known: Iterable[str]) -> str:
+def suggest(name: str, known: Iterable[str]) -> str:
     """Return a hint with the name most similar to *name* and all *known* names."""
     names = list(known)
     matches = get_close_matches(str(name), names, 1)
@@ -43,7 +43,7 @@ def one_of(*known: str) -> Field:
 
     def word(value: Any) -> str:
         if value not in known:
-            raise ValueError(f"is no {value!r}; {suggested(str(value), known)}".rstrip("."))
+            raise ValueError(f"is no {value!r}; {suggest(str(value), known)}".rstrip("."))
         return str(value)
 
     return word
@@ -56,14 +56,14 @@ def text(value: Any) -> str:
     return value
 
 
-def whole(value: Any) -> int:
+def non_negative_int(value: Any) -> int:
     """Return *value* if it is a non-negative integer."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise ValueError("must be a whole number from 0 on")
     return value
 
 
-def number(value: Any) -> float:
+def non_negative_number(value: Any) -> float:
     """Return *value* if it is a non-negative number."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
         raise ValueError("must be a number from 0 on")
@@ -77,7 +77,7 @@ def flag(value: Any) -> bool:
     return value
 
 
-def object_of(value: Any) -> dict[str, Any]:
+def json_object(value: Any) -> dict[str, Any]:
     """Return *value* if it is a JSON object."""
     if not isinstance(value, dict):
         raise ValueError("must be a JSON object")

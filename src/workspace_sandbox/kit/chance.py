@@ -12,7 +12,7 @@ class ReproducibleRandom(Random):
     offset = 0
     """An offset that makes counted identifiers differ from those before a reset."""
 
-    def begin_anew(self, word: str) -> None:
+    def reseed(self, word: str) -> None:
         """Reseed the generator with *word*, so that no identifier is used twice."""
         self.seed(word)
         self.offset = self.getrandbits(OFFSET_BITS)

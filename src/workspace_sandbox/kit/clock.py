@@ -33,8 +33,8 @@ class ControllableClock:
     """A clock that testers can set, stop and advance. Moving it wakes everything that waits for it."""
 
     def __init__(self, clock: Clock) -> None:
-        self.below = clock
-        self.ahead = 0.0
+        self.underlying = clock
+        self.offset = 0.0
         """Seconds that this clock is ahead of the underlying one."""
         self.stopped_at: float | None = None
         """The time at which the clock is stopped, or None if it runs."""
@@ -42,7 +42,7 @@ class ControllableClock:
 
     def now(self) -> float:
         """Return the time in seconds since the Unix epoch."""
-        return self.below.now() + self.ahead if self.stopped_at is None else self.stopped_at
+        return self.underlying.now() + self.offset if self.stopped_at is None else self.stopped_at
 
     @property
     def frozen(self) -> bool:
@@ -50,35 +50,35 @@ class ControllableClock:
         return self.stopped_at is not None
 
     @property
-    def is_steered(self) -> bool:
+    def is_adjusted(self) -> bool:
         """Whether the clock is stopped or differs from the underlying one."""
-        return self.frozen or self.ahead != 0
+        return self.frozen or self.offset != 0
 
     def set(self, at: float) -> None:
         """Set the clock to *at*."""
         if self.stopped_at is None:
-            self.steer(ahead=at - self.below.now(), stopped_at=None)
+            self.adjust(ahead=at - self.underlying.now(), stopped_at=None)
         else:
-            self.steer(ahead=self.ahead, stopped_at=at)
+            self.adjust(ahead=self.offset, stopped_at=at)
 
     def freeze(self) -> None:
         """Stop the clock."""
-        self.steer(ahead=self.ahead, stopped_at=self.now())
+        self.adjust(ahead=self.offset, stopped_at=self.now())
 
     def run(self) -> None:
         """Start a stopped clock from the time that it shows."""
         if self.stopped_at is not None:
-            self.steer(ahead=self.stopped_at - self.below.now(), stopped_at=None)
+            self.adjust(ahead=self.stopped_at - self.underlying.now(), stopped_at=None)
 
-    def steer(self, *, ahead: float, stopped_at: float | None) -> None:
+    def adjust(self, *, ahead: float, stopped_at: float | None) -> None:
         """Set the lead over the underlying clock, or stop the clock at a time."""
         before = self.now()
-        self.ahead, self.stopped_at = ahead, stopped_at
+        self.offset, self.stopped_at = ahead, stopped_at
         self._wake(before)
 
     def release(self) -> None:
         """Follow the underlying clock again."""
-        self.steer(ahead=0.0, stopped_at=None)
+        self.adjust(ahead=0.0, stopped_at=None)
 
     async def sleep(self, seconds: float) -> None:
         """Wait for *seconds* of this clock.
@@ -101,7 +101,7 @@ class ControllableClock:
         waits: list[asyncio.Future[Any]] = [moved]
         # A stopped clock ends the wait only when it is moved.
         if not self.frozen:
-            waits.append(asyncio.ensure_future(self.below.sleep(seconds)))
+            waits.append(asyncio.ensure_future(self.underlying.sleep(seconds)))
         self._waiting.add(moved)
         try:
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
@@ -124,9 +124,9 @@ def _finish_wait(waiting: asyncio.Future[float], gone_back: float) -> None:
         waiting.set_result(gone_back)
 
 
-def now_below(clock: Clock) -> float:
+def underlying_time(clock: Clock) -> float:
     """Return the time of the underlying clock, which testers cannot change."""
-    return clock.below.now() if isinstance(clock, ControllableClock) else clock.now()
+    return clock.underlying.now() if isinstance(clock, ControllableClock) else clock.now()
 
 
 def has_passed(seconds: float, since: float, now: float) -> bool:
@@ -135,6 +135,6 @@ def has_passed(seconds: float, since: float, now: float) -> bool:
     return now >= since + seconds or now < since - 1
 
 
-def instant(seconds: float) -> datetime:
+def to_datetime(seconds: float) -> datetime:
     """Return the UTC datetime of *seconds* since the epoch, rounded to milliseconds."""
     return datetime.fromtimestamp(round(seconds, 3), UTC)

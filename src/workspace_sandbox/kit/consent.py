@@ -11,7 +11,7 @@ Fields = Sequence[tuple[str, str]]
 """The query and form parameters of a request in their order. Names can be repeated."""
 
 YES = frozenset({"1", "true", "yes"})
-DECIDED = frozenset({"decision", "account", "granted", "boxes", "auto_approve"})
+DECISION_FIELDS = frozenset({"decision", "account", "granted", "boxes", "auto_approve"})
 """Parameters that the page adds to those of the OAuth app."""
 
 GRANTED = "granted"
@@ -63,7 +63,7 @@ class Decision:
     account: str
     granted: frozenset[str] | None
 
-    def keeps(self, value: str) -> bool:
+    def grants(self, value: str) -> bool:
         """Return True if *value* was left selected."""
         return self.granted is None or value in self.granted
 
@@ -78,19 +78,19 @@ class Question:
     accounts: Sequence[Account]
     boxes: Sequence[Box] = ()
 
-    def page(self, path: str, asked: Fields, chosen: str = "") -> web.Response:
+    def page(self, path: str, fields: Fields, chosen: str = "") -> web.Response:
         """Return the page. Its form sends the decision to *path* with all parameters in *asked*."""
         wants = "".join(f"<li>{escape(want)}</li>" for want in self.wants)
         # A POST form, so that a browser that prefetches pages never grants access.
         body = (
-            f'<form method="post" action="{escape(path)}">{_hidden_inputs(asked)}'
+            f'<form method="post" action="{escape(path)}">{_hidden_inputs(fields)}'
             + (f"<p>It wants to:</p><ul>{wants}</ul>" if wants else "")
             + (f"<fieldset><legend>Allow it to</legend>{_boxes(self.boxes)}</fieldset>" if self.boxes else "")
             + f"<fieldset><legend>Account</legend>{self._accounts(chosen)}</fieldset>{self._mark()}"
             + '<button name="decision" value="allow">Allow</button>'
             + '<button name="decision" value="deny">Cancel</button></form>'
         )
-        return told(self.vendor, f"{self.app} asks for access to your account", body)
+        return render_page(self.vendor, f"{self.app} asks for access to your account", body)
 
     def _accounts(self, chosen: str) -> str:
         account_ids = [account.id for account in self.accounts]
@@ -103,21 +103,21 @@ class Question:
         return '<input type="hidden" name="boxes" value="1">' if has_boxes else ""
 
 
-async def fields_of(request: web.Request) -> Fields:
+async def read_fields(request: web.Request) -> Fields:
     """Return all query and form parameters of *request*."""
     posted = await request.post() if request.method == "POST" else MultiDict[str]()
     return [*request.query.items(), *((name, value) for name, value in posted.items() if isinstance(value, str))]
 
 
-def decision(asked: Fields, *, automatic: bool) -> Decision | None:
+def parse_decision(fields: Fields, *, automatic: bool) -> Decision | None:
     """Return the decision in *asked*, or None if the user has not decided yet."""
-    values = dict(asked)
+    values = dict(fields)
     agreed = automatic or values.get("auto_approve", "").casefold() in YES
     if "decision" not in values and not agreed:
         return None
     account = values.get("account", "")
     # Browsers also send the boxes of accounts that are hidden.
-    granted = frozenset(value for name, value in asked if name in {GRANTED, _box_name(account)})
+    granted = frozenset(value for name, value in fields if name in {GRANTED, _box_name(account)})
     picked = granted if granted or "boxes" in values else None
     return Decision(values.get("decision", "allow") == "allow", account, picked)
 
@@ -127,7 +127,7 @@ def _box_name(account: str) -> str:
     return f"{GRANTED}:{account}"
 
 
-def told(vendor: str, title: str, body: str, status: int = 200) -> web.Response:
+def render_page(vendor: str, title: str, body: str, status: int = 200) -> web.Response:
     """Return a page of *vendor* with the HTML *body*."""
     text = PAGE.format(vendor=escape(vendor), title=escape(title), body=body)
     return web.Response(status=status, text=text, content_type="text/html")
@@ -139,7 +139,7 @@ def _hidden_inputs(asked: Fields) -> str:
 
 
 def _is_decision(name: str) -> bool:
-    return name in DECIDED or name.startswith(f"{GRANTED}:")
+    return name in DECISION_FIELDS or name.startswith(f"{GRANTED}:")
 
 
 def _account(account: Account, *, checked: bool) -> str:

@@ -47,7 +47,7 @@ class Template:
         """Return True if *other* is the same route, except for the names of its parameters."""
         return _same_method(other.method, self.method) and _all_segments(self.segments, other.segments, _same)
 
-    def refines(self, other: "Template") -> bool:
+    def is_covered_by(self, other: "Template") -> bool:
         """Return True if every path of this template also matches the more general template *other*."""
         return _same_method(other.method, self.method) and _all_segments(
             self.segments, other.segments, _same_or_parameter
@@ -95,7 +95,7 @@ class Coverage:
         beyond = [{**_describe(one), "published": False} for one in self._played if self._is_beyond(one)]
         return {**self._about, **counts, "routes": [*published, *beyond]}
 
-    def absent(self, request: web.Request) -> Template | None:
+    def find_unsupported(self, request: web.Request) -> Template | None:
         """Return the vendor's route of *request* if it is not emulated."""
         resource = request.match_info.route.resource
         # Cached per route, because there are as many paths as objects.
@@ -111,7 +111,9 @@ class Coverage:
         """
         emulated = Template(method, canonical)
         hidden = (
-            one for one in self._absent if _same_method(one.method, method) and (not canonical or one.refines(emulated))
+            one
+            for one in self._absent
+            if _same_method(one.method, method) and (not canonical or one.is_covered_by(emulated))
         )
         return [(one.pattern, one) for one in hidden]
 

@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from workspace_sandbox.kit.acts import Acts
+from workspace_sandbox.kit.acts import UserActions
 from workspace_sandbox.kit.asking import Field
 from workspace_sandbox.kit.coverage import Coverage, SupportedRoute
 from workspace_sandbox.kit.hooks import HookSender
 from workspace_sandbox.kit.lazy import LazyState
 from workspace_sandbox.kit.oauth import OAuth
-from workspace_sandbox.kit.refusals import Refusals, Refused
+from workspace_sandbox.kit.refusals import ErrorFactory, VendorErrorResponse
 from workspace_sandbox.kit.routes import Page, Route
 from workspace_sandbox.kit.sowing import SeedValue
 from workspace_sandbox.kit.stage import EmulatorContext
@@ -40,31 +40,31 @@ class Emulator(LazyState, ABC):
     knob_readers: ClassVar[Mapping[str, Field]] = {}
     """Readers for knobs whose initial values do not show their type."""
 
-    acts: Acts
+    user_actions: UserActions
     """The user actions of the emulator."""
 
     routes: Sequence[Route[Any]]
-    spelled_out: Sequence[SupportedRoute] = ()
+    published_aliases: Sequence[SupportedRoute] = ()
     """Published routes that are served by a more general one of ``routes``."""
 
     takes_trailing_slash: bool = False
-    refusals: Refusals
+    errors: ErrorFactory
     oauth: OAuth
     coverage: ClassVar[Coverage]
 
     def __init_subclass__(cls) -> None:
-        played = (SupportedRoute(route.method, path, route.lacks) for route in cls.routes for path in route.paths)
-        cls.coverage = Coverage(inspect.getfile(cls), (*played, *cls.spelled_out))
+        played = (SupportedRoute(route.method, path, route.unsupported) for route in cls.routes for path in route.paths)
+        cls.coverage = Coverage(inspect.getfile(cls), (*played, *cls.published_aliases))
 
     def __init__(self, stage: EmulatorContext) -> None:
-        self.stage = stage
+        self.context = stage
         self.hooks = HookSender(stage)
         self.reset()
 
     def reset(self) -> None:
         """Restore the default data, with all authorisations and full budgets, and without pending work."""
-        self.hooks.forget()
-        self.plant()
+        self.hooks.reset()
+        self.create_default_data()
 
     def applications(self) -> Mapping[str, web.Application]:
         """Return a new application per host name, in the order of their ports. The first is ``base``."""
@@ -85,36 +85,36 @@ class Emulator(LazyState, ABC):
     async def _handle_errors(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Convert unmatched routes and exceptions of the emulator to the vendor's error responses."""
         try:
-            self.check(request)
+            self.check_request(request)
             response = await handler(request)
-        except Refused as error:
-            return self.refused(error, request)
+        except VendorErrorResponse as error:
+            return self.error_response(error, request)
         except web.HTTPRequestEntityTooLarge:
-            return self.refused(self.refusals.too_large(), request)
+            return self.error_response(self.errors.too_large(), request)
         except web.HTTPException as error:
-            return await self.unknown(request, error.status)
+            return await self.unknown_route_response(request, error.status)
         # A failure must not stop the server, which other tests use too.
         except Exception:
             LOG.exception("The stand-in failed at %s %s", request.method, request.path)
-            return self.refused(self.refusals.failed(), request)
+            return self.error_response(self.errors.failed(), request)
         response.headers.update(self.headers(request))
         return response
 
-    def refused(self, refusal: Refused, request: web.Request) -> web.Response:
+    def error_response(self, refusal: VendorErrorResponse, request: web.Request) -> web.Response:
         """Return the error response for a rejected *request*."""
-        response = refusal.response(self.stage)
+        response = refusal.response(self.context)
         response.headers.update(self.headers(request))
         return response
 
     async def _serve_page(self, page: Page, request: web.Request) -> web.StreamResponse:
-        await self.stage.admitted()
+        await self.context.wait_if_delayed()
         return await page.handler(self.oauth, request)
 
-    async def unknown(self, request: web.Request, status: int) -> web.StreamResponse:
+    async def unknown_route_response(self, request: web.Request, status: int) -> web.StreamResponse:
         """Return the response to a request that no route matches."""
-        return self.refused(self.refusals.unknown(request, status), request)
+        return self.error_response(self.errors.unknown_route(request, status), request)
 
-    def check(self, request: web.Request) -> None:
+    def check_request(self, request: web.Request) -> None:
         """Reject an invalid *request* before it is routed."""
 
     def headers(self, request: web.Request) -> Mapping[str, str]:
@@ -129,7 +129,7 @@ class Emulator(LazyState, ABC):
 
     def revoke(self) -> None:
         """Revoke all authorisations, both ``credentials`` and OAuth grants, as users would."""
-        self.oauth.withdraw()
+        self.oauth.revoke_all()
 
     def authorise(self) -> None:
         """Restore all revoked authorisations."""
@@ -137,12 +137,12 @@ class Emulator(LazyState, ABC):
 
     def perform(self, action: Mapping[str, Any]) -> dict[str, Any]:
         """Perform a user action. Ignores unknown keys, and raises ``ValueError`` if the action is invalid."""
-        user_action = self.acts.get(str(action.get("action")))
+        user_action = self.user_actions.get(str(action.get("action")))
         if user_action is None:
-            raise ValueError(f"no action {action.get('action')!r}; there are {', '.join(self.acts)}")
+            raise ValueError(f"no action {action.get('action')!r}; there are {', '.join(self.user_actions)}")
         try:
             return user_action.perform(self, action)
-        except Refused as error:
+        except VendorErrorResponse as error:
             raise ValueError(str(error)) from error
 
     @abstractmethod
@@ -150,7 +150,7 @@ class Emulator(LazyState, ABC):
         """Return the response to a request that *route* matches."""
 
     @abstractmethod
-    def plant(self) -> None:
+    def create_default_data(self) -> None:
         """Create the default data."""
 
     @abstractmethod
@@ -162,7 +162,7 @@ class Emulator(LazyState, ABC):
         """Return identifiers of example objects."""
 
     @abstractmethod
-    def apply_seed(self, given: SeedValue) -> dict[str, Any]:
+    def apply_seed(self, data: SeedValue) -> dict[str, Any]:
         """Create the objects of a seed and return their identifiers.
 
         Raises ``InvalidSeed`` if they cannot be created.

@@ -9,7 +9,16 @@ from urllib.parse import parse_qsl
 
 from aiohttp import web
 
-from workspace_sandbox.kit.asking import Field, flag, number, object_of, one_of, read, text, whole
+from workspace_sandbox.kit.asking import (
+    Field,
+    flag,
+    json_object,
+    non_negative_int,
+    non_negative_number,
+    one_of,
+    read,
+    text,
+)
 
 FaultKind = Literal["status", "delay", "drop_before", "drop_after", "garbage", "slow_body", "throttle"]
 KINDS: tuple[FaultKind, ...] = ("status", "delay", "drop_before", "drop_after", "garbage", "slow_body", "throttle")
@@ -47,7 +56,7 @@ class Fault:
     probability: float = 1.0
     """The probability that the fault occurs on a matching request. ``seed`` makes the sequence reproducible."""
     seed: int = 0
-    asked: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
     """The parameters that the tester specified."""
     matched: int = 0
     done: int = 0
@@ -71,7 +80,7 @@ class Fault:
         self.done += 1
         return True
 
-    def answer(self) -> web.Response:
+    def response(self) -> web.Response:
         """Return the response of a ``status`` fault."""
         if not isinstance(self.body, str):
             response = web.json_response(self.body, status=self.status)
@@ -81,9 +90,9 @@ class Fault:
         response.headers.update(self.headers)
         return response
 
-    def told(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the parameters of the fault and its counters of matching, affected and remaining requests."""
-        options = {"fault": self.fault, **self.asked}
+        options = {"fault": self.fault, **self.options}
         return {**options, "matched": self.matched, "done": self.done, "left": self.times}
 
 
@@ -98,14 +107,14 @@ def _path(value: Any) -> str:
 
 
 def _status(value: Any) -> int:
-    status = whole(value)
+    status = non_negative_int(value)
     if not 200 <= status <= 599:
         raise ValueError("must be from 200 to 599")
     return status
 
 
 def _headers(value: Any) -> dict[str, str]:
-    headers = object_of(value)
+    headers = json_object(value)
     for name, content in headers.items():
         if isinstance(content, bool) or not isinstance(content, str | int | float):
             raise ValueError(f"must have a text for {name}")
@@ -116,39 +125,39 @@ def _headers(value: Any) -> dict[str, str]:
 
 
 def _probability(value: Any) -> float:
-    share = number(value)
+    share = non_negative_number(value)
     if share > 1:
         raise ValueError("must be from 0 to 1")
     return share
 
 
-ASKED: Mapping[str, Field] = {
+FIELDS: Mapping[str, Field] = {
     "fault": one_of(*KINDS),
-    "times": whole,
+    "times": non_negative_int,
     "method": lambda value: text(value).upper(),
     "path": _path,
     "status": _status,
     "headers": _headers,
     "body": lambda value: value,
-    "seconds": number,
+    "seconds": non_negative_number,
     "served": flag,
     "token": text,
-    "after": whole,
+    "after": non_negative_int,
     "probability": _probability,
-    "seed": whole,
+    "seed": non_negative_int,
 }
 """Readers of the parameters of a fault."""
 
 
-def fault_of(wanted: Mapping[str, Any]) -> Fault:
+def parse_fault(fields: Mapping[str, Any]) -> Fault:
     """Create the fault that *wanted* describes. Raises ``InvalidInput`` with all errors."""
-    options = read(wanted, ASKED, needs=("fault",))
-    if "body" in wanted:
-        options["body"] = wanted["body"]  # Null is a body too.
-    return Fault(**options, asked=options)
+    options = read(fields, FIELDS, required=("fault",))
+    if "body" in fields:
+        options["body"] = fields["body"]  # Null is a body too.
+    return Fault(**options, options=options)
 
 
-async def tokens_of(request: web.Request) -> list[str]:
+async def read_tokens(request: web.Request) -> list[str]:
     """Return all strings of a request that can be its token, from the header, the query, a form or a JSON body."""
     scheme, _, credentials = request.headers.get("Authorization", "").partition(" ")
     # Trello's header contains several quoted values after its scheme.

@@ -11,13 +11,13 @@ from aiohttp import web
 from workspace_sandbox.kit.journal import RequestLog
 from workspace_sandbox.kit.stage import EmulatorContext
 
-JOURNAL_LENGTH = 10_000
+MAX_LOG_ENTRIES = 10_000
 """Maximum number of recorded delivery attempts."""
 
-HOLD_SECONDS = 0.25
+REORDER_DELAY_SECONDS = 0.25
 """Seconds by which every second event is delayed if events are to arrive out of order."""
 
-UNREACHED: Mapping[type[Exception], str] = {
+CONNECTION_ERRORS: Mapping[type[Exception], str] = {
     TimeoutError: "http_timeout",
     aiohttp.TooManyRedirects: "too_many_redirects",
     aiohttp.ClientSSLError: "ssl_error",
@@ -28,7 +28,7 @@ UNREACHED: Mapping[type[Exception], str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
+class HookAttempt:
     """A delivery attempt, with the status of its response and the failure reason."""
 
     event_id: str
@@ -58,17 +58,17 @@ class OutgoingHook:
     type: str
     url: str
     write: Callable[[int, str | None], tuple[bytes, Mapping[str, str]]]
-    pauses: Iterable[float] = ()
+    retry_delays: Iterable[float] = ()
     ack_seconds: float
-    first: int = 1
+    first_attempt: int = 1
     """Number of the first attempt."""
-    held: float = 0.0
+    delay_seconds: float = 0.0
     """Seconds before the first attempt."""
-    twice: bool = False
+    repeats_success: bool = False
     """Whether a successful first attempt is repeated."""
     redirects: int = 0
     judge: Callable[[aiohttp.ClientResponse], Awaitable[Verdict]] = judge
-    tried: Callable[[Delivery], bool] = lambda _: True
+    on_attempt: Callable[[HookAttempt], bool] = lambda _: True
     """Called with each attempt. Returns whether another one may follow."""
 
 
@@ -80,7 +80,7 @@ class HookSender:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._session: aiohttp.ClientSession | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self.forget()
+        self.reset()
 
     async def start(self, _: web.Application) -> None:
         """Bind to the running event loop."""
@@ -100,24 +100,24 @@ class HookSender:
         """Whether no work is pending."""
         return not self._tasks
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Cancel all pending work, and clear the log."""
-        self.journal: RequestLog[Delivery] = RequestLog(JOURNAL_LENGTH)
-        self.drop()
+        self.log: RequestLog[HookAttempt] = RequestLog(MAX_LOG_ENTRIES)
+        self.cancel_all()
 
-    def drop(self) -> None:
+    def cancel_all(self) -> None:
         """Cancel all pending work. Can be called from any thread."""
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._cancel)
 
-    def begin(self, work: Callable[..., Coroutine[Any, Any, None]], *args: Any) -> None:
+    def start_task(self, work: Callable[..., Coroutine[Any, Any, None]], *args: Any) -> None:
         """Start *work*. Can be called from any thread, because user actions also arrive from a test's thread."""
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._spawn, work, *args)
 
-    def send(self, letter: OutgoingHook) -> None:
+    def send(self, hook: OutgoingHook) -> None:
         """Send *letter*. Can be called from any thread."""
-        self.begin(self._deliver, letter)
+        self.start_task(self._deliver, hook)
 
     async def probe(self, method: str, url: str, seconds: float) -> int | None:
         """Return the status of the response to an empty request, or None if there is none."""
@@ -145,17 +145,17 @@ class HookSender:
 
     async def _deliver(self, letter: OutgoingHook) -> None:
         # A reset in the meantime replaces the log, and this delivery belongs to the old one.
-        journal, reason = self.journal, None
-        for number, pause in enumerate((letter.held, *letter.pauses), letter.first):
+        journal, reason = self.log, None
+        for number, pause in enumerate((letter.delay_seconds, *letter.retry_delays), letter.first_attempt):
             if pause:
                 await self._context.clock.sleep(pause)
             status, reason, may_retry = await self._post(letter, *letter.write(number, reason))
-            attempt = Delivery(letter.event_id, letter.type, number, status, reason)
+            attempt = HookAttempt(letter.event_id, letter.type, number, status, reason)
             journal.append(attempt)
-            if letter.twice and reason is None and number == letter.first:
+            if letter.repeats_success and reason is None and number == letter.first_attempt:
                 status, second_reason, _ = await self._post(letter, *letter.write(number + 1, None))
-                journal.append(Delivery(letter.event_id, letter.type, number + 1, status, second_reason))
-            if not letter.tried(attempt) or not may_retry or reason is None:
+                journal.append(HookAttempt(letter.event_id, letter.type, number + 1, status, second_reason))
+            if not letter.on_attempt(attempt) or not may_retry or reason is None:
                 return
 
     async def _post(
@@ -174,8 +174,8 @@ class HookSender:
             async with request as response:
                 return response.status, *await letter.judge(response)
         except (aiohttp.ClientError, TimeoutError, ValueError) as error:
-            return None, next(reason for kind, reason in UNREACHED.items() if isinstance(error, kind)), True
+            return None, next(reason for kind, reason in CONNECTION_ERRORS.items() if isinstance(error, kind)), True
 
 
-def unheard(*_: Any, **__: Any) -> None:
+def ignore_event(*_: Any, **__: Any) -> None:
     """Ignore an event, as long as there is no listener."""

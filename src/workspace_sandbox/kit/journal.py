@@ -21,6 +21,6 @@ class RequestLog(deque[T]):
         """Return an iterator over a copy of the entries."""
         return iter(list(super().__iter__()))
 
-    def described(self) -> list[dict[str, Any]]:
+    def to_json(self) -> list[dict[str, Any]]:
         """Return the entries as JSON."""
         return [asdict(one) for one in self]  # type: ignore[call-overload]

@@ -19,14 +19,14 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from workspace_sandbox.kit.emulator import Emulator
-from workspace_sandbox.kit.lazy import WORKINGS
+from workspace_sandbox.kit.lazy import PERMANENT_ATTRIBUTES
 from workspace_sandbox.kit.stage import EmulatorContext
 
 HERE = "workspace_sandbox."
-FRESH_SECONDS = 600.0
+MAX_AGE_SECONDS = 600.0
 """Seconds for which the serialized default data is reused."""
 
-PLAIN = frozenset(
+ALLOWED_GLOBALS = frozenset(
     {
         ("builtins", "bytearray"),
         ("builtins", "dict"),
@@ -61,10 +61,10 @@ class Unreadable(ValueError):
 
 def dump_state(emulator: Emulator) -> bytes:
     """Return the serialized state and knobs of *emulator*, without its request log, faults and deliveries."""
-    emulator.awaken()
+    emulator.load_state()
     target = io.BytesIO()
-    context = emulator.stage
-    state = {name: value for name, value in vars(emulator).items() if name not in WORKINGS}
+    context = emulator.context
+    state = {name: value for name, value in vars(emulator).items() if name not in PERMANENT_ATTRIBUTES}
     _StatePickler(target, emulator).dump((dict(context.knobs), state))
     return target.getvalue()
 
@@ -72,11 +72,11 @@ def dump_state(emulator: Emulator) -> bytes:
 def restore(emulator: Emulator, content: bytes) -> None:
     """Replace the state of *emulator* with *content*, and cancel its deliveries."""
     knobs, state = _read(emulator, content)
-    emulator.stage.knobs.update(knobs)
-    emulator.hooks.forget()
-    emulator.sleep(partial(vars(emulator).update, state))
-    emulator.awaken()
-    emulator.stage.reseed_ids()
+    emulator.context.knobs.update(knobs)
+    emulator.hooks.reset()
+    emulator.unload_state(partial(vars(emulator).update, state))
+    emulator.load_state()
+    emulator.context.reseed_ids()
 
 
 def _read(emulator: Emulator, content: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -91,7 +91,7 @@ def _read(emulator: Emulator, content: bytes) -> tuple[dict[str, Any], dict[str,
 
 def _load(emulator: Emulator, content: bytes) -> None:
     """Load the state in *content* into *emulator*, without changing its knobs."""
-    with uncollected():
+    with without_garbage_collection():
         vars(emulator).update(_read(emulator, content)[1])
 
 
@@ -103,18 +103,18 @@ class InitialState:
         self._apply_seed = sow
         self._content = b""
         self._knobs: dict[str, Any] = {}
-        self._created_at = emulator.stage.clock.now()
-        self._change_count: int | None = emulator.stage.change_count
-        self._clock = emulator.stage.clock
+        self._created_at = emulator.context.clock.now()
+        self._change_count: int | None = emulator.context.change_count
+        self._clock = emulator.context.clock
 
-    def remember(self) -> None:
+    def serialize(self) -> None:
         """Serialize the initial state if it has not changed yet. Otherwise the next restore does it."""
-        if not self._content and self._is_unchanged(self._emulator.stage):
+        if not self._content and self._is_unchanged(self._emulator.context):
             self._serialize()
 
     def restore(self) -> None:
         """Restore the initial state, unless nothing has changed since the last restore."""
-        context = self._emulator.stage
+        context = self._emulator.context
         if self._is_unchanged(context):
             return
         context.reset()
@@ -130,37 +130,37 @@ class InitialState:
         context.reseed_ids()
 
     def _restore_or_create(self) -> None:
-        context = self._emulator.stage
+        context = self._emulator.context
         # The default data has dates relative to now, so it is created again after a while.
-        fresh = 0 <= context.clock.now() - self._created_at < FRESH_SECONDS
+        fresh = 0 <= context.clock.now() - self._created_at < MAX_AGE_SECONDS
         if self._content and fresh:
             context.knobs.update(copy.deepcopy(self._knobs))
-            self._emulator.hooks.forget()
+            self._emulator.hooks.reset()
             # Loaded on first use, because most tests use one of the six emulators.
-            self._emulator.sleep(partial(_load, self._emulator, self._content))
+            self._emulator.unload_state(partial(_load, self._emulator, self._content))
         else:
             self._created_at = context.clock.now()
             self._create()
             self._serialize()
 
     def _create(self) -> None:
-        self._emulator.awaken()
+        self._emulator.load_state()
         self._emulator.reset()
         self._apply_seed()
 
     def _serialize(self) -> None:
-        context = self._emulator.stage
+        context = self._emulator.context
         self._content = dump_state(self._emulator)
         self._knobs = copy.deepcopy(context.knobs)
 
     def _is_unchanged(self, context: EmulatorContext) -> bool:
         untouched = context.change_count == self._change_count and context.clock is self._clock
-        return untouched and context.knobs == context.default_knobs and not context.faults and not context.journal
+        return untouched and context.knobs == context.default_knobs and not context.faults and not context.request_log
 
 
 def _named(emulator: Emulator) -> Iterator[tuple[str, Any]]:
     """Return the objects that are stored as names."""
-    context = emulator.stage
+    context = emulator.context
     yield from (("emulator", emulator), ("stage", context), ("clock", context.clock), ("random", context.random))
     yield from (("knobs", context.knobs), ("addresses", context.addresses), ("defaults", context.default_knobs))
     yield ("hooks", emulator.hooks)
@@ -168,7 +168,7 @@ def _named(emulator: Emulator) -> Iterator[tuple[str, Any]]:
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
+def without_garbage_collection() -> Iterator[None]:
     """Disable garbage collection for the duration of the context. It makes restoring a large state ten times slower."""
     was_on = gc.isenabled()
     gc.disable()
@@ -222,7 +222,7 @@ class _StateUnpickler(pickle.Unpickler):
         return self._named[pid]
 
     def find_class(self, module_name: str, global_name: str) -> Any:
-        if (module_name, global_name) in PLAIN:
+        if (module_name, global_name) in ALLOWED_GLOBALS:
             return super().find_class(module_name, global_name)
         match = super().find_class(module_name, global_name) if module_name.startswith(HERE) else None
         if isinstance(match, type | FunctionType) and match.__module__.startswith(HERE):

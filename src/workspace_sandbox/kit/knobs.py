@@ -3,29 +3,31 @@
 from collections.abc import Mapping
 from typing import Any
 
-from workspace_sandbox.kit.asking import Field, InvalidInput, flag, number, suggested, text, whole
+from workspace_sandbox.kit.asking import Field, InvalidInput, flag, non_negative_int, non_negative_number, suggest, text
 
 SECONDS = "_seconds"
 
 
-def turned(wanted: Mapping[str, Any], first: Mapping[str, Any], readers: Mapping[str, Field]) -> dict[str, Any]:
+def parse_knobs(
+    changes: Mapping[str, Any], defaults: Mapping[str, Any], readers: Mapping[str, Field]
+) -> dict[str, Any]:
     """Validate the knob changes in *wanted* by the *first* values and *readers*.
 
     Raises ``InvalidInput`` with all errors.
     """
     errors: list[str] = []
-    for name, value in wanted.items():
-        if name not in first:
-            errors.append(f"There is no knob {name!r}; {suggested(name, first)}")
+    for name, value in changes.items():
+        if name not in defaults:
+            errors.append(f"There is no knob {name!r}; {suggest(name, defaults)}")
             continue
         try:
-            (readers.get(name) or _reader(name, first[name]))(value)
+            (readers.get(name) or _reader(name, defaults[name]))(value)
         except ValueError as error:
             errors.append(f"{name} {error}.")
     if errors:
         raise InvalidInput(" ".join(errors))
     # Values are not converted, so that an integer is returned as one.
-    return dict(wanted)
+    return dict(changes)
 
 
 def or_null(field: Field) -> Field:
@@ -52,7 +54,7 @@ def numbers(value: Any) -> list[float]:
     if not isinstance(value, list):
         raise ValueError("must be a list of numbers from 0 on")
     try:
-        return [number(one) for one in value]
+        return [non_negative_number(one) for one in value]
     except ValueError:
         raise ValueError("must be a list of numbers from 0 on") from None
 
@@ -62,5 +64,5 @@ def _reader(name: str, first: Any) -> Field:
     if isinstance(first, list | tuple):
         return numbers if name.endswith(SECONDS) else texts
     if isinstance(first, float) or name.endswith(SECONDS):
-        return number
-    return {bool: flag, int: whole, str: text}[type(first)]
+        return non_negative_number
+    return {bool: flag, int: non_negative_int, str: text}[type(first)]

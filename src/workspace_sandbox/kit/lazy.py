@@ -6,30 +6,30 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from workspace_sandbox.kit.stage import EmulatorContext
 
-WORKINGS = frozenset({"stage", "hooks", "_wake"})
+PERMANENT_ATTRIBUTES = frozenset({"context", "hooks", "_wake"})
 """Attributes that an emulator keeps through every reset."""
 
 
 class LazyState:
     """An emulator whose state can be unloaded, and is loaded again on access."""
 
-    stage: EmulatorContext
+    context: EmulatorContext
 
     _load_lock: ClassVar[RLock] = RLock()
     """A lock, because tests access emulators from their own thread while requests are served in another."""
 
-    def sleep(self, wake: Callable[[], None]) -> None:
+    def unload_state(self, load: Callable[[], None]) -> None:
         """Unload the state. *wake* loads it again."""
         with self._load_lock:
-            state = {name: value for name, value in vars(self).items() if name not in WORKINGS}
+            state = {name: value for name, value in vars(self).items() if name not in PERMANENT_ATTRIBUTES}
             # Requests in progress may still use the objects that they loaded.
-            if state and not self.stage.under_way:
+            if state and not self.context.requests_in_progress:
                 self.break_cycles()
             for name in state:
                 delattr(self, name)
-            vars(self)["_wake"] = wake
+            vars(self)["_wake"] = load
 
-    def awaken(self) -> None:
+    def load_state(self) -> None:
         """Load the state if it is unloaded."""
         with self._load_lock:
             wake = vars(self).pop("_wake", None)
@@ -42,7 +42,7 @@ class LazyState:
     def __setattr__(self, name: str, value: Any) -> None:
         """Load the state first, because loading would overwrite the new value."""
         if "_wake" in vars(self):
-            self.awaken()
+            self.load_state()
         super().__setattr__(name, value)
 
     if not TYPE_CHECKING:

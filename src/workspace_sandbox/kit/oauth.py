@@ -19,14 +19,14 @@ from uuid import UUID
 
 from aiohttp import web
 
-from workspace_sandbox.kit.consent import Decision, Fields, Question, decision, fields_of
-from workspace_sandbox.kit.refusals import Refused
+from workspace_sandbox.kit.consent import Decision, Fields, Question, parse_decision, read_fields
+from workspace_sandbox.kit.refusals import VendorErrorResponse
 from workspace_sandbox.kit.stage import EmulatorContext
 
 LETTERS = string.ascii_letters + string.digits
 
 
-class Noise:
+class RandomText:
     """Random characters in format strings.
 
     ``{:9}`` is nine letters and digits, ``{:9x}`` and ``{:9X}`` hex digits, ``{:9d}`` digits, ``{:9b}`` of base64, and
@@ -58,16 +58,16 @@ class Grant:
     client_id: str
     account: Any
     scopes: tuple[str, ...] = ()
-    picked: frozenset[str] | None = None
+    selected: frozenset[str] | None = None
     """The parts of the account that the user shares, or None for all of it."""
 
     offline: bool = True
     """Whether the grant includes refresh tokens for offline access."""
 
-    withdrawn: bool = False
+    is_revoked: bool = False
     """Whether the user revoked the grant, which can be restored."""
 
-    ended: bool = False
+    is_ended: bool = False
     """Whether the grant is permanently invalid."""
 
 
@@ -81,7 +81,7 @@ class Token:
     issued_at: float
     expires_at: float | None = None
     scopes: tuple[str, ...] = ()
-    ended: bool = False
+    is_ended: bool = False
     redirect_uri: str = ""
     challenge: str = ""
     challenge_method: str = "S256"
@@ -92,17 +92,17 @@ class Token:
     """The vendor's identifier of the token."""
 
     @property
-    def opens(self) -> bool:
+    def is_valid(self) -> bool:
         """Whether the token is valid, apart from its expiry."""
-        return not (self.ended or self.grant.ended or self.grant.withdrawn)
+        return not (self.is_ended or self.grant.is_ended or self.grant.is_revoked)
 
     def has_expired(self, now: float) -> bool:
         """Return True if the token has expired."""
         return self.expires_at is not None and now >= self.expires_at
 
-    def is_proved_by(self, verifier: str) -> bool:
+    def matches_verifier(self, verifier: str) -> bool:
         """Return True if *verifier* matches the code's challenge, or if it has none."""
-        computed = challenge_of(verifier) if self.challenge_method == "S256" else verifier
+        computed = pkce_challenge(verifier) if self.challenge_method == "S256" else verifier
         return not self.challenge or compare_digest(computed.encode(), self.challenge.encode())
 
 
@@ -113,7 +113,7 @@ class OAuth(ABC):
     """Format strings of tokens by kind, for ``Noise``."""
 
     code_seconds: ClassVar[float] = 600.0
-    ended_by_refresh: ClassVar[frozenset[str]] = frozenset()
+    revoked_by_refresh: ClassVar[frozenset[str]] = frozenset()
     """Kinds of tokens of a grant that a refresh revokes."""
 
     client_by: ClassVar[Literal["body", "header", "either"]] = "body"
@@ -122,11 +122,11 @@ class OAuth(ABC):
     clients: ClassVar[Mapping[str, str | None]] = {}
     """Secrets of the registered clients by ID. If empty, the client is configured with knobs."""
 
-    hint: ClassVar[str] = ""
+    account_hint_param: ClassVar[str] = ""
     """The parameter with the account to preselect."""
 
     def __init__(self, stage: EmulatorContext, accounts: Mapping[str, Any]) -> None:
-        self.stage = stage
+        self.context = stage
         self.accounts = accounts
         """The accounts by their IDs on the consent page. The first one is preselected."""
 
@@ -135,11 +135,11 @@ class OAuth(ABC):
     @property
     def registered(self) -> Mapping[str, str | None]:
         """The registered clients. The first one is reported to testers."""
-        knobs = self.stage.knobs
+        knobs = self.context.knobs
         return self.clients or {knobs["client_id"]: knobs["client_secret"]}
 
     @abstractmethod
-    def refusal(self, reason: str) -> Refused:
+    def error(self, reason: str) -> VendorErrorResponse:
         """Return the error of a token request.
 
         *reason* is the invalid parameter, or ``expired`` for an expired code.
@@ -148,78 +148,78 @@ class OAuth(ABC):
     @property
     def now(self) -> float:
         """The current time of the sandbox."""
-        return self.stage.now()
+        return self.context.now()
 
     # Tokens
 
     def issue(self, kind: str, grant: Grant, seconds: float | None = None, shape: str = "", **fields: Any) -> Token:
         """Create a token that is valid for *seconds*, or until it is revoked."""
-        value = (shape or self.shapes[kind]).format(Noise(self.stage.random))
-        return self.keep(value, kind, grant, seconds, **fields)
+        value = (shape or self.shapes[kind]).format(RandomText(self.context.random))
+        return self.register(value, kind, grant, seconds, **fields)
 
-    def keep(self, value: str, kind: str, grant: Grant, seconds: float | None = None, **fields: Any) -> Token:
+    def register(self, value: str, kind: str, grant: Grant, seconds: float | None = None, **fields: Any) -> Token:
         """Register *value* as a token."""
         until = None if seconds is None else self.now + seconds
         token = self.tokens[value] = Token(value, kind, grant, self.now, until, **{"scopes": grant.scopes, **fields})
         return token
 
-    def find(self, value: str, *kinds: str) -> Token | None:
+    def find_unrevoked(self, value: str, *kinds: str) -> Token | None:
         """Return the token *value* unless it was revoked. It may be expired."""
         token = self.tokens.get(value)
-        return token if token and token.kind in kinds and token.opens else None
+        return token if token and token.kind in kinds and token.is_valid else None
 
-    def living(self, value: str, *kinds: str) -> Token | None:
+    def find_valid(self, value: str, *kinds: str) -> Token | None:
         """Return the token *value* if it is valid now."""
-        token = self.find(value, *kinds)
+        token = self.find_unrevoked(value, *kinds)
         return token if token and not token.has_expired(self.now) else None
 
-    def tokens_of(self, grant: Grant, *kinds: str) -> Iterator[Token]:
+    def list_tokens(self, grant: Grant, *kinds: str) -> Iterator[Token]:
         """Return the tokens of *grant* that were not revoked."""
-        return (one for one in self.tokens.values() if one.grant is grant and one.kind in kinds and not one.ended)
+        return (one for one in self.tokens.values() if one.grant is grant and one.kind in kinds and not one.is_ended)
 
-    def withdraw(self) -> None:
+    def revoke_all(self) -> None:
         """Revoke all existing grants, as users would."""
         self.tokens = {value: token for value, token in self.tokens.items() if token.kind != "code"}
         for token in self.tokens.values():
-            token.grant.withdrawn = True
+            token.grant.is_revoked = True
 
     def restore(self) -> None:
         """Restore all revoked grants."""
         for token in self.tokens.values():
-            token.grant.withdrawn = False
+            token.grant.is_revoked = False
 
     # Consent page
 
     async def authorize(self, request: web.Request) -> web.StreamResponse:
         """Show the consent page, or process the decision and redirect the user to the client."""
-        fields = await fields_of(request)
+        fields = await read_fields(request)
         params = dict(fields)
         self.check(params)
-        decided = self.decided(fields)
+        decided = self.read_decision(fields)
         if decided is None:
-            return self.question(params).page(request.path, fields, params.get(self.hint, ""))
-        redirect_params = self.agree(params, decided) if decided.allowed else None
-        return back(params, self.denial() if redirect_params is None else redirect_params)
+            return self.consent_page(params).page(request.path, fields, params.get(self.account_hint_param, ""))
+        redirect_params = self.approve(params, decided) if decided.allowed else None
+        return redirect_to_client(params, self.denial_params() if redirect_params is None else redirect_params)
 
     @abstractmethod
     def check(self, params: dict[str, str]) -> None:
         """Raise an error if the authorization request is invalid."""
 
     @abstractmethod
-    def question(self, params: Mapping[str, str]) -> Question:
+    def consent_page(self, params: Mapping[str, str]) -> Question:
         """Return the contents of the consent page."""
 
     @abstractmethod
-    def grant(self, params: Mapping[str, str], decided: Decision) -> Grant | None:
+    def create_grant(self, params: Mapping[str, str], decided: Decision) -> Grant | None:
         """Return the grant for a user who agreed, or None if nothing is granted."""
 
-    def decided(self, fields: Fields) -> Decision | None:
+    def read_decision(self, fields: Fields) -> Decision | None:
         """Return the decision, or None if the user has not decided yet."""
-        return decision(fields, automatic=self.stage.knobs["auto_approve"])
+        return parse_decision(fields, automatic=self.context.knobs["auto_approve"])
 
-    def agree(self, params: Mapping[str, str], decided: Decision) -> Mapping[str, str] | None:
+    def approve(self, params: Mapping[str, str], decided: Decision) -> Mapping[str, str] | None:
         """Return the redirect parameters for a decision to allow, or None if it grants nothing."""
-        grant = self.grant(params, decided)
+        grant = self.create_grant(params, decided)
         if grant is None:
             return None
         code = self.issue("code", grant, self.code_seconds, redirect_uri=params.get("redirect_uri", ""))
@@ -227,15 +227,15 @@ class OAuth(ABC):
         code.challenge_method = params.get("code_challenge_method", "S256")
         return {"code": code.value}
 
-    def denial(self) -> Mapping[str, str]:
+    def denial_params(self) -> Mapping[str, str]:
         """Return the redirect parameters for a decision to deny."""
         return {"error": "access_denied"}
 
-    def chosen(self, account: str) -> Any:
+    def selected_account(self, account: str) -> Any:
         """Return the account with that ID, or the first one."""
         return self.accounts.get(account) or next(iter(self.accounts.values()))
 
-    def allows(self, redirect_uri: str) -> bool:
+    def is_allowed_redirect(self, redirect_uri: str) -> bool:
         """Return True if users may be redirected to *redirect_uri*.
 
         All HTTP URLs are allowed unless the knob lists some.
@@ -249,7 +249,7 @@ class OAuth(ABC):
 
     def is_registered(self, redirect_uri: str) -> bool:
         """Return True if the knob lists *redirect_uri*, or lists none."""
-        registered = self.stage.knobs["redirect_uris"]
+        registered = self.context.knobs["redirect_uris"]
         return not registered or redirect_uri in registered
 
     # Token routes
@@ -257,24 +257,26 @@ class OAuth(ABC):
     async def token(self, request: web.Request) -> web.Response:
         """Return the response to a token request with a code or a refresh token."""
         form = await self.form(request)
-        return self.answer(self.trade(self.identify(request, form), form))
+        return self.token_response(self.exchange_grant(self.identify(request, form), form))
 
-    def trade(self, client_id: str, form: Mapping[str, str]) -> dict[str, Any]:
+    def exchange_grant(self, client_id: str, form: Mapping[str, str]) -> dict[str, Any]:
         """Exchange a code or a refresh token for new tokens."""
-        redeem = {"authorization_code": self.redeem, "refresh_token": self.renew}.get(form.get("grant_type", ""))
+        redeem = {"authorization_code": self.use_code, "refresh_token": self.use_refresh_token}.get(
+            form.get("grant_type", "")
+        )
         if redeem is None:
-            raise self.refusal("grant_type")
-        return self.issued(redeem(client_id, form), form)
+            raise self.error("grant_type")
+        return self.issue_response(redeem(client_id, form), form)
 
     @abstractmethod
-    def issued(self, spent: Token, form: Mapping[str, str]) -> dict[str, Any]:
+    def issue_response(self, spent: Token, form: Mapping[str, str]) -> dict[str, Any]:
         """Create the tokens for a code or a refresh token, and return them in the vendor's format."""
 
     async def form(self, request: web.Request) -> Mapping[str, str]:
         """Return the parameters of a token request."""
         return {name: value for name, value in (await request.post()).items() if isinstance(value, str)}
 
-    def answer(self, body: Mapping[str, Any]) -> web.Response:
+    def token_response(self, body: Mapping[str, Any]) -> web.Response:
         """Return the response of a token route with *body*."""
         return web.json_response(body, headers={"Cache-Control": "no-store"})
 
@@ -282,50 +284,52 @@ class OAuth(ABC):
         """Return the client's ID. Raises an error if its secret is wrong."""
         client_id, secret = form.get("client_id", ""), form.get("client_secret", "")
         if self.client_by != "body":
-            client_id, secret = basic(request) or ((client_id, secret) if self.client_by == "either" else ("", ""))
+            client_id, secret = read_basic_auth(request) or (
+                (client_id, secret) if self.client_by == "either" else ("", "")
+            )
         expected_secret = self.registered.get(client_id)
         if expected_secret is None:
-            raise self.refusal("client_id")
+            raise self.error("client_id")
         if not compare_digest(secret.encode(), expected_secret.encode()):
-            raise self.refusal("client_secret")
+            raise self.error("client_secret")
         return client_id
 
-    def redeem(self, client_id: str, form: Mapping[str, str]) -> Token:
+    def use_code(self, client_id: str, form: Mapping[str, str]) -> Token:
         """Return the code of a token request, and consume it."""
-        code = self.find(form.get("code", ""), "code")
+        code = self.find_unrevoked(form.get("code", ""), "code")
         if code is None:
-            raise self.refusal("code")
+            raise self.error("code")
         del self.tokens[code.value]
         errors = {
             "expired": code.has_expired(self.now),
             "client": code.grant.client_id != client_id,
             "redirect_uri": code.redirect_uri != form.get("redirect_uri", ""),
-            "code_verifier": not code.is_proved_by(form.get("code_verifier", "")),
+            "code_verifier": not code.matches_verifier(form.get("code_verifier", "")),
         }
         for reason in filter(errors.get, errors):
-            raise self.refusal(reason)
+            raise self.error(reason)
         return code
 
-    def renew(self, client_id: str, form: Mapping[str, str]) -> Token:
+    def use_refresh_token(self, client_id: str, form: Mapping[str, str]) -> Token:
         """Return the refresh token of a token request, and revoke the tokens that ``ended_by_refresh`` lists."""
-        token = self.living(form.get("refresh_token", ""), "refresh")
+        token = self.find_valid(form.get("refresh_token", ""), "refresh")
         if token is None:
-            raise self.refusal("refresh_token")
+            raise self.error("refresh_token")
         if token.grant.client_id != client_id:
-            raise self.refusal("client")
-        for one in self.tokens_of(token.grant, *self.ended_by_refresh):
-            one.ended = True
+            raise self.error("client")
+        for one in self.list_tokens(token.grant, *self.revoked_by_refresh):
+            one.is_ended = True
         return token
 
 
-def back(params: Mapping[str, str], extra: Mapping[str, str]) -> web.Response:
+def redirect_to_client(params: Mapping[str, str], extra: Mapping[str, str]) -> web.Response:
     """Return the redirect to the client, with the state of its request."""
     query = urlencode({**extra, **({"state": params["state"]} if "state" in params else {})})
     address = params["redirect_uri"]
     return web.Response(status=302, headers={"Location": f"{address}{'&' if '?' in address else '?'}{query}"})
 
 
-def basic(request: web.Request) -> tuple[str, str] | None:
+def read_basic_auth(request: web.Request) -> tuple[str, str] | None:
     """Return the username and password of HTTP Basic authentication, or None."""
     scheme, _, encoded = request.headers.get("Authorization", "").partition(" ")
     try:
@@ -336,12 +340,12 @@ def basic(request: web.Request) -> tuple[str, str] | None:
     return (unquote(name), unquote(password)) if scheme.casefold() == "basic" else None
 
 
-def bearer(request: web.Request) -> str:
+def read_bearer_token(request: web.Request) -> str:
     """Return the bearer token of a request, or an empty string."""
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     return token.strip() if scheme.casefold() == "bearer" else ""
 
 
-def challenge_of(verifier: str) -> str:
+def pkce_challenge(verifier: str) -> str:
     """Return the S256 challenge of a PKCE verifier."""
     return urlsafe_b64encode(sha256(verifier.encode()).digest()).rstrip(b"=").decode()

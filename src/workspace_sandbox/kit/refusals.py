@@ -9,7 +9,7 @@ from workspace_sandbox.kit.stage import EmulatorContext
 T = TypeVar("T")
 
 
-class Refused(Exception):
+class VendorErrorResponse(Exception):
     """Ends a request with the vendor's error response. It can be raised anywhere in an emulator."""
 
     def response(self, stage: EmulatorContext) -> web.Response:
@@ -17,7 +17,7 @@ class Refused(Exception):
         raise NotImplementedError
 
 
-class RefusedWith(Refused):
+class PreparedErrorResponse(VendorErrorResponse):
     """An error with a prepared response, such as a page."""
 
     def __init__(self, response: web.Response) -> None:
@@ -29,32 +29,32 @@ class RefusedWith(Refused):
         return self._response
 
 
-class Refusals(Protocol):
+class ErrorFactory(Protocol):
     """The errors of requests that no handler serves. Each emulator's ``refusals`` module has these functions."""
 
-    def unknown(self, request: web.Request, status: int) -> Refused:
+    def unknown_route(self, request: web.Request, status: int) -> VendorErrorResponse:
         """Return the error for an unknown path, or for an unknown method (*status* 405)."""
         ...
 
-    def too_large(self) -> Refused:
+    def too_large(self) -> VendorErrorResponse:
         """Return the error for a body that exceeds the emulator's limit."""
         ...
 
-    def absent(self, message: str) -> Refused:
+    def not_implemented(self, message: str) -> VendorErrorResponse:
         """Return the error for a vendor's route that is not emulated."""
         ...
 
-    def throttled(self, stage: EmulatorContext, seconds: float) -> Refused:
+    def throttled(self, stage: EmulatorContext, seconds: float) -> VendorErrorResponse:
         """Return the error for a client that has to wait for *seconds*."""
         ...
 
-    def failed(self) -> Refused:
+    def failed(self) -> VendorErrorResponse:
         """Return the vendor's internal error."""
         ...
 
 
-def require(found: T | None, refusal: Exception | type[Exception]) -> T:
+def require(value: T | None, error: Exception | type[Exception]) -> T:
     """Return *found*, or raise *refusal* if it is None."""
-    if found is None:
-        raise refusal
-    return found
+    if value is None:
+        raise error
+    return value

@@ -18,7 +18,7 @@ class Route(Generic[H]):
     method: str
     path: str
     handler: H
-    lacks: str = ""
+    unsupported: str = ""
     """The unsupported part of the route."""
     host: str = "base"
     aliases: tuple[str, ...] = ()
@@ -31,11 +31,13 @@ class Route(Generic[H]):
         The routes are also served below the *older* prefixes.
         """
 
-        def on(route: str, handler: Any, lacks: str = "", **more: Any) -> Any:
+        def on(route: str, handler: Any, unsupported: str = "", **more: Any) -> Any:
             method, path = route.split(" ")
             aliases = tuple(one + path for one in older)
             more = {**always, **more}
-            return cls(method=method, path=prefix + path, aliases=aliases, handler=handler, lacks=lacks, **more)
+            return cls(
+                method=method, path=prefix + path, aliases=aliases, handler=handler, unsupported=unsupported, **more
+            )
 
         return on
 
@@ -47,7 +49,7 @@ class Route(Generic[H]):
     @property
     def support(self) -> Support:
         """The degree of support."""
-        return "partly" if self.lacks else "fully"
+        return "partly" if self.unsupported else "fully"
 
 
 class Page(Route[Callable[[Any, web.Request], Awaitable[web.StreamResponse]]]):

@@ -13,16 +13,16 @@ from workspace_sandbox.kit.stage import EmulatorContext, RecordedRequest
 
 def with_faults_and_log(emulator: Emulator, application: web.Application) -> web.Application:
     """Add fault injection and request logging to *application*, in front of the handlers of *emulator*."""
-    context = emulator.stage
+    context = emulator.context
 
     @web.middleware
     async def handle(request: web.Request, handler: Handler) -> web.StreamResponse:
-        context.under_way += 1
+        context.requests_in_progress += 1
         context.change_count += 1
         try:
             response = await respond(request, handler)
         finally:
-            context.under_way -= 1
+            context.requests_in_progress -= 1
         # The same clock as in the body, because clients compare the two.
         if not response.prepared:
             response.headers.setdefault("Date", formatdate(context.clock.now(), usegmt=True))
@@ -33,11 +33,13 @@ def with_faults_and_log(emulator: Emulator, application: web.Application) -> web
         fault = await context.next_fault(request)
         # Served completely even for ``drop_after``: the fault is that the response to finished work is lost.
         response = await _perform(emulator, fault, request, handler)
-        context.journal.append(RecordedRequest(at, request.method, request.path, response.status if response else None))
+        context.request_log.append(
+            RecordedRequest(at, request.method, request.path, response.status if response else None)
+        )
         if response is None or (fault and fault.fault == "drop_after"):
             return _abort(request)
         if fault and fault.fault == "status" and fault.served:
-            return fault.answer()
+            return fault.response()
         if fault and fault.fault == "garbage":
             return web.Response(status=response.status, body=b'{"broken": <html>\xff', content_type="application/json")
         if fault and fault.fault == "slow_body":
@@ -52,23 +54,23 @@ def with_faults_and_log(emulator: Emulator, application: web.Application) -> web
 async def _perform(
     emulator: Emulator, fault: Fault | None, request: web.Request, handler: Handler
 ) -> web.StreamResponse | None:
-    context = emulator.stage
+    context = emulator.context
     if fault and fault.fault == "drop_before":
         return None
     if fault and fault.fault == "status" and not fault.served:
-        return fault.answer()
+        return fault.response()
     if fault and fault.fault == "throttle":
-        return emulator.refused(emulator.refusals.throttled(context, fault.seconds), request)
+        return emulator.error_response(emulator.errors.throttled(context, fault.seconds), request)
     if fault and fault.fault == "delay":
         # Read first, so that the request was certainly received although its response is late.
         await request.read()
-        context.delay(fault)
-    if absent := emulator.coverage.absent(request):
+        context.delay_request(fault)
+    if absent := emulator.coverage.find_unsupported(request):
         message = f"{request.method} {absent.path} is the vendor's, and this stand-in does not play it."
-        return emulator.refused(emulator.refusals.absent(message), request)
+        return emulator.error_response(emulator.errors.not_implemented(message), request)
     response = await handler(request)
     # Requests that were rejected before they were counted wait as well.
-    await context.admitted()
+    await context.wait_if_delayed()
     return response
 
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from workspace_sandbox.kit.asking import suggested
+from workspace_sandbox.kit.asking import suggest
 
 Path = tuple[str | int, ...]
 
@@ -25,42 +25,42 @@ class SeedValue:
     value: Any
     path: Path = ()
 
-    def wrong(self, message: str) -> InvalidSeed:
+    def error(self, message: str) -> InvalidSeed:
         """Return an error about this value."""
         return InvalidSeed(self.path, message)
 
-    def object_of(self, *known: str, needs: str = "") -> "SeedValue":
+    def check_object(self, *known: str, required: str = "") -> "SeedValue":
         """Return the value if it is an object with no fields other than *known*, and with the field *needs*."""
         if not isinstance(self.value, Mapping):
-            raise self.wrong("An object is needed here.")
+            raise self.error("An object is needed here.")
         for name in self.value:
             if name not in known:
-                raise InvalidSeed((*self.path, name), f"There is no {name!r}; {suggested(str(name), known)}")
-        if needs and needs not in self.value:
-            raise self.wrong(f"{needs} is needed here.")
+                raise InvalidSeed((*self.path, name), f"There is no {name!r}; {suggest(str(name), known)}")
+        if required and required not in self.value:
+            raise self.error(f"{required} is needed here.")
         return self
 
     def items(self) -> Iterator[tuple[str, "SeedValue"]]:
         """Return the fields of an object with arbitrary names."""
         if not isinstance(self.value, Mapping):
-            raise self.wrong("An object is needed here.")
+            raise self.error("An object is needed here.")
         return ((str(name), SeedValue(value, (*self.path, name))) for name, value in self.value.items())
 
-    def each(self, name: str) -> list["SeedValue"]:
+    def list_items(self, name: str) -> list["SeedValue"]:
         """Return the items of the list *name*, or none if it is missing."""
         listed = self.value.get(name, [])
         if not isinstance(listed, list):
             raise InvalidSeed((*self.path, name), f"{name} must be a list.")
         return [SeedValue(value, (*self.path, name, index)) for index, value in enumerate(listed)]
 
-    def text(self, name: str, otherwise: str = "") -> str:
+    def text(self, name: str, default: str = "") -> str:
         """Return the string *name*."""
-        return SeedValue(self.value.get(name, otherwise), (*self.path, name)).as_text()
+        return SeedValue(self.value.get(name, default), (*self.path, name)).as_text()
 
     def as_text(self) -> str:
         """Return the value if it is a string."""
         if not isinstance(self.value, str):
-            raise self.wrong("A text is needed here.")
+            raise self.error("A text is needed here.")
         return self.value
 
     def flag(self, name: str) -> bool:
@@ -79,4 +79,4 @@ class SeedValue:
             raise
         # Errors of emulators state the reason, but not the location in the seed.
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise self.wrong(str(error).rstrip(".") + ".") from error
+            raise self.error(str(error).rstrip(".") + ".") from error

@@ -12,10 +12,10 @@ from aiohttp import web
 
 from workspace_sandbox.kit.chance import ReproducibleRandom
 from workspace_sandbox.kit.clock import Clock, ControllableClock
-from workspace_sandbox.kit.faults import Fault, FaultKind, tokens_of
+from workspace_sandbox.kit.faults import Fault, FaultKind, read_tokens
 from workspace_sandbox.kit.journal import RequestLog
 
-JOURNAL_LENGTH = 100_000
+MAX_LOG_ENTRIES = 100_000
 """Maximum number of recorded requests per emulator. The oldest are dropped first."""
 
 _delay: ContextVar[Fault | None] = ContextVar("delay", default=None)
@@ -49,12 +49,12 @@ class EmulatorContext:
         self.default_knobs = {"limits": True, **knobs}
         self.knobs = dict(self.default_knobs)
         self.addresses: dict[str, str] = {}
-        self.journal: RequestLog[RecordedRequest] = RequestLog(JOURNAL_LENGTH)
+        self.request_log: RequestLog[RecordedRequest] = RequestLog(MAX_LOG_ENTRIES)
         self.faults: list[Fault] = []
         self.change_count = 0
         """Number of requests and control operations that may have changed the emulator."""
 
-        self.under_way = 0
+        self.requests_in_progress = 0
         """Number of requests in progress, including those of disconnected clients."""
 
         self._delays: set[asyncio.Future[None]] = set()
@@ -68,13 +68,13 @@ class EmulatorContext:
         self.random = ReproducibleRandom(0)
         self._request_ids = Random("requests")
         self.knobs = dict(self.default_knobs)
-        self.journal.clear()
-        self.forget_faults()
+        self.request_log.clear()
+        self.clear_faults()
 
     def reseed_ids(self) -> None:
         """Make identifiers of new objects differ from all previous ones. Existing objects keep theirs."""
         self._reset_count += 1
-        self.random.begin_anew(f"{self.salt} {self._reset_count}")
+        self.random.reseed(f"{self.salt} {self._reset_count}")
 
     def request_id(self) -> str:
         """Return a request ID.
@@ -83,14 +83,14 @@ class EmulatorContext:
         """
         return str(UUID(int=self._request_ids.getrandbits(128), version=4))
 
-    def forget_faults(self) -> None:
+    def clear_faults(self) -> None:
         """Remove all faults, and continue the requests that they delay."""
         self.faults.clear()
         for delay in list(self._delays):
             # Tests control faults from another thread than the one that serves.
             delay.get_loop().call_soon_threadsafe(delay.cancel)
 
-    async def work(self, seconds: float) -> None:
+    async def simulate_work(self, seconds: float) -> None:
         """Simulate work for *seconds*. If the sandbox's clock is stopped, the machine's clock is used."""
         stands_still = isinstance(self.clock, ControllableClock) and self.clock.frozen
         await (asyncio.sleep(seconds) if stands_still else self.clock.sleep(seconds))
@@ -108,11 +108,11 @@ class EmulatorContext:
             self._delays.discard(delay)
             delay.cancel()
 
-    def delay(self, fault: Fault) -> None:
+    def delay_request(self, fault: Fault) -> None:
         """Delay the current request by *fault* once it is ``admitted``."""
         _delay.set(fault)
 
-    async def admitted(self) -> None:
+    async def wait_if_delayed(self) -> None:
         """Wait if a fault delays the request, which was received and counted but not processed yet."""
         fault = _delay.get()
         if fault is not None:
@@ -123,7 +123,7 @@ class EmulatorContext:
         """Return the first fault that occurs on *request*, and consume one occurrence."""
         if not self.faults:
             return None
-        tokens = await tokens_of(request) if any(fault.token for fault in self.faults) else ()
+        tokens = await read_tokens(request) if any(fault.token for fault in self.faults) else ()
         return self.fault_for(request.method, request.path, tokens)
 
     def fault_for(

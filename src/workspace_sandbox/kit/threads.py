@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-LONGEST_SECONDS = 60.0
+TIMEOUT_SECONDS = 60.0
 """Maximum seconds to wait for any result, far longer than needed."""
 
 
@@ -20,7 +20,7 @@ class LoopThread:
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run *work* on the loop and return its result."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(LONGEST_SECONDS)
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(TIMEOUT_SECONDS)
 
 
 @contextmanager
@@ -36,7 +36,7 @@ def event_loop_thread(name: str) -> Iterator[LoopThread]:
         # Requests of disconnected clients are still running, and Python warns about tasks that outlive their loop.
         loop_thread.run(_cancel_others())
         loop.call_soon_threadsafe(loop.stop)
-        thread.join(LONGEST_SECONDS)
+        thread.join(TIMEOUT_SECONDS)
         loop.close()
 
 

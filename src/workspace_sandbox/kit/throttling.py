@@ -16,7 +16,7 @@ class SlidingWindow:
         self._spent: deque[tuple[float, float]] = deque()
         self._sum = 0.0
 
-    def take(self, now: float, units: float = 1) -> float:
+    def spend(self, now: float, units: float = 1) -> float:
         """Spend *units* and return 0, or spend nothing and return the seconds until there is room."""
         self._forget(now)
         if self._sum + units <= self.limit:
@@ -53,7 +53,7 @@ class TokenBucket:
         self._level = burst
         self._at = 0.0
 
-    def take(self, now: float, units: float = 1) -> float:
+    def spend(self, now: float, units: float = 1) -> float:
         """Spend *units* and return 0, or spend nothing and return the seconds until there is room."""
         # Setting the clock back fills the bucket, which was emptied in the future.
         missed = self.burst if now < self._at else (now - self._at) * self.rate
@@ -84,7 +84,7 @@ class Budgets:
         """The start and the length in seconds of each owner's block."""
 
     @property
-    def count(self) -> bool:
+    def is_enabled(self) -> bool:
         """Whether units are counted."""
         return bool(self._context.knobs["limits"])
 
@@ -93,24 +93,24 @@ class Budgets:
         limit = budget.limit
         return float(self._context.knobs[limit]) if isinstance(limit, str) else limit
 
-    def take(self, budget: Budget, owner: str, units: float = 1) -> float:
+    def spend(self, budget: Budget, owner: str, units: float = 1) -> float:
         """Spend *units* and return 0, or spend nothing and return the seconds until there is room."""
-        return self._window(budget, owner).take(self._context.now(), units) if self.count else 0.0
+        return self._window(budget, owner).spend(self._context.now(), units) if self.is_enabled else 0.0
 
     def remaining(self, budget: Budget, owner: str) -> int:
         """Return the units that can be spent now."""
         window = self._window(budget, owner)
         return int(window.remaining(self._context.now())) if isinstance(window, SlidingWindow) else 0
 
-    def close(self, owner: str, seconds: float) -> None:
+    def block(self, owner: str, seconds: float) -> None:
         """Block *owner* for *seconds*."""
         self._blocks[owner] = self._context.now(), seconds
 
-    def closed(self, owner: str) -> float:
+    def block_seconds(self, owner: str) -> float:
         """Return the remaining seconds of *owner*'s block."""
         now = self._context.now()
         since, seconds = self._blocks.get(owner, (now, 0.0))
-        return 0.0 if has_passed(seconds, since, now) or not self.count else since + seconds - now
+        return 0.0 if has_passed(seconds, since, now) or not self.is_enabled else since + seconds - now
 
     def _window(self, budget: Budget, owner: str) -> SlidingWindow | TokenBucket:
         limit, seconds, key = self.limit(budget), budget.per_seconds, (budget, owner)

@@ -9,9 +9,9 @@ from urllib.parse import parse_qsl
 
 from aiohttp import web
 
-from workspace_sandbox.kit.consent import Account, Box, Decision, Question, told
+from workspace_sandbox.kit.consent import Account, Box, Decision, Question, render_page
 from workspace_sandbox.kit.oauth import Grant, OAuth, Token
-from workspace_sandbox.kit.refusals import Refused, RefusedWith
+from workspace_sandbox.kit.refusals import PreparedErrorResponse, VendorErrorResponse
 from workspace_sandbox.kit.stage import EmulatorContext
 from workspace_sandbox.mail.state import Mailbox
 
@@ -52,7 +52,7 @@ REASONS = {
 }
 
 
-class Denied(Refused):
+class OAuthError(VendorErrorResponse):
     """An error response of the token endpoints."""
 
     def __init__(self, error: str, description: str) -> None:
@@ -71,7 +71,7 @@ class Grants(OAuth):
     shapes: ClassVar = {"code": "4/0A{:40b}", "access": "ya29.a0{:120b}", "refresh": "1//0g{:64b}"}
     # Google's own library sends HTTP Basic to the token endpoint, while its documentation shows the body.
     client_by = "either"
-    hint = "login_hint"
+    account_hint_param = "login_hint"
 
     def __init__(self, context: EmulatorContext, mailboxes: Mapping[str, Mailbox]) -> None:
         super().__init__(context, mailboxes)
@@ -79,16 +79,16 @@ class Grants(OAuth):
     def seed(self, address: str) -> str:
         """Return the access token of the sandbox's own client for that mailbox. It is always the same one."""
         value = f"ya29.a0{sha256(address.encode()).hexdigest()}"
-        return self.keep(value, "access", Grant(self.stage.knobs["client_id"], self.accounts[address])).value
+        return self.register(value, "access", Grant(self.context.knobs["client_id"], self.accounts[address])).value
 
     def allowed(self, value: str) -> Token | None:
         """Return the access token with that value if it is valid.
 
         The seeded token gets the scopes of ``token_scopes``.
         """
-        token = self.living(value, "access")
+        token = self.find_valid(value, "access")
         if token and token.expires_at is None:
-            token.scopes = tuple(self.stage.knobs["token_scopes"])
+            token.scopes = tuple(self.context.knobs["token_scopes"])
         return token
 
     def check(self, params: dict[str, str]) -> None:
@@ -97,33 +97,35 @@ class Grants(OAuth):
         scopes = params.get("scope", "").split()
         if params.get("client_id") not in self.registered:
             raise _error_page(401, "invalid_client")
-        if not self.allows(params.get("redirect_uri", "")):
+        if not self.is_allowed_redirect(params.get("redirect_uri", "")):
             raise _error_page(400, "redirect_uri_mismatch")
         if params.get("response_type") != "code" or not scopes:
             raise _error_page(400, "invalid_request")
         if not all(scope in {"openid", *LONG_NAMES} or scope.startswith("https://") for scope in scopes):
             raise _error_page(400, "invalid_scope")
 
-    def question(self, params: Mapping[str, str]) -> Question:
+    def consent_page(self, params: Mapping[str, str]) -> Question:
         """Return the consent page's question: which mailbox, and which scopes."""
         accounts = [Account(address, f"{mailbox.name} ({address})") for address, mailbox in self.accounts.items()]
         boxes = [Box(scope, MEANINGS.get(scope, scope)) for scope in _requested_scopes(params) if scope != "openid"]
         wants = ["Know who you are"]
         return Question(vendor="Google", app="Connector Gateway", wants=wants, accounts=accounts, boxes=boxes)
 
-    def grant(self, params: Mapping[str, str], decision: Decision) -> Grant | None:
+    def create_grant(self, params: Mapping[str, str], decision: Decision) -> Grant | None:
         """Return the grant for the chosen mailbox, or None if it does not exist."""
         address = decision.account or params.get("login_hint") or next(iter(self.accounts))
-        allowed = self.stage.knobs["granted_scopes"]
-        ticked = decision.keeps if allowed is None else {LONG_NAMES.get(scope, scope) for scope in allowed}.__contains__
+        allowed = self.context.knobs["granted_scopes"]
+        ticked = (
+            decision.grants if allowed is None else {LONG_NAMES.get(scope, scope) for scope in allowed}.__contains__
+        )
         # The user's identity is always shared, so ``openid`` has no checkbox of its own.
         scopes = tuple(scope for scope in _requested_scopes(params) if scope == "openid" or ticked(scope))
         mailbox = self.accounts.get(address)
         return Grant(params["client_id"], mailbox, scopes) if mailbox else None
 
-    def agree(self, params: Mapping[str, str], decision: Decision) -> Mapping[str, str] | None:
+    def approve(self, params: Mapping[str, str], decision: Decision) -> Mapping[str, str] | None:
         """Return the authorisation code with the scopes that the user left ticked."""
-        response = super().agree(params, decision)
+        response = super().approve(params, decision)
         if response is None:
             return None
         code = self.tokens[response["code"]]
@@ -141,9 +143,9 @@ class Grants(OAuth):
         """Return the form fields, regardless of the declared content type."""
         return dict(parse_qsl((await request.read()).decode("utf-8", "replace"), keep_blank_values=True))
 
-    def issued(self, exchanged: Token, _: Mapping[str, str]) -> dict[str, Any]:
+    def issue_response(self, exchanged: Token, _: Mapping[str, str]) -> dict[str, Any]:
         """Return an access token, and a refresh token if the code entitles the client to one."""
-        grant, seconds = exchanged.grant, self.stage.knobs["token_seconds"]
+        grant, seconds = exchanged.grant, self.context.knobs["token_seconds"]
         body = {
             "access_token": self.issue("access", grant, seconds).value,
             "expires_in": seconds,
@@ -155,47 +157,47 @@ class Grants(OAuth):
         if exchanged.kind == "code" and exchanged.refreshable:
             body["refresh_token"] = self.issue("refresh", grant).value
             for oldest in list(self._live_refresh_tokens(grant))[:-MAX_REFRESH_TOKENS]:
-                oldest.ended = True
+                oldest.is_ended = True
         return body
 
     async def revoke(self, request: web.Request) -> web.Response:
         """Revoke all grants that the token's user gave its client."""
         token = self.tokens.get(await self._form_or_query_value(request, "token"))
-        if token is None or token.grant.ended:
-            raise self.refusal("token")
+        if token is None or token.grant.is_ended:
+            raise self.error("token")
         for other in self.tokens.values():
-            other.grant.ended |= _is_same_client(token.grant, other.grant)
+            other.grant.is_ended |= _is_same_client(token.grant, other.grant)
         return web.json_response({})
 
     async def inspect(self, request: web.Request) -> web.Response:
         """Return the details of an access token."""
         token = self.allowed(await self._form_or_query_value(request, "access_token"))
         if token is None:
-            raise self.refusal("access_token")
+            raise self.error("access_token")
         grant, until = token.grant, token.expires_at
-        seconds = self.stage.knobs["token_seconds"] if until is None else int(until - self.now)
+        seconds = self.context.knobs["token_seconds"] if until is None else int(until - self.now)
         details = {"azp": grant.client_id, "aud": grant.client_id, "sub": subject(grant.account.address)}
         details |= {"scope": " ".join(token.scopes), "expires_in": str(seconds)}
         if LONG_NAMES["email"] in token.scopes:
             details |= {"email": grant.account.address, "email_verified": "true"}
         return web.json_response(details | {"access_type": "offline" if grant.offline else "online"})
 
-    def refusal(self, reason: str) -> Denied:
+    def error(self, reason: str) -> OAuthError:
         """Return the error of a token request."""
-        return Denied(*REASONS[reason])
+        return OAuthError(*REASONS[reason])
 
     async def _form_or_query_value(self, request: web.Request, name: str) -> str:
         return (await self.form(request)).get(name) or request.query.get(name, "")
 
     def _create_id_token(self, grant: Grant) -> str:
-        now, seconds, address = int(self.now), self.stage.knobs["token_seconds"], grant.account.address
+        now, seconds, address = int(self.now), self.context.knobs["token_seconds"], grant.account.address
         claims = {"iss": ISSUER, "azp": grant.client_id, "aud": grant.client_id, "sub": subject(address)}
         if LONG_NAMES["email"] in grant.scopes:
             claims |= {"email": address}
         return _unsigned_jwt(claims | {"email_verified": True, "iat": now, "exp": now + seconds})
 
     def _live_refresh_tokens(self, grant: Grant) -> Iterator[Token]:
-        living = (token for token in self.tokens.values() if token.kind == "refresh" and token.opens)
+        living = (token for token in self.tokens.values() if token.kind == "refresh" and token.is_valid)
         return (token for token in living if _is_same_client(grant, token.grant))
 
 
@@ -213,9 +215,9 @@ def _requested_scopes(params: Mapping[str, str]) -> list[str]:
     return list(dict.fromkeys(LONG_NAMES.get(scope, scope) for scope in params["scope"].split()))
 
 
-def _error_page(status: int, error: str) -> RefusedWith:
+def _error_page(status: int, error: str) -> PreparedErrorResponse:
     message = f"<p>Error {status}: {error}</p>"
-    return RefusedWith(told("Google", "Access blocked: this request is invalid", message, status))
+    return PreparedErrorResponse(render_page("Google", "Access blocked: this request is invalid", message, status))
 
 
 def _unsigned_jwt(claims: Mapping[str, Any]) -> str:

@@ -7,11 +7,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from workspace_sandbox.kit import asking
-from workspace_sandbox.kit.acts import Acts, Field, UserAction, known, optional, reading, text
+from workspace_sandbox.kit.acts import Field, UserAction, UserActions, lookup_in, optional, reader_for, text
 from workspace_sandbox.kit.knobs import texts
 from workspace_sandbox.mail import compose
 from workspace_sandbox.mail.compose import Entity
-from workspace_sandbox.mail.index import untagged
+from workspace_sandbox.mail.index import strip_tags
 from workspace_sandbox.mail.resources import short
 from workspace_sandbox.mail.state import Mailbox, Message
 
@@ -32,18 +32,18 @@ def _receive(
     labels: list[str] | None = None,
     attachments: list[Mapping[str, Any]] | None = None,
 ) -> ActionResult:
-    transport, mailbox = gmail.desk.office, gmail.mailbox
+    transport, mailbox = gmail.services.transport, gmail.mailbox
     at, token = transport.now_ms(), f"{transport.random.getrandbits(80):020x}"
     headers = [
         ("From", compose.mailbox(*sender)),
         ("To", compose.mailbox(mailbox.name, mailbox.address)),
-        ("Subject", compose.word(subject)),
+        ("Subject", compose.encode_word(subject)),
         ("Date", compose.date(at)),
         ("Message-ID", f"<{token}@mail.{sender[1].rpartition('@')[2]}>"),
         *(_reply_headers(mailbox, thread_id) if thread_id else ()),
     ]
-    plain = " ".join(untagged(body_text or rich).split())
-    raw = compose.letter(headers, _content(plain, rich, attachments or [], f"=_{token}"))
+    plain = " ".join(strip_tags(body_text or rich).split())
+    raw = compose.build_message(headers, _content(plain, rich, attachments or [], f"=_{token}"))
     label_ids = _label_ids(mailbox, labels or [])
     message = transport.deliver(mailbox, raw, sender[1], at)
     mailbox.relabel(message, label_ids, [])
@@ -61,7 +61,7 @@ def _delete(gmail: "MailEmulator", message: Message) -> ActionResult:
 
 
 def _pull(gmail: "MailEmulator", *, topic: str | None = None) -> ActionResult:
-    return {"messages": gmail.desk.office.topics.pull(topic)}
+    return {"messages": gmail.services.transport.topics.pull(topic)}
 
 
 def _message_json(message: Message) -> ActionResult:
@@ -107,27 +107,27 @@ def _reply_headers(mailbox: Mailbox, thread_id: str) -> list[tuple[str, str]]:
 
 
 def _label_ids(mailbox: Mailbox, names: list[str]) -> list[str]:
-    matches = {name: mailbox.label_named(name) for name in names}
+    matches = {name: mailbox.find_label(name) for name in names}
     missing = [name for name, label in matches.items() if label is None]
     if missing:
         raise ValueError(f"no label {', '.join(missing)}")
     return [label.id for label in matches.values() if label]
 
 
-MESSAGE = (Field("message_id", "the message", known(lambda gmail: gmail.mailbox.messages)),)
+MESSAGE = (Field("message_id", "the message", lookup_in(lambda gmail: gmail.mailbox.messages)),)
 TOLD = "`message_id`, `thread_id`, `id`, `threadId`"
 
-ACTS: Acts = {
+ACTS: UserActions = {
     "receive": UserAction(
         _receive,
         "Somebody writes to the mailbox.",
         (
             Field("from", "an address, also with a name before it", _sender),
-            Field("subject", "its subject", reading(_line)),
+            Field("subject", "its subject", reader_for(_line)),
             Field("body_html", "its text", text),
             optional("body_text", "the plain text; otherwise made of the other", text),
             optional("thread_id", "the thread that it answers", text),
-            optional("labels", "names of labels", reading(texts)),
+            optional("labels", "names of labels", reader_for(texts)),
             optional("attachments", "`filename`, `mime_type`, and `content_base64` or `size_bytes` of each", _files),
         ),
         TOLD,

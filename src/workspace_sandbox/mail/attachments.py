@@ -11,7 +11,7 @@ from workspace_sandbox.mail.mime import Part
 from workspace_sandbox.mail.refusals import invalid
 from workspace_sandbox.mail.schema import decode
 from workspace_sandbox.mail.state import Message
-from workspace_sandbox.mail.wire import Refusal
+from workspace_sandbox.mail.wire import ApiError
 
 ATTACHMENT_PREFIX = "ANGjdJ8"
 PADDING_BYTES = 210
@@ -28,7 +28,7 @@ class Attachments:
         self._now = now
         self._knobs = knobs
 
-    def identify(self, message: Message, part: Part) -> str:
+    def create_id(self, message: Message, part: Part) -> str:
         """Return a new id for that part."""
         reference = f"{message.id} {part.part_id or '-'} {self._now():.3f}".encode()
         # Every read issues a new id. Clients that store one find it rejected later, as many reports say.
@@ -40,7 +40,7 @@ class Attachments:
         try:
             content = decode(attachment_id.removeprefix(ATTACHMENT_PREFIX), "id")
             fields = content[SIGNATURE_BYTES + 1 : SIGNATURE_BYTES + 1 + content[SIGNATURE_BYTES]].decode().split(" ")
-        except (Refusal, Error, IndexError, UnicodeDecodeError):
+        except (ApiError, Error, IndexError, UnicodeDecodeError):
             raise invalid("Invalid attachment token") from None
         if content[:SIGNATURE_BYTES] != _sign(content[SIGNATURE_BYTES:]) or fields[0] != message.id:
             raise invalid("Invalid attachment token")

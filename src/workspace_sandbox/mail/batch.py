@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from urllib.parse import parse_qsl, unquote
 
-from workspace_sandbox.mail.mime import parameters, read_headers, sections, split_head
+from workspace_sandbox.mail.mime import parse_parameters, read_headers, split_head, split_sections
 from workspace_sandbox.mail.refusals import invalid
 from workspace_sandbox.mail.uploads import read_part
-from workspace_sandbox.mail.wire import Call, Refusal, Reply
+from workspace_sandbox.mail.wire import ApiError, HttpRequest, Reply
 
 # The discovery document names the second path. The batching guide shows both.
 PATHS = ("/batch", "/batch/gmail/v1")
@@ -17,16 +17,16 @@ REQUEST_LINE = re.compile(
     rb"\s*(?P<verb>[A-Za-z]+) +(?:https?://[^/\s]*)?(?P<path>/[^?\s]*)(?:\?(?P<query>\S*))?"
     rb"(?: +HTTP/[\d.]+)?[ \t]*(?:\r?\n|\Z)"
 )
-Inner = tuple[str, Call]
+Inner = tuple[str, HttpRequest]
 
 
-def read_batch(http_request: Call) -> list[Inner]:
+def read_batch(http_request: HttpRequest) -> list[Inner]:
     """Return the requests in the batch, each with its ``Content-ID``. They inherit the batch's credential."""
-    media_type, options = parameters(http_request.headers.get("content-type", ""))
+    media_type, options = parse_parameters(http_request.headers.get("content-type", ""))
     boundary = options.get("boundary", "")
     if media_type != "multipart/mixed" or not boundary:
         raise _batch_error("The batch request must be multipart/mixed with a boundary.")
-    spans = sections(http_request.body, 0, len(http_request.body), boundary.encode("latin-1", "replace"))
+    spans = split_sections(http_request.body, 0, len(http_request.body), boundary.encode("latin-1", "replace"))
     if not spans:
         raise _batch_error("The batch request contains no calls.")
     # The guide recommends at most fifty. The hard limit is a hundred.
@@ -43,7 +43,7 @@ def write_batch(replies: Sequence[tuple[str, Reply]], boundary: str) -> Reply:
     return Reply(200, content, {"Content-Type": f"multipart/mixed; boundary={boundary}"})
 
 
-def _read_inner(outer: Call, start: int, end: int) -> Inner:
+def _read_inner(outer: HttpRequest, start: int, end: int) -> Inner:
     part = read_part(outer.body, start, end)
     line = REQUEST_LINE.match(outer.body, part.start, part.end)
     if not line or part.mime_type != "application/http":
@@ -54,7 +54,7 @@ def _read_inner(outer: Call, start: int, end: int) -> Inner:
     # The other outer headers do not apply to the inner requests.
     shared = {name: value for name, value in outer.headers.items() if name == "authorization"}
     pairs = parse_qsl(query, keep_blank_values=True)
-    inner = Call(verb.upper(), unquote(path), pairs, shared | headers, outer.body[body : part.end], outer.origin)
+    inner = HttpRequest(verb.upper(), unquote(path), pairs, shared | headers, outer.body[body : part.end], outer.origin)
     return part.header("Content-ID") or "", inner
 
 
@@ -67,5 +67,5 @@ def _write_part(content_id: str, reply: Reply) -> bytes:
     return head.encode("latin-1", "replace") + reply.content
 
 
-def _batch_error(reason: str) -> Refusal:
-    return Refusal(400, "INVALID_ARGUMENT", "badRequest", f"Failed to parse batch request, error: {reason}")
+def _batch_error(reason: str) -> ApiError:
+    return ApiError(400, "INVALID_ARGUMENT", "badRequest", f"Failed to parse batch request, error: {reason}")

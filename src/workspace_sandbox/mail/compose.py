@@ -30,7 +30,7 @@ class Entity:
         return lines.encode("latin-1", "replace") + b"\r\n" + self.body
 
 
-def word(text: str, charset: str = "utf-8") -> str:
+def encode_word(text: str, charset: str = "utf-8") -> str:
     """Return *text* as a header value. Text beyond ASCII becomes one encoded word."""
     if text.isascii():
         return text
@@ -39,7 +39,7 @@ def word(text: str, charset: str = "utf-8") -> str:
 
 def mailbox(name: str, address: str) -> str:
     """Return display name and address as one header value."""
-    return f"{word(name)} <{address}>" if not name.isascii() else formataddr((name, address))
+    return f"{encode_word(name)} <{address}>" if not name.isascii() else formataddr((name, address))
 
 
 def date(epoch_ms: int) -> str:
@@ -64,19 +64,19 @@ def text(
 
 def attachment(mime_type: str, content: bytes, name: str, disposition: str = "attachment") -> Entity:
     """Return a file part. Its name is encoded as RFC 2047 words if necessary."""
-    return filed(mime_type, base64_lines(content), name, disposition)
+    return file_part(mime_type, base64_lines(content), name, disposition)
 
 
 def filler(mime_type: str, size: int, name: str) -> Entity:
     """Return a file of *size* repeating bytes without building the decoded content in memory."""
     full_lines, rest = divmod(size, LINE_BYTES)
     lines = base64_lines(FILLER) * full_lines
-    return filed(mime_type, lines + base64_lines(FILLER[:rest]), name, "attachment")
+    return file_part(mime_type, lines + base64_lines(FILLER[:rest]), name, "attachment")
 
 
-def filed(mime_type: str, lines: bytes, name: str, disposition: str) -> Entity:
+def file_part(mime_type: str, lines: bytes, name: str, disposition: str) -> Entity:
     """Return a file part whose content is already in base64 *lines*."""
-    quoted_name = re.sub(r'(["\\])', r"\\\1", word(name))
+    quoted_name = re.sub(r'(["\\])', r"\\\1", encode_word(name))
     headers = [
         ("Content-Type", f'{mime_type}; name="{quoted_name}"'),
         ("Content-Disposition", f'{disposition}; filename="{quoted_name}"'),
@@ -92,7 +92,7 @@ def multipart(kind: str, boundary: str, *parts: Entity, extra: str = "") -> Enti
     return Entity([("Content-Type", f'multipart/{kind}; boundary="{boundary}"{extra}')], body)
 
 
-def letter(headers: Headers, content: Entity) -> bytes:
+def build_message(headers: Headers, content: Entity) -> bytes:
     """Return a complete message: the envelope's *headers*, followed by *content* with its own."""
     return bytes(Entity([*headers, ("MIME-Version", "1.0"), *content.headers], content.body))
 
@@ -124,7 +124,7 @@ def with_crlf(raw: bytes) -> bytes:
     return re.sub(rb"(?<!\r)\n", b"\r\n", raw)
 
 
-def changed(raw: bytes, headers: Mapping[str, str | None], on_top: Iterable[tuple[str, str]] = ()) -> bytes:
+def replace_headers(raw: bytes, headers: Mapping[str, str | None], on_top: Iterable[tuple[str, str]] = ()) -> bytes:
     """Return *raw* with *headers* replaced and others put *on_top*. New headers go last, and None removes one."""
     head_end, body = split_head(raw, 0, len(raw))
     replaced = {name.lower(): _line(name, value) for name, value in headers.items()}
@@ -143,7 +143,7 @@ def _line(name: str, value: str | None) -> bytes:
     return b"" if value is None else f"{name}: {value}\r\n".encode("latin-1", "replace")
 
 
-def traces(random: Random, recipient: str, sender: str, at: int) -> list[tuple[str, str]]:
+def trace_headers(random: Random, recipient: str, sender: str, at: int) -> list[tuple[str, str]]:
     """Return the trace headers that mail servers add on top of a message, the latest first."""
     stamp, domain, token = date(at), sender.rpartition("@")[2], f"{random.getrandbits(64):016x}"
     auth_results = f"spf=pass smtp.mailfrom={sender}; dkim=pass header.i=@{domain}; dmarc=pass header.from={domain}"

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from aiohttp import web
 
-from workspace_sandbox.kit.asking import Field, one_of, whole
+from workspace_sandbox.kit.asking import Field, non_negative_int, one_of
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.knobs import or_null, texts
 from workspace_sandbox.kit.oauth import Token
@@ -18,7 +18,7 @@ from workspace_sandbox.mail import acts, refusals, schema, seed, sowing, uploads
 from workspace_sandbox.mail.access import AUTH, Grants
 from workspace_sandbox.mail.attachments import Attachments
 from workspace_sandbox.mail.batch import PATHS, read_batch, write_batch
-from workspace_sandbox.mail.methods import Ask, MailServices, Method
+from workspace_sandbox.mail.methods import ApiRequest, MailServices, Method
 from workspace_sandbox.mail.office import MailTransport
 from workspace_sandbox.mail.refusals import FORCED, THROTTLES
 from workspace_sandbox.mail.resources import Resources
@@ -26,7 +26,7 @@ from workspace_sandbox.mail.routes import ROUTES, Batch, resolve
 from workspace_sandbox.mail.state import Mailbox
 from workspace_sandbox.mail.throttle import SENDS_PER_DAY, UNITS_PER_MINUTE, QuotaCounter
 from workspace_sandbox.mail.uploads import MAX_UPLOAD_BYTES
-from workspace_sandbox.mail.wire import Call, Refusal, Reply
+from workspace_sandbox.mail.wire import ApiError, HttpRequest, Reply
 
 SEEDED_SCOPES = ("openid", f"{AUTH}gmail.modify", f"{AUTH}userinfo.email")
 UPLOAD_TYPES = ("", "media", "multipart", "resumable")
@@ -57,33 +57,33 @@ class MailEmulator(Emulator):
         "units_per_minute": UNITS_PER_MINUTE,
     }
 
-    acts = acts.ACTS
+    user_actions = acts.ACTS
     routes = ROUTES
-    refusals = refusals
+    errors = refusals
     oauth: Grants
 
     knob_readers: ClassVar[Mapping[str, Field]] = {
         "force": or_null(one_of(*THROTTLES, *FORCED)),
         "granted_scopes": or_null(texts),
-        "history_records": or_null(whole),
+        "history_records": or_null(non_negative_int),
         "throttle": one_of(*THROTTLES),
     }
 
-    def plant(self) -> None:
+    def create_default_data(self) -> None:
         """Build the default mailboxes."""
-        now, knobs, random = self.stage.now, self.stage.knobs, self.stage.random
-        transport = MailTransport(Random(seed.NUMBER), now, knobs)
+        now, knobs, random = self.context.now, self.context.knobs, self.context.random
+        transport = MailTransport(Random(seed.RANDOM_SEED), now, knobs)
         attachments = Attachments(random, now, knobs)
-        self.desk = MailServices(transport, Resources(attachments, knobs), attachments, QuotaCounter(self.stage))
+        self.services = MailServices(transport, Resources(attachments, knobs), attachments, QuotaCounter(self.context))
         self._uploads = uploads.Uploads(random)
-        self._examples = seed.fill(transport)
+        self._examples = seed.fill_mailboxes(transport)
         transport.random = random
-        self.oauth = Grants(self.stage, transport.mailboxes)
+        self.oauth = Grants(self.context, transport.mailboxes)
         self._token = self.oauth.seed(seed.ADDRESS)
 
     def break_cycles(self) -> None:
         """Clear the mailboxes, which refer back to the mail transport for new identifiers."""
-        self.desk.office.mailboxes.clear()
+        self.services.transport.mailboxes.clear()
 
     def credentials(self) -> dict[str, str]:
         """Return the access token of the filled mailbox."""
@@ -101,107 +101,109 @@ class MailEmulator(Emulator):
     @property
     def mailbox(self) -> Mailbox:
         """The filled mailbox, the target of user actions."""
-        return self.desk.office.mailboxes[seed.ADDRESS]
+        return self.services.transport.mailboxes[seed.ADDRESS]
 
-    apply_seed = sowing.sow
+    apply_seed = sowing.apply_seed
 
     async def serve(self, route: Route[Any], request: web.Request) -> web.StreamResponse:
         """Serve one API request or a batch."""
         # The quota window is a minute, so it does not matter whether a request is charged before or after the delay.
-        await self.stage.admitted()
-        http_request = await Call.of(request)
+        await self.context.wait_if_delayed()
+        http_request = await HttpRequest.from_aiohttp(request)
         return (
             await (self._serve_batch(http_request) if isinstance(route, Batch) else self._serve_single(http_request))
         ).response
 
-    async def unknown(self, request: web.Request, _: int) -> web.StreamResponse:
+    async def unknown_route_response(self, request: web.Request, _: int) -> web.StreamResponse:
         """Serve a request on an unlisted route, which may be a read that was sent as a POST."""
-        return (await self._serve_single(await Call.of(request))).response
+        return (await self._serve_single(await HttpRequest.from_aiohttp(request))).response
 
-    async def _serve_single(self, http_request: Call) -> Reply:
+    async def _serve_single(self, http_request: HttpRequest) -> Reply:
         """Return the response to a single request."""
-        ledger = self.desk.ledger
+        ledger = self.services.quotas
         try:
             request = self._read_request(http_request)
             if isinstance(request, Reply):
                 return request
-            weight = ledger.enter(request.mailbox.address, inner=False)
-        except Refusal as error:
-            return Reply.refusing(error)
+            weight = ledger.reserve_slot(request.mailbox.address, inner=False)
+        except ApiError as error:
+            return Reply.from_error(error)
         try:
             await self._simulate_latency()
             return self._perform(request)
         finally:
-            ledger.leave(request.mailbox.address, weight)
+            ledger.release_slot(request.mailbox.address, weight)
 
-    async def _serve_batch(self, outer: Call) -> Reply:
+    async def _serve_batch(self, outer: HttpRequest) -> Reply:
         """Return the response to a batch of requests."""
         inner_requests = read_batch(outer)
-        ledger, entered = self.desk.ledger, list[tuple[str, int]]()
+        ledger, entered = self.services.quotas, list[tuple[str, int]]()
         requests = [self._read_inner(http_request, entered) for _, http_request in inner_requests]
         try:
             await self._simulate_latency()
             replies = [request if isinstance(request, Reply) else self._perform(request) for request in requests]
         finally:
             for user, weight in entered:
-                ledger.leave(user, weight)
-        timestamp = self.stage.clock.now()
+                ledger.release_slot(user, weight)
+        timestamp = self.context.clock.now()
         for (_, http_request), reply in zip(inner_requests, replies, strict=True):
-            self.stage.journal.append(RecordedRequest(timestamp, http_request.verb, http_request.path, reply.status))
+            self.context.request_log.append(
+                RecordedRequest(timestamp, http_request.verb, http_request.path, reply.status)
+            )
         parts = [(content_id, reply) for (content_id, _), reply in zip(inner_requests, replies, strict=True)]
-        return write_batch(parts, f"batch_{self.stage.random.getrandbits(96):024x}")
+        return write_batch(parts, f"batch_{self.context.random.getrandbits(96):024x}")
 
-    def _read_inner(self, http_request: Call, entered: list[tuple[str, int]]) -> Ask | Reply:
+    def _read_inner(self, http_request: HttpRequest, entered: list[tuple[str, int]]) -> ApiRequest | Reply:
         """Return the parsed request of a batch, or an immediate response.
 
         Its concurrency slots are added to *entered*.
         """
-        fault = self.stage.fault_for(http_request.verb, http_request.path, (http_request.token,), kind="status")
+        fault = self.context.fault_for(http_request.verb, http_request.path, (http_request.token,), kind="status")
         if fault is not None:
-            fault_response = fault.answer()
+            fault_response = fault.response()
             content = fault_response.body if isinstance(fault_response.body, bytes) else b""
             return Reply(fault_response.status, content, dict(fault_response.headers))
         try:
             request = self._read_request(http_request, inner=True)
-            if isinstance(request, Ask):
+            if isinstance(request, ApiRequest):
                 user = request.mailbox.address
-                entered.append((user, self.desk.ledger.enter(user, inner=True)))
-        except Refusal as error:
-            return Reply.refusing(error)
+                entered.append((user, self.services.quotas.reserve_slot(user, inner=True)))
+        except ApiError as error:
+            return Reply.from_error(error)
         return request
 
-    def _read_request(self, http_request: Call, *, inner: bool = False) -> Ask | Reply:
+    def _read_request(self, http_request: HttpRequest, *, inner: bool = False) -> ApiRequest | Reply:
         """Authorise and parse *http_request*. A piece of an upload is answered immediately."""
         prefix = next((prefix for prefix in uploads.PREFIXES if http_request.path.startswith(f"{prefix}/")), "")
         if inner and (prefix or http_request.path in PATHS):
             raise refusals.invalid("Batch requests may not contain uploads or other batch requests.")
         if prefix and http_request.verb == "PUT" and http_request.first("upload_id"):
-            return self._uploads.take(http_request)
+            return self._uploads.append_piece(http_request)
         request = self._parse(http_request, prefix)
         return (
-            self._uploads.begin(http_request, request) if _upload_type(http_request, prefix) == "resumable" else request
+            self._uploads.start(http_request, request) if _upload_type(http_request, prefix) == "resumable" else request
         )
 
-    def _parse(self, http_request: Call, prefix: str) -> Ask:
+    def _parse(self, http_request: HttpRequest, prefix: str) -> ApiRequest:
         match = resolve(http_request.verb, http_request.path.removeprefix(prefix))
         if match is None or (prefix and not match[0].uploads):
             raise refusals.page_not_found(http_request.verb, http_request.path)
         method, ids = match
         token = self._authorise(http_request, method)
         mailbox: Mailbox = token.grant.account
-        query = method.read(http_request.query)
+        query = method.parse_query(http_request.query)
         if query.get("alt", "json") != "json":
             raise refusals.invalid_value("alt", "enum", json.dumps(query["alt"]))
         if ids["userId"].lower() not in {"me", mailbox.address}:
             raise refusals.delegation_denied(ids["userId"])
-        mask = schema.read_mask(query["fields"], method.answer) if query.get("fields") else None
+        mask = schema.read_mask(query["fields"], method.response_shape) if query.get("fields") else None
         body, media = self._read_content(http_request, method, _upload_type(http_request, prefix))
-        return Ask(method, mailbox, frozenset(token.scopes), ids, query, self.stage.knobs, body, media, mask)
+        return ApiRequest(method, mailbox, frozenset(token.scopes), ids, query, self.context.knobs, body, media, mask)
 
-    def _authorise(self, http_request: Call, method: Method) -> Token:
+    def _authorise(self, http_request: HttpRequest, method: Method) -> Token:
         """Return the token that authorises *http_request* to use *method*."""
-        if self.stage.knobs["force"]:
-            raise refusals.forced(self.stage.knobs["force"], method.rpc, self.stage.now())
+        if self.context.knobs["force"]:
+            raise refusals.forced(self.context.knobs["force"], method.rpc, self.context.now())
         if not http_request.token:
             raise refusals.missing_credential(method.rpc)
         token = require(self.oauth.allowed(http_request.token), refusals.invalid_credential())
@@ -210,36 +212,36 @@ class MailEmulator(Emulator):
         return token
 
     def _read_content(
-        self, http_request: Call, method: Method, upload_type: str
+        self, http_request: HttpRequest, method: Method, upload_type: str
     ) -> tuple[dict[str, Any], bytes | None]:
         """Return the JSON body and the uploaded message."""
-        if len(http_request.body) > (MAX_UPLOAD_BYTES if upload_type else self.stage.knobs["json_bytes"]):
-            raise refusals.too_large() if upload_type else refusals.payload_too_large(self.stage.knobs["json_bytes"])
+        if len(http_request.body) > (MAX_UPLOAD_BYTES if upload_type else self.context.knobs["json_bytes"]):
+            raise refusals.too_large() if upload_type else refusals.payload_too_large(self.context.knobs["json_bytes"])
         if upload_type == "media":
-            return {}, uploads.simple(http_request)
+            return {}, uploads.read_simple_upload(http_request)
         if upload_type == "multipart":
-            metadata, media = uploads.related(http_request)
+            metadata, media = uploads.read_multipart_upload(http_request)
             return schema.read_json(metadata, method.body or {}), media
         return ({} if method.body is None else schema.read_json(http_request.body, method.body)), None
 
-    def _perform(self, request: Ask) -> Reply:
+    def _perform(self, request: ApiRequest) -> Reply:
         """Charge and perform a request, and return its response."""
         try:
-            self.desk.ledger.charge(request.mailbox.address, request.method.units)
-            response = request.method.handler(self.desk, request)
-        except Refusal as error:
-            return Reply.refusing(error)
+            self.services.quotas.charge(request.mailbox.address, request.method.units)
+            response = request.method.handler(self.services, request)
+        except ApiError as error:
+            return Reply.from_error(error)
         if response is None:
             return Reply(204)
-        return Reply.json(schema.masked(response, request.mask), pretty=request.query.get("prettyPrint") == "true")
+        return Reply.json(schema.apply_mask(response, request.mask), pretty=request.query.get("prettyPrint") == "true")
 
     async def _simulate_latency(self) -> None:
         """Wait for the simulated latency, so that simultaneous requests overlap."""
-        if self.stage.knobs["limits"] and self.stage.knobs["latency_seconds"]:
-            await self.stage.work(self.stage.knobs["latency_seconds"])
+        if self.context.knobs["limits"] and self.context.knobs["latency_seconds"]:
+            await self.context.simulate_work(self.context.knobs["latency_seconds"])
 
 
-def _upload_type(http_request: Call, prefix: str) -> str:
+def _upload_type(http_request: HttpRequest, prefix: str) -> str:
     """Return the upload type of *http_request*, empty if it is no upload."""
     if not prefix:
         return ""

@@ -3,8 +3,8 @@
 from typing import Any
 
 from workspace_sandbox.kit.refusals import require
-from workspace_sandbox.mail.listing import limit_of, position, token
-from workspace_sandbox.mail.methods import Answer, Ask, MailServices
+from workspace_sandbox.mail.listing import create_page_token, page_size, parse_page_token
+from workspace_sandbox.mail.methods import ApiRequest, MailServices, ResponseBody
 from workspace_sandbox.mail.refusals import invalid, not_found
 from workspace_sandbox.mail.state import FIRST_HISTORY_ID
 
@@ -16,7 +16,7 @@ KINDS = {
 }
 
 
-def list_history(_: MailServices, request: Ask) -> Answer:
+def list_history(_: MailServices, request: ApiRequest) -> ResponseBody:
     """List the changes since a history id."""
     start = require(request.query.get("startHistoryId"), invalid("Missing required parameter: startHistoryId"))
     if not FIRST_HISTORY_ID <= start <= request.mailbox.history_id:
@@ -24,18 +24,18 @@ def list_history(_: MailServices, request: Ask) -> Answer:
     if start < _earliest_id(request):
         # Too old: the client has to do a full sync ("Synchronize clients").
         raise not_found()
-    last_id = position(request)[0] if request.query.get("pageToken") else start
+    last_id = parse_page_token(request)[0] if request.query.get("pageToken") else start
     records = [
         record for record in request.mailbox.history if int(record["id"]) > last_id and _matches(record, request)
     ]
-    limit = limit_of(request)
+    limit = page_size(request)
     response: dict[str, Any] = {"history": records[:limit]} if records else {}
     if len(records) > limit:
-        response["nextPageToken"] = token(request, (int(records[limit - 1]["id"]), 0))
+        response["nextPageToken"] = create_page_token(request, (int(records[limit - 1]["id"]), 0))
     return response | {"historyId": str(request.mailbox.history_id)}
 
 
-def _earliest_id(request: Ask) -> int:
+def _earliest_id(request: ApiRequest) -> int:
     """Return the earliest history id from which the history is complete."""
     max_records = request.knobs["history_records"]
     forgotten = (
@@ -44,7 +44,7 @@ def _earliest_id(request: Ask) -> int:
     return int(forgotten[-1]["id"]) if forgotten else FIRST_HISTORY_ID
 
 
-def _matches(record: dict[str, Any], request: Ask) -> bool:
+def _matches(record: dict[str, Any], request: ApiRequest) -> bool:
     kinds = [KINDS[kind] for kind in request.query.get("historyTypes", KINDS)]
     changes = [change for kind in kinds for change in record.get(kind, [])]
     label_id = request.query.get("labelId")

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
-from workspace_sandbox.mail.mime import Part, decoded
+from workspace_sandbox.mail.mime import Part, decode_words
 
 WORD = re.compile(
     r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af]|[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+"
@@ -22,13 +22,13 @@ class Words:
 
     def __init__(self, text: str) -> None:
         self.sequence = words(text)
-        self.known = frozenset(self.sequence)
+        self.word_set = frozenset(self.sequence)
 
-    def contain(self, phrase: Sequence[str]) -> bool:
+    def contains(self, phrase: Sequence[str]) -> bool:
         """Return True if the words of *phrase* occur here consecutively."""
         if len(phrase) < 2:
-            return bool(phrase) and phrase[0] in self.known
-        if not self.known.issuperset(phrase):
+            return bool(phrase) and phrase[0] in self.word_set
+        if not self.word_set.issuperset(phrase):
             return False
         length = len(phrase)
         return any(
@@ -37,7 +37,7 @@ class Words:
 
     def near(self, left: Sequence[str], right: Sequence[str], within: int) -> bool:
         """Return True if the first words of both phrases occur at most *within* words apart."""
-        if not (left and right and self.contain(left) and self.contain(right)):
+        if not (left and right and self.contains(left) and self.contains(right)):
             return False
         return any(
             abs(position - other_position) <= within
@@ -59,7 +59,7 @@ class Index:
     @cached_property
     def subject(self) -> Words:
         """The words of the subject."""
-        return Words(decoded(self.root.header("Subject") or ""))
+        return Words(decode_words(self.root.header("Subject") or ""))
 
     @cached_property
     def body(self) -> list[Words]:
@@ -72,12 +72,12 @@ class Index:
         return [part.filename for part in self.root.walk() if part.filename]
 
     @cached_property
-    def attached(self) -> bool:
+    def has_attachment(self) -> bool:
         """Whether the message has a real attachment."""
         return bool(self.root.attachments)
 
     @cached_property
-    def everything(self) -> list[Words]:
+    def all_fields(self) -> list[Words]:
         """All fields that a bare word is matched against."""
         # Attachment names count as words of the message, the other headers do not ("Refine searches in Gmail").
         people = [self.header("From", "Sender"), self.header("To"), self.header("Cc"), self.header("Bcc")]
@@ -87,7 +87,7 @@ class Index:
         """Return the words of the named headers, decoded."""
         if names not in self._headers:
             lower_names = {name.lower() for name in names}
-            values = [decoded(value) for name, value in self.root.headers if name.lower() in lower_names]
+            values = [decode_words(value) for name, value in self.root.headers if name.lower() in lower_names]
             self._headers[names] = Words(" ".join(values))
         return self._headers[names]
 
@@ -100,10 +100,10 @@ def words(text: str) -> list[str]:
 def texts(root: Part) -> Iterable[str]:
     """Return the plain body, and the HTML body without its tags."""
     plain, rich = root.body("text/plain"), root.body("text/html")
-    return [plain.text if plain else "", untagged(rich.text) if rich else ""]
+    return [plain.text if plain else "", strip_tags(rich.text) if rich else ""]
 
 
-def untagged(text: str) -> str:
+def strip_tags(text: str) -> str:
     """Return the visible text of an HTML document."""
     return html.unescape(TAG.sub(" ", INVISIBLE.sub(" ", text)))
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workspace_sandbox.kit.refusals import require
-from workspace_sandbox.mail.methods import Answer, Ask, MailServices
+from workspace_sandbox.mail.methods import ApiRequest, MailServices, ResponseBody
 from workspace_sandbox.mail.refusals import conflict, invalid, not_found
 from workspace_sandbox.mail.state import SHOWN, SYSTEM, Label
 
@@ -28,16 +28,16 @@ PALETTE = (
 """The allowed label colours, separated by spaces."""
 
 
-def list_labels(_: MailServices, request: Ask) -> Answer:
+def list_labels(_: MailServices, request: ApiRequest) -> ResponseBody:
     """List all labels."""
     return {"labels": [label.resource for label in request.mailbox.labels.values()]}
 
 
-def get_label(_: MailServices, request: Ask) -> Answer:
+def get_label(_: MailServices, request: ApiRequest) -> ResponseBody:
     """Return a label with its message and thread counts."""
     label = _label(request)
-    carrying = [message for message in request.mailbox.messages.values() if message.has(label.id)]
-    unread = [message for message in carrying if message.has("UNREAD")]
+    carrying = [message for message in request.mailbox.messages.values() if message.has_label(label.id)]
+    unread = [message for message in carrying if message.has_label("UNREAD")]
     counts = {
         "messagesTotal": len(carrying),
         "messagesUnread": len(unread),
@@ -47,18 +47,18 @@ def get_label(_: MailServices, request: Ask) -> Answer:
     return label.resource | counts
 
 
-def create_label(services: MailServices, request: Ask) -> Answer:
+def create_label(services: MailServices, request: ApiRequest) -> ResponseBody:
     """Create a user label."""
     if len(request.mailbox.labels) >= MAX_LABELS:
         raise invalid("Exceeded the maximum number of labels")
-    name = checked_name(request.body.get("name", ""), request.mailbox.labels)
-    label = Label(services.office.new_label_id(request.mailbox), name, "user", dict(SHOWN))
-    changed(label, request.body, request.mailbox.labels)
+    name = check_name(request.body.get("name", ""), request.mailbox.labels)
+    label = Label(services.transport.new_label_id(request.mailbox), name, "user", dict(SHOWN))
+    apply_changes(label, request.body, request.mailbox.labels)
     request.mailbox.labels[label.id] = label
     return label.resource
 
 
-def update_label(_: MailServices, request: Ask) -> Answer:
+def update_label(_: MailServices, request: ApiRequest) -> ResponseBody:
     """Change a user label."""
     label = _label(request)
     if label.type == "system":
@@ -66,24 +66,24 @@ def update_label(_: MailServices, request: Ask) -> Answer:
     # PUT replaces the label and so requires a name. PATCH does not.
     if request.method.method == "PUT" and not request.body.get("name"):
         raise invalid("Invalid label name")
-    changed(label, request.body, request.mailbox.labels)
+    apply_changes(label, request.body, request.mailbox.labels)
     return label.resource
 
 
-def delete_label(_: MailServices, request: Ask) -> Answer:
+def delete_label(_: MailServices, request: ApiRequest) -> ResponseBody:
     """Delete a user label and remove it from every message."""
     label = _label(request)
     if label.type == "system":
         raise invalid("Invalid delete request")
-    request.mailbox.forget_label(label.id)
+    request.mailbox.delete_label(label.id)
     return None
 
 
-def _label(request: Ask) -> Label:
+def _label(request: ApiRequest) -> Label:
     return require(request.mailbox.labels.get(request.ids["id"]), not_found())
 
 
-def checked_name(name: str, others: Mapping[str, Label]) -> str:
+def check_name(name: str, others: Mapping[str, Label]) -> str:
     """Return *name* as it is stored. Raises an error if it is invalid or conflicts with *others*."""
     stored = name.strip()
     malformed = not stored or len(stored) > MAX_NAME_LENGTH or stored.startswith("/") or stored.endswith("/")
@@ -95,7 +95,7 @@ def checked_name(name: str, others: Mapping[str, Label]) -> str:
     return stored
 
 
-def checked_color(color: Mapping[str, str]) -> dict[str, str]:
+def check_color(color: Mapping[str, str]) -> dict[str, str]:
     """Return *color* if it has both colours and the palette contains them."""
     for name in ("textColor", "backgroundColor"):
         value = color.get(name, "")
@@ -104,10 +104,10 @@ def checked_color(color: Mapping[str, str]) -> dict[str, str]:
     return dict(color)
 
 
-def changed(label: Label, changes: Mapping[str, Any], labels: Mapping[str, Label]) -> None:
+def apply_changes(label: Label, changes: Mapping[str, Any], labels: Mapping[str, Label]) -> None:
     """Set the name, visibility and colour of *label* that are in *changes*."""
     others = {label_id: other for label_id, other in labels.items() if other is not label}
-    name = checked_name(changes["name"], others) if "name" in changes else label.name
-    color = checked_color(changes["color"]) if changes.get("color") else label.color
+    name = check_name(changes["name"], others) if "name" in changes else label.name
+    color = check_color(changes["color"]) if changes.get("color") else label.color
     label.name, label.color = name, color
     label.visibility = label.visibility | {key: changes[key] for key in SHOWN if key in changes}

@@ -5,7 +5,7 @@ from hashlib import blake2b
 from typing import Any
 
 from workspace_sandbox.kit.clock import has_passed
-from workspace_sandbox.mail.methods import Ask
+from workspace_sandbox.mail.methods import ApiRequest
 from workspace_sandbox.mail.refusals import invalid, metadata_scope
 from workspace_sandbox.mail.search import read
 from workspace_sandbox.mail.state import Key, Message
@@ -18,7 +18,7 @@ ESTIMATE = 201
 MessageFilter = Callable[[Message], bool]
 
 
-def filter_of(request: Ask, now: float) -> MessageFilter:
+def build_filter(request: ApiRequest, now: float) -> MessageFilter:
     """Return the filter of a list request."""
     q = request.query.get("q", "").strip()
     if q and request.metadata_only:
@@ -33,24 +33,24 @@ def filter_of(request: Ask, now: float) -> MessageFilter:
     lag = request.knobs["index_lag_seconds"] if q else 0.0
 
     def is_match(message: Message) -> bool:
-        carries_all = all(message.has(label_id) for label_id in label_ids)
+        carries_all = all(message.has_label(label_id) for label_id in label_ids)
         is_indexed = has_passed(lag, message.internal_date / 1000, now)
-        return carries_all and is_indexed and query.shows(message, everything=everything)
+        return carries_all and is_indexed and query.includes(message, everything=everything)
 
     return is_match
 
 
-def matching(request: Ask, is_match: MessageFilter) -> Iterator[Message]:
+def matching_messages(request: ApiRequest, is_match: MessageFilter) -> Iterator[Message]:
     """Return the messages that match, starting at the position of the page token."""
-    before = position(request) if request.query.get("pageToken") else None
+    before = parse_page_token(request) if request.query.get("pageToken") else None
     return filter(is_match, request.mailbox.newest(before))
 
 
 def page(
-    request: Ask, name: str, matching: Iterator[Message], render: Callable[[Message], dict[str, Any]]
+    request: ApiRequest, name: str, matching: Iterator[Message], render: Callable[[Message], dict[str, Any]]
 ) -> dict[str, Any]:
     """Return a page of the messages that match, each rendered by *render*."""
-    limit = limit_of(request)
+    limit = page_size(request)
     # One message more than the limit is read, to see whether there is another page.
     messages = [message for _, message in zip(range(limit + 1), matching, strict=False)]
     if not messages:
@@ -59,23 +59,23 @@ def page(
     # Drafts and sent mail are among the messages, as in Gmail.
     response: dict[str, Any] = {name: [render(message) for message in messages[:limit]]}
     if len(messages) > limit:
-        response["nextPageToken"] = token(request, messages[limit - 1].key)
+        response["nextPageToken"] = create_page_token(request, messages[limit - 1].key)
     return response | {"resultSizeEstimate": ESTIMATE if len(messages) > limit else len(messages)}
 
 
-def limit_of(request: Ask) -> int:
+def page_size(request: ApiRequest) -> int:
     """Return the page size."""
     # Larger values are capped silently, as users report. The reference only names the maximum.
     return min(request.query.get("maxResults") or DEFAULT_RESULTS, MAX_RESULTS)
 
 
-def token(request: Ask, key: Key) -> str:
+def create_page_token(request: ApiRequest, key: Key) -> str:
     """Return the token of the page after *key*."""
     encoded = f"{key[0]:014d}{key[1]:08d}"
     return _sign(request, encoded) + encoded
 
 
-def position(request: Ask) -> Key:
+def parse_page_token(request: ApiRequest) -> Key:
     """Return the position that a page token encodes."""
     page_token = request.query["pageToken"]
     signature, encoded = page_token[:10], page_token[10:]
@@ -88,7 +88,7 @@ def position(request: Ask) -> Key:
     return int(encoded[:14]), int(encoded[14:])
 
 
-def _sign(request: Ask, encoded: str) -> str:
+def _sign(request: ApiRequest, encoded: str) -> str:
     # A page token is valid for one query only. The vendor rejects it with another one.
     names = ("q", "labelIds", "includeSpamTrash", "startHistoryId", "historyTypes", "labelId")
     parts = [request.method.id, request.mailbox.address, encoded, *(str(request.query.get(name, "")) for name in names)]

@@ -5,14 +5,14 @@ from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 
 from workspace_sandbox.kit.refusals import require
-from workspace_sandbox.mail.listing import filter_of, matching, page
-from workspace_sandbox.mail.methods import Answer, Ask, MailServices
+from workspace_sandbox.mail.listing import build_filter, matching_messages, page
+from workspace_sandbox.mail.methods import ApiRequest, MailServices, ResponseBody
 from workspace_sandbox.mail.office import HEX_ID
 from workspace_sandbox.mail.refusals import NO_RAW, invalid, metadata_scope, not_found, precondition
 from workspace_sandbox.mail.resources import short
 from workspace_sandbox.mail.schema import encode
 from workspace_sandbox.mail.state import Mailbox, Message
-from workspace_sandbox.mail.wire import Refusal
+from workspace_sandbox.mail.wire import ApiError
 
 MAX_CHANGES = 100
 MAX_BATCH_IDS = 1_000
@@ -22,81 +22,84 @@ IMMOVABLE = frozenset({"SENT", "DRAFT"})
 T = TypeVar("T")
 
 
-def list_messages(services: MailServices, request: Ask) -> Answer:
+def list_messages(services: MailServices, request: ApiRequest) -> ResponseBody:
     """List messages."""
-    is_match = filter_of(request, services.office.now())
+    is_match = build_filter(request, services.transport.now())
     return page(
-        request, "messages", matching(request, is_match), lambda match: {"id": match.id, "threadId": match.thread_id}
+        request,
+        "messages",
+        matching_messages(request, is_match),
+        lambda match: {"id": match.id, "threadId": match.thread_id},
     )
 
 
-def get_message(services: MailServices, request: Ask) -> Answer:
+def get_message(services: MailServices, request: ApiRequest) -> ResponseBody:
     """Return a message."""
-    return services.resources.message(_message(request), *reading(request))
+    return services.resources.message(_message(request), *read_format(request))
 
 
-def send_message(services: MailServices, request: Ask) -> Answer:
+def send_message(services: MailServices, request: ApiRequest) -> ResponseBody:
     """Send a message, in a new thread or an existing one."""
-    raw = services.office.prepared(request.mailbox, content(request, request.body))
-    thread_id = services.office.thread_for(request.mailbox, raw, request.body.get("threadId"))
+    raw = services.transport.prepare(request.mailbox, read_content(request, request.body))
+    thread_id = services.transport.resolve_thread(request.mailbox, raw, request.body.get("threadId"))
     return short(send(services, request.mailbox, raw, thread_id))
 
 
-def insert_message(services: MailServices, request: Ask) -> Answer:
+def insert_message(services: MailServices, request: ApiRequest) -> ResponseBody:
     """Store a message in the mailbox without sending it."""
-    raw = content(request, request.body)
+    raw = read_content(request, request.body)
     label_ids = _check_labels(request.mailbox, request.body.get("labelIds", []))
-    thread_id = services.office.thread_for(request.mailbox, raw, request.body.get("threadId"))
+    thread_id = services.transport.resolve_thread(request.mailbox, raw, request.body.get("threadId"))
     return short(request.mailbox.add(raw, label_ids, _received_at(services, request, raw), thread_id))
 
 
-def delete_message(_: MailServices, request: Ask) -> Answer:
+def delete_message(_: MailServices, request: ApiRequest) -> ResponseBody:
     """Delete a message permanently."""
     request.mailbox.remove(_message(request))
     return None
 
 
-def modify_message(_: MailServices, request: Ask) -> Answer:
+def modify_message(_: MailServices, request: ApiRequest) -> ResponseBody:
     """Change the labels of one message."""
-    add, remove = changes(request)
+    add, remove = read_label_changes(request)
     message = _message(request)
-    if message.has("DRAFT"):
+    if message.has_label("DRAFT"):
         raise precondition()
     request.mailbox.relabel(message, add, remove)
     return short(message)
 
 
-def batch_modify(_: MailServices, request: Ask) -> Answer:
+def batch_modify(_: MailServices, request: ApiRequest) -> ResponseBody:
     """Change the labels of several messages. Unknown ids are ignored."""
-    add, remove = changes(request)
+    add, remove = read_label_changes(request)
     for message in _messages(request):
-        if not message.has("DRAFT"):
+        if not message.has_label("DRAFT"):
             request.mailbox.relabel(message, add, remove)
     return None
 
 
-def batch_delete(_: MailServices, request: Ask) -> Answer:
+def batch_delete(_: MailServices, request: ApiRequest) -> ResponseBody:
     """Delete several messages. Unknown ids are ignored."""
     for message in _messages(request):
         request.mailbox.remove(message)
     return None
 
 
-def trash_message(_: MailServices, request: Ask) -> Answer:
+def trash_message(_: MailServices, request: ApiRequest) -> ResponseBody:
     """Move a message to the trash."""
     message = _message(request)
     request.mailbox.relabel(message, ["TRASH"], [])
     return short(message)
 
 
-def untrash_message(_: MailServices, request: Ask) -> Answer:
+def untrash_message(_: MailServices, request: ApiRequest) -> ResponseBody:
     """Take a message out of the trash."""
     message = _message(request)
     request.mailbox.relabel(message, [], ["TRASH"])
     return short(message)
 
 
-def get_attachment(services: MailServices, request: Ask) -> Answer:
+def get_attachment(services: MailServices, request: ApiRequest) -> ResponseBody:
     """Return the bytes of an attachment."""
     part = services.attachments.resolve(_message(request, "messageId"), request.ids["id"])
     # The response has neither a name nor a type: a client has to take them from the message.
@@ -105,12 +108,12 @@ def get_attachment(services: MailServices, request: Ask) -> Answer:
 
 def send(services: MailServices, mailbox: Mailbox, raw: bytes, thread_id: str | None) -> Message:
     """Charge the daily sending limit and send a message to its recipients."""
-    recipients = services.office.recipients(raw)
-    services.ledger.send(mailbox.address)
-    return services.office.send(mailbox, raw, recipients, thread_id)
+    recipients = services.transport.recipients(raw)
+    services.quotas.send(mailbox.address)
+    return services.transport.send(mailbox, raw, recipients, thread_id)
 
 
-def content(request: Ask, fields: Mapping[str, Any]) -> bytes:
+def read_content(request: ApiRequest, fields: Mapping[str, Any]) -> bytes:
     """Return the raw message of the request, uploaded or base64-decoded."""
     content = fields.get("raw", b"") if request.media is None else request.media
     if not content:
@@ -118,18 +121,18 @@ def content(request: Ask, fields: Mapping[str, Any]) -> bytes:
     return bytes(content)
 
 
-def _received_at(services: MailServices, request: Ask, raw: bytes) -> int:
+def _received_at(services: MailServices, request: ApiRequest, raw: bytes) -> int:
     default = "dateHeader" if request.method.id == "messages.import" else "receivedTime"
     date_header = Message("", "", raw, [], 0, 0).header("Date")
     if request.query.get("internalDateSource", default) == "receivedTime" or not date_header:
-        return services.office.now_ms()
+        return services.transport.now_ms()
     try:
         return max(0, int(parsedate_to_datetime(date_header).timestamp() * 1000))
     except (ValueError, OverflowError):
-        return services.office.now_ms()
+        return services.transport.now_ms()
 
 
-def reading(request: Ask) -> tuple[str, list[str]]:
+def read_format(request: ApiRequest) -> tuple[str, list[str]]:
     """Return the requested format and header names."""
     form = request.query.get("format", "full").lower()
     if request.metadata_only and form in {"full", "raw"}:
@@ -137,7 +140,7 @@ def reading(request: Ask) -> tuple[str, list[str]]:
     return form, request.query.get("metadataHeaders", [])
 
 
-def changes(request: Ask) -> tuple[list[str], list[str]]:
+def read_label_changes(request: ApiRequest) -> tuple[list[str], list[str]]:
     """Return the labels to add and the labels to remove."""
     add, remove = request.body.get("addLabelIds", []), request.body.get("removeLabelIds", [])
     if not add and not remove:
@@ -149,18 +152,18 @@ def changes(request: Ask) -> tuple[list[str], list[str]]:
     return _check_movable(request.mailbox, add), _check_movable(request.mailbox, remove)
 
 
-def existing(items: Mapping[str, T], item_id: str) -> T:
+def get_existing(items: Mapping[str, T], item_id: str) -> T:
     """Return the item with the id *item_id*."""
     if not HEX_ID.fullmatch(item_id.lower()):
         raise invalid("Invalid id value")
     return require(items.get(item_id.lower()), not_found())
 
 
-def _message(request: Ask, name: str = "id") -> Message:
-    return existing(request.mailbox.messages, request.ids[name])
+def _message(request: ApiRequest, name: str = "id") -> Message:
+    return get_existing(request.mailbox.messages, request.ids[name])
 
 
-def _messages(request: Ask) -> list[Message]:
+def _messages(request: ApiRequest) -> list[Message]:
     ids = [message_id.lower() for message_id in request.body.get("ids", [])]
     if not ids:
         raise invalid("No message ids specified")
@@ -190,5 +193,5 @@ def _check_labels(mailbox: Mailbox, label_ids: list[str]) -> list[str]:
     return list(dict.fromkeys(label_ids))
 
 
-def _no_label(label_id: str) -> Refusal:
+def _no_label(label_id: str) -> ApiError:
     return invalid(f"Invalid label: {label_id}")

@@ -35,8 +35,8 @@ STANDARD = frozenset(
 )
 """Parameters that every method accepts."""
 
-Answer = dict[str, Any] | None
-Operation: TypeAlias = "Callable[[MailServices, Ask], Answer]"
+ResponseBody = dict[str, Any] | None
+Operation: TypeAlias = "Callable[[MailServices, ApiRequest], ResponseBody]"
 Query = dict[str, Any]
 """Typed parameters by name. A repeated one is a list."""
 
@@ -45,10 +45,10 @@ Query = dict[str, Any]
 class MailServices:
     """The services that the methods work with."""
 
-    office: MailTransport
+    transport: MailTransport
     resources: Resources
     attachments: Attachments
-    ledger: QuotaCounter
+    quotas: QuotaCounter
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +60,7 @@ class Method(Route[Operation]):
     """The vendor's internal name of the method."""
     units: int
     scopes: frozenset[str]
-    answer: Shape
+    response_shape: Shape
     body: Shape | None = None
     params: Mapping[str, Kind] = field(default_factory=dict)
     uploads: bool = False
@@ -70,7 +70,7 @@ class Method(Route[Operation]):
         """The pattern of the path of a request."""
         return re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", self.path))
 
-    def read(self, pairs: Iterable[tuple[str, str]]) -> Query:
+    def parse_query(self, pairs: Iterable[tuple[str, str]]) -> Query:
         """Return the typed parameters of a request. Unknown parameters are rejected."""
         query: Query = {}
         for name, value in pairs:
@@ -88,14 +88,14 @@ class Method(Route[Operation]):
 PREFIX = "/gmail/v1/users/{userId}"
 
 
-def method(facts: str, handler: Operation, scopes: frozenset[str], answer: Shape, **more: Any) -> Method:
+def define_method(facts: str, handler: Operation, scopes: frozenset[str], response_shape: Shape, **more: Any) -> Method:
     """Return the method described by *facts*: its id, verb, path below the user, internal name and price in units."""
     name, verb, path, rpc, units = facts.split()
-    options = {"scopes": scopes, "answer": answer, **more}
+    options = {"scopes": scopes, "answer": response_shape, **more}
     return Method(method=verb, path=PREFIX + path, handler=handler, id=name, rpc=rpc, units=int(units), **options)
 
 
-def scopes_of(*names: str) -> frozenset[str]:
+def gmail_scopes(*names: str) -> frozenset[str]:
     """Return the full scope and the named ones."""
     return frozenset({FULL, *(f"{AUTH}gmail.{name}" for name in names)})
 
@@ -121,7 +121,7 @@ BOOLEANS = {"true": True, "1": True, "false": False, "0": False, "": True}
 
 
 @dataclass(frozen=True)
-class Ask:
+class ApiRequest:
     """An authorised request with typed parameters."""
 
     method: Method

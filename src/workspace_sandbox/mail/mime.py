@@ -36,13 +36,13 @@ class Part:
     @cached_property
     def content_type(self) -> tuple[str, dict[str, str]]:
         """The media type in lower case, and its parameters."""
-        media_type, params = parameters(self.header("Content-Type") or "text/plain")
+        media_type, params = parse_parameters(self.header("Content-Type") or "text/plain")
         return (media_type if media_type.count("/") == 1 else "text/plain"), params
 
     @cached_property
     def disposition(self) -> tuple[str, dict[str, str]]:
         """The disposition in lower case, empty if there is none, and its parameters."""
-        return parameters(self.header("Content-Disposition") or "")
+        return parse_parameters(self.header("Content-Disposition") or "")
 
     @property
     def mime_type(self) -> str:
@@ -120,7 +120,7 @@ class Part:
         """Return the display names and addresses in the named headers."""
         lower_names = {name.lower() for name in names}
         values = [value for key, value in self.headers if key.lower() in lower_names]
-        return [(decoded(name), address) for name, address in getaddresses(values) if address]
+        return [(decode_words(name), address) for name, address in getaddresses(values) if address]
 
 
 def parse(raw: bytes) -> Part:
@@ -128,16 +128,16 @@ def parse(raw: bytes) -> Part:
     return _part(raw, 0, len(raw))
 
 
-def parameters(value: str) -> tuple[str, dict[str, str]]:
+def parse_parameters(value: str) -> tuple[str, dict[str, str]]:
     """Return the bare value in lower case, and its parameters with RFC 2231 and RFC 2047 decoded."""
     bare, separator, rest = value.partition(";")
     pairs = [(name.lower(), text.strip()) for name, text in PARAMETER.findall(separator + rest)]
     if not any("*" in name for name, _ in pairs):
-        return bare.strip().lower(), {name: decoded(unquote(text)) for name, text in pairs}
+        return bare.strip().lower(), {name: decode_words(unquote(text)) for name, text in pairs}
     return bare.strip().lower(), {name: _collapse(text) for name, text in decode_params([("", ""), *pairs])[1:]}
 
 
-def decoded(value: str) -> str:
+def decode_words(value: str) -> str:
     """Return *value* with its RFC 2047 words decoded, or unchanged if they are damaged."""
     if "=?" not in value:
         return value
@@ -147,7 +147,7 @@ def decoded(value: str) -> str:
         return value
 
 
-def sections(raw: bytes, start: int, end: int, boundary: bytes) -> list[tuple[int, int]]:
+def split_sections(raw: bytes, start: int, end: int, boundary: bytes) -> list[tuple[int, int]]:
     """Return the start and end of the parts between the *boundary* lines, headers included."""
     spans: list[tuple[int, int]] = []
     opened: int | None = None
@@ -194,7 +194,7 @@ def _part(raw: bytes, start: int, end: int, part_id: str = "", parent: Part | No
 def _inner(part: Part) -> list[tuple[int, int]]:
     boundary = part.content_type[1].get("boundary")
     if part.mime_type.startswith("multipart/") and boundary:
-        return sections(part.raw, part.start, part.end, boundary.encode("latin-1", "replace"))
+        return split_sections(part.raw, part.start, part.end, boundary.encode("latin-1", "replace"))
     if part.mime_type == "message/rfc822":
         return [(part.start, part.end)]
     return []
@@ -228,7 +228,7 @@ def _decode_base64(body: bytes) -> bytes:
 def _collapse(value: str | tuple[str | None, str | None, str]) -> str:
     if isinstance(value, tuple):
         return collapse_rfc2231_value((value[0], value[1], unquote(value[2])))
-    return decoded(unquote(value))
+    return decode_words(unquote(value))
 
 
 def _decode_word(chunk: bytes | str, charset: str | None) -> str:

@@ -33,15 +33,15 @@ class MailTransport:
         self._sequence = 0
         self._used: set[str] = set()
 
-    def open(self, address: str, name: str) -> Mailbox:
+    def create_mailbox(self, address: str, name: str) -> Mailbox:
         """Create a mailbox."""
         self.mailboxes[address] = Mailbox(address, name, self.new_id)
-        self.mailboxes[address].heard = self.hear
+        self.mailboxes[address].on_change = self.publish_record
         return self.mailboxes[address]
 
-    def hear(self, mailbox: Mailbox, record: Mapping[str, Any]) -> None:
+    def publish_record(self, mailbox: Mailbox, record: Mapping[str, Any]) -> None:
         """Publish a history record of *mailbox* to its watchers."""
-        self.topics.hear(mailbox, record, self.now(), limited=self.knobs["limits"])
+        self.topics.notify(mailbox, record, self.now(), limited=self.knobs["limits"])
 
     def new_id(self, at: int) -> tuple[str, int]:
         """Return an identifier in the vendor's format, and the message's sequence number."""
@@ -65,14 +65,14 @@ class MailTransport:
         """Return the current time in milliseconds."""
         return int(self.now() * 1000)
 
-    def prepared(self, mailbox: Mailbox, raw: bytes) -> bytes:
+    def prepare(self, mailbox: Mailbox, raw: bytes) -> bytes:
         """Return *raw* as the vendor stores a user's message: with CRLF line endings and the user's own sender."""
         raw = compose.with_crlf(raw)
         senders = [address.lower() for _, address in parse(raw[: split_head(raw, 0, len(raw))[1]]).addresses("From")]
         # Gmail replaces a sender that the account is not allowed to use by the account's own address.
-        return raw if senders == [mailbox.address] else compose.changed(raw, {"From": _own_sender(mailbox)})
+        return raw if senders == [mailbox.address] else compose.replace_headers(raw, {"From": _own_sender(mailbox)})
 
-    def thread_for(self, mailbox: Mailbox, raw: bytes, thread_id: str | None) -> str | None:
+    def resolve_thread(self, mailbox: Mailbox, raw: bytes, thread_id: str | None) -> str | None:
         """Return the thread that a message written for *thread_id* joins, if it follows the rules of threads."""
         if not thread_id:
             return None
@@ -81,7 +81,7 @@ class MailTransport:
         if thread_id.lower() not in mailbox.threads:
             raise not_found()
         # Without matching headers and subject, a message starts a new thread ("Managing threads").
-        return thread_id.lower() if mailbox.joins(thread_id.lower(), raw) else None
+        return thread_id.lower() if mailbox.belongs_to_thread(thread_id.lower(), raw) else None
 
     def send(self, mailbox: Mailbox, raw: bytes, recipients: Collection[str], thread_id: str | None) -> Message:
         """Send *raw* from that mailbox in that thread, and deliver it to the *recipients* that have a mailbox here."""
@@ -91,7 +91,7 @@ class MailTransport:
         # Gmail replaces the client's ``Message-ID``, as measurements show. This is undocumented.
         if self.knobs["rewrite_message_id"] or "message-id" not in headers:
             new_headers["Message-ID"] = f"<CA{encode(self.random.randbytes(36))}@mail.gmail.com>"
-        raw = compose.changed(raw, new_headers) if new_headers else raw
+        raw = compose.replace_headers(raw, new_headers) if new_headers else raw
         # A mail to oneself is one message with the labels of both sides.
         own = ["INBOX", "UNREAD"] if mailbox.address in recipients else []
         sent = mailbox.add(raw, ["SENT", *own], at, thread_id)
@@ -103,9 +103,11 @@ class MailTransport:
     def deliver(self, mailbox: Mailbox, raw: bytes, sender: str, at: int) -> Message:
         """Deliver *raw* to a mailbox as incoming mail."""
         # Recipients must not see the Bcc addresses.
-        arrived = compose.changed(raw, {"Bcc": None}, compose.traces(self.random, mailbox.address, sender, at))
-        label_ids = rules.labels_of(mailbox, arrived, ["UNREAD", "INBOX"], at)
-        return mailbox.add(arrived, label_ids, at, mailbox.thread_of(arrived))
+        arrived = compose.replace_headers(
+            raw, {"Bcc": None}, compose.trace_headers(self.random, mailbox.address, sender, at)
+        )
+        label_ids = rules.apply_filters(mailbox, arrived, ["UNREAD", "INBOX"], at)
+        return mailbox.add(arrived, label_ids, at, mailbox.find_thread(arrived))
 
     def recipients(self, raw: bytes) -> list[str]:
         """Return the recipient addresses of *raw* in lower case. A malformed one is rejected."""

@@ -1,9 +1,9 @@
 """The profile of the account."""
 
-from workspace_sandbox.mail.methods import Answer, Ask, MailServices
+from workspace_sandbox.mail.methods import ApiRequest, MailServices, ResponseBody
 
 
-def get_profile(_: MailServices, request: Ask) -> Answer:
+def get_profile(_: MailServices, request: ApiRequest) -> ResponseBody:
     """Return the address and size of the mailbox."""
     box = request.mailbox
     return {

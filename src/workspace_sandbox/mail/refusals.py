@@ -5,9 +5,9 @@ from functools import partial
 
 from aiohttp import web
 
-from workspace_sandbox.kit.clock import instant
+from workspace_sandbox.kit.clock import to_datetime
 from workspace_sandbox.kit.stage import EmulatorContext
-from workspace_sandbox.mail.wire import ErrorDetail, Refusal
+from workspace_sandbox.mail.wire import ApiError, ErrorDetail
 
 SIGN_IN = (
     "Expected OAuth 2 access token, login cookie or other valid authentication credential. "
@@ -21,23 +21,23 @@ RPC = "caribou.api.proto.MailboxService."
 NO_RAW = "'raw' RFC822 payload message string or uploading message via /upload/* URL required"
 
 
-invalid = partial(Refusal, 400, "INVALID_ARGUMENT", "invalidArgument")
-not_found = partial(Refusal, 404, "NOT_FOUND", "notFound", "Requested entity was not found.")
+invalid = partial(ApiError, 400, "INVALID_ARGUMENT", "invalidArgument")
+not_found = partial(ApiError, 404, "NOT_FOUND", "notFound", "Requested entity was not found.")
 # Several spellings of the reason have been reported. Only the status is reliable.
-conflict = partial(Refusal, 409, "ALREADY_EXISTS", "duplicate")
-too_large = partial(Refusal, 413, "INVALID_ARGUMENT", "uploadTooLarge", "Request Entity Too Large")
-absent = partial(Refusal, 501, "UNIMPLEMENTED", "notImplemented")
-failed = partial(Refusal, 500, "INTERNAL", "backendError", "Internal error encountered.")
+conflict = partial(ApiError, 409, "ALREADY_EXISTS", "duplicate")
+too_large = partial(ApiError, 413, "INVALID_ARGUMENT", "uploadTooLarge", "Request Entity Too Large")
+not_implemented = partial(ApiError, 501, "UNIMPLEMENTED", "notImplemented")
+failed = partial(ApiError, 500, "INTERNAL", "backendError", "Internal error encountered.")
 
 
-def unbindable(message: str, path: str = "") -> Refusal:
+def unbindable(message: str, path: str = "") -> ApiError:
     """Return the error of a request whose names or types are invalid."""
     violation: dict[str, str] = ({"field": path} if path else {}) | {"description": message}
     details = [{"@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": [violation]}]
-    return Refusal(400, "INVALID_ARGUMENT", "invalid", message, details=details)
+    return ApiError(400, "INVALID_ARGUMENT", "invalid", message, details=details)
 
 
-def unknown_parameter(name: str) -> Refusal:
+def unknown_parameter(name: str) -> ApiError:
     """Return the error of an unknown query parameter."""
     return unbindable(
         f'Invalid JSON payload received. Unknown name "{name}": Cannot bind query parameter. '
@@ -45,23 +45,23 @@ def unknown_parameter(name: str) -> Refusal:
     )
 
 
-def unknown_name(name: str, path: str) -> Refusal:
+def unknown_name(name: str, path: str) -> ApiError:
     """Return the error of an unknown field in the JSON body."""
     where = f" at '{path}'" if path else ""
     return unbindable(f'Invalid JSON payload received. Unknown name "{name}"{where}: Cannot find field.', path)
 
 
-def invalid_value(path: str, kind: str, value: str) -> Refusal:
+def invalid_value(path: str, kind: str, value: str) -> ApiError:
     """Return the error of a field or parameter of the wrong type."""
     return unbindable(f"Invalid value at '{path}' ({kind}), {value}", path)
 
 
-def unparsable(what: str) -> Refusal:
+def unparsable(what: str) -> ApiError:
     """Return the error of a body that is not JSON."""
-    return Refusal(400, "INVALID_ARGUMENT", "parseError", f"Invalid JSON payload received. {what}")
+    return ApiError(400, "INVALID_ARGUMENT", "parseError", f"Invalid JSON payload received. {what}")
 
 
-def bad_mask(mask: str) -> Refusal:
+def bad_mask(mask: str) -> ApiError:
     """Return the error of a ``fields`` parameter that selects an unknown field."""
     violation = {
         "field": mask,
@@ -69,22 +69,22 @@ def bad_mask(mask: str) -> Refusal:
     }
     details = [{"@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": [violation]}]
     message = "Request contains an invalid argument."
-    return Refusal(400, "INVALID_ARGUMENT", "badRequest", message, details=details)
+    return ApiError(400, "INVALID_ARGUMENT", "badRequest", message, details=details)
 
 
-def precondition(message: str = "Precondition check failed.") -> Refusal:
+def precondition(message: str = "Precondition check failed.") -> ApiError:
     """Return the error of a request that conflicts with the state of its object."""
-    return Refusal(400, "FAILED_PRECONDITION", "failedPrecondition", message)
+    return ApiError(400, "FAILED_PRECONDITION", "failedPrecondition", message)
 
 
-def payload_too_large(limit: int) -> Refusal:
+def payload_too_large(limit: int) -> ApiError:
     """Return the front end's error of a JSON body that exceeds the limit."""
-    return Refusal(400, "INVALID_ARGUMENT", "badRequest", f"Request payload size exceeds the limit: {limit} bytes.")
+    return ApiError(400, "INVALID_ARGUMENT", "badRequest", f"Request payload size exceeds the limit: {limit} bytes.")
 
 
-def missing_credential(rpc: str) -> Refusal:
+def missing_credential(rpc: str) -> ApiError:
     """Return the error of a request without a token."""
-    return Refusal(
+    return ApiError(
         401,
         "UNAUTHENTICATED",
         "required",
@@ -96,9 +96,9 @@ def missing_credential(rpc: str) -> Refusal:
     )
 
 
-def invalid_credential(_: str = "") -> Refusal:
+def invalid_credential(_: str = "") -> ApiError:
     """Return the error of a token that is unknown, expired or revoked."""
-    return Refusal(
+    return ApiError(
         401,
         "UNAUTHENTICATED",
         "authError",
@@ -109,9 +109,9 @@ def invalid_credential(_: str = "") -> Refusal:
     )
 
 
-def missing_scope(rpc: str) -> Refusal:
+def missing_scope(rpc: str) -> ApiError:
     """Return the error of a token without a required scope."""
-    return Refusal(
+    return ApiError(
         403,
         "PERMISSION_DENIED",
         "insufficientPermissions",
@@ -122,61 +122,61 @@ def missing_scope(rpc: str) -> Refusal:
     )
 
 
-def metadata_scope(what: str) -> Refusal:
+def metadata_scope(what: str) -> ApiError:
     """Return the error of a request that the metadata scope does not cover."""
     message = f"Metadata scope does not support {what}"
-    return Refusal(403, "PERMISSION_DENIED", "forbidden", message)
+    return ApiError(403, "PERMISSION_DENIED", "forbidden", message)
 
 
-def delegation_denied(user: str) -> Refusal:
+def delegation_denied(user: str) -> ApiError:
     """Return the error of a request for a mailbox that is not the token's own."""
-    return Refusal(403, "PERMISSION_DENIED", "forbidden", f"Delegation denied for {user}")
+    return ApiError(403, "PERMISSION_DENIED", "forbidden", f"Delegation denied for {user}")
 
 
-def quota(_: float) -> Refusal:
+def quota(_: float) -> ApiError:
     """Return the error of an exceeded minute in the form without a time."""
     # A throttle with status 403: by the guide on errors, both 403 and 429 can mean "too many requests".
-    return Refusal(403, "PERMISSION_DENIED", "rateLimitExceeded", QUOTA, domain="usageLimits")
+    return ApiError(403, "PERMISSION_DENIED", "rateLimitExceeded", QUOTA, domain="usageLimits")
 
 
-def retry_after_403(until: float) -> Refusal:
+def retry_after_403(until: float) -> ApiError:
     """Return the error of an exceeded minute in the older form with a time and status 403."""
-    return Refusal(403, "PERMISSION_DENIED", "userRateLimitExceeded", _retry_text(until), domain="usageLimits")
+    return ApiError(403, "PERMISSION_DENIED", "userRateLimitExceeded", _retry_text(until), domain="usageLimits")
 
 
-def retry_after_429(until: float) -> Refusal:
+def retry_after_429(until: float) -> ApiError:
     """Return the error of an exceeded minute, or of the daily sending limit, with a time and status 429."""
-    return Refusal(429, "RESOURCE_EXHAUSTED", "rateLimitExceeded", _retry_text(until))
+    return ApiError(429, "RESOURCE_EXHAUSTED", "rateLimitExceeded", _retry_text(until))
 
 
-def exhausted(_: float) -> Refusal:
+def exhausted(_: float) -> ApiError:
     """Return the error of an exceeded minute in the form without any figure."""
     message = "Resource has been exhausted (e.g. check quota)."
-    return Refusal(429, "RESOURCE_EXHAUSTED", "rateLimitExceeded", message)
+    return ApiError(429, "RESOURCE_EXHAUSTED", "rateLimitExceeded", message)
 
 
-def concurrent(_: float = 0) -> Refusal:
+def concurrent(_: float = 0) -> ApiError:
     """Return the error of too many concurrent requests of a user."""
-    return Refusal(429, "RESOURCE_EXHAUSTED", "rateLimitExceeded", "Too many concurrent requests for user.")
+    return ApiError(429, "RESOURCE_EXHAUSTED", "rateLimitExceeded", "Too many concurrent requests for user.")
 
 
-def unknown(request: web.Request, _: int) -> Refusal:
+def unknown_route(request: web.Request, _: int) -> ApiError:
     """Return the error of an unknown path."""
     return page_not_found(request.method, request.path)
 
 
-def throttled(context: EmulatorContext, seconds: float) -> Refusal:
+def throttled(context: EmulatorContext, seconds: float) -> ApiError:
     """Return the error of an exceeded minute in the form that the knob ``throttle`` names."""
     return THROTTLES[context.knobs["throttle"]](context.now() + seconds)
 
 
-def page_not_found(method: str, path: str) -> Refusal:
+def page_not_found(method: str, path: str) -> ApiError:
     """Return the front end's error of an unknown path."""
     message = f"The requested URL <code>{method} {path}</code> was not found on this server."
-    return Refusal(404, "Not Found", "notFound", message, html=True)
+    return ApiError(404, "Not Found", "notFound", message, html=True)
 
 
-THROTTLES: Mapping[str, Callable[[float], Refusal]] = {
+THROTTLES: Mapping[str, Callable[[float], ApiError]] = {
     "quota": quota,
     "retry_after_403": retry_after_403,
     "retry_after_429": retry_after_429,
@@ -185,28 +185,28 @@ THROTTLES: Mapping[str, Callable[[float], Refusal]] = {
 """The forms of the error of an exceeded minute, by the value of ``throttle``. Each takes the time of its end."""
 
 
-def forced(name: str, rpc: str, now: float) -> Refusal:
+def forced(name: str, rpc: str, now: float) -> ApiError:
     """Return the error that the knob ``force`` requests."""
     if name in THROTTLES:
         return THROTTLES[name](now + 30)
     return FORCED[name](rpc)
 
 
-def _failed(code: int, status: str, reason: str, message: str, *, html: bool = False) -> Callable[[str], Refusal]:
-    return lambda _: Refusal(code, status, reason, message, html=html)
+def _failed(code: int, status: str, reason: str, message: str, *, html: bool = False) -> Callable[[str], ApiError]:
+    return lambda _: ApiError(code, status, reason, message, html=html)
 
 
-FORCED: Mapping[str, Callable[[str], Refusal]] = {
+FORCED: Mapping[str, Callable[[str], ApiError]] = {
     "unauthenticated": invalid_credential,
     "scope": missing_scope,
     "concurrency": lambda _: concurrent(),
-    "daily_limit": lambda _: Refusal(
+    "daily_limit": lambda _: ApiError(
         403, "PERMISSION_DENIED", "dailyLimitExceeded", "Daily Limit Exceeded", domain="usageLimits"
     ),
     "domain_policy": _failed(
         403, "PERMISSION_DENIED", "domainPolicy", "The domain administrators have disabled Gmail apps."
     ),
-    "api_disabled": lambda rpc: Refusal(
+    "api_disabled": lambda rpc: ApiError(
         403,
         "PERMISSION_DENIED",
         "accessNotConfigured",
@@ -226,7 +226,7 @@ FORCED: Mapping[str, Callable[[str], Refusal]] = {
 
 
 def _retry_text(until: float) -> str:
-    stamp = instant(until).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    stamp = to_datetime(until).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     # The time is only in the text: Gmail sends no ``Retry-After`` with it.
     return f"User-rate limit exceeded.  Retry after {stamp}"
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workspace_sandbox.mail.attachments import Attachments
-from workspace_sandbox.mail.mime import Part, decoded
+from workspace_sandbox.mail.mime import Part, decode_words
 from workspace_sandbox.mail.schema import encode
-from workspace_sandbox.mail.state import Mailbox, Message, labelled
+from workspace_sandbox.mail.state import Mailbox, Message, label_ids_field
 
 
 class Resources:
@@ -61,11 +61,11 @@ class Resources:
         shown_as_text = part.mime_type.startswith("text/") and not part.filename
         if shown_as_text and part.size <= self._knobs["inline_text_bytes"]:
             return {"size": part.size, "data": encode(part.content)}
-        return {"attachmentId": self._attachments.identify(message, part), "size": part.size}
+        return {"attachmentId": self._attachments.create_id(message, part), "size": part.size}
 
     def _headers(self, part: Part, header_names: Sequence[str] = ()) -> list[dict[str, str]]:
         names = {name.lower() for name in header_names}
-        read = decoded if self._knobs["decode_headers"] else str
+        read = decode_words if self._knobs["decode_headers"] else str
         return [
             {"name": name, "value": read(value)} for name, value in part.headers if not names or name.lower() in names
         ]
@@ -73,4 +73,4 @@ class Resources:
 
 def short(message: Message) -> dict[str, Any]:
     """Return the response of a write: identifiers and labels."""
-    return {"id": message.id, "threadId": message.thread_id, **labelled(message)}
+    return {"id": message.id, "threadId": message.thread_id, **label_ids_field(message)}

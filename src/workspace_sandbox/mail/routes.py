@@ -10,22 +10,22 @@ from typing import Any
 from workspace_sandbox.kit.routes import Route, page
 from workspace_sandbox.mail import batch, drafts, history, labels, messages, profile, schema, threads, uploads, watches
 from workspace_sandbox.mail.access import CONSENT_PATH, FULL, Grants
-from workspace_sandbox.mail.methods import Method, Operation, scopes_of
-from workspace_sandbox.mail.methods import method as _method
+from workspace_sandbox.mail.methods import Method, Operation, gmail_scopes
+from workspace_sandbox.mail.methods import define_method as _method
 from workspace_sandbox.mail.schema import BOOL, STRING, UINT32, UINT64, Kind
 from workspace_sandbox.mail.settings_routes import SETTINGS
 
-READ = scopes_of("modify", "readonly")
-READ_METADATA = scopes_of("metadata", "modify", "readonly")
-MODIFY = scopes_of("modify")
+READ = gmail_scopes("modify", "readonly")
+READ_METADATA = gmail_scopes("metadata", "modify", "readonly")
+MODIFY = gmail_scopes("modify")
 DELETE = frozenset({FULL})
-INSERT = scopes_of("insert", "modify")
-SEND = scopes_of("compose", "modify", "send")
-DRAFT = scopes_of("compose", "modify")
-READ_DRAFT = scopes_of("compose", "modify", "readonly")
-PROFILE = scopes_of("compose", "metadata", "modify", "readonly")
-LIST_LABELS = scopes_of("labels", "metadata", "modify", "readonly")
-LABELS = scopes_of("labels", "modify")
+INSERT = gmail_scopes("insert", "modify")
+SEND = gmail_scopes("compose", "modify", "send")
+DRAFT = gmail_scopes("compose", "modify")
+READ_DRAFT = gmail_scopes("compose", "modify", "readonly")
+PROFILE = gmail_scopes("compose", "metadata", "modify", "readonly")
+LIST_LABELS = gmail_scopes("labels", "metadata", "modify", "readonly")
+LABELS = gmail_scopes("labels", "modify")
 
 PAGED: Mapping[str, Kind] = {"maxResults": UINT32, "pageToken": STRING}
 SEARCH: Mapping[str, Kind] = {**PAGED, "q": STRING, "includeSpamTrash": BOOL}

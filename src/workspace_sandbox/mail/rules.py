@@ -10,7 +10,7 @@ CRITERIA = {"from": "from:({})", "to": "to:({})", "subject": "subject:({})", "qu
 """The search operator of each filter criterion. Filters are evaluated as search queries."""
 
 
-def labels_of(mailbox: Mailbox, raw: bytes, label_ids: list[str], at: int) -> list[str]:
+def apply_filters(mailbox: Mailbox, raw: bytes, label_ids: list[str], at: int) -> list[str]:
     """Return the labels of an incoming message after the filters of *mailbox* have been applied."""
     message = Message("", "", raw, label_ids, at, 0)
     actions = [rule["action"] for rule in mailbox.filters.values() if _matches(rule["criteria"], mailbox, message)]

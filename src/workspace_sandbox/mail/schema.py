@@ -284,13 +284,13 @@ def _element(kind: Kind) -> Kind:
     return kind[0] if isinstance(kind, list) else kind
 
 
-def masked(value: Any, mask: Mask | None) -> Any:
+def apply_mask(value: Any, mask: Mask | None) -> Any:
     """Return the fields of a response that *mask* selects."""
     if mask is None:
         return value
     if isinstance(value, list):
-        return [masked(item, mask) for item in value]
+        return [apply_mask(item, mask) for item in value]
     if not isinstance(value, dict):
         return value
     selected = {name: mask.get(name, mask.get("*", ...)) for name in value}
-    return {name: masked(value[name], below) for name, below in selected.items() if below is not ...}
+    return {name: apply_mask(value[name], below) for name, below in selected.items() if below is not ...}

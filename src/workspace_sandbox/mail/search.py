@@ -13,7 +13,7 @@ from functools import partial
 
 from workspace_sandbox.mail.index import words
 from workspace_sandbox.mail.mime import Part
-from workspace_sandbox.mail.state import Mailbox, Message, hyphenated
+from workspace_sandbox.mail.state import Mailbox, Message, to_query_name
 
 Condition = Callable[[Message], bool]
 TOKEN = re.compile(
@@ -62,24 +62,24 @@ class Query:
     """A parsed query: its condition, and the hidden labels that it includes."""
 
     matches: Condition
-    opens: frozenset[str]
+    hidden_labels: frozenset[str]
 
-    def shows(self, message: Message, *, everything: bool) -> bool:
+    def includes(self, message: Message, *, everything: bool) -> bool:
         """Return True if *message* matches. Spam and trash need *everything* or a query that includes them."""
         hidden = not everything and any(
-            message.has(label_id) and label_id not in self.opens for label_id in ("SPAM", "TRASH")
+            message.has_label(label_id) and label_id not in self.hidden_labels for label_id in ("SPAM", "TRASH")
         )
         return not hidden and self.matches(message)
 
 
 def read(q: str, mailbox: Mailbox, now: float) -> Query:
     """Parse *q* for *mailbox* at the time *now*. Invalid syntax is never an error."""
-    reader = Reader(_tokens(q), mailbox, now)
+    reader = QueryParser(_tokens(q), mailbox, now)
     parts: list[Condition] = []
     while reader.at < len(reader.tokens):
         parts.append(reader.conjunction())
         reader.at += 1
-    return Query(lambda message: all(part(message) for part in parts), frozenset(reader.opens))
+    return Query(lambda message: all(part(message) for part in parts), frozenset(reader.hidden_labels))
 
 
 def _tokens(q: str) -> list[tuple[str, str]]:
@@ -90,13 +90,13 @@ def _tokens(q: str) -> list[tuple[str, str]]:
 
 
 @dataclass
-class Reader:
+class QueryParser:
     """A single-pass parser over the tokens of a query."""
 
     tokens: list[tuple[str, str]]
     mailbox: Mailbox
     now: float
-    opens: set[str] = field(default_factory=set)
+    hidden_labels: set[str] = field(default_factory=set)
     at: int = 0
     negated: bool = False
 
@@ -130,7 +130,7 @@ class Reader:
         self.at += 3
         left_words, right_words = words(left), words(right)
         return lambda message: any(
-            field.near(left_words, right_words, int(count)) for field in message.index.everything
+            field.near(left_words, right_words, int(count)) for field in message.index.all_fields
         )
 
     def term(self, operator: str | None) -> Condition:
@@ -174,9 +174,9 @@ class Reader:
     def _value(self, operator: str | None, text: str, *, quoted: bool) -> Condition:
         if operator is None:
             phrase = words(text)
-            return lambda message: not phrase or any(field.contain(phrase) for field in message.index.everything)
+            return lambda message: not phrase or any(field.contains(phrase) for field in message.index.all_fields)
         if operator in {"in", "is", "label"} and not self.negated:
-            self.opens |= HIDDEN_LABELS.get(text.lower(), frozenset())
+            self.hidden_labels |= HIDDEN_LABELS.get(text.lower(), frozenset())
         return OPERATORS[operator](self, text if quoted else text.strip(","))
 
     def _next_text(self) -> str:
@@ -193,31 +193,31 @@ class Reader:
 HIDDEN_LABELS = {"spam": frozenset({"SPAM"}), "trash": frozenset({"TRASH"}), "anywhere": frozenset({"SPAM", "TRASH"})}
 
 
-def _people(reader: Reader, value: str, *, headers: tuple[str, ...]) -> Condition:
+def _people(reader: QueryParser, value: str, *, headers: tuple[str, ...]) -> Condition:
     person = reader.mailbox.address if value.lower() == "me" else value.lower()
     if "@" in person.strip("@"):
         exact = person.strip("<>")
         return lambda message: any(exact == address.lower() for _, address in message.root.addresses(*headers))
     phrase = words(person)
-    return lambda message: message.index.header(*headers).contain(phrase)
+    return lambda message: message.index.header(*headers).contains(phrase)
 
 
-def _header(_: Reader, value: str, *, headers: tuple[str, ...]) -> Condition:
+def _header(_: QueryParser, value: str, *, headers: tuple[str, ...]) -> Condition:
     phrase = words(value)
-    return lambda message: message.index.header(*headers).contain(phrase)
+    return lambda message: message.index.header(*headers).contains(phrase)
 
 
-def _subject(_: Reader, value: str) -> Condition:
+def _subject(_: QueryParser, value: str) -> Condition:
     phrase = words(value)
-    return lambda message: message.index.subject.contain(phrase)
+    return lambda message: message.index.subject.contains(phrase)
 
 
-def _has(_: Reader, value: str) -> Condition:
+def _has(_: QueryParser, value: str) -> Condition:
     feature = value.lower()
     if feature in LINKS:
         return lambda message: any(link in part.text for link in LINKS[feature] for part in _body_parts(message))
     if STARS.fullmatch(feature):
-        return lambda message: message.has("STARRED") and feature == "yellow-star"
+        return lambda message: message.has_label("STARRED") and feature == "yellow-star"
     return HAS_CONDITIONS.get(feature, _never)
 
 
@@ -234,13 +234,13 @@ def _never(_: Message) -> bool:
 
 
 HAS_CONDITIONS: Mapping[str, Condition] = {
-    "attachment": lambda message: message.index.attached,
+    "attachment": lambda message: message.index.has_attachment,
     "userlabels": _user_labelled,
     "nouserlabels": lambda message: not _user_labelled(message),
 }
 
 
-def _filename(_: Reader, value: str) -> Condition:
+def _filename(_: QueryParser, value: str) -> Condition:
     lower_value, phrase = value.lower(), words(value)
 
     def is_match(message: Message) -> bool:
@@ -261,37 +261,39 @@ def _contains(sequence: list[str], phrase: list[str]) -> bool:
     )
 
 
-def _label(reader: Reader, value: str) -> Condition:
-    query_name = hyphenated(value)
+def _label(reader: QueryParser, value: str) -> Condition:
+    query_name = to_query_name(value)
     label_ids = [label.id for label in reader.mailbox.labels.values() if label.query_name == query_name]
     system_label = SYSTEM_LABELS.get(query_name)
-    return lambda message: message.has(*label_ids) or (system_label is not None and message.has(system_label))
+    return lambda message: (
+        message.has_label(*label_ids) or (system_label is not None and message.has_label(system_label))
+    )
 
 
-def _in(reader: Reader, value: str) -> Condition:
+def _in(reader: QueryParser, value: str) -> Condition:
     name = value.lower()
     if name == "anywhere":
         return lambda _: True
     if name == "archive":
-        return lambda message: not message.has(*NOT_ARCHIVED)
+        return lambda message: not message.has_label(*NOT_ARCHIVED)
     return _label(reader, name)
 
 
-def _is(reader: Reader, value: str) -> Condition:
+def _is(reader: QueryParser, value: str) -> Condition:
     state = value.lower()
     if state == "read":
-        return lambda message: not message.has("UNREAD")
+        return lambda message: not message.has_label("UNREAD")
     if state in STATES:
-        return lambda message: message.has(STATES[state])
+        return lambda message: message.has_label(STATES[state])
     return _never if state in {"muted", "snoozed"} else _label(reader, state)
 
 
-def _category(_: Reader, value: str) -> Condition:
+def _category(_: QueryParser, value: str) -> Condition:
     label_id = f"CATEGORY_{CATEGORIES.get(value.lower(), value.upper())}"
-    return lambda message: message.has(label_id)
+    return lambda message: message.has_label(label_id)
 
 
-def _by_date(_: Reader, value: str, *, after: bool) -> Condition:
+def _by_date(_: QueryParser, value: str, *, after: bool) -> Condition:
     limit = _midnight(value)
     if limit is None:
         return lambda _: True
@@ -309,7 +311,7 @@ def _midnight(value: str) -> float | None:
     return None
 
 
-def _by_age(reader: Reader, value: str, *, newer: bool) -> Condition:
+def _by_age(reader: QueryParser, value: str, *, newer: bool) -> Condition:
     match = re.fullmatch(r"(\d{1,6})([hdmy])", value.lower())
     if not match:
         return lambda _: True
@@ -317,7 +319,7 @@ def _by_age(reader: Reader, value: str, *, newer: bool) -> Condition:
     return lambda message: (message.internal_date >= limit) == newer
 
 
-def _by_size(_: Reader, value: str, *, larger: bool) -> Condition:
+def _by_size(_: QueryParser, value: str, *, larger: bool) -> Condition:
     match = re.fullmatch(r"(\d{1,15})([km]?)b?", value.lower())
     if not match:
         return lambda _: True
@@ -325,12 +327,12 @@ def _by_size(_: Reader, value: str, *, larger: bool) -> Condition:
     return lambda message: len(message.raw) > limit if larger else len(message.raw) < limit
 
 
-def _message_id(_: Reader, value: str) -> Condition:
+def _message_id(_: QueryParser, value: str) -> Condition:
     message_id = value.strip("<>")
     return lambda message: message.message_id.strip("<>") == message_id
 
 
-OPERATORS: Mapping[str, Callable[[Reader, str], Condition]] = {
+OPERATORS: Mapping[str, Callable[[QueryParser, str], Condition]] = {
     "from": partial(_people, headers=("From",)),
     "to": partial(_people, headers=("To", "Cc", "Bcc")),
     "cc": partial(_people, headers=("Cc",)),

@@ -6,12 +6,12 @@ from typing import Any
 
 from workspace_sandbox.mail import compose
 from workspace_sandbox.mail.office import MailTransport
-from workspace_sandbox.mail.specimens import MANIFEST, MANIFEST_PDF_PART, SPECIMENS, EdgeCaseMessage
+from workspace_sandbox.mail.specimens import EDGE_CASES, MANIFEST, MANIFEST_PDF_PART, EdgeCaseMessage
 from workspace_sandbox.mail.state import SHOWN, Label, Mailbox, Message
 
 ADDRESS, NAME = "nora@brightfjord.test", "Nora Lind"
 COLLEAGUES = (("jonas@brightfjord.test", "Jonas Weiß"), ("priya@brightfjord.test", "Priya Raman"))
-NUMBER = 20261120
+RANDOM_SEED = 20261120
 """The seed of the random source of the default mailbox, so that its identifiers never change."""
 
 LATEST = 1_795_161_600_000
@@ -73,11 +73,11 @@ SENTENCES = (
 )
 
 
-def fill(transport: MailTransport) -> dict[str, Any]:
+def fill_mailboxes(transport: MailTransport) -> dict[str, Any]:
     """Open the mailboxes, fill the first one and return example identifiers."""
-    mailbox = transport.open(ADDRESS, NAME)
+    mailbox = transport.create_mailbox(ADDRESS, NAME)
     for address, name in COLLEAGUES:
-        transport.open(address, name)
+        transport.create_mailbox(address, name)
     for label_id, name in LABELS.items():
         visibility = {} if label_id in LABELS_WITHOUT_VISIBILITY else dict(SHOWN)
         mailbox.labels[label_id] = Label(label_id, name, "user", visibility)
@@ -106,7 +106,7 @@ class _Writer:
             )
         for number in range(TRASH):
             self._single("Old note on the {thing} ({n})", PEOPLE[number % len(PEOPLE)], ["TRASH"], number)
-        edge_cases = {edge_case.subject: self._edge_case(edge_case, at) for at, edge_case in enumerate(SPECIMENS)}
+        edge_cases = {edge_case.subject: self._edge_case(edge_case, at) for at, edge_case in enumerate(EDGE_CASES)}
         for number in range(DRAFTS):
             self._draft(number, threads[number * 3] if number % 2 else None)
         longest = max(threads, key=len)
@@ -135,7 +135,7 @@ class _Writer:
         own = (NAME, ADDRESS)
         sender, receiver = (own, other) if mine else (other, own)
         headers = [*_envelope(sender, receiver, subject, at, self._message_id(sender[1])), *_reply_headers(earlier)]
-        raw = compose.letter(headers, self._body(thing))
+        raw = compose.build_message(headers, self._body(thing))
         thread_id = earlier[0].thread_id if earlier else None
         if mine:
             return self._mailbox.add(raw, ["SENT"], at, thread_id)
@@ -153,7 +153,7 @@ class _Writer:
         subject = f"{sender} no. {300 - number}: {self._random.choice(THINGS)}s and more"
         headers = _envelope((sender, f"news@{domain}"), (NAME, ADDRESS), subject, at, self._message_id(domain))
         headers += [("List-Id", f"<news.{domain}>"), ("List-Unsubscribe", f"<https://{domain}/leave>")]
-        raw = compose.letter(headers, self._body(self._random.choice(THINGS), rich=True))
+        raw = compose.build_message(headers, self._body(self._random.choice(THINGS), rich=True))
         label_ids = [category, *(["INBOX"] if number < 12 else []), *(["UNREAD"] if number % 3 else [])]
         self._receive(raw, f"news@{domain}", label_ids, at, None)
 
@@ -162,13 +162,13 @@ class _Writer:
         thing = self._random.choice(THINGS)
         title = subject.format(thing=thing, n=number + 1)
         headers = _envelope(sender, (NAME, ADDRESS), title, at, self._message_id(sender[1]))
-        self._receive(compose.letter(headers, self._body(thing)), sender[1], label_ids, at, None)
+        self._receive(compose.build_message(headers, self._body(thing)), sender[1], label_ids, at, None)
 
     def _edge_case(self, edge_case: EdgeCaseMessage, number: int) -> Message:
         at = LATEST - number * 7 * HOUR
         message_id = edge_case.message_id or self._message_id(edge_case.sender[1])
         headers = _envelope(edge_case.sender, (NAME, ADDRESS), edge_case.subject, at, message_id)
-        raw = compose.letter([*headers, *edge_case.headers], edge_case.content)
+        raw = compose.build_message([*headers, *edge_case.headers], edge_case.content)
         return self._receive(raw, edge_case.sender[1], list(edge_case.label_ids), at, None)
 
     def _draft(self, number: int, thread: Sequence[Message] | None) -> None:
@@ -176,12 +176,12 @@ class _Writer:
         subject = f"Re: {thread[0].header('Subject')}" if thread else f"Plan {number + 1} for the spring"
         headers = [("From", compose.mailbox(NAME, ADDRESS)), ("To", compose.mailbox(*other)), ("Subject", subject)]
         headers += _reply_headers(thread or ())
-        raw = compose.letter([*headers, ("Date", compose.date(at))], self._body("berth"))
+        raw = compose.build_message([*headers, ("Date", compose.date(at))], self._body("berth"))
         thread_id = thread[0].thread_id if thread else None
         self._mailbox.drafts[self._transport.new_draft_id()] = self._mailbox.add(raw, ["DRAFT"], at, thread_id)
 
     def _receive(self, raw: bytes, sender: str, label_ids: list[str], at: int, thread_id: str | None) -> Message:
-        received = compose.changed(raw, {}, compose.traces(self._random, ADDRESS, sender, at))
+        received = compose.replace_headers(raw, {}, compose.trace_headers(self._random, ADDRESS, sender, at))
         return self._mailbox.add(received, label_ids, at, thread_id)
 
     def _body(self, thing: str, *, rich: bool = False) -> compose.Entity:
@@ -211,7 +211,7 @@ CIRCULARS = (
 def _envelope(
     sender: tuple[str, str], receiver: tuple[str, str], subject: str | None, at: int, message_id: str
 ) -> list[tuple[str, str]]:
-    title = [] if subject is None else [("Subject", compose.word(subject))]
+    title = [] if subject is None else [("Subject", compose.encode_word(subject))]
     return [
         ("From", compose.mailbox(*sender)),
         ("To", compose.mailbox(*receiver)),

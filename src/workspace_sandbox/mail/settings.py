@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from workspace_sandbox.kit.refusals import require
-from workspace_sandbox.mail.methods import Answer, Ask, MailServices
+from workspace_sandbox.mail.methods import ApiRequest, MailServices, ResponseBody
 from workspace_sandbox.mail.office import ADDRESS
 from workspace_sandbox.mail.refusals import invalid, not_found, precondition
 from workspace_sandbox.mail.state import Mailbox
@@ -26,19 +26,19 @@ TIMES = ("startTime", "endTime")
 """Fields that are numbers internally and strings in responses."""
 
 
-def reading(name: str) -> Callable[[MailServices, Ask], Answer]:
+def create_reader(name: str) -> Callable[[MailServices, ApiRequest], ResponseBody]:
     """Return the method that reads the settings *name*."""
 
-    def read(_: MailServices, request: Ask) -> Answer:
+    def read(_: MailServices, request: ApiRequest) -> ResponseBody:
         return dict(request.mailbox.settings.get(name, INITIAL_SETTINGS[name]))
 
     return read
 
 
-def writing(name: str) -> Callable[[MailServices, Ask], Answer]:
+def create_writer(name: str) -> Callable[[MailServices, ApiRequest], ResponseBody]:
     """Return the method that replaces the settings *name*."""
 
-    def write(_: MailServices, request: Ask) -> Answer:
+    def write(_: MailServices, request: ApiRequest) -> ResponseBody:
         check = CHECKS.get(name)
         if check is not None:
             check(request.mailbox, request.body)
@@ -87,30 +87,30 @@ def _check_forwarding(mailbox: Mailbox, address: str) -> None:
 # Forwarding addresses
 
 
-def list_forwarding(_: MailServices, request: Ask) -> Answer:
+def list_forwarding(_: MailServices, request: ApiRequest) -> ResponseBody:
     """List the forwarding addresses."""
     addresses = [_address(address, status) for address, status in request.mailbox.forwarding.items()]
     return {"forwardingAddresses": addresses} if addresses else {}
 
 
-def get_forwarding(_: MailServices, request: Ask) -> Answer:
+def get_forwarding(_: MailServices, request: ApiRequest) -> ResponseBody:
     """Return a forwarding address."""
     address = request.ids["forwardingEmail"].lower()
     return _address(address, require(request.mailbox.forwarding.get(address), not_found()))
 
 
-def create_forwarding(services: MailServices, request: Ask) -> Answer:
+def create_forwarding(services: MailServices, request: ApiRequest) -> ResponseBody:
     """Create a forwarding address. An address of the sandbox is accepted immediately, others await verification."""
     address = str(request.body.get("forwardingEmail", "")).lower()
     if not ADDRESS.fullmatch(address):
         raise invalid("Invalid forwarding address")
     if address in request.mailbox.forwarding:
         raise precondition("Forwarding address already exists")
-    request.mailbox.forwarding[address] = "accepted" if address in services.office.mailboxes else "pending"
+    request.mailbox.forwarding[address] = "accepted" if address in services.transport.mailboxes else "pending"
     return _address(address, request.mailbox.forwarding[address])
 
 
-def delete_forwarding(_: MailServices, request: Ask) -> Answer:
+def delete_forwarding(_: MailServices, request: ApiRequest) -> ResponseBody:
     """Delete a forwarding address, and disable forwarding to it."""
     if request.mailbox.forwarding.pop(request.ids["forwardingEmail"].lower(), None) is None:
         raise not_found()
@@ -126,18 +126,18 @@ def _address(address: str, status: str) -> Settings:
 # Filters
 
 
-def list_filters(_: MailServices, request: Ask) -> Answer:
+def list_filters(_: MailServices, request: ApiRequest) -> ResponseBody:
     """List the filters."""
     filters = list(request.mailbox.filters.values())
     return {"filter": filters} if filters else {}
 
 
-def get_filter(_: MailServices, request: Ask) -> Answer:
+def get_filter(_: MailServices, request: ApiRequest) -> ResponseBody:
     """Return a filter."""
     return _filter(request)
 
 
-def create_filter(services: MailServices, request: Ask) -> Answer:
+def create_filter(services: MailServices, request: ApiRequest) -> ResponseBody:
     """Create a filter for future incoming mail."""
     criteria, action = request.body.get("criteria") or {}, request.body.get("action") or {}
     if not criteria:
@@ -154,36 +154,36 @@ def create_filter(services: MailServices, request: Ask) -> Answer:
         raise precondition("Filter already exists")
     if len(request.mailbox.filters) >= MAX_FILTERS:
         raise precondition("Too many filters")
-    new_filter = {"id": f"ANe1Bm{services.office.random.getrandbits(160):040x}", **content}
+    new_filter = {"id": f"ANe1Bm{services.transport.random.getrandbits(160):040x}", **content}
     request.mailbox.filters[str(new_filter["id"])] = new_filter
     return new_filter
 
 
-def delete_filter(_: MailServices, request: Ask) -> Answer:
+def delete_filter(_: MailServices, request: ApiRequest) -> ResponseBody:
     """Delete a filter."""
     del request.mailbox.filters[_filter(request)["id"]]
     return None
 
 
-def _filter(request: Ask) -> Settings:
+def _filter(request: ApiRequest) -> Settings:
     return require(request.mailbox.filters.get(request.ids["id"]), not_found())
 
 
 # Send-as addresses
 
 
-def list_send_as(_: MailServices, request: Ask) -> Answer:
+def list_send_as(_: MailServices, request: ApiRequest) -> ResponseBody:
     """List the send-as addresses: only the user's own one."""
     return {"sendAs": [_own(request.mailbox)]}
 
 
-def get_send_as(_: MailServices, request: Ask) -> Answer:
+def get_send_as(_: MailServices, request: ApiRequest) -> ResponseBody:
     """Return the user's own send-as address."""
     _check_own(request)
     return _own(request.mailbox)
 
 
-def update_send_as(_: MailServices, request: Ask) -> Answer:
+def update_send_as(_: MailServices, request: ApiRequest) -> ResponseBody:
     """Set the name, signature and reply-to address. PUT clears omitted fields."""
     _check_own(request)
     stored = {} if request.method.method == "PUT" else request.mailbox.settings.get("sendAs", {})
@@ -194,7 +194,7 @@ def update_send_as(_: MailServices, request: Ask) -> Answer:
     return _own(request.mailbox)
 
 
-def _check_own(request: Ask) -> None:
+def _check_own(request: ApiRequest) -> None:
     if request.ids["sendAsEmail"].lower() not in {"me", request.mailbox.address}:
         raise not_found()
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 
 from workspace_sandbox.mail import schema, settings
 from workspace_sandbox.mail.access import AUTH
-from workspace_sandbox.mail.methods import Method, method, scopes_of
+from workspace_sandbox.mail.methods import Method, define_method, gmail_scopes
 from workspace_sandbox.mail.schema import Shape
 
-READ = scopes_of("modify", "readonly", "settings.basic")
+READ = gmail_scopes("modify", "readonly", "settings.basic")
 # The scope that covers everything else does not allow changing settings.
 BASIC, SHARING = (frozenset({f"{AUTH}gmail.settings.{name}"}) for name in ("basic", "sharing"))
 KEPT = "is kept and shown, and changes nothing else"
@@ -26,9 +26,14 @@ def _settings_methods() -> Iterator[Method]:
         key = name[0].lower() + name[1:]
         path = f"/settings/{key}"
         read, update = f"settings.get{name}", f"settings.update{name}"
-        yield method(f"{read} GET {path} Get{name} 1", settings.reading(key), READ, shape)
-        yield method(
-            f"{update} PUT {path} Update{name} {units}", settings.writing(key), scopes, shape, body=shape, lacks=KEPT
+        yield define_method(f"{read} GET {path} Get{name} 1", settings.create_reader(key), READ, shape)
+        yield define_method(
+            f"{update} PUT {path} Update{name} {units}",
+            settings.create_writer(key),
+            scopes,
+            shape,
+            body=shape,
+            lacks=KEPT,
         )
 
 
@@ -38,10 +43,10 @@ _EITHER, _N = BASIC | SHARING, schema.NOTHING
 
 SETTINGS: Sequence[Method] = (
     *_settings_methods(),
-    method(
+    define_method(
         "settings.filters.list GET /settings/filters ListFilters 1", settings.list_filters, READ, schema.FILTER_LIST
     ),
-    method(
+    define_method(
         "settings.filters.create POST /settings/filters CreateFilter 5",
         settings.create_filter,
         BASIC,
@@ -49,15 +54,17 @@ SETTINGS: Sequence[Method] = (
         body=_F,
         lacks="nothing is forwarded",
     ),
-    method("settings.filters.get GET /settings/filters/{id} GetFilter 1", settings.get_filter, READ, _F),
-    method("settings.filters.delete DELETE /settings/filters/{id} DeleteFilter 5", settings.delete_filter, BASIC, _N),
-    method(
+    define_method("settings.filters.get GET /settings/filters/{id} GetFilter 1", settings.get_filter, READ, _F),
+    define_method(
+        "settings.filters.delete DELETE /settings/filters/{id} DeleteFilter 5", settings.delete_filter, BASIC, _N
+    ),
+    define_method(
         f"settings.forwardingAddresses.list GET {_ADDRESS} ListForwardingAddresses 1",
         settings.list_forwarding,
         READ,
         schema.FORWARDING_LIST,
     ),
-    method(
+    define_method(
         f"settings.forwardingAddresses.create POST {_ADDRESS} CreateForwardingAddress 100",
         settings.create_forwarding,
         SHARING,
@@ -65,28 +72,28 @@ SETTINGS: Sequence[Method] = (
         body=_A,
         lacks="nobody is asked to agree",
     ),
-    method(
+    define_method(
         f"settings.forwardingAddresses.get GET {_ADDRESS}/{{forwardingEmail}} GetForwardingAddress 1",
         settings.get_forwarding,
         READ,
         _A,
     ),
-    method(
+    define_method(
         f"settings.forwardingAddresses.delete DELETE {_ADDRESS}/{{forwardingEmail}} DeleteForwardingAddress 5",
         settings.delete_forwarding,
         SHARING,
         _N,
     ),
-    method(
+    define_method(
         "settings.sendAs.list GET /settings/sendAs ListSendAs 1",
         settings.list_send_as,
         READ,
         schema.SEND_AS_LIST,
         lacks="only the own address, without aliases",
     ),
-    method(f"settings.sendAs.get GET {_OWN} GetSendAs 1", settings.get_send_as, READ, _S),
+    define_method(f"settings.sendAs.get GET {_OWN} GetSendAs 1", settings.get_send_as, READ, _S),
     *(
-        method(
+        define_method(
             f"{name} {verb} {_OWN} {rpc} 100",
             settings.update_send_as,
             _EITHER,

@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING, Any
 
 from workspace_sandbox.kit.sowing import SeedValue
-from workspace_sandbox.mail.labels import checked_name
+from workspace_sandbox.mail.labels import check_name
 from workspace_sandbox.mail.state import SHOWN, Label, Mailbox
-from workspace_sandbox.mail.wire import Refusal
+from workspace_sandbox.mail.wire import ApiError
 
 if TYPE_CHECKING:
     from workspace_sandbox.mail.emulator import MailEmulator
@@ -13,22 +13,22 @@ if TYPE_CHECKING:
 FIELDS = ("from", "subject", "body_html", "body_text", "labels", "attachments", "thread_id")
 
 
-def sow(gmail: "MailEmulator", given: SeedValue) -> dict[str, Any]:
+def apply_seed(gmail: "MailEmulator", data: SeedValue) -> dict[str, Any]:
     """Create the labels and messages of *given* in the filled mailbox.
 
     Returns labels by name, and messages in order.
     """
-    given.object_of("labels", "messages")
-    labels = {item.as_text(): _label(gmail.mailbox, item) for item in given.each("labels")}
-    messages = [_message(gmail, item.object_of(*FIELDS)) for item in given.each("messages")]
+    data.check_object("labels", "messages")
+    labels = {item.as_text(): _label(gmail.mailbox, item) for item in data.list_items("labels")}
+    messages = [_message(gmail, item.check_object(*FIELDS)) for item in data.list_items("messages")]
     return {"labels": labels, "messages": messages}
 
 
 def _label(mailbox: Mailbox, seed_value: SeedValue) -> str:
     try:
-        name = checked_name(seed_value.as_text(), mailbox.labels)
-    except Refusal as error:
-        raise seed_value.wrong(error.message) from error
+        name = check_name(seed_value.as_text(), mailbox.labels)
+    except ApiError as error:
+        raise seed_value.error(error.message) from error
     label_id = f"Label_seed_{len(mailbox.labels)}"
     mailbox.labels[label_id] = Label(label_id, name, "user", dict(SHOWN))
     return label_id

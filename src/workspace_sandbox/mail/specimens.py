@@ -8,11 +8,11 @@ from workspace_sandbox.mail.compose import (
     Headers,
     attachment,
     base64_lines,
+    build_message,
+    encode_word,
     filler,
-    letter,
     multipart,
     text,
-    word,
 )
 
 INBOX = ("INBOX", "CATEGORY_PERSONAL")
@@ -30,7 +30,7 @@ PDF = (
     b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n"
 )
 CSV = "container,port,arrives\r\nBFJU4410927,Bergen,2026-11-22\r\nBFJU4410931,Ålesund,2026-11-24\r\n".encode()
-INNER = letter(
+INNER = build_message(
     [("From", "Harbour Office <office@kaiwerk.test>"), ("To", "billing@acmefreight.test"), ("Subject", "Berth 14")],
     multipart(
         "mixed",
@@ -92,23 +92,23 @@ SURVEY = EdgeCaseMessage(
         filler("application/zip", SURVEY_BYTES, "quay-survey.zip"),
     ),
 )
-SPECIMENS: Sequence[EdgeCaseMessage] = (
+EDGE_CASES: Sequence[EdgeCaseMessage] = (
     MANIFEST,
     SURVEY,
     EdgeCaseMessage(
-        word("Grüße aus Hamburg", "iso-8859-1"),
+        encode_word("Grüße aus Hamburg", "iso-8859-1"),
         GRETA,
         text("Schöne Grüße aus Hamburg, die Kaimauer hält.", charset="iso-8859-1", encoding="quoted-printable"),
         (*INBOX, OFFICE),
     ),
     EdgeCaseMessage(
-        word("入港予定のお知らせ", "iso-2022-jp"),
+        encode_word("入港予定のお知らせ", "iso-2022-jp"),
         YUKI,
         text("十一月二十二日に入港します。\nよろしくお願いします。", charset="iso-2022-jp", encoding="7bit"),
         (*INBOX, URGENT_CASES),
     ),
     EdgeCaseMessage(
-        word("Ship\u2019s bell 🔔 & <brass> fittings"),
+        encode_word("Ship\u2019s bell 🔔 & <brass> fittings"),
         ("Ólafur Þór", "olafur@skipasmidi.test"),
         multipart(
             "alternative",
@@ -138,7 +138,7 @@ SPECIMENS: Sequence[EdgeCaseMessage] = (
         ),
     ),
     EdgeCaseMessage(
-        word("Übersicht Herbst"),
+        encode_word("Übersicht Herbst"),
         GRETA,
         multipart(
             "mixed",

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from workspace_sandbox.kit.hooks import unheard
+from workspace_sandbox.kit.hooks import ignore_event
 from workspace_sandbox.mail.index import Index, snippet
-from workspace_sandbox.mail.mime import Part, decoded, parse, read_headers, split_head
+from workspace_sandbox.mail.mime import Part, decode_words, parse, read_headers, split_head
 
 MESSAGE_ID = re.compile(r"<[^<>\s]+>")
 REPLY_PREFIX = re.compile(r"^\s*(?:(?:re|fwd?|aw|wg|sv|tr)(?:\[\d+\])?\s*:\s*)+", re.IGNORECASE)
@@ -59,10 +59,10 @@ class Label:
     @property
     def query_name(self) -> str:
         """The label's name in the search language."""
-        return hyphenated(self.name)
+        return to_query_name(self.name)
 
 
-def hyphenated(name: str) -> str:
+def to_query_name(name: str) -> str:
     """Return *name* in the spelling of the search language: lower case, with spaces and slashes as hyphens."""
     return name.casefold().replace(" ", "-").replace("/", "-")
 
@@ -126,14 +126,14 @@ class Message:
     @property
     def subject(self) -> str:
         """The subject in the form in which threads compare it: without prefixes, case-folded, with single spaces."""
-        return plain_subject(self.header("Subject"))
+        return normalise_subject(self.header("Subject"))
 
     def header(self, name: str) -> str:
         """Return the first header with that name, empty if there is none."""
         lower_name = name.lower()
         return next((value for key, value in self.headers if key.lower() == lower_name), "")
 
-    def has(self, *label_ids: str) -> bool:
+    def has_label(self, *label_ids: str) -> bool:
         """Return True if the message has any of *label_ids*."""
         return any(label_id in self.label_ids for label_id in label_ids)
 
@@ -155,7 +155,7 @@ class Mailbox:
         self.forwarding: dict[str, str] = {}
         """Forwarding addresses with their verification status."""
 
-        self.heard: Callable[[Mailbox, Mapping[str, Any]], None] = unheard
+        self.on_change: Callable[[Mailbox, Mapping[str, Any]], None] = ignore_event
         """The callback for every history record."""
 
         self._new_id = new_id
@@ -204,7 +204,7 @@ class Mailbox:
         end = len(self._order) if before is None else bisect_left(self._order, before, key=lambda entry: entry[0])
         return (entry[1] for entry in reversed(self._order[:end]))
 
-    def joins(self, thread_id: str, raw: bytes) -> bool:
+    def belongs_to_thread(self, thread_id: str, raw: bytes) -> bool:
         """Return True if *raw* belongs to that thread: it refers to one of its messages and has the same subject."""
         new = Message("", "", raw, [], 0, 0)
         members = self.threads.get(thread_id, [])
@@ -214,7 +214,7 @@ class Mailbox:
             if member.message_id
         )
 
-    def thread_of(self, raw: bytes) -> str | None:
+    def find_thread(self, raw: bytes) -> str | None:
         """Return the thread that an incoming message joins by its references."""
         new = Message("", "", raw, [], 0, 0)
         candidates = (
@@ -222,12 +222,12 @@ class Mailbox:
         )
         return next((message.thread_id for message in candidates if message.subject == new.subject), None)
 
-    def label_named(self, name: str) -> Label | None:
+    def find_label(self, name: str) -> Label | None:
         """Return the label with that name, regardless of case."""
         folded = name.casefold()
         return next((label for label in self.labels.values() if label.name.casefold() == folded), None)
 
-    def forget_label(self, label_id: str) -> None:
+    def delete_label(self, label_id: str) -> None:
         """Delete a label and remove it from every message."""
         del self.labels[label_id]
         for message in self.messages.values():
@@ -237,19 +237,19 @@ class Mailbox:
         self.history_id += 1
         message.history_id = self.history_id
         short = {"id": message.id, "threadId": message.thread_id}
-        change: dict[str, Any] = {"message": short | labelled(message)}
+        change: dict[str, Any] = {"message": short | label_ids_field(message)}
         if label_ids:
             change["labelIds"] = list(label_ids)
         self.history.append({"id": str(self.history_id), "messages": [short], kind: [change]})
-        self.heard(self, self.history[-1])
+        self.on_change(self, self.history[-1])
 
 
-def labelled(message: Message) -> dict[str, list[str]]:
+def label_ids_field(message: Message) -> dict[str, list[str]]:
     """Return the ``labelIds`` field of a resource. It is absent if there are no labels."""
     # Gmail omits the key if a message has no labels, which breaks clients that expect a list.
     return {"labelIds": list(message.label_ids)} if message.label_ids else {}
 
 
-def plain_subject(subject: str) -> str:
+def normalise_subject(subject: str) -> str:
     """Return *subject* in the form in which threads compare it."""
-    return " ".join(REPLY_PREFIX.sub("", decoded(subject)).casefold().split())
+    return " ".join(REPLY_PREFIX.sub("", decode_words(subject)).casefold().split())

@@ -2,16 +2,16 @@
 
 from typing import Any
 
-from workspace_sandbox.mail.listing import filter_of, matching, page
-from workspace_sandbox.mail.messages import changes, existing, reading
-from workspace_sandbox.mail.methods import Answer, Ask, MailServices
+from workspace_sandbox.mail.listing import build_filter, matching_messages, page
+from workspace_sandbox.mail.messages import get_existing, read_format, read_label_changes
+from workspace_sandbox.mail.methods import ApiRequest, MailServices, ResponseBody
 from workspace_sandbox.mail.resources import short
 from workspace_sandbox.mail.state import Message
 
 
-def list_threads(services: MailServices, request: Ask) -> Answer:
+def list_threads(services: MailServices, request: ApiRequest) -> ResponseBody:
     """List threads, ordered by the newest message of each that matches."""
-    is_match = filter_of(request, services.office.now())
+    is_match = build_filter(request, services.transport.now())
 
     def newest(message: Message) -> bool:
         later = (member for member in request.mailbox.threads[message.thread_id] if member.key > message.key)
@@ -22,44 +22,44 @@ def list_threads(services: MailServices, request: Ask) -> Answer:
         history_id = max(member.history_id for member in members)
         return {"id": message.thread_id, "snippet": members[-1].snippet, "historyId": str(history_id)}
 
-    return page(request, "threads", matching(request, newest), to_json)
+    return page(request, "threads", matching_messages(request, newest), to_json)
 
 
-def get_thread(services: MailServices, request: Ask) -> Answer:
+def get_thread(services: MailServices, request: ApiRequest) -> ResponseBody:
     """Return a thread with all its messages."""
-    return services.resources.thread(request.mailbox, _thread(request), *reading(request))
+    return services.resources.thread(request.mailbox, _thread(request), *read_format(request))
 
 
-def modify_thread(_: MailServices, request: Ask) -> Answer:
+def modify_thread(_: MailServices, request: ApiRequest) -> ResponseBody:
     """Change the labels of every message in a thread."""
-    return _relabel_thread(request, *changes(request))
+    return _relabel_thread(request, *read_label_changes(request))
 
 
-def trash_thread(_: MailServices, request: Ask) -> Answer:
+def trash_thread(_: MailServices, request: ApiRequest) -> ResponseBody:
     """Move a thread to the trash."""
     return _relabel_thread(request, ["TRASH"], [])
 
 
-def untrash_thread(_: MailServices, request: Ask) -> Answer:
+def untrash_thread(_: MailServices, request: ApiRequest) -> ResponseBody:
     """Take a thread out of the trash."""
     return _relabel_thread(request, [], ["TRASH"])
 
 
-def delete_thread(_: MailServices, request: Ask) -> Answer:
+def delete_thread(_: MailServices, request: ApiRequest) -> ResponseBody:
     """Delete a thread permanently."""
     for message in list(request.mailbox.threads[_thread(request)]):
         request.mailbox.remove(message)
     return None
 
 
-def _thread(request: Ask) -> str:
-    return existing(request.mailbox.threads, request.ids["id"])[0].thread_id
+def _thread(request: ApiRequest) -> str:
+    return get_existing(request.mailbox.threads, request.ids["id"])[0].thread_id
 
 
-def _relabel_thread(request: Ask, add: list[str], remove: list[str]) -> Answer:
+def _relabel_thread(request: ApiRequest, add: list[str], remove: list[str]) -> ResponseBody:
     thread_id = _thread(request)
     members = request.mailbox.threads[thread_id]
     for message in members:
-        if not message.has("DRAFT"):
+        if not message.has_label("DRAFT"):
             request.mailbox.relabel(message, add, remove)
     return {"id": thread_id, "messages": [short(message) for message in members]}

@@ -32,21 +32,21 @@ class QuotaCounter:
         """Charge *units* to the minute's quota. Raises the error that the knob ``throttle`` names if it is exceeded."""
         dialect = str(self._context.knobs["throttle"])
         # Requests before the retry time extend it: several users reported this, Google does not document it.
-        blocked_seconds = self._budgets.closed(user) if dialect.startswith("retry_after") else 0.0
-        wait = blocked_seconds + PENALTY_SECONDS if blocked_seconds else self._budgets.take(UNITS, user, units)
+        blocked_seconds = self._budgets.block_seconds(user) if dialect.startswith("retry_after") else 0.0
+        wait = blocked_seconds + PENALTY_SECONDS if blocked_seconds else self._budgets.spend(UNITS, user, units)
         if wait:
-            self._budgets.close(user, wait)
+            self._budgets.block(user, wait)
             raise THROTTLES[dialect](self._context.now() + wait)
 
     def send(self, user: str) -> None:
         """Charge one message to the daily limit."""
-        if wait := self._budgets.take(SENDS, user):
+        if wait := self._budgets.spend(SENDS, user):
             raise retry_after_429(self._context.now() + wait)
 
-    def enter(self, user: str, *, inner: bool) -> int:
+    def reserve_slot(self, user: str, *, inner: bool) -> int:
         """Reserve a concurrency slot and return its weight, needed to release it. *inner* marks a batched request."""
         weight = 1 if inner else INNER_PER_SLOT
-        if not self._budgets.count:
+        if not self._budgets.is_enabled:
             return 0
         # The limit is undocumented. Measurements that users published in 2026 came to about ten.
         if self._running[user] + weight > CONCURRENT_REQUESTS * INNER_PER_SLOT:
@@ -54,6 +54,6 @@ class QuotaCounter:
         self._running[user] += weight
         return weight
 
-    def leave(self, user: str, weight: int) -> None:
+    def release_slot(self, user: str, weight: int) -> None:
         """Release a concurrency slot."""
         self._running[user] -= weight

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from workspace_sandbox.kit.clock import has_passed, instant
+from workspace_sandbox.kit.clock import has_passed, to_datetime
 from workspace_sandbox.mail.state import Mailbox
 
 MIN_INTERVAL_SECONDS = 1.0
@@ -23,10 +23,10 @@ class Watch:
     topic: str
     label_ids: frozenset[str]
     excludes: bool
-    until: float
-    told_at: float = float("-inf")
+    expires_at: float
+    notified_at: float = float("-inf")
 
-    def wants(self, record: Mapping[str, Any]) -> bool:
+    def matches(self, record: Mapping[str, Any]) -> bool:
         """Return True if a history record concerns the watched labels."""
         changes = [change for changes in record.values() if isinstance(changes, list) for change in changes]
         changed_labels = {
@@ -49,17 +49,17 @@ class Topics:
 
     published: int = 0
 
-    def hear(self, mailbox: Mailbox, record: Mapping[str, Any], now: float, *, limited: bool) -> None:
+    def notify(self, mailbox: Mailbox, record: Mapping[str, Any], now: float, *, limited: bool) -> None:
         """Publish a history record of *mailbox* if the mailbox is watched."""
         watch = self.watches.get(mailbox.address)
         if (
             watch is None
-            or now >= watch.until
-            or (limited and not has_passed(MIN_INTERVAL_SECONDS, watch.told_at, now))
+            or now >= watch.expires_at
+            or (limited and not has_passed(MIN_INTERVAL_SECONDS, watch.notified_at, now))
         ):
             return
-        if watch.wants(record):
-            watch.told_at = now
+        if watch.matches(record):
+            watch.notified_at = now
             self.publish(watch.topic, mailbox, now)
 
     def publish(self, topic: str, mailbox: Mailbox, now: float) -> None:
@@ -70,7 +70,7 @@ class Topics:
             {
                 "data": b64encode(json.dumps(payload, separators=(",", ":")).encode()).decode(),
                 "messageId": str(2_070_443_601_311_540 + self.published),
-                "publishTime": instant(now).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z",
+                "publishTime": to_datetime(now).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z",
             }
         )
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from random import Random
 
 from workspace_sandbox.kit.refusals import require
-from workspace_sandbox.mail.methods import Ask
-from workspace_sandbox.mail.mime import Part, parameters, read_headers, sections, split_head
+from workspace_sandbox.mail.methods import ApiRequest
+from workspace_sandbox.mail.mime import Part, parse_parameters, read_headers, split_head, split_sections
 from workspace_sandbox.mail.refusals import invalid, not_found, too_large
-from workspace_sandbox.mail.wire import Call, Refusal, Reply
+from workspace_sandbox.mail.wire import ApiError, HttpRequest, Reply
 
 MAX_UPLOAD_BYTES = 36_700_160
 """The maximum size of an uploaded message in the discovery document: 35 MiB."""
@@ -26,7 +26,7 @@ RESUME_INCOMPLETE = 308
 class Upload:
     """A resumable upload in progress, and the request to perform once it is complete."""
 
-    ask: Ask
+    request: ApiRequest
     total: int | None
     content: bytearray = field(default_factory=bytearray)
 
@@ -38,7 +38,7 @@ class Uploads:
         self._random = random
         self._open: dict[str, Upload] = {}
 
-    def begin(self, http_request: Call, request: Ask) -> Reply:
+    def start(self, http_request: HttpRequest, request: ApiRequest) -> Reply:
         """Start an upload. ``Location`` is the URL for the pieces."""
         declared = http_request.headers.get("x-upload-content-length", "")
         if declared.isdecimal() and int(declared) > MAX_UPLOAD_BYTES:
@@ -50,7 +50,7 @@ class Uploads:
         location = f"{http_request.origin}{http_request.path}?uploadType=resumable&upload_id={upload_id}"
         return Reply(200, b"", {"Location": location, "X-GUploader-UploadID": upload_id})
 
-    def take(self, http_request: Call) -> Ask | Reply:
+    def append_piece(self, http_request: HttpRequest) -> ApiRequest | Reply:
         """Append a piece. Returns a response while the upload is incomplete, otherwise the request to perform."""
         upload_id = http_request.first("upload_id")
         upload = require(self._open.get(upload_id), not_found())
@@ -61,26 +61,26 @@ class Uploads:
             _check_chunk(upload, http_request)
             return Reply(RESUME_INCOMPLETE, b"", {"X-GUploader-UploadID": upload_id, **_range_header(upload)})
         del self._open[upload_id]
-        return with_media(upload.ask, bytes(upload.content))
+        return with_media(upload.request, bytes(upload.content))
 
 
-def with_media(request: Ask, media: bytes) -> Ask:
+def with_media(request: ApiRequest, media: bytes) -> ApiRequest:
     """Return *request* with the uploaded message."""
     if len(media) > MAX_UPLOAD_BYTES:
         raise too_large()
     return replace(request, media=media)
 
 
-def simple(http_request: Call) -> bytes:
+def read_simple_upload(http_request: HttpRequest) -> bytes:
     """Return the message of a simple upload."""
     check_type(http_request.headers.get("content-type", ""))
     return http_request.body
 
 
-def related(http_request: Call) -> tuple[bytes, bytes]:
+def read_multipart_upload(http_request: HttpRequest) -> tuple[bytes, bytes]:
     """Return the metadata and the message of a ``multipart/related`` upload."""
-    media_type, options = parameters(http_request.headers.get("content-type", ""))
-    spans = sections(
+    media_type, options = parse_parameters(http_request.headers.get("content-type", ""))
+    spans = split_sections(
         http_request.body, 0, len(http_request.body), options.get("boundary", "").encode("latin-1", "replace")
     )
     if not media_type.startswith("multipart/") or not options.get("boundary") or len(spans) != 2:
@@ -98,12 +98,12 @@ def read_part(body: bytes, start: int, end: int) -> Part:
 
 def check_type(content_type: str) -> None:
     """Reject content that is not a message."""
-    media_type = parameters(content_type)[0]
+    media_type = parse_parameters(content_type)[0]
     if not media_type.startswith("message/"):
         raise invalid(f"Media type '{media_type}' is not supported. Valid media types: [message/*]")
 
 
-def _parse_range(http_request: Call, upload: Upload) -> tuple[int | None, int | None]:
+def _parse_range(http_request: HttpRequest, upload: Upload) -> tuple[int | None, int | None]:
     header = http_request.headers.get("content-range")
     if header is None:
         return 0, len(http_request.body)
@@ -128,11 +128,11 @@ def _append(upload: Upload, start: int, body: bytes) -> None:
         raise too_large()
 
 
-def _check_chunk(upload: Upload, http_request: Call) -> None:
+def _check_chunk(upload: Upload, http_request: HttpRequest) -> None:
     if len(http_request.body) % CHUNK_BYTES:
         del upload.content[len(upload.content) - len(http_request.body) :]
         # The text, with its double spaces, is what users report from the live service.
-        raise Refusal(
+        raise ApiError(
             400,
             "INVALID_ARGUMENT",
             "badRequest",

@@ -2,7 +2,7 @@
 
 import re
 
-from workspace_sandbox.mail.methods import Answer, Ask, MailServices
+from workspace_sandbox.mail.methods import ApiRequest, MailServices, ResponseBody
 from workspace_sandbox.mail.refusals import invalid
 from workspace_sandbox.mail.topics import Watch
 
@@ -10,7 +10,7 @@ WEEK = 7 * 86_400.0
 TOPIC = re.compile(r"projects/[a-z][a-z0-9-]{4,28}[a-z0-9]/topics/[A-Za-z][\w.~+%-]{2,254}", re.ASCII)
 
 
-def watch(services: MailServices, request: Ask) -> Answer:
+def watch(services: MailServices, request: ApiRequest) -> ResponseBody:
     """Watch the mailbox for a week. The first notification is published immediately."""
     topic, label_ids = request.body.get("topicName", ""), request.body.get("labelIds", [])
     if not TOPIC.fullmatch(topic):
@@ -19,14 +19,14 @@ def watch(services: MailServices, request: Ask) -> Answer:
     if unknown is not None:
         raise invalid(f"Invalid label: {unknown}")
     behaviour = request.body.get("labelFilterBehavior", request.body.get("labelFilterAction", "include"))
-    now, box, topics = services.office.now(), request.mailbox, services.office.topics
+    now, box, topics = services.transport.now(), request.mailbox, services.transport.topics
     new_watch = Watch(topic, frozenset(label_ids), behaviour.lower() == "exclude", now + WEEK)
     topics.watches[box.address] = new_watch
     topics.publish(topic, box, now)
-    return {"historyId": str(box.history_id), "expiration": str(int(new_watch.until * 1000))}
+    return {"historyId": str(box.history_id), "expiration": str(int(new_watch.expires_at * 1000))}
 
 
-def stop(services: MailServices, request: Ask) -> Answer:
+def stop(services: MailServices, request: ApiRequest) -> ResponseBody:
     """End the watch."""
-    services.office.topics.watches.pop(request.mailbox.address, None)
+    services.transport.topics.watches.pop(request.mailbox.address, None)
     return None

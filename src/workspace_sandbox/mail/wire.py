@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 
 from aiohttp import web
 
-from workspace_sandbox.kit.refusals import Refused
+from workspace_sandbox.kit.refusals import VendorErrorResponse
 from workspace_sandbox.kit.stage import EmulatorContext
 
 JSON = "application/json; charset=UTF-8"
@@ -17,7 +17,7 @@ ErrorDetail = dict[str, Any]
 
 
 @dataclass(eq=False)
-class Refusal(Refused):
+class ApiError(VendorErrorResponse):
     """An error response of the API."""
 
     code: int
@@ -47,7 +47,7 @@ class Refusal(Refused):
 
     def response(self, _: EmulatorContext) -> web.Response:
         """Return the error as a response."""
-        return Reply.refusing(self).response
+        return Reply.from_error(self).response
 
 
 PAGE = (
@@ -57,7 +57,7 @@ PAGE = (
 
 
 @dataclass(frozen=True)
-class Call:
+class HttpRequest:
     """One HTTP request before it is authorised."""
 
     verb: str
@@ -70,7 +70,7 @@ class Call:
     """Scheme and host of the URL that the caller used."""
 
     @classmethod
-    async def of(cls, request: web.Request) -> "Call":
+    async def from_aiohttp(cls, request: web.Request) -> "HttpRequest":
         """Read the request that aiohttp received.
 
         A read whose URL is too long is sent as a POST with an override header.
@@ -116,7 +116,7 @@ class Reply:
         return cls(status, text.encode("utf-8", "replace"), {"Content-Type": JSON, **(headers or {})})
 
     @classmethod
-    def refusing(cls, error: Refusal) -> "Reply":
+    def from_error(cls, error: ApiError) -> "Reply":
         """Return *error* as a response."""
         if error.html:
             return cls(error.code, error.page.encode(), {"Content-Type": HTML})

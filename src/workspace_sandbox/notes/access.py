@@ -9,9 +9,9 @@ from workspace_sandbox.kit.consent import Account, Box, Decision, Question
 from workspace_sandbox.kit.oauth import Grant, OAuth, Token
 from workspace_sandbox.kit.stage import EmulatorContext
 from workspace_sandbox.notes import checks, values
-from workspace_sandbox.notes.call import body_of
-from workspace_sandbox.notes.state import Home, ShareOption, User, Workspace
-from workspace_sandbox.notes.wire import Refusal, answered, invalid
+from workspace_sandbox.notes.call import read_body
+from workspace_sandbox.notes.state import ShareOption, User, Workspace, WorkspaceInstallation
+from workspace_sandbox.notes.wire import ApiError, invalid, json_response
 
 CLIENT_ID = "5a1c9f0e-7d2b-4c6a-9e83-2f40b1d7c865"
 CLIENT_SECRET = "secret_9XvT2mQk7LwZ4rBn8JcY6dHs1GpFa3EuRi0KoWxNyVt"  # noqa: S105 - opens nothing but the emulator
@@ -33,29 +33,31 @@ class Authorisations(OAuth):
 
     shapes: ClassVar = {"code": "{:36}", "access": "ntn_{:46}", "refresh": "nrt_{:46}"}
     # The access token ends with its refresh token.
-    ended_by_refresh = frozenset({"access", "refresh"})
+    revoked_by_refresh = frozenset({"access", "refresh"})
     # The documentation of the token endpoint has no client credentials in the body.
     client_by = "header"
     clients: ClassVar = {CLIENT_ID: CLIENT_SECRET}
 
-    def __init__(self, context: EmulatorContext, workspace: Workspace, internal: User, homes: Sequence[Home]) -> None:
+    def __init__(
+        self, context: EmulatorContext, workspace: Workspace, internal: User, homes: Sequence[WorkspaceInstallation]
+    ) -> None:
         super().__init__(context, {home.workspace.id: home for home in homes})
-        self.keep(TOKEN, "access", Grant("", Home(workspace, internal, ())))
+        self.register(TOKEN, "access", Grant("", WorkspaceInstallation(workspace, internal, ())))
 
     def has(self, bot: User) -> bool:
         """Return True if *bot* has a valid token."""
         return any(
-            token.opens and token.kind != "code" and token.grant.account.bot is bot for token in self.tokens.values()
+            token.is_valid and token.kind != "code" and token.grant.account.bot is bot for token in self.tokens.values()
         )
 
     def check(self, params: dict[str, str]) -> None:
         """Reject an invalid consent request."""
         for name, value in (("client_id", CLIENT_ID), ("response_type", "code"), ("owner", "user")):
             checks.one_of(params.get(name), f"query.{name}", (value,))
-        if not self.allows(params.get("redirect_uri", "")):
+        if not self.is_allowed_redirect(params.get("redirect_uri", "")):
             raise invalid("Missing or invalid redirect_uri.")
 
-    def question(self, _: Mapping[str, str]) -> Question:
+    def consent_page(self, _: Mapping[str, str]) -> Question:
         """Return the consent page's question: which workspace, and which of its pages."""
         accounts = [
             Account(uid, home.workspace.name, tuple(Box(_value(home, offer), offer.label) for offer in home.offers))
@@ -63,11 +65,11 @@ class Authorisations(OAuth):
         ]
         return Question(vendor="Notion", app="Connector Gateway", wants=WANTS, accounts=accounts)
 
-    def grant(self, _: Mapping[str, str], decision: Decision) -> Grant:
+    def create_grant(self, _: Mapping[str, str], decision: Decision) -> Grant:
         """Return the grant for the chosen workspace, with the pages that were picked."""
-        home: Home = self.chosen(decision.account)
-        shared_ids = (offer.ids for offer in home.offers if decision.keeps(_value(home, offer)))
-        return Grant(CLIENT_ID, home, picked=frozenset().union(*shared_ids))
+        home: WorkspaceInstallation = self.selected_account(decision.account)
+        shared_ids = (offer.ids for offer in home.share_options if decision.grants(_value(home, offer)))
+        return Grant(CLIENT_ID, home, selected=frozenset().union(*shared_ids))
 
     async def token(self, request: web.Request) -> web.Response:
         """Return a new pair of tokens for a code or a refresh token. The refresh token ends the previous pair."""
@@ -79,44 +81,44 @@ class Authorisations(OAuth):
 
     async def form(self, request: web.Request) -> dict[str, Any]:
         """Return the JSON body."""
-        return await body_of(request)
+        return await read_body(request)
 
-    def answer(self, body: Mapping[str, Any]) -> web.Response:
+    def token_response(self, body: Mapping[str, Any]) -> web.Response:
         """Return *body* as a response with the request id."""
-        return answered(200, dict(body), self.stage.request_id())
+        return json_response(200, dict(body), self.context.request_id())
 
-    def redeem(self, client_id: str, form: Mapping[str, str]) -> Token:
+    def use_code(self, client_id: str, form: Mapping[str, str]) -> Token:
         """Return the code. Its pages replace earlier ones, because an OAuth app has one bot per workspace."""
-        code = super().redeem(client_id, form)
-        code.grant.account.bot.shared = set(code.grant.picked or ())
+        code = super().use_code(client_id, form)
+        code.grant.account.bot.shared = set(code.grant.selected or ())
         return code
 
-    def issued(self, exchanged: Token, _: Mapping[str, str]) -> dict[str, Any]:
+    def issue_response(self, exchanged: Token, _: Mapping[str, str]) -> dict[str, Any]:
         """Return a new pair of tokens."""
-        home: Home = exchanged.grant.account
+        home: WorkspaceInstallation = exchanged.grant.account
         workspace, owner = home.workspace, home.workspace.users[home.bot.owner_id or ""]
         return {
-            "access_token": self.issue("access", exchanged.grant, self.stage.knobs["token_seconds"]).value,
+            "access_token": self.issue("access", exchanged.grant, self.context.knobs["token_seconds"]).value,
             "token_type": "bearer",
             "refresh_token": self.issue("refresh", exchanged.grant).value,
             "bot_id": home.bot.id,
             "workspace_id": workspace.id,
             "workspace_name": workspace.name,
             "workspace_icon": None,
-            "owner": {"type": "user", "user": values.user(owner, owner.id, workspace)},
+            "owner": {"type": "user", "user": values.user_object(owner, owner.id, workspace)},
             "duplicated_template_id": None,
         }
 
     async def revoke(self, request: web.Request) -> web.Response:
         """End the grant of a token. An unknown token is no error."""
         if token := await self._requested_token(request):
-            token.grant.ended = True
-        return self.answer({})
+            token.grant.is_ended = True
+        return self.token_response({})
 
     async def introspect(self, request: web.Request) -> web.Response:
         """Return whether a token of the public connection is active."""
         token = await self._requested_token(request)
-        return self.answer(
+        return self.token_response(
             {"active": True, "scope": SCOPE, "iat": int(token.issued_at)} if token else {"active": False}
         )
 
@@ -124,14 +126,14 @@ class Authorisations(OAuth):
         body = await self.form(request)
         self.identify(request, body)
         value = checks.populated(checks.need(body, "token", "body"), "body.token", 2000)
-        token = self.living(value, "access", "refresh")
+        token = self.find_valid(value, "access", "refresh")
         return token if token and token.grant.client_id else None
 
-    def refusal(self, reason: str) -> Refusal:
+    def error(self, reason: str) -> ApiError:
         """Return the error of a token request."""
         match reason:
             case "client_id" | "client_secret":
-                return Refusal(401, "invalid_client", "Client authentication failed.")
+                return ApiError(401, "invalid_client", "Client authentication failed.")
             case "redirect_uri":
                 return _invalid_grant("Invalid redirect_uri: it does not match the authorization request.")
             case "refresh_token":
@@ -140,9 +142,9 @@ class Authorisations(OAuth):
                 return _invalid_grant("Invalid code: this code has been revoked.")
 
 
-def _invalid_grant(message: str) -> Refusal:
-    return Refusal(400, "invalid_grant", message)
+def _invalid_grant(message: str) -> ApiError:
+    return ApiError(400, "invalid_grant", message)
 
 
-def _value(home: Home, offer: ShareOption) -> str:
-    return f"{home.workspace.id}/{home.offers.index(offer)}"
+def _value(home: WorkspaceInstallation, offer: ShareOption) -> str:
+    return f"{home.workspace.id}/{home.share_options.index(offer)}"

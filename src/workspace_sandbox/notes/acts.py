@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from workspace_sandbox.kit.acts import DELIVERIES, Acts, Field, UserAction, optional, reading
-from workspace_sandbox.kit.asking import object_of
+from workspace_sandbox.kit.acts import DELIVERIES, Field, UserAction, UserActions, optional, reader_for
+from workspace_sandbox.kit.asking import json_object
 from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.notes import checks, edits, richtext, writes
 from workspace_sandbox.notes.state import DataSource, Page, Property, Workspace
@@ -54,13 +54,13 @@ ADDED = (
 
 
 def _create(notion: "NotesEmulator", source: DataSource, properties: Mapping[str, Any]) -> ActionResult:
-    values = edits.given(notion.workspace, source, _property_values(notion, source, properties), None)
+    values = edits.validate_properties(notion.workspace, source, _property_values(notion, source, properties), None)
     return {"page_id": edits.create(notion.workspace, source, values, author=notion.person).id}
 
 
 def _update(notion: "NotesEmulator", page: Page, properties: Mapping[str, Any]) -> ActionResult:
-    source = notion.workspace.source_of(page)
-    values = edits.given(notion.workspace, source, _property_values(notion, source, properties), None)
+    source = notion.workspace.get_source(page)
+    values = edits.validate_properties(notion.workspace, source, _property_values(notion, source, properties), None)
     edits.update(notion.workspace, page, values, notion.person)
     return {"page_id": page.id}
 
@@ -141,14 +141,14 @@ def _options(_: Any, value: Any) -> list[str]:
 
 PAGE = Field("page_id", "the page", _page)
 DATABASE = Field("database_id", "the database", _source)
-PROPERTIES = Field("properties", "plain values by property name; null clears one", reading(object_of))
+PROPERTIES = Field("properties", "plain values by property name; null clears one", reader_for(json_object))
 PROPERTY = Field("property", "the column, by name or id", lambda _, value: str(value))
 NAME = Field("name", "the new name", lambda _, value: checks.populated(value, "name", writes.NAME_LENGTH))
 TEXT = Field("text", "the comment", lambda _, value: checks.populated(value, "text", richtext.CONTENT_LENGTH))
 TYPE = Field("type", f"one of {', '.join(ADDED)}", lambda _, value: checks.one_of(value, "type", ADDED))
 SETTINGS = "`subscription_id`, `state`"
 
-ACTS: Acts = {
+ACTS: UserActions = {
     "create_page": UserAction(_create, "Adds a row to a database.", (DATABASE, PROPERTIES), "`page_id`"),
     "update_page": UserAction(_update, "Changes values of a page.", (PAGE, PROPERTIES), "`page_id`"),
     "comment": UserAction(
@@ -164,7 +164,7 @@ ACTS: Acts = {
         "Adds a column.",
         (
             DATABASE,
-            NAME.said("its name"),
+            NAME.with_description("its name"),
             TYPE,
             optional("options", "names, for a select or multi_select", _options),
         ),

@@ -36,7 +36,7 @@ class ResponseBuilder:
 
     def user(self, user: User) -> dict[str, Any]:
         """Return a user object."""
-        return values.user(user, user.id, self._workspace)
+        return values.user_object(user, user.id, self._workspace)
 
     def page(self, page: Page, only: Collection[str] | None = None) -> dict[str, Any]:
         """Return a page object, with all its properties or *only* those with the given ids."""
@@ -71,8 +71,8 @@ class ResponseBuilder:
             "is_inline": database.is_inline,
             "in_trash": database.in_trash,
             "is_locked": False,
-            "created_time": times.exact(database.created_at),
-            "last_edited_time": times.exact(database.edited_at),
+            "created_time": times.format_database_time(database.created_at),
+            "last_edited_time": times.format_database_time(database.edited_at),
             "icon": database.icon,
             "cover": database.cover,
             "url": _url(_without_dashes(database.id)),
@@ -82,7 +82,7 @@ class ResponseBuilder:
 
     def _table(self, database: Database) -> dict[str, Any]:
         if self.version < WITH_SOURCES:
-            source = self._workspace.sole_source(database)
+            source = self._workspace.only_source(database)
             return {"properties": self._schema(source)} | self._audit_fields(source)
         sources = [self._workspace.sources[uid] for uid in database.source_ids]
         return {"data_sources": [{"id": source.id, "name": source.title} for source in sources]}
@@ -109,7 +109,7 @@ class ResponseBuilder:
         }
         return self._with_archived(fields)
 
-    def found(self, entity: DataSource | Page) -> dict[str, Any]:
+    def search_result(self, entity: DataSource | Page) -> dict[str, Any]:
         """Return a search result."""
         if isinstance(entity, Page):
             return self.page(entity)
@@ -156,9 +156,9 @@ class ResponseBuilder:
     def item(self, page: Page, prop: Property) -> dict[str, Any]:
         """Return the single value of *prop*."""
         head = {"object": "property_item", "id": prop.wire_id, "type": prop.type}
-        return head | values.answered(self._workspace, page, prop)
+        return head | values.property_value(self._workspace, page, prop)
 
-    def about(self, page: Page, prop: Property) -> dict[str, Any]:
+    def list_property_item(self, page: Page, prop: Property) -> dict[str, Any]:
         """Return the ``property_item`` object of the list of values."""
         if prop.type != "rollup":
             return {"id": prop.wire_id, "type": prop.type, prop.type: {}}
@@ -168,11 +168,11 @@ class ResponseBuilder:
         return {"id": prop.wire_id, "type": "rollup", "rollup": total}
 
     def _properties(self, page: Page, only: Collection[str] | None) -> dict[str, Any]:
-        source = self._workspace.source_of(page)
+        source = self._workspace.get_source(page)
         if source is None:
-            return {"title": {"id": "title", "type": "title", "title": richtext.shortened(page.values["title"])}}
+            return {"title": {"id": "title", "type": "title", "title": richtext.truncate(page.values["title"])}}
         return {
-            prop.name: {"id": prop.wire_id, "type": prop.type} | values.answered(self._workspace, page, prop)
+            prop.name: {"id": prop.wire_id, "type": prop.type} | values.property_value(self._workspace, page, prop)
             for prop in source.properties.values()
             if only is None or prop.id in only
         }
@@ -182,8 +182,8 @@ class ResponseBuilder:
 
     def _audit_fields(self, entity: Entity) -> dict[str, Any]:
         return {
-            "created_time": times.minute(entity.created_at),
-            "last_edited_time": times.minute(entity.edited_at),
+            "created_time": times.format_page_time(entity.created_at),
+            "last_edited_time": times.format_page_time(entity.edited_at),
             "created_by": {"object": "user", "id": entity.created_by},
             "last_edited_by": {"object": "user", "id": entity.edited_by},
         }
@@ -193,7 +193,7 @@ class ResponseBuilder:
         return fields if self.version >= WITHOUT_ARCHIVED else fields | {"archived": fields["in_trash"]}
 
 
-def listing(kind: str, results: Sequence[Any], cursor: str | None, **extra: Any) -> dict[str, Any]:
+def list_object(kind: str, results: Sequence[Any], cursor: str | None, **extra: Any) -> dict[str, Any]:
     """Return a list object of *kind*."""
     head = {"object": "list", "results": results, "next_cursor": cursor, "has_more": cursor is not None}
     return head | {"type": kind, kind: {}} | extra

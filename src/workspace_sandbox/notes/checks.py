@@ -10,14 +10,14 @@ import re
 from typing import Any
 from uuid import UUID
 
-from workspace_sandbox.notes.wire import Refusal, invalid
+from workspace_sandbox.notes.wire import ApiError, invalid
 
 UNDEFINED: Any = object()
 UUID_FORM = re.compile(r"[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 MAX_EXCERPT = 200
 
 
-def unfit(path: str, should: str, value: Any = UNDEFINED) -> Refusal:
+def invalid_field(path: str, should: str, value: Any = UNDEFINED) -> ApiError:
     """Return the error of *value* at *path*."""
     rendered = "undefined" if value is UNDEFINED else json.dumps(value, separators=(",", ":"), ensure_ascii=False)
     part = path.split(".", maxsplit=1)[0]
@@ -27,26 +27,26 @@ def unfit(path: str, should: str, value: Any = UNDEFINED) -> Refusal:
 def need(raw: dict[str, Any], key: str, path: str) -> Any:
     """Return the required member *key* of *raw*."""
     if key not in raw:
-        raise unfit(f"{path}.{key}", "defined")
+        raise invalid_field(f"{path}.{key}", "defined")
     return raw[key]
 
 
 def obj(raw: Any, path: str, *allowed: str) -> dict[str, Any]:
     """Check for an object. With *allowed*, it must not have other keys."""
     if not isinstance(raw, dict):
-        raise unfit(path, "an object", raw)
+        raise invalid_field(path, "an object", raw)
     for key in raw if allowed else ():
         if key not in allowed:
-            raise unfit(f"{path}.{key}", "not present", raw[key])
+            raise invalid_field(f"{path}.{key}", "not present", raw[key])
     return raw
 
 
 def array(raw: Any, path: str, most: int = 100) -> list[Any]:
     """Check for an array of at most *most* items."""
     if not isinstance(raw, list):
-        raise unfit(path, "an array", raw)
+        raise invalid_field(path, "an array", raw)
     if len(raw) > most:
-        raise unfit(f"{path}.length", f"≤ `{most}`", len(raw))
+        raise invalid_field(f"{path}.length", f"≤ `{most}`", len(raw))
     return raw
 
 
@@ -59,16 +59,16 @@ def utf16_length(text: str) -> int:
 def string(raw: Any, path: str, most: int | None = None) -> str:
     """Check for a string of at most *most* UTF-16 code units."""
     if not isinstance(raw, str):
-        raise unfit(path, "a string", raw)
+        raise invalid_field(path, "a string", raw)
     if most is not None and utf16_length(raw) > most:
-        raise unfit(f"{path}.length", f"≤ `{most}`", utf16_length(raw))
+        raise invalid_field(f"{path}.length", f"≤ `{most}`", utf16_length(raw))
     return raw
 
 
 def populated(raw: Any, path: str, most: int) -> str:
     """Check for a string that is not empty."""
     if not string(raw, path, most):
-        raise unfit(path, "populated", raw)
+        raise invalid_field(path, "populated", raw)
     return str(raw)
 
 
@@ -76,40 +76,40 @@ def number(raw: Any, path: str) -> int | float:
     """Check for a finite number. Booleans are no numbers."""
     # Python counts true as 1, JSON does not.
     if isinstance(raw, bool) or not isinstance(raw, int | float) or not math.isfinite(raw):
-        raise unfit(path, "a number", raw)
+        raise invalid_field(path, "a number", raw)
     return raw
 
 
 def boolean(raw: Any, path: str) -> bool:
     """Check for a boolean."""
     if not isinstance(raw, bool):
-        raise unfit(path, "a boolean", raw)
+        raise invalid_field(path, "a boolean", raw)
     return raw
 
 
 def true(raw: Any, path: str) -> bool:
     """Check for the literal true."""
     if raw is not True:
-        raise unfit(path, "`true`", raw)
+        raise invalid_field(path, "`true`", raw)
     return True
 
 
 def one_of(raw: Any, path: str, choices: tuple[str, ...]) -> str:
     """Check for one of *choices*."""
     if not isinstance(raw, str) or raw not in choices:
-        raise unfit(path, " or ".join(f'`"{choice}"`' for choice in choices), raw)
+        raise invalid_field(path, " or ".join(f'`"{choice}"`' for choice in choices), raw)
     return raw
 
 
 def uid(raw: Any, path: str) -> str:
     """Check for an identifier with or without dashes, and return it with dashes."""
     if not isinstance(raw, str) or not UUID_FORM.fullmatch(raw):
-        raise unfit(path, "a valid uuid", raw)
+        raise invalid_field(path, "a valid uuid", raw)
     return str(UUID(raw))
 
 
 def sole(raw: dict[str, Any], path: str) -> tuple[str, Any]:
     """Return the only member of *raw*."""
     if len(raw) != 1:
-        raise unfit(path, "an object with exactly one condition", raw)
+        raise invalid_field(path, "an object with exactly one condition", raw)
     return next(iter(raw.items()))

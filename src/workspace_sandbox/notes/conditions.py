@@ -7,7 +7,7 @@ from typing import Any
 from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.notes import checks, times
 
-Holds = Callable[[Any], bool]
+Predicate = Callable[[Any], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +88,12 @@ MEMBERS = _list_operators(checks.uid)
 
 
 def _date_operator(holds: Callable[[int], bool]) -> Operator:
-    return Operator(times.iso, lambda value, operand: value is not None and holds(times.order(value, operand)))
+    return Operator(times.check_iso, lambda value, operand: value is not None and holds(times.compare(value, operand)))
 
 
 def _check_no_keys(raw: Any, path: str) -> None:
     for key in checks.obj(raw, path):
-        raise checks.unfit(f"{path}.{key}", "not present", raw[key])
+        raise checks.invalid_field(f"{path}.{key}", "not present", raw[key])
 
 
 DATE = EMPTINESS | {
@@ -136,12 +136,12 @@ KINDS: dict[str, Mapping[str, Operator]] = {
 """The types with direct filters. Formulas and rollups are filtered by the type of their result."""
 
 
-def condition(kind: str, raw: Any, path: str, now: float) -> Holds:
+def condition(kind: str, raw: Any, path: str, now: float) -> Predicate:
     """Return the predicate of a condition on a value of *kind*."""
     name, operand = checks.sole(checks.obj(raw, path), path)
     if KINDS[kind] is DATE and name in times.WINDOWS:
         _check_no_keys(operand, f"{path}.{name}")
-        return lambda value: value is not None and times.within(name, value, now)
-    operator = require(KINDS[kind].get(name), checks.unfit(f"{path}.{name}", "not present", operand))
+        return lambda value: value is not None and times.is_in_window(name, value, now)
+    operator = require(KINDS[kind].get(name), checks.invalid_field(f"{path}.{name}", "not present", operand))
     parsed = operator.read(operand, f"{path}.{name}")
     return lambda value: operator.holds(value, parsed)

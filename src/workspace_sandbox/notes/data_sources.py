@@ -3,10 +3,10 @@
 from typing import Any
 
 from workspace_sandbox.notes import bodies, checks, definitions, richtext, tables
-from workspace_sandbox.notes.answers import WITH_SOURCES, listing
-from workspace_sandbox.notes.call import Call, scope
-from workspace_sandbox.notes.paging import Window, window
-from workspace_sandbox.notes.queries import Query, selected
+from workspace_sandbox.notes.answers import WITH_SOURCES, list_object
+from workspace_sandbox.notes.call import ApiRequest, cursor_scope
+from workspace_sandbox.notes.paging import Window, read_window
+from workspace_sandbox.notes.queries import Query, select_properties
 from workspace_sandbox.notes.state import DataSource, Page, Workspace
 from workspace_sandbox.notes.wire import archived
 
@@ -14,34 +14,34 @@ KEYS = ("filter", "sorts", "start_cursor", "page_size", "in_trash", "is_archived
 INCOMPLETE = {"request_status": {"type": "incomplete", "incomplete_reason": "query_result_limit_reached"}}
 
 
-def retrieve_source(request: Call) -> dict[str, Any]:
+def retrieve_source(request: ApiRequest) -> dict[str, Any]:
     """Return a data source with its schema."""
-    request.require_sources()
-    return request.answers.source(request.workspace.source(request.bot, request.uid("data_source_id")))
+    request.check_data_sources()
+    return request.responses.source(request.workspace.source(request.bot, request.path_id("data_source_id")))
 
 
-def query_source(request: Call) -> dict[str, Any]:
+def query_source(request: ApiRequest) -> dict[str, Any]:
     """Query the rows of a data source."""
-    request.require_sources()
-    return rows(request, request.workspace.source(request.bot, request.uid("data_source_id")))
+    request.check_data_sources()
+    return query_rows(request, request.workspace.source(request.bot, request.path_id("data_source_id")))
 
 
-def rows(request: Call, source: DataSource) -> dict[str, Any]:
+def query_rows(request: ApiRequest, source: DataSource) -> dict[str, Any]:
     """Return the rows of *source* that a request selects."""
-    body = request.fields(*KEYS)
-    requested = window(body, "body")
+    body = request.read_fields(*KEYS)
+    requested = read_window(body, "body")
     query = Query(request.workspace, source)
-    only = selected(request.workspace, source, request.filter_properties)
+    only = select_properties(request.workspace, source, request.filter_properties)
     matches = query.run(body, _candidates(request.workspace, body, source))
-    cap = int(request.stage.knobs["row_cap"])
+    cap = int(request.context.knobs["row_cap"])
     parameters = {key: body[key] for key in body if key not in {"start_cursor", "page_size"}}
-    size = max(1, requested.size * 2 // 3) if request.stage.knobs["short_pages"] else requested.size
-    pages, cursor = request.cursors.turn(
-        scope(source.id, parameters), matches[:cap], lambda page: page.id, Window(size, requested.cursor)
+    size = max(1, requested.size * 2 // 3) if request.context.knobs["short_pages"] else requested.size
+    pages, cursor = request.cursors.paginate(
+        cursor_scope(source.id, parameters), matches[:cap], lambda page: page.id, Window(size, requested.cursor)
     )
-    kind = "page_or_data_source" if request.answers.version >= WITH_SOURCES else "page_or_database"
+    kind = "page_or_data_source" if request.responses.version >= WITH_SOURCES else "page_or_database"
     extra = INCOMPLETE if len(matches) > cap else {}
-    return listing(kind, [request.answers.page(page, only) for page in pages], cursor, **extra)
+    return list_object(kind, [request.responses.page(page, only) for page in pages], cursor, **extra)
 
 
 def _candidates(workspace: Workspace, body: dict[str, Any], source: DataSource) -> list[Page]:
@@ -54,48 +54,48 @@ def _candidates(workspace: Workspace, body: dict[str, Any], source: DataSource) 
     return [page for page in rows if page.in_trash == in_trash]
 
 
-def create_source(request: Call) -> dict[str, Any]:
+def create_source(request: ApiRequest) -> dict[str, Any]:
     """Add a data source to a database."""
-    request.require_sources()
-    body = request.fields("parent", "properties", "title", "icon")
+    request.check_data_sources()
+    body = request.read_fields("parent", "properties", "title", "icon")
     parent = checks.obj(checks.need(body, "parent", "body"), "body.parent", "type", "database_id")
     uid = checks.uid(checks.need(parent, "database_id", "body.parent"), "body.parent.database_id")
     database = request.workspace.database(request.bot, uid)
-    columns = definitions.first(request, checks.need(body, "properties", "body"), "body.properties")
+    columns = definitions.parse_new_columns(request, checks.need(body, "properties", "body"), "body.properties")
     icon = bodies.icon(body.get("icon"), "body.icon")
-    source = tables.add_source(request.workspace, database, titled(body), columns, request.bot)
+    source = tables.add_source(request.workspace, database, read_title(body), columns, request.bot)
     source.icon = icon
-    return request.answers.source(source)
+    return request.responses.source(source)
 
 
-def update_source(request: Call) -> dict[str, Any]:
+def update_source(request: ApiRequest) -> dict[str, Any]:
     """Change the title, icon and columns, or move it to the trash or out of it."""
-    request.require_sources()
-    source = request.workspace.source(request.bot, request.uid("data_source_id"))
-    body = request.fields("title", "icon", "properties", "in_trash")
+    request.check_data_sources()
+    source = request.workspace.source(request.bot, request.path_id("data_source_id"))
+    body = request.read_fields("title", "icon", "properties", "in_trash")
     in_trash = checks.boolean(body.get("in_trash", source.in_trash), "body.in_trash")
-    icon, title = bodies.icon(body.get("icon", source.icon), "body.icon"), titled(body)
-    columns = definitions.changes(request, source, body.get("properties", {}), "body.properties")
+    icon, title = bodies.icon(body.get("icon", source.icon), "body.icon"), read_title(body)
+    columns = definitions.parse_column_changes(request, source, body.get("properties", {}), "body.properties")
     if source.in_trash and in_trash and body:
         raise archived()
     if not in_trash:
         tables.trash(request.workspace, source, request.bot, into=False)
-    tables.reshape(request.workspace, source, columns, request.bot)
+    tables.change_columns(request.workspace, source, columns, request.bot)
     source.icon = icon
     if "title" in body:
         tables.retitle(request.workspace, source, title, request.bot)
     if in_trash:
         tables.trash(request.workspace, source, request.bot, into=True)
-    return request.answers.source(source)
+    return request.responses.source(source)
 
 
-def list_templates(request: Call) -> dict[str, Any]:
+def list_templates(request: ApiRequest) -> dict[str, Any]:
     """List the templates of a data source, of which there are none."""
-    request.require_sources()
-    request.workspace.source(request.bot, request.uid("data_source_id"))
+    request.check_data_sources()
+    request.workspace.source(request.bot, request.path_id("data_source_id"))
     return {"templates": [], "has_more": False, "next_cursor": None}
 
 
-def titled(body: dict[str, Any]) -> str:
+def read_title(body: dict[str, Any]) -> str:
     """Return the title in a request, without styles."""
-    return richtext.plain(richtext.read(body.get("title", []), "body.title"))
+    return richtext.plain_text(richtext.parse(body.get("title", []), "body.title"))

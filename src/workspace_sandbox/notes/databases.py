@@ -4,39 +4,39 @@ from typing import Any
 
 from workspace_sandbox.notes import bodies, checks, data_sources, definitions, edits, richtext, tables, wire
 from workspace_sandbox.notes.answers import WITH_SOURCES
-from workspace_sandbox.notes.call import Call
+from workspace_sandbox.notes.call import ApiRequest
 from workspace_sandbox.notes.state import Database
 
 
-def retrieve_database(request: Call) -> dict[str, Any]:
+def retrieve_database(request: ApiRequest) -> dict[str, Any]:
     """Return a database."""
-    return request.answers.database(request.workspace.database(request.bot, request.uid("database_id")))
+    return request.responses.database(request.workspace.database(request.bot, request.path_id("database_id")))
 
 
-def query_database(request: Call) -> dict[str, Any]:
+def query_database(request: ApiRequest) -> dict[str, Any]:
     """Query the rows of a database, in versions without data sources."""
-    if request.answers.version >= WITH_SOURCES:
+    if request.responses.version >= WITH_SOURCES:
         raise wire.bad_url()
-    database = request.workspace.database(request.bot, request.uid("database_id"))
-    return data_sources.rows(request, request.workspace.sole_source(database))
+    database = request.workspace.database(request.bot, request.path_id("database_id"))
+    return data_sources.query_rows(request, request.workspace.only_source(database))
 
 
 CREATE_KEYS = ("parent", "title", "description", "icon", "cover", "is_inline")
 UPDATE_KEYS = ("title", "description", "icon", "cover", "is_inline", "in_trash")
 
 
-def create_database(request: Call) -> dict[str, Any]:
+def create_database(request: ApiRequest) -> dict[str, Any]:
     """Create a database on a page. Older versions pass its columns, newer ones those of its first data source."""
-    older = request.answers.version < WITH_SOURCES
-    body = request.fields(*CREATE_KEYS, "properties" if older else "initial_data_source")
+    older = request.responses.version < WITH_SOURCES
+    body = request.read_fields(*CREATE_KEYS, "properties" if older else "initial_data_source")
     parent = checks.obj(checks.need(body, "parent", "body"), "body.parent", "type", "page_id")
     uid = checks.uid(checks.need(parent, "page_id", "body.parent"), "body.parent.page_id")
     page = request.workspace.page(request.bot, uid)
-    columns = definitions.first(request, *(_legacy_columns(body) if older else _columns(body)))
+    columns = definitions.parse_new_columns(request, *(_legacy_columns(body) if older else _columns(body)))
     appearance = _read_appearance(body)
-    database = tables.create(request.workspace, page, data_sources.titled(body), columns, request.bot)
+    database = tables.create(request.workspace, page, data_sources.read_title(body), columns, request.bot)
     _set_appearance(database, appearance)
-    return request.answers.database(database)
+    return request.responses.database(database)
 
 
 def _legacy_columns(body: dict[str, Any]) -> tuple[Any, str]:
@@ -49,24 +49,28 @@ def _columns(body: dict[str, Any]) -> tuple[Any, str]:
     return first.get("properties", {"Name": {"title": {}}}), "body.initial_data_source.properties"
 
 
-def update_database(request: Call) -> dict[str, Any]:
+def update_database(request: ApiRequest) -> dict[str, Any]:
     """Change the title, description, icon and cover, or trash or restore the database.
 
     Older versions change columns too.
     """
-    older = request.answers.version < WITH_SOURCES
-    database = request.workspace.database(request.bot, request.uid("database_id"))
-    body = request.fields(*UPDATE_KEYS, *(("properties",) if older else ()))
+    older = request.responses.version < WITH_SOURCES
+    database = request.workspace.database(request.bot, request.path_id("database_id"))
+    body = request.read_fields(*UPDATE_KEYS, *(("properties",) if older else ()))
     in_trash = checks.boolean(body.get("in_trash", database.in_trash), "body.in_trash")
-    appearance, title = _read_appearance(body), data_sources.titled(body) if "title" in body else None
+    appearance, title = _read_appearance(body), data_sources.read_title(body) if "title" in body else None
     if database.in_trash and in_trash and body:
         raise wire.archived()
-    source = request.workspace.sole_source(database) if older else None
-    columns = definitions.changes(request, source, body.get("properties", {}), "body.properties") if source else []
+    source = request.workspace.only_source(database) if older else None
+    columns = (
+        definitions.parse_column_changes(request, source, body.get("properties", {}), "body.properties")
+        if source
+        else []
+    )
     if not in_trash:
         edits.trash(request.workspace, database, request.bot, into=False)
     if source and columns:
-        tables.reshape(request.workspace, source, columns, request.bot)
+        tables.change_columns(request.workspace, source, columns, request.bot)
     if title is not None:
         tables.retitle(request.workspace, database, title, request.bot)
     if title is not None and source:
@@ -74,13 +78,13 @@ def update_database(request: Call) -> dict[str, Any]:
     _set_appearance(database, appearance)
     if in_trash:
         edits.trash(request.workspace, database, request.bot, into=True)
-    return request.answers.database(database)
+    return request.responses.database(database)
 
 
 def _read_appearance(body: dict[str, Any]) -> dict[str, Any]:
     """Return the appearance fields of a request: all but the title and the columns."""
     parsers = {
-        "description": lambda raw, path: richtext.plain(richtext.read(raw, path)),
+        "description": lambda raw, path: richtext.plain_text(richtext.parse(raw, path)),
         "icon": bodies.icon,
         "cover": bodies.picture,
         "is_inline": checks.boolean,

@@ -5,16 +5,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workspace_sandbox.notes import checks, writes
-from workspace_sandbox.notes.call import Call
+from workspace_sandbox.notes.call import ApiRequest
 from workspace_sandbox.notes.state import COLORS, DataSource, Option, Property, Workspace
-from workspace_sandbox.notes.wire import Refusal, invalid
+from workspace_sandbox.notes.wire import ApiError, invalid
 
 SIMPLE = (
     *("title", "rich_text", "date", "people", "files", "checkbox", "url", "email", "phone_number"),
     *("created_time", "created_by", "last_edited_time", "last_edited_by"),
 )
-CHOSEN = ("select", "multi_select", "status")
-SUPPORTED = (*SIMPLE, *CHOSEN, "number", "relation", "unique_id")
+OPTION_TYPES = ("select", "multi_select", "status")
+SUPPORTED = (*SIMPLE, *OPTION_TYPES, "number", "relation", "unique_id")
 UNSUPPORTED = ("formula", "rollup", "button", "verification", "place", "location")
 COMMON_KEYS = ("id", "name", "type", "description")
 MAX_OPTIONS = 100
@@ -29,11 +29,11 @@ STATUS_GROUPS = (
 
 
 @dataclass(slots=True)
-class Defined:
+class ColumnDefinition:
     """The definition of a column in a request: a new column or a change of an existing one."""
 
     key: str
-    known: Property | None
+    existing: Property | None
     name: str
     type: str
     config: dict[str, Any] = field(default_factory=dict)
@@ -41,13 +41,13 @@ class Defined:
     groups: list[tuple[Option, list[str]]] = field(default_factory=list)
     removed: bool = False
 
-    def made(self, workspace: Workspace) -> Property:
+    def create(self, workspace: Workspace) -> Property:
         """Return the new column."""
         uid = "title" if self.type == "title" else workspace.new_property_id()
         return Property(uid, self.name, self.type, self.config, self.options or [], self.groups)
 
 
-def first(request: Call, raw: Any, path: str) -> list[Defined]:
+def parse_new_columns(request: ApiRequest, raw: Any, path: str) -> list[ColumnDefinition]:
     """Return the columns of a new data source, exactly one of which must be a title."""
     fields = checks.obj(raw, path)
     columns = [_parse_definition(request, None, key, definition, f"{path}.{key}") for key, definition in fields.items()]
@@ -56,7 +56,7 @@ def first(request: Call, raw: Any, path: str) -> list[Defined]:
     return _check_columns(columns)
 
 
-def changes(request: Call, source: DataSource, raw: Any, path: str) -> list[Defined]:
+def parse_column_changes(request: ApiRequest, source: DataSource, raw: Any, path: str) -> list[ColumnDefinition]:
     """Return the changes to the columns of *source*. Null removes a column."""
     columns = []
     for key, definition in checks.obj(raw, path).items():
@@ -66,35 +66,37 @@ def changes(request: Call, source: DataSource, raw: Any, path: str) -> list[Defi
         else:
             columns.append(_parse_definition(request, existing, key, definition, f"{path}.{key}"))
     names_by_id = {prop.id: prop.name for prop in source.properties.values()}
-    names_by_id |= {column.known.id: column.name for column in columns if column.known}
-    names_by_id |= {f"new {column.key}": column.name for column in columns if column.known is None}
-    removed_ids = {column.known.id for column in columns if column.known and column.removed}
+    names_by_id |= {column.existing.id: column.name for column in columns if column.existing}
+    names_by_id |= {f"new {column.key}": column.name for column in columns if column.existing is None}
+    removed_ids = {column.existing.id for column in columns if column.existing and column.removed}
     _check_unique([name for uid, name in names_by_id.items() if uid not in removed_ids])
     return columns
 
 
-def _parse_removal(existing: Property | None, key: str) -> Defined:
+def _parse_removal(existing: Property | None, key: str) -> ColumnDefinition:
     if existing is None:
         raise invalid(f"{key} is not a property that exists.")
     if existing.type == "title":
         raise invalid("Cannot delete the title property.")
-    return Defined(key, existing, existing.name, existing.type, removed=True)
+    return ColumnDefinition(key, existing, existing.name, existing.type, removed=True)
 
 
-def _parse_definition(request: Call, existing: Property | None, key: str, raw: Any, path: str) -> Defined:
+def _parse_definition(
+    request: ApiRequest, existing: Property | None, key: str, raw: Any, path: str
+) -> ColumnDefinition:
     fields = checks.obj(raw, path)
     name = checks.populated(fields.get("name", existing.name if existing else key), f"{path}.name", NAME_LENGTH)
     old_type = existing.type if existing is not None else None
     kind = next((kind for kind in fields if kind not in COMMON_KEYS), None) or fields.get("type") or old_type
     if kind in UNSUPPORTED and (kind in fields or kind != old_type):
         # The message follows the error for unsupported page features.
-        raise Refusal(400, "invalid_request", f"Unsupported request: properties of type {kind}.")
+        raise ApiError(400, "invalid_request", f"Unsupported request: properties of type {kind}.")
     if kind not in {*SUPPORTED, old_type}:
-        raise checks.unfit(f"{path}.{kind or 'title'}", "defined")
+        raise checks.invalid_field(f"{path}.{kind or 'title'}", "defined")
     checks.obj(fields, path, *COMMON_KEYS, str(kind))
     if existing is not None and (kind == "title") != (old_type == "title"):
         raise invalid("The title property cannot become another one, and no other property can become the title.")
-    column = Defined(key, existing, name, str(kind))
+    column = ColumnDefinition(key, existing, name, str(kind))
     if kind in fields and kind in READERS:
         READERS[str(kind)](request, column, checks.obj(fields[str(kind)], f"{path}.{kind}"), f"{path}.{kind}")
     elif existing is None or old_type != kind:
@@ -104,35 +106,35 @@ def _parse_definition(request: Call, existing: Property | None, key: str, raw: A
     return column
 
 
-def _no_config(_: Call, __: Defined, ___: dict[str, Any], ____: str) -> None:
+def _no_config(_: ApiRequest, __: ColumnDefinition, ___: dict[str, Any], ____: str) -> None:
     """Accept a definition that needs no further fields."""
 
 
-def _number(_: Call, column: Defined, fields: dict[str, Any], path: str) -> None:
+def _number(_: ApiRequest, column: ColumnDefinition, fields: dict[str, Any], path: str) -> None:
     checks.obj(fields, path, "format")
     column.config = {"format": checks.populated(fields.get("format", "number"), f"{path}.format", NAME_LENGTH)}
 
 
-def _unique(_: Call, column: Defined, fields: dict[str, Any], path: str) -> None:
+def _unique(_: ApiRequest, column: ColumnDefinition, fields: dict[str, Any], path: str) -> None:
     prefix = checks.obj(fields, path, "prefix").get("prefix")
     column.config = {"prefix": None if prefix is None else checks.string(prefix, f"{path}.prefix", NAME_LENGTH)}
 
 
-def _read_options(request: Call, column: Defined, fields: dict[str, Any], path: str) -> None:
+def _read_options(request: ApiRequest, column: ColumnDefinition, fields: dict[str, Any], path: str) -> None:
     """Set the options. Listed options keep their identifiers, and omitted ones are removed."""
     checks.obj(fields, path, "options", "groups")
-    if "options" not in fields and column.known and column.known.type == column.type:
-        column.groups = column.known.groups
+    if "options" not in fields and column.existing and column.existing.type == column.type:
+        column.groups = column.existing.groups
         return
     raw = checks.array(fields.get("options", []), f"{path}.options", MAX_OPTIONS)
-    existing = column.known.options if column.known else []
+    existing = column.existing.options if column.existing else []
     column.options = [
         _option(request.workspace, existing, item, f"{path}.options[{position}]") for position, item in enumerate(raw)
     ]
     _check_unique([option.name for option in column.options])
 
 
-def _status(request: Call, column: Defined, fields: dict[str, Any], path: str) -> None:
+def _status(request: ApiRequest, column: ColumnDefinition, fields: dict[str, Any], path: str) -> None:
     """Set the three groups. Options go to the first one, and without options each group has a default."""
     _read_options(request, column, fields, path)
     if column.options is None:
@@ -158,20 +160,20 @@ def _option(workspace: Workspace, existing: list[Option], raw: Any, path: str) -
     return Option(match.id if match else workspace.new_id(), name, color)
 
 
-def _relation(request: Call, column: Defined, fields: dict[str, Any], path: str) -> None:
+def _relation(request: ApiRequest, column: ColumnDefinition, fields: dict[str, Any], path: str) -> None:
     checks.obj(fields, path, "data_source_id", "database_id", "type", "single_property", "dual_property")
     if "dual_property" in fields:
-        raise Refusal(400, "invalid_request", "Unsupported request: relations with dual_property.")
+        raise ApiError(400, "invalid_request", "Unsupported request: relations with dual_property.")
     if "data_source_id" in fields:
         source = request.workspace.source(request.bot, checks.uid(fields["data_source_id"], f"{path}.data_source_id"))
     else:
         uid = checks.uid(checks.need(fields, "database_id", path), f"{path}.database_id")
-        source = request.workspace.sole_source(request.workspace.database(request.bot, uid))
+        source = request.workspace.only_source(request.workspace.database(request.bot, uid))
     ids = {"database_id": source.parent.id, "data_source_id": source.id}
     column.config = {**ids, "type": "single_property", "single_property": {}}
 
 
-READERS: Mapping[str, Callable[[Call, Defined, dict[str, Any], str], None]] = {
+READERS: Mapping[str, Callable[[ApiRequest, ColumnDefinition, dict[str, Any], str], None]] = {
     "number": _number,
     "unique_id": _unique,
     "select": _read_options,
@@ -181,9 +183,9 @@ READERS: Mapping[str, Callable[[Call, Defined, dict[str, Any], str], None]] = {
 }
 
 
-def _check_columns(columns: list[Defined]) -> list[Defined]:
+def _check_columns(columns: list[ColumnDefinition]) -> list[ColumnDefinition]:
     if len(columns) > MAX_PROPERTIES:
-        raise checks.unfit("body.properties.length", f"≤ `{MAX_PROPERTIES}`", len(columns))
+        raise checks.invalid_field("body.properties.length", f"≤ `{MAX_PROPERTIES}`", len(columns))
     _check_unique([column.name for column in columns])
     return columns
 

@@ -7,14 +7,14 @@ from random import Random
 from typing import Any
 from uuid import UUID
 
-from workspace_sandbox.kit.hooks import HOLD_SECONDS, HookSender, OutgoingHook
+from workspace_sandbox.kit.hooks import REORDER_DELAY_SECONDS, HookSender, OutgoingHook
 from workspace_sandbox.kit.stage import EmulatorContext
-from workspace_sandbox.notes.events import APART, gathered
+from workspace_sandbox.notes.events import UNAGGREGATED, aggregate
 from workspace_sandbox.notes.state import Change
 from workspace_sandbox.notes.subscription import Subscription
 
 
-class Deliverer:
+class WebhookSender:
     """Sends events to the knob ``events_url`` in the background."""
 
     def __init__(self, context: EmulatorContext, hooks: HookSender) -> None:
@@ -24,19 +24,19 @@ class Deliverer:
         self._windows: dict[str, list[Change]] = {}
         """Pending changes by object id, aggregated while the window is open."""
 
-    def hand_over(self, subscription: Subscription) -> None:
+    def send_verification(self, subscription: Subscription) -> None:
         """Send the verification token of *subscription* to its URL once, unsigned."""
         raw = _encode({"verification_token": subscription.token})
         self._send("", "verification", lambda *_: (raw, {}))
 
-    def tell(self, subscription: Subscription, change: Change) -> None:
+    def deliver(self, subscription: Subscription, change: Change) -> None:
         """Deliver *change*, aggregated with other changes of the object within the window."""
         if not self._context.knobs["events_url"]:
             return
-        if change.type in APART:
+        if change.type in UNAGGREGATED:
             self._deliver(subscription, change)
         else:
-            self._hooks.begin(self._aggregate, subscription, change)
+            self._hooks.start_task(self._aggregate, subscription, change)
 
     async def _aggregate(self, subscription: Subscription, change: Change) -> None:
         """Join the object's open window, or open one and deliver its aggregated changes when it ends."""
@@ -49,7 +49,7 @@ class Deliverer:
             await self._context.clock.sleep(self._context.knobs["webhook_gather_seconds"])
         finally:
             del self._windows[change.entity.id]
-        for merged in gathered(window):
+        for merged in aggregate(window):
             self._deliver(subscription, merged)
 
     def _deliver(self, subscription: Subscription, change: Change) -> None:
@@ -67,7 +67,7 @@ class Deliverer:
             change.type,
             write,
             pauses=knobs["webhook_retry_seconds"],
-            held=HOLD_SECONDS if knobs["deliver_disordered"] and self._count % 2 else 0.0,
+            held=REORDER_DELAY_SECONDS if knobs["deliver_disordered"] and self._count % 2 else 0.0,
             twice=knobs["deliver_twice"],
         )
 

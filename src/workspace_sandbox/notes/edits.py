@@ -23,13 +23,13 @@ PropertyValues = list[tuple[Property, Any]]
 """Properties with validated values."""
 
 
-def given(workspace: Workspace, source: DataSource | None, raw: Any, bot: User | None) -> PropertyValues:
+def validate_properties(workspace: Workspace, source: DataSource | None, raw: Any, bot: User | None) -> PropertyValues:
     """Validate a request's properties for a page of *source*.
 
     Without *bot*, for a person, references are unrestricted.
     """
-    values = writes.matched(source, writes.formed(raw, "body.properties"))
-    writes.verify(workspace, bot, values)
+    values = writes.match_properties(source, writes.parse_properties(raw, "body.properties"))
+    writes.check_references(workspace, bot, values)
     return values
 
 
@@ -37,44 +37,44 @@ def create(
     workspace: Workspace,
     above: DataSource | Page,
     values: PropertyValues,
-    drafts: Sequence[bodies.Draft] = (),
+    drafts: Sequence[bodies.BlockDraft] = (),
     *,
     author: User,
 ) -> Page:
     """Create a page under *above*."""
-    workspace.require_editable(above)
+    workspace.check_editable(above)
     source = above if isinstance(above, DataSource) else None
     now = workspace.now()
     parent = Parent("data_source_id" if source else "page_id", above.id)
     page = Page(workspace.new_id(), parent, now, now, author.id, author.id)
     if isinstance(above, DataSource):
         above.rows.append(page.id)
-        prefill(above, page)
+        set_initial_values(above, page)
     else:
         above.children.append(page.id)
     workspace.pages[page.id] = page
     _store_values(workspace, page, values, author.id)
     _record_title(workspace, page)
-    bodies.place(workspace, page, drafts, author.id)
-    workspace.touch(page, author.id, "page.created")
+    bodies.insert_blocks(workspace, page, drafts, author.id)
+    workspace.record_change(page, author.id, "page.created")
     return page
 
 
-def prefill(source: DataSource, page: Page) -> None:
+def set_initial_values(source: DataSource, page: Page) -> None:
     """Set the initial values of a new row: its number and the first status."""
-    source.numbered += 1
-    page.values |= {prop.id: source.numbered for prop in source.of_type("unique_id")}
+    source.last_number += 1
+    page.values |= {prop.id: source.last_number for prop in source.properties_of_type("unique_id")}
     # A status is never empty: a new row gets the first option.
-    page.values |= {prop.id: prop.options[0].id for prop in source.of_type("status")}
+    page.values |= {prop.id: prop.options[0].id for prop in source.properties_of_type("status")}
 
 
 def _store_values(workspace: Workspace, page: Page, values: PropertyValues, author_id: str) -> None:
     option_counts = [len(prop.options) for prop, _ in values]
     for prop, value in values:
-        page.values[prop.id] = writes.keep(workspace, author_id, prop, value)
+        page.values[prop.id] = writes.to_stored(workspace, author_id, prop, value)
     # New options change the data source as well, so a write to a page can cause an event of its data source.
     extended = [prop for (prop, _), count in zip(values, option_counts, strict=True) if len(prop.options) > count]
-    source = workspace.source_of(page)
+    source = workspace.get_source(page)
     if source and extended:
         _record_schema(workspace, source, author_id, "updated", *extended)
 
@@ -86,20 +86,20 @@ def _record_title(workspace: Workspace, page: Page) -> None:
 
 def update(workspace: Workspace, page: Page, values: PropertyValues, author: User) -> None:
     """Update values of *page*. The vendor treats a title as content."""
-    workspace.require_editable(page)
+    workspace.check_editable(page)
     _store_values(workspace, page, values, author.id)
     _record_title(workspace, page)
     # A title change is reported as a content change, as in the example of "Event types & delivery".
     wire_ids = [prop.wire_id for prop, _ in values if prop.type != "title"]
     if wire_ids:
-        workspace.touch(page, author.id, "page.properties_updated", {uid: uid for uid in wire_ids})
+        workspace.record_change(page, author.id, "page.properties_updated", {uid: uid for uid in wire_ids})
     if len(wire_ids) < len(values):
-        revise(workspace, page, author)
+        record_content_change(workspace, page, author)
 
 
-def revise(workspace: Workspace, page: Page, author: User) -> None:
+def record_content_change(workspace: Workspace, page: Page, author: User) -> None:
     """Record a change of the page itself: its title, icon or cover."""
-    workspace.touch(page, author.id, "page.content_updated", events.blocks("page", [page.id]))
+    workspace.record_change(page, author.id, "page.content_updated", events.blocks("page", [page.id]))
 
 
 def lock(workspace: Workspace, page: Page, author: User, *, locked: bool) -> None:
@@ -107,7 +107,7 @@ def lock(workspace: Workspace, page: Page, author: User, *, locked: bool) -> Non
     # An unchanged state causes no event.
     if page.is_locked != locked:
         page.is_locked = locked
-        workspace.touch(page, author.id, "page.locked" if locked else "page.unlocked")
+        workspace.record_change(page, author.id, "page.locked" if locked else "page.unlocked")
 
 
 def trash(workspace: Workspace, block: Block | Page | Database, author: User, *, into: bool) -> None:
@@ -116,7 +116,7 @@ def trash(workspace: Workspace, block: Block | Page | Database, author: User, *,
     Restoring an active block has no effect. Trashing it twice is an error.
     """
     if into:
-        workspace.require_editable(block)
+        workspace.check_editable(block)
     if block.in_trash == into:
         return
     block.in_trash = into
@@ -124,26 +124,26 @@ def trash(workspace: Workspace, block: Block | Page | Database, author: User, *,
         _record_blocks(workspace, block, author, [block.id])
     else:
         kind = type(block).__name__.lower()
-        workspace.touch(block, author.id, f"{kind}.{'deleted' if into else 'undeleted'}")
+        workspace.record_change(block, author.id, f"{kind}.{'deleted' if into else 'undeleted'}")
 
 
 def append(workspace: Workspace, into: Container, body: dict[str, Any], author: User) -> list[str]:
     """Add the blocks of a request to *into*. Returns their ids."""
-    workspace.require_editable(into)
-    drafts = bodies.read(checks.need(body, "children", "body"), "body.children")
-    block_ids = bodies.place(workspace, into, drafts, author.id, bodies.position(into, body, "body"))
+    workspace.check_editable(into)
+    drafts = bodies.parse_blocks(checks.need(body, "children", "body"), "body.children")
+    block_ids = bodies.insert_blocks(workspace, into, drafts, author.id, bodies.read_position(into, body, "body"))
     _record_blocks(workspace, into, author, block_ids)
     return block_ids
 
 
-def extend(workspace: Workspace, page: Page, drafts: Sequence[bodies.Draft], author: User) -> None:
+def extend(workspace: Workspace, page: Page, drafts: Sequence[bodies.BlockDraft], author: User) -> None:
     """Append blocks to *page*."""
-    _record_blocks(workspace, page, author, bodies.place(workspace, page, drafts, author.id))
+    _record_blocks(workspace, page, author, bodies.insert_blocks(workspace, page, drafts, author.id))
 
 
 def rewrite(workspace: Workspace, block: Block, content: dict[str, Any], author: User) -> None:
     """Replace the content of *block*."""
-    workspace.require_editable(block)
+    workspace.check_editable(block)
     block.content = content
     _record_blocks(workspace, block, author, [block.id])
 
@@ -157,7 +157,7 @@ def erase(workspace: Workspace, page: Page, author: User) -> None:
 def _record_blocks(workspace: Workspace, within: Container, author: User, block_ids: Iterable[str]) -> None:
     """Record changed blocks, on *within* and on the page that contains it."""
     page = next(upper for upper in workspace.lineage(within) if isinstance(upper, Page))
-    workspace.touch(page, author.id, "page.content_updated", events.blocks("block", block_ids))
+    workspace.record_change(page, author.id, "page.content_updated", events.blocks("block", block_ids))
     within.edited_at, within.edited_by = page.edited_at, author.id
 
 
@@ -170,7 +170,7 @@ def comment(
         workspace.new_id(), parent, now, now, author.id, author.id, discussion_id=discussion_id, text=text
     )
     workspace.comments[new_comment.id] = new_comment
-    workspace.touch(new_comment, author.id, "comment.created")
+    workspace.record_change(new_comment, author.id, "comment.created")
     return new_comment
 
 
@@ -205,4 +205,4 @@ def _check_free_name(source: DataSource, name: str) -> None:
 
 def _record_schema(workspace: Workspace, source: DataSource, author_id: str, action: str, *props: Property) -> None:
     """Record changes to columns of *source*."""
-    workspace.touch(source, author_id, "data_source.schema_updated", events.columns(action, props))
+    workspace.record_change(source, author_id, "data_source.schema_updated", events.columns(action, props))

@@ -5,22 +5,22 @@ from typing import Any, ClassVar
 
 from aiohttp import web
 
-from workspace_sandbox.kit.asking import Field, number, one_of
+from workspace_sandbox.kit.asking import Field, non_negative_number, one_of
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.knobs import or_null
-from workspace_sandbox.kit.oauth import bearer
+from workspace_sandbox.kit.oauth import read_bearer_token
 from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.notes import acts, seed, sowing, wire
 from workspace_sandbox.notes.access import TOKEN, Authorisations
 from workspace_sandbox.notes.answers import ResponseBuilder
-from workspace_sandbox.notes.call import Call, body_of, version_of
-from workspace_sandbox.notes.deliveries import Deliverer
+from workspace_sandbox.notes.call import ApiRequest, read_body, read_version
+from workspace_sandbox.notes.deliveries import WebhookSender
 from workspace_sandbox.notes.paging import Cursors
 from workspace_sandbox.notes.routes import ROUTES, Request
-from workspace_sandbox.notes.state import Change, Home, User
+from workspace_sandbox.notes.state import Change, User, WorkspaceInstallation
 from workspace_sandbox.notes.subscription import VERIFICATION_TOKEN, Subscription
-from workspace_sandbox.notes.throttle import Limits
-from workspace_sandbox.notes.wire import Refusal
+from workspace_sandbox.notes.throttle import RateLimiter
+from workspace_sandbox.notes.wire import ApiError
 
 
 class NotesEmulator(Emulator):
@@ -45,28 +45,28 @@ class NotesEmulator(Emulator):
         "user_information": "with_email",
     }
 
-    acts = acts.ACTS
+    user_actions = acts.ACTS
     routes = ROUTES
-    refusals = wire
+    errors = wire
 
     knob_readers: ClassVar[Mapping[str, Field]] = {
         "next_create": one_of("", "503_committed", "503_uncommitted", "529"),
-        "token_seconds": or_null(number),
+        "token_seconds": or_null(non_negative_number),
         "user_information": one_of("with_email", "without_email", "none"),
     }
 
-    def plant(self) -> None:
+    def create_default_data(self) -> None:
         """Build the default workspace, with webhooks if a URL is configured at startup."""
         self._subscription: Subscription | None = None
-        self.seeded = seed.build_default_workspace(self.stage.now, self.stage.random)
+        self.seeded = seed.build_default_workspace(self.context.now, self.context.random)
         self.workspace = self.seeded.workspace
         self.workspace.emit = self._emit
-        self._deliverer = Deliverer(self.stage, self.hooks)
+        self._deliverer = WebhookSender(self.context, self.hooks)
         self._cursors = Cursors(self.workspace.new_id)
-        if self.stage.default_knobs["events_url"]:
+        if self.context.default_knobs["events_url"]:
             self._subscription = Subscription(self.workspace, self.seeded.internal, VERIFICATION_TOKEN)
-        self.oauth = Authorisations(self.stage, self.workspace, self.seeded.internal, self.seeded.homes)
-        self.limits = Limits(self.stage)
+        self.oauth = Authorisations(self.context, self.workspace, self.seeded.internal, self.seeded.homes)
+        self.limits = RateLimiter(self.context)
 
     def credentials(self) -> dict[str, str]:
         """Return the token of the internal connection, and the verification token of webhooks configured at startup."""
@@ -88,48 +88,48 @@ class NotesEmulator(Emulator):
         bots = {"internal": self.seeded.internal, "public": self.seeded.public}
         if connection not in bots:
             raise ValueError(f"there is no connection {connection!r}; there are {', '.join(bots)}")
-        url = url or self.stage.knobs["events_url"]
+        url = url or self.context.knobs["events_url"]
         if not str(url).startswith(("http://", "https://")):
             raise ValueError("a url is needed, in the action or in the knob events_url")
-        self.stage.knobs["events_url"] = url
+        self.context.knobs["events_url"] = url
         self._subscription = Subscription(self.workspace, bots[connection])
-        self.hooks.drop()
-        self._deliverer.hand_over(self._subscription)
-        return self._subscription.described()
+        self.hooks.cancel_all()
+        self._deliverer.send_verification(self._subscription)
+        return self._subscription.to_json()
 
     def verify(self, token: Any) -> dict[str, Any]:
         """Verify the subscription with the token that was sent to its URL."""
         if self._subscription is None:
             raise ValueError("there is no subscription yet; subscribe first")
         self._subscription.verify(token)
-        return self._subscription.described()
+        return self._subscription.to_json()
 
     def _emit(self, change: Change) -> None:
         subscription = self._subscription
-        if subscription and self.oauth.has(subscription.bot) and subscription.hears(change):
-            self._deliverer.tell(subscription, change)
+        if subscription and self.oauth.has(subscription.bot) and subscription.matches(change):
+            self._deliverer.deliver(subscription, change)
 
     async def serve(self, route: Request, request: web.Request) -> web.Response:
         """Serve a request of a connection."""
-        home = self._authenticate(bearer(request))
-        await self.stage.admitted()
-        api_request = Call(
+        home = self._authenticate(read_bearer_token(request))
+        await self.context.wait_if_delayed()
+        api_request = ApiRequest(
             workspace=home.workspace,
-            stage=self.stage,
+            context=self.context,
             cursors=self._cursors,
             bot=home.bot,
-            answers=ResponseBuilder(home.workspace, version_of(request)),
+            responses=ResponseBuilder(home.workspace, read_version(request)),
             path=request.match_info,
             query=request.query,
             filter_properties=[
                 value for key, value in request.query.items() if key in {"filter_properties", "filter_properties[]"}
             ],
-            body=await body_of(request),
+            body=await read_body(request),
         )
-        return wire.answered(200, route.handler(api_request), self.stage.request_id())
+        return wire.json_response(200, route.handler(api_request), self.context.request_id())
 
-    def _authenticate(self, value: str) -> Home:
-        token = require(self.oauth.living(value, "access"), Refusal(401, "unauthorized", "API token is invalid."))
-        self.limits.spend(value)
-        home: Home = token.grant.account
+    def _authenticate(self, value: str) -> WorkspaceInstallation:
+        token = require(self.oauth.find_valid(value, "access"), ApiError(401, "unauthorized", "API token is invalid."))
+        self.limits.charge(value)
+        home: WorkspaceInstallation = token.grant.account
         return home

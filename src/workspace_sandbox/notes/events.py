@@ -13,7 +13,7 @@ PARTS = {
 }
 """The field in which an event lists the changed parts. Values are never included."""
 
-APART = {"page.locked", "page.unlocked", "comment.created", "comment.updated", "comment.deleted"}
+UNAGGREGATED = {"page.locked", "page.unlocked", "comment.created", "comment.updated", "comment.deleted"}
 """The event types that are delivered immediately, without aggregation."""
 
 LIFECYCLE = {"created", "deleted", "undeleted"}
@@ -53,7 +53,7 @@ def _parent(workspace: Workspace, entity: Entity) -> dict[str, Any]:
     return {"id": workspace.sources[parent.id].parent.id, "type": "database", "data_source_id": parent.id}
 
 
-def gathered(changes: Sequence[Change]) -> list[Change]:
+def aggregate(changes: Sequence[Change]) -> list[Change]:
     """Aggregate *changes* of one object to one per type, without changes that cancel out."""
     merged: dict[str, Change] = {}
     for change in _without_cancelled(changes):

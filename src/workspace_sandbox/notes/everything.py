@@ -30,7 +30,7 @@ PLACES = (("Lisboa", 38.7223, -9.1393), ("Zürich", 47.3769, 8.5417), ("東京",
 TEXTS = ("", "  leading and trailing blanks  ", "Line one\nLine two", "naïve café, 50 % done", "«Ёлка» 👩‍👩‍👧 first")
 
 
-def plant(builder: DataBuilder, at: float, related: DataSource) -> DataSource:
+def build_all_types_database(builder: DataBuilder, at: float, related: DataSource) -> DataSource:
     """Build the database, with relations to rows of *related*."""
     relation = builder.property(
         "relation",
@@ -118,11 +118,11 @@ def _rollup(builder: DataBuilder, name: str, relation: Property, target: Propert
 
 
 def _doubled(number: Property, _: Workspace, page: Page) -> Any:
-    return values.kept(page, number) and values.kept(page, number) * 2
+    return values.stored_value(page, number) and values.stored_value(page, number) * 2
 
 
 def _formula_text(number: Property, _: Workspace, page: Page) -> str | None:
-    value = values.kept(page, number)
+    value = values.stored_value(page, number)
     return None if value is None else f"№ {value}"
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from workspace_sandbox.notes import marks
-from workspace_sandbox.notes.bodies import KINDS, Draft
+from workspace_sandbox.notes.bodies import KINDS, BlockDraft
 from workspace_sandbox.notes.state import Block, Container, Database, Page, Workspace
 
 INDENT = "\t"
@@ -23,21 +23,21 @@ Content = Mapping[str, Any]
 
 
 def _prefixed(mark: str) -> Callable[[Content], Lines]:
-    return lambda content: [mark + marks.written(content["rich_text"])]
+    return lambda content: [mark + marks.render(content["rich_text"])]
 
 
 def _fenced(content: Content) -> Lines:
     language = "" if content["language"] == "plain text" else content["language"]
-    return [f"{FENCE}{language}", *marks.written(content["rich_text"]).split("\n"), FENCE]
+    return [f"{FENCE}{language}", *marks.render(content["rich_text"]).split("\n"), FENCE]
 
 
 def _picture(content: Content) -> Lines:
-    return [f"![{marks.written(content['caption'])}]({content['external']['url']})"]
+    return [f"![{marks.render(content['caption'])}]({content['external']['url']})"]
 
 
 def _callout(content: Content) -> Lines:
     icon = (content.get("icon") or {}).get("emoji", "")
-    return [f'<callout icon="{icon}">', INDENT + marks.written(content["rich_text"]), "</callout>"]
+    return [f'<callout icon="{icon}">', INDENT + marks.render(content["rich_text"]), "</callout>"]
 
 
 RENDERERS: Mapping[str, Callable[[Content], Lines]] = {
@@ -46,21 +46,21 @@ RENDERERS: Mapping[str, Callable[[Content], Lines]] = {
     "bulleted_list_item": _prefixed("- "),
     "numbered_list_item": _prefixed("1. "),
     "quote": _prefixed("> "),
-    "toggle": lambda content: ["<details>", f"<summary>{marks.written(content['rich_text'])}</summary>", "</details>"],
-    "to_do": lambda content: [f"- [{'x' if content['checked'] else ' '}] {marks.written(content['rich_text'])}"],
+    "toggle": lambda content: ["<details>", f"<summary>{marks.render(content['rich_text'])}</summary>", "</details>"],
+    "to_do": lambda content: [f"- [{'x' if content['checked'] else ' '}] {marks.render(content['rich_text'])}"],
     "callout": _callout,
     "code": _fenced,
     "divider": lambda _: ["---"],
     "equation": lambda content: ["$$", str(content["expression"]), "$$"],
     "image": _picture,
-    "table_row": lambda content: ["| " + " | ".join(map(marks.written, content["cells"])) + " |"],
+    "table_row": lambda content: ["| " + " | ".join(map(marks.render, content["cells"])) + " |"],
     "table": lambda _: [],
     "table_of_contents": lambda _: ["<table_of_contents/>"],
 }
 """The renderer of each block type. The vendor's Markdown does not support other types either."""
 
 
-def written(workspace: Workspace, within: Container) -> tuple[str, list[str]]:
+def render(workspace: Workspace, within: Container) -> tuple[str, list[str]]:
     """Return the Markdown of *within* without the trash, and the ids of unsupported blocks."""
     unknown: list[str] = []
     return "\n".join(_lines(workspace, within, unknown)), unknown
@@ -88,13 +88,13 @@ def _render_block(block: Any, unknown: list[str]) -> Lines:
     return renderer(block.content)
 
 
-def read(text: str) -> list[Draft]:
+def parse(text: str) -> list[BlockDraft]:
     """Parse *text* into blocks. An indented line is a child of the line above it."""
     return _blocks(text.expandtabs(4).splitlines())
 
 
-def _blocks(lines: Sequence[str], depth: int = 0) -> list[Draft]:
-    drafts: list[Draft] = []
+def _blocks(lines: Sequence[str], depth: int = 0) -> list[BlockDraft]:
+    drafts: list[BlockDraft] = []
     position = 0
     while position < len(lines):
         line = lines[position]
@@ -103,7 +103,13 @@ def _blocks(lines: Sequence[str], depth: int = 0) -> list[Draft]:
             end = next((index for index in range(position, len(lines)) if lines[index].startswith(FENCE)), len(lines))
             drafts.append(_code(line.removeprefix(FENCE).strip(), "\n".join(lines[position:end])))
             position = end + 1
-        elif drafts and line.startswith(" ") and line.strip() and depth < MAX_DEPTH and KINDS[drafts[-1].type].nests:
+        elif (
+            drafts
+            and line.startswith(" ")
+            and line.strip()
+            and depth < MAX_DEPTH
+            and KINDS[drafts[-1].type].allows_children
+        ):
             end = next((index for index in range(position, len(lines)) if not lines[index].startswith(" ")), len(lines))
             drafts[-1].children.extend(_blocks(_dedent(lines[position - 1 : end]), depth + 1))
             position = end
@@ -117,7 +123,7 @@ def _dedent(lines: Sequence[str]) -> Lines:
     return [line[margin:] for line in lines]
 
 
-def _line(line: str) -> Draft:
+def _line(line: str) -> BlockDraft:
     match = LINE.fullmatch(line)
     if match is None:
         return _draft("paragraph", line)
@@ -126,16 +132,16 @@ def _line(line: str) -> Draft:
     if match["checked"]:
         return _draft("to_do", match["todo"], checked=match["checked"] != " ")
     if match["rule"]:
-        return Draft("divider", {}, [])
+        return BlockDraft("divider", {}, [])
     name = next(name for name in BLOCK_TYPES if match[name] is not None)
     return _draft(BLOCK_TYPES[name], match[name])
 
 
-def _draft(kind: str, line: str, **content: Any) -> Draft:
-    return Draft(kind, {"rich_text": marks.read(line), **KINDS[kind].defaults, **content}, [])
+def _draft(kind: str, line: str, **content: Any) -> BlockDraft:
+    return BlockDraft(kind, {"rich_text": marks.parse(line), **KINDS[kind].defaults, **content}, [])
 
 
-def _code(language: str, text: str) -> Draft:
+def _code(language: str, text: str) -> BlockDraft:
     draft = _draft("code", "", language=language or "plain text")
-    draft.content["rich_text"] = marks.pieces(text)
+    draft.content["rich_text"] = marks.split_text(text)
     return draft

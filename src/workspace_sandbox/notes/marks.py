@@ -14,7 +14,7 @@ INLINE = re.compile(
 )
 
 
-def written(items: richtext.Items) -> str:
+def render(items: richtext.Items) -> str:
     """Return *items* as a line of Markdown."""
     return "".join(map(_item, items))
 
@@ -28,27 +28,27 @@ def _item(item: dict[str, Any]) -> str:
     return f"[{text}]({item['href']})" if item["href"] else text
 
 
-def read(line: str) -> richtext.Items:
+def parse(line: str) -> richtext.Items:
     """Parse a line of Markdown into rich text. Styles cannot be combined."""
     items, position = [], 0
     for match in INLINE.finditer(line):
-        items += pieces(line[position : match.start()])
+        items += split_text(line[position : match.start()])
         items += _parse_style(match)
         position = match.end()
-    return items + pieces(line[position:])
+    return items + split_text(line[position:])
 
 
 def _parse_style(match: re.Match[str]) -> richtext.Items:
     if match["label"]:
         return richtext.text(match["label"], match["url"])
     style = str(match.lastgroup)
-    items = pieces(match[style])
+    items = split_text(match[style])
     for item in items:
         item["annotations"][style] = True
     return items
 
 
-def pieces(text: str) -> richtext.Items:
+def split_text(text: str) -> richtext.Items:
     """Split *text* into items that do not exceed the maximum length."""
     max_length = richtext.CONTENT_LENGTH // 2
     return [

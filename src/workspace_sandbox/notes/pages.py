@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 from workspace_sandbox.notes import bodies, checks, edits, markdown, richtext, tables, wire
-from workspace_sandbox.notes.answers import listing
-from workspace_sandbox.notes.call import Call, scope
-from workspace_sandbox.notes.paging import window
-from workspace_sandbox.notes.queries import Query, selected
+from workspace_sandbox.notes.answers import list_object
+from workspace_sandbox.notes.call import ApiRequest, cursor_scope
+from workspace_sandbox.notes.paging import read_window
+from workspace_sandbox.notes.queries import Query, select_properties
 from workspace_sandbox.notes.state import DataSource, Page, Property, Workspace
 from workspace_sandbox.notes.wire import invalid
 from workspace_sandbox.notes.writes import TITLE
@@ -16,7 +16,7 @@ CREATE_KEYS = ("parent", "properties", "children", "markdown", "icon", "cover")
 UPDATE_KEYS = ("properties", "in_trash", "icon", "cover", "is_locked", "erase_content")
 PARENTS = ("data_source_id", "database_id", "page_id")
 
-UNCOMMITTED: dict[str, Callable[[], wire.Refusal]] = {
+UNCOMMITTED: dict[str, Callable[[], wire.ApiError]] = {
     "503_uncommitted": wire.unavailable,
     "529": wire.overloaded,
 }
@@ -26,60 +26,60 @@ UNCOMMITTED: dict[str, Callable[[], wire.Refusal]] = {
 """
 
 
-def create_page(request: Call) -> dict[str, Any]:
+def create_page(request: ApiRequest) -> dict[str, Any]:
     """Create a page. The knob ``next_create`` can make it fail with 503 before or after the page is stored."""
     for key in ("template", "content", "position"):
         if key in request.body:
-            raise wire.Refusal(400, "invalid_request", f"Unsupported request: page creation with {key}.")
-    body = request.fields(*CREATE_KEYS)
+            raise wire.ApiError(400, "invalid_request", f"Unsupported request: page creation with {key}.")
+    body = request.read_fields(*CREATE_KEYS)
     parent = _parent(request, checks.obj(checks.need(body, "parent", "body"), "body.parent", "type", *PARENTS))
     icon = bodies.icon(body.get("icon"), "body.icon")
     cover = bodies.picture(body.get("cover"), "body.cover")
     source = parent if isinstance(parent, DataSource) else None
     drafts, properties = _read_content(body, source)
-    values = edits.given(request.workspace, source, properties, request.bot)
-    failure, request.stage.knobs["next_create"] = request.stage.knobs["next_create"], ""
+    values = edits.validate_properties(request.workspace, source, properties, request.bot)
+    failure, request.context.knobs["next_create"] = request.context.knobs["next_create"], ""
     if create_error := UNCOMMITTED.get(failure):
         raise create_error()
     page = edits.create(request.workspace, parent, values, drafts, author=request.bot)
     page.icon, page.cover = icon, cover
     if failure == "503_committed":
         raise wire.unavailable(page.id)
-    return request.answers.page(page)
+    return request.responses.page(page)
 
 
-def _read_content(body: dict[str, Any], source: DataSource | None) -> tuple[list[bodies.Draft], Any]:
+def _read_content(body: dict[str, Any], source: DataSource | None) -> tuple[list[bodies.BlockDraft], Any]:
     """Return the blocks and properties of a new page. The first heading of its Markdown is the default title."""
     properties = body.get("properties", {})
     if "markdown" not in body:
-        return bodies.read(body.get("children", []), "body.children"), properties
+        return bodies.parse_blocks(body.get("children", []), "body.children"), properties
     if "children" in body:
         raise invalid("body failed validation: body should have either children or markdown.")
-    drafts = markdown.read(checks.string(body["markdown"], "body.markdown"))
-    title_keys = {"title", *(prop.name for prop in source.of_type("title"))} if source else {"title"}
+    drafts = markdown.parse(checks.string(body["markdown"], "body.markdown"))
+    title_keys = {"title", *(prop.name for prop in source.properties_of_type("title"))} if source else {"title"}
     heading = next((draft for draft in drafts if draft.type == "heading_1"), None)
     if heading is None or title_keys & set(checks.obj(properties, "body.properties")):
         return drafts, properties
-    title = {"title": [{"text": {"content": richtext.plain(heading.content["rich_text"])}}]}
+    title = {"title": [{"text": {"content": richtext.plain_text(heading.content["rich_text"])}}]}
     return [draft for draft in drafts if draft is not heading], {**properties, "title": title}
 
 
-def retrieve_markdown(request: Call) -> dict[str, Any]:
+def retrieve_markdown(request: ApiRequest) -> dict[str, Any]:
     """Return the content of a page as Markdown."""
-    return _markdown(request, request.workspace.page(request.bot, request.uid("page_id")))
+    return _markdown(request, request.workspace.page(request.bot, request.path_id("page_id")))
 
 
-def update_markdown(request: Call) -> dict[str, Any]:
+def update_markdown(request: ApiRequest) -> dict[str, Any]:
     """Insert Markdown into a page, or replace its content."""
-    page = request.workspace.page(request.bot, request.uid("page_id"))
-    body = request.fields("type", *MARKDOWN, "update_content", "replace_content_range")
+    page = request.workspace.page(request.bot, request.path_id("page_id"))
+    body = request.read_fields("type", *MARKDOWN, "update_content", "replace_content_range")
     kind = checks.one_of(body.get("type"), "body.type", (*MARKDOWN, "update_content", "replace_content_range"))
     if kind not in MARKDOWN:
-        raise wire.Refusal(400, "invalid_request", f"Unsupported request: {kind}.")
+        raise wire.ApiError(400, "invalid_request", f"Unsupported request: {kind}.")
     fields = checks.obj(checks.need(body, kind, "body"), f"body.{kind}", MARKDOWN[kind], "allow_deleting_content")
     path = f"body.{kind}.{MARKDOWN[kind]}"
-    drafts = markdown.read(checks.string(checks.need(fields, MARKDOWN[kind], f"body.{kind}"), path))
-    request.workspace.require_editable(page)
+    drafts = markdown.parse(checks.string(checks.need(fields, MARKDOWN[kind], f"body.{kind}"), path))
+    request.workspace.check_editable(page)
     if kind == "replace_content":
         edits.erase(request.workspace, page, request.bot)
     edits.extend(request.workspace, page, drafts, request.bot)
@@ -90,34 +90,34 @@ MARKDOWN = {"insert_content": "content", "replace_content": "new_str"}
 """The Markdown operations with the name of their content field."""
 
 
-def _markdown(request: Call, page: Page) -> dict[str, Any]:
-    text, unknown = markdown.written(request.workspace, page)
+def _markdown(request: ApiRequest, page: Page) -> dict[str, Any]:
+    text, unknown = markdown.render(request.workspace, page)
     status = {"truncated": bool(unknown), "unknown_block_ids": unknown}
     return {"object": "page_markdown", "id": page.id, "markdown": text, **status}
 
 
-def _parent(request: Call, parent: dict[str, Any]) -> DataSource | Page:
+def _parent(request: ApiRequest, parent: dict[str, Any]) -> DataSource | Page:
     kind = next((kind for kind in PARENTS if kind in parent), "data_source_id")
     uid = checks.uid(checks.need(parent, kind, "body.parent"), f"body.parent.{kind}")
     if kind == "page_id":
         return request.workspace.page(request.bot, uid)
     if kind == "database_id":
-        return request.workspace.sole_source(request.workspace.database(request.bot, uid))
+        return request.workspace.only_source(request.workspace.database(request.bot, uid))
     return request.workspace.source(request.bot, uid)
 
 
-def retrieve_page(request: Call) -> dict[str, Any]:
+def retrieve_page(request: ApiRequest) -> dict[str, Any]:
     """Return a page, including a trashed one."""
-    page = request.workspace.page(request.bot, request.uid("page_id"))
-    return request.answers.page(
-        page, selected(request.workspace, request.workspace.source_of(page), request.filter_properties)
+    page = request.workspace.page(request.bot, request.path_id("page_id"))
+    return request.responses.page(
+        page, select_properties(request.workspace, request.workspace.get_source(page), request.filter_properties)
     )
 
 
-def update_page(request: Call) -> dict[str, Any]:
+def update_page(request: ApiRequest) -> dict[str, Any]:
     """Update the values, icon and cover, or move the page to the trash or out of it."""
-    page = request.workspace.page(request.bot, request.uid("page_id"))
-    body = request.fields(*UPDATE_KEYS)
+    page = request.workspace.page(request.bot, request.path_id("page_id"))
+    body = request.read_fields(*UPDATE_KEYS)
     in_trash = checks.boolean(body["in_trash"], "body.in_trash") if "in_trash" in body else page.in_trash
     is_locked = checks.boolean(body.get("is_locked", page.is_locked), "body.is_locked")
     icon = bodies.icon(body.get("icon", page.icon), "body.icon")
@@ -125,56 +125,56 @@ def update_page(request: Call) -> dict[str, Any]:
     erase = checks.boolean(body.get("erase_content", False), "body.erase_content")
     if page.in_trash and in_trash and body:
         raise wire.archived()
-    source = request.workspace.source_of(page)
-    values = edits.given(request.workspace, source, body.get("properties", {}), request.bot)
+    source = request.workspace.get_source(page)
+    values = edits.validate_properties(request.workspace, source, body.get("properties", {}), request.bot)
     if not in_trash:
         edits.trash(request.workspace, page, request.bot, into=False)
     edits.update(request.workspace, page, values, request.bot)
     edits.lock(request.workspace, page, request.bot, locked=is_locked)
     page.icon, page.cover = icon, cover
     if body.keys() & {"icon", "cover"}:
-        edits.revise(request.workspace, page, request.bot)
+        edits.record_content_change(request.workspace, page, request.bot)
     if erase:
         edits.erase(request.workspace, page, request.bot)
     if in_trash:
         edits.trash(request.workspace, page, request.bot, into=True)
-    return request.answers.page(page)
+    return request.responses.page(page)
 
 
-def move_page(request: Call) -> dict[str, Any]:
+def move_page(request: ApiRequest) -> dict[str, Any]:
     """Move a page below another one, or into a data source."""
-    page = request.workspace.page(request.bot, request.uid("page_id"))
-    body = request.fields("parent")
+    page = request.workspace.page(request.bot, request.path_id("page_id"))
+    body = request.read_fields("parent")
     fields = checks.obj(checks.need(body, "parent", "body"), "body.parent", "type", "page_id", "data_source_id")
     parent = _parent(request, fields)
     if any(upper is page for upper in request.workspace.lineage(parent)):
         raise invalid("A page cannot be moved into itself.")
     tables.move(request.workspace, page, parent, request.bot)
-    return request.answers.page(page)
+    return request.responses.page(page)
 
 
-def retrieve_property(request: Call) -> dict[str, Any]:
+def retrieve_property(request: ApiRequest) -> dict[str, Any]:
     """Return a property of a page, with all its values."""
-    page = request.workspace.page(request.bot, request.uid("page_id"))
+    page = request.workspace.page(request.bot, request.path_id("page_id"))
     prop = _property(request.workspace, page, request.path["property_id"])
-    items = request.answers.items(page, prop)
+    items = request.responses.items(page, prop)
     if items is None:
-        return request.answers.item(page, prop)
+        return request.responses.item(page, prop)
     indexed_items = list(enumerate(items))
-    bounds = scope(page.id, prop.id)
-    page_items, cursor = request.cursors.turn(
-        bounds, indexed_items, lambda entry: str(entry[0]), window(request.query, "query")
+    bounds = cursor_scope(page.id, prop.id)
+    page_items, cursor = request.cursors.paginate(
+        bounds, indexed_items, lambda entry: str(entry[0]), read_window(request.query, "query")
     )
-    list_item = request.answers.about(page, prop)
-    url = f"{request.stage.addresses['base']}/v1/pages/{page.id}/properties/{prop.wire_id}"
+    list_item = request.responses.list_property_item(page, prop)
+    url = f"{request.context.addresses['base']}/v1/pages/{page.id}/properties/{prop.wire_id}"
     list_item["next_url"] = cursor and f"{url}?start_cursor={cursor}"
-    return listing("property_item", [item for _, item in page_items], cursor, property_item=list_item)
+    return list_object("property_item", [item for _, item in page_items], cursor, property_item=list_item)
 
 
 def _property(workspace: Workspace, page: Page, key: str) -> Property:
-    source = workspace.source_of(page)
+    source = workspace.get_source(page)
     if source:
-        return Query(workspace, source).property_in_address(key)
+        return Query(workspace, source).property_in_url(key)
     if key != TITLE.id:
         raise invalid(f"Could not find property with name or id: {key}")
     return TITLE

@@ -31,7 +31,7 @@ class Window:
     cursor: str | None
 
 
-def window(raw: Mapping[str, Any], path: str) -> Window:
+def read_window(raw: Mapping[str, Any], path: str) -> Window:
     """Return the requested window of a body or query string."""
     cursor = checks.string(raw["start_cursor"], f"{path}.start_cursor") if "start_cursor" in raw else None
     return Window(_size(raw.get("page_size", MAX_SIZE), f"{path}.page_size"), cursor)
@@ -42,7 +42,7 @@ def _size(raw: Any, path: str) -> int:
     numeric = int(raw) if isinstance(raw, str) and raw.isascii() and raw.isdigit() else raw
     size = checks.number(numeric, path)
     if not 1 <= size <= MAX_SIZE or size != int(size):
-        raise checks.unfit(path, f"≤ `{MAX_SIZE}`" if size > MAX_SIZE else "≥ `1`", raw)
+        raise checks.invalid_field(path, f"≤ `{MAX_SIZE}`" if size > MAX_SIZE else "≥ `1`", raw)
     return int(size)
 
 
@@ -53,7 +53,7 @@ class Cursors:
         self._new_id = new_id
         self._states: OrderedDict[str, CursorState] = OrderedDict()
 
-    def turn(
+    def paginate(
         self, scope: str, items: Sequence[Item], key: Callable[[Item], str], requested: Window
     ) -> tuple[Sequence[Item], str | None]:
         """Return the requested part of *items*, and the cursor of the next part if there is one."""

@@ -14,8 +14,8 @@ MAX_DEPTH = 2
 """The maximum nesting of compound filters."""
 
 TIMESTAMPS: dict[str, Key] = {
-    "created_time": lambda page: times.minute(page.created_at),
-    "last_edited_time": lambda page: times.minute(page.edited_at),
+    "created_time": lambda page: times.format_page_time(page.created_at),
+    "last_edited_time": lambda page: times.format_page_time(page.edited_at),
 }
 """The timestamps to sort by, as responses contain them. Within a minute the order is undefined."""
 FORMULAS = {"string": "rich_text", "number": "number", "checkbox": "checkbox", "date": "date"}
@@ -51,9 +51,9 @@ class Query:
         """Return the property that a filter or a sort names."""
         return _check_found(self._source.find(checks.string(key, path)), key, kind)
 
-    def property_in_address(self, key: str) -> Property:
+    def property_in_url(self, key: str) -> Property:
         """Return the property that a path or a query string names."""
-        return _check_found(self._source.find_in_address(key), key)
+        return _check_found(self._source.find_in_url(key), key)
 
     def _test(self, raw: Any, path: str, depth: int) -> RowFilter:
         fields = checks.obj(raw, path)
@@ -70,7 +70,7 @@ class Query:
         checks.obj(fields, path, word)
         # Two levels, according to the filter reference.
         if depth > MAX_DEPTH:
-            raise checks.unfit(f"{path}.{word}", "not present", fields[word])
+            raise checks.invalid_field(f"{path}.{word}", "not present", fields[word])
         members = checks.array(fields[word], f"{path}.{word}")
         tests = [self._test(raw, f"{path}.{word}[{position}]", depth + 1) for position, raw in enumerate(members)]
         return lambda page: combine(test(page) for test in tests)
@@ -93,9 +93,9 @@ class Query:
             )
         indirect = {"formula": self._formula, "rollup": self._rollup}.get(kind)
         holds = indirect(raw, f"{path}.{kind}") if indirect else self._plain(prop, raw, f"{path}.{kind}")
-        return lambda page: holds(values.plain(self._workspace, page, prop))
+        return lambda page: holds(values.plain_value(self._workspace, page, prop))
 
-    def _plain(self, prop: Property, raw: Any, path: str) -> conditions.Holds:
+    def _plain(self, prop: Property, raw: Any, path: str) -> conditions.Predicate:
         holds = conditions.condition(prop.type, raw, path, self._workspace.now())
         for name in _named_options(prop, raw):
             # An unknown option in a filter is an error and not an empty result. The message lists the existing options.
@@ -106,13 +106,13 @@ class Query:
                 )
         return holds
 
-    def _formula(self, raw: Any, path: str) -> conditions.Holds:
+    def _formula(self, raw: Any, path: str) -> conditions.Predicate:
         result, operand = checks.sole(checks.obj(raw, path, *FORMULAS), path)
         holds = conditions.condition(FORMULAS[result], operand, f"{path}.{result}", self._workspace.now())
         expected_type = FORMULA_TYPES[result]
         return lambda value: (value is None or isinstance(value, expected_type)) and holds(value)
 
-    def _rollup(self, raw: Any, path: str) -> conditions.Holds:
+    def _rollup(self, raw: Any, path: str) -> conditions.Predicate:
         result, operand = checks.sole(checks.obj(raw, path, "number", "date", *QUANTIFIERS), path)
         now = self._workspace.now()
         if result in {"number", "date"}:
@@ -141,16 +141,16 @@ class Query:
         if prop.type in {"select", "status"}:
             # Selects are sorted in the order of their options, not alphabetically.
             order = {option.id: position for position, option in enumerate(prop.options)}
-            return lambda page: order.get(values.kept(page, prop))
-        return lambda page: _sortable(values.plain(self._workspace, page, prop))
+            return lambda page: order.get(values.stored_value(page, prop))
+        return lambda page: _sortable(values.plain_value(self._workspace, page, prop))
 
 
-def selected(workspace: Workspace, source: DataSource | None, keys: list[str]) -> set[str] | None:
+def select_properties(workspace: Workspace, source: DataSource | None, keys: list[str]) -> set[str] | None:
     """Return the properties that a query string selects, or None if it selects none."""
     if not keys or source is None:
         return None
     query = Query(workspace, source)
-    return {query.property_in_address(key).id for key in keys}
+    return {query.property_in_url(key).id for key in keys}
 
 
 def _check_found(prop: Property | None, key: str, kind: str = "property") -> Property:

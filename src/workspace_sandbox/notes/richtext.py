@@ -39,12 +39,12 @@ def mention(kind: str, target: Any, display_text: str) -> dict[str, Any]:
     return _item("mention", {"type": kind, kind: target}, display_text, None)
 
 
-def plain(items: Items) -> str:
+def plain_text(items: Items) -> str:
     """Return the text without styles."""
     return "".join(item["plain_text"] for item in items)
 
 
-def shortened(items: Items) -> Items:
+def truncate(items: Items) -> Items:
     """Return *items* up to the limit of page objects."""
     mentions = 0
     for position, item in enumerate(items):
@@ -54,7 +54,7 @@ def shortened(items: Items) -> Items:
     return items
 
 
-def read(raw: Any, path: str) -> Items:
+def parse(raw: Any, path: str) -> Items:
     """Parse the rich text of a request. Items without text are dropped."""
     items = [_read(item, f"{path}[{position}]") for position, item in enumerate(checks.array(raw, path))]
     return [item for item in items if item["plain_text"]]
@@ -64,7 +64,7 @@ def _read(raw: Any, path: str) -> dict[str, Any]:
     item = checks.obj(raw, path, *ITEM_KEYS)
     kind = next((kind for kind in READERS if kind in item), None)
     if kind is None or item.get("type", kind) != kind:
-        raise checks.unfit(f"{path}.{item.get('type', 'text')}", "defined")
+        raise checks.invalid_field(f"{path}.{item.get('type', 'text')}", "defined")
     parsed = READERS[kind](item[kind], f"{path}.{kind}")
     if "annotations" in item:
         parsed["annotations"] = _annotations(item["annotations"], f"{path}.annotations")
@@ -98,7 +98,9 @@ def _equation(raw: Any, path: str) -> dict[str, Any]:
 
 def _mention(raw: Any, path: str) -> dict[str, Any]:
     fields = checks.obj(raw, path, "type", *MENTIONS)
-    kind = require(next((kind for kind in MENTIONS if kind in fields), None), checks.unfit(f"{path}.user", "defined"))
+    kind = require(
+        next((kind for kind in MENTIONS if kind in fields), None), checks.invalid_field(f"{path}.user", "defined")
+    )
     target = checks.obj(fields[kind], f"{path}.{kind}")
     if kind == "date":
         target = {"start": checks.need(target, "start", f"{path}.date"), "end": None, "time_zone": None} | target

@@ -6,17 +6,17 @@ from typing import Any
 from workspace_sandbox.kit.routes import Page, Route, page
 from workspace_sandbox.notes import blocks, comments, data_sources, databases, pages, search, users
 from workspace_sandbox.notes.access import Authorisations
-from workspace_sandbox.notes.call import Call
+from workspace_sandbox.notes.call import ApiRequest
 
 
-class Request(Route[Callable[[Call], dict[str, Any]]]):
+class Request(Route[Callable[[ApiRequest], dict[str, Any]]]):
     """The route of a request with the token of a connection."""
 
 
 on = Request.at("/v1")
 
 ROUTES: Sequence[Request | Page] = (
-    on("GET /users/me", users.me),
+    on("GET /users/me", users.get_bot_user),
     on("GET /users", users.list_users),
     on("GET /users/{user_id}", users.retrieve_user),
     on("POST /search", search.search),

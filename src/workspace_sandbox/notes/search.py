@@ -6,9 +6,9 @@ from typing import Any
 
 from workspace_sandbox.kit.clock import has_passed
 from workspace_sandbox.notes import checks
-from workspace_sandbox.notes.answers import WITH_SOURCES, listing
-from workspace_sandbox.notes.call import Call, scope
-from workspace_sandbox.notes.paging import window
+from workspace_sandbox.notes.answers import WITH_SOURCES, list_object
+from workspace_sandbox.notes.call import ApiRequest, cursor_scope
+from workspace_sandbox.notes.paging import read_window
 from workspace_sandbox.notes.state import DataSource, Entity, Page, Title, User, Workspace
 
 MIN_SIMILARITY = 0.8
@@ -17,29 +17,29 @@ MIN_SIMILARITY = 0.8
 MIN_FUZZY_LENGTH = 4
 """Shorter words must match exactly."""
 
-Found = DataSource | Page
+SearchResult = DataSource | Page
 
 KEYS = ("query", "sort", "filter", "start_cursor", "page_size")
 
 
-def search(request: Call) -> dict[str, Any]:
+def search(request: ApiRequest) -> dict[str, Any]:
     """Search pages and data sources by title, up to the lag of the index."""
-    body = request.fields(*KEYS)
+    body = request.read_fields(*KEYS)
     query = checks.string(body.get("query", ""), "body.query")
-    table = "data_source" if request.answers.version >= WITH_SOURCES else "database"
+    table = "data_source" if request.responses.version >= WITH_SOURCES else "database"
     filters = checks.obj(body.get("filter", {}), "body.filter", "property", "value", "in_trash")
     kinds = _kinds(filters, table)
     in_trash = checks.boolean(filters.get("in_trash", False), "body.filter.in_trash")
-    lag = float(request.stage.knobs["search_lag_seconds"])
-    matches = find(request.workspace, request.bot, query, kinds, in_trash=in_trash, lag=lag)
+    lag = float(request.context.knobs["search_lag_seconds"])
+    matches = find_entities(request.workspace, request.bot, query, kinds, in_trash=in_trash, lag=lag)
     if _ascending(body):
         matches.reverse()
     # Versions without data sources have no object type for one of several data sources.
-    if request.answers.version < WITH_SOURCES:
+    if request.responses.version < WITH_SOURCES:
         matches = [entity for entity in matches if _is_only_source(request.workspace, entity)]
-    bounds = scope("search", {key: body[key] for key in body if key not in {"start_cursor", "page_size"}})
-    items, cursor = request.cursors.turn(bounds, matches, lambda entity: entity.id, window(body, "body"))
-    return listing(f"page_or_{table}", [request.answers.found(entity) for entity in items], cursor)
+    bounds = cursor_scope("search", {key: body[key] for key in body if key not in {"start_cursor", "page_size"}})
+    items, cursor = request.cursors.paginate(bounds, matches, lambda entity: entity.id, read_window(body, "body"))
+    return list_object(f"page_or_{table}", [request.responses.search_result(entity) for entity in items], cursor)
 
 
 def _kinds(filters: dict[str, Any], table: str) -> set[str]:
@@ -65,11 +65,13 @@ def _ascending(body: dict[str, Any]) -> bool:
     return checks.one_of(sort.get("direction"), "body.sort.direction", directions) == "ascending"
 
 
-def find(workspace: Workspace, bot: User, query: str, kinds: set[str], *, in_trash: bool, lag: float) -> list[Found]:
+def find_entities(
+    workspace: Workspace, bot: User, query: str, kinds: set[str], *, in_trash: bool, lag: float
+) -> list[SearchResult]:
     """Return the objects of *kinds* that *bot* can list and whose title resembles *query*, newest first."""
     # In recorded traffic a search right after a write does not find it ("Search optimizations and limitations").
     now = workspace.now()
-    candidates: list[Found] = []
+    candidates: list[SearchResult] = []
     if "data_source" in kinds:
         candidates += workspace.sources.values()
     if "page" in kinds:
@@ -93,7 +95,7 @@ def _in_trash(workspace: Workspace, entity: Entity) -> bool:
     return any(upper.in_trash for upper in workspace.lineage(entity))
 
 
-def _listed(workspace: Workspace, bot: User, entity: Found) -> bool:
+def _listed(workspace: Workspace, bot: User, entity: SearchResult) -> bool:
     """Return True if *entity* is listed.
 
     Databases must be shared directly, although shared pages make them readable.
@@ -101,7 +103,7 @@ def _listed(workspace: Workspace, bot: User, entity: Found) -> bool:
     within: Iterator[Entity] = workspace.lineage(entity)
     # The search page guarantees only directly shared objects. Results through a parent are not reliable.
     nearest = next((upper.id for upper in within if upper.id in workspace.databases), None)
-    return nearest in bot.shared if nearest else workspace.may_see(bot, entity)
+    return nearest in bot.shared if nearest else workspace.can_access(bot, entity)
 
 
 def resembles(title: str, query: str) -> bool:

@@ -14,13 +14,13 @@ from workspace_sandbox.notes.seeding import DataBuilder
 from workspace_sandbox.notes.state import (
     Database,
     DataSource,
-    Home,
     Page,
     Parent,
     Property,
     ShareOption,
     User,
     Workspace,
+    WorkspaceInstallation,
 )
 
 EPOCH = datetime(2025, 6, 2, 9, 30, 12, 345_000, tzinfo=UTC).timestamp()
@@ -52,7 +52,7 @@ LEADS = 54
 
 
 @dataclass(frozen=True, slots=True)
-class Seeded:
+class DefaultWorkspace:
     """A new workspace and its notable objects."""
 
     workspace: Workspace
@@ -62,12 +62,12 @@ class Seeded:
     """The bot of the connection that is authorised by OAuth."""
     person: User
     """The author of user actions."""
-    homes: tuple[Home, ...]
+    homes: tuple[WorkspaceInstallation, ...]
     """The workspaces in which the person can authorise an OAuth app."""
     examples: dict[str, Any]
 
 
-def build_default_workspace(now: Callable[[], float], random: Random) -> Seeded:
+def build_default_workspace(now: Callable[[], float], random: Random) -> DefaultWorkspace:
     """Build a workspace from a fixed random source. Later changes use *random*."""
     workspace = Workspace("Fernweh Studios", now, Random("notes"))
     builder = DataBuilder(workspace)
@@ -78,7 +78,7 @@ def build_default_workspace(now: Callable[[], float], random: Random) -> Seeded:
     public = builder.user("Connector (public)", kind="bot", owner_id=person.id, integration_id=CLIENT_ID)
 
     leads = _leads(builder)
-    table = everything.plant(builder, EPOCH - 2 * DAY, leads)
+    table = everything.build_all_types_database(builder, EPOCH - 2 * DAY, leads)
     projects = _projects(builder)
     secret = _salaries(builder)
     handbook = _handbook(builder)
@@ -86,7 +86,7 @@ def build_default_workspace(now: Callable[[], float], random: Random) -> Seeded:
 
     shared = {leads.parent.id, table.parent.id, projects.id, handbook.id, *(shelf.parent.id for shelf in shelves)}
     internal.shared, public.shared = set(shared), set(shared)
-    first = next(page for page in workspace.live_rows(leads) if page.title)
+    first = next(page for page in workspace.active_rows(leads) if page.title)
     workspace.random = random
     examples = {
         "database_id": leads.parent.id,
@@ -96,8 +96,8 @@ def build_default_workspace(now: Callable[[], float], random: Random) -> Seeded:
         "multi_source_database_id": projects.id,
         "data_source_id": leads.id,
     }
-    home = Home(workspace, public, (*_offers(leads, table, projects, handbook), _all_shelves(shelves)))
-    return Seeded(workspace, internal, public, person, (home, _bakery(now, random)), examples)
+    home = WorkspaceInstallation(workspace, public, (*_offers(leads, table, projects, handbook), _all_shelves(shelves)))
+    return DefaultWorkspace(workspace, internal, public, person, (home, _bakery(now, random)), examples)
 
 
 def _offers(leads: DataSource, table: DataSource, projects: Database, handbook: Page) -> list[ShareOption]:
@@ -109,7 +109,7 @@ def _all_shelves(shelves: list[DataSource]) -> ShareOption:
     return ShareOption(f"{len(shelves)} databases of the teams", frozenset(shelf.parent.id for shelf in shelves))
 
 
-def _bakery(now: Callable[[], float], random: Random) -> Home:
+def _bakery(now: Callable[[], float], random: Random) -> WorkspaceInstallation:
     """Build a second, small workspace in which the same OAuth app can be authorised."""
     workspace = Workspace("Lantern Bakery", now, Random("bakery"))
     builder = DataBuilder(workspace)
@@ -123,7 +123,7 @@ def _bakery(now: Callable[[], float], random: Random) -> Home:
     bot.shared = {recipes.parent.id, notice.id}
     workspace.random = random
     offers = [ShareOption("Recipes", frozenset({recipes.parent.id})), ShareOption(notice.title, frozenset({notice.id}))]
-    return Home(workspace, bot, tuple(offers))
+    return WorkspaceInstallation(workspace, bot, tuple(offers))
 
 
 def _leads(builder: DataBuilder) -> DataSource:
@@ -171,7 +171,7 @@ LEAD_BODY = (
 
 
 def _score(value: Property, hot: Property, _: Workspace, page: Page) -> Any:
-    return round((values.kept(page, value) or 0) / 1000) + 10 * values.kept(page, hot)
+    return round((values.stored_value(page, value) or 0) / 1000) + 10 * values.stored_value(page, hot)
 
 
 def _lead(builder: DataBuilder, properties: list[Property], number: int, name: str) -> dict[str, Any]:

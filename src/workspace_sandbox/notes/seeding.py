@@ -77,7 +77,7 @@ class DataBuilder:
 
     def table(self, title: str, at: float, properties: list[Property], parent: Parent = TOP) -> DataSource:
         """Create a database with a single data source of the same title, and return that data source."""
-        return self.workspace.sole_source(self.database(title, at, {title: properties}, parent))
+        return self.workspace.only_source(self.database(title, at, {title: properties}, parent))
 
     def row(self, source: DataSource, at: float, values: dict[str, Any]) -> Page:
         """Create a row of *source*, an hour before its last edit. *values* has stored values by property name."""
@@ -85,8 +85,8 @@ class DataBuilder:
         page = Page(self.workspace.new_id(), Parent("data_source_id", source.id), at - 3600.0, at, author_id, editor_id)
         by_name = {prop.name: prop for prop in source.properties.values()}
         page.values = {by_name[name].id: value for name, value in values.items()}
-        source.numbered += 1
-        page.values |= {prop.id: source.numbered for prop in source.of_type("unique_id")}
+        source.last_number += 1
+        page.values |= {prop.id: source.last_number for prop in source.properties_of_type("unique_id")}
         page.titles.append((0.0, page.title))
         source.rows.append(page.id)
         self.workspace.pages[page.id] = page

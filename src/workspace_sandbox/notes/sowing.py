@@ -13,28 +13,28 @@ if TYPE_CHECKING:
 OPTION_TYPES = ("select", "multi_select")
 
 
-def apply_seed(notion: "NotesEmulator", given: SeedValue) -> dict[str, Any]:
+def apply_seed(notion: "NotesEmulator", data: SeedValue) -> dict[str, Any]:
     """Create the objects of *given*, shared with both connections. Returns the identifiers by title."""
-    given.object_of("databases", "pages")
+    data.check_object("databases", "pages")
     builder = DataBuilder(notion.workspace)
     builder.people = [user for user in notion.workspace.users.values() if user.kind == "person"]
-    databases = dict(_database(notion, builder, item) for item in given.each("databases"))
-    pages = dict(_page(notion, builder, item) for item in given.each("pages"))
+    databases = dict(_database(notion, builder, item) for item in data.list_items("databases"))
+    pages = dict(_page(notion, builder, item) for item in data.list_items("pages"))
     for bot in (notion.seeded.internal, notion.seeded.public):
         bot.shared |= {*databases.values(), *pages.values()}
     return {"databases": databases, "pages": pages}
 
 
 def _database(notion: "NotesEmulator", builder: DataBuilder, seed: SeedValue) -> tuple[str, str]:
-    seed.object_of("title", "properties", "rows", needs="title")
+    seed.check_object("title", "properties", "rows", required="title")
     title, properties = seed.text("title"), SeedValue(seed.value.get("properties", {}), (*seed.path, "properties"))
     columns = [_property(builder, name, kind) for name, kind in properties.items()]
     if [prop.type for prop in columns].count("title") > 1:
-        raise properties.wrong("A database has one title.")
+        raise properties.error("A database has one title.")
     if not any(prop.type == "title" for prop in columns):
         columns.insert(0, builder.property("title", "Name"))
-    source = builder.table(title, notion.stage.now(), columns)
-    for row in seed.each("rows"):
+    source = builder.table(title, notion.context.now(), columns)
+    for row in seed.list_items("rows"):
         _row(notion, source, row)
     return title, source.parent.id
 
@@ -43,9 +43,9 @@ def _property(builder: DataBuilder, name: str, seed: SeedValue) -> Property:
     kind, options = seed.value, []
     if isinstance(kind, dict) and len(kind) == 1:
         kind = next(iter(kind))
-        options = [item.as_text() for item in seed.each(kind)]
+        options = [item.as_text() for item in seed.list_items(kind)]
     if kind not in {"title", *acts.ADDED} or (options and kind not in OPTION_TYPES):
-        raise seed.wrong(f"No such type of property; there are title, {', '.join(acts.ADDED)}.")
+        raise seed.error(f"No such type of property; there are title, {', '.join(acts.ADDED)}.")
     new_options = builder.options(*((item, "default") for item in options))
     return builder.property(kind, name, config=acts.number_config(kind), options=new_options)
 
@@ -57,7 +57,7 @@ def _row(notion: "NotesEmulator", source: DataSource, seed: SeedValue) -> None:
 
 
 def _page(notion: "NotesEmulator", builder: DataBuilder, seed: SeedValue) -> tuple[str, str]:
-    seed.object_of("title", "text", needs="title")
-    page = builder.page(seed.text("title"), notion.stage.now())
-    builder.body(page, [("paragraph", line.as_text()) for line in seed.each("text")])
+    seed.check_object("title", "text", required="title")
+    page = builder.page(seed.text("title"), notion.context.now())
+    builder.body(page, [("paragraph", line.as_text()) for line in seed.list_items("text")])
     return seed.text("title"), page.id

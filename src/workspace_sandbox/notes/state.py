@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar
 from urllib.parse import quote
 from uuid import UUID
 
-from workspace_sandbox.kit.hooks import unheard
+from workspace_sandbox.kit.hooks import ignore_event
 from workspace_sandbox.notes import richtext
 from workspace_sandbox.notes.wire import archived, invalid, not_shared, several_sources
 
@@ -124,7 +124,7 @@ class DataSource(Entity):
     titles: Title = field(default_factory=list)
     properties: dict[str, Property] = field(default_factory=dict)
     rows: list[str] = field(default_factory=list)
-    numbered: int = 0
+    last_number: int = 0
     """The number of the latest row."""
 
     @property
@@ -137,11 +137,11 @@ class DataSource(Entity):
         match = next((prop for prop in self.properties.values() if prop.name == key), None)
         return match or next((prop for prop in self.properties.values() if prop.wire_id == key), None)
 
-    def find_in_address(self, key: str) -> Property | None:
+    def find_in_url(self, key: str) -> Property | None:
         """Return the property with that name or id in a path or query, in which libraries encode ids once or twice."""
         return self.find(key) or self.properties.get(key)
 
-    def of_type(self, kind: str) -> list[Property]:
+    def properties_of_type(self, kind: str) -> list[Property]:
         """Return the properties of one type."""
         return [prop for prop in self.properties.values() if prop.type == kind]
 
@@ -157,7 +157,7 @@ class Page(Container):
     @property
     def title(self) -> str:
         """The title without styles."""
-        return richtext.plain(self.values.get("title", []))
+        return richtext.plain_text(self.values.get("title", []))
 
 
 @dataclass(slots=True)
@@ -200,12 +200,12 @@ class ShareOption:
 
 
 @dataclass(frozen=True, slots=True)
-class Home:
+class WorkspaceInstallation:
     """A workspace in which a person can authorise an OAuth app, with its bot and the shareable objects."""
 
     workspace: "Workspace"
     bot: User
-    offers: tuple[ShareOption, ...]
+    share_options: tuple[ShareOption, ...]
 
 
 class Workspace:
@@ -222,7 +222,7 @@ class Workspace:
         self.pages: dict[str, Page] = {}
         self.blocks: dict[str, Block] = {}
         self.comments: dict[str, Comment] = {}
-        self.emit: Callable[[Change], None] = unheard
+        self.emit: Callable[[Change], None] = ignore_event
         """The callback for every change."""
 
     def new_id(self) -> str:
@@ -248,7 +248,7 @@ class Workspace:
             yield upper
             upper = self.find(upper.parent.id)
 
-    def may_see(self, bot: User, entity: Entity) -> bool:
+    def can_access(self, bot: User, entity: Entity) -> bool:
         """Return True if *entity* is shared with *bot*, directly or through an ancestor."""
         return any(upper.id in bot.shared for upper in self.lineage(entity))
 
@@ -267,25 +267,25 @@ class Workspace:
     def block(self, bot: User, uid: str) -> Block | Page | Database:
         """Return the block, page or database with that id. Raises an error if it is absent or not shared."""
         entity = self.find(uid)
-        if isinstance(entity, Block | Page | Database) and self.may_see(bot, entity):
+        if isinstance(entity, Block | Page | Database) and self.can_access(bot, entity):
             return entity
         raise not_shared("block", uid, bot.integration_id, bot.name)
 
-    def sole_source(self, database: Database) -> DataSource:
+    def only_source(self, database: Database) -> DataSource:
         """Return the only data source of *database*. Raises an error if it has several."""
         if len(database.source_ids) != 1:
             raise several_sources(database.id, list(database.source_ids))
         return self.sources[database.source_ids[0]]
 
-    def source_of(self, page: Page) -> DataSource | None:
+    def get_source(self, page: Page) -> DataSource | None:
         """Return the data source of the row *page*."""
         return self.sources.get(page.parent.id)
 
-    def live_rows(self, source: DataSource) -> list[Page]:
+    def active_rows(self, source: DataSource) -> list[Page]:
         """Return the rows of *source*, without the trash."""
         return [page for page in map(self.pages.__getitem__, source.rows) if not page.in_trash]
 
-    def require_editable(self, entity: Entity) -> None:
+    def check_editable(self, entity: Entity) -> None:
         """Raise an error if *entity* or one of its ancestors is in the trash."""
         if entity.in_trash:
             raise archived()
@@ -295,12 +295,14 @@ class Workspace:
                 "You must unarchive the ancestor before editing page."
             )
 
-    def touch(self, entity: Entity, author_id: str, what: str, updated: Mapping[str, Any] | None = None) -> None:
+    def record_change(
+        self, entity: Entity, author_id: str, what: str, updated: Mapping[str, Any] | None = None
+    ) -> None:
         """Record that *author_id* has just changed *entity*: the event type *what* and the *updated* parts."""
         entity.edited_at, entity.edited_by = self.now(), author_id
         self.emit(Change(entity.edited_at, what, entity, (author_id,), updated or {}))
 
     def _shared(self, kind: str, entity: Shared | None, bot: User, uid: str) -> Shared:
-        if entity is None or not self.may_see(bot, entity):
+        if entity is None or not self.can_access(bot, entity):
             raise not_shared(kind, uid, bot.integration_id, bot.name)
         return entity

@@ -32,9 +32,9 @@ class Subscription:
             raise ValueError("that is not the verification token which was sent to the address")
         self.state = "active"
 
-    def hears(self, change: Change) -> bool:
+    def matches(self, change: Change) -> bool:
         """Return True if *change* is sent: the subscription is active, and the object is shared with its connection."""
-        return self.state == "active" and self._workspace.may_see(self.bot, change.entity)
+        return self.state == "active" and self._workspace.can_access(self.bot, change.entity)
 
     def signature(self, raw: bytes) -> str:
         """Return the signature of a body."""
@@ -44,7 +44,7 @@ class Subscription:
         """Return the body of the event about *change*."""
         return {
             "id": event_id,
-            "timestamp": times.event(change.at),
+            "timestamp": times.format_event_time(change.at),
             "workspace_id": self._workspace.id,
             "workspace_name": self._workspace.name,
             "subscription_id": self.id,
@@ -58,7 +58,7 @@ class Subscription:
             "data": events.data(self._workspace, change),
         }
 
-    def described(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the subscription's public fields."""
         return {"subscription_id": self.id, "state": self.state}
 

@@ -4,38 +4,40 @@ from collections.abc import Sequence
 from typing import Any
 
 from workspace_sandbox.notes import edits, events
-from workspace_sandbox.notes.definitions import CHOSEN, Defined
+from workspace_sandbox.notes.definitions import OPTION_TYPES, ColumnDefinition
 from workspace_sandbox.notes.state import Database, DataSource, Page, Parent, Property, User, Workspace
 
-NOT_TRANSFERABLE = (*CHOSEN, "unique_id")
+NOT_TRANSFERABLE = (*OPTION_TYPES, "unique_id")
 """The types whose values are meaningless in another data source."""
 
 
-def create(workspace: Workspace, above: Page, title: str, columns: Sequence[Defined], author: User) -> Database:
+def create(
+    workspace: Workspace, above: Page, title: str, columns: Sequence[ColumnDefinition], author: User
+) -> Database:
     """Create a database on a page, with one data source of the same title."""
-    workspace.require_editable(above)
+    workspace.check_editable(above)
     now = workspace.now()
     parent = Parent("page_id", above.id)
     database = Database(workspace.new_id(), parent, now, now, author.id, author.id, title=title)
     workspace.databases[database.id] = database
     above.children.append(database.id)
-    workspace.touch(database, author.id, "database.created")
+    workspace.record_change(database, author.id, "database.created")
     add_source(workspace, database, title, columns, author)
     return database
 
 
 def add_source(
-    workspace: Workspace, database: Database, title: str, columns: Sequence[Defined], author: User
+    workspace: Workspace, database: Database, title: str, columns: Sequence[ColumnDefinition], author: User
 ) -> DataSource:
     """Add a data source to *database*."""
-    workspace.require_editable(database)
+    workspace.check_editable(database)
     now = workspace.now()
     source = DataSource(workspace.new_id(), Parent("database_id", database.id), now, now, author.id, author.id)
     source.titles.append((now, title))
-    source.properties = {prop.id: prop for prop in (column.made(workspace) for column in columns)}
+    source.properties = {prop.id: prop for prop in (column.create(workspace) for column in columns)}
     workspace.sources[source.id] = source
     database.source_ids.append(source.id)
-    workspace.touch(source, author.id, "data_source.created")
+    workspace.record_change(source, author.id, "data_source.created")
     return source
 
 
@@ -43,29 +45,29 @@ def retitle(workspace: Workspace, entity: Database | DataSource, title: str, aut
     """Change the title."""
     if isinstance(entity, Database):
         entity.title = title
-        workspace.touch(entity, author.id, "database.content_updated")
+        workspace.record_change(entity, author.id, "database.content_updated")
     else:
         entity.titles.append((workspace.now(), title))
-        workspace.touch(entity, author.id, "data_source.content_updated")
+        workspace.record_change(entity, author.id, "data_source.content_updated")
 
 
 def trash(workspace: Workspace, source: DataSource, author: User, *, into: bool) -> None:
     """Move a data source to the trash or out of it."""
     if source.in_trash != into:
         source.in_trash = into
-        workspace.touch(source, author.id, f"data_source.{'deleted' if into else 'undeleted'}")
+        workspace.record_change(source, author.id, f"data_source.{'deleted' if into else 'undeleted'}")
 
 
-def reshape(workspace: Workspace, source: DataSource, columns: Sequence[Defined], author: User) -> None:
+def change_columns(workspace: Workspace, source: DataSource, columns: Sequence[ColumnDefinition], author: User) -> None:
     """Add, change and remove columns of *source*."""
-    workspace.require_editable(source)
+    workspace.check_editable(source)
     for column in columns:
-        if column.known is None:
-            _add(workspace, source, column.made(workspace), author)
+        if column.existing is None:
+            _add(workspace, source, column.create(workspace), author)
         elif column.removed:
-            _remove(workspace, source, column.known, author)
+            _remove(workspace, source, column.existing, author)
         else:
-            _change(workspace, source, column.known, column, author)
+            _change(workspace, source, column.existing, column, author)
 
 
 def _add(workspace: Workspace, source: DataSource, prop: Property, author: User) -> None:
@@ -86,10 +88,10 @@ def _remove(workspace: Workspace, source: DataSource, prop: Property, author: Us
     del source.properties[prop.id]
     for uid in source.rows:
         workspace.pages[uid].values.pop(prop.id, None)
-    workspace.touch(source, author.id, "data_source.schema_updated", events.columns("deleted", [prop]))
+    workspace.record_change(source, author.id, "data_source.schema_updated", events.columns("deleted", [prop]))
 
 
-def _change(workspace: Workspace, source: DataSource, prop: Property, column: Defined, author: User) -> None:
+def _change(workspace: Workspace, source: DataSource, prop: Property, column: ColumnDefinition, author: User) -> None:
     """Change the name, type or options of a column. Values that become invalid are removed."""
     if prop.type != column.type:
         for uid in source.rows:
@@ -101,13 +103,13 @@ def _change(workspace: Workspace, source: DataSource, prop: Property, column: De
         _remove_options(workspace, source, prop)
     if old_type != prop.type:
         _prefill(workspace, source, prop)
-    workspace.touch(source, author.id, "data_source.schema_updated", events.columns("updated", [prop]))
+    workspace.record_change(source, author.id, "data_source.schema_updated", events.columns("updated", [prop]))
 
 
 def _remove_options(workspace: Workspace, source: DataSource, prop: Property) -> None:
     """Remove deleted options from the rows."""
     option_ids = {option.id for option in prop.options}
-    for uid in source.rows if prop.type in CHOSEN else ():
+    for uid in source.rows if prop.type in OPTION_TYPES else ():
         values = workspace.pages[uid].values
         value = values.get(prop.id)
         if isinstance(value, list):
@@ -118,9 +120,9 @@ def _remove_options(workspace: Workspace, source: DataSource, prop: Property) ->
 
 def move(workspace: Workspace, page: Page, target: DataSource | Page, author: User) -> None:
     """Move *page*. In a data source it keeps the values of columns with the same name and type."""
-    workspace.require_editable(page)
-    workspace.require_editable(target)
-    old_source = workspace.source_of(page)
+    workspace.check_editable(page)
+    workspace.check_editable(target)
+    old_source = workspace.get_source(page)
     _detach(workspace, page)
     transferable = (
         _transferable_values(page, old_source, target)
@@ -132,11 +134,11 @@ def move(workspace: Workspace, page: Page, target: DataSource | Page, author: Us
     if isinstance(target, DataSource):
         page.parent = Parent("data_source_id", target.id)
         target.rows.append(page.id)
-        edits.prefill(target, page)
+        edits.set_initial_values(target, page)
     else:
         page.parent = Parent("page_id", target.id)
         target.children.append(page.id)
-    workspace.touch(page, author.id, "page.moved")
+    workspace.record_change(page, author.id, "page.moved")
 
 
 def _transferable_values(page: Page, old_source: DataSource, new_source: DataSource) -> dict[str, Any]:

@@ -11,16 +11,16 @@ BURST = 10.0
 """The burst size. The average rate is three requests per second."""
 
 
-class Limits:
+class RateLimiter:
     """The token buckets of all connections."""
 
     def __init__(self, context: EmulatorContext) -> None:
         self._context = context
         self.buckets: dict[str, TokenBucket] = {}
 
-    def spend(self, token: str) -> None:
+    def charge(self, token: str) -> None:
         """Charge a request to *token*."""
         if self._context.knobs["limits"]:
-            wait = self.buckets.setdefault(token, TokenBucket(RATE, BURST)).take(self._context.clock.now())
+            wait = self.buckets.setdefault(token, TokenBucket(RATE, BURST)).spend(self._context.clock.now())
             if wait:
                 raise wire.rate_limited(math.ceil(wait))

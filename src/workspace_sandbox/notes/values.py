@@ -20,13 +20,13 @@ LISTS = ("title", "rich_text", "multi_select", "people", "relation", "files")
 """The types whose empty value is an empty array."""
 
 
-def kept(page: Page, prop: Property) -> Any:
+def stored_value(page: Page, prop: Property) -> Any:
     """Return the stored value of *prop*, or the empty value of its type."""
     empty: Any = [] if prop.type in LISTS else False if prop.type == "checkbox" else None
     return page.values.get(prop.id, empty)
 
 
-def user(account: User | None, uid: str, workspace: Workspace) -> dict[str, Any]:
+def user_object(account: User | None, uid: str, workspace: Workspace) -> dict[str, Any]:
     """Return a user object. An unknown user has only an id."""
     if account is None:
         return {"object": "user", "id": uid}
@@ -35,14 +35,14 @@ def user(account: User | None, uid: str, workspace: Workspace) -> dict[str, Any]
         return fields | {"person": {"email": account.email, "email_verified": True}}
     owner: dict[str, Any] = {"type": "workspace", "workspace": True}
     if account.owner_id:
-        owner = {"type": "user", "user": user(workspace.users[account.owner_id], account.owner_id, workspace)}
+        owner = {"type": "user", "user": user_object(workspace.users[account.owner_id], account.owner_id, workspace)}
     limits = {"max_file_upload_size_in_bytes": 5 * 1024 * 1024}
     names = {"workspace_name": workspace.name, "workspace_id": workspace.id}
     return fields | {"bot": {"owner": owner} | names | {"workspace_limits": limits}}
 
 
 def _person(workspace: Workspace, uid: str) -> dict[str, Any]:
-    return user(workspace.users.get(uid), uid, workspace)
+    return user_object(workspace.users.get(uid), uid, workspace)
 
 
 def _option(prop: Property, uid: str | None) -> dict[str, Any] | None:
@@ -55,11 +55,11 @@ def _name(prop: Property, uid: str | None) -> str | None:
 
 
 def _options(_: Workspace, page: Page, prop: Property) -> list[dict[str, Any] | None]:
-    return [_option(prop, uid) for uid in kept(page, prop)]
+    return [_option(prop, uid) for uid in stored_value(page, prop)]
 
 
 def _verification(workspace: Workspace, page: Page, prop: Property) -> dict[str, Any]:
-    value = kept(page, prop) or {"state": "unverified", "by": None, "date": None}
+    value = stored_value(page, prop) or {"state": "unverified", "by": None, "date": None}
     by = _person(workspace, value["by"]) if value["by"] else None
     return {"state": value["state"], "verified_by": by, "date": value["date"]}
 
@@ -82,7 +82,7 @@ def _related(workspace: Workspace, page: Page, prop: Property) -> list[Page]:
 def _rollup_targets(workspace: Workspace, page: Page, prop: Property) -> list[tuple[Page, Property]]:
     pairs = []
     for related in _related(workspace, page, prop):
-        source = workspace.source_of(related)
+        source = workspace.get_source(related)
         target = source and source.properties.get(prop.config["rollup_property_id"])
         if target:
             pairs.append((related, target))
@@ -93,9 +93,9 @@ def rollup(workspace: Workspace, page: Page, prop: Property) -> dict[str, Any]:
     """Return the value of a rollup: a count, a sum, the latest date, or all values unchanged."""
     function = prop.config["function"]
     pairs = _rollup_targets(workspace, page, prop)
-    plain_values = [plain(workspace, related, target) for related, target in pairs]
+    plain_values = [plain_value(workspace, related, target) for related, target in pairs]
     if function == "show_original":
-        items = [{"type": target.type} | answered(workspace, related, target) for related, target in pairs]
+        items = [{"type": target.type} | property_value(workspace, related, target) for related, target in pairs]
         return {"type": "array", "array": items, "function": function}
     if function == "latest_date":
         latest = max(filter(None, plain_values), default=None)
@@ -106,37 +106,39 @@ def rollup(workspace: Workspace, page: Page, prop: Property) -> dict[str, Any]:
 
 
 def _stored(_: Workspace, page: Page, prop: Property) -> Any:
-    return kept(page, prop)
+    return stored_value(page, prop)
 
 
 READ: dict[str, ValueReader] = {
-    "title": lambda _, page, prop: richtext.shortened(kept(page, prop)),
-    "rich_text": lambda _, page, prop: richtext.shortened(kept(page, prop)),
-    "select": lambda _, page, prop: _option(prop, kept(page, prop)),
-    "status": lambda _, page, prop: _option(prop, kept(page, prop)),
+    "title": lambda _, page, prop: richtext.truncate(stored_value(page, prop)),
+    "rich_text": lambda _, page, prop: richtext.truncate(stored_value(page, prop)),
+    "select": lambda _, page, prop: _option(prop, stored_value(page, prop)),
+    "status": lambda _, page, prop: _option(prop, stored_value(page, prop)),
     "multi_select": _options,
-    "people": lambda workspace, page, prop: [_person(workspace, uid) for uid in kept(page, prop)[:MAX_REFERENCES]],
-    "relation": lambda _, page, prop: [{"id": uid} for uid in kept(page, prop)[:MAX_REFERENCES]],
+    "people": lambda workspace, page, prop: [
+        _person(workspace, uid) for uid in stored_value(page, prop)[:MAX_REFERENCES]
+    ],
+    "relation": lambda _, page, prop: [{"id": uid} for uid in stored_value(page, prop)[:MAX_REFERENCES]],
     "verification": _verification,
     "formula": formula,
     "rollup": rollup,
-    "created_time": lambda _, page, __: times.minute(page.created_at),
-    "last_edited_time": lambda _, page, __: times.minute(page.edited_at),
+    "created_time": lambda _, page, __: times.format_page_time(page.created_at),
+    "last_edited_time": lambda _, page, __: times.format_page_time(page.edited_at),
     "created_by": lambda workspace, page, _: _person(workspace, page.created_by),
     "last_edited_by": lambda workspace, page, _: _person(workspace, page.edited_by),
-    "unique_id": lambda _, page, prop: {"prefix": prop.config["prefix"], "number": kept(page, prop)},
+    "unique_id": lambda _, page, prop: {"prefix": prop.config["prefix"], "number": stored_value(page, prop)},
     "button": lambda *_: {},
 }
 """The values of a page object under the key of their type. Other types return the stored value."""
 
 PLAIN: dict[str, ValueReader] = {
-    "title": lambda _, page, prop: richtext.plain(kept(page, prop)),
-    "rich_text": lambda _, page, prop: richtext.plain(kept(page, prop)),
-    "select": lambda _, page, prop: _name(prop, kept(page, prop)),
-    "status": lambda _, page, prop: _name(prop, kept(page, prop)),
-    "multi_select": lambda _, page, prop: [_name(prop, uid) for uid in kept(page, prop)],
-    "date": lambda _, page, prop: (kept(page, prop) or {}).get("start"),
-    "verification": lambda _, page, prop: (kept(page, prop) or {}).get("state"),
+    "title": lambda _, page, prop: richtext.plain_text(stored_value(page, prop)),
+    "rich_text": lambda _, page, prop: richtext.plain_text(stored_value(page, prop)),
+    "select": lambda _, page, prop: _name(prop, stored_value(page, prop)),
+    "status": lambda _, page, prop: _name(prop, stored_value(page, prop)),
+    "multi_select": lambda _, page, prop: [_name(prop, uid) for uid in stored_value(page, prop)],
+    "date": lambda _, page, prop: (stored_value(page, prop) or {}).get("start"),
+    "verification": lambda _, page, prop: (stored_value(page, prop) or {}).get("state"),
     "formula": lambda workspace, page, prop: _unwrap(formula(workspace, page, prop)),
     "rollup": lambda workspace, page, prop: _unwrap(rollup(workspace, page, prop)),
     "created_time": READ["created_time"],
@@ -152,23 +154,23 @@ def _unwrap(result: dict[str, Any]) -> Any:
     return value["start"] if result["type"] == "date" and value else value
 
 
-def plain(workspace: Workspace, page: Page, prop: Property) -> Any:
+def plain_value(workspace: Workspace, page: Page, prop: Property) -> Any:
     """Return the value of *prop* as text, number, boolean, ISO date, or list of names or ids."""
     return PLAIN.get(prop.type, _stored)(workspace, page, prop)
 
 
-def answered(workspace: Workspace, page: Page, prop: Property) -> dict[str, Any]:
+def property_value(workspace: Workspace, page: Page, prop: Property) -> dict[str, Any]:
     """Return the value of *prop* under the key of its type, and whether a relation has more."""
     field = {prop.type: READ.get(prop.type, _stored)(workspace, page, prop)}
     if prop.type == "relation":
-        field["has_more"] = len(kept(page, prop)) > MAX_REFERENCES
+        field["has_more"] = len(stored_value(page, prop)) > MAX_REFERENCES
     return field
 
 
 ITEMS: dict[str, ValueReader] = {
     "title": _stored,
     "rich_text": _stored,
-    "people": lambda workspace, page, prop: [_person(workspace, uid) for uid in kept(page, prop)],
-    "relation": lambda _, page, prop: [{"id": uid} for uid in kept(page, prop)],
+    "people": lambda workspace, page, prop: [_person(workspace, uid) for uid in stored_value(page, prop)],
+    "relation": lambda _, page, prop: [{"id": uid} for uid in stored_value(page, prop)],
 }
 """The types whose values the property endpoint lists in full."""

@@ -80,17 +80,17 @@ def _parse_place(raw: Any, path: str) -> dict[str, Any]:
 def _verification(raw: Any, path: str) -> dict[str, Any]:
     fields = checks.obj(raw, path, "state", "date")
     state = checks.one_of(checks.need(fields, "state", path), f"{path}.state", ("verified", "unverified"))
-    return {"state": state, "by": None, "date": times.read(fields.get("date"), f"{path}.date")}
+    return {"state": state, "by": None, "date": times.parse_date(fields.get("date"), f"{path}.date")}
 
 
 PARSERS: dict[str, Parser] = {
-    "title": richtext.read,
-    "rich_text": richtext.read,
+    "title": richtext.parse,
+    "rich_text": richtext.parse,
     "number": _nullable(checks.number),
     "select": _nullable(_option),
     "multi_select": _each(_option),
     "status": _nullable(_option),
-    "date": times.read,
+    "date": times.parse_date,
     "checkbox": checks.boolean,
     "url": _text(URL_LENGTH),
     "email": _text(ADDRESS_LENGTH),
@@ -104,26 +104,26 @@ PARSERS: dict[str, Parser] = {
 """The parsers of writable types. Other types cannot be written."""
 
 
-def formed(raw: Any, path: str) -> dict[str, tuple[str, Any]]:
+def parse_properties(raw: Any, path: str) -> dict[str, tuple[str, Any]]:
     """Return the properties of a request by key: the declared type and the value."""
     return {key: _parse_property(value, f"{path}.{key}") for key, value in checks.obj(raw, path).items()}
 
 
 def _parse_property(raw: Any, path: str) -> tuple[str, Any]:
     if isinstance(raw, list):
-        return "title", richtext.read(raw, path)
+        return "title", richtext.parse(raw, path)
     # A value that was read may be sent back unchanged, with its id, name and type.
     fields = {key: value for key, value in checks.obj(raw, path).items() if key not in {"id", "name", "type"}}
     kind = next((key for key in fields if key in PARSERS), None)
     if kind is None:
         key, value = next(iter(fields.items()), ("title", checks.UNDEFINED))
-        raise checks.unfit(f"{path}.{key}", "not present" if fields else "defined", value)
+        raise checks.invalid_field(f"{path}.{key}", "not present" if fields else "defined", value)
     for key in fields.keys() - {kind}:
-        raise checks.unfit(f"{path}.{key}", "not present", fields[key])
+        raise checks.invalid_field(f"{path}.{key}", "not present", fields[key])
     return kind, PARSERS[kind](fields[kind], f"{path}.{kind}")
 
 
-def matched(source: DataSource | None, fields: dict[str, tuple[str, Any]]) -> list[tuple[Property, Any]]:
+def match_properties(source: DataSource | None, fields: dict[str, tuple[str, Any]]) -> list[tuple[Property, Any]]:
     """Match the keys of *fields* to properties. Unknown names and wrong types are reported together."""
     errors, matches = [], []
     for key, (kind, value) in fields.items():
@@ -139,7 +139,7 @@ def matched(source: DataSource | None, fields: dict[str, tuple[str, Any]]) -> li
     return matches
 
 
-def verify(workspace: Workspace, bot: User | None, values: list[tuple[Property, Any]]) -> None:
+def check_references(workspace: Workspace, bot: User | None, values: list[tuple[Property, Any]]) -> None:
     """Reject values that name unknown options, people or pages. *bot* is None for an edit by a person."""
     for prop, value in values:
         if prop.type in {"select", "status", "multi_select"}:
@@ -169,13 +169,13 @@ def _verify_pages(workspace: Workspace, bot: User | None, prop: Property, uids: 
     for uid in uids:
         page = workspace.pages.get(uid)
         # A relation to a page that is not shared has the same error as one to an unknown page.
-        if bot and (page is None or not workspace.may_see(bot, page)):
+        if bot and (page is None or not workspace.can_access(bot, page)):
             raise not_shared("page", uid, bot.integration_id, bot.name)
         if page is None or page.parent.id != prop.config["data_source_id"]:
             raise invalid(f"{prop.name} is expected to hold pages of data source {prop.config['data_source_id']}.")
 
 
-def keep(workspace: Workspace, author_id: str, prop: Property, value: Any) -> Any:
+def to_stored(workspace: Workspace, author_id: str, prop: Property, value: Any) -> Any:
     """Return the stored form of *value*. Unknown options of select and multi_select are created."""
     if prop.type == "multi_select":
         return list(dict.fromkeys(_option_id(workspace, prop, option) for option in value))

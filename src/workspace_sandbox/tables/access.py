@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 from aiohttp import web
 
-from workspace_sandbox.kit.consent import Account, Box, Decision, Fields, Question, told
-from workspace_sandbox.kit.oauth import Grant, OAuth, Token, back, basic, bearer
-from workspace_sandbox.kit.refusals import Refused, RefusedWith, require
+from workspace_sandbox.kit.consent import Account, Box, Decision, Fields, Question, render_page
+from workspace_sandbox.kit.oauth import Grant, OAuth, Token, read_basic_auth, read_bearer_token, redirect_to_client
+from workspace_sandbox.kit.refusals import PreparedErrorResponse, VendorErrorResponse, require
 from workspace_sandbox.kit.stage import EmulatorContext
 from workspace_sandbox.tables.state import Base, User
 from workspace_sandbox.tables.wire import unauthenticated
@@ -50,7 +50,7 @@ REASONS = {
 }
 
 
-class OAuthRefusal(Refused):
+class OAuthError(VendorErrorResponse):
     """An error in the words of RFC 6749."""
 
     def __init__(self, error: str, description: str) -> None:
@@ -83,7 +83,7 @@ class Access:
 
     def role(self, base: Base) -> str:
         """Return the user's role in *base* with this token. Without picked bases, future bases are included."""
-        picked = self.grant.picked
+        picked = self.grant.selected
         return base.role(self.user) if picked is None or base.id in picked else "none"
 
 
@@ -92,20 +92,20 @@ class Authorisations(OAuth):
 
     shapes: ClassVar = {"code": "{:64}", "access": "oaa{0:14}.v1.{0:64}", "refresh": "oar{0:14}.v1.{0:64}"}
     code_seconds = 300.0
-    ended_by_refresh = frozenset({"access", "refresh"})
+    revoked_by_refresh = frozenset({"access", "refresh"})
     client_by = "header"
     clients: ClassVar = {CLIENT_ID: CLIENT_SECRET, PUBLIC_CLIENT_ID: None}
 
     def __init__(self, context: EmulatorContext, workspace: Workspace) -> None:
         super().__init__(context, {user.id: user for user in workspace.users})
         self.workspace = workspace
-        self.keep(TOKEN, "access", Grant("", workspace.users[0]))
+        self.register(TOKEN, "access", Grant("", workspace.users[0]))
 
     def authenticate(self, request: web.Request) -> Access:
         """Return the access of the token in *request*. Raises an error if the token is invalid."""
-        value = bearer(request)
-        token = require(self.living(value, "access"), unauthenticated(value))
-        scopes = token.scopes if token.grant.client_id else self.stage.knobs["scopes"].split()
+        value = read_bearer_token(request)
+        token = require(self.find_valid(value, "access"), unauthenticated(value))
+        scopes = token.scopes if token.grant.client_id else self.context.knobs["scopes"].split()
         return Access(value, token.grant, frozenset(scopes))
 
     def check(self, params: dict[str, str]) -> None:
@@ -115,7 +115,7 @@ class Authorisations(OAuth):
         """
         if params.get("client_id") not in self.clients:
             raise _error_page("The client_id is not known.")
-        if not self.allows(params.get("redirect_uri", "")):
+        if not self.is_allowed_redirect(params.get("redirect_uri", "")):
             raise _error_page("The redirect_uri is not registered for this client.")
         scopes = set(params.get("scope", "").split())
         if params.get("response_type") != "code":
@@ -127,7 +127,7 @@ class Authorisations(OAuth):
         if not scopes or not scopes <= set(SCOPES):
             raise _error_redirect(params, "invalid_scope", "At least one scope is required, and all must be known.")
 
-    def question(self, params: Mapping[str, str]) -> Question:
+    def consent_page(self, params: Mapping[str, str]) -> Question:
         """Return the consent page's question: which user, and which of the user's bases."""
         bases = self.workspace.bases
         accounts = [
@@ -139,57 +139,57 @@ class Authorisations(OAuth):
         wants = [MEANINGS[scope] for scope in sorted(set(params["scope"].split()))]
         return Question(vendor="Airtable", app="Connector Gateway", wants=wants, accounts=accounts)
 
-    def decided(self, fields: Fields) -> Decision | None:
+    def read_decision(self, fields: Fields) -> Decision | None:
         """Return the decision. The page is shown again unless at least one base is picked."""
-        decision = super().decided(fields)
+        decision = super().read_decision(fields)
         return None if decision and decision.allowed and decision.granted == frozenset() else decision
 
-    def grant(self, params: Mapping[str, str], decision: Decision) -> Grant:
+    def create_grant(self, params: Mapping[str, str], decision: Decision) -> Grant:
         """Return the grant of the chosen user."""
         scopes = tuple(sorted(set(params["scope"].split())))
-        return Grant(params["client_id"], self.chosen(decision.account), scopes, decision.granted)
+        return Grant(params["client_id"], self.selected_account(decision.account), scopes, decision.granted)
 
-    def agree(self, params: Mapping[str, str], decision: Decision) -> Mapping[str, str] | None:
+    def approve(self, params: Mapping[str, str], decision: Decision) -> Mapping[str, str] | None:
         """Return the authorisation code with its challenge."""
         challenge = {name: params[name] for name in ("code_challenge", "code_challenge_method")}
-        return {**(super().agree(params, decision) or {}), **challenge}
+        return {**(super().approve(params, decision) or {}), **challenge}
 
-    def denial(self) -> Mapping[str, str]:
+    def denial_params(self) -> Mapping[str, str]:
         """Return the response of a user who denies consent."""
         return {"error": "access_denied", "error_description": "The user denied the request."}
 
     async def form(self, request: web.Request) -> Mapping[str, str]:
         """Return the form fields. Other content types are rejected."""
         if request.content_type != "application/x-www-form-urlencoded":
-            raise OAuthRefusal("invalid_request", "The body must be application/x-www-form-urlencoded.")
+            raise OAuthError("invalid_request", "The body must be application/x-www-form-urlencoded.")
         return await super().form(request)
 
     def identify(self, request: web.Request, form: Mapping[str, str]) -> str:
         """Return the client id. A client without a secret sends it in the body."""
         client_id = form.get("client_id", "")
         is_public = client_id in self.clients and self.clients[client_id] is None
-        return client_id if is_public and not basic(request) else super().identify(request, form)
+        return client_id if is_public and not read_basic_auth(request) else super().identify(request, form)
 
-    def redeem(self, client_id: str, form: Mapping[str, str]) -> Token:
+    def use_code(self, client_id: str, form: Mapping[str, str]) -> Token:
         """Return the code. A verifier is always required."""
         for name in ("code", "redirect_uri", "code_verifier"):
             _require_parameter(form, name)
         checked_form = form if VERIFIER.fullmatch(form["code_verifier"]) else {**form, "code_verifier": ""}
-        return super().redeem(client_id, checked_form)
+        return super().use_code(client_id, checked_form)
 
-    def renew(self, client_id: str, form: Mapping[str, str]) -> Token:
+    def use_refresh_token(self, client_id: str, form: Mapping[str, str]) -> Token:
         """Return the refresh token. Reusing one ends its grant."""
         token = self.tokens.get(_require_parameter(form, "refresh_token"))
         if token and token.kind == "refresh":
             # A token that is used twice may be stolen, so the vendor ends its whole grant.
-            token.grant.ended |= token.ended
+            token.grant.is_ended |= token.is_ended
             if not set(form.get("scope", "").split()) <= set(token.grant.scopes):
-                raise self.refusal("scope")
-        return super().renew(client_id, form)
+                raise self.error("scope")
+        return super().use_refresh_token(client_id, form)
 
-    def issued(self, exchanged: Token, form: Mapping[str, str]) -> dict[str, Any]:
+    def issue_response(self, exchanged: Token, form: Mapping[str, str]) -> dict[str, Any]:
         """Return a new pair of tokens. A refresh may request fewer scopes."""
-        seconds, refresh_seconds = (self.stage.knobs[name] for name in ("token_seconds", "refresh_seconds"))
+        seconds, refresh_seconds = (self.context.knobs[name] for name in ("token_seconds", "refresh_seconds"))
         requested = form.get("scope", "").split() if exchanged.kind == "refresh" else ()
         scopes = tuple(sorted(requested)) or exchanged.grant.scopes
         return {
@@ -201,20 +201,22 @@ class Authorisations(OAuth):
             "refresh_expires_in": refresh_seconds,
         }
 
-    def refusal(self, reason: str) -> OAuthRefusal:
+    def error(self, reason: str) -> OAuthError:
         """Return the error of a token request."""
-        return OAuthRefusal(*REASONS[reason])
+        return OAuthError(*REASONS[reason])
 
 
 def _require_parameter(form: Mapping[str, str], name: str) -> str:
     if not form.get(name):
-        raise OAuthRefusal("invalid_request", f"The parameter {name} is missing.")
+        raise OAuthError("invalid_request", f"The parameter {name} is missing.")
     return form[name]
 
 
-def _error_page(description: str) -> RefusedWith:
-    return RefusedWith(told("Airtable", "This request cannot be met", f"<p>{escape(description)}</p>", 400))
+def _error_page(description: str) -> PreparedErrorResponse:
+    return PreparedErrorResponse(
+        render_page("Airtable", "This request cannot be met", f"<p>{escape(description)}</p>", 400)
+    )
 
 
-def _error_redirect(params: Mapping[str, str], error: str, description: str) -> RefusedWith:
-    return RefusedWith(back(params, {"error": error, "error_description": description}))
+def _error_redirect(params: Mapping[str, str], error: str, description: str) -> PreparedErrorResponse:
+    return PreparedErrorResponse(redirect_to_client(params, {"error": error, "error_description": description}))

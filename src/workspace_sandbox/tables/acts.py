@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from workspace_sandbox.kit.acts import DELIVERIES, Acts, Field, UserAction, optional, reading, text
-from workspace_sandbox.kit.asking import object_of
+from workspace_sandbox.kit.acts import DELIVERIES, Field, UserAction, UserActions, optional, reader_for, text
+from workspace_sandbox.kit.asking import json_object
 from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.tables import comments, queries, seed, wire
 from workspace_sandbox.tables.definitions import Definitions
@@ -38,7 +38,7 @@ def _delete_record(airtable: "TablesEmulator", base: Base, key: str, record_id: 
 
 
 def _rename_field(_: "TablesEmulator", base: Base, key: str, column: str, name: str) -> ActionResult:
-    match = queries.column_of(_table(base, key), column)
+    match = queries.get_column(_table(base, key), column)
     if not name.strip():
         raise wire.invalid_request("A field must have a name")
     match.name = name
@@ -49,12 +49,14 @@ def _add_field(
     airtable: "TablesEmulator", base: Base, key: str, name: str, kind: str, *, options: Any = None
 ) -> ActionResult:
     definition = {"name": name, "type": kind, "options": options}
-    return Definitions(airtable.workspace, base).field(_table(base, key), definition).shape()
+    return Definitions(airtable.workspace, base).field(_table(base, key), definition).to_json()
 
 
 def _comment(airtable: "TablesEmulator", base: Base, key: str, record_id: str, content: str) -> ActionResult:
     record = require(_table(base, key).records.get(record_id), ValueError(f"no record {record_id!r}"))
-    new_comment = comments.add(record, airtable.workspace.new_id("com"), seed.COLLEAGUE, content, airtable.stage.now())
+    new_comment = comments.add(
+        record, airtable.workspace.new_id("com"), seed.COLLEAGUE, content, airtable.context.now()
+    )
     return {"comment_id": new_comment.id}
 
 
@@ -68,11 +70,11 @@ def _table(base: Base, key: str) -> Table:
 
 TABLE = (Field("base_id", "the base", _base), Field("table", "the table, by name or id", text))
 RECORD = (*TABLE, Field("record_id", "the record", text))
-FIELDS = Field("fields", "values by name of the field", reading(object_of))
+FIELDS = Field("fields", "values by name of the field", reader_for(json_object))
 NAME = Field("name", "the new name", text)
 SHOWN = "the record in the vendor's shape"
 
-ACTS: Acts = {
+ACTS: UserActions = {
     "create_record": UserAction(_create_record, "A colleague makes a record.", (*TABLE, FIELDS), SHOWN),
     "update_record": UserAction(_update_record, "A colleague changes a record.", (*RECORD, FIELDS), SHOWN),
     "delete_record": UserAction(_delete_record, "A colleague deletes a record.", RECORD, "`id`, `deleted`"),
@@ -87,7 +89,7 @@ ACTS: Acts = {
         "Adds a field to a table.",
         (
             *TABLE,
-            NAME.said("its name"),
+            NAME.with_description("its name"),
             Field("type", "its type", text),
             optional("options", "what the type needs"),
         ),

@@ -11,9 +11,9 @@ from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.kit.stage import EmulatorContext
 from workspace_sandbox.tables import queries
 from workspace_sandbox.tables.access import Authorisations
-from workspace_sandbox.tables.call import Call
+from workspace_sandbox.tables.call import ApiRequest
 from workspace_sandbox.tables.state import Attachment, Base
-from workspace_sandbox.tables.wire import Refusal, forbidden, not_found
+from workspace_sandbox.tables.wire import ApiError, forbidden, not_found
 
 SAMPLE_PATH = "/samples/arrivals.csv"
 """The path of a public sample file that clients can attach. Airtable has no such file."""
@@ -22,19 +22,19 @@ SAMPLE = "container,port,arrives\r\nBFJU4410927,Bergen,2026-11-22\r\nBFJU4410931
 PATH = "/v3/u/{until}/{attachment}/{signature}/{filename}"
 
 
-def upload_attachment(request: Call) -> dict[str, Any]:
+def upload_attachment(request: ApiRequest) -> dict[str, Any]:
     """Append a file to a cell of any record in the base. The response has field ids."""
-    location = require(request.base.home(request.path["record"]), not_found())
+    location = require(request.base.find_record(request.path["record"]), not_found())
     table, record = location
     if table.synced:
         raise forbidden()
-    column = queries.column_of(table, request.path["field"])
+    column = queries.get_column(table, request.path["field"])
     request.workspace.upload(request.base, table, record, column, request.body, user=request.access.user)
     # The documented response of this route has ids where all other routes have names.
     return request.reader.record(table, record, by_id=True, only=[column])
 
 
-def address(context: EmulatorContext, attachment: Attachment) -> str:
+def attachment_url(context: EmulatorContext, attachment: Attachment) -> str:
     """Return the URL of *attachment* until it expires. It works without a token."""
     expires_at = int((context.clock.now() + context.knobs["url_seconds"]) * 1000)
     path = PATH.format(
@@ -48,12 +48,12 @@ def address(context: EmulatorContext, attachment: Attachment) -> str:
 
 async def serve(authorisations: Authorisations, request: web.Request) -> web.Response:
     """Return the bytes of a file if its URL is genuine and has not expired."""
-    params, context = request.match_info, authorisations.stage
+    params, context = request.match_info, authorisations.context
     if not params["until"].isdecimal() or params["signature"] != _signature(int(params["until"]), params["attachment"]):
         raise not_found()
     # The vendor's URLs expire after some hours ("Attachments"), so a stored one stops working.
     if context.clock.now() * 1000 >= int(params["until"]):
-        raise Refusal(410, "GONE", envelope="bare")
+        raise ApiError(410, "GONE", envelope="bare")
     attachment = _find(authorisations.workspace.bases, params["attachment"])
     headers = {"Content-Disposition": f"inline; filename*=UTF-8''{_quote(attachment.filename)}"}
     return web.Response(body=attachment.bytes(), headers=headers | {"Content-Type": attachment.type})

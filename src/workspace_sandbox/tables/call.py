@@ -16,11 +16,11 @@ from workspace_sandbox.tables.workspace import Workspace, WriteOptions
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ApiRequest:
     """An authorised request and the state that it works on."""
 
     workspace: Workspace
-    iterators: queries.Iterators
+    iterators: queries.ListIterators
     access: Access
     path: Mapping[str, str]
     query: MultiMapping[str]
@@ -31,7 +31,7 @@ class Call:
     permission: Callable[[Base], str]
     """The function that returns the caller's role in a base."""
 
-    replaces: bool
+    is_put: bool
     """Whether the method is PUT, which clears omitted fields."""
 
     ping: Callable[[Webhook], None]
@@ -46,21 +46,21 @@ class Call:
         """Return the table in the path, by id or name."""
         return require(find(self.base.tables, self.path["table"]), wire.no_such_model())
 
-    def written_table(self) -> Table:
+    def writable_table(self) -> Table:
         """Return the table in the path. Raises an error if it is read-only."""
         table = self.table()
         if table.synced:
             raise wire.forbidden()
         return table
 
-    def own_record(self, table: Table) -> Record:
+    def path_record(self, table: Table) -> Record:
         """Return the record in the path. Raises an error if it does not belong to *table*."""
         return require(table.records.get(self.path["record"]), wire.no_such_record(self.path["record"]))
 
-    def manner(self) -> WriteOptions:
+    def write_options(self) -> WriteOptions:
         """Return the options for writing."""
         creates = PERMISSIONS.index(self.permission(self.base)) >= PERMISSIONS.index("create")
-        return WriteOptions(self.access.user, self.flag("typecast"), creates, self.replaces)
+        return WriteOptions(self.access.user, self.flag("typecast"), creates, self.is_put)
 
     def flag(self, name: str) -> bool:
         """Return a boolean of the body. Absent and null mean False."""
@@ -69,6 +69,6 @@ class Call:
             raise wire.invalid_request()
         return bool(value)
 
-    def shown(self, table: Table, record: Record) -> dict[str, Any]:
+    def record_json(self, table: Table, record: Record) -> dict[str, Any]:
         """Return a written record as the response shows it."""
         return self.reader.record(table, record, by_id=self.flag("returnFieldsByFieldId"))

@@ -69,14 +69,14 @@ def _collaborators(cell: Cell, raw: Any) -> Any:
 def _date(_: Cell, raw: Any) -> Any:
     if not isinstance(raw, str):
         return raw
-    timestamp = times.read_instant(raw, "utc")
-    return None if timestamp is None else times.written(timestamp)[:10]
+    timestamp = times.parse_time(raw, "utc")
+    return None if timestamp is None else times.format_time(timestamp)[:10]
 
 
 def _date_time(cell: Cell, raw: Any) -> Any:
     if not isinstance(raw, str):
         return raw
-    return raw if times.read_instant(raw, cell.field.option("timeZone")) is not None else None
+    return raw if times.parse_time(raw, cell.field.option("timeZone")) is not None else None
 
 
 def _links(cell: Cell, raw: Any) -> Any:
@@ -84,7 +84,7 @@ def _links(cell: Cell, raw: Any) -> Any:
     parts = _parts(raw)
     if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
         return parts
-    return [part if cell.draft.has(linked, part) else cell.draft.link(linked, part) for part in parts]
+    return [part if cell.draft.is_linkable(linked, part) else cell.draft.resolve_link(linked, part) for part in parts]
 
 
 def _attachments(_: Cell, raw: Any) -> Any:

@@ -15,7 +15,7 @@ MAX_NUMBER = 1e300
 """The largest absolute value of a number."""
 
 
-def write(draft: PendingWrite, field: Field, record: Record | None, raw: Any) -> Any:
+def validate_cell(draft: PendingWrite, field: Field, record: Record | None, raw: Any) -> Any:
     """Return the stored value of *raw*, or None if the cell becomes empty."""
     if field.type not in STRICT:
         raise computed_field(field.name)
@@ -26,14 +26,14 @@ def write(draft: PendingWrite, field: Field, record: Record | None, raw: Any) ->
 
 def _text(cell: Cell, raw: Any) -> str:
     if not isinstance(raw, str):
-        raise cell.refused()
+        raise cell.wrong_type()
     return raw
 
 
 def _number(cell: Cell, raw: Any) -> int | float:
     # Python counts True as a number, Airtable does not.
     if isinstance(raw, bool) or not isinstance(raw, int | float) or not -MAX_NUMBER <= raw <= MAX_NUMBER:
-        raise cell.refused()
+        raise cell.wrong_type()
     number: int | float = plain(raw)
     return number
 
@@ -41,13 +41,13 @@ def _number(cell: Cell, raw: Any) -> int | float:
 def _rating(cell: Cell, raw: Any) -> int:
     stars = _number(cell, raw)
     if not isinstance(stars, int) or not 1 <= stars <= cell.field.option("max"):
-        raise cell.refused()
+        raise cell.wrong_type()
     return stars
 
 
 def _checkbox(cell: Cell, raw: Any) -> bool:
     if not isinstance(raw, bool):
-        raise cell.refused()
+        raise cell.wrong_type()
     return raw
 
 
@@ -62,7 +62,7 @@ def _selects(cell: Cell, raw: Any) -> list[str]:
 
 
 def _collaborator(cell: Cell, raw: Any) -> User:
-    return require(_people(cell, raw) if isinstance(raw, Mapping) else None, cell.refused())
+    return require(_people(cell, raw) if isinstance(raw, Mapping) else None, cell.wrong_type())
 
 
 def _people(cell: Cell, raw: Mapping[str, Any]) -> User | None:
@@ -79,14 +79,14 @@ def _collaborators(cell: Cell, raw: Any) -> list[User]:
 
 def _date(cell: Cell, raw: Any) -> str:
     text = _text(cell, raw)
-    return require(times.read_date(text) if text else "", cell.refused())
+    return require(times.parse_date(text) if text else "", cell.wrong_type())
 
 
 def _date_time(cell: Cell, raw: Any) -> float | None:
     text = _text(cell, raw)
-    timestamp = times.read_instant(text, cell.field.option("timeZone")) if text else None
+    timestamp = times.parse_time(text, cell.field.option("timeZone")) if text else None
     if text and timestamp is None:
-        raise cell.refused()
+        raise cell.wrong_type()
     return timestamp
 
 
@@ -97,7 +97,7 @@ def _links(cell: Cell, raw: Any) -> list[str]:
         # Recorded traffic has two errors: one for an invalid id, and one for an unknown record.
         if not identifier.startswith("rec"):
             raise invalid_record_id(identifier)
-        if not cell.draft.has(linked, identifier):
+        if not cell.draft.is_linkable(linked, identifier):
             raise no_such_row(identifier)
     return identifiers
 
@@ -128,24 +128,24 @@ def _existing_attachment(cell: Cell, raw: Mapping[str, Any]) -> Attachment:
 
 def _is_fetchable(url: str) -> bool:
     try:
-        return urlsplit(url).scheme in {"http", "https"} and bool(host_of(url)) and bool(url.encode())
+        return urlsplit(url).scheme in {"http", "https"} and bool(url_host(url)) and bool(url.encode())
     except ValueError:
         return False
 
 
-def host_of(url: str) -> str:
+def url_host(url: str) -> str:
     """Return the host of a URL."""
     return urlsplit(url).hostname or ""
 
 
-def filename_of(url: str) -> str:
+def url_filename(url: str) -> str:
     """Return the file name in a URL."""
     return unquote(urlsplit(url).path.rsplit("/", 1)[-1]) or "file"
 
 
 def _barcode(cell: Cell, raw: Any) -> dict[str, str] | None:
     if not isinstance(raw, Mapping) or not set(raw) <= {"text", "type"}:
-        raise cell.refused()
+        raise cell.wrong_type()
     kind = {} if raw.get("type") is None else {"type": _text(cell, raw["type"])}
     text = _text(cell, raw.get("text"))
     return {"text": text, **kind} if text else None
@@ -153,7 +153,7 @@ def _barcode(cell: Cell, raw: Any) -> dict[str, str] | None:
 
 def _list(cell: Cell, raw: Any) -> list[Any]:
     if not isinstance(raw, list):
-        raise cell.refused()
+        raise cell.wrong_type()
     return raw
 
 

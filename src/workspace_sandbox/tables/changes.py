@@ -10,7 +10,7 @@ from typing import Any
 
 from workspace_sandbox.tables import times
 from workspace_sandbox.tables.state import Base, Cells, Field, Record, Table, find
-from workspace_sandbox.tables.values import SHOWN, Reader
+from workspace_sandbox.tables.values import RENDERERS, Reader
 
 Members = dict[str, Any]
 """Members of a payload."""
@@ -20,12 +20,12 @@ Members = dict[str, Any]
 class TableSnapshot:
     """A snapshot of a table. Rows have stored values by field id."""
 
-    about: Members
+    metadata: Members
     fields: Mapping[str, Members]
     records: Mapping[str, Cells]
 
 
-def picture(base: Base) -> dict[str, TableSnapshot]:
+def take_snapshot(base: Base) -> dict[str, TableSnapshot]:
     """Return a snapshot of all tables of *base*."""
     return {
         table.id: TableSnapshot(
@@ -38,7 +38,7 @@ def picture(base: Base) -> dict[str, TableSnapshot]:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ChangeFilter:
     """The changes that a webhook has requested."""
 
     data_types: frozenset[str]
@@ -52,13 +52,13 @@ class Wanted:
     schema_fields: frozenset[str]
     """The only fields whose definitions are reported, or empty for all."""
 
-    shown_fields: frozenset[str] | None
+    included_fields: frozenset[str] | None
     """Fields that are included although they did not change, or None for all."""
 
     previous_cells: bool
     previous_fields: bool
 
-    def wants(self, kind: str, change: str) -> bool:
+    def includes(self, kind: str, change: str) -> bool:
         """Return True if the webhook has requested that kind of change."""
         return kind in self.data_types and change in self.change_types
 
@@ -71,7 +71,7 @@ class Comparison:
     before: Mapping[str, TableSnapshot]
     after: Mapping[str, TableSnapshot]
 
-    def told(self, change_filter: Wanted) -> Members:
+    def payload(self, change_filter: ChangeFilter) -> Members:
         """Return the payload members for *change_filter*, empty if no requested change happened."""
         visible = [table for table in (*self.before, *self.after) if change_filter.table in {None, table}]
         common = [table for table in self.before if table in self.after and table in visible]
@@ -82,23 +82,23 @@ class Comparison:
             destroyedTableIds=self._destroyed(change_filter, visible),
         )
 
-    def _created(self, change_filter: Wanted, visible: Iterable[str]) -> Members:
+    def _created(self, change_filter: ChangeFilter, visible: Iterable[str]) -> Members:
         created = [table for table in self.after if table not in self.before and table in visible]
         return {
             table: _Table(self, change_filter, table).created()
             for table in created
-            if change_filter.wants("tableMetadata", "add")
+            if change_filter.includes("tableMetadata", "add")
         }
 
-    def _destroyed(self, change_filter: Wanted, visible: Iterable[str]) -> list[str]:
+    def _destroyed(self, change_filter: ChangeFilter, visible: Iterable[str]) -> list[str]:
         destroyed = [table for table in self.before if table not in self.after and table in visible]
-        return destroyed if change_filter.wants("tableMetadata", "remove") else []
+        return destroyed if change_filter.includes("tableMetadata", "remove") else []
 
 
 class _Table:
     """A table of a comparison, filtered for one webhook."""
 
-    def __init__(self, comparison: Comparison, change_filter: Wanted, table_id: str) -> None:
+    def __init__(self, comparison: Comparison, change_filter: ChangeFilter, table_id: str) -> None:
         self._reader = comparison.reader
         self._filter = change_filter
         self._before = comparison.before.get(table_id)
@@ -107,9 +107,9 @@ class _Table:
 
     def created(self) -> Members:
         """Return the created table."""
-        records = self._table.records.values() if self._filter.wants("tableData", "add") else ()
+        records = self._table.records.values() if self._filter.includes("tableData", "add") else ()
         return {
-            "metadata": {name: value for name, value in self._after.about.items() if value is not None},
+            "metadata": {name: value for name, value in self._after.metadata.items() if value is not None},
             "fieldsById": dict(self._after.fields),
             "recordsById": {record.id: self._created_record(record) for record in records},
         }
@@ -119,8 +119,8 @@ class _Table:
         return _without_empty(**self._metadata(), **self._fields(), **self._records())
 
     def _metadata(self) -> Members:
-        before, after = self._old.about, self._after.about
-        if before == after or not self._filter.wants("tableMetadata", "update"):
+        before, after = self._old.metadata, self._after.metadata
+        if before == after or not self._filter.includes("tableMetadata", "update"):
             return {}
         different = [name for name in after if after[name] != before[name]]
         pairs = (("current", after), ("previous", before))
@@ -139,7 +139,7 @@ class _Table:
             "changedFieldsById": ("update", renamed),
             "destroyedFieldIds": ("remove", [column for column in before if column not in after]),
         }
-        return {name: value for name, (kind, value) in members.items() if self._filter.wants("tableFields", kind)}
+        return {name: value for name, (kind, value) in members.items() if self._filter.includes("tableFields", kind)}
 
     def _field_change(self, before: Members, after: Members) -> Members:
         different = [name for name in after if after[name] != before[name]]
@@ -160,11 +160,11 @@ class _Table:
             ),
             "destroyedRecordIds": ("remove", [record for record in before if record not in after]),
         }
-        return {name: value for name, (kind, value) in members.items() if self._filter.wants("tableData", kind)}
+        return {name: value for name, (kind, value) in members.items() if self._filter.includes("tableData", kind)}
 
     def _created_record(self, record: Record) -> Members:
         return {
-            "createdTime": times.written(record.created_at),
+            "createdTime": times.format_time(record.created_at),
             **self._cells(self._after.records[record.id], [column.id for column in self._table.fields]),
         }
 
@@ -178,7 +178,7 @@ class _Table:
         ]
         if not different:
             return {}
-        included = self._filter.shown_fields
+        included = self._filter.included_fields
         others = [
             column.id
             for column in self._table.fields
@@ -214,7 +214,7 @@ def cell_value(reader: Reader, column: Field, value: Any) -> Any:
     if column.type == "multipleRecordLinks":
         linked = find(reader.base.tables, column.option("linkedTableId"))
         return [_linked_record(linked, identifier) for identifier in value]
-    show = SHOWN.get(column.type)
+    show = RENDERERS.get(column.type)
     return value if show is None else show(reader, column, value)
 
 

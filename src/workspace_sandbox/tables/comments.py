@@ -5,14 +5,14 @@ from typing import Any
 
 from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.tables import queries, times, wire
-from workspace_sandbox.tables.call import Call
+from workspace_sandbox.tables.call import ApiRequest
 from workspace_sandbox.tables.state import Base, Comment, Record, User
 
 MENTION = re.compile(r"@\[(usr\w+)\]")
 MAX_PER_PAGE = 100
 
 
-def list_comments(request: Call) -> dict[str, Any]:
+def list_comments(request: ApiRequest) -> dict[str, Any]:
     """List the comments on a record, newest first."""
     comments = list(reversed(_record(request).comments))
     size, offset = request.query.get("pageSize", str(MAX_PER_PAGE)), request.query.get("offset")
@@ -27,7 +27,7 @@ def list_comments(request: Call) -> dict[str, Any]:
     return {"comments": page, "offset": ids[end] if end < len(ids) else None}
 
 
-def create_comment(request: Call) -> dict[str, Any]:
+def create_comment(request: ApiRequest) -> dict[str, Any]:
     """Create a comment by the token's user."""
     record = _record(request)
     text, parent = _text(request), request.body.get("parentCommentId")
@@ -38,14 +38,14 @@ def create_comment(request: Call) -> dict[str, Any]:
     return _comment_json(request.base, comment)
 
 
-def update_comment(request: Call) -> dict[str, Any]:
+def update_comment(request: ApiRequest) -> dict[str, Any]:
     """Change the text of the user's own comment."""
     comment = _own_comment(request)
     comment.text, comment.updated_at = _text(request), request.reader.now
     return _comment_json(request.base, comment)
 
 
-def delete_comment(request: Call) -> dict[str, Any]:
+def delete_comment(request: ApiRequest) -> dict[str, Any]:
     """Delete the user's own comment."""
     record, comment = _record(request), _own_comment(request)
     record.comments = tuple(other for other in record.comments if other is not comment)
@@ -59,11 +59,11 @@ def add(record: Record, identifier: str, author: User, text: str, at: float) -> 
     return comment
 
 
-def _record(request: Call) -> Record:
-    return request.own_record(request.table())
+def _record(request: ApiRequest) -> Record:
+    return request.path_record(request.table())
 
 
-def _own_comment(request: Call) -> Comment:
+def _own_comment(request: ApiRequest) -> Comment:
     match = next((comment for comment in _record(request).comments if comment.id == request.path["comment"]), None)
     if match is None:
         raise wire.not_found()
@@ -73,7 +73,7 @@ def _own_comment(request: Call) -> Comment:
     return match
 
 
-def _text(request: Call) -> str:
+def _text(request: ApiRequest) -> str:
     text = require(request.body.get("text"), wire.missing("text"))
     if not isinstance(text, str) or not text:
         raise wire.invalid_request()
@@ -85,10 +85,10 @@ def _comment_json(base: Base, comment: Comment) -> dict[str, Any]:
     mentions = {user.id: _mention_json(user) for user in base.users if user.id in names}
     return {
         "id": comment.id,
-        "author": comment.author.shape(),
+        "author": comment.author.to_json(),
         "text": comment.text,
-        "createdTime": times.written(comment.created_at),
-        "lastUpdatedTime": None if comment.updated_at is None else times.written(comment.updated_at),
+        "createdTime": times.format_time(comment.created_at),
+        "lastUpdatedTime": None if comment.updated_at is None else times.format_time(comment.updated_at),
         **({"mentioned": mentions} if mentions else {}),
         **({"parentCommentId": comment.parent} if comment.parent else {}),
     }

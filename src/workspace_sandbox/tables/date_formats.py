@@ -44,8 +44,8 @@ FORMATTERS: Mapping[str, Write] = {
     "dddd": lambda at: DAYS[at.weekday()],
     "e": lambda at: at.isoweekday() % 7,
     "E": lambda at: at.isoweekday(),
-    "w": lambda at: week_of(at.date(), 6)[1],
-    "ww": lambda at: f"{week_of(at.date(), 6)[1]:02}",
+    "w": lambda at: week_number(at.date(), 6)[1],
+    "ww": lambda at: f"{week_number(at.date(), 6)[1]:02}",
     "W": lambda at: at.isocalendar().week,
     "WW": lambda at: f"{at.isocalendar().week:02}",
     "YY": lambda at: f"{at.year % 100:02}",
@@ -98,19 +98,19 @@ SPANS = (
 """The wording of time spans: maximum seconds, seconds per unit, fixed words and unit."""
 
 
-def formatted(at: datetime, form: str) -> str:
+def format_datetime(at: datetime, form: str) -> str:
     """Format *at*. Text in brackets is copied."""
 
     def replace(match: re.Match[str]) -> str:
         literal, token = match[1], match[2]
         if token is None:
             return str(literal)
-        return formatted(at, ALIASES[token]) if token in ALIASES else str(FORMATTERS[token](at))
+        return format_datetime(at, ALIASES[token]) if token in ALIASES else str(FORMATTERS[token](at))
 
     return TOKEN.sub(replace, form)
 
 
-def parsed(text: str, form: str) -> datetime | None:
+def parse_datetime(text: str, form: str) -> datetime | None:
     """Parse *text* as a time in UTC. Returns None if it does not match the format."""
     for short, long in sorted(ALIASES.items(), key=lambda pair: -len(pair[0])):
         form = long if form == short else form
@@ -148,7 +148,7 @@ def _to_datetime(parts: Mapping[str, str | None]) -> datetime:
     return day.replace(minute=int(fields.get("minute", 0)), second=int(fields.get("second", 0)))
 
 
-def week_of(day: date, start: int) -> tuple[int, int]:
+def week_number(day: date, start: int) -> tuple[int, int]:
     """Return year and week of *day*. Weeks start on weekday *start*, and the first week contains January 1."""
     week_start = day - timedelta(days=(day.weekday() - start) % 7)
     year = (week_start + timedelta(days=6)).year
@@ -163,7 +163,7 @@ def ordinal(number: int) -> str:
     return f"{number}{ending}"
 
 
-def told(seconds: float) -> str:
+def format_span(seconds: float) -> str:
     """Return a time span in words."""
     for max_seconds, unit, words, plural in SPANS:
         if seconds < max_seconds:

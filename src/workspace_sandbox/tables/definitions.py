@@ -52,7 +52,7 @@ class Definitions:
 
     def table(self, definition: Mapping[str, Any]) -> Table:
         """Return a new table of the base, with a view of all records."""
-        name = named(definition)
+        name = read_name(definition)
         if any(existing.name.casefold() == name.casefold() for existing in self.base.tables):
             raise wire.duplicate_table(name)
         columns = definition.get("fields")
@@ -60,32 +60,32 @@ class Definitions:
             raise wire.invalid_request("A table must have at least one field")
         workspace = self.workspace
         table = Table(workspace.new_id("tbl"), name, [], [View(workspace.new_id("viw"), "Grid view")])
-        table.description = described(definition)
+        table.description = read_description(definition)
         for column in columns:
             table.fields.append(self._field(table, column))
         if table.primary.type not in PRIMARY_TYPES:
             raise wire.invalid_options(f"{table.primary.name}: a primary field cannot be a {table.primary.type} field")
         return table
 
-    def keep(self, *tables: Table) -> None:
+    def store(self, *tables: Table) -> None:
         """Add *tables* to the base, and the inverse fields of new links to the linked tables."""
         self.base.tables.extend(tables)
         for table, column in self._inverse_fields:
-            column.name = free_name(table, column.name)
+            column.name = unique_name(table, column.name)
             table.fields.append(column)
 
     def field(self, table: Table, definition: Any) -> Field:
         """Add a new field to *table*."""
         column = self._field(table, definition)
         table.fields.append(column)
-        self.keep()
+        self.store()
         return column
 
     def _field(self, table: Table, definition: Any) -> Field:
         if not isinstance(definition, Mapping):
             raise wire.invalid_request()
         name, kind, options = (
-            named_field(table, definition.get("name")),
+            check_field_name(table, definition.get("name")),
             definition.get("type"),
             definition.get("options"),
         )
@@ -94,7 +94,7 @@ class Definitions:
         if kind in COMPUTED:
             raise wire.unsupported_field(f"{table.name}.{name}", kind)
         parsed = self._options(f"{table.name}.{name}", kind, options)
-        column = Field(self.workspace.new_id("fld"), name, kind, parsed or None, described(definition))
+        column = Field(self.workspace.new_id("fld"), name, kind, parsed or None, read_description(definition))
         if kind == "multipleRecordLinks":
             self._link(table, column)
         return column
@@ -170,22 +170,22 @@ def rename_table(base: Base, table: Table, fields: Mapping[str, Any]) -> None:
     """Set the name and description of *table* from a request."""
     _check_keys(fields, {"name", "description", "dateDependencySettings"})
     if "name" in fields:
-        name = named(fields)
+        name = read_name(fields)
         existing = next((other for other in base.tables if other.name.casefold() == name.casefold()), table)
         if existing is not table:
             raise wire.duplicate_table(name)
         table.name = name
     if "description" in fields:
-        table.description = described(fields)
+        table.description = read_description(fields)
 
 
 def rename_field(table: Table, column: Field, fields: Mapping[str, Any]) -> None:
     """Set the name and description of *column* from a request. Options cannot be changed."""
     _check_keys(fields, {"name", "description"})
     if "name" in fields:
-        column.name = named_field(table, fields["name"], column)
+        column.name = check_field_name(table, fields["name"], column)
     if "description" in fields:
-        column.description = described(fields)
+        column.description = read_description(fields)
 
 
 def _check_keys(fields: Mapping[str, Any], allowed: set[str]) -> None:
@@ -193,7 +193,7 @@ def _check_keys(fields: Mapping[str, Any], allowed: set[str]) -> None:
         raise wire.invalid_request()
 
 
-def named(fields: Mapping[str, Any]) -> str:
+def read_name(fields: Mapping[str, Any]) -> str:
     """Return the name of a base or table."""
     name = fields.get("name")
     if not isinstance(name, str) or not name.strip() or len(name) > MAX_NAME_LENGTH:
@@ -201,7 +201,7 @@ def named(fields: Mapping[str, Any]) -> str:
     return name
 
 
-def described(fields: Mapping[str, Any]) -> str | None:
+def read_description(fields: Mapping[str, Any]) -> str | None:
     """Return the description in a request, or None."""
     text = fields.get("description")
     if not isinstance(text, str | None) or len(text or "") > MAX_DESCRIPTION_LENGTH:
@@ -209,7 +209,7 @@ def described(fields: Mapping[str, Any]) -> str | None:
     return text or None
 
 
-def named_field(table: Table, name: Any, column: Field | None = None) -> str:
+def check_field_name(table: Table, name: Any, column: Field | None = None) -> str:
     """Return the name of a field. It must be unique in *table*."""
     if not isinstance(name, str) or not name.strip() or len(name) > MAX_NAME_LENGTH:
         raise wire.duplicate_field()
@@ -218,7 +218,7 @@ def named_field(table: Table, name: Any, column: Field | None = None) -> str:
     return name
 
 
-def free_name(table: Table, name: str) -> str:
+def unique_name(table: Table, name: str) -> str:
     """Return *name*, with a number appended if *table* has such a field."""
     number, candidate = 1, name
     while find(table.fields, candidate):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from workspace_sandbox.kit.hooks import Delivery, HookSender, OutgoingHook
+from workspace_sandbox.kit.hooks import HookAttempt, HookSender, OutgoingHook
 from workspace_sandbox.kit.stage import EmulatorContext
 from workspace_sandbox.tables import times
 from workspace_sandbox.tables.changes import Comparison
@@ -26,42 +26,45 @@ class Action:
     user: User
     permission: str
 
-    def shape(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the action in the format of payloads."""
-        user = {**self.user.shape(), "permissionLevel": self.permission}
+        user = {**self.user.to_json(), "permissionLevel": self.permission}
         return {"source": self.source, "sourceMetadata": {"user": user}}
 
 
-class Deliverer:
+class WebhookSender:
     """Stores payloads and sends pings."""
 
     def __init__(self, context: EmulatorContext, hooks: HookSender) -> None:
         self._context = context
         self._hooks = hooks
 
-    def tell(self, webhooks: Mapping[str, Webhook], action: Action, comparison: Comparison) -> None:
+    def notify(self, webhooks: Mapping[str, Webhook], action: Action, comparison: Comparison) -> None:
         """Notify those *webhooks* that listen to the base of its changes."""
         now = self._context.clock.now()
         for webhook in list(webhooks.values()):
-            listens = webhook.base_id == action.base.id and webhook.is_enabled(now) and webhook.hears(action.source)
-            changes = comparison.told(webhook.wanted) if listens else {}
+            listens = (
+                webhook.base_id == action.base.id and webhook.is_enabled(now) and webhook.listens_to(action.source)
+            )
+            changes = comparison.payload(webhook.change_filter) if listens else {}
             if changes:
                 metadata = {"baseTransactionNumber": action.base.transactions, "payloadFormat": "v0"}
-                webhook.keep(
-                    {"timestamp": times.written(now), **metadata, "actionMetadata": action.shape(), **changes}, now
+                webhook.add_payload(
+                    {"timestamp": times.format_time(now), **metadata, "actionMetadata": action.to_json(), **changes},
+                    now,
                 )
                 self.ping(webhooks, webhook)
 
     def ping(self, webhooks: Mapping[str, Webhook], webhook: Webhook) -> None:
         """Ping *webhook* if notifications are on. After the last failed retry they are turned off."""
-        if webhook.url is None or not webhook.notifies:
+        if webhook.url is None or not webhook.pings_enabled:
             return
         knobs = self._context.knobs
         pauses = tuple(knobs["webhook_retry_seconds"])
 
-        def on_attempt(delivery: Delivery) -> bool:
+        def on_attempt(delivery: HookAttempt) -> bool:
             self._record_attempt(webhook, delivery, is_last=delivery.attempt > len(pauses))
-            return webhooks.get(webhook.id) is webhook and webhook.notifies
+            return webhooks.get(webhook.id) is webhook and webhook.pings_enabled
 
         self._hooks.send(
             OutgoingHook(
@@ -69,21 +72,27 @@ class Deliverer:
                 type="ping",
                 url=webhook.url,
                 write=lambda *_: self._signed_ping(webhook),
-                pauses=pauses,
+                retry_delays=pauses,
                 ack_seconds=knobs["webhook_ack_seconds"],
-                tried=on_attempt,
+                on_attempt=on_attempt,
             )
         )
 
     def _signed_ping(self, webhook: Webhook) -> tuple[bytes, Mapping[str, str]]:
         ids = {"base": {"id": webhook.base_id}, "webhook": {"id": webhook.id}}
-        raw = json.dumps({**ids, "timestamp": times.written(self._context.clock.now())}, separators=(",", ":")).encode()
+        raw = json.dumps(
+            {**ids, "timestamp": times.format_time(self._context.clock.now())}, separators=(",", ":")
+        ).encode()
         digest = hmac.new(webhook.secret, raw, hashlib.sha256).hexdigest()
         return raw, {"X-Airtable-Content-MAC": f"hmac-sha256={digest}"}
 
-    def _record_attempt(self, webhook: Webhook, delivery: Delivery, *, is_last: bool) -> None:
+    def _record_attempt(self, webhook: Webhook, delivery: HookAttempt, *, is_last: bool) -> None:
         now = self._context.clock.now()
-        attempt = {"completionTimestamp": times.written(now), "durationMs": 1.0, "retryNumber": delivery.attempt - 1}
+        attempt = {
+            "completionTimestamp": times.format_time(now),
+            "durationMs": 1.0,
+            "retryNumber": delivery.attempt - 1,
+        }
         if delivery.status in ACCEPTED_STATUSES:
             webhook.last_success_at = now
             webhook.last_result = {"success": True, **attempt}
@@ -92,4 +101,4 @@ class Deliverer:
         # The vendor accepts only certain success codes. Other 2xx responses are failures without retry here.
         will_retry = delivery.reason is not None and not is_last
         webhook.last_result = {"success": False, "error": {"message": reason}, **attempt, "willBeRetried": will_retry}
-        webhook.notifies = webhook.notifies and not is_last
+        webhook.pings_enabled = webhook.pings_enabled and not is_last

@@ -6,7 +6,7 @@ from typing import Any
 
 from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.tables.state import Attachment, Base, Cells, Field, Record, Table, find
-from workspace_sandbox.tables.wire import Refusal, invalid_value, missing_option
+from workspace_sandbox.tables.wire import ApiError, invalid_value, missing_option
 
 COLOURS = ("blueLight2", "cyanLight2", "tealLight2", "greenLight2", "yellowLight2", "orangeLight2", "redLight2")
 
@@ -37,14 +37,14 @@ class PendingWrite:
             self.options[field.id] = [*pending, name]
         return name
 
-    def link(self, table: Table, name: str) -> str:
+    def resolve_link(self, table: Table, name: str) -> str:
         """Return the id of the record with that name in a linked *table*, created if necessary."""
         match = next((row for row in table.records.values() if row.cells.get(table.primary.id) == name), None)
         if match is None:
             match = self.linked.setdefault((table.id, name), self.new_record())
         return match.id
 
-    def has(self, table: Table, record_id: str) -> bool:
+    def is_linkable(self, table: Table, record_id: str) -> bool:
         """Return True if a link to that record is valid."""
         return record_id in table.records or any(
             record_id == record.id for (table_id, _), record in self.linked.items() if table_id == table.id
@@ -60,7 +60,7 @@ class PendingWrite:
         for table, record, cells in self.changes:
             if record.id not in table.records:
                 table.add(record)
-            change(self.base, table, record, cells)
+            set_cells(self.base, table, record, cells)
 
     def _apply_options(self) -> None:
         for table in self.base.tables:
@@ -79,20 +79,20 @@ class Cell:
     field: Field
     record: Record | None
 
-    def refused(self) -> Refusal:
+    def wrong_type(self) -> ApiError:
         """Return the error for a value of the wrong type."""
         return invalid_value(self.field.name)
 
     def linked(self) -> Table:
         """Return the linked table of the field."""
-        return require(find(self.draft.base.tables, self.field.option("linkedTableId")), self.refused())
+        return require(find(self.draft.base.tables, self.field.option("linkedTableId")), self.wrong_type())
 
 
 Write = Callable[[Cell, Any], Any]
 """A function that converts a value to the stored form, or a loose value to a strict one."""
 
 
-def change(base: Base, table: Table, record: Record, cells: Cells) -> None:
+def set_cells(base: Base, table: Table, record: Record, cells: Cells) -> None:
     """Set *cells* of *record*, remove empty ones and update the inverse fields of its links."""
     for column in table.fields:
         if column.id in cells:

@@ -7,17 +7,17 @@ from typing import Any, ClassVar
 
 from aiohttp import web
 
-from workspace_sandbox.kit.asking import Field, one_of, whole
+from workspace_sandbox.kit.asking import Field, non_negative_int, one_of
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.knobs import or_null
 from workspace_sandbox.tables import acts, attachments, queries, seed, sowing, wire
 from workspace_sandbox.tables.access import SCOPES, TOKEN, Access, Authorisations
-from workspace_sandbox.tables.call import Call
-from workspace_sandbox.tables.changes import Comparison, picture
-from workspace_sandbox.tables.deliveries import Action, Deliverer
+from workspace_sandbox.tables.call import ApiRequest
+from workspace_sandbox.tables.changes import Comparison, take_snapshot
+from workspace_sandbox.tables.deliveries import Action, WebhookSender
 from workspace_sandbox.tables.routes import ROUTES, Endpoint
 from workspace_sandbox.tables.state import PERMISSIONS, Base
-from workspace_sandbox.tables.throttle import Limits
+from workspace_sandbox.tables.throttle import RateLimiter
 from workspace_sandbox.tables.values import Reader
 
 DAY = 86_400
@@ -47,14 +47,14 @@ class TablesEmulator(Emulator):
         "webhook_retry_seconds": [10.0, 20.0, 40.0, 80.0, 160.0, 320.0],
     }
 
-    acts = acts.ACTS
+    user_actions = acts.ACTS
     routes = ROUTES
     takes_trailing_slash = True
-    refusals = wire
+    errors = wire
     oauth: Authorisations
 
     knob_readers: ClassVar[Mapping[str, Field]] = {
-        "monthly_calls": or_null(whole),
+        "monthly_calls": or_null(non_negative_int),
         "next_write": one_of("", "503_retriable"),
         "permission_level": one_of("", *PERMISSIONS),
         "throttle_envelope": one_of("list", "object", "bare"),
@@ -66,13 +66,13 @@ class TablesEmulator(Emulator):
         applications["content"].router.add_get(attachments.SAMPLE_PATH, attachments.serve_sample)
         return applications
 
-    def plant(self) -> None:
+    def create_default_data(self) -> None:
         """Build the default bases."""
-        self.limits = Limits(self.stage)
-        self.iterators = queries.Iterators()
-        self.workspace = seed.workspace(self.stage)
-        self.oauth = Authorisations(self.stage, self.workspace)
-        self._deliverer = Deliverer(self.stage, self.hooks)
+        self.limits = RateLimiter(self.context)
+        self.iterators = queries.ListIterators()
+        self.workspace = seed.build_workspace(self.context)
+        self.oauth = Authorisations(self.context, self.workspace)
+        self._deliverer = WebhookSender(self.context, self.hooks)
 
     def credentials(self) -> dict[str, str]:
         """Return the personal access token."""
@@ -80,7 +80,7 @@ class TablesEmulator(Emulator):
 
     def examples(self) -> dict[str, Any]:
         """Return a table with all field types, one of its records, the other bases, and a file to attach."""
-        file_url = self.stage.addresses.get("content", "") + attachments.SAMPLE_PATH
+        file_url = self.context.addresses.get("content", "") + attachments.SAMPLE_PATH
         return {**seed.examples(self.workspace), "file_url": file_url}
 
     def perform(self, action: Mapping[str, Any]) -> dict[str, Any]:
@@ -91,34 +91,34 @@ class TablesEmulator(Emulator):
         with self._notify_webhooks(Action(base, "client", seed.COLLEAGUE, base.role(seed.COLLEAGUE))):
             return super().perform(action)
 
-    apply_seed = sowing.sow
+    apply_seed = sowing.apply_seed
 
     async def serve(self, route: Endpoint, request: web.Request) -> web.StreamResponse:
         """Authorise, throttle and serve a request."""
         access = self.oauth.authenticate(request)
-        self.limits.spend_token(access.token)
+        self.limits.charge_token(access.token)
         base = self._base(access, request.match_info.get("base"))
         if "base" in request.match_info:
-            self.limits.spend_base(base.id)
-        await self.stage.admitted()
+            self.limits.charge_base(base.id)
+        await self.context.wait_if_delayed()
         self._check_permission(route, access, base)
-        api_request = self._create_request(request, access, base, await wire.body_of(request))
+        api_request = self._create_request(request, access, base, await wire.read_body(request))
         self._fail_next_write(route)
         if not route.writes:
-            return wire.answer(request, route.handler(api_request))
+            return wire.json_response(request, route.handler(api_request))
         with self._notify_webhooks(Action(base, "publicApi", access.user, self._permission(access, base))):
-            return wire.answer(request, route.handler(api_request))
+            return wire.json_response(request, route.handler(api_request))
 
     @contextmanager
     def _notify_webhooks(self, action: Action) -> Iterator[None]:
         """Notify webhooks of the changes made inside. A rejected request changes nothing."""
         webhooks, base = self.workspace.webhooks, action.base
         has_webhooks = any(webhook.base_id == base.id for webhook in webhooks.values())
-        before = picture(base) if has_webhooks else {}
+        before = take_snapshot(base) if has_webhooks else {}
         yield
         base.transactions += 1
         if has_webhooks:
-            self._deliverer.tell(webhooks, action, Comparison(self.reader(base), before, picture(base)))
+            self._deliverer.notify(webhooks, action, Comparison(self.reader(base), before, take_snapshot(base)))
 
     def _base(self, access: Access, identifier: str | None) -> Base:
         """Return the base in the path. Without a base in the path, any base will do."""
@@ -134,15 +134,15 @@ class TablesEmulator(Emulator):
     def _permission(self, access: Access, base: Base) -> str:
         """Return the user's role in *base*. The knob ``permission_level`` overrides it in accessible bases."""
         role = access.role(base)
-        return role if role == "none" else self.stage.knobs["permission_level"] or role
+        return role if role == "none" else self.context.knobs["permission_level"] or role
 
     def _check_permission(self, route: Endpoint, access: Access, base: Base) -> None:
         role_index = PERMISSIONS.index(self._permission(access, base))
         if (route.scope and route.scope not in access.scopes) or role_index < PERMISSIONS.index(route.permission):
             raise wire.forbidden()
 
-    def _create_request(self, request: web.Request, access: Access, base: Base, body: Mapping[str, Any]) -> Call:
-        return Call(
+    def _create_request(self, request: web.Request, access: Access, base: Base, body: Mapping[str, Any]) -> ApiRequest:
+        return ApiRequest(
             workspace=self.workspace,
             iterators=self.iterators,
             access=access,
@@ -151,16 +151,16 @@ class TablesEmulator(Emulator):
             body=body,
             reader=self.reader(base),
             permission=partial(self._permission, access),
-            replaces=request.method == "PUT",
+            is_put=request.method == "PUT",
             ping=partial(self._deliverer.ping, self.workspace.webhooks),
         )
 
     def reader(self, base: Base) -> Reader:
         """Return the reader of the records in *base*."""
-        return Reader(base, self.stage.clock.now(), partial(attachments.address, self.stage))
+        return Reader(base, self.context.clock.now(), partial(attachments.attachment_url, self.context))
 
     def _fail_next_write(self, route: Endpoint) -> None:
         """Fail a valid write once, if the knob ``next_write`` requests it."""
-        if route.writes and self.stage.knobs["next_write"] == "503_retriable":
-            self.stage.knobs["next_write"] = ""
+        if route.writes and self.context.knobs["next_write"] == "503_retriable":
+            self.context.knobs["next_write"] = ""
             raise wire.retriable()

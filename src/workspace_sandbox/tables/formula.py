@@ -6,18 +6,18 @@ from typing import Any
 
 from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.tables.functions import FUNCTIONS, equal
-from workspace_sandbox.tables.number_functions import divided
+from workspace_sandbox.tables.number_functions import divide
 from workspace_sandbox.tables.operands import (
     Formula,
     FormulaError,
     Row,
-    applied,
+    apply,
+    epoch_seconds,
     is_error,
     is_true,
-    misunderstood,
-    moment,
-    number,
-    written,
+    syntax_error,
+    to_number,
+    to_text,
 )
 from workspace_sandbox.tables.state import Field, Table, find
 from workspace_sandbox.tables.wire import invalid_formula
@@ -43,7 +43,7 @@ def parse(text: str, table: Table) -> Callable[[Row], bool]:
     parser = _Parser(tokens, table)
     formula = parser.expression(0)
     if parser.next() != END:
-        raise misunderstood()
+        raise syntax_error()
 
     def matches(row: Row) -> bool:
         try:
@@ -59,7 +59,7 @@ def _tokens(text: str) -> Iterator[Token]:
     while position < len(text.rstrip()):
         match = TOKEN.match(text, position)
         if match is None or match.lastgroup is None:
-            raise misunderstood()
+            raise syntax_error()
         yield match.lastgroup, match[match.lastgroup]
         position = match.end()
 
@@ -82,7 +82,7 @@ class _Parser:
         """Parse a value, or a comparison of two values."""
         # Deeper nesting would raise Python's RecursionError.
         if depth > MAX_NESTING:
-            raise misunderstood()
+            raise syntax_error()
         left = self._operation(0, depth)
         if self._peek() not in COMPARISONS:
             return left
@@ -103,10 +103,10 @@ class _Parser:
     def _value(self, depth: int) -> Formula:
         # The same limit as for expressions: a row of signs must not raise Python's RecursionError.
         if depth > MAX_NESTING:
-            raise misunderstood()
+            raise syntax_error()
         kind, text = self.next()
         if (kind, text) == ("sign", "-"):
-            return applied(lambda value: -number(value), [self._value(depth + 1)])
+            return apply(lambda value: -to_number(value), [self._value(depth + 1)])
         if kind == "name" and self._peek() == ("sign", "("):
             self.next()
             return self._call(text, depth)
@@ -117,7 +117,7 @@ class _Parser:
         if kind == "number":
             return _constant(float(text))
         if text != "(":
-            raise misunderstood()
+            raise syntax_error()
         inner = self.expression(depth + 1)
         self._expect(")")
         return inner
@@ -131,7 +131,7 @@ class _Parser:
         self.next()
         minimum, maximum, make = FUNCTIONS.get(name.upper(), (1, 0, None))
         if make is None or not minimum <= len(arguments) <= maximum:
-            raise misunderstood()
+            raise syntax_error()
         return make(arguments)
 
     def _field(self, name: str) -> Formula:
@@ -143,7 +143,7 @@ class _Parser:
 
     def _expect(self, sign: str) -> None:
         if self.next() != ("sign", sign):
-            raise misunderstood()
+            raise syntax_error()
 
 
 def _constant(value: Any) -> Formula:
@@ -167,7 +167,7 @@ def _names(row: Row, field: Field, identifiers: list[str]) -> list[str]:
     if linked is None:
         return identifiers
     rows = (linked.records[identifier] for identifier in identifiers if identifier in linked.records)
-    return [written(row.reader.cell(linked, linked.primary, linked_record)) for linked_record in rows]
+    return [to_text(row.reader.cell(linked, linked.primary, linked_record)) for linked_record in rows]
 
 
 def _fold(first: Formula, rest: list[tuple[Callable[[Any, Any], Any], Formula]]) -> Formula:
@@ -185,19 +185,19 @@ def _fold(first: Formula, rest: list[tuple[Callable[[Any, Any], Any], Formula]])
 def _order(left: Any, right: Any) -> float:
     """Return a negative number, 0 or a positive number, comparing times by their value."""
     if isinstance(left, str) and isinstance(right, str):
-        first, second = moment(left), moment(right)
+        first, second = epoch_seconds(left), epoch_seconds(right)
         if first is not None and second is not None:
             return first - second
-    return number(left) - number(right)
+    return to_number(left) - to_number(right)
 
 
 OPERATORS: tuple[dict[Token, Callable[[Any, Any], Any]], ...] = (
-    {("sign", "&"): lambda left, right: written(left) + written(right)},
+    {("sign", "&"): lambda left, right: to_text(left) + to_text(right)},
     {
-        ("sign", "+"): lambda left, right: number(left) + number(right),
-        ("sign", "-"): lambda left, right: number(left) - number(right),
+        ("sign", "+"): lambda left, right: to_number(left) + to_number(right),
+        ("sign", "-"): lambda left, right: to_number(left) - to_number(right),
     },
-    {("sign", "*"): lambda left, right: number(left) * number(right), ("sign", "/"): divided},
+    {("sign", "*"): lambda left, right: to_number(left) * to_number(right), ("sign", "/"): divide},
 )
 """From the loosest to the tightest."""
 

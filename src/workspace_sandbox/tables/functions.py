@@ -9,20 +9,20 @@ from workspace_sandbox.tables import times
 from workspace_sandbox.tables.date_functions import DATES
 from workspace_sandbox.tables.number_functions import NUMBERS
 from workspace_sandbox.tables.operands import (
-    MOST,
+    MAX_ARGUMENTS,
     Formula,
     FormulaError,
     Function,
     Row,
-    flat,
+    flatten,
+    from_values,
     is_error,
     is_true,
-    of,
-    whole,
+    to_int,
 )
-from workspace_sandbox.tables.operands import written as text
+from workspace_sandbox.tables.operands import to_text as text
 from workspace_sandbox.tables.text_functions import TEXTS
-from workspace_sandbox.tables.values import text_of
+from workspace_sandbox.tables.values import value_to_text
 
 
 def equal(left: Any, right: Any) -> bool:
@@ -30,7 +30,7 @@ def equal(left: Any, right: Any) -> bool:
     if isinstance(left, bool | int | float) and isinstance(right, bool | int | float):
         return left == right
     numeric = [side for side in (left, right) if isinstance(side, int | float) and not isinstance(side, bool)]
-    return not numeric and text_of(left) == text_of(right)
+    return not numeric and value_to_text(left) == value_to_text(right)
 
 
 def _if(parts: list[Formula]) -> Formula:
@@ -78,7 +78,7 @@ def _list(value: Any) -> list[Any]:
 def _slice(values: Any, start: Any, end: Any = None) -> list[Any]:
     """Return a slice. Positions count from 1, or from the end if negative, and both ends are included."""
     items = _list(values)
-    first, last = whole(start), len(items) if end is None else whole(end)
+    first, last = to_int(start), len(items) if end is None else to_int(end)
     first = first - 1 if first > 0 else max(0, len(items) + first)
     return items[first : last if last >= 0 else len(items) + last + 1]
 
@@ -119,31 +119,31 @@ FUNCTIONS: Mapping[str, Function] = {
     **TEXTS,
     **NUMBERS,
     **DATES,
-    "AND": (1, MOST, lambda parts: lambda row: all(is_true(part(row)) for part in parts)),
-    "OR": (1, MOST, lambda parts: lambda row: any(is_true(part(row)) for part in parts)),
-    "XOR": (1, MOST, lambda parts: lambda row: sum(is_true(part(row)) for part in parts) % 2 == 1),
+    "AND": (1, MAX_ARGUMENTS, lambda parts: lambda row: all(is_true(part(row)) for part in parts)),
+    "OR": (1, MAX_ARGUMENTS, lambda parts: lambda row: any(is_true(part(row)) for part in parts)),
+    "XOR": (1, MAX_ARGUMENTS, lambda parts: lambda row: sum(is_true(part(row)) for part in parts) % 2 == 1),
     "NOT": (1, 1, lambda parts: lambda row: not is_true(parts[0](row))),
     "IF": (2, 3, _if),
-    "SWITCH": (2, MOST, _switch),
+    "SWITCH": (2, MAX_ARGUMENTS, _switch),
     "ISERROR": (1, 1, _error_predicate),
-    "ERROR": (0, 1, of(_error)),
-    "TRUE": (0, 0, of(lambda: True)),
-    "FALSE": (0, 0, of(lambda: False)),
-    "BLANK": (0, 0, of(lambda: None)),
+    "ERROR": (0, 1, from_values(_error)),
+    "TRUE": (0, 0, from_values(lambda: True)),
+    "FALSE": (0, 0, from_values(lambda: False)),
+    "BLANK": (0, 0, from_values(lambda: None)),
     "RECORD_ID": (0, 0, lambda _: lambda row: row.record.id),
-    "CREATED_TIME": (0, 0, lambda _: lambda row: times.written(row.record.created_at)),
+    "CREATED_TIME": (0, 0, lambda _: lambda row: times.format_time(row.record.created_at)),
     # Always of the whole record: changes of single fields are not recorded.
-    "LAST_MODIFIED_TIME": (0, MOST, lambda _: lambda row: times.written(row.record.modified_at)),
+    "LAST_MODIFIED_TIME": (0, MAX_ARGUMENTS, lambda _: lambda row: times.format_time(row.record.modified_at)),
     "ARRAYJOIN": (
         1,
         2,
-        of(lambda values, between=", ": text(between).join(text(item) for item in flat(_list(values)))),
+        from_values(lambda values, between=", ": text(between).join(text(item) for item in flatten(_list(values)))),
     ),
-    "ARRAYUNIQUE": (1, 1, of(_unique)),
-    "ARRAYCOMPACT": (1, 1, of(lambda values: [item for item in _list(values) if item not in (None, "")])),
-    "ARRAYFLATTEN": (1, MOST, of(lambda *values: list(flat(values)))),
-    "ARRAYSLICE": (2, 3, of(_slice)),
-    "REGEX_MATCH": (2, 2, of(lambda value, pattern: _search_pattern(value, pattern) is not None)),
-    "REGEX_EXTRACT": (2, 2, of(_extract)),
-    "REGEX_REPLACE": (3, 3, of(_replace)),
+    "ARRAYUNIQUE": (1, 1, from_values(_unique)),
+    "ARRAYCOMPACT": (1, 1, from_values(lambda values: [item for item in _list(values) if item not in (None, "")])),
+    "ARRAYFLATTEN": (1, MAX_ARGUMENTS, from_values(lambda *values: list(flatten(values)))),
+    "ARRAYSLICE": (2, 3, from_values(_slice)),
+    "REGEX_MATCH": (2, 2, from_values(lambda value, pattern: _search_pattern(value, pattern) is not None)),
+    "REGEX_EXTRACT": (2, 2, from_values(_extract)),
+    "REGEX_REPLACE": (3, 3, from_values(_replace)),
 }

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Self
 
-from workspace_sandbox.kit.clock import instant
+from workspace_sandbox.kit.clock import to_datetime
 from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.tables import times
 from workspace_sandbox.tables.state import Record, Table
-from workspace_sandbox.tables.values import Reader, text_of
-from workspace_sandbox.tables.wire import Refusal, invalid_formula
+from workspace_sandbox.tables.values import Reader, value_to_text
+from workspace_sandbox.tables.wire import ApiError, invalid_formula
 
 
 class FormulaError(Exception):
@@ -28,11 +28,11 @@ class Row:
 
 
 Formula = Callable[[Row], Any]
-Made = Callable[[list[Formula]], Formula]
-Function = tuple[int, int, Made]
+FunctionFactory = Callable[[list[Formula]], Formula]
+Function = tuple[int, int, FunctionFactory]
 """The minimum and maximum number of arguments, and the factory of the function."""
 
-MOST = 1000
+MAX_ARGUMENTS = 1000
 
 
 class Zoned(str):
@@ -48,17 +48,17 @@ class Zoned(str):
         return zoned
 
 
-def misunderstood() -> Refusal:
+def syntax_error() -> ApiError:
     """Return the error of a formula that cannot be parsed."""
     return invalid_formula("Invalid formula. Please check your formula text.")
 
 
-def of(work: Callable[..., Any]) -> Made:
+def from_values(work: Callable[..., Any]) -> FunctionFactory:
     """Return the factory of a function that applies *work* to values."""
-    return lambda parts: applied(work, parts)
+    return lambda parts: apply(work, parts)
 
 
-def applied(work: Callable[..., Any], parts: list[Formula]) -> Formula:
+def apply(work: Callable[..., Any], parts: list[Formula]) -> Formula:
     """Apply *work* to the values of *parts*."""
     return lambda row: work(*(part(row) for part in parts))
 
@@ -73,65 +73,65 @@ def is_true(value: Any) -> bool:
     return bool(value) and not is_error(value)
 
 
-def number(value: Any) -> float:
+def to_number(value: Any) -> float:
     """Convert a value to a number. Empty values and non-numeric text count as 0."""
     if isinstance(value, bool | int | float):
         return value
     try:
-        return float(text_of(value) or 0)
+        return float(value_to_text(value) or 0)
     except ValueError:
         return 0
 
 
-def whole(value: Any) -> int:
+def to_int(value: Any) -> int:
     """Convert a value to an integer."""
-    return int(finite(number(value)))
+    return int(check_finite(to_number(value)))
 
 
-def finite(value: float) -> float:
+def check_finite(value: float) -> float:
     """Return the number. Infinity and NaN are errors."""
     if not math.isfinite(value):
         raise FormulaError
     return value
 
 
-def written(value: Any) -> str:
+def to_text(value: Any) -> str:
     """Convert a value to text. Whole numbers have no decimal point."""
-    return f"{value:.15g}" if isinstance(value, float) else text_of(value)
+    return f"{value:.15g}" if isinstance(value, float) else value_to_text(value)
 
 
-def numbers(values: Iterable[Any]) -> list[float]:
+def collect_numbers(values: Iterable[Any]) -> list[float]:
     """Return the numbers among *values*, including nested lists."""
-    return [value for value in flat(values) if isinstance(value, int | float) and not isinstance(value, bool)]
+    return [value for value in flatten(values) if isinstance(value, int | float) and not isinstance(value, bool)]
 
 
-def flat(values: Iterable[Any]) -> Iterator[Any]:
+def flatten(values: Iterable[Any]) -> Iterator[Any]:
     """Flatten nested lists."""
     for value in values:
         if isinstance(value, list):
-            yield from flat(value)
+            yield from flatten(value)
         else:
             yield value
 
 
-def moment(value: Any) -> float | None:
+def epoch_seconds(value: Any) -> float | None:
     """Return the epoch seconds of a time or day, or None. A list of one item counts as the item."""
-    return times.read_instant(text_of(value), "utc")
+    return times.parse_time(value_to_text(value), "utc")
 
 
-def known(value: Any) -> datetime:
+def require_datetime(value: Any) -> datetime:
     """Return the time of a value in its zone. Raises an error if it is no time."""
-    at = require(moment(value), FormulaError)
+    at = require(epoch_seconds(value), FormulaError)
     try:
-        return instant(at).astimezone(times.zone(value.zone if isinstance(value, Zoned) else "utc"))
+        return to_datetime(at).astimezone(times.zone(value.zone if isinstance(value, Zoned) else "utc"))
     except (OverflowError, ValueError):
         raise FormulaError from None
 
 
-def like(value: Any, at: datetime) -> str:
+def format_like(value: Any, at: datetime) -> str:
     """Return *at* as text, in the zone of *value*."""
     try:
-        text = times.written(at.timestamp())
+        text = times.format_time(at.timestamp())
     except (OverflowError, ValueError):
         raise FormulaError from None
     return Zoned(text, value.zone) if isinstance(value, Zoned) else text

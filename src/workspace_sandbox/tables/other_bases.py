@@ -15,12 +15,12 @@ IMPORTED = 15
 SALARIES = 8
 
 
-def made(new_id: Identifiers, people: tuple[User, ...], beginning: float) -> list[Base]:
+def build_other_bases(new_id: Identifiers, people: tuple[User, ...], start: float) -> list[Base]:
     """Return the office and payroll bases."""
     office = [_inventory(new_id), _bookings(new_id), _imported(new_id)]
     hidden = [_salaries(new_id)]
     for table in (*office, *hidden):
-        _date(table, people[1], beginning)
+        _date(table, people[1], start)
     return [
         Base(new_id("app"), "Büro & Office", "edit", office, people, {people[1].id: "create"}),
         Base(new_id("app"), "Payroll", "none", hidden, people[1:], {people[1].id: "owner"}),

@@ -13,7 +13,7 @@ from workspace_sandbox.tables import wire
 from workspace_sandbox.tables.formula import parse
 from workspace_sandbox.tables.operands import Row
 from workspace_sandbox.tables.state import Field, Record, Table, View, find
-from workspace_sandbox.tables.values import Reader, kept, text_of
+from workspace_sandbox.tables.values import Reader, stored_value, value_to_text
 
 MOST_PER_PAGE = 100
 MAX_ITERATORS = 1000
@@ -42,7 +42,7 @@ class ListQuery:
 
     def columns(self, table: Table) -> list[Field]:
         """Return the requested fields, in the table's order."""
-        requested = {column_of(table, name).id for name in self.fields}
+        requested = {get_column(table, name).id for name in self.fields}
         return [column for column in table.fields if not requested or column.id in requested]
 
 
@@ -54,8 +54,8 @@ def from_query(query: MultiMapping[str]) -> ListQuery:
         if match := SORT.fullmatch(name):
             sorts.setdefault(int(match[1]), {})[match[2]] = value
     params: dict[str, Any] = {name: query[name] for name in query}
-    params["fields"] = listed(query, "fields")
-    params["recordMetadata"] = listed(query, "recordMetadata")
+    params["fields"] = list_parameter(query, "fields")
+    params["recordMetadata"] = list_parameter(query, "recordMetadata")
     params["sort"] = [sorts[index] for index in sorted(sorts)]
     for name in ("pageSize", "maxRecords"):
         if name in query:
@@ -64,7 +64,7 @@ def from_query(query: MultiMapping[str]) -> ListQuery:
     return from_body(params)
 
 
-def listed(query: MultiMapping[str], name: str) -> list[str]:
+def list_parameter(query: MultiMapping[str], name: str) -> list[str]:
     """Return the values of a list: ``name[]``, ``name[0]`` … or ``name``."""
     keys = re.compile(rf"{name}(\[\d*\])?")
     return [value for key, value in query.items() if keys.fullmatch(key)]
@@ -125,7 +125,7 @@ def _sort(item: Any) -> tuple[str, bool]:
     return item["field"], item.get("direction") == "desc"
 
 
-def column_of(table: Table, name: str) -> Field:
+def get_column(table: Table, name: str) -> Field:
     """Return the field with that name or id. Raises an error if there is none."""
     return require(find(table.fields, name), wire.unknown_field(name))
 
@@ -133,12 +133,12 @@ def column_of(table: Table, name: str) -> Field:
 def select(query: ListQuery, table: Table, reader: Reader) -> list[Record]:
     """Return all records that match *query*, in its order, the view's, or the table's."""
     view = _view(table, query.view)
-    columns = [(column_of(table, name), falls) for name, falls in query.sorts or view.sorts]
+    columns = [(get_column(table, name), falls) for name, falls in query.sorts or view.sorts]
     matches = parse(query.formula, table) if query.formula else None
     rows = [
         record
         for record in table.records.values()
-        if view.keeps(record.cells) and (matches is None or matches(Row(reader, table, record)))
+        if view.matches(record.cells) and (matches is None or matches(Row(reader, table, record)))
     ]
     for column, falls in reversed(columns):
         rows.sort(key=_order(column, table, reader), reverse=falls)
@@ -156,20 +156,20 @@ def _order(column: Field, table: Table, reader: Reader) -> Callable[[Record], tu
     ranks = {name: rank for rank, name in enumerate(column.choices())}
 
     def key(record: Record) -> tuple[int, float, str]:
-        value = kept(reader.base, table, column, record)
+        value = stored_value(reader.base, table, column, record)
         if value is None:
             return 0, 0.0, ""
         if isinstance(value, int | float):
             return 1, float(value), ""
         if isinstance(value, str):
             return 2, float(ranks.get(value, 0)), value.casefold()
-        return 2, 0.0, text_of(reader.cell(table, column, record)).casefold()
+        return 2, 0.0, value_to_text(reader.cell(table, column, record)).casefold()
 
     return key
 
 
 @dataclass(slots=True)
-class Iterator:
+class ListIterator:
     """A snapshot of a list that a client pages through."""
 
     table: str
@@ -178,22 +178,22 @@ class Iterator:
 
 
 @dataclass(slots=True)
-class Iterators:
+class ListIterators:
     """The active list iterators. The oldest are discarded first."""
 
-    kept: OrderedDict[str, Iterator] = field(default_factory=OrderedDict)
+    stored: OrderedDict[str, ListIterator] = field(default_factory=OrderedDict)
 
     def begin(self, identifier: str, table: Table, ids: list[str], now: float) -> None:
         """Store a list for the pages after the first."""
-        self.kept[identifier] = Iterator(table.id, ids, now)
+        self.stored[identifier] = ListIterator(table.id, ids, now)
         # A client that abandons lists must not exhaust the memory.
-        if len(self.kept) > MAX_ITERATORS:
-            self.kept.popitem(last=False)
+        if len(self.stored) > MAX_ITERATORS:
+            self.stored.popitem(last=False)
 
     def resume(self, offset: str, table: Table, now: float, seconds: float) -> tuple[str, list[str]]:
         """Return the list of an offset and its remaining ids. Raises an error if it was unused for *seconds*."""
         identifier, _, record = offset.partition("/")
-        iterator = self.kept.get(identifier)
+        iterator = self.stored.get(identifier)
         if (
             iterator is None
             or iterator.table != table.id

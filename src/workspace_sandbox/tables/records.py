@@ -5,22 +5,22 @@ from typing import Any
 
 from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.tables import queries, wire
-from workspace_sandbox.tables.call import Call
+from workspace_sandbox.tables.call import ApiRequest
 from workspace_sandbox.tables.state import Field, Record, Table
-from workspace_sandbox.tables.workspace import MOST_MERGE_FIELDS, MOST_RECORDS, Row
+from workspace_sandbox.tables.workspace import MAX_MERGE_FIELDS, MAX_RECORDS, Row
 
 
-def list_records(request: Call) -> dict[str, Any]:
+def list_records(request: ApiRequest) -> dict[str, Any]:
     """List records."""
     return _page(request, queries.from_query(request.query))
 
 
-def list_records_by_body(request: Call) -> dict[str, Any]:
+def list_records_by_body(request: ApiRequest) -> dict[str, Any]:
     """List records with parameters in the body. The time zone and locale may be in the URL."""
     return _page(request, queries.from_body({**request.query, **request.body}))
 
 
-def _page(request: Call, query: queries.ListQuery) -> dict[str, Any]:
+def _page(request: ApiRequest, query: queries.ListQuery) -> dict[str, Any]:
     table, now = request.table(), request.reader.now
     columns = query.columns(table)
     if query.offset is None:
@@ -31,7 +31,7 @@ def _page(request: Call, query: queries.ListQuery) -> dict[str, Any]:
         )
         request.iterators.begin(identifier, table, ids, now)
     else:
-        seconds = float(request.workspace.stage.knobs["offset_seconds"])
+        seconds = float(request.workspace.context.knobs["offset_seconds"])
         identifier, ids = request.iterators.resume(query.offset, table, now, seconds)
     rows = [table.records[identifier] for identifier in ids[: query.page_size] if identifier in table.records]
     page: dict[str, Any] = {"records": [_record_json(request, query, table, row, columns) for row in rows]}
@@ -39,68 +39,70 @@ def _page(request: Call, query: queries.ListQuery) -> dict[str, Any]:
 
 
 def _record_json(
-    request: Call, query: queries.ListQuery, table: Table, row: Record, columns: list[Field] | None = None
+    request: ApiRequest, query: queries.ListQuery, table: Table, row: Record, columns: list[Field] | None = None
 ) -> dict[str, Any]:
     fields = request.reader.record(table, row, by_id=query.by_id, only=columns, text=query.text)
     return fields | ({"commentCount": len(row.comments)} if query.comments else {})
 
 
-def get_record(request: Call) -> dict[str, Any]:
+def get_record(request: ApiRequest) -> dict[str, Any]:
     """Return a record, also one of another table in the base."""
     request.table()
     # As documented, records of other tables are returned too. A GET therefore proves nothing about the table.
-    location = require(request.base.home(request.path["record"]), wire.not_found())
+    location = require(request.base.find_record(request.path["record"]), wire.not_found())
     query = queries.from_query(request.query)
     return _record_json(request, query, *location)
 
 
-def create_records(request: Call) -> dict[str, Any]:
+def create_records(request: ApiRequest) -> dict[str, Any]:
     """Create records, or one from a body without ``records``."""
-    table, options = request.written_table(), request.manner()
+    table, options = request.writable_table(), request.write_options()
     # The older form for a single record, which Airtable's JavaScript library still sends.
     if "records" not in request.body:
         (record,) = request.workspace.create(request.base, table, [_fields(request.body)], options)
-        return request.shown(table, record)
+        return request.record_json(table, record)
     rows = [_fields(row) for row in _rows(request.body, "create")]
     return {
-        "records": [request.shown(table, row) for row in request.workspace.create(request.base, table, rows, options)]
+        "records": [
+            request.record_json(table, row) for row in request.workspace.create(request.base, table, rows, options)
+        ]
     }
 
 
-def update_record(request: Call) -> dict[str, Any]:
+def update_record(request: ApiRequest) -> dict[str, Any]:
     """Update one record."""
-    table = request.written_table()
-    row = (request.own_record(table).id, _fields(request.body))
-    (record,) = request.workspace.update(request.base, table, [row], request.manner())
-    return request.shown(table, record)
+    table = request.writable_table()
+    row = (request.path_record(table).id, _fields(request.body))
+    (record,) = request.workspace.update(request.base, table, [row], request.write_options())
+    return request.record_json(table, record)
 
 
-def update_records(request: Call) -> dict[str, Any]:
+def update_records(request: ApiRequest) -> dict[str, Any]:
     """Update several records. With ``performUpsert``, missing ones are created."""
-    table, upsert = request.written_table(), request.body.get("performUpsert")
+    table, upsert = request.writable_table(), request.body.get("performUpsert")
     rows = [_row(row, upsert=upsert is not None) for row in _rows(request.body, "update")]
     if upsert is None:
-        updated = request.workspace.update(request.base, table, rows, request.manner())
-        return {"records": [request.shown(table, row) for row in updated]}
-    merged = request.workspace.merge(request.base, table, rows, _merge_fields(upsert), request.manner())
+        updated = request.workspace.update(request.base, table, rows, request.write_options())
+        return {"records": [request.record_json(table, row) for row in updated]}
+    merged = request.workspace.merge(request.base, table, rows, _merge_fields(upsert), request.write_options())
     return {
         "createdRecords": merged.created,
         "updatedRecords": merged.updated,
-        "records": [request.shown(table, row) for row in merged.records],
+        "records": [request.record_json(table, row) for row in merged.records],
     }
 
 
-def delete_record(request: Call) -> dict[str, Any]:
+def delete_record(request: ApiRequest) -> dict[str, Any]:
     """Delete one record."""
-    table = request.written_table()
-    record = request.own_record(table)
+    table = request.writable_table()
+    record = request.path_record(table)
     request.workspace.delete(request.base, table, [record.id])
     return {"id": record.id, "deleted": True}
 
 
-def delete_records(request: Call) -> dict[str, Any]:
+def delete_records(request: ApiRequest) -> dict[str, Any]:
     """Delete the records listed in the URL."""
-    table, identifiers = request.written_table(), queries.listed(request.query, "records")
+    table, identifiers = request.writable_table(), queries.list_parameter(request.query, "records")
     _count(identifiers, "delete")
     request.workspace.delete(request.base, table, identifiers)
     return {"records": [{"id": identifier, "deleted": True} for identifier in identifiers]}
@@ -127,8 +129,8 @@ def _rows(body: Mapping[str, Any], verb: str) -> list[Mapping[str, Any]]:
 
 
 def _count(rows: list[Any], verb: str) -> None:
-    if not 1 <= len(rows) <= MOST_RECORDS:
-        raise wire.invalid_records(f"You can {verb} 1 to {MOST_RECORDS} records in one request")
+    if not 1 <= len(rows) <= MAX_RECORDS:
+        raise wire.invalid_records(f"You can {verb} 1 to {MAX_RECORDS} records in one request")
 
 
 def _row(row: Mapping[str, Any], *, upsert: bool) -> Row:
@@ -142,7 +144,7 @@ def _row(row: Mapping[str, Any], *, upsert: bool) -> Row:
 
 def _merge_fields(upsert: Any) -> list[str]:
     names = upsert.get("fieldsToMergeOn") if isinstance(upsert, dict) else None
-    if not isinstance(names, list) or not 1 <= len(names) <= MOST_MERGE_FIELDS:
+    if not isinstance(names, list) or not 1 <= len(names) <= MAX_MERGE_FIELDS:
         raise wire.invalid_request()
     if not all(isinstance(name, str) for name in names):
         raise wire.invalid_request()

@@ -7,7 +7,7 @@ from typing import Any
 from workspace_sandbox.kit.routes import Page, Route, page
 from workspace_sandbox.tables import attachments, bases, comments, records, subscriptions
 from workspace_sandbox.tables.access import Authorisations
-from workspace_sandbox.tables.call import Call
+from workspace_sandbox.tables.call import ApiRequest
 
 READ, WRITE = "data.records:read", "data.records:write"
 SCHEMA, DEFINE = "schema.bases:read", "schema.bases:write"
@@ -16,7 +16,7 @@ LISTEN = "webhook:manage"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Endpoint(Route[Callable[[Call], dict[str, Any]]]):
+class Endpoint(Route[Callable[[ApiRequest], dict[str, Any]]]):
     """A route with its required token scope and role in the base."""
 
     scope: str | None = None

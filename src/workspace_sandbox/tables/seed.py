@@ -6,7 +6,7 @@ from typing import Any
 
 from workspace_sandbox.kit.stage import EmulatorContext
 from workspace_sandbox.tables import other_bases
-from workspace_sandbox.tables.draft import change
+from workspace_sandbox.tables.draft import set_cells
 from workspace_sandbox.tables.seeding import (
     CHECK,
     ISO_DATE,
@@ -16,8 +16,8 @@ from workspace_sandbox.tables.seeding import (
     choices,
     date_time,
     fields,
-    link,
-    through,
+    link_options,
+    lookup_options,
 )
 from workspace_sandbox.tables.state import Attachment, Base, Cells, Field, Record, Table, User, View
 from workspace_sandbox.tables.workspace import Workspace
@@ -27,7 +27,7 @@ COLLEAGUE = User("usrK2fGh9pWn40RtYc", "jose.aran@example.com", "José Arán")
 THIRD = User("usrT6bNm5jXv83DsUo", "li.wei@example.com", "李伟")
 PEOPLE = (OWNER, COLLEAGUE, THIRD)
 
-BEGINNING = 1_767_603_600.0
+START_TIME = 1_767_603_600.0
 """2026-01-05T09:00:00Z, the creation time of the first record."""
 
 INTERVAL = 5_940.0
@@ -49,10 +49,10 @@ PHRASES = (
 )
 
 
-def workspace(context: EmulatorContext) -> Workspace:
+def build_workspace(context: EmulatorContext) -> Workspace:
     """Return the default workspace with three bases."""
     new_id = Identifiers(2026)
-    bases = [_sales(new_id), *other_bases.made(new_id, PEOPLE, BEGINNING)]
+    bases = [_sales(new_id), *other_bases.build_other_bases(new_id, PEOPLE, START_TIME)]
     return Workspace(context, (OWNER, COLLEAGUE), bases, people=PEOPLE)
 
 
@@ -81,10 +81,10 @@ def _sales(new_id: Identifiers) -> Base:
     companies.views.append(View(new_id("viw"), "Grid view", hidden=frozenset({back.id})))
     for number in range(COMPANIES):
         companies.add(_record(new_id, number))
-        change(base, companies, companies.records[_last(companies)], _company(new_id, companies, number))
+        set_cells(base, companies, companies.records[_last(companies)], _company(new_id, companies, number))
     for number in range(LEADS):
         leads.add(_record(new_id, number))
-        change(base, leads, leads.records[_last(leads)], _lead(new_id, base, leads, number))
+        set_cells(base, leads, leads.records[_last(leads)], _lead(new_id, base, leads, number))
     return base
 
 
@@ -146,14 +146,15 @@ def _join(new_id: Identifiers, leads: Table, companies: Table) -> Field:
     """Add the fields that need both tables. Returns the inverse link field."""
     link_id, inverse_id = new_id("fld"), new_id("fld")
     city, revenue = companies.fields[1].id, companies.fields[2].id
-    inverse = Field(inverse_id, "Leads", "multipleRecordLinks", link(leads.id, link_id))
+    inverse = Field(inverse_id, "Leads", "multipleRecordLinks", link_options(leads.id, link_id))
     companies.fields.append(inverse)
     value, priority = (field.id for field in leads.fields if field.name in {"Value", "Priority"})
     average = Field(
         new_id("fld"),
         "Average revenue",
         "rollup",
-        through(link_id, revenue, {"type": "number", "options": {"precision": 0}}) | {"referencedFieldIds": [revenue]},
+        lookup_options(link_id, revenue, {"type": "number", "options": {"precision": 0}})
+        | {"referencedFieldIds": [revenue]},
         aggregate="AVERAGE",
     )
     quotient = {
@@ -164,9 +165,9 @@ def _join(new_id: Identifiers, leads: Table, companies: Table) -> Field:
     }
     leads.fields.extend(
         (
-            Field(link_id, "Company", "multipleRecordLinks", link(companies.id, inverse_id)),
+            Field(link_id, "Company", "multipleRecordLinks", link_options(companies.id, inverse_id)),
             Field(new_id("fld"), "Companies", "count", {"isValid": True, "recordLinkFieldId": link_id}),
-            Field(new_id("fld"), "City", "multipleLookupValues", through(link_id, city, TEXT)),
+            Field(new_id("fld"), "City", "multipleLookupValues", lookup_options(link_id, city, TEXT)),
             average,
             Field(new_id("fld"), "Value per star", "formula", quotient),
         )
@@ -194,14 +195,14 @@ def _views(new_id: Identifiers, ids: dict[str, str]) -> list[View]:
         View(
             new_id("viw"),
             "Open leads",
-            keeps=partial(_open, stage),
+            matches=partial(_open, stage),
             sorts=((value, True),),
             hidden=secret,
         ),
-        View(new_id("viw"), "Hot / heiß", keeps=partial(_filled, hot), sorts=((due, False),), hidden=secret),
-        View(new_id("viw"), "Nothing yet", keeps=_nothing),
+        View(new_id("viw"), "Hot / heiß", matches=partial(_filled, hot), sorts=((due, False),), hidden=secret),
+        View(new_id("viw"), "Nothing yet", matches=_nothing),
         View(new_id("viw"), "By stage", "kanban", sorts=((stage, False),)),
-        View(new_id("viw"), "Calendar", "calendar", keeps=partial(_filled, due)),
+        View(new_id("viw"), "Calendar", "calendar", matches=partial(_filled, due)),
         View(new_id("viw"), "Gallery", "gallery"),
         View(new_id("viw"), "Timeline", "timeline"),
         View(new_id("viw"), "New lead", "form"),
@@ -209,7 +210,7 @@ def _views(new_id: Identifiers, ids: dict[str, str]) -> list[View]:
 
 
 def _record(new_id: Identifiers, number: int) -> Record:
-    at = BEGINNING + number * INTERVAL
+    at = START_TIME + number * INTERVAL
     return Record(new_id("rec"), 0, at, PEOPLE[number % 3], at + 60 * (number % 7), PEOPLE[number % 2])
 
 
@@ -248,8 +249,8 @@ def _lead(new_id: Identifiers, base: Base, table: Table, number: int) -> Cells:
         "Owner": PEOPLE[number % 3],
         "Watchers": list(PEOPLE[: 1 + number % 3]),
         "Due": f"2026-{1 + number % 12:02d}-{1 + number % 28:02d}",
-        "Next call": BEGINNING + number * 3600.0,
-        "Visit": BEGINNING + number * 7200.0,
+        "Next call": START_TIME + number * 3600.0,
+        "Visit": START_TIME + number * 7200.0,
         "Files": _lead_files(new_id, number),
         "Badge": {"text": f"{4_006_381_000_000 + number}", "type": "ean13"},
         "Summary": _summary(number),

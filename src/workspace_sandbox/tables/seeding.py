@@ -48,13 +48,13 @@ def date_time(zone: str) -> dict[str, Any]:
     return {"timeZone": zone, "dateFormat": ISO_DATE, "timeFormat": CLOCK}
 
 
-def link(table: str, inverse: str | None = None, *, single: bool = False) -> dict[str, Any]:
+def link_options(table: str, inverse: str | None = None, *, single: bool = False) -> dict[str, Any]:
     """Return the options of a field that links to records of *table*."""
     options = {"linkedTableId": table, "isReversed": False, "prefersSingleRecordLink": single}
     return options if inverse is None else options | {"inverseLinkFieldId": inverse}
 
 
-def through(linking: str, column: str, result: Mapping[str, Any]) -> dict[str, Any]:
+def lookup_options(linking: str, column: str, result: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a field that looks up *column* through the field *linking*."""
     return {
         "isValid": True,

@@ -6,7 +6,7 @@ from workspace_sandbox.kit.sowing import SeedValue
 from workspace_sandbox.tables import seed
 from workspace_sandbox.tables.seeding import CHECK, ISO_DATE, STARS, choices, date_time
 from workspace_sandbox.tables.state import Base, Field, Table, View
-from workspace_sandbox.tables.wire import Refusal
+from workspace_sandbox.tables.wire import ApiError
 from workspace_sandbox.tables.workspace import Workspace, WriteOptions
 
 if TYPE_CHECKING:
@@ -26,11 +26,11 @@ OPTIONS: dict[str, Any] = {
 SELECT_TYPES = ("singleSelect", "multipleSelects")
 
 
-def sow(airtable: "TablesEmulator", given: SeedValue) -> dict[str, Any]:
+def apply_seed(airtable: "TablesEmulator", data: SeedValue) -> dict[str, Any]:
     """Create the bases of *given*, visible to the token. Returns the identifiers by name, and records in order."""
-    given.object_of("bases")
+    data.check_object("bases")
     workspace = airtable.workspace
-    bases = [item.object_of("name", "tables", needs="name") for item in given.each("bases")]
+    bases = [item.check_object("name", "tables", required="name") for item in data.list_items("bases")]
     return {"bases": {item.text("name"): _base(workspace, item) for item in bases}}
 
 
@@ -39,7 +39,9 @@ def _base(workspace: Workspace, seed_value: SeedValue) -> dict[str, Any]:
         workspace.new_id("app"), seed_value.text("name"), "create", [], seed.PEOPLE, {seed.COLLEAGUE.id: "edit"}
     )
     workspace.bases.append(base)
-    tables = [item.object_of("name", "fields", "records", needs="name") for item in seed_value.each("tables")]
+    tables = [
+        item.check_object("name", "fields", "records", required="name") for item in seed_value.list_items("tables")
+    ]
     return {"base_id": base.id, "tables": {item.text("name"): _table(workspace, base, item) for item in tables}}
 
 
@@ -47,14 +49,14 @@ def _table(workspace: Workspace, base: Base, seed_value: SeedValue) -> dict[str,
     columns = SeedValue(seed_value.value.get("fields", {"Name": "singleLineText"}), (*seed_value.path, "fields"))
     fields = [_field(workspace, name, kind) for name, kind in columns.items()]
     if not fields:
-        raise columns.wrong("A table has a field at least.")
+        raise columns.error("A table has a field at least.")
     table = Table(
         workspace.new_id("tbl"), seed_value.text("name"), fields, [View(workspace.new_id("viw"), "Grid view")]
     )
     base.tables.append(table)
     return {
         "table_id": table.id,
-        "records": [_record(workspace, base, table, item) for item in seed_value.each("records")],
+        "records": [_record(workspace, base, table, item) for item in seed_value.list_items("records")],
     }
 
 
@@ -62,9 +64,9 @@ def _field(workspace: Workspace, name: str, seed_value: SeedValue) -> Field:
     kind, options = seed_value.value, None
     if isinstance(kind, dict) and len(kind) == 1 and next(iter(kind)) in SELECT_TYPES:
         kind = next(iter(kind))
-        options = choices(workspace.new_id, [item.as_text() for item in seed_value.each(kind)])
+        options = choices(workspace.new_id, [item.as_text() for item in seed_value.list_items(kind)])
     elif kind not in OPTIONS:
-        raise seed_value.wrong(
+        raise seed_value.error(
             f"No such type of field; there are {', '.join((*OPTIONS, *SELECT_TYPES))}, the last two with names."
         )
     return Field(workspace.new_id("fld"), name, kind, options or OPTIONS[kind])
@@ -74,6 +76,6 @@ def _record(workspace: Workspace, base: Base, table: Table, seed_value: SeedValu
     cells = {name: value.value for name, value in seed_value.items()}
     try:
         (record,) = workspace.create(base, table, [cells], WriteOptions(seed.OWNER, typecast=True))
-    except Refusal as error:
-        raise seed_value.wrong(error.message or error.type) from error
+    except ApiError as error:
+        raise seed_value.error(error.message or error.type) from error
     return record.id

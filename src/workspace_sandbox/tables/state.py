@@ -20,7 +20,7 @@ class User:
     email: str
     name: str
 
-    def shape(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the user in the format of cells."""
         return {"id": self.id, "email": self.email, "name": self.name}
 
@@ -34,7 +34,7 @@ class Attachment:
     type: str
     source: str
     size: int
-    asked_at: float = 0.0
+    requested_at: float = 0.0
     fetch_seconds: float = 0.0
     content: bytes | None = None
     pixels: tuple[int, int] | None = None
@@ -59,7 +59,7 @@ class Field:
     aggregate: str = ""
     default: Any = None
 
-    def shape(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the field in the format of the schema. Absent descriptions and options are omitted."""
         optional = {"description": self.description, "options": self.options}
         present = {name: value for name, value in optional.items() if value is not None}
@@ -74,7 +74,7 @@ class Field:
         return [choice["name"] for choice in self.option("choices") or ()]
 
 
-def everything(_: Mapping[str, Any]) -> bool:
+def match_all(_: Mapping[str, Any]) -> bool:
     """Return True. This is the filter of a view without one."""
     return True
 
@@ -86,13 +86,13 @@ class View:
     id: str
     name: str
     type: str = "grid"
-    keeps: Callable[[Mapping[str, Any]], bool] = everything
+    matches: Callable[[Mapping[str, Any]], bool] = match_all
     sorts: tuple[tuple[str, bool], ...] = ()
     """Field ids, each with whether it is descending."""
 
     hidden: frozenset[str] = frozenset()
 
-    def shape(self, visible: Iterable[str] | None) -> dict[str, Any]:
+    def to_json(self, visible: Iterable[str] | None) -> dict[str, Any]:
         """Return the view in the format of the schema. Only grids include their *visible* fields."""
         fields: dict[str, Any] = {"id": self.id, "name": self.name, "type": self.type}
         if visible is None or self.type != "grid":
@@ -146,7 +146,7 @@ class Table:
         """The field that names the records."""
         return self.fields[0]
 
-    def shape(self, *, visible: bool) -> dict[str, Any]:
+    def to_json(self, *, visible: bool) -> dict[str, Any]:
         """Return the table in the format of the schema."""
         ids = [field.id for field in self.fields] if visible else None
         return {
@@ -154,8 +154,8 @@ class Table:
             "name": self.name,
             **({} if self.description is None else {"description": self.description}),
             "primaryFieldId": self.primary.id,
-            "fields": [field.shape() for field in self.fields],
-            "views": [view.shape(ids) for view in self.views],
+            "fields": [field.to_json() for field in self.fields],
+            "views": [view.to_json(ids) for view in self.views],
         }
 
     def add(self, record: Record) -> None:
@@ -184,7 +184,7 @@ class Base:
         """Return the role of *user*."""
         return self.roles.get(user.id, self.permission)
 
-    def home(self, record_id: str) -> tuple[Table, Record] | None:
+    def find_record(self, record_id: str) -> tuple[Table, Record] | None:
         """Return the record with that id and its table, anywhere in the base."""
         return next(((table, table.records[record_id]) for table in self.tables if record_id in table.records), None)
 

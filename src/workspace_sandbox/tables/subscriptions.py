@@ -4,9 +4,9 @@ import base64
 from typing import Any
 
 from workspace_sandbox.tables import queries, wire
-from workspace_sandbox.tables.call import Call
+from workspace_sandbox.tables.call import ApiRequest
 from workspace_sandbox.tables.state import find
-from workspace_sandbox.tables.webhooks import DATA_TYPES, WEEK, Webhook, specification
+from workspace_sandbox.tables.webhooks import DATA_TYPES, WEEK, Webhook, parse_specification
 
 MAX_PER_BASE = 10
 MAX_PER_CLIENT = 2
@@ -14,15 +14,15 @@ MAX_PAYLOADS = 50
 SECRET_BYTES = 128
 
 
-def create_webhook(request: Call) -> dict[str, Any]:
+def create_webhook(request: ApiRequest) -> dict[str, Any]:
     """Create a webhook. Only this response includes the secret."""
-    spec, url = specification(request.body.get("specification")), request.body.get("notificationUrl")
+    spec, url = parse_specification(request.body.get("specification")), request.body.get("notificationUrl")
     if not isinstance(url, str | None) or (url and not url.startswith(("http://", "https://"))):
         raise wire.invalid_request("The notificationUrl is not an address")
     _check_scopes(request, spec)
     _check_scope(request, spec)
     _check_limits(request)
-    context = request.workspace.stage
+    context = request.workspace.context
     webhook = Webhook(
         id=request.workspace.new_id("ach"),
         base_id=request.base.id,
@@ -41,35 +41,35 @@ def create_webhook(request: Call) -> dict[str, Any]:
     }
 
 
-def list_webhooks(request: Call) -> dict[str, Any]:
+def list_webhooks(request: ApiRequest) -> dict[str, Any]:
     """List the webhooks of the base. An OAuth client only sees its own."""
     now = request.reader.now
-    return {"webhooks": [webhook.shape(now) for webhook in _visible(request)]}
+    return {"webhooks": [webhook.to_json(now) for webhook in _visible(request)]}
 
 
-def delete_webhook(request: Call) -> dict[str, Any]:
+def delete_webhook(request: ApiRequest) -> dict[str, Any]:
     """Delete a webhook."""
     del request.workspace.webhooks[_webhook(request).id]
     return {}
 
 
-def enable_notifications(request: Call) -> dict[str, Any]:
+def enable_notifications(request: ApiRequest) -> dict[str, Any]:
     """Turn pings on or off. Payloads are created in either case."""
     webhook = _webhook(request)
     if not isinstance(request.body.get("enable"), bool):
         raise wire.invalid_request("enable must be true or false")
-    webhook.notifies = request.body["enable"]
+    webhook.pings_enabled = request.body["enable"]
     return {}
 
 
-def refresh_webhook(request: Call) -> dict[str, Any]:
+def refresh_webhook(request: ApiRequest) -> dict[str, Any]:
     """Extend a webhook's life to a week from now."""
     webhook = _webhook(request)
     webhook.extend(request.reader.now)
     return _expiration(webhook)
 
 
-def list_payloads(request: Call) -> dict[str, Any]:
+def list_payloads(request: ApiRequest) -> dict[str, Any]:
     """List payloads from a cursor on. Reading extends the webhook's life to a week from now."""
     webhook, now = _webhook(request), request.reader.now
     _check_scopes(request, webhook.specification)
@@ -83,26 +83,26 @@ def list_payloads(request: Call) -> dict[str, Any]:
 
 
 def _expiration(webhook: Webhook) -> dict[str, Any]:
-    shape = webhook.shape(0.0)
+    shape = webhook.to_json(0.0)
     return {"expirationTime": shape["expirationTime"]}
 
 
-def _check_scopes(request: Call, spec: Any) -> None:
+def _check_scopes(request: ApiRequest, spec: Any) -> None:
     required = {DATA_TYPES[kind] for kind in spec["options"]["filters"]["dataTypes"]}
     if not required <= request.access.scopes:
         raise wire.forbidden()
 
 
-def _check_scope(request: Call, spec: Any) -> None:
+def _check_scope(request: ApiRequest, spec: Any) -> None:
     """Reject an unknown table, and views."""
     scope = spec["options"]["filters"].get("recordChangeScope")
     if scope and scope.startswith("viw"):
-        raise wire.Refusal(501, "NOT_IMPLEMENTED", "The sandbox does not play webhooks on views.")
+        raise wire.ApiError(501, "NOT_IMPLEMENTED", "The sandbox does not play webhooks on views.")
     if scope and find(request.base.tables, scope) is None:
         raise wire.invalid_request("recordChangeScope names no table of this base")
 
 
-def _check_limits(request: Call) -> None:
+def _check_limits(request: ApiRequest) -> None:
     existing = [webhook for webhook in request.workspace.webhooks.values() if _belongs_to_base(request, webhook)]
     if len(existing) >= MAX_PER_BASE:
         raise wire.too_many_webhooks()
@@ -110,11 +110,11 @@ def _check_limits(request: Call) -> None:
         raise wire.too_many_webhooks("_BY_OAUTH_INTEGRATION")
 
 
-def _belongs_to_base(request: Call, webhook: Webhook) -> bool:
-    return webhook.base_id == request.base.id and webhook.is_there(request.reader.now)
+def _belongs_to_base(request: ApiRequest, webhook: Webhook) -> bool:
+    return webhook.base_id == request.base.id and webhook.is_retained(request.reader.now)
 
 
-def _visible(request: Call) -> list[Webhook]:
+def _visible(request: ApiRequest) -> list[Webhook]:
     client, webhooks = request.access.client_id, request.workspace.webhooks.values()
     return [
         webhook
@@ -123,14 +123,14 @@ def _visible(request: Call) -> list[Webhook]:
     ]
 
 
-def _webhook(request: Call) -> Webhook:
+def _webhook(request: ApiRequest) -> Webhook:
     match = next((webhook for webhook in _visible(request) if webhook.id == request.path["webhook"]), None)
     if match is None:
         raise wire.not_found()
     return match
 
 
-def _positive_int(request: Call, name: str, default: int) -> int:
+def _positive_int(request: ApiRequest, name: str, default: int) -> int:
     value = request.query.get(name, str(default))
     if not queries.WHOLE.fullmatch(value) or int(value) < 1:
         raise wire.invalid_request()

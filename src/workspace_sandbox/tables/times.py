@@ -5,18 +5,18 @@ from datetime import UTC, date, datetime, tzinfo
 from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from workspace_sandbox.kit.clock import instant
+from workspace_sandbox.kit.clock import to_datetime
 
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 @lru_cache(maxsize=4096)
-def written(seconds: float) -> str:
+def format_time(seconds: float) -> str:
     """Return epoch *seconds* in UTC with milliseconds, ``2026-10-05T14:07:31.000Z``."""
-    return instant(seconds).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+    return to_datetime(seconds).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
-def read_date(text: str) -> str | None:
+def parse_date(text: str) -> str | None:
     """Return *text* if it is a valid day in exactly that format."""
     if not DATE.fullmatch(text):
         return None
@@ -27,7 +27,7 @@ def read_date(text: str) -> str | None:
 
 
 @lru_cache(maxsize=4096)
-def read_instant(text: str, within: str) -> float | None:
+def parse_time(text: str, within: str) -> float | None:
     """Return the epoch seconds of an ISO time, to the millisecond. Without an offset it is in the zone *within*."""
     try:
         at = datetime.fromisoformat(text.strip())

@@ -21,7 +21,7 @@ class Reader:
 
     base: Base
     now: float
-    address: Callable[[Attachment], str]
+    attachment_url: Callable[[Attachment], str]
 
     def record(
         self,
@@ -39,24 +39,24 @@ class Reader:
         cells = {name: value for name, value in rendered.items() if value is not None}
         return {
             "id": record.id,
-            "createdTime": times.written(record.created_at),
-            "fields": {name: text_of(value) for name, value in cells.items()} if text else cells,
+            "createdTime": times.format_time(record.created_at),
+            "fields": {name: value_to_text(value) for name, value in cells.items()} if text else cells,
         }
 
     def cell(self, table: Table, field: Field, record: Record) -> Any:
         """Return the value of a cell, or None if it is empty."""
-        value = kept(self.base, table, field, record)
+        value = stored_value(self.base, table, field, record)
         if value is None:
             return None
-        show = SHOWN.get(field.type)
+        show = RENDERERS.get(field.type)
         return value if show is None else show(self, field, value)
 
     def attachment(self, attachment: Attachment) -> dict[str, Any]:
         """Return a file. Until it is fetched, only the client's own fields are included."""
         fields: dict[str, Any] = {"id": attachment.id, "url": attachment.source, "filename": attachment.filename}
-        if not has_passed(attachment.fetch_seconds, attachment.asked_at, self.now):
+        if not has_passed(attachment.fetch_seconds, attachment.requested_at, self.now):
             return fields
-        url = self.address(attachment)
+        url = self.attachment_url(attachment)
         fields |= {"url": url, "size": attachment.size, "type": attachment.type}
         return fields | self._pixels(attachment, url)
 
@@ -73,13 +73,13 @@ class Reader:
         return {"width": width, "height": height, "thumbnails": thumbnails}
 
 
-def kept(base: Base, table: Table, field: Field, record: Record) -> Any:
+def stored_value(base: Base, table: Table, field: Field, record: Record) -> Any:
     """Return the stored or computed value of a cell."""
     compute = COMPUTED.get(field.type)
     return compute(base, table, field, record) if compute else record.cells.get(field.id)
 
 
-def text_of(value: Any) -> str:
+def value_to_text(value: Any) -> str:
     """Return a rendered *value* as text, for formulas and the ``string`` format."""
     # The fast path: most values are text, and a filter reads them in every record.
     if type(value) is str:
@@ -87,10 +87,10 @@ def text_of(value: Any) -> str:
     if isinstance(value, bool):
         return "checked" if value else ""
     if isinstance(value, list):
-        return ", ".join(text_of(part) for part in value)
+        return ", ".join(value_to_text(part) for part in value)
     if isinstance(value, Mapping):
         return next(
-            (text_of(value[name]) for name in ("name", "text", "filename", "label", "value") if name in value), ""
+            (value_to_text(value[name]) for name in ("name", "text", "filename", "label", "value") if name in value), ""
         )
     return "" if value is None else str(plain(value) if isinstance(value, float) else value)
 
@@ -99,14 +99,14 @@ Show = Callable[[Reader, Field, Any], Any]
 
 
 def _instant(_: Reader, __: Field, value: float) -> str:
-    return times.written(value)
+    return times.format_time(value)
 
 
 def _user(_: Reader, __: Field, value: User) -> dict[str, Any]:
-    return value.shape()
+    return value.to_json()
 
 
-SHOWN: dict[str, Show] = {
+RENDERERS: dict[str, Show] = {
     **dict.fromkeys(("dateTime", "createdTime", "lastModifiedTime"), _instant),
     **dict.fromkeys(("singleCollaborator", "createdBy", "lastModifiedBy"), _user),
     "multipleCollaborators": lambda _, __, value: [user.shape() for user in value],
@@ -126,7 +126,7 @@ def _linked_values(base: Base, table: Table, field: Field, record: Record) -> li
     if link is None or linked is None or column is None:
         return []
     rows = (linked.records[identifier] for identifier in record.cells.get(link.id, ()))
-    return [value for row in rows if (value := kept(base, linked, column, row)) is not None]
+    return [value for row in rows if (value := stored_value(base, linked, column, row)) is not None]
 
 
 def _lookup(base: Base, table: Table, field: Field, record: Record) -> Any:
@@ -159,8 +159,8 @@ def _formula(base: Base, table: Table, field: Field, record: Record) -> Any:
     over, under = (find(table.fields, match[name]) for name in ("over", "under"))
     if over is None or under is None:
         return ERROR
-    divisor = kept(base, table, under, record)
-    return plain(round((kept(base, table, over, record) or 0) / divisor, 6)) if divisor else ERROR
+    divisor = stored_value(base, table, under, record)
+    return plain(round((stored_value(base, table, over, record) or 0) / divisor, 6)) if divisor else ERROR
 
 
 def _button(_: Base, __: Table, field: Field, record: Record) -> dict[str, Any]:

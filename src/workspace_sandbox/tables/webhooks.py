@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workspace_sandbox.tables import times, wire
-from workspace_sandbox.tables.changes import Wanted
+from workspace_sandbox.tables.changes import ChangeFilter
 
 WEEK = 7 * 86_400.0
 DATA_TYPES = {
@@ -51,7 +51,7 @@ class Webhook:
     specification: Mapping[str, Any]
     secret: bytes
     expires_at: float
-    notifies: bool = True
+    pings_enabled: bool = True
     payloads: list[tuple[float, dict[str, Any]]] = field(default_factory=list)
     """The readable payloads with their creation times."""
 
@@ -63,7 +63,7 @@ class Webhook:
         """Return True if the webhook has not expired."""
         return now < self.expires_at
 
-    def is_there(self, now: float) -> bool:
+    def is_retained(self, now: float) -> bool:
         """Return True if the webhook can still be queried, which is possible for a week after it expired."""
         return now < self.expires_at + WEEK
 
@@ -72,7 +72,7 @@ class Webhook:
         if self.is_enabled(now):
             self.expires_at = now + WEEK
 
-    def keep(self, payload: dict[str, Any], now: float) -> None:
+    def add_payload(self, payload: dict[str, Any], now: float) -> None:
         """Add a payload, and drop payloads older than a week."""
         self.payloads = [(created_at, stored) for created_at, stored in self.payloads if now - created_at < WEEK]
         self.payloads.append((now, payload))
@@ -88,38 +88,38 @@ class Webhook:
         next_cursor = start + len(visible) if visible else cursor
         return visible, next_cursor, bool(visible) and next_cursor < self.next_cursor
 
-    def shape(self, now: float) -> dict[str, Any]:
+    def to_json(self, now: float) -> dict[str, Any]:
         """Return the webhook in the format of lists."""
         success = self.last_success_at
         return {
             "id": self.id,
-            "areNotificationsEnabled": self.notifies,
+            "areNotificationsEnabled": self.pings_enabled,
             "cursorForNextPayload": self.next_cursor,
             "isHookEnabled": self.is_enabled(now),
-            "lastSuccessfulNotificationTime": None if success is None else times.written(success),
+            "lastSuccessfulNotificationTime": None if success is None else times.format_time(success),
             "notificationUrl": self.url,
-            "expirationTime": times.written(self.expires_at),
+            "expirationTime": times.format_time(self.expires_at),
             "lastNotificationResult": self.last_result,
             "specification": self.specification,
         }
 
-    def hears(self, source: str) -> bool:
+    def listens_to(self, source: str) -> bool:
         """Return True if the webhook listens to changes from *source*."""
         return source in self._filters.get("fromSources", SOURCES)
 
     @property
-    def wanted(self) -> Wanted:
+    def change_filter(self) -> ChangeFilter:
         """The requested changes."""
         filters, includes = self._filters, self.specification["options"].get("includes") or {}
         scope = filters.get("recordChangeScope")
         included = includes.get("includeCellValuesInFieldIds") or ()
-        return Wanted(
+        return ChangeFilter(
             data_types=frozenset(filters["dataTypes"]),
             change_types=frozenset(filters.get("changeTypes") or CHANGE_TYPES),
             table=scope,
             data_fields=frozenset(filters.get("watchDataInFieldIds") or ()),
             schema_fields=frozenset(filters.get("watchSchemasOfFieldIds") or ()),
-            shown_fields=None if included == "all" else frozenset(included),
+            included_fields=None if included == "all" else frozenset(included),
             previous_cells=bool(includes.get("includePreviousCellValues")),
             previous_fields=bool(includes.get("includePreviousFieldDefinitions")),
         )
@@ -130,7 +130,7 @@ class Webhook:
         return filters
 
 
-def specification(value: Any) -> dict[str, Any]:
+def parse_specification(value: Any) -> dict[str, Any]:
     """Validate the specification in a request."""
     options = _check_object(_check_object(value, {"options"}).get("options"), {"filters", "includes"})
     filters, includes = _check_object(options.get("filters"), FILTERS), options.get("includes")

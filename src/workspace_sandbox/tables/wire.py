@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from aiohttp import web
 
-from workspace_sandbox.kit.refusals import Refused
+from workspace_sandbox.kit.refusals import VendorErrorResponse
 from workspace_sandbox.kit.stage import EmulatorContext
 from workspace_sandbox.kit.strict_json import parse_json
 
@@ -28,7 +28,7 @@ Envelope = Literal["object", "bare", "list"]
 
 
 @dataclass
-class Refusal(Refused):
+class ApiError(VendorErrorResponse):
     """An error response, with its status, type and message."""
 
     status: int
@@ -51,37 +51,37 @@ class Refusal(Refused):
         return web.json_response(self.body(), status=self.status, headers=self.headers)
 
 
-unparsable = partial(Refusal, 400, "BAD_REQUEST", envelope="bare")
-forbidden = partial(Refusal, 403, "INVALID_PERMISSIONS", "You are not permitted to perform this operation")
+unparsable = partial(ApiError, 400, "BAD_REQUEST", envelope="bare")
+forbidden = partial(ApiError, 403, "INVALID_PERMISSIONS", "You are not permitted to perform this operation")
 # An unknown base has the error of missing permissions, so that nobody can probe which bases exist.
 no_such_model = partial(
-    Refusal,
+    ApiError,
     403,
     "INVALID_PERMISSIONS_OR_MODEL_NOT_FOUND",
     "Invalid permissions, or the requested model was not found. Check that both your user and your token have "
     "the required permissions, and that the model names and/or ids are correct.",
 )
 # A string, although all other errors are objects.
-not_found = partial(Refusal, 404, "NOT_FOUND", envelope="bare")
-too_large = partial(Refusal, 413, "REQUEST_TOO_LARGE", "The request exceeds the maximum allowed size")
-invalid_records = partial(Refusal, 422, "INVALID_RECORDS")
-duplicate_field = partial(Refusal, 422, "DUPLICATE_OR_EMPTY_FIELD_NAME")
-invalid_options = partial(Refusal, 422, "INVALID_FIELD_TYPE_OPTIONS_FOR_CREATE")
+not_found = partial(ApiError, 404, "NOT_FOUND", envelope="bare")
+too_large = partial(ApiError, 413, "REQUEST_TOO_LARGE", "The request exceeds the maximum allowed size")
+invalid_records = partial(ApiError, 422, "INVALID_RECORDS")
+duplicate_field = partial(ApiError, 422, "DUPLICATE_OR_EMPTY_FIELD_NAME")
+invalid_options = partial(ApiError, 422, "INVALID_FIELD_TYPE_OPTIONS_FOR_CREATE")
 # Clients that expect a message in every error fail on this one.
-expired_offset = partial(Refusal, 422, "LIST_RECORDS_ITERATOR_NOT_AVAILABLE")
-absent = partial(Refusal, 501, "NOT_IMPLEMENTED")
-failed = partial(Refusal, 500, "SERVER_ERROR", "An unexpected error occurred")
+expired_offset = partial(ApiError, 422, "LIST_RECORDS_ITERATOR_NOT_AVAILABLE")
+not_implemented = partial(ApiError, 501, "NOT_IMPLEMENTED")
+failed = partial(ApiError, 500, "SERVER_ERROR", "An unexpected error occurred")
 retriable = partial(
-    Refusal,
+    ApiError,
     503,
     "RETRIABLE_ERROR",
     "The request could not be processed and was not applied. It is safe to retry it.",
 )
 
 
-def _error_factory(status: int, kind: str, template: str) -> Callable[[str], Refusal]:
+def _error_factory(status: int, kind: str, template: str) -> Callable[[str], ApiError]:
     """Return a factory of errors whose message names one thing."""
-    return lambda name: Refusal(status, kind, template.format(name))
+    return lambda name: ApiError(status, kind, template.format(name))
 
 
 no_such_record = _error_factory(404, "MODEL_ID_NOT_FOUND", "Could not find a record with the ID {}")
@@ -104,54 +104,54 @@ no_such_row = _error_factory(422, "ROW_DOES_NOT_EXIST", "Record ID {} does not e
 invalid_formula = _error_factory(422, "INVALID_FILTER_BY_FORMULA", "The formula for filtering records is invalid: {}")
 
 
-def unauthenticated(token: str) -> Refusal:
+def unauthenticated(token: str) -> ApiError:
     """Return the error of a missing, invalid or expired token."""
-    return Refusal(
+    return ApiError(
         401, "AUTHENTICATION_REQUIRED", "Invalid authentication token" if token else "Authentication required"
     )
 
 
-def invalid_request(message: str | None = None) -> Refusal:
+def invalid_request(message: str | None = None) -> ApiError:
     """Return the error of an invalid parameter."""
     default = "Invalid request: parameter validation failed. Check your request data."
-    return Refusal(422, "INVALID_REQUEST_UNKNOWN", message or default)
+    return ApiError(422, "INVALID_REQUEST_UNKNOWN", message or default)
 
 
-def unsupported_field(path: str, kind: str) -> Refusal:
+def unsupported_field(path: str, kind: str) -> ApiError:
     """Return the error of a field type that can only be created in Airtable itself."""
     message = f"Invalid options for {path}: Creating {kind} fields is not supported at this time"
-    return Refusal(422, "UNSUPPORTED_FIELD_TYPE_FOR_CREATE", message)
+    return ApiError(422, "UNSUPPORTED_FIELD_TYPE_FOR_CREATE", message)
 
 
-def too_many_webhooks(infix: str = "") -> Refusal:
+def too_many_webhooks(infix: str = "") -> ApiError:
     """Return the error of exceeding the webhooks per base, or per integration in a base."""
-    return Refusal(422, f"TOO_MANY_WEBHOOKS{infix}_IN_BASE")
+    return ApiError(422, f"TOO_MANY_WEBHOOKS{infix}_IN_BASE")
 
 
-def no_such_view(view: str) -> Refusal:
+def no_such_view(view: str) -> ApiError:
     """Return the error of an unknown view."""
     kind = "ID" if view.startswith("viw") else "NAME"
-    return Refusal(422, f"VIEW_{kind}_NOT_FOUND", f"View {kind.lower()} {view} was not found")
+    return ApiError(422, f"VIEW_{kind}_NOT_FOUND", f"View {kind.lower()} {view} was not found")
 
 
-def rate_limited(envelope: Envelope, headers: Mapping[str, str]) -> Refusal:
+def rate_limited(envelope: Envelope, headers: Mapping[str, str]) -> ApiError:
     """Return the error of too many requests to the base or of the token."""
     message = "Rate limit exceeded. Please try again later"
-    return Refusal(429, "RATE_LIMIT_REACHED", message, envelope, headers)
+    return ApiError(429, "RATE_LIMIT_REACHED", message, envelope, headers)
 
 
-def billing_limit_exceeded(envelope: Envelope) -> Refusal:
+def billing_limit_exceeded(envelope: Envelope) -> ApiError:
     """Return the error of an exceeded monthly limit."""
     message = "You have exceeded the monthly API call limit of your workspace"
-    return Refusal(429, "PUBLIC_API_BILLING_LIMIT_EXCEEDED", message, envelope)
+    return ApiError(429, "PUBLIC_API_BILLING_LIMIT_EXCEEDED", message, envelope)
 
 
-def unknown(_: web.Request, __: int) -> Refusal:
+def unknown_route(_: web.Request, __: int) -> ApiError:
     """Return the error of an unknown path or method."""
     return not_found()
 
 
-def throttled(context: EmulatorContext, seconds: float) -> Refusal:
+def throttled(context: EmulatorContext, seconds: float) -> ApiError:
     """Return the error of too many requests. A knob adds the header that some clients report."""
     headers = {"Retry-After": str(max(1, math.ceil(seconds)))} if context.knobs["retry_after"] else {}
     return rate_limited(context.knobs["throttle_envelope"], headers)
@@ -160,7 +160,7 @@ def throttled(context: EmulatorContext, seconds: float) -> Refusal:
 # Responses
 
 
-async def body_of(request: web.Request) -> Mapping[str, Any]:
+async def read_body(request: web.Request) -> Mapping[str, Any]:
     """Return the JSON object of a request, empty if the content type is not JSON."""
     content = await request.read()
     if not content or request.content_type != "application/json":
@@ -174,7 +174,7 @@ async def body_of(request: web.Request) -> Mapping[str, Any]:
     return body
 
 
-def answer(request: web.Request, body: dict[str, Any]) -> web.Response:
+def json_response(request: web.Request, body: dict[str, Any]) -> web.Response:
     """Return *body* as JSON, compressed if it is large and the client accepts it."""
     content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
     headers = {

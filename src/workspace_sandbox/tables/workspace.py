@@ -12,13 +12,13 @@ from typing import Any
 from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.kit.stage import EmulatorContext
 from workspace_sandbox.tables import cells, wire
-from workspace_sandbox.tables.draft import PendingWrite, change, unlink
+from workspace_sandbox.tables.draft import PendingWrite, set_cells, unlink
 from workspace_sandbox.tables.state import Attachment, Base, Cells, Field, Record, Table, User, find, media_type
 from workspace_sandbox.tables.webhooks import Webhook
 
 ALPHABET = string.ascii_letters + string.digits
-MOST_RECORDS = 10
-MOST_MERGE_FIELDS = 3
+MAX_RECORDS = 10
+MAX_MERGE_FIELDS = 3
 MAX_UPLOAD_BYTES = 5 * 1024 * 1024
 MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+(; ?[\w.+-]+=[\w.+-]+)*", re.ASCII)
 NEVER_FETCHED = float("inf")
@@ -34,12 +34,12 @@ class WriteOptions:
     user: User
     typecast: bool = False
     creates_options: bool = True
-    replaces: bool = False
+    clears_omitted: bool = False
     """Whether omitted fields are cleared."""
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
+class MergeResult:
     """The result of an upsert, in the order of the request."""
 
     records: list[Record]
@@ -51,7 +51,7 @@ class Merged:
 class Workspace:
     """All bases, changed with the clock and random source of the emulator."""
 
-    stage: EmulatorContext
+    context: EmulatorContext
     users: tuple[User, ...]
     """The users who can authorise an OAuth app. The personal token belongs to the first."""
 
@@ -79,7 +79,7 @@ class Workspace:
 
     def merge(
         self, base: Base, table: Table, rows: Sequence[Row], keys: Sequence[str], options: WriteOptions
-    ) -> Merged:
+    ) -> MergeResult:
         """Update the records that *rows* name or match in the fields *keys*, and create the others."""
         merge_fields = [_writable(table, key) for key in keys]
         columns = [{key: _writable(table, key) for key in row} for _, row in rows]
@@ -88,7 +88,9 @@ class Workspace:
         # Check before writing: with two rows for one record, the result would be arbitrary.
         _check_unique([record.id for record in matches if record])
         for (_, row), row_columns, record in zip(rows, columns, matches, strict=True):
-            values = {column.id: cells.write(draft, column, record, row[key]) for key, column in row_columns.items()}
+            values = {
+                column.id: cells.validate_cell(draft, column, record, row[key]) for key, column in row_columns.items()
+            }
             initial = _clear_values(table, options) if record else _defaults(table)
             draft.changes.append((table, record or self._record(options.user), initial | values))
         draft.apply()
@@ -97,7 +99,7 @@ class Workspace:
             record.modified_at, record.modified_by = self._current_second(), options.user
         created = [record.id for record, existing in zip(records, matches, strict=True) if existing is None]
         updated = [record.id for record in matches if record]
-        return Merged(records, created, updated)
+        return MergeResult(records, created, updated)
 
     def delete(self, base: Base, table: Table, identifiers: Sequence[str]) -> None:
         """Delete records atomically."""
@@ -107,7 +109,7 @@ class Workspace:
         # Delete only after all ids have been checked, so that the request is atomic.
         for identifier in dict.fromkeys(identifiers):
             record = table.records[identifier]
-            change(base, table, record, dict.fromkeys(record.cells))
+            set_cells(base, table, record, dict.fromkeys(record.cells))
             unlink(base, table, record)
             del table.records[identifier]
 
@@ -123,12 +125,12 @@ class Workspace:
         content = _decode(encoded)
         attachment = Attachment(self.new_id("att"), filename, kind, "", len(content), content=content)
         attachment.pixels = pixels(content)
-        change(base, table, record, {column.id: [*record.cells.get(column.id, ()), attachment]})
+        set_cells(base, table, record, {column.id: [*record.cells.get(column.id, ()), attachment]})
         record.modified_at, record.modified_by = self._current_second(), user
 
     def new_id(self, prefix: str) -> str:
         """Return an unused identifier."""
-        return prefix + "".join(self.stage.random.choices(ALPHABET, k=14))
+        return prefix + "".join(self.context.random.choices(ALPHABET, k=14))
 
     def _draft(self, base: Base, options: WriteOptions) -> PendingWrite:
         return PendingWrite(
@@ -161,9 +163,9 @@ class Workspace:
 
     def _fetch_later(self, url: str, filename: str | None) -> Attachment:
         """Return an attachment by URL. It is fetched later, with generated content."""
-        name = filename or cells.filename_of(url)
-        unreachable = cells.host_of(url) in self.stage.knobs["unreachable_hosts"]
-        now, seconds = self.stage.clock.now(), self.stage.knobs["fetch_seconds"]
+        name = filename or cells.url_filename(url)
+        unreachable = cells.url_host(url) in self.context.knobs["unreachable_hosts"]
+        now, seconds = self.context.clock.now(), self.context.knobs["fetch_seconds"]
         asked_at, seconds = (0.0, NEVER_FETCHED) if unreachable else (now, seconds)
         size = 1024 + zlib.crc32(url.encode()) % 200_000
         return Attachment(self.new_id("att"), name, media_type(name), url, size, asked_at, seconds)
@@ -174,7 +176,7 @@ class Workspace:
 
     def _current_second(self) -> float:
         """Return the current time. The vendor's times always have zero milliseconds."""
-        return float(int(self.stage.clock.now()))
+        return float(int(self.context.clock.now()))
 
 
 def _writable(table: Table, key: str) -> Field:
@@ -189,12 +191,12 @@ def _merge_value(draft: PendingWrite, column: Field, fields: Mapping[str, Any]) 
     key = next((key for key in (column.name, column.id) if key in fields), None)
     if key is None:
         raise wire.invalid_request(f'Field "{column.name}" to merge on is missing in a record')
-    value = cells.write(draft, column, None, fields[key])
+    value = cells.validate_cell(draft, column, None, fields[key])
     return None if value in ("", [], False) else value
 
 
 def _clear_values(table: Table, options: WriteOptions) -> Cells:
-    return {column.id: None for column in table.fields if options.replaces and column.type in cells.STRICT}
+    return {column.id: None for column in table.fields if options.clears_omitted and column.type in cells.STRICT}
 
 
 def _defaults(table: Table) -> Cells:

@@ -6,8 +6,14 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.boards import wire
-from connector_gateway.connectors.boards.client import authorise, throttled
-from connector_gateway.connectors.boards.errors import ERRORS, MissingTarget, scrubbed, to_gateway_error, unwrap
+from connector_gateway.connectors.boards.client import authorise, throttle_delay
+from connector_gateway.connectors.boards.errors import (
+    ERRORS,
+    MissingTarget,
+    remove_credentials,
+    to_gateway_error,
+    unwrap,
+)
 from connector_gateway.kit.errors import (
     BoardNotAuthorised,
     CardNotFound,
@@ -86,7 +92,7 @@ def test_the_vendors_words_are_private_and_hold_no_credentials() -> None:
 
 @pytest.mark.parametrize("secret", [KEY, TOKEN, "f" * 64])
 def test_bare_secrets_are_scrubbed_and_identifiers_kept(secret: str) -> None:
-    assert "no … for 5f00aa00aa00aa00aa00aa00" == scrubbed(f"no {secret} for 5f00aa00aa00aa00aa00aa00")
+    assert "no … for 5f00aa00aa00aa00aa00aa00" == remove_credentials(f"no {secret} for 5f00aa00aa00aa00aa00aa00")
 
 
 def test_an_accepted_answer_that_is_no_json_is_a_failure() -> None:
@@ -130,4 +136,4 @@ def test_a_reason_is_text_or_json(body: Any, details: list[dict[str, str]]) -> N
     ],
 )
 def test_a_throttle_rests_the_budget_that_is_used_up(told: UpstreamResponse, pause: ThrottleDelay | None) -> None:
-    assert throttled(told) == pause
+    assert throttle_delay(told) == pause

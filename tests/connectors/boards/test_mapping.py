@@ -167,7 +167,7 @@ def test_an_unfinished_checklist_is_a_beginning_of_the_right_length(
     ],
 )
 def test_missing_items_are_counted_not_only_named(there: list[tuple[str, float]], missing: list[int]) -> None:
-    found = mapping.missing_items(mapping.kept_checklist(holding(*there)), STEPS)
+    found = mapping.missing_items(mapping.stored_checklist(holding(*there)), STEPS)
 
     assert found == [(index, STEPS[index], mapping.positions(5)[index]) for index in missing]
 
@@ -202,4 +202,4 @@ def test_without_labels_none_are_told() -> None:
     ],
 )
 def test_an_instant_is_written_as_the_vendor_writes_it(moment: datetime, text: str) -> None:
-    assert mapping.stamp(moment) == text
+    assert mapping.to_timestamp(moment) == text

@@ -32,7 +32,7 @@ from workspace_sandbox.chat import ChatEmulator
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET
 
 AT = 1_790_000_000.0
-RETRIED_SECONDS = events.deliveries.RETRIED_SECONDS
+RETRIED_SECONDS = events.deliveries.REDELIVERY_SECONDS
 MINUTE = 60.0
 HOUR = 3600.0
 
@@ -52,7 +52,7 @@ class Watching:
         """Take a poll; what it was."""
         claimed = replace(self.claimed, behind_since=behind_since, state=self.state)
         taken = self.gateway.run(self._prepare(claimed, clock or ShiftedClock()))
-        taken.pushed = pushed
+        taken.receives_changes = pushed
         self.gateway.run(events.polls.poll(taken))
         return taken
 
@@ -90,7 +90,7 @@ class Watching:
     def notes(self) -> Any:
         """The snapshots of channels that were read."""
         poll = self.gateway.run(self._prepare(self.claimed, ShiftedClock()))
-        return self.gateway.run(poll.snapshots(events.backfill.SEEN))
+        return self.gateway.run(poll.snapshots(events.backfill.READ_UNTIL))
 
 
 @pytest.fixture(scope="module")
@@ -348,7 +348,7 @@ def test_threads_that_are_not_reached_in_time_are_told_to_be_missing(gateway: Ga
     for number in range(3):
         parent = say(gateway, channel_id, f"question {number}")
         say(gateway, channel_id, f"answer {number}", thread_ts=parent)
-    watch.poll(ShiftedClock(step=events.backfill.FILL_SECONDS * 0.3), behind_since=watch.began)
+    watch.poll(ShiftedClock(step=events.backfill.MAX_BACKFILL_SECONDS * 0.3), behind_since=watch.began)
 
     (warning,) = watch.warnings
     assert channel_id in warning
@@ -362,7 +362,7 @@ def test_channels_that_are_not_reached_in_time_are_told_to_be_missing_and_read_n
     watch = watching(gateway, channels=[channel_id, RANDOM])
     say(gateway, channel_id, "in one")
     say(gateway, RANDOM, "in the other")
-    watch.poll(ShiftedClock(step=events.backfill.FILL_SECONDS / 3), behind_since=watch.began)
+    watch.poll(ShiftedClock(step=events.backfill.MAX_BACKFILL_SECONDS / 3), behind_since=watch.began)
     reached = watch.texts
     (warning,) = watch.warnings
     (late,) = watch.notes.items()
@@ -497,7 +497,7 @@ def test_where_looks_are_frequent_only_the_first_tells_that_a_channel_may_not_be
 def test_a_watched_name_beyond_the_channels_that_can_be_listed_is_told(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client, "CHANNEL_PAGES", 1)
+    monkeypatch.setattr(client, "MAX_CHANNEL_PAGES", 1)
     monkeypatch.setattr(client, "PAGE_SIZE", 1)
     watch = watching(gateway, channels=["no-such-channel"])
     poll = watch.poll(behind_since=watch.began)
@@ -522,7 +522,7 @@ def test_where_looks_are_frequent_what_is_late_is_read_by_the_next(gateway: Gate
     watch = watching(gateway, channels=[channel_id, RANDOM])
     say(gateway, channel_id, "in one")
     say(gateway, RANDOM, "in the other")
-    watch.poll(ShiftedClock(step=events.backfill.FILL_SECONDS / 3), behind_since=watch.began, pushed=False)
+    watch.poll(ShiftedClock(step=events.backfill.MAX_BACKFILL_SECONDS / 3), behind_since=watch.began, pushed=False)
     watch.poll(behind_since=watch.began + HOUR, pushed=False)
 
     assert {"in one", "in the other"} == set(watch.texts)

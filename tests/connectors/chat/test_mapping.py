@@ -179,13 +179,13 @@ def test_a_permalink_names_the_thread_if_there_is_one(thread_ts: str | None, exp
     ],
 )
 def test_a_message_identifier_names_an_instant_to_the_microsecond(ts: str, expected: datetime) -> None:
-    assert expected == mapping.messages.instant(ts)
+    assert expected == mapping.messages.parse_ts(ts)
 
 
 def test_an_edit_that_the_vendor_does_not_date_happened_now() -> None:
     now = datetime(2026, 11, 2, tzinfo=UTC)
 
-    kept = mapping.messages.kept_edit("C1", "1790000001.000200", None, now.timestamp())
+    kept = mapping.messages.stored_edit("C1", "1790000001.000200", None, now.timestamp())
 
     assert mapping.messages.edited_message(kept).edited_at == now
 

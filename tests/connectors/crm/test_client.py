@@ -81,7 +81,7 @@ async def test_a_search_that_goes_on_behind_nothing_is_not_taken_as_ended() -> N
     questions = Questions(results=[], paging={"next": {"after": "7"}})
 
     with pytest.raises(UpstreamUnexpected):
-        await CrmClient(cast(UpstreamClient, questions)).search_every("deals", lambda after: {"after": after})
+        await CrmClient(cast(UpstreamClient, questions)).search_all("deals", lambda after: {"after": after})
 
 
 def test_the_reason_of_a_refusal_is_passed_on_without_credentials() -> None:

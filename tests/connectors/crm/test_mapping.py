@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.crm import casts, mapping
-from connector_gateway.connectors.crm.client import throttled
+from connector_gateway.connectors.crm.client import throttle_delay
 from connector_gateway.connectors.crm.errors import unwrap
 from connector_gateway.connectors.crm.wire import Definition, Owner, Record
 from connector_gateway.kit.errors import (
@@ -128,7 +128,7 @@ def test_a_value_that_is_no_option_is_refused_with_those_that_are(definition: De
     ],
 )
 def test_texts_that_mean_the_same_are_the_same(definition: Definition, sent: str, held: str | None) -> None:
-    assert casts.same(definition, sent, held)
+    assert casts.equal_values(definition, sent, held)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_texts_that_mean_the_same_are_the_same(definition: Definition, sent: str
     ],
 )
 def test_texts_that_mean_something_else_are_not(definition: Definition, sent: str, held: str | None) -> None:
-    assert not casts.same(definition, sent, held)
+    assert not casts.equal_values(definition, sent, held)
 
 
 @pytest.mark.parametrize(
@@ -192,19 +192,22 @@ def test_a_company_goes_by_its_bare_domain(reference: str, domain: str | None) -
 
 
 def test_a_note_keeps_its_words_and_lines() -> None:
-    note = mapping.notes.note_properties('a < b & "c"\r\nd\re', mapping.records.instant("2026-11-20T09:12:00Z"))
+    note = mapping.notes.note_properties('a < b & "c"\r\nd\re', mapping.records.parse_datetime("2026-11-20T09:12:00Z"))
 
     assert {"hs_timestamp": "2026-11-20T09:12:00.000Z", "hs_note_body": 'a &lt; b &amp; "c"<br>d<br>e'} == note
 
 
 def test_a_note_that_grows_too_long_is_refused() -> None:
     with pytest.raises(InvalidParameters):
-        mapping.notes.note_properties("&" * 13_108, mapping.records.instant("2026-11-20T09:12:00Z"))
+        mapping.notes.note_properties("&" * 13_108, mapping.records.parse_datetime("2026-11-20T09:12:00Z"))
 
 
 @pytest.mark.parametrize("text", ["2026-11-20T09:12:00Z", "2026-11-20T10:12:00.000+01:00", "1795165920000"])
 def test_an_instant_is_read_in_all_its_forms(text: str) -> None:
-    assert mapping.records.instant(text).isoformat() in {"2026-11-20T09:12:00+00:00", "2026-11-20T10:12:00+01:00"}
+    assert mapping.records.parse_datetime(text).isoformat() in {
+        "2026-11-20T09:12:00+00:00",
+        "2026-11-20T10:12:00+01:00",
+    }
 
 
 def answer(status: int, body: Any = "", **headers: str) -> UpstreamResponse:
@@ -227,7 +230,7 @@ def answer(status: int, body: Any = "", **headers: str) -> UpstreamResponse:
     ],
 )
 def test_a_throttled_answer_says_how_long_to_rest(given: UpstreamResponse, pause: float | None) -> None:
-    assert throttled(given) == pause
+    assert throttle_delay(given) == pause
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ def test_the_applications_own_names_are_taken_too(gateway: Gateway, mailbox: Loo
     attachment_id, message_id = attachment(gateway, place=1)
     message = mailbox.own.messages[message_id]
     (_, csv) = message.root.attachments
-    own = mailbox.emulator.desk.attachments.identify(message, csv)
+    own = mailbox.emulator.services.attachments.create_id(message, csv)
 
     reply = fetch(gateway, own, message_id)
 
@@ -115,7 +115,7 @@ def test_the_applications_own_names_are_taken_too(gateway: Gateway, mailbox: Loo
 def test_the_applications_own_name_is_told_apart_among_files_of_one_size(gateway: Gateway, mailbox: Looking) -> None:
     files = [file("a.txt", b"first"), file("b.txt", b"other"), file("c.txt", b"third")]
     message = mailbox.own.messages[received(gateway, "Three of one size", *files)]
-    own = mailbox.emulator.desk.attachments.identify(message, message.root.attachments[1])
+    own = mailbox.emulator.services.attachments.create_id(message, message.root.attachments[1])
 
     data = fetch(gateway, own, message.id, "base64").data
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.mail import wire
-from connector_gateway.connectors.mail.client import Base64JsonReader, throttled
+from connector_gateway.connectors.mail.client import Base64JsonReader, throttle_delay
 from connector_gateway.connectors.mail.errors import unwrap
 from connector_gateway.kit.errors import (
     ConnectionRevoked,
@@ -63,7 +63,7 @@ def refusal(status: int, reason: str = "", message: str = "", **headers: str) ->
     ],
 )
 def test_a_refusal_that_means_later_says_how_much_later(answer: UpstreamResponse, pause: ThrottleDelay | None) -> None:
-    assert throttled(answer) == pause
+    assert throttle_delay(answer) == pause
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ URLSAFE = urlsafe_b64encode(BYTES).decode()
 def test_content_is_read_whatever_the_pieces_it_comes_in(answer: bytes, step: int) -> None:
     content = Base64JsonReader()
 
-    told = b"".join(content.take(answer[at : at + step]) for at in range(0, len(answer), step))
+    told = b"".join(content.decode(answer[at : at + step]) for at in range(0, len(answer), step))
     content.finish()
 
     assert BYTES == told
@@ -136,7 +136,7 @@ def test_content_is_read_whatever_the_pieces_it_comes_in(answer: bytes, step: in
 
 def read(answer: bytes) -> bytes:
     content = Base64JsonReader()
-    told = content.take(answer)
+    told = content.decode(answer)
     content.finish()
     return told
 
@@ -168,8 +168,8 @@ def test_content_is_never_held_whole() -> None:
     content = Base64JsonReader()
     tracemalloc.start()
 
-    content.take(b'{"size": 1, "data": "')
-    passed = sum(len(content.take(piece)) for _ in range(500))
+    content.decode(b'{"size": 1, "data": "')
+    passed = sum(len(content.decode(piece)) for _ in range(500))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 

@@ -89,7 +89,7 @@ def test_every_recipient_gets_it_once_whatever_the_name(gateway: Gateway, mailbo
 def test_it_arrives(gateway: Gateway, mailbox: Looking) -> None:
     send(gateway, "For Priya", to=["Priya Raman <priya@brightfjord.test>"])
 
-    inbox = mailbox.emulator.desk.office.mailboxes["priya@brightfjord.test"].messages.values()
+    inbox = mailbox.emulator.services.transport.mailboxes["priya@brightfjord.test"].messages.values()
     assert ["For Priya"] == [message.header("Subject") for message in inbox if message.header("Subject") == "For Priya"]
 
 

@@ -9,7 +9,7 @@ import pytest
 from pydantic_core import to_json
 
 from connector_gateway.connectors.notes import casts, mapping, wire
-from connector_gateway.kit.casts import as_sent
+from connector_gateway.kit.casts import to_sent_json
 from connector_gateway.kit.errors import (
     AmbiguousDatabase,
     InvalidParameters,
@@ -253,7 +253,7 @@ def test_what_would_lose_something_is_refused_with_property_type_and_value(kind:
 
     assert ("P", kind) == (detail["property"], detail["type"])
     assert not re.search("<class|isoformat|hexadecimal|decimal\\.|month|[\\[\\]]", refused.value.message)
-    assert as_sent(value) == detail["value"]
+    assert to_sent_json(value) == detail["value"]
     assert to_json(detail)
 
 
@@ -298,7 +298,9 @@ def test_several_properties_are_written_by_their_ids_and_computed_ones_skipped()
         "Mood": {"id": "m", "name": "Mood", "type": "sentiment", "sentiment": {}},
     }
     known = convert(schema, dict[str, wire.Property])
-    written, skipped = mapping.properties.writable(known, {"Score": 1, "Stage": "Open", "Mood": "good", "Name": "Acme"})
+    written, skipped = mapping.properties.to_vendor_properties(
+        known, {"Score": 1, "Stage": "Open", "Mood": "good", "Name": "Acme"}
+    )
 
     assert {"a%3Ab": {"select": {"id": "o1"}}, "title": {"title": text("Acme")}} == written
     assert ["Score", "Mood"] == skipped
@@ -307,7 +309,7 @@ def test_several_properties_are_written_by_their_ids_and_computed_ones_skipped()
 @requirement("notes-51")
 def test_every_unknown_property_is_named() -> None:
     with pytest.raises(PropertyNotFound) as refused:
-        mapping.properties.writable({"Name": described("title")}, {"Name": "a", "name": "b", "Nope": "c"})
+        mapping.properties.to_vendor_properties({"Name": described("title")}, {"Name": "a", "name": "b", "Nope": "c"})
 
     assert ["name", "Nope"] == [detail["property"] for detail in refused.value.details]
 
@@ -315,7 +317,7 @@ def test_every_unknown_property_is_named() -> None:
 def test_everything_that_cannot_be_written_is_told_at_once_in_the_order_of_the_request() -> None:
     schema = {"Name": described("title"), "Stage": described("select"), "Value": described("number")}
     with pytest.raises(LossyCast) as refused:
-        mapping.properties.writable(schema, {"Value": "12 €", "Nope": 1, "Stage": "Shut", "Name": "fine"})
+        mapping.properties.to_vendor_properties(schema, {"Value": "12 €", "Nope": 1, "Stage": "Shut", "Name": "fine"})
 
     assert [("lossy_cast", "Value"), ("property_not_found", "Nope"), ("select_option_missing", "P")] == [
         (detail["code"], detail["property"]) for detail in refused.value.details
@@ -612,7 +614,7 @@ def blocks(*texts: str) -> list[dict[str, Any]]:
 def test_blocks_are_appended_if_ours_go_beyond_those_before_or_say_what_nothing_above_them_says(
     groups: list[str], ours: str, *, is_there: bool
 ) -> None:
-    wanted = mapping.blocks.appended("p", [blocks(*group) for group in groups])[-1]
+    wanted = mapping.blocks.append_steps("p", [blocks(*group) for group in groups])[-1]
 
     assert is_there == mapping.evidence.is_appended(
         [mapping.evidence.signature_written(block) for block in blocks(*ours)], wanted

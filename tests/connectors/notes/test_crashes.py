@@ -21,8 +21,8 @@ SETTLE_SECONDS = "4"
 def emulator(sandbox: Sandbox) -> NotesEmulator:
     emulator = sandbox.emulators["notes"]
     assert isinstance(emulator, NotesEmulator)
-    emulator.stage.faults.clear()
-    emulator.stage.knobs["limits"] = False
+    emulator.context.faults.clear()
+    emulator.context.knobs["limits"] = False
     return emulator
 
 
@@ -49,7 +49,7 @@ def killed_in(installation: Installation, emulator: NotesEmulator, fault: dict[s
     name = f"Crash {uuid4()}"
     installation.http.post(f"{emulator_control(installation)}/faults", json=fault).raise_for_status()
     calling = CallThread(lambda: create(installation, emulator, name, **more))
-    wait_until(lambda: not emulator.stage.faults[0].times)
+    wait_until(lambda: not emulator.context.faults[0].times)
     installation.end()
     assert calling.ended() is None
     installation.start()

@@ -76,7 +76,7 @@ def test_a_page_made_before_the_first_look_has_read_anything_is_an_event(fresh: 
 def test_a_page_made_during_the_first_look_is_one_event(watched: Watched) -> None:
     everything = watched.source("Everything").id
     watched.gateway.fault("notes", fault="delay", path=f"/v1/data_sources/{everything}/query", seconds=0.5)
-    wait_until(lambda: sum(fault.times for fault in watched.emulator.stage.faults) == 0)
+    wait_until(lambda: sum(fault.times for fault in watched.emulator.context.faults) == 0)
     made = {watched.create(Name="its database was read"), watched.create("Everything", Title="it is being read")}
     watched.settle()
     watched.poll()
@@ -87,9 +87,9 @@ def test_a_page_made_during_the_first_look_is_one_event(watched: Watched) -> Non
 
 @requirement("notes-73")
 def test_a_page_of_minutes_before_is_no_event_and_one_of_the_very_minute_is(room: Watched) -> None:
-    room.emulator.stage.clock = ShiftedClock(-121)
+    room.emulator.context.clock = ShiftedClock(-121)
     before = room.create(Name="made two minutes before")
-    room.emulator.stage.clock = ShiftedClock(0)
+    room.emulator.context.clock = ShiftedClock(0)
     in_doubt = room.create(Name="nobody can tell whether that was before")
     room.gateway.connections["notes"] = connect(room)
     room.settle()
@@ -118,10 +118,10 @@ def test_a_vendor_whose_clock_is_behind_hides_no_page(watched: Watched, monkeypa
         "connector_gateway.connectors.notes.client.clock_skew",
         lambda date, now: -90.0 if date and now else 0.0,
     )
-    watched.emulator.stage.clock = ShiftedClock(-90)
+    watched.emulator.context.clock = ShiftedClock(-90)
     page_id = watched.create(Name="made by a clock that is behind")
     watched.settle()
-    watched.emulator.stage.clock = ShiftedClock(0)
+    watched.emulator.context.clock = ShiftedClock(0)
 
     assert page_id in watched.created()
 
@@ -131,11 +131,11 @@ def test_a_page_made_between_the_beginning_and_a_kill_is_an_event(tmp_path: Path
     with playing(notes=NotesEmulator) as sandbox:
         emulator = sandbox.emulators["notes"]
         assert isinstance(emulator, NotesEmulator)
-        emulator.stage.knobs |= {"limits": False}
+        emulator.context.knobs |= {"limits": False}
         share(emulator, "Leads")
-        emulator.stage.faults.append(Fault("delay", path="/v1/search", seconds=2))
+        emulator.context.faults.append(Fault("delay", path="/v1/search", seconds=2))
         with installed(sandbox, tmp_path, GATEWAY_WATCH="on") as installation:
-            wait_until(lambda: emulator.stage.faults[0].times == 0)
+            wait_until(lambda: emulator.context.faults[0].times == 0)
             database_id = source_of(emulator, "Leads").parent.id
             made = emulator.perform({"action": "create_page", "database_id": database_id, "properties": {}})
             installation.end()

@@ -87,7 +87,7 @@ def test_a_value_is_told_as_one_text(kind: str, content: Any, text: str) -> None
 
 
 def test_every_type_that_can_be_written_is_observed() -> None:
-    assert casts.to_vendor.CASTS.keys() == casts.event_text.ONE_TEXT.keys()
+    assert casts.to_vendor.CASTS.keys() == casts.event_text.TEXT_CONVERTERS.keys()
 
 
 @requirement("notes-79")

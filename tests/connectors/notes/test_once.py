@@ -51,7 +51,7 @@ def page_id(gateway: Gateway, leads: str) -> str:
 def value_of(workspace: Workspace, page_id: str, name: str) -> Any:
     """What a page holds."""
     page = workspace.pages[page_id]
-    source = workspace.source_of(page)
+    source = workspace.get_source(page)
     assert source is not None
     prop = source.find(name)
     assert prop is not None

@@ -126,7 +126,7 @@ def test_users_are_listed_once_for_many_calls(fresh: Gateway, leads: str) -> Non
 
 @requirement("notes-95")
 def test_without_user_information_people_go_by_identifier(fresh: Gateway, leads: str, ada: User) -> None:
-    knobs = fresh.sandbox.emulators["notes"].stage.knobs
+    knobs = fresh.sandbox.emulators["notes"].context.knobs
     knobs["user_information"] = "none"
 
     refused, accepted = create(fresh, leads, "Ada Lindqvist"), create(fresh, leads, ada.id)

@@ -11,7 +11,7 @@ from connectors.notes.pages import update, workspace_of
 from harness.requirement import requirement
 from harness.serving import Gateway, Reply
 from workspace_sandbox.notes.state import DataSource, Page
-from workspace_sandbox.notes.values import answered
+from workspace_sandbox.notes.values import property_value
 
 WRITABLE = casts.to_vendor.CASTS.keys()
 ROWS = range(2, 26)
@@ -32,7 +32,9 @@ def values(gateway: Gateway, page: Page) -> dict[str, wire.Value]:
     """The values of a page's writable properties as the application shows them, but for files that it hosts."""
     shown = {
         prop.name: msgspec.convert(
-            {"id": prop.id, "type": prop.type, **answered(workspace_of(gateway), page, prop)}, wire.Value, strict=False
+            {"id": prop.id, "type": prop.type, **property_value(workspace_of(gateway), page, prop)},
+            wire.Value,
+            strict=False,
         )
         for prop in everything(gateway).properties.values()
         if prop.type in WRITABLE

@@ -47,7 +47,7 @@ class Watched:
 
     def rows(self, title: str) -> list[Page]:
         """The rows of a data source that are not in the trash."""
-        return self.emulator.workspace.live_rows(self.source(title))
+        return self.emulator.workspace.active_rows(self.source(title))
 
     def create(self, title: str = "Leads", **properties: Any) -> str:
         """Let a person make a page; its identifier."""
@@ -121,7 +121,7 @@ def watching(
     with playing(notes=NotesEmulator) as sandbox:
         emulator = sandbox.emulators["notes"]
         assert isinstance(emulator, NotesEmulator)
-        emulator.stage.knobs |= {"limits": False, "search_lag_seconds": 0.0, **knobs}
+        emulator.context.knobs |= {"limits": False, "search_lag_seconds": 0.0, **knobs}
         if titles:
             share(emulator, *titles)
         read: dict[str, Any] = {"GATEWAY_WATCH": "on", "GATEWAY_NOTES_WATCH_SECONDS": "3600"} | settings

@@ -18,7 +18,7 @@ from workspace_sandbox.tables.state import Base
 
 def local_files() -> PublicFileFetcher:
     """Files that may lie on this machine."""
-    return PublicFileFetcher(2, 12_000_000, reachable=lambda address: address == "127.0.0.1")
+    return PublicFileFetcher(2, 12_000_000, is_reachable=lambda address: address == "127.0.0.1")
 
 
 @pytest.fixture(scope="module")

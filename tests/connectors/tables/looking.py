@@ -51,7 +51,7 @@ class VendorInspector:
     def record(self, record_id: str, base: Base | None = None) -> dict[str, Any]:
         """The cells of a record."""
         base = base or self.sales
-        home = base.home(record_id)
+        home = base.find_record(record_id)
         assert home is not None
         fields: dict[str, Any] = self.emulator.reader(base).record(*home)["fields"]
         return fields
@@ -73,13 +73,13 @@ class VendorInspector:
 
     def forget(self, record_id: str) -> None:
         """Take a record away."""
-        home = self.sales.home(record_id)
+        home = self.sales.find_record(record_id)
         assert home is not None
         self.emulator.workspace.delete(self.sales, home[0], [record_id])
 
     def sent(self, method: str) -> list[str]:
         """The paths that reached the application with *method*."""
-        return [seen.path for seen in self.emulator.stage.journal if seen.method == method]
+        return [seen.path for seen in self.emulator.context.request_log if seen.method == method]
 
 
 def copied(bases: Sequence[Base]) -> list[Base]:

@@ -8,7 +8,7 @@ import pytest
 
 from connector_gateway.connectors.tables import casts
 from connector_gateway.connectors.tables.wire import Field
-from connector_gateway.kit.casts import as_sent
+from connector_gateway.kit.casts import to_sent_json
 from connector_gateway.kit.errors import LossyCast
 from workspace_sandbox.tables.cells import STRICT
 
@@ -163,7 +163,7 @@ def test_a_value_that_would_lose_something_is_refused(kind: str, value: Any) -> 
     with pytest.raises(LossyCast) as refused:
         casts.to_vendor.cast(described(kind), value, creates=True)
 
-    assert [{"field": "It", "type": kind, "value": as_sent(value)}] == refused.value.details
+    assert [{"field": "It", "type": kind, "value": to_sent_json(value)}] == refused.value.details
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_options_are_compared_by_every_character(kind: str, written: Any, missin
     ],
 )
 def test_values_are_shown_as_they_were_given(value: Any, shown: Any) -> None:
-    assert shown == as_sent(value)
+    assert shown == to_sent_json(value)
 
 
 # Comparing
@@ -259,7 +259,7 @@ def test_values_are_shown_as_they_were_given(value: Any, shown: Any) -> None:
     ],
 )
 def test_what_was_written_is_recognised_when_it_is_read(kind: str, written: Any, held: Any) -> None:
-    assert casts.comparison.same(kind, written, held)
+    assert casts.comparison.equals_written(kind, written, held)
 
 
 @pytest.mark.parametrize(
@@ -281,4 +281,4 @@ def test_what_was_written_is_recognised_when_it_is_read(kind: str, written: Any,
     ],
 )
 def test_what_is_different_is_not_taken_for_the_same(kind: str, written: Any, held: Any) -> None:
-    assert not casts.comparison.same(kind, written, held)
+    assert not casts.comparison.equals_written(kind, written, held)

@@ -39,8 +39,8 @@ def held(record_id: str, at: str = "2026-11-02T09:30:00.000Z", **fields: Any) ->
     return convert({"id": record_id, "createdTime": at, "fields": fields}, wire.Record)
 
 
-def row(**fields: Any) -> wire.Row:
-    return wire.Row(id="rec1", fields=fields)
+def row(**fields: Any) -> wire.RecordFields:
+    return wire.RecordFields(id="rec1", fields=fields)
 
 
 def draft(index: int = 0, **values: Any) -> Draft:
@@ -88,7 +88,7 @@ def test_what_is_computed_or_not_known_makes_no_other_record() -> None:
 def test_what_a_table_was_seen_to_fill_in_by_itself_makes_no_other_record(
     fields: dict[str, Any], *, expected: bool
 ) -> None:
-    filled = mapping.batches.filled_in(row(fldName="Z", fldStage="Open"), {"fldName": "Z"})
+    filled = mapping.batches.unwritten_values(row(fldName="Z", fldStage="Open"), {"fldName": "Z"})
 
     assert expected == mapping.evidence.is_record(TABLE, {"fldName": "A", **fields}, {"fldName": "A"}, filled)
 
@@ -112,7 +112,7 @@ def test_a_part_of_the_records_is_none_of_them(rows: list[dict[str, Any]]) -> No
 def test_rows_that_make_records_which_look_alike_have_equal_contents() -> None:
     first = {"fldName": "A ", "fldStage": "", "fldCompany": ["recB", "recA"]}
     second = {"fldCompany": ["recA", "recB"], "fldName": "A"}
-    contents = mapping.evidence.contents(wanted(first, second, {"fldName": "A"}))
+    contents = mapping.evidence.comparison_keys(wanted(first, second, {"fldName": "A"}))
 
     assert contents[0] == contents[1]
     assert contents[1] != contents[2]
@@ -151,7 +151,7 @@ def test_what_a_draft_links_to_is_told_by_table() -> None:
 def test_a_refusal_is_told_with_the_field_that_it_names(private: str, error: str, field: str | None) -> None:
     fields = {"Name": "A", "Stage": "Paused", "Company": ["recX"]}
     made = draft(3, fldName="A", fldStage="Paused", fldCompany=["recX"])
-    failed = mapping.batches.refused_record(NAMES, made, fields, UpstreamRefused("No.", private=private))
+    failed = mapping.batches.rejected_record(NAMES, made, fields, UpstreamRefused("No.", private=private))
 
     assert (3, error, field) == (failed.index, failed.error, failed.field)
     assert (fields[field] if field else None) == failed.value
@@ -159,7 +159,7 @@ def test_a_refusal_is_told_with_the_field_that_it_names(private: str, error: str
 
 def test_a_missing_option_stays_one_when_its_field_is_known() -> None:
     refused = SelectOptionMissing("No.", private='Insufficient permissions to create ""Paused""')
-    failed = mapping.batches.refused_record(NAMES, draft(fldStage="Paused"), {"Stage": "Paused"}, refused)
+    failed = mapping.batches.rejected_record(NAMES, draft(fldStage="Paused"), {"Stage": "Paused"}, refused)
 
     assert ("select_option_missing", "Stage", "Paused") == (failed.error, failed.field, failed.value)
 
@@ -204,7 +204,7 @@ def test_a_file_that_the_answer_does_not_show_is_in_doubt(cell: Any) -> None:
     intent = {"field": FILES, "filename": "a.png", "size_bytes": 10, "digest": "d1"}
 
     with pytest.raises(OutcomeUnknown) as raised:
-        mapping.attachments.made_attachment(row(fldFiles=cell), intent, ["att0"])
+        mapping.attachments.created_attachment(row(fldFiles=cell), intent, ["att0"])
 
     assert "garbled" == raised.value.doubt
 
@@ -224,7 +224,7 @@ def test_bases_that_the_account_sees_from_outside_only_are_not_asked() -> None:
 
 def test_all_faults_are_told_in_the_order_given_and_the_first_names_the_error() -> None:
     with pytest.raises(GatewayError) as raised:
-        mapping.records.writable(TABLE, {"Company": 5, "Nmae": "x", "Name": "fine", "Stage": "Open"})
+        mapping.records.to_vendor_fields(TABLE, {"Company": 5, "Nmae": "x", "Name": "fine", "Stage": "Open"})
 
     assert "lossy_cast" == raised.value.code
     assert [("lossy_cast", "Company"), ("field_not_found", "Nmae"), ("select_option_missing", "Stage")] == [

@@ -88,12 +88,12 @@ def connector(garden: FakeConnector, *, pushed: bool) -> Connector[Any]:
     return Connector(
         name="garden",
         summary="A garden.",
-        addresses={"base": "http://garden.invalid"},
+        base_urls={"base": "http://garden.invalid"},
         budgets={"all": Budget(1000, 1)},
         auth_headers=lambda credentials: credentials,
         client=lambda upstream: upstream,
         operations=(),
-        observing=EventSource(
+        event_source=EventSource(
             poll=garden.poll,
             poll_interval_seconds=60.0,
             signed_with="secret",

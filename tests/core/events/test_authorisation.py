@@ -6,10 +6,15 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.core.events.authorisation_probe import ANOTHER_AFTER_SECONDS, BURST, MOST, TROUBLE_SECONDS
+from connector_gateway.core.events.authorisation_probe import (
+    BACKOFF_SECONDS,
+    BURST,
+    MAX_CONNECTIONS,
+    SECONDS_PER_REQUEST,
+)
 from connector_gateway.core.events.authorisation_probe import AuthorisationProbe as Asking
 from connector_gateway.core.events.polling import LeaseLost
-from connector_gateway.core.events.watch_listener import SILENT_SECONDS
+from connector_gateway.core.events.watch_listener import MAX_SEARCH_BACK_SECONDS
 from connector_gateway.kit.errors import ConnectionRevoked, UpstreamError
 from connector_gateway.kit.events import CHANGED_AT, FORMER, RENEWED_AT
 from connector_gateway.kit.identifiers import ConnectionId
@@ -69,7 +74,7 @@ async def test_whoever_reads_a_few_times_is_always_answered_by_the_third_party(
 ) -> None:
     asking = Asking(clock)
     confirmed = [await asking.is_accepted(ONE, vendor.ask) for _ in range(BURST + 1)]
-    clock.at += ANOTHER_AFTER_SECONDS
+    clock.at += SECONDS_PER_REQUEST
     later = [await asking.is_accepted(ONE, vendor.ask), await asking.is_accepted(ONE, vendor.ask)]
 
     assert [*([True] * BURST), False] == confirmed
@@ -83,7 +88,7 @@ async def test_a_third_party_that_cannot_say_is_left_alone_for_a_while(vendor: V
     failed = await asking.is_accepted(ONE, vendor.ask)
     vendor.fault = None
     left_alone = await asking.is_accepted(ONE, vendor.ask)
-    clock.at += TROUBLE_SECONDS
+    clock.at += BACKOFF_SECONDS
     again = await asking.is_accepted(ONE, vendor.ask)
 
     assert (False, False, True) == (failed, left_alone, again)
@@ -93,10 +98,10 @@ async def test_a_third_party_that_cannot_say_is_left_alone_for_a_while(vendor: V
 async def test_what_was_asked_is_remembered_of_so_many_connections_only(vendor: Vendor, clock: ManualClock) -> None:
     asking = Asking(clock)
     await asyncio.gather(
-        *(asking.is_accepted(ConnectionId(f"conn_{number}"), vendor.ask) for number in range(MOST + 1))
+        *(asking.is_accepted(ConnectionId(f"conn_{number}"), vendor.ask) for number in range(MAX_CONNECTIONS + 1))
     )
 
-    assert MOST == len(asking._allowances)
+    assert MAX_CONNECTIONS == len(asking._allowances)
 
 
 # Reading
@@ -180,7 +185,7 @@ async def test_what_was_not_pushed_is_looked_for_no_longer_ago_than_events_are_k
     await _forget_being_behind(pushed, connection)
     await observe(pushed, connection, "revoked")
 
-    assert pushed.clock.at - SILENT_SECONDS == (await row(pushed, connection)).behind_since
+    assert pushed.clock.at - MAX_SEARCH_BACK_SECONDS == (await row(pushed, connection)).behind_since
 
 
 async def _forget_being_behind(node: Node, connection_id: Any) -> None:

@@ -8,13 +8,13 @@ from sqlalchemy import insert, select, update
 from structlog.testing import capture_logs
 
 from connector_gateway.core.events.polling import (
-    FIRST_PAUSE_SECONDS,
-    FIRST_REVOKED_SECONDS,
+    FIRST_BACKOFF_SECONDS,
+    MIN_REVOKED_SECONDS,
     REVOKED_SECONDS,
     TICK_SECONDS,
     LeaseLost,
     PollSession,
-    _pause_after,
+    _retry_delay,
 )
 from connector_gateway.core.events.watches import WatchStore
 from connector_gateway.core.history.runs import Run
@@ -69,7 +69,7 @@ async def test_a_new_connection_is_looked_at_at_once(node: Node) -> None:
     await polled(node)
 
     (poll,) = node.garden.polls
-    assert (connection, True) == (poll.connection_id, poll.whole)
+    assert (connection, True) == (poll.connection_id, poll.polls_everything)
 
 
 async def test_deferred_polls_start_only_when_they_are_allowed_to(node: Node) -> None:
@@ -224,7 +224,7 @@ async def test_a_look_that_failed_comes_again_later_and_later(node: Node) -> Non
     await polled(node, 2)
     second = (await row(node, connection)).due_at - node.clock.at
 
-    assert (FIRST_PAUSE_SECONDS, 120) == (first, second)
+    assert (FIRST_BACKOFF_SECONDS, 120) == (first, second)
     runs = await node.app.runs.list(None, connection_id=connection)
     assert [("observe_events", "error", "upstream_rate_limited")] == [
         (run["operation"], run["status"], run["code"]) for run in runs
@@ -271,7 +271,7 @@ async def test_a_poll_whose_end_cannot_be_noted_is_not_stuck(node: Node, monkeyp
     monkeypatch.setattr(node.watches, "finish", sometimes)
     await node.watch()
     await polled(node)
-    node.clock.at += FIRST_PAUSE_SECONDS
+    node.clock.at += FIRST_BACKOFF_SECONDS
     await polled(node, 2)
 
     assert 2 == len(node.garden.polls)
@@ -282,7 +282,7 @@ async def test_a_fault_of_ours_ends_one_look_only(node: Node) -> None:
     node.garden.script = [KeyError("oops")]
     await node.watch()
     await polled(node)
-    node.clock.at += FIRST_PAUSE_SECONDS
+    node.clock.at += FIRST_BACKOFF_SECONDS
     await polled(node, 2)
 
     assert 0 == (await row(node, connection)).failures
@@ -295,14 +295,14 @@ async def test_a_withdrawn_authorisation_is_noted_and_tried_again_seldom(node: N
     await polled(node)
 
     assert "revoked" == (await node.app.connections.show(connection))["status"]
-    assert node.clock.at + FIRST_REVOKED_SECONDS == (await row(node, connection)).due_at
-    assert REVOKED_SECONDS == _pause_after(ConnectionRevoked("Gone."), 10)
+    assert node.clock.at + MIN_REVOKED_SECONDS == (await row(node, connection)).due_at
+    assert REVOKED_SECONDS == _retry_delay(ConnectionRevoked("Gone."), 10)
 
 
 def test_however_often_polls_have_failed_the_next_one_is_a_minute_later_or_when_the_application_says() -> None:
     failed, throttled = UpstreamError("Failed."), UpstreamRateLimited("Slow down.", retry_after=90)
 
-    assert [5, 40, 60, 90] == [_pause_after(failed, times) for times in (0, 3, 10)] + [_pause_after(throttled, 10)]
+    assert [5, 40, 60, 90] == [_retry_delay(failed, times) for times in (0, 3, 10)] + [_retry_delay(throttled, 10)]
 
 
 async def test_a_changed_connection_is_looked_at_at_once(node: Node) -> None:
@@ -312,7 +312,7 @@ async def test_a_changed_connection_is_looked_at_at_once(node: Node) -> None:
     await node.app.connections.change(connection, credentials={"token": "a-newer-token"})
     await polled(node, 2)
 
-    assert [True, True] == [poll.whole for poll in node.garden.polls]
+    assert [True, True] == [poll.polls_everything for poll in node.garden.polls]
     assert "garden-1" == (await row(node, connection)).account
 
 
@@ -368,7 +368,7 @@ async def test_a_delivery_wakes_a_look_where_it_says(node: Node) -> None:
     await node.deliver("poll")
     await polled(node, 2)
 
-    assert ({"bed 3", "bed 4"}, False) == (set(node.garden.polls[1].wakes), node.garden.polls[1].whole)
+    assert ({"bed 3", "bed 4"}, False) == (set(node.garden.polls[1].wakes), node.garden.polls[1].polls_everything)
     assert node.clock.at + 60 == (await row(node, connection)).whole_at
 
 

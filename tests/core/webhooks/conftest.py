@@ -42,7 +42,7 @@ class Post:
 
     @property
     def deliverer(self) -> DeliveryWorker:
-        return self.app.deliverer
+        return self.app.delivery_worker
 
     async def connect(self) -> Any:
         """Another connection of the workspace."""

@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 
 from connector_gateway.core.events.feed import Gap
-from connector_gateway.core.events.gaps import written
+from connector_gateway.core.events.gaps import format_time
 from connector_gateway.core.history.backlog import BacklogMonitor
 from connector_gateway.core.webhooks.delivery import (
-    DISABLED_AFTER_SECONDS,
-    FIRST_PAUSE_SECONDS,
-    LEFT_OUT_AFTER_SECONDS,
-    LONGEST_PAUSE_SECONDS,
-    STEP,
-    STEPS,
-    pause_after,
+    BATCH_SIZE,
+    DISABLE_AFTER_SECONDS,
+    FIRST_BACKOFF_SECONDS,
+    MAX_BACKOFF_SECONDS,
+    MAX_BATCHES,
+    SKIP_AFTER_SECONDS,
+    retry_delay,
 )
-from connector_gateway.core.webhooks.progress import CLAIM_SECONDS, OF_ONE_WEBHOOK
+from connector_gateway.core.webhooks.progress import CLAIM_SECONDS, MAX_PER_WEBHOOK
 from connector_gateway.core.webhooks.sender import WebhookSender
 from connector_gateway.kit.clock import utc_datetime
 from connector_gateway.kit.errors import InvalidParameters
@@ -77,7 +77,7 @@ async def test_messages_name_a_gap_for_a_day(post: Post, inbox: Inbox) -> None:
     await post.deliver()
     _, silent = inbox.take()
 
-    between = f"between {written(NOON - 60)} and {written(NOON)}"
+    between = f"between {format_time(NOON - 60)} and {format_time(NOON)}"
     warning = f"Events {between} may be missing: the database was restored. See run run_1."
     assert [warning] == json.loads(named)["warnings"]
     assert "warnings" not in json.loads(silent)
@@ -181,11 +181,11 @@ async def test_what_is_refused_is_tried_again_and_what_is_behind_it_waits(post: 
     inbox.answers = [FAILED, FAILED]
     await post.see(*"ab")
     begun = [await post.deliver(), await post.deliver()]
-    post.clock.at += FIRST_PAUSE_SECONDS
+    post.clock.at += FIRST_BACKOFF_SECONDS
     begun.append(await post.deliver())
     await post.see("c")
     early = await post.deliver()
-    post.clock.at += 2 * FIRST_PAUSE_SECONDS
+    post.clock.at += 2 * FIRST_BACKOFF_SECONDS
     await post.deliver()
 
     assert ([1, 0, 1], 0, list("aaabc")) == (begun, early, plants(inbox))
@@ -194,13 +194,13 @@ async def test_what_is_refused_is_tried_again_and_what_is_behind_it_waits(post: 
 
 @requirement("deliveries-6")
 async def test_pauses_grow_and_are_not_the_same_for_all() -> None:
-    pauses = [pause_after(failures) for failures in range(40)]
-    longest = FIRST_PAUSE_SECONDS * 2.0**39
+    pauses = [retry_delay(failures) for failures in range(40)]
+    longest = FIRST_BACKOFF_SECONDS * 2.0**39
 
-    assert all(0.8 * min(FIRST_PAUSE_SECONDS * 2.0**n, LONGEST_PAUSE_SECONDS) <= pauses[n] for n in range(40))
-    assert all(pauses[n] <= min(FIRST_PAUSE_SECONDS * 2.0**n, LONGEST_PAUSE_SECONDS) for n in range(40))
+    assert all(0.8 * min(FIRST_BACKOFF_SECONDS * 2.0**n, MAX_BACKOFF_SECONDS) <= pauses[n] for n in range(40))
+    assert all(pauses[n] <= min(FIRST_BACKOFF_SECONDS * 2.0**n, MAX_BACKOFF_SECONDS) for n in range(40))
     assert len(set(pauses)) > 30
-    assert (7200.0, LONGEST_PAUSE_SECONDS) == (pause_after(0, 7200.0), pause_after(0, longest))
+    assert (7200.0, MAX_BACKOFF_SECONDS) == (retry_delay(0, 7200.0), retry_delay(0, longest))
 
 
 @requirement("deliveries-6")
@@ -222,14 +222,14 @@ async def test_a_webhook_that_fails_for_days_is_disabled_and_goes_on_where_it_st
     inbox.answers = [FAILED] * 5
     await post.see(*"ab")
     await post.deliver()
-    post.clock.at += DISABLED_AFTER_SECONDS - 1
+    post.clock.at += DISABLE_AFTER_SECONDS - 1
     await post.deliver()
     before = await post.app.webhooks.show(made["webhook_id"])
-    post.clock.at += LONGEST_PAUSE_SECONDS
+    post.clock.at += MAX_BACKOFF_SECONDS
     await post.deliver()
     disabled = await post.app.webhooks.show(made["webhook_id"])
     await post.see("c")
-    post.clock.at += LONGEST_PAUSE_SECONDS
+    post.clock.at += MAX_BACKOFF_SECONDS
     meanwhile = await post.deliver()
     enabled = await post.app.webhooks.change(made["webhook_id"], status="active")
     await post.deliver()
@@ -252,8 +252,8 @@ async def test_an_event_is_left_out_once_the_one_behind_it_is_accepted_after_a_d
     made = await post.webhook(inbox.address)
     inbox.answers = [FAILED, FAILED, FAILED, (204, {}, b""), FAILED]
     await post.see(*"abc")
-    await fail_for(post, LEFT_OUT_AFTER_SECONDS - 1)
-    await fail_for(post, LONGEST_PAUSE_SECONDS)
+    await fail_for(post, SKIP_AFTER_SECONDS - 1)
+    await fail_for(post, MAX_BACKOFF_SECONDS)
     await post.deliver()
     told = await post.app.webhooks.show(made["webhook_id"])
 
@@ -267,7 +267,7 @@ async def test_nothing_is_left_out_where_the_receiver_has_just_come_back(post: P
     await post.webhook(inbox.address)
     inbox.answers = [FAILED, FAILED]
     await post.see(*"abc")
-    await fail_for(post, LEFT_OUT_AFTER_SECONDS)
+    await fail_for(post, SKIP_AFTER_SECONDS)
     await post.deliver()
 
     assert list("aabac") == plants(inbox)
@@ -279,8 +279,8 @@ async def test_nothing_is_left_out_while_the_event_behind_fails_too(post: Post, 
     await post.webhook(inbox.address)
     inbox.answers = [FAILED, FAILED, FAILED]
     await post.see(*"ab")
-    await fail_for(post, LEFT_OUT_AFTER_SECONDS)
-    await fail_for(post, LONGEST_PAUSE_SECONDS)
+    await fail_for(post, SKIP_AFTER_SECONDS)
+    await fail_for(post, MAX_BACKOFF_SECONDS)
     await post.deliver()
 
     assert list("aabab") == plants(inbox)
@@ -293,7 +293,7 @@ async def test_a_webhook_that_accepts_events_of_others_is_not_disabled(post: Pos
     await post.see("a")
     await fail_for(post, 1)
     await post.see("b", connection_id=other)
-    await fail_for(post, DISABLED_AFTER_SECONDS)
+    await fail_for(post, DISABLE_AFTER_SECONDS)
     await post.deliver()
     told = await post.app.webhooks.show(made["webhook_id"])
 
@@ -401,7 +401,7 @@ async def test_a_receiver_that_is_away_is_tried_again(post: Post) -> None:
 @requirement("deliveries-8")
 async def test_one_webhook_does_not_take_the_place_of_others(post: Post, inbox: Inbox) -> None:
     slow = await post.webhook(inbox.address)
-    connections = [await post.connect() for _ in range(OF_ONE_WEBHOOK + 1)]
+    connections = [await post.connect() for _ in range(MAX_PER_WEBHOOK + 1)]
     for connection_id in connections:
         await post.see("a", connection_id=connection_id)
     claimed = await post.app._positions.claim(50)
@@ -409,13 +409,13 @@ async def test_one_webhook_does_not_take_the_place_of_others(post: Post, inbox: 
     await post.see("b")
     further = await post.app._positions.claim(50, without=[slow["webhook_id"]])
 
-    assert [slow["webhook_id"]] * OF_ONE_WEBHOOK == [one.webhook_id for one in claimed]
+    assert [slow["webhook_id"]] * MAX_PER_WEBHOOK == [one.webhook_id for one in claimed]
     assert [later["webhook_id"]] == [one.webhook_id for one in further]
 
 
 async def test_a_long_backlog_is_delivered_in_turns(post: Post, inbox: Inbox) -> None:
     await post.webhook(inbox.address)
-    wanted = [str(number) for number in range(STEP * STEPS + 1)]
+    wanted = [str(number) for number in range(BATCH_SIZE * MAX_BATCHES + 1)]
     await post.see(*wanted)
     begun = [await post.deliver(), await post.deliver(), await post.deliver()]
 
@@ -487,7 +487,7 @@ async def test_an_event_that_comes_while_others_are_delivered_is_not_forgotten(p
     await post.see("a")
     (claimed,) = await post.app._positions.claim(10)
     await post.see("b")
-    await post.app._positions.give_back(claimed.up_to(1))
+    await post.app._positions.finish(claimed.up_to(1))
 
     assert (1, ["b"]) == (await post.deliver(), plants(inbox))
 
@@ -591,6 +591,6 @@ async def test_positions_of_removed_connections_are_purged(post: Post, inbox: In
     await post.see("a")
     await post.deliver()
     kept = await post.app._positions.purge()
-    await post.app.connecting.remove(post.connection_id)
+    await post.app.connection_service.remove(post.connection_id)
 
     assert (0, 1, 0) == (kept, await post.app._positions.purge(), await post.app._positions.purge())

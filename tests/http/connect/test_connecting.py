@@ -36,7 +36,7 @@ def test_a_user_who_allows_the_access_has_connected_an_account(gateway: Gateway,
     call = gateway.get("/notes/databases", connection_id=made["connection_id"])
 
     assert [True] * 4 == [
-        one in asked.text for one in ("Notion", "Acme", *NOTES_OAUTH.reads[:1], *NOTES_OAUTH.changes[:1])
+        one in asked.text for one in ("Notion", "Acme", *NOTES_OAUTH.readable[:1], *NOTES_OAUTH.changeable[:1])
     ]
     assert (200, "Connected") == (done.status_code, heading(done))
     assert ("active", None) == (connection["status"], connection["expires_at"])

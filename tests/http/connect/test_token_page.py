@@ -62,7 +62,7 @@ def pasted(gateway: Gateway, expiration: str) -> dict[str, Any]:
     emulator = gateway.sandbox.emulators["boards"]
     key = emulator.credentials()["key"]
     asked = f"key={key}&scope=read,write&expiration={expiration}&return_url=http://127.0.0.1:9/back"
-    credentials = {"key": key, "token": allowed(f"{emulator.stage.addresses['base']}/1/authorize?{asked}")["token"]}
+    credentials = {"key": key, "token": allowed(f"{emulator.context.addresses['base']}/1/authorize?{asked}")["token"]}
     body = {"workspace_id": gateway.workspace_id, "connector": "boards", "credentials": credentials}
     data: dict[str, Any] = gateway.operator("POST", "/v1/connections", json=body).data
     return data | {"credentials": credentials}

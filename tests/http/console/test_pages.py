@@ -246,9 +246,9 @@ def test_a_connection_shows_its_last_calls_and_leads_to_its_events(operator: Bro
 
 def test_a_connection_shows_that_its_deliveries_are_rejected(operator: Browser, gateway: Gateway) -> None:
     connection_id = gateway.connections["notes"]
-    gateway.run(gateway.app._watches.reject([connection_id], 0.0, "It was signed too long ago."))
+    gateway.run(gateway.app._watches.record_rejection([connection_id], 0.0, "It was signed too long ago."))
     page = operator.open(f"/console/connections/{connection_id}").text
-    gateway.run(gateway.app._watches.accept([connection_id]))
+    gateway.run(gateway.app._watches.clear_rejection([connection_id]))
 
     assert "It was signed too long ago." in page
 

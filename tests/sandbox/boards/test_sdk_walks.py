@@ -27,13 +27,13 @@ def emulator() -> Iterator[BoardsEmulator]:
     with playing(boards=BoardsEmulator) as sandbox:
         played = sandbox.emulators["boards"]
         assert isinstance(played, BoardsEmulator)
-        played.stage.knobs["limits"] = False
+        played.context.knobs["limits"] = False
         yield played
 
 
 @pytest.fixture(scope="module")
 def session(emulator: BoardsEmulator) -> Iterator[Local]:
-    with Local(emulator.stage.addresses["base"]) as session:
+    with Local(emulator.context.addresses["base"]) as session:
         yield session
 
 
@@ -172,7 +172,7 @@ def zebras(emulator: BoardsEmulator, client: TrelloClient) -> TrelloClient:
     todo = client.get_list(emulator.examples()["list_ids"][0])
     urgent = next(label for label in board.get_labels(limit=1000) if label.name == "urgent")
     one = todo.add_card("Zebra one", labels=[urgent])
-    tomorrow = datetime.fromtimestamp(emulator.stage.clock.now() + 86_400, UTC)
+    tomorrow = datetime.fromtimestamp(emulator.context.clock.now() + 86_400, UTC)
     emulator.perform({"action": "update_card", "card_id": one.id, "due": tomorrow.isoformat()})
     two = todo.add_card("Zebra two", "Has *stripes*.", assign=[client.get_member("me")])
     two.comment("More stripes")

@@ -61,7 +61,7 @@ def spent(throttle: Counted, now: float, spender: BudgetKey) -> Any:
     """The body of a refusal, or none."""
     throttle.clock.at = now
     try:
-        throttle.spend(spender)
+        throttle.charge(spender)
     except Refusal as refusal:
         return refusal.body
     return None

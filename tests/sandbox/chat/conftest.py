@@ -34,7 +34,7 @@ def chat(sandbox: Sandbox, http: requests.Session) -> Chat:
 
 @pytest.fixture
 def clock(sandbox: Sandbox, chat: Chat) -> Iterator[ManualClock]:
-    stage = sandbox.emulators["chat"].stage
+    stage = sandbox.emulators["chat"].context
     real, stage.clock = stage.clock, ManualClock(1_790_000_000.0)
     chat.reset()
     yield stage.clock

@@ -7,7 +7,7 @@ import pytest
 
 from harness.clocks import ManualClock
 from sandbox.chat.calling import DELETED_IM, FOREIGN_IM, GENERAL, UNJOINED_PUBLIC, Chat
-from workspace_sandbox.chat.messages import escaped
+from workspace_sandbox.chat.messages import escape
 
 
 def test_a_post_is_answered_with_its_message(chat: Chat) -> None:
@@ -136,7 +136,7 @@ def test_long_posts_can_be_split_as_the_vendor_used_to(chat: Chat) -> None:
     ],
 )
 def test_special_characters_are_escaped_outside_markup(sent: str, kept: str) -> None:
-    assert kept == escaped(sent)
+    assert kept == escape(sent)
 
 
 def test_metadata_is_kept_and_shown_on_request_only(chat: Chat) -> None:

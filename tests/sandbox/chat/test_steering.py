@@ -34,7 +34,7 @@ def test_the_examples_are_what_they_say(chat: Chat) -> None:
     assert examples["channel"] == channel.name
     assert workspace.is_member(channel)
     assert workspace.is_member(workspace.channels[examples["private_channel_id"]])
-    assert not workspace.sees(workspace.channels[examples["foreign_private_channel_id"]])
+    assert not workspace.can_see(workspace.channels[examples["foreign_private_channel_id"]])
     assert workspace.channels[examples["archived_channel_id"]].is_archived
     assert "U05RELAYBOT" == channel.messages[examples["message_ts"]].user
     assert examples["user_id"] == channel.messages[examples["foreign_message_ts"]].user

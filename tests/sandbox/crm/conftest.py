@@ -17,7 +17,7 @@ def played() -> Iterator[Api]:
         session.trust_env = False
         emulator = sandbox.emulators["crm"]
         assert isinstance(emulator, CrmEmulator)
-        yield Api(emulator.stage.addresses["base"], sandbox.address, emulator, session)
+        yield Api(emulator.context.addresses["base"], sandbox.address, emulator, session)
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def crm(limited: Api) -> Api:
 @pytest.fixture
 def clock(limited: Api) -> Iterator[ManualClock]:
     """A clock in the emulator's hands."""
-    stage = limited.emulator.stage
+    stage = limited.emulator.context
     own, stage.clock = stage.clock, ManualClock(BEGAN)
     yield stage.clock
     stage.clock = own

@@ -18,13 +18,13 @@ def emulator() -> Iterator[CrmEmulator]:
     with playing(crm=CrmEmulator) as sandbox:
         played = sandbox.emulators["crm"]
         assert isinstance(played, CrmEmulator)
-        played.stage.knobs.update(limits=False, search_lag_seconds=0)
+        played.context.knobs.update(limits=False, search_lag_seconds=0)
         yield played
 
 
 @pytest.fixture(scope="module")
 def hubspot(emulator: CrmEmulator) -> HubSpot:
-    return HubSpot(access_token=emulator.credentials()["token"], host=emulator.stage.addresses["base"])
+    return HubSpot(access_token=emulator.credentials()["token"], host=emulator.context.addresses["base"])
 
 
 def said(refused: Any) -> tuple[int, str]:

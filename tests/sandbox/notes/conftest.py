@@ -41,8 +41,8 @@ def everything(client: Notes) -> list[dict[str, Any]]:
 @pytest.fixture
 def clock(notes: Notes) -> Iterator[ManualClock]:
     """A hand clock in place of the emulator's own, at 2026-10-05T14:07:31.402Z."""
-    own = notes.emulator.stage.clock
+    own = notes.emulator.context.clock
     made = ManualClock(1_791_209_251.402)
-    notes.emulator.stage.clock = made
+    notes.emulator.context.clock = made
     yield made
-    notes.emulator.stage.clock = own
+    notes.emulator.context.clock = own

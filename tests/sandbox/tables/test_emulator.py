@@ -33,7 +33,7 @@ def test_the_first_record_has_a_value_in_every_field_and_one_type_nobody_knows(a
 
 
 def test_without_a_token_nobody_is_let_in(airtable: Played) -> None:
-    answer = requests.get(f"{airtable.emulator.stage.addresses['base']}/v0/meta/whoami", timeout=60)
+    answer = requests.get(f"{airtable.emulator.context.addresses['base']}/v0/meta/whoami", timeout=60)
 
     assert 401 == answer.status_code
     assert {"type": "AUTHENTICATION_REQUIRED", "message": "Authentication required"} == answer.json()["error"]

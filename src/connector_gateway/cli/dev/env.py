@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import click
 
-from connector_gateway.cli.dev.folder import USUAL_FOLDER, describe, how_to_start, is_running
+from connector_gateway.cli.dev.folder import DEFAULT_FOLDER, describe, is_running, start_command
 from connector_gateway.cli.target import data_folder
 
 Described = Mapping[str, Any]
@@ -24,10 +24,10 @@ def env(key: Literal["read", "write"], data: Path | None, *, operator: bool) -> 
 
     For a shell: eval "$(connector-gateway env)"
     """
-    folder = data or USUAL_FOLDER
+    folder = data or DEFAULT_FOLDER
     described = describe(folder)
     if not is_running(folder):
-        raise click.ClickException(f"dev is not running in {folder}. Start it with '{how_to_start(folder)}'.")
+        raise click.ClickException(f"dev is not running in {folder}. Start it with '{start_command(folder)}'.")
     token = {"GATEWAY_OPERATOR_TOKEN": described["operator_token"]} if operator else {}
     for name, value in (*exports(described, key), *token.items()):
         click.echo(f"export {name}={shlex.quote(value)}")

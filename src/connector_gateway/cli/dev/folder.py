@@ -24,11 +24,11 @@ from connector_gateway.storage.sql.sqlite_files import (
     write_private,
 )
 
-USUAL_FOLDER = Path(".data")
+DEFAULT_FOLDER = Path(".data")
 DESCRIPTION, STATE, FORMER_STATE = "dev.json", "secrets.json", "kept.json"
 SANDBOX = "sandbox"
 SECRETS = ("secret_key", "operator_token")
-MADE = (
+STATE_FILES = (
     DESCRIPTION,
     FORMER_STATE,
     "gateway.db",
@@ -56,7 +56,7 @@ def _read(path: Path) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def state_of(data: Path) -> State | None:
+def load_state(data: Path) -> State | None:
     """Return the state stored in *data*, or None if ``dev`` has never run there.
 
     Raises ``ClickException`` if the file is not one of ``dev``.
@@ -77,7 +77,7 @@ def state_of(data: Path) -> State | None:
     return {**_read(data / FORMER_STATE), **state, **secrets}
 
 
-def keep(data: Path, state: State) -> None:
+def save_state(data: Path, state: State) -> None:
     """Store *state* in *data*."""
     write(data / STATE, state)
     (data / FORMER_STATE).unlink(missing_ok=True)
@@ -91,7 +91,7 @@ def write(path: Path, content: Any) -> None:
 def is_installed(data: Path) -> bool:
     """Return True if *data* contains a dev installation."""
     try:
-        return state_of(data) is not None
+        return load_state(data) is not None
     except click.ClickException:
         return False
 
@@ -109,9 +109,9 @@ def is_running(data: Path) -> bool:
     return False
 
 
-def how_to_start(data: Path) -> str:
+def start_command(data: Path) -> str:
     """Return the command that starts ``dev`` on *data*."""
-    return "make run" if data == USUAL_FOLDER else f'make run ARGS="--data {data}"'
+    return "make run" if data == DEFAULT_FOLDER else f'make run ARGS="--data {data}"'
 
 
 def _reachable_url(data: Path) -> str | None:
@@ -141,7 +141,7 @@ def clear(data: Path) -> None:
     """Remove the state of earlier starts. Raises ``ClickException`` if a gateway uses it."""
     # The lock of a running gateway, which has the database open.
     with _acquired(_gateway_lock(data), 0.0):
-        for name in MADE:
+        for name in STATE_FILES:
             try:
                 (data / name).unlink(missing_ok=True)
             except OSError as error:
@@ -170,8 +170,8 @@ def _check_writable(data: Path) -> None:
 
 def _check_owner(data: Path) -> None:
     """Reject a folder with files of the same names that ``dev`` did not create."""
-    present = [name for name in MADE if (data / name).exists()]
-    if present and state_of(data) is None:
+    present = [name for name in STATE_FILES if (data / name).exists()]
+    if present and load_state(data) is None:
         raise click.ClickException(
             f"In {data} there is {', '.join(present)}, which dev has not made. Name another folder with --data."
         )

@@ -36,7 +36,7 @@ async def reset_upstream_state(database: Database, clock: Clock) -> None:
             connections.deleted.is_(False), connections.status != "pending"
         )
         for connection_id, connector in writing.execute(active).all():
-            changes.made(writing, connection_id, connector)
+            changes.created(writing, connection_id, connector)
 
     async with database:
         await database.write(forget)

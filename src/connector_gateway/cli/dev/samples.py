@@ -36,7 +36,7 @@ def sample_requests(described: Described, connectors: Mapping[str, AnyConnector]
 
 def _sample_request(connector: str, sample: SampleCall, examples: Described, connection_id: str) -> SampleRequest:
     operation, values = sample.operation, dict(sample.arguments(examples))
-    address = address_of(connector, operation, values)
+    address = call_path(connector, operation, values)
     arguments = {"connection_id": connection_id} | values
     if operation.method == "GET":
         return SampleRequest(
@@ -48,7 +48,7 @@ def _sample_request(connector: str, sample: SampleCall, examples: Described, con
     return SampleRequest(sample.title, operation.method, address, body=arguments, headers=headers)
 
 
-def address_of(connector: str, operation: AnyOperation, values: dict[str, Any]) -> str:
+def call_path(connector: str, operation: AnyOperation, values: dict[str, Any]) -> str:
     """Return the path of a call. Path parameters are removed from *values*."""
     # Dots are escaped too, since ``..`` would change the path.
     segments = {name: quote(str(values.pop(name)), safe="").replace(".", "%2E") for name in operation.path_names}

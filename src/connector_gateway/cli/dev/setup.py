@@ -22,16 +22,16 @@ from rich.text import Text
 
 from connector_gateway.app import App
 from connector_gateway.cli.dev.command import HOST, DevInstallation
-from connector_gateway.cli.dev.folder import DESCRIPTION, State, clear, keep, state_of, write
+from connector_gateway.cli.dev.folder import DESCRIPTION, State, clear, load_state, save_state, write
 from connector_gateway.cli.dev.reset import reset_upstream_state
 from connector_gateway.cli.dev.samples import SampleRequest, curl, sample_requests
-from connector_gateway.cli.installation import dev_settings, environment
+from connector_gateway.cli.installation import dev_settings, load_environment
 from connector_gateway.cli.output import console
 from connector_gateway.cli.serve.server import GatewayServer, server
-from connector_gateway.cli.settings_loader import settings_of
+from connector_gateway.cli.settings_loader import load_settings
 from connector_gateway.cli.terminal_text import printable_json
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.access.audited_actions import Actor, acting
+from connector_gateway.core.access.audited_actions import Actor, act_as
 from connector_gateway.core.upstream_files.remote_files import PublicFileFetcher
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.errors import GatewayError
@@ -86,7 +86,7 @@ async def _serve(
 ) -> None:
     state = _state(installation.data)
     own = dev_settings(installation.data, state, {**sandbox_info, "base_url": installation.base_url})
-    settings = settings_of(_defaults(quiet=quiet) | environment() | own)
+    settings = load_settings(_defaults(quiet=quiet) | load_environment() | own)
     resumes = state.get("sandbox") == sandbox_info["state"]
     if not resumes:
         await reset_upstream_state(Database(settings.database_url), SystemClock())
@@ -101,10 +101,10 @@ async def _serve(
         app.http(examples), HOST, installation.port, settings.stop_seconds, log_level=settings.log_level, is_read=True
     )
     async with _retry_on_output(lines, app), _serving(running):
-        with acting(app.audit, Actor("cli", surface="cli")):
+        with act_as(app.audit, Actor("cli", surface="cli")):
             state, links = await _set_up(app, state, sandbox_info, resumes=resumes)
             sign_in = "" if quiet else await app.sign_in_link(installation.base_url)
-        keep(installation.data, state)
+        save_state(installation.data, state)
         described = _description(installation, sandbox_info, state, links)
         examples |= {
             name: {"connection_id": connection_id, **described["examples"][name]}
@@ -173,15 +173,15 @@ async def _wait_until_started(running: GatewayServer, serving: asyncio.Task[None
 
 def _state(data: Path) -> State:
     """Return the state stored in *data*, or new secrets if there is none."""
-    state = state_of(data)
+    state = load_state(data)
     if state is None:
         state = {"secret_key": secrets.token_urlsafe(32), "operator_token": f"op_{secrets.token_urlsafe(32)}"}
-        keep(data, state)
+        save_state(data, state)
     return state
 
 
 def _defaults(*, quiet: bool) -> dict[str, str]:
-    watched = [name for name, connector in CONNECTORS.items() if connector.observing is not None]
+    watched = [name for name, connector in CONNECTORS.items() if connector.event_source is not None]
     intervals = {f"GATEWAY_{name.upper()}_WATCH_SECONDS": POLL_SECONDS for name in watched}
     return intervals | ({"GATEWAY_LOG_LEVEL": "error"} if quiet else {})
 
@@ -294,8 +294,8 @@ async def _invitation(app: App, workspace_id: Any, connector: str, existing: str
     """Return a connect link for an account of the emulator, for the same connection at each start."""
     if existing is not None:
         with contextlib.suppress(GatewayError):
-            return await app.connecting.reconnect(existing, allow_other_account=True)
-    return await app.connecting.create(workspace_id, connector, None, name=f"{connector} in the browser")
+            return await app.connection_service.reconnect(existing, allow_other_account=True)
+    return await app.connection_service.create(workspace_id, connector, None, name=f"{connector} in the browser")
 
 
 def _command() -> str:

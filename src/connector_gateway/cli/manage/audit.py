@@ -8,7 +8,7 @@ import click
 from connector_gateway.app import App
 from connector_gateway.cli.installation import run_and_print, run_management
 from connector_gateway.cli.manage.commands import management_group
-from connector_gateway.cli.output import as_answered, as_json, show
+from connector_gateway.cli.output import as_json, show, to_json_text
 from connector_gateway.cli.target import data_folder
 
 BROKEN = 1
@@ -31,7 +31,7 @@ def export_audit(after: int, data: Path | None) -> None:
 
 async def _export(app: App, after: int) -> None:
     async for entry in app.audit.export(after):
-        click.echo(as_answered(entry, indent=None))
+        click.echo(to_json_text(entry, indent=None))
 
 
 @audit.command("verify")

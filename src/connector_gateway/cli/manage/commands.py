@@ -19,7 +19,7 @@ from connector_gateway.cli.target import data_folder
 from connector_gateway.core.calls.arguments import Arguments, Body
 from connector_gateway.core.calls.envelope import error_payload
 from connector_gateway.kit.errors import InvalidParameters
-from connector_gateway.kit.fields import Field, fields_of
+from connector_gateway.kit.fields import Field, describe_fields
 from connector_gateway.kit.shapes import Page, Params
 from connector_gateway.management import RESOURCES, load_routes
 from connector_gateway.management.declaration import Command as Declared
@@ -84,18 +84,18 @@ class RouteCommand:
 
     def _parameters(self) -> Iterator[click.Parameter]:
         for name in self.declared.arguments:
-            yield argument_of(self._fields[name])
+            yield build_argument(self._fields[name])
         for field in self._option_fields:
-            yield option_of(field, self.route.suggested.get(field.name))
+            yield build_option(field, self.route.suggested.get(field.name))
         for field in self._settings_fields:
-            yield option_of(field, prefix=SETTINGS)
+            yield build_option(field, prefix=SETTINGS)
         for flag in self.declared.flags:
             yield click.Option([flag.option, f"flag_{flag.parameter}"], is_flag=True, help=flag.description)
 
     @property
     def _settings_fields(self) -> Sequence[Field]:
         name = self.declared.settings_of
-        return fields_of(_connectors()[name].settings) if name else ()
+        return describe_fields(_connectors()[name].settings) if name else ()
 
     # Execution
 
@@ -143,11 +143,11 @@ class RouteCommand:
 
     def _print(self, result: Any, *, json: bool) -> None:
         if json:
-            show(data_of(result), json=True)
+            show(to_plain_data(result), json=True)
         else:
             self.printer(self.route, result)
         if isinstance(result, Page):
-            note_cursor(result)
+            print_cursor(result)
         elif not json:
             _print_outcome(self.route, result)
 
@@ -163,14 +163,14 @@ def read_params(route: ManagementRoute, values: Mapping[str, Any], *, json: bool
         exit_with_error({"run_id": None, "error": error_payload(error)}, json=json, status=INVALID)
 
 
-def argument_of(field: Field) -> click.Argument:
+def build_argument(field: Field) -> click.Argument:
     """Return the positional argument for *field*."""
     choices = f"One of {', '.join(_connectors())}." if field.resource == "connectors" else None
     text = plain(field.description) or choices
     return click.Argument([f"p_{field.name}"], metavar=field.name.upper(), type=_type(field), help=text)
 
 
-def option_of(field: Field, suggested: Any = None, prefix: str = "p") -> click.Option:
+def build_option(field: Field, suggested: Any = None, prefix: str = "p") -> click.Option:
     """Return the option for *field*."""
     name = option_name(field)
     names = [f"--{name}/--no-{name}" if field.default is True else f"--{name}", f"{prefix}_{field.name}"]
@@ -202,7 +202,7 @@ def _type(field: Field) -> click.ParamType[Any]:
 # Output
 
 
-def data_of(result: Any) -> Any:
+def to_plain_data(result: Any) -> Any:
     """Return a result as plain data."""
     if isinstance(result, Page):
         return [item.model_dump() for item in result.items]
@@ -211,10 +211,10 @@ def data_of(result: Any) -> Any:
 
 def print_result(route: ManagementRoute, result: Any) -> None:
     """Print a list as a table, and an object as lines of its fields."""
-    show(data_of(result), json=False, columns=[column.name for column in route.columns] if route.lists else ())
+    show(to_plain_data(result), json=False, columns=[column.name for column in route.columns] if route.lists else ())
 
 
-def note_cursor(page: Page[Any]) -> None:
+def print_cursor(page: Page[Any]) -> None:
     """Print the cursor of the next page, if there is one."""
     if page.position is not None:
         print_to_stderr("next_cursor", f"{page.position['before']} (repeat with --cursor for more)")

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import click
 
-from connector_gateway.cli.options import value_of
+from connector_gateway.cli.options import parse_json
 
 MAX_CREDENTIALS = 1_000_000
 """The maximum number of characters, so that an endless input does not exhaust memory."""
@@ -27,7 +27,7 @@ def _parse(text: str, names: Sequence[str]) -> Mapping[str, str]:
     example = ", ".join(f'"{name}": "…"' for name in names)
     expected = f"A JSON object of texts is expected: {{{example}}}."
     try:
-        value = value_of(text)
+        value = parse_json(text)
     except ValueError as error:
         raise click.BadParameter(f"It is not JSON: {error}. {expected}", param_hint=SOURCE) from error
     if not (isinstance(value, dict) and all(isinstance(one, str) for one in value.values())):

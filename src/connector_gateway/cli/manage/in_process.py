@@ -16,16 +16,16 @@ def perform_route(
     data: Path | None, route: ManagementRoute, params: Params, *, limit: int, cursor: str | None, json: bool
 ) -> Any:
     """Return the result of *route*. Of a list, return up to *limit* items from *cursor*, and the next position."""
-    return run_management(data, lambda app: result_of(app, route, params, limit=limit, cursor=cursor), json=json)
+    return run_management(data, lambda app: run_route(app, route, params, limit=limit, cursor=cursor), json=json)
 
 
-def connector_of(data: Path | None, connection_id: str, *, json: bool) -> str:
+def find_connector(data: Path | None, connection_id: str, *, json: bool) -> str:
     """Return the connector of a connection."""
     connection = run_management(data, lambda app: app.connections.show(connection_id), json=json)
     return str(connection["connector"])
 
 
-async def result_of(
+async def run_route(
     app: App, route: ManagementRoute, params: Params, *, limit: int = 0, cursor: str | None = None
 ) -> Any:
     """Return the result of *route*, as ``perform_route`` does."""

@@ -16,14 +16,14 @@ import click
 
 from connector_gateway.app import App
 from connector_gateway.cli import env_file
-from connector_gateway.cli.installation import environment
+from connector_gateway.cli.installation import load_environment
 from connector_gateway.cli.serve import core_dumps
 from connector_gateway.cli.serve.server import PORTS, PortInUse, bind, configure_log, server
 from connector_gateway.cli.serve.supervisor import Supervisor, command
 from connector_gateway.cli.serve.worker import SupervisorChannel, WorkerSpec
-from connector_gateway.cli.settings_loader import settings_of
+from connector_gateway.cli.settings_loader import load_settings
 from connector_gateway.cli.target import data_folder
-from connector_gateway.core.access.audited_actions import Actor, acting
+from connector_gateway.core.access.audited_actions import Actor, act_as
 from connector_gateway.core.first_steps import FirstSteps, first_steps
 from connector_gateway.core.secrets.startup_check import MissingSecretKeys
 from connector_gateway.http.console import CONSOLE
@@ -79,7 +79,7 @@ def serve(host: str, port: int, workers: int | None, supervised: WorkerSpec | No
     """
     # SIGHUP is sent when a terminal closes, and by convention to reload settings. It must not end the service.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    core_dumps.forbid()
+    core_dumps.disable()
     with ExitStack() as stack:
         listening = supervised.sockets if supervised else _bind(host, port)
         for one in listening:
@@ -121,7 +121,7 @@ def _supervise(settings: Settings, listening: list[socket.socket], data: Path | 
         settings.workers,
         stop_seconds=settings.stop_seconds,
         retire_seconds=settings.retire_seconds,
-        ready=lambda: tasks.append(asyncio.create_task(_tell_together(settings, listening[0]))),
+        ready=lambda: tasks.append(asyncio.create_task(_print_shared_summary(settings, listening[0]))),
     )
     return asyncio.run(supervisor.run())
 
@@ -129,14 +129,14 @@ def _supervise(settings: Settings, listening: list[socket.socket], data: Path | 
 def _run(settings: Settings, listening: list[socket.socket], spec: WorkerSpec | None) -> bool:
     """Serve until stopped. Returns False if the service did not start or ended with an error."""
     host, port = listening[0].getsockname()[:2]
-    app = App(settings, siblings=WorkerMetrics(spec.home, spec.number, spec.count) if spec else None)
+    app = App(settings, peers=WorkerMetrics(spec.home, spec.number, spec.count) if spec else None)
     running = server(
         app.http(),
         host,
         port,
         app.settings.stop_seconds,
         log_level=app.settings.log_level,
-        ready=None if spec else lambda: _tell(app, listening[0]),
+        ready=None if spec else lambda: _print_summary(app, listening[0]),
         line=SupervisorChannel(spec.line) if spec else None,
         retire_seconds=app.settings.retire_seconds,
     )
@@ -146,7 +146,7 @@ def _run(settings: Settings, listening: list[socket.socket], spec: WorkerSpec | 
         _fail(str(error))
     except StorageUnavailable as error:
         _fail(f"The database cannot be opened: {_on_one_line(error.private)}. Is GATEWAY_DATABASE_URL right?")
-    return running.started and not app.stopping.reason
+    return running.started and not app.shutdown.reason
 
 
 def _settings(data: Path | None, listening: socket.socket, workers: int | None, *, starting: bool) -> Settings:
@@ -154,13 +154,13 @@ def _settings(data: Path | None, listening: socket.socket, workers: int | None, 
 
     Only the process that is *starting* the service checks the strength of secrets, and not its workers.
     """
-    values = environment(data)
+    values = load_environment(data)
     first = {} if data or any(values.get(name) for name in FIRST_SETTINGS) else _first_settings()
     values |= first
     values["GATEWAY_BASE_URL"] = values.get("GATEWAY_BASE_URL") or _local_url(listening)
     if workers is not None:
         values["GATEWAY_WORKERS"] = str(workers)
-    settings = settings_of(values, starting=starting)
+    settings = load_settings(values, starting=starting)
     if settings.workers > 1 and not settings.shareable:
         _fail(WORKERS_NEED_SHARED_STATE.format(settings.workers))
     # Only a successful start stores the new settings.
@@ -197,7 +197,7 @@ def _store_settings(settings: Mapping[str, str]) -> None:
     )
 
 
-async def _tell(app: App, listening: socket.socket, workers: int = 1) -> None:
+async def _print_summary(app: App, listening: socket.socket, workers: int = 1) -> None:
     """Print the URLs of the service, and the remaining steps to the first call."""
     settings = app.settings
     operators_url = _local_url(listening, settings.admin_port) if settings.admin_port else settings.base_url
@@ -224,18 +224,18 @@ async def _tell(app: App, listening: socket.socket, workers: int = 1) -> None:
     )
 
 
-async def _tell_together(settings: Settings, listening: socket.socket) -> None:
+async def _print_shared_summary(settings: Settings, listening: socket.socket) -> None:
     """Print the summary when several workers serve."""
     app = App(settings)
-    async with app.opened():
-        await _tell(app, listening, settings.workers)
+    async with app.open():
+        await _print_summary(app, listening, settings.workers)
 
 
 async def _sign_in(app: App, operators_url: str) -> str:
     """Return a sign-in link, or the command that prints one if the output may be stored in a log."""
     if not (sys.stderr.isatty() or urlsplit(app.settings.base_url).hostname in LOOPBACK_HOSTS):
         return f"{operators_url}{CONSOLE}  (connector-gateway console prints a link that signs in)"
-    with acting(app.audit, Actor("cli", surface="cli")):
+    with act_as(app.audit, Actor("cli", surface="cli")):
         return f"{await app.sign_in_link(operators_url)}  (signs in once, within ten minutes)"
 
 

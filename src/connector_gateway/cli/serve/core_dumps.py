@@ -8,7 +8,7 @@ PR_SET_DUMPABLE = 4
 """The option of prctl(2)."""
 
 
-def forbid() -> None:
+def disable() -> None:
     """Disable core dumps, and prevent other processes of the same user from reading the memory of this one.
 
     The limit alone does not apply to programs to which the kernel pipes dumps: core(5).

@@ -23,11 +23,11 @@ from structlog.typing import EventDict, WrappedLogger
 
 from connector_gateway.cli.serve.worker import SupervisorChannel
 from connector_gateway.cli.terminal_text import escape_control_chars
-from connector_gateway.core.history.runs import UNDER_WAY
+from connector_gateway.core.history.runs import CURRENT_RUN
 from connector_gateway.http import AsgiApp
 from connector_gateway.http.server.protocol import ClientProtocol
 from connector_gateway.kit.tasks import cancel_and_wait
-from connector_gateway.kit.upstream.redaction import hide
+from connector_gateway.kit.upstream.redaction import redact
 
 
 class LogOutput:
@@ -50,7 +50,7 @@ class LogOutput:
             sys.stdout.flush()
 
 
-def for_people(_: WrappedLogger, __: str, line: EventDict) -> str:
+def render_for_people(_: WrappedLogger, __: str, line: EventDict) -> str:
     """Render a log line as local time, level, event and fields, with tracebacks below."""
     at = datetime.fromisoformat(line.pop("timestamp")).astimezone()
     level, event, traceback = line.pop("level"), line.pop("event"), line.pop("exception", None)
@@ -159,7 +159,7 @@ class GatewayServer(uvicorn.Server):
 
     async def on_tick(self, counter: int) -> bool:
         """Return True if the server should exit, which the application can also decide."""
-        self.should_exit = self.should_exit or self._stopping.begun or self._is_drained()
+        self.should_exit = self.should_exit or self._stopping.started or self._is_drained()
         return await super().on_tick(counter)
 
     def _handle_sigterm(self) -> None:
@@ -240,16 +240,16 @@ class GatewayServer(uvicorn.Server):
             await asyncio.wait(self.server_state.tasks, timeout=CANCELLED_SECONDS)
 
 
-def with_run(_: object, __: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+def add_run_id(_: object, __: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     """Return *line* with the ID of the current run, if there is one and the line has none."""
-    if (run_id := UNDER_WAY.get("")) and "run_id" not in line:
+    if (run_id := CURRENT_RUN.get("")) and "run_id" not in line:
         line["run_id"] = run_id
     return line
 
 
-def without_secrets(_: object, __: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+def redact_secrets(_: object, __: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     """Return *line* without the secrets of the connections that the current task uses."""
-    redacted: MutableMapping[str, Any] = hide(dict(line))
+    redacted: MutableMapping[str, Any] = redact(dict(line))
     return redacted
 
 
@@ -345,12 +345,12 @@ def configure_log(log_level: str, *, is_read: bool = False) -> None:
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
-            with_run,
+            add_run_id,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
             # After tracebacks are formatted as text.
-            without_secrets,
-            for_people if is_read else structlog.processors.JSONRenderer(),
+            redact_secrets,
+            render_for_people if is_read else structlog.processors.JSONRenderer(),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(log_level),
         logger_factory=structlog.PrintLoggerFactory(cast("TextIO", LogOutput())),

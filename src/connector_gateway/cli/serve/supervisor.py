@@ -14,17 +14,17 @@ from time import monotonic
 
 import structlog
 
-from connector_gateway.cli.serve.worker import READY, RETIRE, WorkerSpec
+from connector_gateway.cli.serve.worker import READY_BYTE, RETIRE, WorkerSpec
 
 SILENT_SECONDS = 30.0
 """Seconds without a heartbeat after which a worker is killed, since it is frozen or its event loop is stuck."""
 
-LAST_SECONDS = 10.0
+FINAL_SECONDS = 10.0
 """The minimum time for a worker to record the outcomes of its calls, after the time these had to finish."""
 
 MIN_BACKOFF_SECONDS = 0.1
 MAX_BACKOFF_SECONDS = 30.0
-WELL_AFTER_SECONDS = 60.0
+STABLE_SECONDS = 60.0
 """Seconds after which the restart backoff is reset. If a worker dies sooner, the backoff doubles."""
 
 log = structlog.get_logger()
@@ -80,7 +80,7 @@ class Worker:
         with closing(self._writer):
             with suppress(TimeoutError):
                 while data := await self._receive():
-                    if READY in data:
+                    if READY_BYTE in data:
                         self._ready.set()
                 # A worker that has closed its channel is about to exit.
                 async with asyncio.timeout(self._silent_seconds):
@@ -116,7 +116,7 @@ class Supervisor:
     retire_seconds: float = field(kw_only=True, default=0.0)
     ready: Callable[[], None] = field(kw_only=True)
     silent_seconds: float = field(kw_only=True, default=SILENT_SECONDS)
-    last_seconds: float = field(kw_only=True, default=LAST_SECONDS)
+    final_seconds: float = field(kw_only=True, default=FINAL_SECONDS)
 
     _serving: dict[int, Worker] = field(init=False, default_factory=dict)
     """The current worker of each number."""
@@ -128,7 +128,7 @@ class Supervisor:
 
     def __post_init__(self) -> None:
         self._max_shutdown_seconds = (
-            self.retire_seconds + self.stop_seconds + max(self.last_seconds, self.stop_seconds / 2)
+            self.retire_seconds + self.stop_seconds + max(self.final_seconds, self.stop_seconds / 2)
         )
         """Seconds that a worker may take to exit: draining, finishing its calls, and recording their outcomes."""
 
@@ -207,7 +207,7 @@ class Supervisor:
                 return
             if self._serving[number] is not worker:
                 continue
-            was_stable = monotonic() - worker.started_at >= WELL_AFTER_SECONDS
+            was_stable = monotonic() - worker.started_at >= STABLE_SECONDS
             backoff = MIN_BACKOFF_SECONDS if was_stable or not backoff else min(2 * backoff, MAX_BACKOFF_SECONDS)
             log.error(
                 "a worker has died",

@@ -12,7 +12,7 @@ from connector_gateway.kit.tasks import cancel_and_wait
 
 BEAT_SECONDS = 1.0
 ALIVE = b"."
-READY = b"r"
+READY_BYTE = b"r"
 RETIRE = b"x"
 
 
@@ -80,7 +80,7 @@ class SupervisorChannel:
         """Report that this worker accepts calls."""
         # If the supervisor has exited, the listener detects it.
         with suppress(OSError):
-            self._socket.send(READY)
+            self._socket.send(READY_BYTE)
 
     @staticmethod
     async def _heartbeat_loop(writer: asyncio.StreamWriter) -> None:

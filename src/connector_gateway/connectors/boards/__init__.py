@@ -2,13 +2,13 @@
 
 from connector_gateway.connectors.boards import client, operations
 from connector_gateway.connectors.boards.errors import ERRORS
-from connector_gateway.connectors.boards.oauth import OAUTH, give_back, identify
+from connector_gateway.connectors.boards.oauth import OAUTH, identify, revoke_token
 from connector_gateway.kit.operation import Connector, SampleCall
 
 BOARDS = Connector(
     name="boards",
     summary="Cards, lists, comments and checklists of kanban boards.",
-    addresses={"base": client.ADDRESS, "consent": client.CONSENT_ADDRESS, "site": client.SITE_ADDRESS},
+    base_urls={"base": client.BASE_URL, "consent": client.CONSENT_URL, "site": client.SITE_URL},
     budgets={"token": client.TOKEN_BUDGET, "key": client.KEY_BUDGET, "members": client.MEMBER_BUDGET},
     auth_headers=client.authorise,
     client=client.BoardsClient,
@@ -19,13 +19,13 @@ BOARDS = Connector(
         operations.describe_board,
         operations.attach_checklist,
     ),
-    parse_throttle=client.throttled,
+    parse_throttle=client.throttle_delay,
     error_table=ERRORS,
     settle_seconds=client.SETTLE_SECONDS,
     credentials=("key", "token"),
     oauth=OAUTH,
     identify=identify,
-    revoke=give_back,
+    revoke=revoke_token,
     sample=SampleCall(
         "a card with labels by name and a due date in UTC",
         operations.create_card,

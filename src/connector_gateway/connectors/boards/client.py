@@ -17,12 +17,12 @@ from connector_gateway.connectors.boards.errors import ERRORS, MissingTarget, to
 from connector_gateway.kit import errors
 from connector_gateway.kit.pagination import iter_items, with_smaller_pages
 from connector_gateway.kit.upstream.budget import Budget, Charge
-from connector_gateway.kit.upstream.client import ThrottleDelay, UpstreamClient, retry_after
+from connector_gateway.kit.upstream.client import ThrottleDelay, UpstreamClient, parse_retry_after
 from connector_gateway.kit.upstream.pool import UpstreamResponse
 
-ADDRESS = "https://api.trello.com"
-CONSENT_ADDRESS = "https://auth.atlassian.com"
-SITE_ADDRESS = "https://trello.com"
+BASE_URL = "https://api.trello.com"
+CONSENT_URL = "https://auth.atlassian.com"
+SITE_URL = "https://trello.com"
 
 TOKEN_BUDGET = Budget(100, per_seconds=10)
 """Requests per token. Source: developer.atlassian.com/cloud/trello/guides/rest-api/rate-limits."""
@@ -92,7 +92,7 @@ def authorise(credentials: Mapping[str, str]) -> Mapping[str, str]:
     return {"Authorization": f'OAuth oauth_consumer_key="{key}", oauth_token="{token}"', "Accept": "application/json"}
 
 
-def throttled(response: UpstreamResponse) -> ThrottleDelay | None:
+def throttle_delay(response: UpstreamResponse) -> ThrottleDelay | None:
     """Return the exhausted budget and the delay. A 429 for too large a request is no throttling."""
     if response.status != 429:
         return None
@@ -103,10 +103,10 @@ def throttled(response: UpstreamResponse) -> ThrottleDelay | None:
     budget, seconds = WINDOWS.get(error.code, WINDOWS["API_TOKEN_LIMIT_EXCEEDED"])
     if MEMBER_ROUTES in str(error.message):
         budget, seconds = "members", MEMBER_BUDGET.per_seconds
-    return ThrottleDelay(retry_after(response, seconds), {budget})
+    return ThrottleDelay(parse_retry_after(response, seconds), {budget})
 
 
-def expired(response: UpstreamResponse) -> bool:
+def is_token_expired(response: UpstreamResponse) -> bool:
     """Return True if a response means an invalid token. Most 401 are for boards that the account cannot see."""
     return response.status == 401 and to_gateway_error(response, None) is errors.ConnectionRevoked
 
@@ -151,7 +151,7 @@ class BoardsClient:
             return page, min([card.id for card in page], default=None)
 
         # A card that is created or moved between two pages would be listed twice.
-        return list({card.id: card async for card in iter_items(fetch, most=MAX_PAGES)}.values())
+        return list({card.id: card async for card in iter_items(fetch, max_pages=MAX_PAGES)}.values())
 
     async def get_board_labels(self, board_id: str) -> list[wire.Label]:
         """Return the labels of a board. Source: api-group-boards."""
@@ -240,7 +240,7 @@ class BoardsClient:
         async def fetch(cursor: str | None) -> tuple[list[wire.Action], str | None]:
             return await with_smaller_pages(partial(ask, cursor), MAX_ACTIONS)
 
-        return [action async for action in iter_items(fetch, most=MAX_PAGES)]
+        return [action async for action in iter_items(fetch, max_pages=MAX_PAGES)]
 
     async def _read(self, path: str, target: MissingTarget, shape: type[W], **query: str) -> W:
         response = await self._upstream.send("GET", path, *CHARGES, writes=False, query=query)

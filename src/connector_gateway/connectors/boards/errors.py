@@ -32,7 +32,7 @@ _CREDENTIALS = re.compile(r"((?:key|token|\boauth_\w+)=)[^&\s\"']+|\bATTA[0-9A-Z
 class MissingTarget:
     """The object that a request names, and its error if the vendor does not know it."""
 
-    refusal: type[errors.GatewayError]
+    error_class: type[errors.GatewayError]
     parameter: str
     value: str
 
@@ -42,16 +42,20 @@ def read_reason(response: UpstreamResponse) -> Reason | None:
 
     The vendor responds mostly in plain text, sometimes in JSON.
     """
-    error = response.try_decode(wire.Refusal)
+    error = response.try_decode(wire.VendorError)
     if error is not None:
-        return Reason(scrubbed(error.code), scrubbed(error.words)) if error.code or error.words else None
+        return (
+            Reason(remove_credentials(error.code), remove_credentials(error.words))
+            if error.code or error.words
+            else None
+        )
     text = response.text.strip()
     # A number or null is JSON of another shape, not a sentence.
     is_sentence = not text.startswith(MARKUP) and response.try_decode(Raw) is None
-    return Reason(message=scrubbed(text)) if text and is_sentence else None
+    return Reason(message=remove_credentials(text)) if text and is_sentence else None
 
 
-def scrubbed(text: str) -> str:
+def remove_credentials(text: str) -> str:
     """Return *text* without credentials, which the vendor repeats when it quotes a URL."""
     return _CREDENTIALS.sub(lambda found: f"{found[1] or ''}…", text)
 
@@ -88,7 +92,7 @@ ERRORS = ErrorTable(
         Rejection({429}, LIMITS, "[A-Z]+(_[A-Z]+)+"),
         # No 500: the vendor documents no text for it, so it cannot be told from a failure of a proxy.
     ),
-    private=lambda response: scrubbed(response.text),
+    private=lambda response: remove_credentials(response.text),
 )
 
 
@@ -100,8 +104,8 @@ def to_gateway_error(response: UpstreamResponse, target: MissingTarget | None) -
     if matching_error is not None and response.status in {400, 401, 404}:
         return matching_error
     if target and response.status == 400 and message.lower() == "invalid id":
-        return target.refusal
-    return ERRORS.classify(response, target.refusal if target else None)
+        return target.error_class
+    return ERRORS.classify(response, target.error_class if target else None)
 
 
 def unwrap(response: UpstreamResponse, shape: type[W], target: MissingTarget | None = None) -> W:
@@ -109,6 +113,6 @@ def unwrap(response: UpstreamResponse, shape: type[W], target: MissingTarget | N
     if response.is_success:
         return response.decode(shape)
     error_class = to_gateway_error(response, target)
-    names_target = target is not None and error_class in {target.refusal, errors.BoardNotAuthorised}
+    names_target = target is not None and error_class in {target.error_class, errors.BoardNotAuthorised}
     names = [{"parameter": target.parameter, "value": target.value}] if target and names_target else []
     raise ERRORS.create_error(response, error_class, *names)

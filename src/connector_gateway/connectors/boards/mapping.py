@@ -12,13 +12,13 @@ from connector_gateway.kit.errors.suggestions import nearest_first
 from connector_gateway.kit.shapes import format_timestamp
 from connector_gateway.kit.write_steps import StepInput
 
-Kept = dict[str, Any]
+StoredData = dict[str, Any]
 """A plan or the result of a step, as JSON in our own format. It is stored until the call has ended."""
 
-STEP = 16_384
+POSITION_STEP = 16_384
 """The distance between two neighbours at the vendor."""
 
-MOST_QUOTED = 5
+MAX_QUOTED_NAMES = 5
 """The maximum number of names in a message. The details contain all."""
 
 MAX_QUOTED = 40
@@ -56,7 +56,7 @@ def label_ids(labels: Iterable[wire.Label], names: Sequence[str]) -> list[str]:
     missing = [(index, name) for index, name in enumerate(names) if name not in by_name]
     if missing:
         raise LabelNotOnBoard(
-            f"The board has no label {quoted(dict.fromkeys(name for _, name in missing))}.",
+            f"The board has no label {quote_names(dict.fromkeys(name for _, name in missing))}.",
             *(
                 {
                     "code": LabelNotOnBoard.code,
@@ -71,47 +71,47 @@ def label_ids(labels: Iterable[wire.Label], names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(by_name[name] for name in names))
 
 
-def quoted(names: Collection[str]) -> str:
+def quote_names(names: Collection[str]) -> str:
     """Return the first few of *names* for a message, each shortened, and the number of the others."""
     quoted_names = [f"“{name}”" if len(name) <= MAX_QUOTED else f"“{name[: MAX_QUOTED - 1]}…”" for name in names]
-    more = f" and {len(quoted_names) - MOST_QUOTED} more" if len(quoted_names) > MOST_QUOTED else ""
-    return ", ".join(quoted_names[:MOST_QUOTED]) + more
+    more = f" and {len(quoted_names) - MAX_QUOTED_NAMES} more" if len(quoted_names) > MAX_QUOTED_NAMES else ""
+    return ", ".join(quoted_names[:MAX_QUOTED_NAMES]) + more
 
 
-def new_card(list_id: str, params: models.CreateCard, labels: Sequence[str]) -> Kept:
+def new_card(list_id: str, params: models.CreateCard, labels: Sequence[str]) -> StoredData:
     """Return the vendor's form of a card to create."""
     optional = {
         "desc": params.desc,
-        "due": None if params.due is None else stamp(params.due),
+        "due": None if params.due is None else to_timestamp(params.due),
         "idLabels": list(labels) or None,
     }
     fields = {name: value for name, value in optional.items() if value is not None}
     return {"idList": list_id, "name": params.name, "pos": "bottom", **fields}
 
 
-def stored_card(card: wire.NewCard) -> Kept:
+def stored_card(card: wire.NewCard) -> StoredData:
     """Return the stored form of a created card."""
-    due, labels = card.due and stamp(card.due), [label.name for label in card.labels]
+    due, labels = card.due and to_timestamp(card.due), [label.name for label in card.labels]
     return {"id": card.id, "shortUrl": card.short_url, "idList": card.id_list, "due": due, "labels": labels}
 
 
-def public_card(stored: Kept) -> Kept:
+def public_card(stored: StoredData) -> StoredData:
     """Return the part of a created card that is included in the error when a later step fails."""
     return {"card_id": stored["id"]}
 
 
-def created_card(stored: Kept, names: Sequence[str]) -> models.CreatedCard:
+def created_card(stored: StoredData, names: Sequence[str]) -> models.CreatedCard:
     """Return the result of creating a card with the labels *names*."""
     return models.CreatedCard(
         card_id=stored["id"],
         short_url=stored["shortUrl"],
         list_id=stored["idList"],
-        due=None if stored["due"] is None else instant(stored["due"]),
+        due=None if stored["due"] is None else parse_timestamp(stored["due"]),
         labels_applied=[name for name in dict.fromkeys(names) if name in stored["labels"]],
     )
 
 
-def move(card: wire.Card, target: wire.CardList, position: str) -> Kept:
+def move(card: wire.Card, target: wire.CardList, position: str) -> StoredData:
     """Plan a move."""
     return {
         "card_id": card.id,
@@ -123,40 +123,40 @@ def move(card: wire.Card, target: wire.CardList, position: str) -> Kept:
     }
 
 
-def kept_move(card_id: str, moved_at: datetime) -> Kept:
+def stored_move(card_id: str, moved_at: datetime) -> StoredData:
     """Return the stored form of a moved card."""
-    return {"id": card_id, "moved_at": stamp(moved_at)}
+    return {"id": card_id, "moved_at": to_timestamp(moved_at)}
 
 
-def dry_run_move(intent: StepInput) -> Kept:
+def dry_run_move(intent: StepInput) -> StoredData:
     """Return the assumed result of moving a card, for dry runs."""
-    return {"id": intent["card_id"], "moved_at": stamp(datetime.fromtimestamp(0, UTC))}
+    return {"id": intent["card_id"], "moved_at": to_timestamp(datetime.fromtimestamp(0, UTC))}
 
 
-def moved_card(planned: Kept, stored: Kept, *, comment_posted: bool) -> models.MovedCard:
+def moved_card(planned: StoredData, stored: StoredData, *, comment_posted: bool) -> models.MovedCard:
     """Return the result of a move."""
     return models.MovedCard(
         card_id=stored["id"],
         list_from=planned["list_from"],
         list_to=planned["list_to"],
         comment_posted=comment_posted,
-        moved_at=instant(stored["moved_at"]),
+        moved_at=parse_timestamp(stored["moved_at"]),
     )
 
 
-def kept_comment(action: wire.Action, card_id: str) -> Kept:
+def stored_comment(action: wire.Action, card_id: str) -> StoredData:
     """Return the stored form of a comment."""
-    return {"id": action.id, "card_id": card_id, "date": stamp(action.date)}
+    return {"id": action.id, "card_id": card_id, "date": to_timestamp(action.date)}
 
 
-def told_comment(stored: Kept) -> Kept:
+def public_comment(stored: StoredData) -> StoredData:
     """Return the part of a comment that is included in the error when a later step fails."""
     return {"comment_id": stored["id"]}
 
 
-def comment(stored: Kept) -> models.Comment:
+def comment(stored: StoredData) -> models.Comment:
     """Return the posted comment."""
-    return models.Comment(card_id=stored["card_id"], comment_id=stored["id"], posted_at=instant(stored["date"]))
+    return models.Comment(card_id=stored["card_id"], comment_id=stored["id"], posted_at=parse_timestamp(stored["date"]))
 
 
 # Boards
@@ -187,23 +187,23 @@ def named(name: str, checklists: Iterable[wire.Checklist]) -> list[wire.Checklis
     return [checklist for checklist in checklists if same_text(checklist.name, name)]
 
 
-def kept_checklist(checklist: wire.Checklist) -> Kept:
+def stored_checklist(checklist: wire.Checklist) -> StoredData:
     """Return the stored form of a checklist: its id and its items."""
-    items = [{"name": item.name, "pos": item.pos} for item in items_of(checklist)]
+    items = [{"name": item.name, "pos": item.pos} for item in sorted_items(checklist)]
     return {"id": checklist.id, "name": checklist.name, "checkItems": items}
 
 
-def assumed_checklist(intent: StepInput) -> Kept:
+def dry_run_checklist(intent: StepInput) -> StoredData:
     """Return the assumed result of creating a checklist, for dry runs."""
     return {"id": "new-checklist", "name": intent["name"], "checkItems": []}
 
 
-def told_checklist(stored: Kept) -> Kept:
+def public_checklist(stored: StoredData) -> StoredData:
     """Return the part of a checklist that is included in the error when a later step fails."""
     return {"checklist_id": stored["id"]}
 
 
-def checklist(stored: Kept, card_id: str, items_added: int, *, skipped: bool = False) -> models.Checklist:
+def checklist(stored: StoredData, card_id: str, items_added: int, *, skipped: bool = False) -> models.Checklist:
     """Return the result of attaching a checklist."""
     return models.Checklist(
         card_id=card_id, checklist_id=stored["id"], name=stored["name"], items_added=items_added, skipped=skipped
@@ -215,17 +215,17 @@ def positions(count: int) -> list[int]:
 
     Each distance is the vendor's own plus *count*, so that an unfinished checklist still shows its intended length.
     """
-    return [(STEP + count) * (index + 1) for index in range(count)]
+    return [(POSITION_STEP + count) * (index + 1) for index in range(count)]
 
 
-def items_of(checklist: wire.Checklist) -> list[wire.CheckItem]:
+def sorted_items(checklist: wire.Checklist) -> list[wire.CheckItem]:
     """Return the items of a checklist in order."""
     return sorted(checklist.check_items, key=lambda item: item.pos)
 
 
-def is_begun(checklist: wire.Checklist, expected: Sequence[str]) -> bool:
+def is_prefix(checklist: wire.Checklist, expected: Sequence[str]) -> bool:
     """Return True if a checklist contains the first items of *expected*, or all of them."""
-    existing = [(item.name.strip(), item.pos) for item in items_of(checklist)]
+    existing = [(item.name.strip(), item.pos) for item in sorted_items(checklist)]
     complete = [
         (name.strip(), item_position) for name, item_position in zip(expected, positions(len(expected)), strict=True)
     ]
@@ -234,10 +234,10 @@ def is_begun(checklist: wire.Checklist, expected: Sequence[str]) -> bool:
 
 def is_unfinished(checklist: wire.Checklist, expected: Sequence[str]) -> bool:
     """Return True if a checklist contains only the first items of *expected*."""
-    return len(checklist.check_items) < len(expected) and is_begun(checklist, expected)
+    return len(checklist.check_items) < len(expected) and is_prefix(checklist, expected)
 
 
-def missing_items(stored: Kept, expected: Sequence[str]) -> list[tuple[int, str, int]]:
+def missing_items(stored: StoredData, expected: Sequence[str]) -> list[tuple[int, str, int]]:
     """Return index, name and position of the items of *expected* that a checklist lacks. Equal names count each."""
     existing = Counter(item["name"].strip() for item in stored["checkItems"])
     missing = []
@@ -266,7 +266,7 @@ def same_text(one: str, other: str) -> bool:
 
 def is_card(card: wire.Card, expected: StepInput) -> bool:
     """Return True if a card is exactly that of *expected*. Fields that were not requested must be empty."""
-    due = card.due and stamp(card.due)
+    due = card.due and to_timestamp(card.due)
     return (
         same_text(card.name, expected["name"])
         and same_text(card.desc, expected.get("desc", ""))
@@ -283,11 +283,11 @@ def is_item(item: wire.CheckItem, expected: StepInput) -> bool:
 # Time
 
 
-def instant(text: str) -> datetime:
+def parse_timestamp(text: str) -> datetime:
     """Parse the result of ``stamp``."""
     return datetime.fromisoformat(text)
 
 
-def stamp(moment: datetime) -> str:
+def to_timestamp(moment: datetime) -> str:
     """Format a datetime as the vendor does: UTC, with milliseconds."""
     return format_timestamp(moment)

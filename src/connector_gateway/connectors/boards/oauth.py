@@ -5,7 +5,7 @@ Source: developer.atlassian.com/cloud/trello/guides/rest-api/, on OAuth 2.0 and 
 
 from collections.abc import Sequence
 
-from connector_gateway.connectors.boards.client import BoardsClient, expired
+from connector_gateway.connectors.boards.client import BoardsClient, is_token_expired
 from connector_gateway.connectors.boards.wire import Permission
 from connector_gateway.kit.oauth import Account, Endpoint, OAuthConfig, TokenPage
 
@@ -33,11 +33,11 @@ OAUTH = OAuthConfig(
     application="Trello",
     authorize=Endpoint("consent", "/authorize"),
     token=Endpoint("consent", "/oauth/token"),
-    reads=(
+    readable=(
         "Your boards, with their lists, cards, labels and members",
         "Your name",
     ),
-    changes=(
+    changeable=(
         "Create and move cards",
         "Write comments and checklists on cards, in your name",
     ),
@@ -52,7 +52,7 @@ OAUTH = OAuthConfig(
     parameters={"prompt": "consent"},
     margin_seconds=300.0,
     idle_seconds=90 * 86_400.0,
-    expired=expired,
+    is_expired=is_token_expired,
     token_page=TOKEN_PAGE,
 )
 """OAuth 2 with a code challenge, which every client must send. Each refresh token is valid once.
@@ -72,7 +72,7 @@ async def identify(client: BoardsClient) -> Account:
     return Account(me.id, name, _scopes(token.permissions), ends_at)
 
 
-async def give_back(client: BoardsClient) -> bool:
+async def revoke_token(client: BoardsClient) -> bool:
     """Revoke the token."""
     return await client.delete_token()
 

@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from connector_gateway.kit.wire import WireModel
 
-Moment = Annotated[datetime, Meta(tz=True)]
+Timestamp = Annotated[datetime, Meta(tz=True)]
 """A time, which the vendor writes in UTC with milliseconds."""
 
 
@@ -38,7 +38,7 @@ class Token(WireModel, rename="camel"):
     """A token of an API key. Without an expiry it does not expire."""
 
     permissions: Sequence[Permission]
-    date_expires: Moment | None = None
+    date_expires: Timestamp | None = None
 
 
 class Label(WireModel):
@@ -73,7 +73,7 @@ class CardLocation(WireModel, rename="camel"):
 class NewCard(CardLocation, rename="camel"):
     """A created card."""
 
-    due: Moment | None
+    due: Timestamp | None
     labels: Sequence[Label]
     short_url: str
 
@@ -82,7 +82,7 @@ class MovedCard(WireModel, rename="camel"):
     """A moved card."""
 
     id: str
-    date_last_activity: Moment
+    date_last_activity: Timestamp
 
 
 class Card(NewCard, rename="camel"):
@@ -91,7 +91,7 @@ class Card(NewCard, rename="camel"):
     name: str
     desc: str
     id_board: str
-    date_last_activity: Moment
+    date_last_activity: Timestamp
     list: CardListRef | None = None
 
 
@@ -145,13 +145,13 @@ class Action(WireModel, rename="camel"):
     """An action and its author."""
 
     id: str
-    date: Moment
+    date: Timestamp
     id_member_creator: str
     data: ActionData
     app_creator: ObjectRef | None = None
 
 
-class Refusal(WireModel):
+class VendorError(WireModel):
     """An error in JSON. Most errors are plain text. Either field may have any type."""
 
     message: object = ""

@@ -10,7 +10,7 @@ from connector_gateway.kit.operation import Connector, SampleCall
 CHAT = Connector(
     name="chat",
     summary="Messages, reactions and channels of a team chat workspace.",
-    addresses={"base": client.ADDRESS},
+    base_urls={"base": client.BASE_URL},
     budgets=client.BUDGETS,
     client=client.ChatClient,
     operations=(
@@ -20,18 +20,18 @@ CHAT = Connector(
         operations.add_reaction,
         operations.read_events,
     ),
-    parse_throttle=client.throttled,
+    parse_throttle=client.throttle_delay,
     error_table=ERRORS,
     settle_seconds=client.SETTLE_SECONDS,
     oauth=OAUTH,
     identify=identify,
     settings=WatchSettings,
-    observing=EventSource(
+    event_source=EventSource(
         poll=events.polls.poll,
         poll_interval_seconds=60.0,
         signed_with="signing_secret",
         receive=events.deliveries.receive,
-        addressed=events.deliveries.addressed,
+        addressed=events.deliveries.read_delivery,
         read=events.deliveries.read,
         names_app=True,
     ),

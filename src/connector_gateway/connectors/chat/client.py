@@ -11,44 +11,44 @@ from typing import Any, TypeVar
 
 from connector_gateway.connectors.chat import wire
 from connector_gateway.connectors.chat.errors import (
-    DONE_BEFORE,
+    ALREADY_DONE,
     ERRORS,
     EVIDENCE_ERROR_MAP,
     THROTTLES,
-    Refusals,
-    code_of,
-    require_accepted,
+    ErrorMap,
+    check_accepted,
+    get_error_code,
     response_status,
     unwrap,
 )
 from connector_gateway.kit.errors import MessageNotFound, OutcomeUnknown, ThreadNotFound
 from connector_gateway.kit.pagination import PageIterator, with_smaller_pages
 from connector_gateway.kit.upstream.budget import Budget, Charge
-from connector_gateway.kit.upstream.client import DEFAULT_PAUSE_SECONDS, UpstreamClient, retry_after
+from connector_gateway.kit.upstream.client import DEFAULT_BACKOFF_SECONDS, UpstreamClient, parse_retry_after
 from connector_gateway.kit.upstream.pool import UpstreamResponse
 
-ADDRESS = "https://slack.com"
+BASE_URL = "https://slack.com"
 
-POSTS = Budget(300, per_seconds=60)
+POSTS_BUDGET = Budget(300, per_seconds=60)
 """Posts per workspace. The vendor documents "several hundred" a minute.
 
 Source: docs.slack.dev/apis/web-api/rate-limits, read 2026-11.
 """
 
-POSTS_OF_A_CHANNEL = Budget(1, per_seconds=1)
+CHANNEL_POSTS_BUDGET = Budget(1, per_seconds=1)
 """Posts per channel. The vendor tolerates short bursts of undocumented length.
 
 Source: docs.slack.dev/apis/web-api/rate-limits, read 2026-11.
 """
 
-IDENTITY = Budget(300, per_seconds=60)
+IDENTITY_BUDGET = Budget(300, per_seconds=60)
 """Identity checks, which reads of events need as well. The vendor documents "hundreds" a minute.
 
 Source: docs.slack.dev/reference/methods/auth.test, read 2026-11.
 """
 
-TIER_2 = Budget(20, per_seconds=60)
-TIER_3 = Budget(50, per_seconds=60)
+TIER_2_BUDGET = Budget(20, per_seconds=60)
+TIER_3_BUDGET = Budget(50, per_seconds=60)
 """Requests per method and workspace, by the method's tier.
 
 For an app that is distributed outside the vendor's marketplace, the two methods that read messages are limited to
@@ -57,31 +57,31 @@ Source: docs.slack.dev/apis/web-api/rate-limits, read 2026-11.
 """
 
 BUDGETS: Mapping[str, Budget] = {
-    "posts": POSTS,
-    "posts of a channel": POSTS_OF_A_CHANNEL,
-    "edits": TIER_3,
-    "reactions": TIER_3,
-    "channels": TIER_2,
-    "own channels": TIER_2,
-    "channel info": TIER_3,
-    "conversations": TIER_3,
-    "history": TIER_3,
-    "replies": TIER_3,
-    "identity": IDENTITY,
+    "posts": POSTS_BUDGET,
+    "posts of a channel": CHANNEL_POSTS_BUDGET,
+    "edits": TIER_3_BUDGET,
+    "reactions": TIER_3_BUDGET,
+    "channels": TIER_2_BUDGET,
+    "own channels": TIER_2_BUDGET,
+    "channel info": TIER_3_BUDGET,
+    "conversations": TIER_3_BUDGET,
+    "history": TIER_3_BUDGET,
+    "replies": TIER_3_BUDGET,
+    "identity": IDENTITY_BUDGET,
 }
 """Budgets by the names that charges use. No two methods share one."""
 
 PAGE_SIZE = 200
 """The maximum page size that the vendor recommends."""
 
-CHANNEL_PAGES = 10
+MAX_CHANNEL_PAGES = 10
 """Maximum number of pages of a channel list. The vendor allows twenty per minute."""
 
-MESSAGE_PAGES = 50
+MAX_MESSAGE_PAGES = 50
 """Maximum number of pages of messages per channel or thread."""
 
 CHANNELS = "public_channel,private_channel"
-JSON = {"Content-Type": "application/json; charset=utf-8"}
+JSON_HEADERS = {"Content-Type": "application/json; charset=utf-8"}
 """The content type. Without the charset, every response contains a warning."""
 
 SETTLE_SECONDS = 60.0
@@ -91,28 +91,31 @@ The vendor documents no limit. Its own libraries time out after thirty seconds, 
 Source: slackapi/python-slack-sdk slack_sdk/web/base_client.py, read 2026-11.
 """
 
-MARK = "gateway_post"
+MARKER_EVENT_TYPE = "gateway_post"
 """The type of the metadata that identifies our posts. Everyone in the channel can read it."""
 
 L = TypeVar("L", bound=wire.Listing)
 Scopes = frozenset[str]
 
-ENDED = (b"token_expired", b"token_revoked")
+ENDED_TOKEN_CODES = (b"token_expired", b"token_revoked")
 """Error codes of a token that expired, or that was revoked because two newer ones were issued."""
 
 
-def throttled(response: UpstreamResponse) -> float | None:
+def throttle_delay(response: UpstreamResponse) -> float | None:
     """Return the delay in seconds if the vendor throttles, by status 429 or in a body with status 200."""
     # The throttling of a post may have status 200 and either of two codes.
-    if response.status != 429 and code_of(response_status(response)) not in THROTTLES:
+    if response.status != 429 and get_error_code(response_status(response)) not in THROTTLES:
         return None
-    return retry_after(response, DEFAULT_PAUSE_SECONDS)
+    return parse_retry_after(response, DEFAULT_BACKOFF_SECONDS)
 
 
-def expired(response: UpstreamResponse) -> bool:
+def is_token_expired(response: UpstreamResponse) -> bool:
     """Return True if a response means that a rotating token has ended."""
     # Every response is checked, and hardly any contains such a code, so the body is searched before it is decoded.
-    return any(code in response.body for code in ENDED) and code_of(response_status(response)).encode() in ENDED
+    return (
+        any(code in response.body for code in ENDED_TOKEN_CODES)
+        and get_error_code(response_status(response)).encode() in ENDED_TOKEN_CODES
+    )
 
 
 class ChatClient:
@@ -124,12 +127,12 @@ class ChatClient:
     async def auth_test(self) -> tuple[wire.Identity, Scopes]:
         """Return the identity and the scopes of the token. Source: auth.test."""
         response = await self._read("auth.test", "identity", {})
-        return unwrap(response, wire.Identity), scopes_of(response)
+        return unwrap(response, wire.Identity), parse_scopes(response)
 
     async def post_message(self, channel_id: str, text: str, thread_ts: str | None, marker: str) -> wire.Posted:
         """Post a message with a *marker* that evidence searches for. Source: chat.postMessage."""
         # The vendor has no idempotency key. Metadata can contain a marker, and edits preserve it.
-        metadata = {"event_type": MARK, "event_payload": {"k": marker}}
+        metadata = {"event_type": MARKER_EVENT_TYPE, "event_payload": {"k": marker}}
         body = {"channel": channel_id, "text": text, "metadata": metadata}
         thread = {"thread_ts": thread_ts} if thread_ts else {}
         charges = (Charge("posts"), Charge("posts of a channel", scope_key=channel_id))
@@ -144,21 +147,23 @@ class ChatClient:
         """React to a message. Returns whether the app had already reacted. Source: reactions.add."""
         body = {"channel": channel_id, "timestamp": ts, "name": name}
         response = await self._write("reactions.add", body, Charge("reactions"))
-        if ERRORS.reason(response).code == DONE_BEFORE:
+        if ERRORS.reason(response).code == ALREADY_DONE:
             return True
-        require_accepted(response)
+        check_accepted(response)
         return False
 
-    async def open_conversation(self, user_id: str) -> wire.Place:
+    async def open_conversation(self, user_id: str) -> wire.ConversationRef:
         """Open the conversation with a person. Repeated requests return the same one. Source: conversations.open."""
         # Not marked as a write, because opening again changes nothing, so it may be retried freely.
         path, charge = "/api/conversations.open", Charge("conversations")
-        response = await self._upstream.send("POST", path, charge, writes=False, json={"users": user_id}, headers=JSON)
+        response = await self._upstream.send(
+            "POST", path, charge, writes=False, json={"users": user_id}, headers=JSON_HEADERS
+        )
         return unwrap(response, wire.Opened).channel
 
-    async def require_channel(self, channel_id: str) -> None:
+    async def check_channel(self, channel_id: str) -> None:
         """Raise an error unless the conversation exists and the app can see it. Source: conversations.info."""
-        require_accepted(await self._read("conversations.info", "channel info", {"channel": channel_id}))
+        check_accepted(await self._read("conversations.info", "channel info", {"channel": channel_id}))
 
     async def list_conversations(self, types: str, limit: int, cursor: str | None) -> tuple[wire.Conversations, Scopes]:
         """Return a page of visible conversations, without archived ones, and the scopes. Source: conversations.list."""
@@ -169,7 +174,7 @@ class ChatClient:
             return await self._read("conversations.list", "channels", {**query, "limit": size})
 
         response = await with_smaller_pages(fetch, limit)
-        return unwrap(response, wire.Conversations), scopes_of(response)
+        return unwrap(response, wire.Conversations), parse_scopes(response)
 
     async def channels(self) -> tuple[Sequence[wire.Conversation], bool]:
         """Return the app's channels, then the others it sees, including archived ones.
@@ -178,7 +183,7 @@ class ChatClient:
         """
         own = self.own_conversations(CHANNELS)
         query = {"types": CHANNELS}
-        visible = self._pages("conversations.list", "channels", query, wire.Conversations, most=CHANNEL_PAGES)
+        visible = self._pages("conversations.list", "channels", query, wire.Conversations, most=MAX_CHANNEL_PAGES)
         channels = [channel for pages in (own, visible) async for page in pages for channel in page.channels]
         return channels, visible.complete
 
@@ -188,19 +193,19 @@ class ChatClient:
         Source: users.conversations.
         """
         return self._pages(
-            "users.conversations", "own channels", {"types": types}, wire.Conversations, most=CHANNEL_PAGES
+            "users.conversations", "own channels", {"types": types}, wire.Conversations, most=MAX_CHANNEL_PAGES
         )
 
     def history_pages(self, channel_id: str) -> PageIterator[wire.Messages]:
         """Return pages of the messages of a channel, newest first, without replies. Source: conversations.history."""
         return self._pages(
-            "conversations.history", "history", {"channel": channel_id}, wire.Messages, most=MESSAGE_PAGES
+            "conversations.history", "history", {"channel": channel_id}, wire.Messages, most=MAX_MESSAGE_PAGES
         )
 
     def reply_pages(self, channel_id: str, ts: str, oldest: str) -> PageIterator[wire.Messages]:
         """Return pages of a thread: its first message, then replies after *oldest*. Source: conversations.replies."""
         query = {"channel": channel_id, "ts": ts, "oldest": oldest}
-        return self._pages("conversations.replies", "replies", query, wire.Messages, most=MESSAGE_PAGES)
+        return self._pages("conversations.replies", "replies", query, wire.Messages, most=MAX_MESSAGE_PAGES)
 
     def history(self, channel_id: str, oldest: float) -> AsyncIterator[wire.Message]:
         """Yield a channel's messages since *oldest*, newest first, without replies. Source: conversations.history."""
@@ -241,7 +246,9 @@ class ChatClient:
     async def _messages(self, method: str, budget: str, query: Mapping[str, Any]) -> AsyncIterator[wire.Message]:
         """Yield the messages of a list with their metadata. Raises ``OutcomeUnknown`` if there are too many."""
         full_query = {**query, "include_all_metadata": "true"}
-        pages = self._pages(method, budget, full_query, wire.Messages, most=MESSAGE_PAGES, refusals=EVIDENCE_ERROR_MAP)
+        pages = self._pages(
+            method, budget, full_query, wire.Messages, most=MAX_MESSAGE_PAGES, refusals=EVIDENCE_ERROR_MAP
+        )
         async for page in pages:
             for message in page.messages:
                 yield message
@@ -256,7 +263,7 @@ class ChatClient:
         shape: type[L],
         *,
         most: int,
-        refusals: Refusals | None = None,
+        refusals: ErrorMap | None = None,
     ) -> PageIterator[L]:
         """Return the pages of a list, at most *most*, because the vendor allows few per minute."""
 
@@ -267,16 +274,18 @@ class ChatClient:
             page = unwrap(await with_smaller_pages(partial(ask, cursor), PAGE_SIZE), shape, refusals)
             return page, next_cursor(page)
 
-        return PageIterator(fetch, most=most)
+        return PageIterator(fetch, max_pages=most)
 
     async def _read(self, method: str, budget: str, query: Mapping[str, Any]) -> UpstreamResponse:
         return await self._upstream.send("GET", f"/api/{method}", Charge(budget), writes=False, query=query)
 
     async def _write(self, method: str, body: Mapping[str, Any], *charges: Charge) -> UpstreamResponse:
-        return await self._upstream.send("POST", f"/api/{method}", *charges, writes=True, json=body, headers=JSON)
+        return await self._upstream.send(
+            "POST", f"/api/{method}", *charges, writes=True, json=body, headers=JSON_HEADERS
+        )
 
 
-def scopes_of(response: UpstreamResponse) -> Scopes:
+def parse_scopes(response: UpstreamResponse) -> Scopes:
     """Return the scopes of the token of a request, which its response contains."""
     header = response.headers.get("X-OAuth-Scopes", "")
     return frozenset(filter(None, (scope.strip() for scope in header.split(","))))

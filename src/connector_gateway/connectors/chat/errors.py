@@ -9,9 +9,9 @@ from connector_gateway.kit.errors.table import ErrorTable, Reason, Rejection
 from connector_gateway.kit.upstream.pool import UpstreamResponse
 
 W = TypeVar("W")
-Refusals = Mapping[str, type[errors.GatewayError]]
+ErrorMap = Mapping[str, type[errors.GatewayError]]
 
-FAILURES = frozenset(
+VENDOR_FAILURES = frozenset(
     {
         "external_channel_migrating",
         "fatal_error",
@@ -25,7 +25,7 @@ FAILURES = frozenset(
 )
 """Error codes of vendor failures, which also come with status 200."""
 
-ERROR_MAP: Refusals = {
+ERROR_MAP: ErrorMap = {
     "access_denied": errors.UpstreamForbidden,
     "accesslimited": errors.UpstreamForbidden,
     "account_inactive": errors.ConnectionRevoked,
@@ -101,7 +101,7 @@ UNMAPPED = frozenset(
 )
 """Documented codes of requests that this connector does not send, which have no error of their own."""
 
-EVIDENCE_ERROR_MAP: Refusals = {
+EVIDENCE_ERROR_MAP: ErrorMap = {
     "channel_not_found": errors.OutcomeUnknown,
     "is_archived": errors.OutcomeUnknown,
     "is_inactive": errors.OutcomeUnknown,
@@ -113,7 +113,7 @@ EVIDENCE_ERROR_MAP: Refusals = {
 
 THROTTLED = "ratelimited"
 THROTTLES = frozenset({"message_limit_exceeded", "rate_limited", THROTTLED})
-DONE_BEFORE = "already_reacted"
+ALREADY_DONE = "already_reacted"
 """An error for the vendor, but for the caller the requested result."""
 
 METHODS = (
@@ -127,7 +127,7 @@ def response_status(response: UpstreamResponse) -> wire.ResponseStatus:
     return response.try_decode(wire.ResponseStatus) or wire.ResponseStatus()
 
 
-def code_of(status: wire.ResponseStatus) -> str:
+def get_error_code(status: wire.ResponseStatus) -> str:
     """Return the vendor's error code, or an empty string if there is none or it cannot be decoded."""
     return status.error if isinstance(status.error, str) else ""
 
@@ -137,13 +137,13 @@ def read_reason(response: UpstreamResponse) -> Reason | None:
     if response.status == 429 and "Retry-After" in response.headers:
         return Reason(THROTTLED)
     status = response_status(response)
-    code = code_of(status)
+    code = get_error_code(status)
     return Reason(code, response_warnings(response)) if status.ok is False and code else None
 
 
 def response_warnings(response: UpstreamResponse) -> str:
     """Return the vendor's warnings on a request as one text."""
-    body = response.try_decode(wire.Remarked)
+    body = response.try_decode(wire.ErrorWithWarnings)
     return "" if body is None else "; ".join(body.response_metadata.messages)
 
 
@@ -175,27 +175,29 @@ ERRORS = ErrorTable(
         "too_many_reactions": "Remove a reaction of the app from the message first.",
     },
     rejections=(
-        Rejection({200}, METHODS, "|".join([*ERROR_MAP, *UNMAPPED, DONE_BEFORE])),
+        Rejection({200}, METHODS, "|".join([*ERROR_MAP, *UNMAPPED, ALREADY_DONE])),
         Rejection({200, 429}, LIMITS, "|".join(THROTTLES)),
         # Part of the work may have been done before these errors, and nothing follows them. Errors about time or load
         # may come from a proxy before the work is done, so they are excluded.
-        Rejection({200, 500}, METHODS, "|".join(FAILURES - {"request_timeout", "service_unavailable"}), ended=True),
+        Rejection(
+            {200, 500}, METHODS, "|".join(VENDOR_FAILURES - {"request_timeout", "service_unavailable"}), only_ended=True
+        ),
     ),
 )
 
 
-def unwrap(response: UpstreamResponse, shape: type[W], error_map: Refusals | None = None) -> W:
+def unwrap(response: UpstreamResponse, shape: type[W], error_map: ErrorMap | None = None) -> W:
     """Return the body of a successful response, or raise its error, preferring the codes of *error_map*."""
-    require_accepted(response, error_map)
+    check_accepted(response, error_map)
     return response.decode(shape)
 
 
-def require_accepted(response: UpstreamResponse, error_map: Refusals | None = None) -> None:
+def check_accepted(response: UpstreamResponse, error_map: ErrorMap | None = None) -> None:
     """Raise the error of a failed request, preferring the codes of *error_map*."""
     status = response_status(response)
     if status.ok is True:
         return
-    if code_of(status) in FAILURES:
+    if get_error_code(status) in VENDOR_FAILURES:
         raise errors.UpstreamError("The application failed over the request.", private=response.text)
     # Neither accepted nor rejected with a known code. After a write, this must not count as a rejection.
     if response.is_success and (status.ok is not False or not status.error):

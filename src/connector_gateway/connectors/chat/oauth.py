@@ -5,8 +5,8 @@ Source: docs.slack.dev/authentication, on installing with OAuth and on token rot
 
 from dataclasses import replace
 
-from connector_gateway.connectors.chat.client import ChatClient, expired
-from connector_gateway.connectors.chat.errors import code_of, response_status
+from connector_gateway.connectors.chat.client import ChatClient, is_token_expired
+from connector_gateway.connectors.chat.errors import get_error_code, response_status
 from connector_gateway.connectors.chat.mapping.events import account
 from connector_gateway.kit.oauth import Account, Endpoint, IssuedTokens, OAuthConfig, parse_token_response
 from connector_gateway.kit.upstream.pool import UpstreamResponse
@@ -29,10 +29,10 @@ SCOPES = {
 }
 
 
-def refused(response: UpstreamResponse) -> str | None:
+def token_error_code(response: UpstreamResponse) -> str | None:
     """Return the code of a rejected token request, whose status is 200."""
     status = response_status(response)
-    return None if response.is_success and status.ok is True else code_of(status)
+    return None if response.is_success and status.ok is True else get_error_code(status)
 
 
 class Installed(WireModel):
@@ -41,7 +41,7 @@ class Installed(WireModel):
     app_id: str | None = None
 
 
-def granted(response: UpstreamResponse) -> IssuedTokens:
+def parse_tokens(response: UpstreamResponse) -> IssuedTokens:
     """Return the tokens of a successful response, and their app."""
     return replace(parse_token_response(response), app_id=response.decode(Installed).app_id)
 
@@ -50,11 +50,11 @@ OAUTH = OAuthConfig(
     application="Slack",
     authorize=Endpoint("base", "/oauth/v2/authorize"),
     token=Endpoint("base", "/api/oauth.v2.access"),
-    reads=(
+    readable=(
         "The channels of your workspace, and their members",
         "Messages in channels that the app is in",
     ),
-    changes=(
+    changeable=(
         "Post messages as the app, and edit them",
         "React to messages",
     ),
@@ -64,10 +64,10 @@ OAUTH = OAuthConfig(
     callback_paths=True,
     client_auth="basic",
     margin_seconds=7200.0,
-    withdrawn=("invalid_code", "bad_redirect_uri", "invalid_refresh_token", "token_revoked", "account_inactive"),
-    granted=granted,
-    refused=refused,
-    expired=expired,
+    withdrawn_codes=("invalid_code", "bad_redirect_uri", "invalid_refresh_token", "token_revoked", "account_inactive"),
+    parse_tokens=parse_tokens,
+    parse_error=token_error_code,
+    is_expired=is_token_expired,
 )
 """Tokens expire only if the app rotates them: after twelve hours. A used refresh token remains valid for a while.
 

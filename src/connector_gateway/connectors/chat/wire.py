@@ -30,7 +30,7 @@ class ResponseMetadata(WireModel):
     messages: Sequence[str]
 
 
-class Remarked(WireModel):
+class ErrorWithWarnings(WireModel):
     """An error with optional warnings."""
 
     response_metadata: ResponseMetadata
@@ -64,7 +64,7 @@ class Identity(WireModel):
 # Conversations
 
 
-class Place(WireModel):
+class ConversationRef(WireModel):
     """A conversation of which only the identifier is read."""
 
     id: str
@@ -73,7 +73,7 @@ class Place(WireModel):
 class Opened(WireModel):
     """The response to opening a conversation."""
 
-    channel: Place
+    channel: ConversationRef
 
 
 class Conversation(WireModel):
@@ -208,7 +208,7 @@ class Envelope(WireModel):
     event: Mapping[str, Any] | None = None
 
 
-class Kind(WireModel):
+class EventType(WireModel):
     """The type of an event."""
 
     type: str = ""
@@ -221,20 +221,20 @@ class MessageEvent(BaseMessage, kw_only=True):
     channel_type: str | None = None
 
 
-class Joined(WireModel):
+class MemberJoinedEvent(WireModel):
     """The event of a user who joined a channel."""
 
     user: str | None = None
 
 
-class Tokens(WireModel):
+class RevokedTokens(WireModel):
     """The users and bots whose tokens were revoked."""
 
     bot: Sequence[str] | None = None
     oauth: Sequence[str] | None = None
 
 
-class Revoked(WireModel):
+class TokensRevokedEvent(WireModel):
     """The event of revoked tokens."""
 
-    tokens: Tokens | None = None
+    tokens: RevokedTokens | None = None

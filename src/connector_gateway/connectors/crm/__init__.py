@@ -8,7 +8,7 @@ from connector_gateway.kit.operation import Connector, SampleCall
 CRM = Connector(
     name="crm",
     summary="Contacts, deals and properties of a customer relationship manager.",
-    addresses={"base": client.ADDRESS, "consent": client.CONSENT_ADDRESS},
+    base_urls={"base": client.BASE_URL, "consent": client.CONSENT_URL},
     budgets={"portal": client.PORTAL_BUDGET, "search": client.SEARCH_BUDGET},
     client=client.CrmClient,
     operations=(
@@ -18,7 +18,7 @@ CRM = Connector(
         operations.update_deal,
         operations.list_properties,
     ),
-    parse_throttle=client.throttled,
+    parse_throttle=client.throttle_delay,
     error_table=ERRORS,
     settle_seconds=client.SETTLE_SECONDS,
     oauth=OAUTH,

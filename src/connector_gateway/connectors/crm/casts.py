@@ -27,9 +27,9 @@ def cast(definition: Definition, value: Any) -> str:
 
 
 def _text(_: Definition, value: Any) -> str:
-    text = value if isinstance(value, str) else plain(casts.decimal(value))
+    text = value if isinstance(value, str) else format_number(casts.to_decimal(value))
     if len(text) > MAX_TEXT:
-        raise casts.Unfit(f"it is longer than {MAX_TEXT} characters")
+        raise casts.UnfitValue(f"it is longer than {MAX_TEXT} characters")
     return text
 
 
@@ -37,7 +37,7 @@ def _date(_: Definition, value: Any) -> str:
     moment = _parse_datetime(value)
     # The vendor stores a day as midnight in UTC, and the time of any other datetime would be lost.
     if moment != moment.replace(hour=0, minute=0, second=0, microsecond=0):
-        raise casts.Unfit("it is not midnight in UTC")
+        raise casts.UnfitValue("it is not midnight in UTC")
     return moment.date().isoformat()
 
 
@@ -59,15 +59,15 @@ def _options(definition: Definition, values: Sequence[str]) -> Sequence[str]:
     allowed = options(definition)
     missing = [] if definition.external_options else [word for word in values if word not in allowed]
     if missing:
-        raise casts.options_missing(OptionMissing, "property", definition.name, missing, allowed)
+        raise casts.create_missing_options_error(OptionMissing, "property", definition.name, missing, allowed)
     return values
 
 
 CASTS: Mapping[str, Callable[[Definition, Any], str]] = {
-    "number": lambda _, value: plain(casts.decimal(value)),
-    "bool": lambda _, value: "true" if casts.flag(value) else "false",
+    "number": lambda _, value: format_number(casts.to_decimal(value)),
+    "bool": lambda _, value: "true" if casts.to_bool(value) else "false",
     "date": _date,
-    "datetime": lambda _, value: timestamp(casts.in_milliseconds(_parse_datetime(value))),
+    "datetime": lambda _, value: format_datetime(casts.check_milliseconds(_parse_datetime(value))),
     "enumeration": _choice,
 }
 
@@ -77,12 +77,12 @@ def options(definition: Definition) -> list[str]:
     return [option.value for option in definition.options]
 
 
-def plain(number: Decimal) -> str:
+def format_number(number: Decimal) -> str:
     """Return *number* with all its digits and without exponent."""
     return format(number, "f")
 
 
-def timestamp(moment: datetime) -> str:
+def format_datetime(moment: datetime) -> str:
     """Format a datetime in the vendor's form."""
     return shapes.format_timestamp(moment)
 
@@ -92,20 +92,20 @@ def _word(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, str | int):
         return str(value)
-    raise casts.Unfit("it is no option value")
+    raise casts.UnfitValue("it is no option value")
 
 
 def _parse_datetime(value: Any) -> datetime:
     """Parse a caller's time: ISO 8601, or milliseconds since the epoch."""
     is_number = isinstance(value, int) and not isinstance(value, bool)
-    return _after_epoch(value) if is_number else casts.instant(value)
+    return _after_epoch(value) if is_number else casts.parse_datetime(value)
 
 
 def _after_epoch(milliseconds: int) -> datetime:
     try:
         return EPOCH + timedelta(milliseconds=milliseconds)
     except OverflowError as error:
-        raise casts.Unfit("it is beyond the years 1 to 9999") from error
+        raise casts.UnfitValue("it is beyond the years 1 to 9999") from error
 
 
 def _moment(text: str) -> datetime:
@@ -130,19 +130,19 @@ def filter_value(definition: Definition, value: str) -> str:
 # Comparison
 
 
-def same(definition: Definition, sent: str, stored: str | None) -> bool:
+def equal_values(definition: Definition, sent: str, stored: str | None) -> bool:
     """Return True if the text *stored* means the same as *sent*."""
     if not sent.strip() or not stored:
         return not sent.strip() and not stored
     if definition.field_type == "checkbox" and definition.type == "enumeration":
         chosen, existing = set(sent.split(";")) - {""}, set(stored.split(";"))
         return chosen <= existing if sent.startswith(";") else chosen == existing
-    meaning = MEANINGS.get(definition.type, str.strip)
+    meaning = PARSERS.get(definition.type, str.strip)
     try:
         return bool(meaning(sent) == meaning(stored))
     except (ValueError, InvalidOperation, OverflowError):
         return sent.strip() == stored.strip()
 
 
-MEANINGS: Mapping[str, Callable[[str], Any]] = {"number": Decimal, "date": _moment, "datetime": _moment}
+PARSERS: Mapping[str, Callable[[str], Any]] = {"number": Decimal, "date": _moment, "datetime": _moment}
 """Parsers of the types whose texts are compared by value."""

@@ -11,15 +11,15 @@ from typing import Any
 from urllib.parse import quote
 
 from connector_gateway.connectors.crm import wire
-from connector_gateway.connectors.crm.errors import refuse_taken, refused_within, unwrap
+from connector_gateway.connectors.crm.errors import batch_error, check_not_taken, unwrap
 from connector_gateway.kit import errors
 from connector_gateway.kit.pagination import PageIterator, iter_items, with_smaller_pages
 from connector_gateway.kit.upstream.budget import Budget, Charge
-from connector_gateway.kit.upstream.client import UpstreamClient, retry_after
+from connector_gateway.kit.upstream.client import UpstreamClient, parse_retry_after
 from connector_gateway.kit.upstream.pool import UpstreamResponse
 
-ADDRESS = "https://api.hubapi.com"
-CONSENT_ADDRESS = "https://app.hubspot.com"
+BASE_URL = "https://api.hubapi.com"
+CONSENT_URL = "https://app.hubspot.com"
 VERSION = "2026-09"
 """A segment of every path. Versions appear in March and September and are supported for eighteen months."""
 
@@ -57,16 +57,16 @@ PAGE_SIZE = 100
 MAX_PAGES = 200
 """Upstream pages after which a listing is considered endless."""
 
-PAGES_BEHIND = 5
+MAX_RECENT_PAGES = 5
 """Maximum pages of the latest records, if they only supplement the search, which is conclusive later."""
 
-PAUSES: Mapping[str, float] = {"TEN_SECONDLY_ROLLING": 10.0, "SECONDLY": 1.0, "DAILY": 3600.0}
+BACKOFF_SECONDS: Mapping[str, float] = {"TEN_SECONDLY_ROLLING": 10.0, "SECONDLY": 1.0, "DAILY": 3600.0}
 """Seconds to wait by violated policy. The daily limit ends at an undocumented midnight, so it is retried hourly."""
 
 LOCK_SECONDS = 2.0
 """Seconds for which records stay locked while others write them (423)."""
 
-MOVING_SECONDS = 60.0
+MIGRATION_BACKOFF_SECONDS = 60.0
 """Seconds to wait if a portal is being moved (477) and the vendor names no delay."""
 
 
@@ -81,17 +81,17 @@ NOTE_TO_DEAL = 214
 """Association types have a direction. These are the vendor's own, without a label."""
 
 
-def throttled(response: UpstreamResponse) -> float | None:
+def throttle_delay(response: UpstreamResponse) -> float | None:
     """Return the delay if a budget is exhausted (429), records are locked (423) or the portal is being moved (477)."""
     if response.status == 423:
-        return retry_after(response, LOCK_SECONDS)
+        return parse_retry_after(response, LOCK_SECONDS)
     if response.status == 477:
-        return retry_after(response, MOVING_SECONDS)
+        return parse_retry_after(response, MIGRATION_BACKOFF_SECONDS)
     if response.status != 429:
         return None
-    error = response.try_decode(wire.Refusal) or wire.Refusal()
+    error = response.try_decode(wire.VendorError) or wire.VendorError()
     # ``Retry-After`` is not documented, but the name of the violated policy is.
-    return retry_after(response, PAUSES.get(str(error.policy_name), 1.0))
+    return parse_retry_after(response, BACKOFF_SECONDS.get(str(error.policy_name), 1.0))
 
 
 class CrmClient:
@@ -144,16 +144,18 @@ class CrmClient:
 
         return unwrap(await with_smaller_pages(fetch, limit), wire.Page[wire.Record])
 
-    async def objects_behind(self, kind: str, properties: Sequence[str], after: str | None) -> list[wire.Record]:
+    async def list_objects_after(self, kind: str, properties: Sequence[str], after: str | None) -> list[wire.Record]:
         """Return up to some hundred records after the id *after*. A missing record proves nothing."""
 
         async def fetch(cursor: str | None) -> tuple[Sequence[wire.Record], str | None]:
             page = await self.list_objects(kind, properties, PAGE_SIZE, cursor)
             return page.results, page.after
 
-        return [record async for page in PageIterator(fetch, most=PAGES_BEHIND, start=after) for record in page]
+        return [
+            record async for page in PageIterator(fetch, max_pages=MAX_RECENT_PAGES, start=after) for record in page
+        ]
 
-    async def search_every(self, kind: str, search: Callable[[str | None], Mapping[str, Any]]) -> list[wire.Record]:
+    async def search_all(self, kind: str, search: Callable[[str | None], Mapping[str, Any]]) -> list[wire.Record]:
         """Return all records of a search that continues after an id. Source: search-the-crm."""
 
         async def fetch(cursor: str | None) -> tuple[Sequence[wire.Record], str | None]:
@@ -163,7 +165,7 @@ class CrmClient:
             # By identifier, because the vendor's positions shift when records change, and end at ten thousand.
             return page.results, page.results[-1].id if page.after else None
 
-        return [record async for record in iter_items(fetch, most=MAX_PAGES)]
+        return [record async for record in iter_items(fetch, max_pages=MAX_PAGES)]
 
     async def search_objects(self, kind: str, body: Mapping[str, Any]) -> wire.Page[wire.Record]:
         """Return a page of records that match a filter. New and changed ones appear late. Source: search-the-crm."""
@@ -178,17 +180,17 @@ class CrmClient:
         # A batch of one, because the vendor has no upsert of a single record.
         body = {"inputs": [{"idProperty": "email", "id": email, "properties": properties}]}
         response = await self._write("POST", f"/crm/objects/{VERSION}/contacts/batch/upsert", body)
-        refuse_taken(response)
+        check_not_taken(response)
         done = unwrap(response, wire.Batch[wire.Upserted])
         if not done.results:
-            raise refused_within(response)
+            raise batch_error(response)
         return done.results[0]
 
     async def create_contact(self, email: str, properties: Mapping[str, str]) -> wire.Record:
         """Create a contact. Raises ``ContactExists`` if the email address is taken. Source: objects/contacts/guide."""
         body = {"properties": {"email": email, **properties}, "associations": []}
         response = await self._write("POST", f"/crm/objects/{VERSION}/contacts", body)
-        refuse_taken(response)
+        check_not_taken(response)
         return unwrap(response, wire.Record)
 
     async def create_company(self, domain: str) -> wire.Record:
@@ -226,7 +228,7 @@ class CrmClient:
         response = await self._write("PUT", path, None)
         done = unwrap(response, wire.Batch[wire.Associated], errors.CompanyNotFound, company_id)
         if not done.results:
-            raise refused_within(response)
+            raise batch_error(response)
 
     async def read_associations(self, kind: str, object_id: str, other: str) -> list[str]:
         """Return the ids of the *other* records associated with one. Source: associations/associate-records/guide."""
@@ -239,7 +241,7 @@ class CrmClient:
             # Numbers here and texts elsewhere, according to the vendor's own document.
             return [str(far.to_object_id) for row in rows for far in row.to], next((row.after for row in rows), None)
 
-        return [one async for one in iter_items(fetch, most=MAX_PAGES)]
+        return [one async for one in iter_items(fetch, max_pages=MAX_PAGES)]
 
     # Portal definitions
 
@@ -264,7 +266,7 @@ class CrmClient:
 
         # Deactivated owners are listed only on request, and still own their records.
         for archived in ("false", "true"):
-            async for owner in iter_items(partial(fetch, archived), most=MAX_PAGES):
+            async for owner in iter_items(partial(fetch, archived), max_pages=MAX_PAGES):
                 yield owner
 
     async def read_account(self) -> wire.Account:

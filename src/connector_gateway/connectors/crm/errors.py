@@ -7,20 +7,20 @@ from typing import TypeVar
 
 from connector_gateway.connectors.crm import wire
 from connector_gateway.kit import errors
-from connector_gateway.kit.errors.table import EXPLAINED, ErrorTable, Reason, Rejection, vendor_reason
+from connector_gateway.kit.errors.table import ERRORS_WITH_REASON, ErrorTable, Reason, Rejection, reason_details
 from connector_gateway.kit.upstream.pool import UpstreamResponse
 from connector_gateway.kit.wire import UnexpectedShape, convert, decode_json
 
 W = TypeVar("W")
 
-CODES: Mapping[str, type[errors.GatewayError]] = {
+ERROR_MAP: Mapping[str, type[errors.GatewayError]] = {
     "PROPERTY_DOESNT_EXIST": errors.PropertyNotFound,
     "INVALID_OPTION": errors.OptionMissing,
     "READ_ONLY_VALUE": errors.ReadOnlyField,
 }
 """Errors by the code of one detail of a 400. Other codes mean rejected values."""
 
-DANGLING = "INVALID_OBJECT_IDS"
+MISSING_ASSOCIATION = "INVALID_OBJECT_IDS"
 """The code of an association with a missing record."""
 
 EXISTING_ID = re.compile(r"Existing ID:\s*(\d+)")
@@ -31,18 +31,18 @@ COORDINATES, TAKEN = "propertyName=", " already has that value"
 """The words around the name, the value and the record of a unique value, which only the message contains."""
 
 
-def told_by(response: UpstreamResponse) -> wire.Refusal | None:
+def parse_vendor_error(response: UpstreamResponse) -> wire.VendorError | None:
     """Return the vendor's error. For a batch of one, return its only error."""
     if not response.is_success:
-        return response.try_decode(wire.Refusal)
+        return response.try_decode(wire.VendorError)
     batch = response.try_decode(wire.Batch[object])
-    batch_errors = [] if batch is None or batch.results else _decode_each(batch.errors, wire.Refusal)
+    batch_errors = [] if batch is None or batch.results else _decode_each(batch.errors, wire.VendorError)
     return batch_errors[0] if batch_errors else None
 
 
 def read_reason(response: UpstreamResponse) -> Reason | None:
     """Return the category and message of an error in the vendor's shape."""
-    error = told_by(response)
+    error = parse_vendor_error(response)
     if error is None:
         return None
     if isinstance(error.category, str):
@@ -73,7 +73,7 @@ ERRORS = ErrorTable(
         Rejection({429}, LIMITS),
         # An accepted batch without results, with the reason.
         Rejection({200, 207}, HANDLING),
-        Rejection({500}, HANDLING, ended=True),
+        Rejection({500}, HANDLING, only_ended=True),
     ),
 )
 
@@ -97,7 +97,7 @@ def unwrap(
     raise _to_error(response, response.status, missing, sought)
 
 
-def refuse_taken(response: UpstreamResponse) -> None:
+def check_not_taken(response: UpstreamResponse) -> None:
     """Raise ``ContactExists`` if the write was rejected for that reason."""
     # The vendor has no field for it. If the words change, the error is a plain conflict without an id.
     match = EXISTING_ID.search(response.text) if response.status == 409 else None
@@ -105,7 +105,7 @@ def refuse_taken(response: UpstreamResponse) -> None:
         raise ContactExists(match[1], response.text)
 
 
-def _unique_value_error(error: wire.Refusal, private: str) -> errors.UniqueValueTaken | None:
+def _unique_value_error(error: wire.VendorError, private: str) -> errors.UniqueValueTaken | None:
     """Return the error for a value that another record has, if the vendor reports one."""
     message = error.message if isinstance(error.message, str) else ""
     name, _, rest = message.partition(COORDINATES)[2].partition(", value=")
@@ -120,9 +120,9 @@ def _unique_value_error(error: wire.Refusal, private: str) -> errors.UniqueValue
     )
 
 
-def refused_within(response: UpstreamResponse) -> errors.GatewayError:
+def batch_error(response: UpstreamResponse) -> errors.GatewayError:
     """Return the error of an accepted batch of one without results. Without a reason, the outcome is unknown."""
-    if told_by(response) is not None:
+    if parse_vendor_error(response) is not None:
         return _to_error(response, 400, errors.UpstreamUnexpected, "")
     message = "The application answered without what it did; whether it did the work is not known."
     return errors.OutcomeUnknown(message, private=response.text, doubt="garbled")
@@ -131,8 +131,8 @@ def refused_within(response: UpstreamResponse) -> errors.GatewayError:
 def _to_error(
     response: UpstreamResponse, status: int, missing: type[errors.GatewayError], sought: str
 ) -> errors.GatewayError:
-    vendor_error = told_by(response)
-    told_of = vendor_error or wire.Refusal()
+    vendor_error = parse_vendor_error(response)
+    told_of = vendor_error or wire.VendorError()
     taken_error = _unique_value_error(told_of, response.text) if status == 409 else None
     if taken_error is not None:
         return taken_error
@@ -152,10 +152,10 @@ def _to_error(
 
 
 def _classify_details(
-    vendor_details: Sequence[wire.Fault], missing: type[errors.GatewayError]
+    vendor_details: Sequence[wire.ErrorDetail], missing: type[errors.GatewayError]
 ) -> tuple[type[errors.GatewayError], list[errors.Detail]]:
     """Return the error class and the details of a 400. The first known code decides, and each property has its own."""
-    error_map = {**CODES, DANGLING: missing}
+    error_map = {**ERROR_MAP, MISSING_ASSOCIATION: missing}
     error_classes = [
         error_map.get(vendor_detail.code or "", errors.UpstreamRefused) for vendor_detail in vendor_details
     ]
@@ -169,27 +169,32 @@ def _classify_details(
     return error_class, first + [detail for detail in details if detail not in first]
 
 
-def _details(error_class: type[errors.GatewayError], vendor_detail: wire.Fault) -> list[errors.Detail]:
+def _details(error_class: type[errors.GatewayError], vendor_detail: wire.ErrorDetail) -> list[errors.Detail]:
     """Return the details of one error: the properties that it names, or only the vendor's reason."""
-    context, reasons = vendor_detail.context or wire.Context(), vendor_reason(vendor_detail.code, vendor_detail.message)
-    reason = reasons[0] if reasons and error_class in EXPLAINED else {}
+    context, reasons = (
+        vendor_detail.context or wire.ErrorContext(),
+        reason_details(vendor_detail.code, vendor_detail.message),
+    )
+    reason = reasons[0] if reasons and error_class in ERRORS_WITH_REASON else {}
     properties = [{"property": name} for name in (*context.property_name, *context.properties)]
     return [{"code": error_class.code, **name, **reason} for name in properties or [{}] if name or reason]
 
 
-def _error_details(error: wire.Refusal) -> Sequence[wire.Fault]:
+def _error_details(error: wire.VendorError) -> Sequence[wire.ErrorDetail]:
     """Return the details of an error. Some are only in its message, as a JSON list at the end."""
-    details = _decode_each(error.errors, wire.Fault)
+    details = _decode_each(error.errors, wire.ErrorDetail)
     if details or not isinstance(error.message, str):
         return details
     # The vendor puts JSON into the text of a message and then leaves ``errors`` empty.
     _, bracket, rest = error.message.partition("[")
     try:
-        embedded = _decode_each(decode_json((bracket + rest).encode(), list[object]), wire.EmbeddedFault)
+        embedded = _decode_each(decode_json((bracket + rest).encode(), list[object]), wire.EmbeddedErrorDetail)
     except UnexpectedShape:
         return []
     return [
-        wire.Fault(code=detail.error, message=detail.message, context=wire.Context(property_name=[detail.name]))
+        wire.ErrorDetail(
+            code=detail.error, message=detail.message, context=wire.ErrorContext(property_name=[detail.name])
+        )
         for detail in embedded
     ]
 

@@ -23,7 +23,7 @@ SCOPES = {
 }
 
 
-def granted(response: UpstreamResponse) -> IssuedTokens:
+def parse_tokens(response: UpstreamResponse) -> IssuedTokens:
     """Return the tokens of a response."""
     issued = response.decode(wire.Issued)
     return IssuedTokens(issued.access_token, issued.refresh_token, issued.expires_in, issued.scopes)
@@ -33,11 +33,11 @@ OAUTH = OAuthConfig(
     application="HubSpot",
     authorize=Endpoint("consent", "/oauth/authorize"),
     token=Endpoint("base", f"/oauth/{VERSION}/token"),
-    reads=(
+    readable=(
         "Contacts, companies and deals, with their properties",
         "The people whom they are assigned to",
     ),
-    changes=(
+    changeable=(
         "Create and change contacts, companies and deals",
         "Log notes on deals",
     ),
@@ -45,7 +45,7 @@ OAUTH = OAuthConfig(
     revokes_account=True,
     scopes=SCOPES,
     margin_seconds=120.0,
-    granted=granted,
+    parse_tokens=parse_tokens,
 )
 """A token lives for half an hour. The refresh token stays the same, but any new one is stored.
 

@@ -11,14 +11,14 @@ from connector_gateway.kit.wire import WireModel
 
 T = TypeVar("T")
 
-Moment = Annotated[datetime, Meta(tz=True)]
+Timestamp = Annotated[datetime, Meta(tz=True)]
 """A time in a record: ISO 8601 with its offset."""
 
 
 # Lists
 
 
-class Next(WireModel):
+class NextPage(WireModel):
     """The position of the next page."""
 
     after: str
@@ -27,7 +27,7 @@ class Next(WireModel):
 class Paging(WireModel):
     """The positions of neighbouring pages."""
 
-    next: Next | None = None
+    next: NextPage | None = None
 
 
 class Page(WireModel, Generic[T]):
@@ -50,8 +50,8 @@ class Record(WireModel, rename="camel"):
 
     id: str
     properties: Mapping[str, str | None]
-    created_at: Moment
-    updated_at: Moment
+    created_at: Timestamp
+    updated_at: Timestamp
 
 
 class Upserted(Record, rename="camel"):
@@ -182,7 +182,7 @@ class Issued(WireModel):
 # Errors, in which any field may be missing
 
 
-class Refusal(WireModel, rename="camel"):
+class VendorError(WireModel, rename="camel"):
     """An error with arbitrary fields, which are decoded separately."""
 
     category: object = None
@@ -192,7 +192,7 @@ class Refusal(WireModel, rename="camel"):
     errors: object = None
 
 
-class Context(WireModel, rename="camel"):
+class ErrorContext(WireModel, rename="camel"):
     """The subject of an error detail."""
 
     property_name: Sequence[str] = ()
@@ -200,15 +200,15 @@ class Context(WireModel, rename="camel"):
     required_granular_scopes: Sequence[str] = ()
 
 
-class Fault(WireModel):
+class ErrorDetail(WireModel):
     """One detail of an error."""
 
     code: str | None = None
     message: str | None = None
-    context: Context | None = None
+    context: ErrorContext | None = None
 
 
-class EmbeddedFault(WireModel):
+class EmbeddedErrorDetail(WireModel):
     """One of the details that an error's message contains as JSON."""
 
     error: str

@@ -9,7 +9,7 @@ from connector_gateway.kit.operation import Connector, SampleCall
 MAIL = Connector(
     name="mail",
     summary="Messages, labels and attachments of a mailbox.",
-    addresses={"base": client.ADDRESS, "consent": client.CONSENT_ADDRESS, "tokens": client.TOKENS_ADDRESS},
+    base_urls={"base": client.BASE_URL, "consent": client.CONSENT_URL, "tokens": client.TOKENS_URL},
     budgets={"user": client.USER_BUDGET, "sending": client.SENDING_BUDGET},
     client=client.MailClient,
     operations=(
@@ -19,9 +19,9 @@ MAIL = Connector(
         operations.fetch_attachment,
         operations.create_draft,
     ),
-    parse_throttle=client.throttled,
+    parse_throttle=client.throttle_delay,
     error_table=ERRORS,
-    max_concurrent_requests=client.AT_ONCE,
+    max_concurrent_requests=client.MAX_CONCURRENT_REQUESTS,
     settle_seconds=client.SETTLE_SECONDS,
     oauth=OAUTH,
     identify=identify,

@@ -17,17 +17,17 @@ from urllib.parse import quote
 from pydantic_core import to_json
 
 from connector_gateway.connectors.mail import wire
-from connector_gateway.connectors.mail.errors import reason_of, refuse, unwrap
+from connector_gateway.connectors.mail.errors import get_error_reason, raise_error, unwrap
 from connector_gateway.kit import errors
 from connector_gateway.kit.pagination import iter_items
 from connector_gateway.kit.upstream.budget import Budget, Charge
-from connector_gateway.kit.upstream.client import ThrottleDelay, UpstreamClient, retry_after
+from connector_gateway.kit.upstream.client import ThrottleDelay, UpstreamClient, parse_retry_after
 from connector_gateway.kit.upstream.pool import UpstreamResponse
 from connector_gateway.kit.wire import UnexpectedShape, decode_json
 
-ADDRESS = "https://gmail.googleapis.com"
-CONSENT_ADDRESS = "https://accounts.google.com"
-TOKENS_ADDRESS = "https://oauth2.googleapis.com"
+BASE_URL = "https://gmail.googleapis.com"
+CONSENT_URL = "https://accounts.google.com"
+TOKENS_URL = "https://oauth2.googleapis.com"
 PREFIX = "/gmail/v1/users/me"
 
 USER_BUDGET = Budget(6_000, per_seconds=60)
@@ -44,25 +44,25 @@ Source: support.google.com/a/answer/166852, read 2026-11.
 
 SENDING = Charge("sending")
 
-AT_ONCE = 8
+MAX_CONCURRENT_REQUESTS = 8
 """Concurrent requests per mailbox. The vendor rejects slightly more than this.
 
 The vendor publishes no number. Measurements that users published in 2026 came to about ten.
 """
 
-READERS = AT_ONCE
+MAX_CONCURRENT_READS = MAX_CONCURRENT_REQUESTS
 """Messages that one call reads concurrently."""
 
-PAUSE_SECONDS = 1.0
+BACKOFF_SECONDS = 1.0
 """Seconds to wait if the vendor names no delay. It counts units per minute, but limits concurrency immediately."""
 
-DAILY_PAUSE_SECONDS = 3600.0
+DAILY_BACKOFF_SECONDS = 3600.0
 """Seconds to wait when the project's daily quota is used up."""
 
-LONGEST_REST_SECONDS = 3600.0
+MAX_READ_BACKOFF_SECONDS = 3600.0
 """Longer delays mean that the account may send no more today. Reading continues."""
 
-THROTTLES = frozenset({"rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded", "dailyLimitExceeded"})
+THROTTLING_REASONS = frozenset({"rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded", "dailyLimitExceeded"})
 """Reasons of a 403 that mean throttling."""
 
 RETRY_AFTER = re.compile(r"Retry after (\d{4}-\d\d-\d\dT[\d:.]+Z)")
@@ -98,22 +98,22 @@ THREADING_HEADERS = ("Subject", "Message-ID", "Message-Id", "Message-id", "Refer
 W = TypeVar("W")
 
 
-def throttled(response: UpstreamResponse) -> ThrottleDelay | None:
+def throttle_delay(response: UpstreamResponse) -> ThrottleDelay | None:
     """Return the delay if the vendor throttles, with a 429 or with some 403."""
     if response.status not in {403, 429}:
         return None
-    reason = reason_of(response)
+    reason = get_error_reason(response)
     # The vendor throttles with 403 as well. Only the reason distinguishes it from a rejection.
-    if response.status == 403 and reason not in THROTTLES:
+    if response.status == 403 and reason not in THROTTLING_REASONS:
         return None
     if reason == "dailyLimitExceeded":
-        return ThrottleDelay(DAILY_PAUSE_SECONDS, {"user"})
+        return ThrottleDelay(DAILY_BACKOFF_SECONDS, {"user"})
     until = _parse_retry_time(response)
     if until is None:
-        return ThrottleDelay(retry_after(response, PAUSE_SECONDS), {"user"})
-    seconds = max(PAUSE_SECONDS, (until - (response.date or datetime.now(UTC))).total_seconds())
+        return ThrottleDelay(parse_retry_after(response, BACKOFF_SECONDS), {"user"})
+    seconds = max(BACKOFF_SECONDS, (until - (response.date or datetime.now(UTC))).total_seconds())
     # The daily sending limit and the limit per minute have the same words. Only the delay distinguishes them.
-    return ThrottleDelay(seconds, {"sending"} if seconds > LONGEST_REST_SECONDS else {"user"})
+    return ThrottleDelay(seconds, {"sending"} if seconds > MAX_READ_BACKOFF_SECONDS else {"user"})
 
 
 class MailClient:
@@ -128,14 +128,14 @@ class MailClient:
         response = await self._read("/messages", 5, paged)
         return unwrap(response, wire.MessageList, errors.InvalidCursor if page_token else None, named=bool(page_token))
 
-    def every_message(self, query: Mapping[str, Any]) -> AsyncIterator[wire.Listed]:
+    def list_all_messages(self, query: Mapping[str, Any]) -> AsyncIterator[wire.Listed]:
         """Yield the identifiers of all messages that match *query*, newest first. Source: users.messages/list."""
 
         async def fetch(page_token: str | None) -> tuple[Sequence[wire.Listed], str | None]:
             page = await self.list_messages({**query, "maxResults": PAGE_SIZE}, page_token)
             return page.messages, page.next_page_token
 
-        return iter_items(fetch, most=MAX_PAGES)
+        return iter_items(fetch, max_pages=MAX_PAGES)
 
     async def get_message(self, message_id: str, fields: str = "") -> wire.Message:
         """Return a message with its parts. Source: users.messages/get."""
@@ -160,13 +160,13 @@ class MailClient:
         path = f"{PREFIX}/messages/{_quoted(message_id)}/attachments/{_quoted(attachment_id)}"
         async with self._upstream.stream(path, _units(20), at_once=at_once) as response:
             if not response.is_success:
-                refuse(response, errors.AttachmentNotFound, named=True)
+                raise_error(response, errors.AttachmentNotFound, named=True)
             content, pending = Base64JsonReader(), b""
             async for piece in response.pieces:
                 if pending:
                     yield pending
                 # One piece is withheld, so that a truncated response is never taken for a complete file.
-                pending = content.take(piece)
+                pending = content.decode(piece)
             content.finish()
             yield pending
 
@@ -230,7 +230,7 @@ class MailClient:
         path = f"{PREFIX}/drafts/{_quoted(draft_id)}"
         response = await self._upstream.send("DELETE", path, _units(10), writes=True)
         if not response.is_success and response.status != 404:
-            refuse(response)
+            raise_error(response)
 
     def list_drafts(self) -> AsyncIterator[wire.Draft]:
         """Yield all drafts, newest first. Source: users.drafts/list."""
@@ -240,7 +240,7 @@ class MailClient:
             page = unwrap(await self._read("/drafts", 5, query), wire.DraftList)
             return page.drafts, page.next_page_token
 
-        return iter_items(fetch, most=MAX_PAGES)
+        return iter_items(fetch, max_pages=MAX_PAGES)
 
     async def _get_message(self, message_id: str, form: str, shape: type[W], fields: str = "") -> W:
         query = {"format": form} | ({"fields": fields} if fields else {})
@@ -317,7 +317,7 @@ class Base64JsonReader:
         self._finished = False
         self._buffer = b""
 
-    def take(self, piece: bytes) -> bytes:
+    def decode(self, piece: bytes) -> bytes:
         """Return the bytes that can be decoded after *piece* of the response."""
         self._buffer += piece
         if not self._started:

@@ -10,22 +10,22 @@ from connector_gateway.kit.upstream.pool import UpstreamResponse
 W = TypeVar("W")
 
 
-def fault_of(response: UpstreamResponse) -> wire.Fault:
+def parse_error_body(response: UpstreamResponse) -> wire.ErrorBody:
     """Return the vendor's error, which is empty if the response has another shape."""
-    body = response.try_decode(wire.Refusal)
-    return wire.Fault() if body is None else body.error
+    body = response.try_decode(wire.VendorError)
+    return wire.ErrorBody() if body is None else body.error
 
 
-def reason_of(response: UpstreamResponse) -> str:
+def get_error_reason(response: UpstreamResponse) -> str:
     """Return the vendor's reason of an error, or an empty string."""
-    error = fault_of(response)
+    error = parse_error_body(response)
     return next((detail.reason for detail in (*error.errors, *error.details) if detail.reason), "")
 
 
 def read_reason(response: UpstreamResponse) -> Reason | None:
     """Return the reason or status of an error in the vendor's shape, which repeats the HTTP status."""
-    error = fault_of(response)
-    code = reason_of(response) or error.status
+    error = parse_error_body(response)
+    code = get_error_reason(response) or error.status
     return Reason(code, error.message) if code and error.code in {None, response.status} else None
 
 
@@ -58,7 +58,7 @@ ERRORS = ErrorTable(
         # The reasons have several spellings. Only the shape and the status are reliable.
         Rejection({400, 401, 403, 429}, HANDLING),
         Rejection({404, 409, 413}, CANONICAL),
-        Rejection({500}, HANDLING, "backendError|internalError|INTERNAL", ended=True),
+        Rejection({500}, HANDLING, "backendError|internalError|INTERNAL", only_ended=True),
     ),
 )
 
@@ -68,11 +68,11 @@ def unwrap(
 ) -> W:
     """Return the body of a successful response, or raise its error as ``refuse`` does."""
     if not response.is_success:
-        refuse(response, missing, named=named)
+        raise_error(response, missing, named=named)
     return response.decode(shape)
 
 
-def refuse(
+def raise_error(
     response: UpstreamResponse, missing: type[errors.GatewayError] | None = None, *, named: bool = False
 ) -> NoReturn:
     """Raise the error of a failed request.

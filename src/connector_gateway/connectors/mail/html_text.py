@@ -19,7 +19,7 @@ SPACES = re.compile(r"[ \t\n\r\f]+")
 """HTML white space that collapses to one space. A no-break space is a normal character."""
 
 SHOWN_LINK = re.compile(r"(?:https?|ftp|mailto|tel):\S", re.IGNORECASE)
-UNSEEN = {name: re.compile(f"</{name}(?![a-z0-9])", re.IGNORECASE) for name in ("script", "style", "title")}
+HIDDEN_ELEMENTS = {name: re.compile(f"</{name}(?![a-z0-9])", re.IGNORECASE) for name in ("script", "style", "title")}
 """The end tags of elements that are not displayed."""
 
 LINES = frozenset(
@@ -80,7 +80,7 @@ def _pieces(markup: str) -> Iterator[str | _Tag]:
         if match["name"]:
             tag = _tag(match, markup[match.end() : end])
             yield tag
-            if tag.starts and tag.name in UNSEEN:
+            if tag.starts and tag.name in HIDDEN_ELEMENTS:
                 at = _after_element(markup, tag.name, at)
     yield markup[at:]
 
@@ -102,7 +102,7 @@ def _index_after(markup: str, sign: str, at: int) -> int:
 
 
 def _after_element(markup: str, name: str, at: int) -> int:
-    closed = UNSEEN[name].search(markup, at)
+    closed = HIDDEN_ELEMENTS[name].search(markup, at)
     return _index_after(markup, ">", closed.end()) if closed else len(markup)
 
 
@@ -167,8 +167,8 @@ class _Writer:
             self._break(1)
         elif tag.name in PARAGRAPHS:
             self._break(2)
-        elif tag.name in OTHERS:
-            OTHERS[tag.name](self, tag)
+        elif tag.name in ELEMENT_WRITERS:
+            ELEMENT_WRITERS[tag.name](self, tag)
 
     def line_break(self, _: _Tag) -> None:
         """Start a new line, even after another."""
@@ -294,7 +294,7 @@ class _Writer:
             self._breaks, self._space = breaks, space
 
 
-OTHERS: Mapping[str, Callable[[_Writer, _Tag], None]] = {
+ELEMENT_WRITERS: Mapping[str, Callable[[_Writer, _Tag], None]] = {
     "a": _Writer.anchor,
     "blockquote": _Writer.quotation,
     "br": _Writer.line_break,

@@ -22,7 +22,7 @@ from connector_gateway.connectors.mail.wire import Part
 from connector_gateway.kit.errors import UpstreamUnexpected
 from connector_gateway.kit.wire import decode_json as decoded_json
 
-NOWHERE = Part()
+NO_PARENT = Part()
 """The parent of the outermost part."""
 
 SIGNATURES = frozenset({"application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature"})
@@ -40,23 +40,25 @@ NO_BASE64 = bytes(set(range(256)) - set(b"-_+/0123456789" + ascii_letters.encode
 def header(part: Part, name: str) -> str:
     """Return the first header of that name, ignoring case, or an empty string."""
     lowered = name.lower()
-    return next((decoded(candidate.value) for candidate in part.headers if candidate.name.lower() == lowered), "")
+    return next(
+        (decode_header_value(candidate.value) for candidate in part.headers if candidate.name.lower() == lowered), ""
+    )
 
 
-def decoded(value: str) -> str:
+def decode_header_value(value: str) -> str:
     """Return *value* with the encoded words decoded that the vendor left."""
     if "=?" not in value:
         return value
     try:
         return "".join(
-            chunk if isinstance(chunk, str) else in_characters(chunk, charset or "")
+            chunk if isinstance(chunk, str) else decode_text(chunk, charset or "")
             for chunk, charset in decode_header(value)
         )
     except (HeaderParseError, ValueError):
         return value
 
 
-def in_characters(content: bytes, charset: str) -> str:
+def decode_text(content: bytes, charset: str) -> str:
     """Decode *content* by its character set, or by the most likely one if it is missing or unknown."""
     try:
         # Programs that ignore character sets declare ASCII but mostly send UTF-8.
@@ -71,7 +73,7 @@ def in_characters(content: bytes, charset: str) -> str:
         return content.decode("latin-1")
 
 
-def leaf_parts(part: Part, around: Part = NOWHERE) -> Iterator[tuple[Part, Part]]:
+def leaf_parts(part: Part, around: Part = NO_PARENT) -> Iterator[tuple[Part, Part]]:
     """Yield the parts without parts of their own, each with its parent. An attached message counts as one part."""
     # The parts of an attached message do not belong to the message around it.
     inner = () if part.mime_type == "message/rfc822" else part.parts
@@ -118,7 +120,7 @@ def files(part: Part) -> Iterator[Part]:
         yield from files(below)
 
 
-def without_texts(message: WireMessage) -> WireMessage:
+def drop_texts(message: WireMessage) -> WireMessage:
     """Return *message* without the texts of its parts, to free their memory."""
     return replace(message, payload=_without_text(message.payload))
 
@@ -145,7 +147,7 @@ def body_parts(part: Part, mime_type: str) -> Sequence[Part]:
     return [inner_parts for inner in inner_texts for inner_parts in inner]
 
 
-def joined(texts: Sequence[str]) -> str | None:
+def join_texts(texts: Sequence[str]) -> str | None:
     """Return texts as one, each on its own lines, or None if there are none."""
     if not texts:
         return None
@@ -200,7 +202,7 @@ def text(part: Part, content: bytes) -> str:
     described = Message()
     described["Content-Type"] = " ".join(header(part, "Content-Type").split())
     charset = described.get_param("charset", "")
-    return in_characters(content, charset if isinstance(charset, str) else "").replace("\r\n", "\n")
+    return decode_text(content, charset if isinstance(charset, str) else "").replace("\r\n", "\n")
 
 
 def _disposition(part: Part) -> str:
@@ -234,7 +236,7 @@ class OutgoingMessage:
     references: Sequence[str] = field(default=())
 
 
-def written(message: OutgoingMessage) -> bytes:
+def to_bytes(message: OutgoingMessage) -> bytes:
     """Return *message* in the format of RFC 5322, with a plain-text alternative to its HTML.
 
     Headers are folded here, because the standard library breaks long identifiers and encoded words at wrong positions.

@@ -12,11 +12,11 @@ OAUTH = OAuthConfig(
     application="Gmail",
     authorize=Endpoint("consent", "/o/oauth2/v2/auth"),
     token=Endpoint("tokens", "/token"),
-    reads=(
+    readable=(
         "Your messages, with their attachments",
         "The names of your labels",
     ),
-    changes=(
+    changeable=(
         "Send messages and write drafts, from your address",
         "Add labels to messages and take them off",
     ),

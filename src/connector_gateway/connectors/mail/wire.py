@@ -130,23 +130,23 @@ class SendAsList(WireModel, rename="camel"):
     send_as: Sequence[SendAs] = ()
 
 
-class Reason(WireModel):
+class ErrorReason(WireModel):
     """One of the reasons of an error. Some kinds have no code for it."""
 
     reason: str = ""
 
 
-class Fault(WireModel):
+class ErrorBody(WireModel):
     """The error of a rejected request."""
 
     code: int | None = None
     message: str = ""
     status: str = ""
-    errors: Sequence[Reason] = ()
-    details: Sequence[Reason] = ()
+    errors: Sequence[ErrorReason] = ()
+    details: Sequence[ErrorReason] = ()
 
 
-class Refusal(WireModel):
+class VendorError(WireModel):
     """An error in JSON. A proxy in front of the vendor responds in HTML."""
 
-    error: Fault = Fault()
+    error: ErrorBody = ErrorBody()

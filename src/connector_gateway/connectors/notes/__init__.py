@@ -9,7 +9,7 @@ from connector_gateway.kit.operation import Connector, SampleCall
 NOTES = Connector(
     name="notes",
     summary="Databases and pages of a notes workspace.",
-    addresses={"base": client.ADDRESS},
+    base_urls={"base": client.BASE_URL},
     budgets={"integration": client.BUDGET},
     auth_headers=client.authorise,
     client=client.NotesClient,
@@ -20,16 +20,16 @@ NOTES = Connector(
         operations.search_pages,
         operations.read_events,
     ),
-    parse_throttle=client.throttled,
+    parse_throttle=client.throttle_delay,
     error_table=ERRORS,
     settle_seconds=client.SETTLE_SECONDS,
-    observing=EventSource(
+    event_source=EventSource(
         poll=events.polls.poll,
         poll_interval_seconds=60.0,
         signed_with="verification_token",
         vendor_issues_secret=True,
         receive=events.deliveries.receive,
-        addressed=events.deliveries.addressed,
+        addressed=events.deliveries.read_delivery,
     ),
     oauth=OAUTH,
     identify=identify,

@@ -12,16 +12,16 @@ from typing import Any, Self, TypeVar
 from urllib.parse import quote, unquote
 
 from connector_gateway.connectors.notes import wire
-from connector_gateway.connectors.notes.errors import Names, collides, unwrap
+from connector_gateway.connectors.notes.errors import Names, is_write_conflict, unwrap
 from connector_gateway.kit.clock import clock_skew
 from connector_gateway.kit.errors import DatabaseNotShared, PageNotFound
 from connector_gateway.kit.pagination import iter_items, iter_pages, with_smaller_pages
 from connector_gateway.kit.upstream.budget import Budget, Charge
-from connector_gateway.kit.upstream.client import UpstreamClient, retry_after, server_error
+from connector_gateway.kit.upstream.client import UpstreamClient, create_server_error, parse_retry_after
 from connector_gateway.kit.upstream.pool import UpstreamResponse
 from connector_gateway.kit.wire import WireModel
 
-ADDRESS = "https://api.notion.com"
+BASE_URL = "https://api.notion.com"
 VERSION = "2026-03-11"
 
 BUDGET = Budget(3, per_seconds=1)
@@ -68,7 +68,7 @@ def authorise(credentials: Mapping[str, str]) -> Mapping[str, str]:
     return {"Authorization": f"Bearer {credentials['token']}", "Notion-Version": VERSION}
 
 
-def throttled(response: UpstreamResponse) -> float | None:
+def throttle_delay(response: UpstreamResponse) -> float | None:
     """Return the delay in seconds if the vendor throttles (429) or is overloaded (529). A block is no throttling."""
     if response.status not in {429, 529}:
         return None
@@ -76,7 +76,7 @@ def throttled(response: UpstreamResponse) -> float | None:
     # A delay does not lift a block.
     if body and body.additional_data and body.additional_data.rate_limit_reason == BLOCKED:
         return None
-    return retry_after(response, 1.0)
+    return parse_retry_after(response, 1.0)
 
 
 class NotesClient:
@@ -112,7 +112,7 @@ class NotesClient:
         """Return a data source with its schema. Source: retrieve-a-data-source."""
         return unwrap(await self._read(f"/v1/data_sources/{data_source_id}"), wire.DataSource, DatabaseNotShared)
 
-    def rows(
+    def query_rows(
         self,
         data_source_id: str,
         condition: Body | None = None,
@@ -170,13 +170,13 @@ class NotesClient:
             items = unwrap(await self._read_page(path, cursor), wire.Items, PageNotFound)
             return [items] if items.results is None else items.results, items.next_cursor
 
-        return iter_items(fetch, most=MAX_PAGES)
+        return iter_items(fetch, max_pages=MAX_PAGES)
 
     async def update_page(self, page_id: str, body: Mapping[str, Any], names: Names) -> wire.PageState:
         """Update a page and return it. *names* is as in ``create_page``. Source: patch-page."""
         response = await self._write("PATCH", f"/v1/pages/{page_id}", body)
         if response.status == 503:
-            raise server_error(response, "edge")
+            raise create_server_error(response, "edge")
         return unwrap(response, wire.PageState, PageNotFound, names)
 
     async def append_block_children(self, block_id: str, children: Sequence[Body]) -> Sequence[str]:
@@ -195,7 +195,7 @@ class NotesClient:
             blocks = unwrap(response, wire.Blocks, PageNotFound)
             return blocks.results, blocks.next_cursor
 
-        return iter_items(fetch, most=MAX_PAGES)
+        return iter_items(fetch, max_pages=MAX_PAGES)
 
     def list_users(self) -> AsyncIterator[wire.User]:
         """Yield all users of the workspace except guests. Source: get-users."""
@@ -204,7 +204,7 @@ class NotesClient:
             users = unwrap(await self._read_page("/v1/users", cursor), wire.Listing[wire.User])
             return users.results, users.next_cursor
 
-        return iter_items(fetch, most=MAX_PAGES)
+        return iter_items(fetch, max_pages=MAX_PAGES)
 
     async def retrieve_me(self) -> wire.Me:
         """Return the integration's own user. Source: get-self."""
@@ -232,7 +232,7 @@ class NotesClient:
             listing = _listing(await with_smaller_pages(partial(ask, cursor), PAGE_SIZE), kind)
             return listing, listing.next_cursor
 
-        return iter_pages(fetch, most=MAX_PAGES)
+        return iter_pages(fetch, max_pages=MAX_PAGES)
 
     async def _read(self, path: str, query: Mapping[str, Any] | None = None) -> UpstreamResponse:
         return await self._upstream.send("GET", path, CHARGE, writes=False, query=query or {})
@@ -246,7 +246,9 @@ class NotesClient:
         return await with_smaller_pages(ask, PAGE_SIZE)
 
     async def _write(self, method: str, path: str, body: Mapping[str, Any]) -> UpstreamResponse:
-        return await self._upstream.send(method, path, CHARGE, writes=True, json=body, expects={503}, collides=collides)
+        return await self._upstream.send(
+            method, path, CHARGE, writes=True, json=body, expects={503}, is_conflict=is_write_conflict
+        )
 
 
 class _Rows:
@@ -337,5 +339,5 @@ def _parse_saved(response: UpstreamResponse, shape: type[W]) -> W:
     """Return the result that a 503 reports as saved. Raises the error if it reports none."""
     failure = response.try_decode(shape)
     if failure is None:
-        raise server_error(response, "edge")
+        raise create_server_error(response, "edge")
     return failure

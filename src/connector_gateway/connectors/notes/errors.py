@@ -7,7 +7,7 @@ from uuid import UUID
 
 from connector_gateway.connectors.notes import wire
 from connector_gateway.kit import errors
-from connector_gateway.kit.errors.table import ErrorTable, Reason, Rejection, vendor_reason
+from connector_gateway.kit.errors.table import ErrorTable, Reason, Rejection, reason_details
 from connector_gateway.kit.upstream.pool import UpstreamResponse
 
 W = TypeVar("W")
@@ -22,7 +22,7 @@ COLLISION = "conflict_error"
 
 def read_reason(response: UpstreamResponse) -> Reason | None:
     """Return the code and message of an error in the vendor's shape. An HTML page of its front end has none."""
-    error = response.try_decode(wire.Refusal)
+    error = response.try_decode(wire.VendorError)
     if error is None or error.object != "error" or error.status not in {None, response.status}:
         return None
     return Reason(error.code, error.message) if isinstance(error.code, str) else None
@@ -54,12 +54,12 @@ ERRORS = ErrorTable(
         Rejection({409}, STATUS_CODES, "conflict_error|row_limit_exceeded"),
         Rejection({429, 529}, LIMITS, "rate_limited|service_overload"),
         # Not 503: according to the page on status codes, the write may have been saved.
-        Rejection({500}, STATUS_CODES, "internal_server_error", ended=True),
+        Rejection({500}, STATUS_CODES, "internal_server_error", only_ended=True),
     ),
 )
 
 
-def collides(response: UpstreamResponse) -> bool:
+def is_write_conflict(response: UpstreamResponse) -> bool:
     """Return True if another change was being saved. Other conflicts, such as a row limit, are permanent."""
     return response.status == 409 and ERRORS.reason(response).code == COLLISION
 
@@ -78,13 +78,13 @@ def unwrap(
         # HTML comes from the vendor's front end, and such a 403 says nothing about permissions.
         if response.raw is None:
             raise errors.UpstreamError("The application's doorkeeper turned the request away.", private=response.text)
-        error = response.try_decode(wire.Refusal) or wire.Refusal()
+        error = response.try_decode(wire.VendorError) or wire.VendorError()
         if references := _mentioned_references(response, error, names):
             raise _unknown_value(response, error, references)
     return ERRORS.unwrap(response, shape, missing)
 
 
-def _mentioned_references(response: UpstreamResponse, error: wire.Refusal, names: Names) -> Names:
+def _mentioned_references(response: UpstreamResponse, error: wire.VendorError, names: Names) -> Names:
     """Return the sent identifiers that an error mentions, or all of them if a 404 mentions none."""
     message = error.message if isinstance(error.message, str) else ""
     mentioned = {str(UUID(match)) for match in _UUID.findall(message)} if response.status in {400, 404} else set()
@@ -94,11 +94,11 @@ def _mentioned_references(response: UpstreamResponse, error: wire.Refusal, names
     return {identifier: reference for identifier, reference in names.items() if identifier in mentioned}
 
 
-def _unknown_value(response: UpstreamResponse, error: wire.Refusal, names: Names) -> errors.GatewayError:
+def _unknown_value(response: UpstreamResponse, error: wire.VendorError, names: Names) -> errors.GatewayError:
     details = [{"property": name, "value": identifier} for identifier, (_, name) in names.items()]
     quoted_names = ", ".join(dict.fromkeys(f'"{name}"' for _, name in names.values()))
     if response.status == 404 and {kind for kind, _ in names.values()} == {"relation"}:
         message = f"A page that {quoted_names} names does not exist or is not shared with this connection."
         return errors.PageNotFound(message, *details, private=response.text)
     message = f"The application refused what {quoted_names} names."
-    return errors.UpstreamRefused(message, *details, *vendor_reason(error.code, error.message), private=response.text)
+    return errors.UpstreamRefused(message, *details, *reason_details(error.code, error.message), private=response.text)

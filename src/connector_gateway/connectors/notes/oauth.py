@@ -10,11 +10,11 @@ OAUTH = OAuthConfig(
     application="Notion",
     authorize=Endpoint("base", "/v1/oauth/authorize"),
     token=Endpoint("base", "/v1/oauth/token"),
-    reads=(
+    readable=(
         "The pages and databases that you choose, with their properties",
         "The names and e-mail addresses of people in them",
     ),
-    changes=(
+    changeable=(
         "Create pages in these databases",
         "Change the properties of pages, and move pages to the trash",
     ),

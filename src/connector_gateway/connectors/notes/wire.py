@@ -10,7 +10,7 @@ from connector_gateway.kit.wire import WireModel
 
 T = TypeVar("T")
 
-At = Annotated[datetime, msgspec.Meta(tz=True)]
+Timestamp = Annotated[datetime, msgspec.Meta(tz=True)]
 """A time with its offset."""
 
 Raw = msgspec.Raw
@@ -188,7 +188,7 @@ class NewPage(WireModel):
 
     id: str
     url: str
-    created_time: At
+    created_time: Timestamp
 
 
 class PageState(WireModel):
@@ -196,14 +196,14 @@ class PageState(WireModel):
 
     id: str
     in_trash: bool
-    last_edited_time: At
+    last_edited_time: Timestamp
 
 
 class Page(PageState, tag_field="object", tag="page"):
     """A page with its values."""
 
     url: str
-    created_time: At
+    created_time: Timestamp
     created_by: Reference
     last_edited_by: Reference
     parent: Parent
@@ -267,8 +267,8 @@ class DataSource(WireModel, tag_field="object", tag="data_source"):
     parent: Parent
     properties: dict[str, Property]
     in_trash: bool
-    created_time: At
-    last_edited_time: At
+    created_time: Timestamp
+    last_edited_time: Timestamp
 
 
 # Blocks
@@ -307,7 +307,7 @@ class Appended(WireModel):
 # Errors
 
 
-class Refusal(WireModel):
+class VendorError(WireModel):
     """The error of a rejected request. Its status counts, whatever else it contains."""
 
     code: Any = None
@@ -368,20 +368,20 @@ class Entity(WireModel):
     type: str = ""
 
 
-class Surroundings(WireModel):
+class DeliveryData(WireModel):
     """The location of the subject."""
 
     parent: Parent | None = None
 
 
-class Subject(WireModel):
+class DeliverySubject(WireModel):
     """A delivery, reduced to the location of the change."""
 
     entity: Entity | None = None
-    data: Surroundings | None = None
+    data: DeliveryData | None = None
 
 
-class Audience(WireModel):
+class DeliveryAudience(WireModel):
     """A delivery, reduced to its audience. Only public connections have one."""
 
     accessible_by: "Sequence[Viewer] | None" = None

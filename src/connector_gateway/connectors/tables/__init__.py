@@ -8,7 +8,7 @@ from connector_gateway.kit.operation import Connector, SampleCall
 TABLES = Connector(
     name="tables",
     summary="Bases, tables and records of a spreadsheet-style database.",
-    addresses={"base": client.ADDRESS, "content": client.CONTENT_ADDRESS, "consent": client.CONSENT_ADDRESS},
+    base_urls={"base": client.BASE_URL, "content": client.CONTENT_URL, "consent": client.CONSENT_URL},
     budgets={"base": client.BASE_BUDGET, "account": client.ACCOUNT_BUDGET},
     client=client.TablesClient,
     operations=(
@@ -18,7 +18,7 @@ TABLES = Connector(
         operations.attach_file,
         operations.list_tables,
     ),
-    parse_throttle=client.throttled,
+    parse_throttle=client.throttle_delay,
     error_table=ERRORS,
     settle_seconds=client.SETTLE_SECONDS,
     oauth=OAUTH,

@@ -11,16 +11,16 @@ from typing import Any
 from urllib.parse import quote
 
 from connector_gateway.connectors.tables import wire
-from connector_gateway.connectors.tables.errors import ERRORS, PLAN_USED_UP, unwrap
+from connector_gateway.connectors.tables.errors import ERRORS, PLAN_LIMIT_EXCEEDED, unwrap
 from connector_gateway.kit.errors import BaseNotFound, RecordNotFound, TableNotFound
 from connector_gateway.kit.pagination import iter_items, with_smaller_pages
 from connector_gateway.kit.upstream.budget import Budget, Charge
-from connector_gateway.kit.upstream.client import ThrottleDelay, UpstreamClient, retry_after
+from connector_gateway.kit.upstream.client import ThrottleDelay, UpstreamClient, parse_retry_after
 from connector_gateway.kit.upstream.pool import UpstreamResponse
 
-ADDRESS = "https://api.airtable.com"
-CONSENT_ADDRESS = "https://airtable.com"
-CONTENT_ADDRESS = "https://content.airtable.com"
+BASE_URL = "https://api.airtable.com"
+CONSENT_URL = "https://airtable.com"
+CONTENT_URL = "https://content.airtable.com"
 """The host for file uploads."""
 
 BASE_BUDGET = Budget(5, per_seconds=1)
@@ -54,14 +54,14 @@ MAX_PAGES = 200
 Values = Mapping[str, Any]
 
 
-def throttled(response: UpstreamResponse) -> ThrottleDelay | None:
+def throttle_delay(response: UpstreamResponse) -> ThrottleDelay | None:
     """Return the delay for the base after a 429, or after a 503 that asks for a retry. A used-up plan is neither."""
     kind = ERRORS.reason(response).code
-    if response.status == 429 and kind != PLAN_USED_UP:
-        return ThrottleDelay(retry_after(response, LOCKOUT_SECONDS), {"base"})
+    if response.status == 429 and kind != PLAN_LIMIT_EXCEEDED:
+        return ThrottleDelay(parse_retry_after(response, LOCKOUT_SECONDS), {"base"})
     # The vendor reports that nothing was done, so even a write may be resent.
     if response.status == 503 and kind == "RETRIABLE_ERROR":
-        return ThrottleDelay(retry_after(response, RETRIABLE_SECONDS), {"base"})
+        return ThrottleDelay(parse_retry_after(response, RETRIABLE_SECONDS), {"base"})
     return None
 
 
@@ -83,7 +83,7 @@ class TablesClient:
             page = unwrap(response, wire.Bases)
             return page.bases, page.offset
 
-        return iter_items(fetch, most=MAX_PAGES)
+        return iter_items(fetch, max_pages=MAX_PAGES)
 
     async def get_base_schema(self, base_id: str) -> Sequence[wire.Table]:
         """Return the tables of a base with fields and views. Source: get-base-schema."""
@@ -120,33 +120,33 @@ class TablesClient:
                 record_ids_found.add(record.id)
         return record_ids_found
 
-    async def get_record(self, base_id: str, table_id: str, record_id: str) -> wire.Row:
+    async def get_record(self, base_id: str, table_id: str, record_id: str) -> wire.RecordFields:
         """Return a record from any table of the base. Source: get-record."""
         path = f"{_table(base_id, table_id)}/{record_id}"
         query = {"returnFieldsByFieldId": "true"}
         response = await self._upstream.send("GET", path, *_charges(base_id), writes=False, query=query)
-        return unwrap(response, wire.Row, RecordNotFound, RecordNotFound)
+        return unwrap(response, wire.RecordFields, RecordNotFound, RecordNotFound)
 
     async def create_records(
         self, base_id: str, table_id: str, rows: Sequence[Values], *, typecast: bool
-    ) -> Sequence[wire.Row]:
+    ) -> Sequence[wire.RecordFields]:
         """Create records in order, all or none. *typecast* lets selects gain options. Source: create-records."""
         # ``typecast`` loosens every check of the entire request, so it is set only to create options.
         body = {"records": [{"fields": row} for row in rows], "typecast": typecast, "returnFieldsByFieldId": True}
         response = await self._write("POST", base_id, _table(base_id, table_id), body)
-        return unwrap(response, wire.Rows, TableNotFound).records
+        return unwrap(response, wire.CreatedRows, TableNotFound).records
 
-    async def update_record(self, base_id: str, table_id: str, record_id: str, values: Values) -> wire.Row:
+    async def update_record(self, base_id: str, table_id: str, record_id: str, values: Values) -> wire.RecordFields:
         """Update a record and return it. Source: update-record."""
         path = f"{_table(base_id, table_id)}/{record_id}"
         body = {"fields": values, "typecast": False, "returnFieldsByFieldId": True}
-        return unwrap(await self._write("PATCH", base_id, path, body), wire.Row)
+        return unwrap(await self._write("PATCH", base_id, path, body), wire.RecordFields)
 
-    async def upload_attachment(self, base_id: str, record_id: str, field_id: str, file: Values) -> wire.Row:
+    async def upload_attachment(self, base_id: str, record_id: str, field_id: str, file: Values) -> wire.RecordFields:
         """Append *file* to a record's field, and return the record with that field only. Source: upload-attachment."""
         path = f"/v0/{_segment(base_id)}/{record_id}/{field_id}/uploadAttachment"
         response = await self._write("POST", base_id, path, file, host="content")
-        return unwrap(response, wire.Row)
+        return unwrap(response, wire.RecordFields)
 
     def _filter(self, base_id: str, table_id: str, formula: str) -> AsyncIterator[wire.Record]:
         query = [("filterByFormula", formula), ("returnFieldsByFieldId", "true")]
@@ -155,7 +155,7 @@ class TablesClient:
             page = await self._list(base_id, table_id, [*query, *_from(offset)])
             return page.records, page.offset
 
-        return iter_items(fetch, most=MAX_PAGES)
+        return iter_items(fetch, max_pages=MAX_PAGES)
 
     async def _list(
         self, base_id: str, table_id: str, query: Sequence[tuple[str, Any]], most: int = PAGE_SIZE

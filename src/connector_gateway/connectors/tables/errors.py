@@ -9,20 +9,20 @@ from connector_gateway.kit.upstream.pool import UpstreamResponse
 
 W = TypeVar("W")
 
-PLAN_USED_UP = "PUBLIC_API_BILLING_LIMIT_EXCEEDED"
+PLAN_LIMIT_EXCEEDED = "PUBLIC_API_BILLING_LIMIT_EXCEEDED"
 """The monthly requests of the plan are used up."""
 
-NOT_THERE = "INVALID_PERMISSIONS_OR_MODEL_NOT_FOUND"
+MODEL_NOT_FOUND = "INVALID_PERMISSIONS_OR_MODEL_NOT_FOUND"
 """A base or table that does not exist or is not visible to this token. The vendor does not distinguish them."""
 
 
 def read_reason(response: UpstreamResponse) -> Reason | None:
     """Return type and message of an error in one of the vendor's three envelopes."""
     # Throttling responses have an envelope of their own.
-    limits = response.try_decode(wire.Refusals)
+    limits = response.try_decode(wire.RateLimitError)
     if limits is not None and limits.errors:
         return Reason(limits.errors[0].error, limits.errors[0].message)
-    body = response.try_decode(wire.Refusal)
+    body = response.try_decode(wire.VendorError)
     error = body.error if body else ""
     reason = Reason(error) if isinstance(error, str) else Reason(error.type, error.message)
     return reason if reason.code else None
@@ -49,7 +49,7 @@ ERRORS = ErrorTable(
         "VIEW_ID_NOT_FOUND": errors.ViewNotFound,
         "UNKNOWN_FIELD_NAME": errors.FieldNotFound,
         "INVALID_MULTIPLE_CHOICE_OPTIONS": errors.SelectOptionMissing,
-        PLAN_USED_UP: errors.UpstreamForbidden,
+        PLAN_LIMIT_EXCEEDED: errors.UpstreamForbidden,
     },
     messages={
         errors.BaseNotFound: "The base does not exist or is not shared with this connection.",
@@ -61,13 +61,15 @@ ERRORS = ErrorTable(
         errors.TableNotFound: "The table does not exist or is not shared with this connection.",
         errors.ViewNotFound: "The table has no such view.",
     },
-    remedies={PLAN_USED_UP: "Wait for the next month, or have the plan of the application's workspace enlarged."},
+    remedies={
+        PLAN_LIMIT_EXCEEDED: "Wait for the next month, or have the plan of the application's workspace enlarged."
+    },
     rejections=(
         Rejection({400, 401, 403, 404, 413, 422}, PAGE, TYPE),
         Rejection({429}, "airtable.com/developers/web/api/rate-limits, read 2026-11", TYPE),
         # Its message says that the request was not processed and may be retried. Other 503 do not.
         Rejection({503}, PAGE, "RETRIABLE_ERROR"),
-        Rejection({500}, PAGE, TYPE, ended=True),
+        Rejection({500}, PAGE, TYPE, only_ended=True),
     ),
     private=private_text,
 )
@@ -83,4 +85,4 @@ def unwrap(
 
     The error is *missing* for a 404, and *model* if the vendor names a model.
     """
-    return ERRORS.unwrap(response, shape, missing, {NOT_THERE: model})
+    return ERRORS.unwrap(response, shape, missing, {MODEL_NOT_FOUND: model})

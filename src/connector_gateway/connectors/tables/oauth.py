@@ -12,12 +12,12 @@ OAUTH = OAuthConfig(
     application="Airtable",
     authorize=Endpoint("consent", "/oauth2/v1/authorize"),
     token=Endpoint("consent", "/oauth2/v1/token"),
-    reads=(
+    readable=(
         "The records of the bases that you choose",
         "The tables and fields of these bases",
         "Your e-mail address",
     ),
-    changes=(
+    changeable=(
         "Create and change records in these bases",
         "Attach files to records",
     ),

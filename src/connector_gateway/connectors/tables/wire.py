@@ -58,7 +58,7 @@ class Options(WireModel, rename="camel"):
 
 NO_OPTIONS = Options()
 
-SET_UP = frozenset(
+TYPES_WITH_OPTIONS = frozenset(
     ("singleSelect", "multipleSelects", "number", "currency", "percent", "duration", "rating", "multipleRecordLinks")
 )
 """The types whose options are decoded. Those of other types may have any form."""
@@ -78,7 +78,7 @@ class Field(WireModel):
 
     def options(self) -> Options:
         """Return the configuration of the field."""
-        return NO_OPTIONS if self.told is None or self.type not in SET_UP else convert(self.told, Options)
+        return NO_OPTIONS if self.told is None or self.type not in TYPES_WITH_OPTIONS else convert(self.told, Options)
 
 
 class View(WireModel):
@@ -104,17 +104,17 @@ class Schema(WireModel):
     tables: Sequence[Table]
 
 
-class Row(WireModel):
+class RecordFields(WireModel):
     """A record without its creation time."""
 
     id: str
     fields: Cells = field(default_factory=dict)
 
 
-class Rows(WireModel):
+class CreatedRows(WireModel):
     """The records that one request created, in its order."""
 
-    records: Sequence[Row]
+    records: Sequence[RecordFields]
 
 
 class Record(WireModel, rename="camel"):
@@ -147,20 +147,20 @@ class Reason(WireModel):
     message: str = ""
 
 
-class Refusal(WireModel):
+class VendorError(WireModel):
     """An error in the common envelope. Some contain only a word."""
 
     error: Reason | str
 
 
-class Fault(WireModel):
+class RateLimitReason(WireModel):
     """One of several reasons."""
 
     error: str = ""
     message: str = ""
 
 
-class Refusals(WireModel):
+class RateLimitError(WireModel):
     """An error in the envelope of rate limits."""
 
-    errors: Sequence[Fault]
+    errors: Sequence[RateLimitReason]

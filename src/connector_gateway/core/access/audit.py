@@ -18,7 +18,7 @@ from pydantic_core import to_json
 from sqlalchemy import ColumnElement, Connection, Row, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
-from connector_gateway.core.access.audited_actions import Actor, Entry, recorded
+from connector_gateway.core.access.audited_actions import Actor, Entry, with_audit_entry
 from connector_gateway.core.connections.vault import Vault
 from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.errors import StorageUnavailable
@@ -33,7 +33,7 @@ NO_MAC = bytes(32)
 """The HMAC that precedes the first entry."""
 
 MINUTE_SECONDS = 60.0
-RECORDED = 20
+MAX_RECORDED_KINDS = 20
 """Kinds of rejected actions per actor and minute that have separate entries. Others are counted together.
 
 All requests with a wrong token have the same actor, whatever their client IPs.
@@ -133,10 +133,10 @@ class Audit:
             writing.execute(delete(tables.audit_chain))
             return int(self._begin(writing).sequence) + 1
 
-        first = await self._database.write(recorded(restart, "restart_audit", CHAIN))
+        first = await self._database.write(with_audit_entry(restart, "restart_audit", CHAIN))
         return {"first": first}
 
-    async def note(self, actor: Actor, act: str, object_id: str, workspace_id: str, **details: str) -> None:
+    async def record(self, actor: Actor, act: str, object_id: str, workspace_id: str, **details: str) -> None:
         """Record an action that changes no row, before it is performed."""
         entry = actor.entry(act, object_id, workspace_id)
         entry["details"] |= details
@@ -144,7 +144,7 @@ class Audit:
 
     # Rejected actions
 
-    async def refuse(self, actor: Actor, act: str, outcome: str, object_id: str = "") -> None:
+    async def record_rejection(self, actor: Actor, act: str, outcome: str, object_id: str = "") -> None:
         """Record that an action of *actor* was rejected with the code *outcome*.
 
         The first of a kind in a minute gets an entry. Further ones are counted, and so are all kinds of an actor beyond
@@ -155,7 +155,7 @@ class Audit:
         if kind in uncounted:
             uncounted[kind] += 1
             return
-        if self._minute.kinds[actor.name] >= RECORDED:
+        if self._minute.kinds[actor.name] >= MAX_RECORDED_KINDS:
             uncounted[Actor(actor.name), COUNTED_TOGETHER, "", COUNTED_TOGETHER] += 1
             return
         self._minute.kinds[actor.name] += 1

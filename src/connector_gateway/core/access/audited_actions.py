@@ -59,7 +59,7 @@ _CURRENT: ContextVar[tuple[Trail, Actor]] = ContextVar("who acts")
 
 
 @contextmanager
-def acting(trail: Trail, actor: Actor) -> Iterator[None]:
+def act_as(trail: Trail, actor: Actor) -> Iterator[None]:
     """Attribute the administrative actions of this task to *actor*, within the context."""
     token = _CURRENT.set((trail, actor))
     try:
@@ -68,7 +68,7 @@ def acting(trail: Trail, actor: Actor) -> Iterator[None]:
         _CURRENT.reset(token)
 
 
-def recorded(
+def with_audit_entry(
     work: "Callable[[Connection], T]", act: str, object_id: str, workspace_id: str | None = None, **details: Any
 ) -> "Callable[[Connection], T]":
     """Wrap *work* so that it appends an entry for *act* in the same transaction. Without an actor, return *work*.

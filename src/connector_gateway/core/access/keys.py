@@ -11,15 +11,15 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, Row, Select, bindparam, func, insert, or_, select, update
 
-from connector_gateway.core.access.audited_actions import recorded
+from connector_gateway.core.access.audited_actions import with_audit_entry
 from connector_gateway.core.access.last_used import LastUsed
-from connector_gateway.core.access.quotas import DEFAULT_QUOTAS, require_below
+from connector_gateway.core.access.quotas import DEFAULT_QUOTAS, check_quota
 from connector_gateway.core.calls.error_details import truncate
 from connector_gateway.core.secrets.secret_keys import token_digest
-from connector_gateway.core.single_flight import MOST_ROWS, TRUSTED_SECONDS, SingleFlight
+from connector_gateway.core.single_flight import CACHE_SECONDS, MAX_ROWS, SingleFlight
 from connector_gateway.kit import errors
 from connector_gateway.kit.clock import Clock, utc_datetime
-from connector_gateway.kit.errors.suggestions import MEANT, closest_match
+from connector_gateway.kit.errors.suggestions import SUGGESTION_KEY, closest_match
 from connector_gateway.kit.identifiers import ConnectionId, KeyId, WorkspaceId, ulid
 from connector_gateway.kit.operation import AnyOperation, Scope
 from connector_gateway.kit.shapes import format_timestamp
@@ -60,7 +60,7 @@ class Caller:
     mentions: MentionRule | None = None
     """The rule for mentions of people in written texts. Without a rule, the surface and the call decide."""
 
-    def require(self, connector: str, operation: AnyOperation) -> None:
+    def check_allowed(self, connector: str, operation: AnyOperation) -> None:
         """Raise an error if the key's scope or its list of operations does not include *operation*."""
         if operation.scope == "write" and self.scope == "read":
             raise errors.WriteScopeRequired("This key may only read.")
@@ -94,7 +94,7 @@ class ApiKeys:
 
     def __post_init__(self) -> None:
         self._callers: SingleFlight[bytes, Caller | None] = SingleFlight(
-            self.steady or self.clock, MOST_ROWS, from_start=True
+            self.steady or self.clock, MAX_ROWS, from_start=True
         )
         self.last_used = LastUsed(self.database, tables.keys, self.clock)
 
@@ -102,13 +102,13 @@ class ApiKeys:
         """Return the caller of an ``Authorization`` header."""
         key = parse_bearer(authorization)
         digest = token_digest(key)
-        caller = await self._callers.get(digest, partial(self._look_up, key, digest), TRUSTED_SECONDS)
+        caller = await self._callers.get(digest, partial(self._look_up, key, digest), CACHE_SECONDS)
         # Cached callers are checked too, because their keys can expire while they are cached.
         if caller is None:
             raise errors.InvalidApiKey("The API key is unknown or revoked.")
         if caller.expires_at is not None and caller.expires_at <= self.clock.now():
             raise errors.InvalidApiKey(f"The API key expired at {format_timestamp(utc_datetime(caller.expires_at))}.")
-        self.last_used.note(caller.key_id)
+        self.last_used.record(caller.key_id)
         return caller
 
     def _check_expiry(self, expires_at: float | None) -> None:
@@ -160,11 +160,13 @@ class ApiKeys:
         }
 
         def create(connection: Connection) -> Mapping[str, Any]:
-            require_below(connection, workspace_id, "keys", self.quota, _count_query(workspace_id, now))
+            check_quota(connection, workspace_id, "keys", self.quota, _count_query(workspace_id, now))
             connection.execute(insert(tables.keys), row)
             return row
 
-        work = recorded(create, "create_key", row["key_id"], scope=scope, manages_connections=manages_connections)
+        work = with_audit_entry(
+            create, "create_key", row["key_id"], scope=scope, manages_connections=manages_connections
+        )
         await self.database.write(work)
         return {"key": key} | _public(row)
 
@@ -209,7 +211,7 @@ class ApiKeys:
         def update_row(writing: Connection) -> Mapping[Any, Any] | None:
             return writing.execute(revoke).mappings().first()
 
-        row = await self.database.write(recorded(update_row, "revoke_key", key_id))
+        row = await self.database.write(with_audit_entry(update_row, "revoke_key", key_id))
         if row is None:
             raise _not_found(key_id)
         # Other processes use their cached callers for up to three seconds.
@@ -314,7 +316,7 @@ def _check_operations(patterns: Sequence[str], names: Collection[str]) -> None:
         raise errors.InvalidParameters(
             f"There is no operation {', '.join(map(truncate, unknown[:MAX_REPORTED_NAMES]))}.",
             *(
-                {"parameter": "operations", "value": name} | ({MEANT: suggestion} if suggestion else {})
+                {"parameter": "operations", "value": name} | ({SUGGESTION_KEY: suggestion} if suggestion else {})
                 for name, suggestion in suggestions
             ),
         )

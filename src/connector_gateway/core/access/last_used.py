@@ -26,7 +26,7 @@ class LastUsed:
         later = func.coalesce(table.c.last_used_at, 0.0) < bindparam("_at")
         self._update = update(table).where(key == bindparam("_key"), later).values(last_used_at=bindparam("_at"))
 
-    def note(self, identifier: str) -> None:
+    def record(self, identifier: str) -> None:
         """Record that a row is used now."""
         self._pending[identifier] = self._clock.now()
 

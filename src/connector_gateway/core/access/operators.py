@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, func, insert, or_, select, update
 
-from connector_gateway.core.access.audited_actions import recorded
+from connector_gateway.core.access.audited_actions import with_audit_entry
 from connector_gateway.core.access.keys import generate_key, is_well_formed
 from connector_gateway.core.calls.error_details import truncate
 from connector_gateway.core.secrets.secret_keys import token_digest
-from connector_gateway.core.single_flight import MOST_ROWS, TRUSTED_SECONDS, SingleFlight
+from connector_gateway.core.single_flight import CACHE_SECONDS, MAX_ROWS, SingleFlight
 from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.errors import AdminRoleRequired, InvalidParameters, OperatorNotFound
 from connector_gateway.kit.identifiers import ulid
@@ -65,7 +65,7 @@ class Operators:
         self._database = database
         self._operator_token = operator_token.encode()
         self._clock = clock
-        self._cache: SingleFlight[bytes, Operator | None] = SingleFlight(steady or clock, MOST_ROWS, from_start=True)
+        self._cache: SingleFlight[bytes, Operator | None] = SingleFlight(steady or clock, MAX_ROWS, from_start=True)
 
     async def find(self, token: str) -> Operator | None:
         """Return the operator with *token*, or None if it is unknown or revoked."""
@@ -74,7 +74,7 @@ class Operators:
         if not is_well_formed(token, PREFIX):
             return None
         digest = token_digest(token)
-        return await self._cache.get(digest, partial(self._look_up, digest), TRUSTED_SECONDS)
+        return await self._cache.get(digest, partial(self._look_up, digest), CACHE_SECONDS)
 
     async def create(self, name: str, role: Role) -> dict[str, Any]:
         """Create an operator. Only this result contains its ``token``."""
@@ -96,7 +96,7 @@ class Operators:
             return name
 
         await self._database.write(
-            recorded(create, "create_operator", str(row["operator_id"]), operator=name, role=role)
+            with_audit_entry(create, "create_operator", str(row["operator_id"]), operator=name, role=role)
         )
         return {"token": token} | _public(row)
 
@@ -135,7 +135,7 @@ class Operators:
             return writing.execute(revoke).mappings().first()
 
         row = await self._database.write(
-            recorded(update_row, "revoke_operator", operator["operator_id"], operator=operator["name"])
+            with_audit_entry(update_row, "revoke_operator", operator["operator_id"], operator=operator["name"])
         )
         if row is None:
             raise _not_found(name)

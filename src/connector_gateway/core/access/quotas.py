@@ -31,7 +31,7 @@ _REMEDIES = {
 }
 
 
-def require_below(writing: Transaction, workspace_id: str, name: str, limit: int, counted: Select[Any]) -> None:
+def check_quota(writing: Transaction, workspace_id: str, name: str, limit: int, counted: Select[Any]) -> None:
     """Raise ``QuotaExceeded`` if the query *counted* returns *limit* or more for the workspace."""
     lock_workspace(writing, workspace_id)
     count = writing.execute(counted).scalar_one()

@@ -19,10 +19,10 @@ def check_return_url(url: str | None, allowed: Sequence[str]) -> None:
 
 def is_allowed(url: str, allowed: Sequence[str]) -> bool:
     """Return True if *url* without its query is one of *allowed*. The app is allowed to add a query."""
-    return wrong_with(url) == "" and url.partition("?")[0] in allowed
+    return url_problem(url) == "" and url.partition("?")[0] in allowed
 
 
-def wrong_with(url: str) -> str:
+def url_problem(url: str) -> str:
     """Return the reason why *url* is invalid as a return URL, or an empty string if it is valid."""
     if not url.isascii() or not url.isprintable() or set(url) & set(" \\<>\"'`"):
         return "has characters that an address cannot have"

@@ -17,7 +17,7 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, delete, insert, or_, select, update
 
-from connector_gateway.core.access.audited_actions import recorded
+from connector_gateway.core.access.audited_actions import with_audit_entry
 from connector_gateway.core.access.operators import BUILT_IN, Operator
 from connector_gateway.core.history.retention import PURGE_STEP
 from connector_gateway.core.secrets.secret_keys import SecretKeys, token_digest
@@ -90,7 +90,7 @@ class Sessions:
         def begin(writing: Connection) -> int:
             return writing.execute(insert(tables.console_sessions), row).rowcount
 
-        await self._database.write(recorded(begin, "sign_in", "console"))
+        await self._database.write(with_audit_entry(begin, "sign_in", "console"))
         return self._session(identifier, operator)
 
     async def create_link(self) -> str:
@@ -101,7 +101,7 @@ class Sessions:
         def create(writing: Connection) -> int:
             return writing.execute(insert(tables.console_sessions), row).rowcount
 
-        await self._database.write(recorded(create, "create_sign_in_link", "console"))
+        await self._database.write(with_audit_entry(create, "create_sign_in_link", "console"))
         return token
 
     async def begin_by_link(self, token: str) -> Session | None:
@@ -119,7 +119,7 @@ class Sessions:
                 return None
             return writing.execute(insert(tables.console_sessions), row).rowcount
 
-        created = await self._database.write(recorded(begin, "sign_in", "console", by="link"))
+        created = await self._database.write(with_audit_entry(begin, "sign_in", "console", by="link"))
         return self._session(identifier, BUILT_IN) if created else None
 
     async def find(self, token: str, *, in_use: bool = True) -> Session | None:
@@ -152,7 +152,7 @@ class Sessions:
         def end(writing: Connection) -> int | None:
             return writing.execute(forget).rowcount or None
 
-        await self._database.write(recorded(end, "sign_out", "console"))
+        await self._database.write(with_audit_entry(end, "sign_out", "console"))
 
     async def purge(self) -> int:
         """Delete a limited number of expired sessions. Returns how many."""

@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, func, insert, select, update
 
-from connector_gateway.core.access.audited_actions import recorded
-from connector_gateway.core.access.return_urls import wrong_with
+from connector_gateway.core.access.audited_actions import with_audit_entry
+from connector_gateway.core.access.return_urls import url_problem
 from connector_gateway.core.history.filters import workspace_not_found
 from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.kit.errors import InvalidParameters
@@ -39,7 +39,7 @@ class Workspaces:
             writing.execute(insert(tables.workspaces), row)
             return row
 
-        await self._database.write(recorded(create, "create_workspace", row["workspace_id"]))
+        await self._database.write(with_audit_entry(create, "create_workspace", row["workspace_id"]))
         return _public(row)
 
     async def page(self, text: str, before: str | None, limit: int) -> tuple[Sequence[dict[str, Any]], str | None]:
@@ -88,7 +88,7 @@ class Workspaces:
             return writing.execute(change).mappings().first()
 
         row = await self._database.write(
-            recorded(update_row, "change_workspace", workspace_id, changed=sorted(changes))
+            with_audit_entry(update_row, "change_workspace", workspace_id, changed=sorted(changes))
         )
         if row is None:
             raise workspace_not_found(workspace_id)
@@ -100,13 +100,13 @@ def _check_return_urls(return_urls: Sequence[str]) -> None:
     details = [
         {"parameter": f"return_urls[{index}]", "value": url, "message": reason}
         for index, url in enumerate(return_urls)
-        if (reason := wrong_with(url) or ("has a query" if "?" in url else ""))
+        if (reason := url_problem(url) or ("has a query" if "?" in url else ""))
     ]
     if details:
         raise InvalidParameters("Users cannot be sent back to these addresses.", *details)
 
 
-def require_workspace(connection: Connection, workspace_id: WorkspaceId) -> None:
+def check_workspace(connection: Connection, workspace_id: WorkspaceId) -> None:
     """Raise ``WorkspaceNotFound`` unless the workspace exists."""
     query = select(tables.workspaces.c.workspace_id).where(tables.workspaces.c.workspace_id == workspace_id)
     if connection.execute(query).first() is None:

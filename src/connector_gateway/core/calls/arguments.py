@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 from msgspec import Struct
 from pydantic import ValidationError
 
-from connector_gateway.core.calls.error_details import listing, truncate, validation_details, without_values
+from connector_gateway.core.calls.error_details import truncate, validation_details, with_allowed_names, without_values
 from connector_gateway.core.writes.key_text import KeyText
 from connector_gateway.kit.errors import Detail, GatewayError, InvalidJson, InvalidParameters, PayloadTooLarge
 from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD, Mentions, Params
@@ -59,12 +59,12 @@ class Body:
     def __init__(self, text: bytes = b"", refusal: GatewayError | None = None) -> None:
         self.text = text
         self.value: Any = None
-        self.refusal = refusal
+        self.error = refusal
         if refusal is None:
             try:
                 self.value = decode(text)
             except (InvalidJson, PayloadTooLarge) as error:
-                self.refusal = error
+                self.error = error
 
 
 class Arguments(Struct):
@@ -118,7 +118,9 @@ class Arguments(Struct):
             result = params.model_validate(values)
         except ValidationError as error:
             names = [CONNECTION, *self._parameter_names(params)] if connection else self._parameter_names(params)
-            raise _invalid_parameters(params, [*details, *listing(validation_details(error), names)]) from error
+            raise _invalid_parameters(
+                params, [*details, *with_allowed_names(validation_details(error), names)]
+            ) from error
         if details:
             raise _invalid_parameters(params, details)
         return result
@@ -126,17 +128,17 @@ class Arguments(Struct):
     def _normalise_key(self, values: dict[str, Any], details: list[Detail], *, keyed: bool) -> None:
         """Normalise the idempotency key of the body, and compare it with the key of the header."""
         raw = values.get(IDEMPOTENCY_FIELD)
-        in_body = KeyText.of(raw) if isinstance(raw, str) else None
+        in_body = KeyText.parse(raw) if isinstance(raw, str) else None
         if in_body is not None:
             values[IDEMPOTENCY_FIELD] = in_body.text
         if not keyed:
             return
         keys = [key for key in (self.key, in_body) if key is not None]
-        invalid = next((key for key in keys if key.fault), None)
+        invalid = next((key for key in keys if key.violation), None)
         if invalid is not None:
             # Remove it, so that validation of the parameter does not report the same violation again.
             values.pop(IDEMPOTENCY_FIELD, None)
-            details.append({"parameter": IDEMPOTENCY_FIELD, "message": invalid.fault, "value": invalid.text})
+            details.append({"parameter": IDEMPOTENCY_FIELD, "message": invalid.violation, "value": invalid.text})
         elif len({key.text for key in keys}) > 1:
             message = "Should equal the header Idempotency-Key"
             details.append({"parameter": IDEMPOTENCY_FIELD, "message": message, "value": raw})
@@ -166,8 +168,8 @@ class Arguments(Struct):
         return values
 
     def _from_body(self, body: Body, details: list[Detail]) -> dict[str, Any]:
-        if body.refusal is not None:
-            raise body.refusal
+        if body.error is not None:
+            raise body.error
         value = body.value
         if not isinstance(value, dict):
             raise InvalidParameters(

@@ -53,7 +53,7 @@ class Downloads:
         self._active: Counter[str] = Counter()
 
     @contextmanager
-    def one(self, link: str, connection_id: str) -> Iterator[None]:
+    def slot(self, link: str, connection_id: str) -> Iterator[None]:
         """Occupy a slot for one download. Raises ``Overloaded`` if none is free."""
         limits = {"": DOWNLOADS, connection_id: MAX_PER_CONNECTION, link: MAX_PER_LINK}
         if any(self._active[name] >= maximum for name, maximum in limits.items()):
@@ -112,7 +112,7 @@ class AccountSlotPool:
         self._processes = processes
         self._slots: WeakValueDictionary[tuple[str, int], AccountSlots] = WeakValueDictionary()
 
-    def of(self, account: str) -> AccountSlots:
+    def for_account(self, account: str) -> AccountSlots:
         """Return the slots of one account."""
         # The key includes the limit: after processes start or stop, new calls use slots with the new limit.
         share = max(1, self._max // max(1, self._processes()))

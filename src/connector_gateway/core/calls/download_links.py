@@ -34,7 +34,7 @@ class DownloadLinkSigner:
         self._seconds = link_seconds
         self._clock = clock
 
-    def of(self, connection: Connection) -> "ConnectionLinks":
+    def for_connection(self, connection: Connection) -> "ConnectionLinks":
         """Return a signer for the links of one connection."""
         return ConnectionLinks(self, connection.connection_id)
 

@@ -7,10 +7,10 @@ from msgspec import Struct
 from pydantic import TypeAdapter
 from pydantic_core import to_json
 
-from connector_gateway.core.calls.error_details import DONE, details_of
-from connector_gateway.core.calls.remedies import remedy_of
+from connector_gateway.core.calls.error_details import DONE, public_details
+from connector_gateway.core.calls.remedies import resolve_remedy
 from connector_gateway.kit.errors import Detail, GatewayError
-from connector_gateway.kit.errors.suggestions import MEANT, mistaken
+from connector_gateway.kit.errors.suggestions import SUGGESTION_KEY, get_mistaken_name
 from connector_gateway.kit.identifiers import RunId
 from connector_gateway.kit.shapes import Piece
 from connector_gateway.kit.upstream.memory_budget import LARGE_BYTES
@@ -87,11 +87,11 @@ def error_payload(
     error: GatewayError, surface: str = "http", connector: "AnyConnector | None" = None
 ) -> dict[str, Any]:
     """Return the public fields of *error* for *surface*. Long values of the caller are truncated."""
-    details = details_of(error)
+    details = public_details(error)
     return {
         "code": error.code,
         "message": error.message[:MAX_MESSAGE] + _suggestion(details),
-        "remedy": remedy_of(error, surface, [connector] if connector else ()),
+        "remedy": resolve_remedy(error, surface, [connector] if connector else ()),
         "details": details,
         "docs": DOCS + error.code,
     }
@@ -101,9 +101,9 @@ def _suggestion(details: Sequence[Detail]) -> str:
     """Return a "Did you mean" question. If there are several errors, it repeats the mistaken names."""
     is_single = len([detail for detail in details if DONE not in detail]) == 1
     hints = [
-        detail[MEANT] if is_single else f"{detail[MEANT]} instead of {mistaken(detail)}"
+        detail[SUGGESTION_KEY] if is_single else f"{detail[SUGGESTION_KEY]} instead of {get_mistaken_name(detail)}"
         for detail in details
-        if MEANT in detail
+        if SUGGESTION_KEY in detail
     ]
     names = list(dict.fromkeys(hints))[:MAX_SUGGESTED]
     return f" Did you mean {', '.join(names)}?" if names else ""

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from pydantic_core import to_json
 
 from connector_gateway.kit.errors import Detail, GatewayError
-from connector_gateway.kit.errors.suggestions import MEANT, did_you_mean
+from connector_gateway.kit.errors.suggestions import SUGGESTION_KEY, get_suggestion
 from connector_gateway.kit.shapes import NO_INSTANT, format_timestamp
 
 MAX_VIOLATIONS = 20
@@ -63,20 +63,20 @@ _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'")
 # Violations
 
 
-def validation_details(fault: ValidationError, *prefix: str) -> list[Detail]:
+def validation_details(error: ValidationError, *prefix: str) -> list[Detail]:
     """Return the violations of a pydantic error: paths, messages, raw values, and allowed values."""
-    errors = fault.errors(include_url=False)
+    errors = error.errors(include_url=False)
     return [_violation(error, prefix) for error in errors if error["type"] != _NO_UNICODE]
 
 
-def listing(faults: Iterable[Detail], known: Sequence[str], *prefix: str) -> list[Detail]:
+def with_allowed_names(details: Iterable[Detail], names: Sequence[str], *prefix: str) -> list[Detail]:
     """Return *faults*. Violations for unknown parameters directly below *prefix* list the *known* names."""
     depth = len(prefix)
     return [
-        {**fault, "allowed": known}
+        {**fault, "allowed": names}
         if fault["message"] == UNKNOWN and str(fault["parameter"]).count(".") == depth
         else fault
-        for fault in faults
+        for fault in details
     ]
 
 
@@ -102,14 +102,14 @@ def _message(error: Any) -> str:
     return _WORDS.get(error["type"]) or str(error["msg"])
 
 
-def without_values(faults: Iterable[Detail], parameters: Iterable[str]) -> list[Detail]:
+def without_values(details: Iterable[Detail], parameters: Iterable[str]) -> list[Detail]:
     """Return *faults* without the values of *parameters*, which are secret."""
     secret = set(parameters)
     return [
         {name: value for name, value in fault.items() if name != "value"}
         if str(fault["parameter"]).partition(".")[0] in secret
         else fault
-        for fault in faults
+        for fault in details
     ]
 
 
@@ -129,11 +129,11 @@ def truncate_details(details: Sequence[Detail]) -> list[Detail]:
     return public if omitted <= 0 else [*public, {"message": f"There are {omitted} more faults.", "more": omitted}]
 
 
-PLACES = {"parameter", "property", "field", "header", "place"}
+LOCATION_FIELDS = {"parameter", "property", "field", "header", "place"}
 """The fields of a detail that locate its violation in the request."""
 
 
-def details_of(error: GatewayError) -> list[Detail]:
+def public_details(error: GatewayError) -> list[Detail]:
     """Return the public details of *error*. In a 4xx, every violation has its code and its location."""
     details = truncate_details(error.details)
     if error.status >= 500:
@@ -144,15 +144,15 @@ def details_of(error: GatewayError) -> list[Detail]:
 
 
 def _with_location(detail: Detail, error: GatewayError) -> Detail:
-    location = {} if detail.keys() & PLACES else error.default_place()
+    location = {} if detail.keys() & LOCATION_FIELDS else error.default_location()
     return {"code": error.code, **location, **detail}
 
 
 def _with_suggestion(public: Detail, detail: Detail) -> Detail:
     """Return *public* with the name that *detail* probably meant, if there is one."""
-    name = did_you_mean(detail)
-    without_suggestion = {key: value for key, value in public.items() if key != MEANT}
-    return without_suggestion if name is None else {**without_suggestion, MEANT: truncate(name)}
+    name = get_suggestion(detail)
+    without_suggestion = {key: value for key, value in public.items() if key != SUGGESTION_KEY}
+    return without_suggestion if name is None else {**without_suggestion, SUGGESTION_KEY: truncate(name)}
 
 
 def loggable_details(details: Sequence[Detail]) -> list[Detail]:

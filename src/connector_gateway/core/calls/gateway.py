@@ -34,7 +34,7 @@ from connector_gateway.kit.shapes import Params, Position
 from connector_gateway.kit.upstream.client import Timeouts, UpstreamClient
 from connector_gateway.kit.upstream.memory_budget import MemoryBudget, MemoryReservation, unmetered
 from connector_gateway.kit.upstream.pool import Transport
-from connector_gateway.kit.upstream.redaction import conceal
+from connector_gateway.kit.upstream.redaction import activate_redaction
 from connector_gateway.storage.shared.interface import SharedState
 
 RECONNECT_REMEDY = "Have the account's user open reconnect_url in details and allow the access, then call again."
@@ -52,8 +52,8 @@ class Gateway:
     runs: RunStore
     limits: KeyRateLimiter
     connections: ConnectionStore
-    connecting: ConnectionService
-    writing: WriteProtocol
+    connection_service: ConnectionService
+    write_protocol: WriteProtocol
     cursors: CursorSigner
     links: DownloadLinkSigner
     files: PublicFileFetcher
@@ -67,7 +67,7 @@ class Gateway:
     time: Callable[[], float]
     fence: Callable[[], Callable[[], None]]
     processes: Callable[[], int]
-    stopping: Shutdown
+    shutdown: Shutdown
     usage: UsageTracker
 
     def __post_init__(self) -> None:
@@ -82,7 +82,7 @@ class Gateway:
             if site.connector.max_concurrent_requests
         }
         self._vendors = {
-            name: site.third_party(self.transport, self.clock, self.time, partial(self.usage.record_response, name))
+            name: site.create_service(self.transport, self.clock, self.time, partial(self.usage.record_response, name))
             for name, site in self.sites.items()
         }
 
@@ -106,7 +106,7 @@ class Gateway:
                 run.allowance = await self.limits.consume(caller)
             # The allowance is stored before the check, so that the error response can report it.
             raise_if_exceeded(run.allowance)
-            caller.require(connector, operation)
+            caller.check_allowed(connector, operation)
             if read_body is not None:
                 arguments.body = await read_body()
                 connection_id = arguments.connection_id
@@ -114,12 +114,12 @@ class Gateway:
             writes = operation.scope == "write"
             arguments.neutralises_mentions = writes and _neutralises_mentions(run, caller)
             params = arguments.read(operation.params, keyed=writes)
-            run.parameters = operation.sent(params)
+            run.parameters = operation.sent_names(params)
             connection = await self.connections.open(caller, connector, connection_id or "")
             try:
                 with self._active_calls, MemoryReservation(self._memory_budget) as reservation:
                     prepared = self._prepare(run, connection, operation, params, reservation)
-                    prepared.call.restored = arguments.key is not None and self.writing.restores.lost is not None
+                    prepared.ctx.restored = arguments.key is not None and self.write_protocol.restores.lost is not None
                     envelope = await self._perform(prepared, arguments, recording)
             except ConnectionRevoked as error:
                 await self._note_revoked(connection)
@@ -130,7 +130,7 @@ class Gateway:
                 error.attach_subject(vars(params))
                 raise
             # The vendor accepted the credentials, so the connection is active, whatever its recorded status.
-            if connection.status != "active" and run.trace.requests:
+            if connection.status != "active" and run.log.requests:
                 await self.connections.record_status(connection, "active")
             run.succeed(envelope.status)
             return envelope
@@ -146,7 +146,7 @@ class Gateway:
         recording = self.runs.record(
             run, connection.workspace_id, connection.connector, DOWNLOAD, connection_id=connection.connection_id
         )
-        with self._downloads.one(token, connection.connection_id):
+        with self._downloads.slot(token, connection.connection_id):
             async with recording:
                 await recording.open()
                 try:
@@ -164,7 +164,7 @@ class Gateway:
 
     async def _offer_link(self, connection: Connection, error: ConnectionRevoked) -> None:
         """Add a reconnect link to *error*, for callers that are allowed to manage connections."""
-        url = await self.connecting.reconnect_url(connection)
+        url = await self.connection_service.reconnect_url(connection)
         if url is not None:
             error.details.append({"reconnect_url": url})
             error.remedy = RECONNECT_REMEDY
@@ -175,7 +175,7 @@ class Gateway:
         """Perform a read directly, and a write by the write protocol."""
         if prepared.operation.scope == "read":
             return prepared.read()
-        return self.writing.write(prepared, arguments, recording, self.timeouts.queue_seconds)
+        return self.write_protocol.write(prepared, arguments, recording, self.timeouts.queue_seconds)
 
     def _prepare(
         self, run: Run, connection: Connection, operation: AnyOperation, params: Params, holding: MemoryReservation
@@ -185,15 +185,15 @@ class Gateway:
         call = OperationContext(
             upstream=site.connector.client(upstream),
             connection_id=connection.connection_id,
-            account_id=connection.whose.account_id,
+            account_id=connection.identity.account_id,
             settings=connection.settings,
             position=self._position(connection, operation, params),
-            memory=self._caches.of(connection.connection_id),
+            cache=self._caches.for_connection(connection.connection_id),
             steps=ReadOnlySteps(),
             clock=self.clock,
             exclusive=object_lock(connection, self.shared, upstream),
             files=self.files,
-            links=self.links.of(connection),
+            links=self.links.for_connection(connection),
             events=self.events,
             settle_seconds=site.settle_seconds,
             grace_seconds=self.timeouts.grace_seconds,
@@ -225,7 +225,7 @@ class Gateway:
         """Return the authorised client for one run through one connection."""
         connector = connection.connector
         run.redaction = connection.redaction
-        conceal(connection.redaction)
+        activate_redaction(connection.redaction)
         return UpstreamClient(
             self._vendors[connector],
             connection,
@@ -235,20 +235,22 @@ class Gateway:
                 connection.account,
                 self.shared,
                 self.clock,
-                stopping=self.stopping,
+                stopping=self.shutdown,
                 usage=self.usage,
                 connection_id=connection.connection_id,
             ),
             timeouts or self.timeouts,
-            run.trace,
+            run.log,
             self.fence(),
             holding or unmetered(),
             dry_run=run.dry_run,
-            places=self._account_slots[connector].of(connection.account) if connector in self._account_slots else None,
+            slots=self._account_slots[connector].for_account(connection.account)
+            if connector in self._account_slots
+            else None,
         )
 
     @property
-    def under_way(self) -> int:
+    def active_calls(self) -> int:
         """The number of running calls."""
         return self._active_calls.in_use
 

@@ -6,9 +6,9 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from connector_gateway.core.calls.error_details import DONE
-from connector_gateway.core.calls.remedies import remedy_of
+from connector_gateway.core.calls.remedies import resolve_remedy
 from connector_gateway.core.writes.key_outcomes import different_parameters
-from connector_gateway.core.writes.protocol import FOUND, SENT_AGAIN
+from connector_gateway.core.writes.protocol import FOUND_DETAIL, SENT_AGAIN_DETAIL
 from connector_gateway.kit.errors import GatewayError, all_errors
 from connector_gateway.kit.operation import AnyConnector
 
@@ -64,7 +64,7 @@ def _explain_error(run: Mapping[str, Any], connector: AnyConnector | None) -> Ou
     completed = [f"Done before it failed: {', '.join(done)}."] if done else []
     summary = (error.__doc__ or "").partition("\n\n")[0].removesuffix("; ``details`` lists all of them.").rstrip(".")
     return Outcome(
-        "bad", [f"{summary}.", *completed], remedy_of(error, run["surface"], [connector] if connector else ())
+        "bad", [f"{summary}.", *completed], resolve_remedy(error, run["surface"], [connector] if connector else ())
     )
 
 
@@ -83,7 +83,7 @@ def _unusual_facts(run: Mapping[str, Any], vendor: str) -> Iterator[str]:
         yield "Nothing was written: the call asked what would be written."
     if run["status"] == "partial":
         yield "A part of the result is missing, or a part of the work could not be done."
-    resolved = [detail for detail in run["details"] or () if FOUND in detail or SENT_AGAIN in detail]
+    resolved = [detail for detail in run["details"] or () if FOUND_DETAIL in detail or SENT_AGAIN_DETAIL in detail]
     for detail in resolved:
         yield _resolution_sentence(detail, run["upstream"], vendor)
     if not resolved and _was_repeated(run["upstream"]):
@@ -95,9 +95,9 @@ def _unusual_facts(run: Mapping[str, Any], vendor: str) -> Iterator[str]:
 def _resolution_sentence(detail: Mapping[str, Any], upstream: Sequence[Mapping[str, Any]], vendor: str) -> str:
     """Explain how a request with a lost response was resolved."""
     lost = _loss_sentence(upstream, vendor)
-    if FOUND not in detail:
-        return f"{lost}; nothing was found of it; it was sent again: {detail[SENT_AGAIN]}."
-    match = str(detail[FOUND])
+    if FOUND_DETAIL not in detail:
+        return f"{lost}; nothing was found of it; it was sent again: {detail[SENT_AGAIN_DETAIL]}."
+    match = str(detail[FOUND_DETAIL])
     proof = f"{match} was found" if match.startswith("the ") else f"it was found done ({match})"
     return f"{lost}; {proof}; nothing was sent twice."
 

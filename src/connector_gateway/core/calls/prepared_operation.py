@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from connector_gateway.core.calls.cursors import CursorSigner
 from connector_gateway.core.calls.envelope import Envelope, Status
-from connector_gateway.core.calls.remedies import remedy_of
+from connector_gateway.core.calls.remedies import resolve_remedy
 from connector_gateway.core.connections import Connection
 from connector_gateway.core.history.runs import Run
 from connector_gateway.core.writes.claims import StoredResult
@@ -66,7 +66,7 @@ class PreparedOperation(Struct):
     params: Params
     run: Run
     connection: Connection
-    call: OperationContext[Any]
+    ctx: OperationContext[Any]
     upstream: UpstreamClient
     cursors: CursorSigner
     connector: AnyConnector
@@ -75,7 +75,7 @@ class PreparedOperation(Struct):
 
     async def read(self) -> Envelope:
         """Perform a read-only operation and return its envelope."""
-        return self.envelope(await self.operation.handler(self.call, self.params))
+        return self.envelope(await self.operation.handler(self.ctx, self.params))
 
     def replay(self, first: StoredResult, data: bytes) -> Envelope:
         """Return the envelope of a replayed *first* result with its stored *data*."""
@@ -109,7 +109,7 @@ class PreparedOperation(Struct):
     def _sentence(self, warning: str | GatewayError) -> str:
         if isinstance(warning, str):
             return warning
-        return f"{warning.message} {remedy_of(warning, self.run.surface, [self.connector])}"
+        return f"{warning.message} {resolve_remedy(warning, self.run.surface, [self.connector])}"
 
     def _cursor(self, position: Position) -> str:
         return self.cursors.issue(position, *cursor_scope(self.connection, self.operation, self.params))
@@ -125,9 +125,9 @@ def cursor_scope(connection: Connection, operation: AnyOperation, params: Params
     )
 
 
-def scope_of(prepared: PreparedOperation, step: WriteStep[Any], intent: StepInput) -> str:
+def object_scope(prepared: PreparedOperation, step: WriteStep[Any], intent: StepInput) -> str:
     """Return the scope of a step's objects: their identifiers are unique in the connector or in one account of it."""
-    account, connector = step.within(intent), prepared.connection.connector
+    account, connector = step.account_scope(intent), prepared.connection.connector
     return f"{connector}/{account}" if account else connector
 
 

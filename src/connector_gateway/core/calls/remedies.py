@@ -60,7 +60,7 @@ PHRASES: Mapping[str, tuple[str, str, str, str]] = {
 """Phrases for actions and things with a different name on each surface, in the order of ``SURFACES``."""
 
 
-def remedy_of(
+def resolve_remedy(
     error: GatewayError | type[GatewayError], surface: str = "http", connectors: "Sequence[AnyConnector]" = ()
 ) -> str:
     """Return the remedy of *error* in the terms of *surface*, or of HTTP if *surface* has none of its own.
@@ -78,7 +78,7 @@ def general_remedy(error: type[GatewayError], connectors: "Iterable[AnyConnector
     """Return the remedy of *error* over HTTP for those of *connectors* with operations that can raise it."""
     all_connectors = list(connectors)
     concerned = [connector for connector in all_connectors if any(error in one.errors for one in connector.operations)]
-    return remedy_of(error, "http", concerned or all_connectors)
+    return resolve_remedy(error, "http", concerned or all_connectors)
 
 
 class _SurfaceTerms:

@@ -16,8 +16,8 @@ class Shutdown:
     """The shutdown state of this process."""
 
     def __init__(self) -> None:
-        self.begun = False
-        self.announced = False
+        self.started = False
+        self.draining = False
         """Whether the process reports not ready. It still accepts calls until ``begun``."""
 
         self.reason = ""
@@ -27,26 +27,26 @@ class Shutdown:
 
     def start_draining(self) -> None:
         """Report not ready, so that load balancers stop sending calls to this process."""
-        self.announced = True
+        self.draining = True
 
     def start(self, reason: str = "") -> None:
         """Reject waiting calls, and all later ones."""
         self.reason = self.reason or reason
-        if self.begun:
+        if self.started:
             return
-        self.begun = self.announced = True
+        self.started = self.draining = True
         for limit in self._waiting:
             limit.reschedule(asyncio.get_running_loop().time())
 
     def check(self) -> None:
         """Raise ``Overloaded`` during shutdown."""
-        if self.begun:
+        if self.started:
             raise self.error()
 
     async def wait(self, awaitable: Awaitable[T]) -> T:
         """Await *awaitable*, which is cancelled at shutdown. Raises ``Overloaded`` when shutdown begins."""
         try:
-            async with asyncio.timeout(0 if self.begun else None) as limit:
+            async with asyncio.timeout(0 if self.started else None) as limit:
                 self._waiting.add(limit)
                 try:
                     return await awaitable

@@ -9,7 +9,7 @@ from connector_gateway.core.connections.selection import ConnectionSelector
 from connector_gateway.core.connections.service import ConnectionService
 from connector_gateway.core.connections.store import ConnectionStore
 from connector_gateway.core.connections.token_client import TokenEndpointClient
-from connector_gateway.core.connections.token_refresh import IdleRenewals, TokenRefresher
+from connector_gateway.core.connections.token_refresh import IdleTokenRefresher, TokenRefresher
 from connector_gateway.core.connections.vault import Vault
 
 __all__ = [
@@ -21,7 +21,7 @@ __all__ = [
     "ConnectionService",
     "ConnectionStore",
     "ConsentFlow",
-    "IdleRenewals",
+    "IdleTokenRefresher",
     "TokenEndpointClient",
     "TokenRefresher",
     "Vault",

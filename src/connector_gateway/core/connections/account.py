@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 
-class Whose(NamedTuple):
+class AccountIdentity(NamedTuple):
     """The account of a connection's credentials, and the number of times the credentials were replaced."""
 
     account_id: str | None
@@ -11,7 +11,7 @@ class Whose(NamedTuple):
 
     era: int
 
-    def is_same(self, other: "Whose") -> bool:
+    def is_same(self, other: "AccountIdentity") -> bool:
         """Return True if both certainly lead to one account. An unknown account might be any account."""
         if self.account_id is not None and other.account_id is not None:
             return self.account_id == other.account_id

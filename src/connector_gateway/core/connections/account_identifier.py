@@ -14,7 +14,7 @@ from connector_gateway.kit.errors import ConnectionRevoked, CredentialsRefused, 
 from connector_gateway.kit.oauth import Account
 from connector_gateway.kit.upstream.client import CredentialSource, Timeouts, UpstreamClient, UpstreamLog
 from connector_gateway.kit.upstream.pool import Transport
-from connector_gateway.kit.upstream.redaction import Redaction, concealing
+from connector_gateway.kit.upstream.redaction import Redaction, redacting
 from connector_gateway.storage.shared.interface import SharedState
 
 log = structlog.get_logger()
@@ -30,7 +30,7 @@ class UnsavedCredentials:
         """Return the credentials."""
         return self.secrets
 
-    async def renew(self, used: Mapping[str, str]) -> bool:
+    async def refresh(self, used: Mapping[str, str]) -> bool:
         """Return False, because there are no other credentials."""
         del used
         return False
@@ -40,7 +40,7 @@ class UnsavedCredentials:
 class AccountIdentifier:
     """Identifies the accounts of credentials with a request to the vendor."""
 
-    sites: Mapping[str, UpstreamConfig]
+    upstreams: Mapping[str, UpstreamConfig]
     shared: SharedState
     transport: Transport
     clock: Clock
@@ -55,7 +55,7 @@ class AccountIdentifier:
         redaction = Redaction(secrets.values)
         account_key = pseudonym("\n".join(secrets.values()))
         try:
-            with concealing(redaction):
+            with redacting(redaction):
                 return await self._identify(connector, UnsavedCredentials(secrets), account_key)
         except ConnectionRevoked as error:
             redaction.error(error)
@@ -69,13 +69,13 @@ class AccountIdentifier:
             redaction.error(error)
             raise
 
-    async def of_connection(self, connection: Connection) -> Account | None:
+    async def identify_connection(self, connection: Connection) -> Account | None:
         """Return the account of *connection* by its stored credentials.
 
         Raises ``ConnectionRevoked`` if the vendor no longer accepts them.
         """
         try:
-            with concealing(connection.redaction):
+            with redacting(connection.redaction):
                 return await self._identify(connection.connector, connection, connection.account)
         except GatewayError as error:
             connection.redaction.error(error)
@@ -83,29 +83,29 @@ class AccountIdentifier:
 
     def issued_by_token_page(self, connection: Connection) -> bool:
         """Return True if the token of *connection* was issued for this installation's own API key."""
-        site = self.sites.get(connection.connector)
+        site = self.upstreams.get(connection.connector)
         return site is not None and bool(site.api_key) and connection.stored.get("key") == site.api_key
 
-    async def give_back(self, connection: Connection) -> bool:
+    async def revoke_token(self, connection: Connection) -> bool:
         """Revoke the token that this installation's token page issued for *connection*.
 
         Returns whether the vendor accepted the revocation.
         """
-        site = self.sites.get(connection.connector)
+        site = self.upstreams.get(connection.connector)
         if site is None or site.connector.revoke is None or not self.issued_by_token_page(connection):
             return False
         try:
             upstream = self._upstream(
                 site, UnsavedCredentials(connection.stored), self._pacer(site, connection.account)
             )
-            with concealing(connection.redaction):
+            with redacting(connection.redaction):
                 return await site.connector.revoke(site.connector.client(upstream))
         except GatewayError as failure:
             log.warning("a token was not given back", connector=connection.connector, code=failure.code)
             return False
 
     async def _identify(self, connector: str, source: CredentialSource, account_key: str) -> Account | None:
-        site = self.sites.get(connector)
+        site = self.upstreams.get(connector)
         if site is None or site.connector.identify is None:
             return None
         pacer = self._pacer(site, account_key)
@@ -118,5 +118,5 @@ class AccountIdentifier:
         return AnonymousPacer(site.connector.name, with_slack(site.budgets), account_key, self.shared, self.clock)
 
     def _upstream(self, site: UpstreamConfig, source: CredentialSource, pacer: AnonymousPacer) -> UpstreamClient:
-        service = site.third_party(self.transport, self.clock, self.time)
+        service = site.create_service(self.transport, self.clock, self.time)
         return UpstreamClient(service, source, pacer, self.timeouts, UpstreamLog())

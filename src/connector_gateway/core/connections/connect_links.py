@@ -8,10 +8,10 @@ from typing import Any
 from sqlalchemy import Connection as Transaction
 from sqlalchemy import delete, insert, select, update
 
-from connector_gateway.core.access.audited_actions import recorded
+from connector_gateway.core.access.audited_actions import with_audit_entry
 from connector_gateway.core.history.retention import PURGE_STEP
 from connector_gateway.core.secrets.secret_keys import token_digest
-from connector_gateway.core.single_flight import MOST_ROWS, SingleFlight
+from connector_gateway.core.single_flight import MAX_ROWS, SingleFlight
 from connector_gateway.kit.clock import Clock, utc_datetime
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
@@ -42,7 +42,7 @@ class ConnectLinks:
         self._database = database
         self._clock = clock
         self._base_url = base_url
-        self._urls: SingleFlight[str, str] = SingleFlight(clock, MOST_ROWS)
+        self._urls: SingleFlight[str, str] = SingleFlight(clock, MAX_ROWS)
 
     async def issue(
         self,
@@ -70,7 +70,9 @@ class ConnectLinks:
 
         details = {"allow_other_account": allow_other_account}
         await self._database.write(
-            recorded(issue, "reconnect_connection", connection_id, for_workspace, **details) if for_workspace else issue
+            with_audit_entry(issue, "reconnect_connection", connection_id, for_workspace, **details)
+            if for_workspace
+            else issue
         )
         return {"connect_url": self.url(token), "expires_at": utc_datetime(expires_at)}
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from connector_gateway.core.connections.account import Whose
+from connector_gateway.core.connections.account import AccountIdentity
 from connector_gateway.core.connections.token_refresh import CurrentSecrets, TokenRefresher
 from connector_gateway.kit.errors import ConnectionPending
 from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId
@@ -29,7 +29,7 @@ class Connection:
     app_id: str | None
     """The OAuth app that the credentials are proven to belong to."""
 
-    whose: Whose
+    identity: AccountIdentity
     """The identity of the account, for comparison with earlier attempts."""
 
     redaction: Redaction = field(repr=False)
@@ -40,9 +40,9 @@ class Connection:
 
     async def credentials(self) -> Mapping[str, str]:
         """Return the secrets by the connector's names, after refreshing those that expire soon."""
-        if self._current.renew_at is not None:
+        if self._current.refresh_at is not None:
             newer = await self._refresher.refresh_if_due(self.connection_id, self._current)
-            if newer.whose.is_same(self.whose):
+            if newer.identity.is_same(self.identity):
                 self._replace(newer)
         return self._current.secrets
 
@@ -51,10 +51,10 @@ class Connection:
         """The secrets as they are, even if they have expired."""
         return self._current.secrets
 
-    async def renew(self, used: Mapping[str, str]) -> bool:
+    async def refresh(self, used: Mapping[str, str]) -> bool:
         """Replace the secrets that the vendor has rejected. Returns False if there are no newer ones than *used*."""
         newer = await self._refresher.refresh_after_401(self.connection_id, used)
-        if newer is None or not newer.whose.is_same(self.whose):
+        if newer is None or not newer.identity.is_same(self.identity):
             return False
         self._replace(newer)
         return True
@@ -62,11 +62,11 @@ class Connection:
     def _replace(self, newer: CurrentSecrets) -> None:
         if newer.secrets is not self._current.secrets:
             self.redaction.add(newer.secrets.values())
-        self._current.secrets, self._current.renew_at = newer.secrets, newer.renew_at
+        self._current.secrets, self._current.refresh_at = newer.secrets, newer.refresh_at
         self._current.expires_at = newer.expires_at
 
 
-def require_connected(connection: Connection) -> None:
+def check_connected(connection: Connection) -> None:
     """Raise ``ConnectionPending`` if no account was connected yet."""
     if connection.status == PENDING:
         raise ConnectionPending(f"No account is connected to {connection.connection_id} yet.")

@@ -18,7 +18,7 @@ class ConnectionCaches:
     def __init__(self, clock: Clock) -> None:
         self._items: SingleFlight[tuple[ConnectionId, str], Any] = SingleFlight(clock, MAX_ITEMS)
 
-    def of(self, connection_id: ConnectionId) -> "ConnectionMemory":
+    def for_connection(self, connection_id: ConnectionId) -> "ConnectionMemory":
         """Return the cache of one connection."""
         return ConnectionMemory(self._items, connection_id)
 

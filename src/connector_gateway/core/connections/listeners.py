@@ -8,7 +8,7 @@ from sqlalchemy import Connection as Writing
 class ConnectionListener(Protocol):
     """Notified of every change of a connection, in the transaction of the change: both are committed, or neither."""
 
-    def made(self, writing: Writing, connection_id: str, connector: str) -> None:
+    def created(self, writing: Writing, connection_id: str, connector: str) -> None:
         """A connection was created."""
 
     def changed(self, writing: Writing, connection_id: str, *, credentials: bool, settings: bool) -> None:
@@ -17,7 +17,7 @@ class ConnectionListener(Protocol):
     def revoked(self, writing: Writing, connection_id: str) -> None:
         """The vendor no longer accepts the connection."""
 
-    def accepted(self, writing: Writing, connection_id: str) -> None:
+    def reauthorised(self, writing: Writing, connection_id: str) -> None:
         """The vendor accepts the connection again."""
 
     def removed(self, writing: Writing, connection_id: str) -> None:

@@ -20,15 +20,15 @@ from connector_gateway.core.access.return_urls import is_allowed
 from connector_gateway.core.connections.account_identifier import AccountIdentifier
 from connector_gateway.core.connections.connect_links import PATH, ConnectLink, ConnectLinks
 from connector_gateway.core.connections.connection import Connection
-from connector_gateway.core.connections.public_view import is_same
+from connector_gateway.core.connections.public_view import may_be_same_account
 from connector_gateway.core.connections.store import ConnectionStore
 from connector_gateway.core.connections.token_client import GrantRejected, TokenEndpointClient
-from connector_gateway.core.connections.token_refresh import ends_at, renewed_secrets
+from connector_gateway.core.connections.token_refresh import get_expiry, merge_tokens
 from connector_gateway.core.connections.vault import Vault
 from connector_gateway.core.secrets.secret_keys import token_digest
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import ConnectNotSetUp, CredentialsRefused, UpstreamFailure
-from connector_gateway.kit.oauth import Account, IssuedTokens, OAuthConfig, challenge, new_verifier
+from connector_gateway.kit.oauth import Account, IssuedTokens, OAuthConfig, create_challenge, create_verifier
 from connector_gateway.kit.upstream.redaction import Redaction
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
@@ -164,7 +164,7 @@ class ConsentFlow:
         if invitation.link.used:
             raise ConnectFailed("used", invitation=invitation)
         connector = invitation.connection.connector
-        state, browser, verifier = token_urlsafe(32), token_urlsafe(32), new_verifier()
+        state, browser, verifier = token_urlsafe(32), token_urlsafe(32), create_verifier()
         row = {
             "digest": token_digest(state),
             "browser": token_digest(browser),
@@ -200,9 +200,9 @@ class ConsentFlow:
         If the vendor allows it, each consent has its own URL too.
         """
         url = f"{self.base_url}{PATH}/{invitation.connection.connector}/callback"
-        return f"{url}/{challenge(verifier)}" if invitation.oauth.callback_paths else url
+        return f"{url}/{create_challenge(verifier)}" if invitation.oauth.callback_paths else url
 
-    async def expected(self, connector: str, state: str, browser: str) -> ConnectRequest:
+    async def get_pending_request(self, connector: str, state: str, browser: str) -> ConnectRequest:
         """Return the request for which *browser* was sent with *state*. Raises ``ConnectFailed`` if there is none."""
         return (await self._load_consent(connector, state, browser)).invitation
 
@@ -266,7 +266,7 @@ class ConsentFlow:
         account = _with_grant(await self.accounts.identify(connection.connector, secrets), grant)
         _check_scopes(consent, account.scopes if account else None, account)
         admit = partial(self._check_account, consent, account)
-        await self.connections.authorise(connection, secrets, account, ends_at(grant, now), admit)
+        await self.connections.authorise(connection, secrets, account, get_expiry(grant, now), admit)
         return Connected(invitation, account)
 
     async def _grant(self, consent: PendingConsent, code: str) -> IssuedTokens:
@@ -279,7 +279,7 @@ class ConsentFlow:
     def _secrets(self, invitation: ConnectRequest, grant: IssuedTokens) -> Mapping[str, str]:
         if invitation.oauth.by_token_page:
             return self.tokens.secrets_from_fragment(invitation.connection.connector, grant.token)
-        return renewed_secrets({}, grant)
+        return merge_tokens({}, grant)
 
     def _check_account(self, consent: PendingConsent, account: Account | None, writing: Transaction) -> None:
         """Raise ``ConnectFailed`` for another account than before, or for a link that was used meanwhile."""
@@ -287,7 +287,7 @@ class ConsentFlow:
         failed = partial(ConnectFailed, token=consent.token, invitation=invitation, account=account)
         own = table.connection_id == invitation.connection.connection_id
         account_id = writing.execute(select(table.account_id).where(own).with_for_update()).scalar()
-        if not is_same(account_id, account) and not invitation.link.allow_other_account:
+        if not may_be_same_account(account_id, account) and not invitation.link.allow_other_account:
             raise failed("other_account")
         if not self.links.use(consent.token, writing):
             raise failed("used")

@@ -19,7 +19,7 @@ PUBLIC_COLUMNS = (
     "settings",
 )
 PUBLIC_TIMESTAMPS = ("created_at", "updated_at", "expires_at", "last_used_at", "last_refreshed_at")
-NOT_YET: Mapping[str, Any] = dict.fromkeys(
+EMPTY_COLUMNS: Mapping[str, Any] = dict.fromkeys(
     ("reason", "account_id", "account_name", "expires_at", "last_used_at", "last_refreshed_at")
 )
 """Columns that are empty in a new connection."""
@@ -35,7 +35,7 @@ def account_columns(account: Account | None) -> dict[str, Any]:
     return columns if account.expires_at is None else {**columns, "expires_at": account.expires_at}
 
 
-def is_same(known: str | None, account: Account | None) -> bool:
+def may_be_same_account(known: str | None, account: Account | None) -> bool:
     """Return True if *account* may be the *known* one. Unknown identifiers match anything."""
     return account is None or known in {None, account.account_id}
 

@@ -40,12 +40,12 @@ class ConnectionSelector:
         return connector
 
     async def list_usable(
-        self, caller: Caller, most: int, connector: str | None = None, *, after: str | None = None
+        self, caller: Caller, limit: int, connector: str | None = None, *, after: str | None = None
     ) -> Sequence[Row[Any]]:
         """Return up to *most* connections, oldest first: identifier, connector, name, account name and status."""
         columns = ("connection_id", "connector", "name", "account_name", "status")
         query = _usable(select(*(_connections[name] for name in columns)), caller)
-        query = query.order_by(_connections.connection_id).limit(most)
+        query = query.order_by(_connections.connection_id).limit(limit)
         if connector is not None:
             query = query.where(_connections.connector == connector)
         if after is not None:

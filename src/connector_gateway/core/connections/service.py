@@ -8,22 +8,22 @@ from typing import Any
 from sqlalchemy import Connection as Transaction
 from sqlalchemy import Select, not_, select
 
-from connector_gateway.core.access.audited_actions import recorded
+from connector_gateway.core.access.audited_actions import with_audit_entry
 from connector_gateway.core.access.return_urls import check_return_url
-from connector_gateway.core.access.workspaces import require_workspace
+from connector_gateway.core.access.workspaces import check_workspace
 from connector_gateway.core.connections.account_identifier import AccountIdentifier
 from connector_gateway.core.connections.connect_links import ConnectLinks
-from connector_gateway.core.connections.connection import Connection, require_connected
-from connector_gateway.core.connections.public_view import is_same
+from connector_gateway.core.connections.connection import Connection, check_connected
+from connector_gateway.core.connections.public_view import may_be_same_account
 from connector_gateway.core.connections.store import ConnectionStore
-from connector_gateway.core.connections.token_client import TokenEndpointClient, not_set_up
+from connector_gateway.core.connections.token_client import TokenEndpointClient, not_configured_error
 from connector_gateway.kit.errors import ConnectionRevoked, GatewayError, InvalidParameters, OtherAccount
 from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 
 
-def of_same_account(connector: str, connection_id: str) -> Select[Any]:
+def select_same_account(connector: str, connection_id: str) -> Select[Any]:
     """Select the other connections to the account of a connection. An index supports this query."""
     table = tables.connections.c
     own = table.connection_id == connection_id
@@ -57,7 +57,7 @@ class ConnectionService:
         """Create a connection. Without *credentials* it is pending, and is returned with a link for its user."""
         if credentials is None:
             return await self._invite(workspace_id, connector, return_url, name=name, settings=settings)
-        self.connections.check(connector, credentials, settings or {})
+        self.connections.validate(connector, credentials, settings or {})
         await self._return_urls(workspace_id)
         account = await self.accounts.identify(connector, credentials) if verify else None
         created = await self.connections.create(
@@ -68,7 +68,7 @@ class ConnectionService:
     async def _invite(
         self, workspace_id: WorkspaceId, connector: str, return_url: str | None, **more: Any
     ) -> dict[str, Any]:
-        self.connections.check(connector, None, more["settings"] or {})
+        self.connections.validate(connector, None, more["settings"] or {})
         self._check_configured(connector)
         await self._check_return_url(workspace_id, return_url)
         created = await self.connections.create(workspace_id, connector, None, **more)
@@ -107,30 +107,30 @@ class ConnectionService:
         credentials = changes.get("credentials")
         if credentials is not None:
             current = await self.connections.show(connection_id)
-            self.connections.check(current["connector"], credentials, changes.get("settings", {}))
+            self.connections.validate(current["connector"], credentials, changes.get("settings", {}))
             if allow_other_account and not verify and current["account_id"] is not None:
                 raise InvalidParameters(
                     "Which other account the credentials belong to can only be asked with verify.",
                     {"parameter": "verify", "message": "Should be true with allow_other_account", "value": verify},
                 )
             account = await self.accounts.identify(current["connector"], credentials) if verify else None
-            if not allow_other_account and not is_same(current["account_id"], account):
+            if not allow_other_account and not may_be_same_account(current["account_id"], account):
                 raise OtherAccount("These are the credentials of another account than that of the connection.")
         return await self.connections.change(connection_id, account, **changes)
 
     async def test(self, connection_id: str) -> dict[str, Any]:
         """Ask the vendor for the account and permissions of a connection now, and record its status."""
         connection = await self.connections.get(connection_id)
-        require_connected(connection)
+        check_connected(connection)
         try:
-            account = await self.accounts.of_connection(connection)
+            account = await self.accounts.identify_connection(connection)
         except ConnectionRevoked:
             await self.connections.record_status(connection, "revoked")
         else:
             await self.connections.record_status(connection, "active")
             await self.connections.record_account(connection, account)
         current = await self.connections.show(connection_id)
-        tested = recorded(lambda _: current, "test_connection", connection_id, status=current["status"])
+        tested = with_audit_entry(lambda _: current, "test_connection", connection_id, status=current["status"])
         await self.database.write(tested)
         oauth = self.tokens.oauth(connection.connector)
         missing = oauth.missing_scopes(current["scopes"]) if oauth else {}
@@ -144,7 +144,7 @@ class ConnectionService:
             connection = await self.connections.get(connection_id)
             if not await self._shares_tokens(connection):
                 await self.tokens.revoke(connection.connector, connection.stored)
-                await self.accounts.give_back(connection)
+                await self.accounts.revoke_token(connection)
         return await self.connections.remove(connection_id)
 
     async def _shares_tokens(self, connection: Connection) -> bool:
@@ -153,7 +153,7 @@ class ConnectionService:
         account_ends = oauth is not None and oauth.revokes_account
         if not account_ends and not self.accounts.issued_by_token_page(connection):
             return False
-        query = of_same_account(connection.connector, connection.connection_id)
+        query = select_same_account(connection.connector, connection.connection_id)
         connection_ids = await self.database.read(lambda reading: reading.execute(query).scalars().all())
         if account_ends:
             return bool(connection_ids)
@@ -162,7 +162,7 @@ class ConnectionService:
 
     def _check_configured(self, connector: str) -> None:
         if self.tokens.oauth(connector) is None:
-            raise not_set_up(connector)
+            raise not_configured_error(connector)
 
     async def _check_return_url(self, workspace_id: str, return_url: str | None) -> None:
         check_return_url(return_url, await self._return_urls(workspace_id))
@@ -172,7 +172,7 @@ class ConnectionService:
         table = tables.workspaces.c
 
         def read(reading: Transaction) -> Sequence[str]:
-            require_workspace(reading, WorkspaceId(workspace_id))
+            check_workspace(reading, WorkspaceId(workspace_id))
             query = select(table.return_urls).where(table.workspace_id == workspace_id)
             return tuple(reading.execute(query).scalar_one())
 

@@ -9,20 +9,25 @@ from typing import Any
 
 from sqlalchemy import Row, Select, and_, bindparam, func, insert, select, update
 
-from connector_gateway.core.access.audited_actions import recorded
+from connector_gateway.core.access.audited_actions import with_audit_entry
 from connector_gateway.core.access.keys import Caller
 from connector_gateway.core.access.last_used import LastUsed
-from connector_gateway.core.access.quotas import DEFAULT_QUOTAS, require_below
+from connector_gateway.core.access.quotas import DEFAULT_QUOTAS, check_quota
 from connector_gateway.core.calls.error_details import truncate
-from connector_gateway.core.connections.account import Whose
-from connector_gateway.core.connections.connection import PENDING, Connection, require_connected
+from connector_gateway.core.connections.account import AccountIdentity
+from connector_gateway.core.connections.connection import PENDING, Connection, check_connected
 from connector_gateway.core.connections.listeners import ConnectionListener
-from connector_gateway.core.connections.public_view import NOT_YET, account_columns, is_same, to_public
-from connector_gateway.core.connections.token_refresh import RELEASED, WITHDRAWN, TokenRefresher
+from connector_gateway.core.connections.public_view import (
+    EMPTY_COLUMNS,
+    account_columns,
+    may_be_same_account,
+    to_public,
+)
+from connector_gateway.core.connections.token_refresh import NO_REFRESH, WITHDRAWN, TokenRefresher
 from connector_gateway.core.connections.validation import validate_connection
 from connector_gateway.core.connections.vault import Vault
 from connector_gateway.core.secrets.secret_keys import pseudonym
-from connector_gateway.core.single_flight import MOST_ROWS, TRUSTED_SECONDS, SingleFlight
+from connector_gateway.core.single_flight import CACHE_SECONDS, MAX_ROWS, SingleFlight
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import ConnectionMismatch, ConnectionNotFound, OtherAccount, SecretUnreadable
 from connector_gateway.kit.events import PROGRESS, REJECTED, SINCE, WATCHING
@@ -75,15 +80,15 @@ class ConnectionStore:
     vault: Vault
     connectors: Mapping[str, AnyConnector]
     clock: Clock
-    changes: ConnectionListener
-    renewals: TokenRefresher = field(kw_only=True)
+    listener: ConnectionListener
+    token_refresher: TokenRefresher = field(kw_only=True)
     steady: Clock | None = field(kw_only=True, default=None)
     quota: int = field(kw_only=True, default=DEFAULT_QUOTAS.connections)
 
     def __post_init__(self) -> None:
         self.last_used = LastUsed(self.database, tables.connections, self.clock)
-        self._known: SingleFlight[str, Connection | None] = SingleFlight(
-            self.steady or self.clock, MOST_ROWS, from_start=True
+        self._cache: SingleFlight[str, Connection | None] = SingleFlight(
+            self.steady or self.clock, MAX_ROWS, from_start=True
         )
 
     async def open(self, caller: Caller, connector: str, connection_id: str) -> Connection:
@@ -100,15 +105,15 @@ class ConnectionStore:
                 f"Connection {connection_id} is a connection of {connection.connector}, not of {connector}.",
                 {"parameter": "connection_id", "connector": connection.connector},
             )
-        require_connected(connection)
-        self.last_used.note(connection.connection_id)
+        check_connected(connection)
+        self.last_used.record(connection.connection_id)
         return connection
 
     async def find(self, connection_id: str) -> Connection | None:
         """Return the connection of any workspace, or None if there is none or the text is not an identifier."""
         if not _IDENTIFIER.fullmatch(connection_id):
             return None
-        return await self._known.get(connection_id, partial(self._look_up, connection_id), TRUSTED_SECONDS)
+        return await self._cache.get(connection_id, partial(self._look_up, connection_id), CACHE_SECONDS)
 
     async def get(self, connection_id: str) -> Connection:
         """Return the connection of any workspace. Raises ``ConnectionNotFound`` if there is none."""
@@ -140,7 +145,7 @@ class ConnectionStore:
         account: Account | None = None,
     ) -> dict[str, Any]:
         """Create a connection and encrypt its *credentials*. Without credentials it is pending and not watched."""
-        self.check(connector, credentials, settings or {})
+        self.validate(connector, credentials, settings or {})
         connection_id = ConnectionId(f"conn_{ulid()}")
         now = self.clock.now()
         row = {
@@ -154,19 +159,19 @@ class ConnectionStore:
             "created_at": now,
             "updated_at": now,
             "deleted": False,
-            **NOT_YET,
+            **EMPTY_COLUMNS,
             **account_columns(account),
         }
 
         def create(connection: Any) -> Mapping[str, Any]:
-            require_below(connection, workspace_id, "connections", self.quota, _count(workspace_id))
+            check_quota(connection, workspace_id, "connections", self.quota, _count(workspace_id))
             connection.execute(insert(tables.connections), row)
             if credentials is not None:
-                self.changes.made(connection, connection_id, connector)
+                self.listener.created(connection, connection_id, connector)
             return row
 
         authorised = credentials is not None
-        work = recorded(create, "create_connection", connection_id, connector=connector, authorised=authorised)
+        work = with_audit_entry(create, "create_connection", connection_id, connector=connector, authorised=authorised)
         await self.database.write(work)
         return to_public(row)
 
@@ -230,14 +235,14 @@ class ConnectionStore:
         connection = await self.get(connection_id)
         changed = sorted(changes)
         credentials = changes.pop("credentials", None)
-        self.check(connection.connector, credentials, changes.get("settings", {}))
+        self.validate(connection.connector, credentials, changes.get("settings", {}))
         if credentials is not None:
             changes |= self._credential_columns(connection, credentials, account, None)
 
         def notify(writing: Any) -> None:
             if credentials is not None:
-                self.changes.made(writing, connection_id, connection.connector)
-            self.changes.changed(
+                self.listener.created(writing, connection_id, connection.connector)
+            self.listener.changed(
                 writing, connection_id, credentials=credentials is not None, settings="settings" in changes
             )
 
@@ -256,8 +261,8 @@ class ConnectionStore:
 
         def notify(writing: Any) -> None:
             # This starts to watch a pending connection. Any other is watched already.
-            self.changes.made(writing, connection.connection_id, connection.connector)
-            self.changes.changed(writing, connection.connection_id, credentials=True, settings=False)
+            self.listener.created(writing, connection.connection_id, connection.connector)
+            self.listener.changed(writing, connection.connection_id, credentials=True, settings=False)
 
         changes = self._credential_columns(connection, secrets, account, expires_at)
         await self._update(connection.connection_id, changes, notify, admit, act="connect_account")
@@ -267,22 +272,22 @@ class ConnectionStore:
         self, connection: Connection, secrets: Mapping[str, str], account: Account | None, expires_at: float | None
     ) -> dict[str, Any]:
         """Return the columns for new credentials, and end a refresh of the former ones."""
-        self.renewals.forget(connection.connection_id)
+        self.token_refresher.forget(connection.connection_id)
         return {
             "sealed": self.vault.encrypt(secrets, connection.connection_id),
             "status": "active",
             "reason": None,
             "expires_at": expires_at,
             "era": tables.connections.c.era + 1,
-            "refresh_due_at": self.renewals.due_at(connection.connector, secrets),
-            **RELEASED,
+            "refresh_due_at": self.token_refresher.due_at(connection.connector, secrets),
+            **NO_REFRESH,
             **account_columns(account),
         }
 
     async def remove(self, connection_id: str) -> dict[str, Any]:
         """Delete a connection and its secrets. Its history is retained."""
-        removed = {"deleted": True, "sealed": b"", "status": "removed", "refresh_due_at": None, **RELEASED}
-        notify = partial(self.changes.removed, connection_id=connection_id)
+        removed = {"deleted": True, "sealed": b"", "status": "removed", "refresh_due_at": None, **NO_REFRESH}
+        notify = partial(self.listener.removed, connection_id=connection_id)
         return to_public(await self._update(connection_id, removed, notify, act="remove_connection"))
 
     async def record_status(self, connection: Connection, status: str, *, polled: bool = False) -> None:
@@ -304,12 +309,12 @@ class ConnectionStore:
             if not writing.execute(change).rowcount:
                 return
             if status == "revoked":
-                self.changes.revoked(writing, connection_id)
+                self.listener.revoked(writing, connection_id)
             elif not polled:
-                self.changes.accepted(writing, connection_id)
+                self.listener.reauthorised(writing, connection_id)
 
         await self.database.write(note)
-        self._known.forget(connection_id)
+        self._cache.forget(connection_id)
 
     async def record_account(self, connection: Connection, account: Account | None) -> None:
         """Record the account that the vendor reports. Raises ``OtherAccount`` if another one is recorded."""
@@ -346,13 +351,13 @@ class ConnectionStore:
             also(writing)
             return row
 
-        row = await self.database.write(recorded(work, act, connection_id, **details) if act else work)
-        self._known.forget(connection_id)
+        row = await self.database.write(with_audit_entry(work, act, connection_id, **details) if act else work)
+        self._cache.forget(connection_id)
         if row is None:
             raise _not_found(connection_id)
         return row
 
-    def check(self, name: str, credentials: Mapping[str, str] | None, settings: Mapping[str, Any]) -> None:
+    def validate(self, name: str, credentials: Mapping[str, str] | None, settings: Mapping[str, Any]) -> None:
         """Raise ``InvalidParameters`` if credentials or settings are invalid for the connector *name*."""
         validate_connection(self.connectors, name, credentials, settings)
 
@@ -374,10 +379,12 @@ class ConnectionStore:
             settings=row.settings,
             account=pseudonym(account),
             app_id=row.app_id,
-            whose=Whose(row.account_id, row.era),
+            identity=AccountIdentity(row.account_id, row.era),
             redaction=Redaction(secrets.values),
-            _current=self.renewals.held(row.connector, secrets, row.expires_at, Whose(row.account_id, row.era)),
-            _refresher=self.renewals,
+            _current=self.token_refresher.with_refresh_time(
+                row.connector, secrets, row.expires_at, AccountIdentity(row.account_id, row.era)
+            ),
+            _refresher=self.token_refresher,
         )
 
 
@@ -390,7 +397,7 @@ def _count(workspace_id: str) -> Select[Any]:
 def _check_same_account(connection_id: str, account: Account, writing: Any) -> None:
     own = tables.connections.c.connection_id == connection_id
     account_id = writing.execute(select(tables.connections.c.account_id).where(own).with_for_update()).scalar()
-    if not is_same(account_id, account):
+    if not may_be_same_account(account_id, account):
         raise OtherAccount("The connection holds credentials of another account than the one it belongs to.")
 
 

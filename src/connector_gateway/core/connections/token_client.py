@@ -13,7 +13,7 @@ from connector_gateway.kit.oauth import Endpoint, IssuedTokens, OAuthClient, OAu
 from connector_gateway.kit.upstream.budget import Budget, Charge, Deadline
 from connector_gateway.kit.upstream.client import parse_throttle
 from connector_gateway.kit.upstream.pool import ConnectionLost, NotSent, TimedOut, Transport, UpstreamResponse
-from connector_gateway.kit.upstream.redaction import Redaction, concealing
+from connector_gateway.kit.upstream.redaction import Redaction, redacting
 from connector_gateway.storage.shared.interface import SharedState
 
 BUDGETS = {"tokens": Budget(10, per_seconds=1)}
@@ -24,7 +24,7 @@ INSTALLATION = "installation"
 QUEUE_SECONDS = 20.0
 """Seconds that a token request may wait for its reservation."""
 
-ANSWER_SECONDS = 30.0
+TOKEN_TIMEOUT_SECONDS = 30.0
 """Seconds that a token request may wait for its response, independent of other timeouts. Refresh leases rely on it."""
 
 log = structlog.get_logger()
@@ -86,7 +86,7 @@ class TokenEndpointClient:
         oauth = self.oauth(connector)
         if oauth is None or oauth.revoke is None or "refresh_token" not in credentials:
             return False
-        with concealing(Redaction(credentials.values)):
+        with redacting(Redaction(credentials.values)):
             try:
                 response = await self._send(connector, oauth.revoke, {"token": credentials["refresh_token"]})
             except errors.UpstreamFailure as error:
@@ -97,13 +97,13 @@ class TokenEndpointClient:
     async def _grant(self, connector: str, fields: Mapping[str, str]) -> IssuedTokens:
         _, oauth, client = self._configuration(connector)
         redaction = Redaction(lambda: (*fields.values(), client.client_secret))
-        with concealing(redaction):
+        with redacting(redaction):
             try:
                 response = await self._send(connector, oauth.token, fields)
-                code = oauth.refused(response)
+                code = oauth.parse_error(response)
                 if code is None:
-                    return oauth.granted(response)
-                if code in oauth.withdrawn:
+                    return oauth.parse_tokens(response)
+                if code in oauth.withdrawn_codes:
                     raise GrantRejected(code)
                 raise _upstream_error(response, code)
             except errors.UpstreamFailure as error:
@@ -112,12 +112,12 @@ class TokenEndpointClient:
 
     async def _send(self, connector: str, endpoint: Endpoint, fields: Mapping[str, str]) -> UpstreamResponse:
         site, oauth, client = self._configuration(connector)
-        headers, body = oauth.request(client, fields)
+        headers, body = oauth.create_token_request(client, fields)
         pacer = ConnectionPacer(connector, BUDGETS, INSTALLATION, self._shared, self._clock)
         reservation = await pacer.acquire([CHARGE], Deadline(self._clock.now() + QUEUE_SECONDS))
         try:
-            async with asyncio.timeout(ANSWER_SECONDS):
-                response = await self._transport.send("POST", endpoint.at(site.addresses), headers, body)
+            async with asyncio.timeout(TOKEN_TIMEOUT_SECONDS):
+                response = await self._transport.send("POST", endpoint.to_url(site.addresses), headers, body)
         except NotSent as error:
             raise errors.UpstreamUnavailable("The application cannot be reached.", private=str(error)) from error
         except (TimedOut, TimeoutError) as error:
@@ -135,11 +135,11 @@ class TokenEndpointClient:
     def _configuration(self, connector: str) -> tuple[UpstreamConfig, OAuthConfig, OAuthClient]:
         site = self._sites.get(connector)
         if site is None or site.connector.oauth is None or site.client is None:
-            raise not_set_up(connector)
+            raise not_configured_error(connector)
         return site, site.connector.oauth, site.client
 
 
-def not_set_up(connector: str) -> errors.ConnectNotSetUp:
+def not_configured_error(connector: str) -> errors.ConnectNotSetUp:
     """Return the error for an installation that has no OAuth client for *connector*."""
     prefix = f"GATEWAY_{connector.upper()}"
     return errors.ConnectNotSetUp(

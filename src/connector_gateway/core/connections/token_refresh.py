@@ -16,17 +16,17 @@ import structlog
 from sqlalchemy import ColumnElement, Row, Select, func, or_, select, text, update
 from sqlalchemy import Connection as Transaction
 
-from connector_gateway.core.connections.account import Whose
+from connector_gateway.core.connections.account import AccountIdentity
 from connector_gateway.core.connections.listeners import ConnectionListener
 from connector_gateway.core.connections.token_client import (
-    ANSWER_SECONDS,
     QUEUE_SECONDS,
+    TOKEN_TIMEOUT_SECONDS,
     GrantRejected,
     TokenEndpointClient,
 )
 from connector_gateway.core.connections.vault import Vault
 from connector_gateway.core.secrets.secret_keys import token_digest
-from connector_gateway.core.single_flight import MOST_ROWS, SingleFlight
+from connector_gateway.core.single_flight import MAX_ROWS, SingleFlight
 from connector_gateway.kit import errors
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.identifiers import ulid
@@ -34,14 +34,14 @@ from connector_gateway.kit.oauth import IssuedTokens
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 
-LEASE_SECONDS = QUEUE_SECONDS + ANSWER_SECONDS + 5.0
+LEASE_SECONDS = QUEUE_SECONDS + TOKEN_TIMEOUT_SECONDS + 5.0
 """Seconds for which a refresh is reserved for one process: longer than its request and the wait for a reservation.
 
 This is shorter than the minute for which vendors with a grace period accept a used refresh token. Tokens that were
 lost because a process died can then be requested again.
 """
 
-PEEK_SECONDS = 0.25
+POLL_SECONDS = 0.25
 """Seconds between two checks whether another process has finished its refresh."""
 
 BACKOFF_SECONDS = 1.0
@@ -70,11 +70,11 @@ class CurrentSecrets:
     """The current secrets of a connection."""
 
     secrets: Secrets = field(repr=False)
-    renew_at: float | None = None
+    refresh_at: float | None = None
     """The time at which the secrets should be refreshed, or None if their expiry is unknown."""
 
     expires_at: float | None = None
-    whose: Whose = field(default=Whose(None, 0))
+    identity: AccountIdentity = field(default=AccountIdentity(None, 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class RefreshLease:
     """The right to refresh the tokens of a connection, and the tokens."""
 
     name: str
-    held: CurrentSecrets
+    current: CurrentSecrets
     connector: str
     in_doubt: bool
     """Whether an earlier refresh may have changed the tokens without storing them."""
@@ -95,20 +95,22 @@ class TokenRefresher:
     database: Database
     vault: Vault
     tokens: TokenEndpointClient
-    changes: ConnectionListener
+    listener: ConnectionListener
     clock: Clock
     steady: Clock | None = field(kw_only=True, default=None)
 
-    _resting: dict[str, tuple[float, errors.UpstreamFailure]] = field(init=False, default_factory=dict)
+    _backoffs: dict[str, tuple[float, errors.UpstreamFailure]] = field(init=False, default_factory=dict)
     _unsaved: dict[str, CurrentSecrets] = field(init=False, default_factory=dict)
     results: Counter[tuple[str, str]] = field(init=False, default_factory=Counter)
     """The number of refreshes by connector and result."""
 
     def __post_init__(self) -> None:
         self._steady = self.steady or self.clock
-        self._refreshes: SingleFlight[tuple[str, bytes], CurrentSecrets | None] = SingleFlight(self._steady, MOST_ROWS)
+        self._refreshes: SingleFlight[tuple[str, bytes], CurrentSecrets | None] = SingleFlight(self._steady, MAX_ROWS)
 
-    def held(self, connector: str, secrets: Secrets, expires_at: float | None, whose: Whose) -> CurrentSecrets:
+    def with_refresh_time(
+        self, connector: str, secrets: Secrets, expires_at: float | None, whose: AccountIdentity
+    ) -> CurrentSecrets:
         """Return *secrets* with the time at which they should be refreshed."""
         oauth = self.tokens.oauth(connector)
         if oauth is None or expires_at is None or "refresh_token" not in secrets:
@@ -130,7 +132,7 @@ class TokenRefresher:
 
         A failed refresh is ignored while *current* is still valid.
         """
-        if current.renew_at is None or self.clock.now() < current.renew_at:
+        if current.refresh_at is None or self.clock.now() < current.refresh_at:
             return current
         try:
             return await self.refresh_after_401(connection_id, current.secrets) or current
@@ -153,14 +155,14 @@ class TokenRefresher:
     async def _renew(self, connection_id: str, used: Secrets) -> CurrentSecrets | None:
         self._check_backoff(connection_id)
         await self._await_unsaved(connection_id)
-        deadline = self._steady.now() + LEASE_SECONDS + 2 * PEEK_SECONDS
+        deadline = self._steady.now() + LEASE_SECONDS + 2 * POLL_SECONDS
         while self._steady.now() < deadline:
             result = await self.database.write(partial(self._acquire, connection_id, used, f"lease_{ulid()}"))
             if isinstance(result, RefreshLease):
                 return await self._refresh(connection_id, result)
             if result is not _BUSY:
                 return cast(CurrentSecrets | None, result)
-            await self._steady.sleep(PEEK_SECONDS)
+            await self._steady.sleep(POLL_SECONDS)
         raise errors.UpstreamTimeout("Another process took too long to renew the authorisation.")
 
     def _acquire(self, connection_id: str, used: Secrets, name: str, writing: Transaction) -> Any:
@@ -172,7 +174,9 @@ class TokenRefresher:
         if row is None:
             return None
         secrets = self.vault.decrypt(row.sealed, connection_id)
-        current = self.held(row.connector, secrets, row.expires_at, Whose(row.account_id, row.era))
+        current = self.with_refresh_time(
+            row.connector, secrets, row.expires_at, AccountIdentity(row.account_id, row.era)
+        )
         if current.secrets.get("token") != used["token"]:
             return current
         if self.tokens.oauth(row.connector) is None or "refresh_token" not in current.secrets:
@@ -190,7 +194,7 @@ class TokenRefresher:
 
     async def _refresh(self, connection_id: str, lease: RefreshLease) -> CurrentSecrets:
         """Request new tokens and store them."""
-        before = lease.held.secrets
+        before = lease.current.secrets
         try:
             grant = await self.tokens.refresh(lease.connector, before["refresh_token"])
         except GrantRejected as error:
@@ -205,8 +209,8 @@ class TokenRefresher:
 
     async def _save(self, connection_id: str, lease: RefreshLease, grant: IssuedTokens) -> CurrentSecrets:
         now = self.clock.now()
-        secrets = renewed_secrets(lease.held.secrets, grant)
-        current = self.held(lease.connector, secrets, ends_at(grant, now), lease.held.whose)
+        secrets = merge_tokens(lease.current.secrets, grant)
+        current = self.with_refresh_time(lease.connector, secrets, get_expiry(grant, now), lease.current.identity)
         store = partial(self._store, connection_id, lease, current, now)
         try:
             await self.database.write(store)
@@ -230,12 +234,12 @@ class TokenRefresher:
             "refresh_due_at": self.due_at(lease.connector, current.secrets),
             "status": "active",
             "reason": None,
-            **RELEASED,
+            **NO_REFRESH,
         }
         row = writing.execute(_row(connection_id)).first()
         is_stored = writing.execute(_change(connection_id, _connections.refresh_lease == lease.name, **stored)).rowcount
         if is_stored and row is not None and row.status != "active":
-            self.changes.accepted(writing, connection_id)
+            self.listener.reauthorised(writing, connection_id)
 
     async def _await_unsaved(self, connection_id: str) -> None:
         """Wait until unsaved tokens are stored. No other tokens are requested before that."""
@@ -251,8 +255,8 @@ class TokenRefresher:
         ours = _connections.refresh_lease == lease.name
 
         def revoke(writing: Transaction) -> None:
-            if writing.execute(_change(connection_id, ours, status="revoked", reason=reason, **RELEASED)).rowcount:
-                self.changes.revoked(writing, connection_id)
+            if writing.execute(_change(connection_id, ours, status="revoked", reason=reason, **NO_REFRESH)).rowcount:
+                self.listener.revoked(writing, connection_id)
 
         await self.database.write(revoke)
         log.warning("a connection was revoked", connection_id=connection_id, reason=reason, vendor_code=str(rejected))
@@ -263,34 +267,34 @@ class TokenRefresher:
         """Release the lease. If the vendor may have changed the tokens, this stays recorded."""
         self._back_off(connection_id, failure, failure.retry_after or BACKOFF_SECONDS)
         arrived = not isinstance(failure, errors.UpstreamUnavailable) and (failure.doubt or failure.status != 429)
-        released = RELEASED if not (arrived or lease.in_doubt) else {"refresh_lease": None, "refresh_until": None}
+        released = NO_REFRESH if not (arrived or lease.in_doubt) else {"refresh_lease": None, "refresh_until": None}
         change = _change(connection_id, _connections.refresh_lease == lease.name, **released)
         with suppress(errors.StorageUnavailable):
             await self.database.write(lambda writing: writing.execute(change).rowcount)
 
     def _back_off(self, connection_id: str, failure: F, seconds: float) -> F:
         """Return *failure* after recording it, so that it is raised for a while without another request."""
-        if len(self._resting) >= MOST_ROWS:
-            del self._resting[next(iter(self._resting))]
-        self._resting[connection_id] = self._steady.now() + seconds, failure
+        if len(self._backoffs) >= MAX_ROWS:
+            del self._backoffs[next(iter(self._backoffs))]
+        self._backoffs[connection_id] = self._steady.now() + seconds, failure
         return failure
 
     def forget(self, connection_id: str) -> None:
         """Discard the recorded error and unsaved tokens, because the connection has other credentials now."""
-        self._resting.pop(connection_id, None)
+        self._backoffs.pop(connection_id, None)
         self._unsaved.pop(connection_id, None)
 
     def _check_backoff(self, connection_id: str) -> None:
-        until, failure = self._resting.get(connection_id, (0.0, None))
+        until, failure = self._backoffs.get(connection_id, (0.0, None))
         if failure is not None and self._steady.now() < until:
             raise type(failure)(failure.message, *failure.details, retry_after=failure.retry_after)
-        self._resting.pop(connection_id, None)
+        self._backoffs.pop(connection_id, None)
 
 
 _BUSY = object()
 """A marker for a refresh in progress in another process."""
 
-RELEASED: Mapping[str, Any] = {"refresh_lease": None, "refresh_until": None, "refresh_began_at": None}
+NO_REFRESH: Mapping[str, Any] = {"refresh_lease": None, "refresh_until": None, "refresh_began_at": None}
 """The columns of a connection without a refresh in progress or in doubt."""
 
 SENTENCES: Mapping[str, str] = {
@@ -299,7 +303,7 @@ SENTENCES: Mapping[str, str] = {
 }
 
 
-def renewed_secrets(before: Secrets, grant: IssuedTokens) -> dict[str, str]:
+def merge_tokens(before: Secrets, grant: IssuedTokens) -> dict[str, str]:
     """Return the secrets of a connection with the tokens of *grant*.
 
     A refresh token that is not replaced is retained.
@@ -307,9 +311,9 @@ def renewed_secrets(before: Secrets, grant: IssuedTokens) -> dict[str, str]:
     return {**before, "token": grant.token} | ({"refresh_token": grant.refresh_token} if grant.refresh_token else {})
 
 
-def ends_at(grant: IssuedTokens, now: float) -> float | None:
+def get_expiry(grant: IssuedTokens, now: float) -> float | None:
     """Return when the tokens of *grant* expire, or None if the vendor does not say."""
-    return None if grant.seconds is None else now + grant.seconds
+    return None if grant.lifetime_seconds is None else now + grant.lifetime_seconds
 
 
 def _row(connection_id: str) -> Any:
@@ -323,47 +327,49 @@ def _change(connection_id: str, condition: ColumnElement[bool], **values: Any) -
     return update(tables.connections).where(own, _connections.deleted.is_(False), condition).values(**values)
 
 
-MAX_RENEWALS = 10
+MAX_PER_ROUND = 10
 """Connections that all processes together refresh per round: half of the token requests in the budget of a vendor.
 
 A call that needs a token meanwhile waits for at most this many requests.
 """
 
-AGAIN_SECONDS = 86_400.0
+RETRY_SECONDS = 86_400.0
 """Seconds after which an unfinished idle refresh is tried again."""
 
 
 @dataclass(eq=False, repr=False)
-class IdleRenewals:
+class IdleTokenRefresher:
     """Refreshes tokens that would expire because they are not used, with half of the budget for token requests."""
 
     database: Database
     vault: Vault
-    renewals: TokenRefresher
+    token_refresher: TokenRefresher
     clock: Clock
     processes: Callable[[], int] = field(kw_only=True, default=lambda: 1)
     """Returns the number of processes that share this half of the budget."""
 
-    async def renew_idle_tokens(self) -> int:
+    async def refresh_idle_tokens(self) -> int:
         """Refresh a bounded number of due tokens. Returns how many were due."""
-        due = due_before(self.clock.now(), max(1, MAX_RENEWALS // self.processes()))
+        due = select_due(self.clock.now(), max(1, MAX_PER_ROUND // self.processes()))
         rows = await self.database.read(lambda reading: reading.execute(due).all())
         await asyncio.gather(*(self._renew(row) for row in rows))
         return len(rows)
 
     async def _renew(self, row: Row[Any]) -> None:
         # Defer before the attempt, so that no other process tries it too and a failure does not block the others.
-        retry_at = self.clock.now() + AGAIN_SECONDS if self.renewals.idle_lifetime_seconds(row.connector) else None
+        retry_at = (
+            self.clock.now() + RETRY_SECONDS if self.token_refresher.idle_lifetime_seconds(row.connector) else None
+        )
         own = _connections.connection_id == row.connection_id, _connections.refresh_due_at == row.refresh_due_at
         defer = update(tables.connections).where(*own).values(refresh_due_at=retry_at)
         if await self.database.write(lambda writing: writing.execute(defer).rowcount) and retry_at is not None:
             # Errors are logged by the refresher, and raised for calls in the meantime.
             with suppress(errors.GatewayError):
                 secrets = self.vault.decrypt(row.sealed, row.connection_id)
-                await self.renewals.refresh_after_401(row.connection_id, secrets)
+                await self.token_refresher.refresh_after_401(row.connection_id, secrets)
 
 
-def due_before(now: float, limit: int = MAX_RENEWALS) -> Select[Any]:
+def select_due(now: float, limit: int = MAX_PER_ROUND) -> Select[Any]:
     """Select connections whose unused tokens are due for refresh, the longest overdue first."""
     # The condition must be the literal text of the partial index, or SQLite does not use the index.
     due = select(tables.connections).where(text(tables.RENEWABLE), _connections.deleted.is_(False))

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from connector_gateway.core.calls.error_details import UNKNOWN, listing, truncate, validation_details
+from connector_gateway.core.calls.error_details import UNKNOWN, truncate, validation_details, with_allowed_names
 from connector_gateway.kit.errors import Detail, InvalidParameters
 from connector_gateway.kit.operation import AnyConnector
 
@@ -50,7 +50,7 @@ def _missing(connector: AnyConnector, credentials: Mapping[str, str] | None) -> 
         *({"parameter": f"credentials.{name}", "message": "Field required"} for name in missing),
         *({"parameter": f"credentials.{truncate(name)}", "message": UNKNOWN} for name in unknown),
     ]
-    return listing(violations, connector.credentials, "credentials")
+    return with_allowed_names(violations, connector.credentials, "credentials")
 
 
 def _unsendable(credentials: Mapping[str, str]) -> list[Detail]:
@@ -66,5 +66,7 @@ def _invalid_settings(connector: AnyConnector, settings: Mapping[str, Any]) -> l
     try:
         connector.settings.model_validate(dict(settings))
     except ValidationError as error:
-        return listing(validation_details(error, "settings"), list(connector.settings.model_fields), "settings")
+        return with_allowed_names(
+            validation_details(error, "settings"), list(connector.settings.model_fields), "settings"
+        )
     return []

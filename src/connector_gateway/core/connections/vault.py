@@ -21,29 +21,31 @@ class Vault:
 
     def __init__(self, secrets: SecretKeys) -> None:
         self._ciphers = {name: AESGCM(key) for name, key in secrets.derive("vault", decrypting=True).items()}
-        self.current = next(iter(self._ciphers))
+        self.current_key_name = next(iter(self._ciphers))
         """The prefix of ciphertexts that are encrypted with the newest key."""
 
     @property
-    def names(self) -> Collection[bytes]:
+    def key_names(self) -> Collection[bytes]:
         """The prefixes of ciphertexts that this vault can decrypt."""
         return self._ciphers.keys()
 
     def encrypt(self, secrets: Mapping[str, Any], owner: str) -> bytes:
         """Encrypt *secrets* for *owner*."""
-        return self.seal_bytes(encode_json(secrets), owner)
+        return self.encrypt_bytes(encode_json(secrets), owner)
 
     def decrypt(self, sealed: bytes, owner: str) -> Mapping[str, Any]:
         """Decrypt a result of ``encrypt`` for *owner*. Raises the errors of ``open_bytes``."""
-        secrets: Mapping[str, Any] = from_json(self.open_bytes(sealed, owner))
+        secrets: Mapping[str, Any] = from_json(self.decrypt_bytes(sealed, owner))
         return secrets
 
-    def seal_bytes(self, content: bytes, owner: str) -> bytes:
+    def encrypt_bytes(self, content: bytes, owner: str) -> bytes:
         """Encrypt *content*, so that only this installation can decrypt it, and only for *owner*."""
         nonce = os.urandom(NONCE_BYTES)
-        return self.current + nonce + self._ciphers[self.current].encrypt(nonce, content, owner.encode())
+        return (
+            self.current_key_name + nonce + self._ciphers[self.current_key_name].encrypt(nonce, content, owner.encode())
+        )
 
-    def open_bytes(self, sealed: bytes, owner: str) -> bytes:
+    def decrypt_bytes(self, sealed: bytes, owner: str) -> bytes:
         """Decrypt a result of ``seal_bytes`` for *owner*.
 
         Raises ``SecretUnreadable`` if its key is not configured or the data was altered.

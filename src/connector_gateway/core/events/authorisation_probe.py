@@ -15,16 +15,16 @@ Together with the refill below it covers the usual reads per minute of one key, 
 its reads. Several keys that read all the time share one request per second, and leave the rest of the budget to calls.
 """
 
-ANOTHER_AFTER_SECONDS = 1.0
+SECONDS_PER_REQUEST = 1.0
 """Seconds until one more read may send a request."""
 
 TIMEOUT_SECONDS = 3.0
 """Seconds that a reader waits for the vendor. The stored events can be read without it."""
 
-TROUBLE_SECONDS = 5.0
+BACKOFF_SECONDS = 5.0
 """Seconds without requests after the vendor could not answer."""
 
-MOST = 10_000
+MAX_CONNECTIONS = 10_000
 """The maximum number of connections whose allowance is stored."""
 
 
@@ -52,16 +52,16 @@ class AuthorisationProbe:
         except ConnectionRevoked:
             raise
         except (GatewayError, TimeoutError):
-            self._store_allowance(connection_id, 1 - TROUBLE_SECONDS / ANOTHER_AFTER_SECONDS)
+            self._store_allowance(connection_id, 1 - BACKOFF_SECONDS / SECONDS_PER_REQUEST)
             return False
         return True
 
     def _remaining(self, connection_id: ConnectionId) -> float:
         remaining, counted_at = self._allowances.get(connection_id, (float(BURST), 0.0))
-        return min(float(BURST), remaining + max(0.0, self._clock.now() - counted_at) / ANOTHER_AFTER_SECONDS)
+        return min(float(BURST), remaining + max(0.0, self._clock.now() - counted_at) / SECONDS_PER_REQUEST)
 
     def _store_allowance(self, connection_id: ConnectionId, remaining: float) -> None:
         self._allowances[connection_id] = remaining, self._clock.now()
         self._allowances.move_to_end(connection_id)
-        if len(self._allowances) > MOST:
+        if len(self._allowances) > MAX_CONNECTIONS:
             self._allowances.popitem(last=False)

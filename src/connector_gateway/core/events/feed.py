@@ -12,7 +12,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from connector_gateway.core.connections import Vault
 from connector_gateway.core.events.authorisation_probe import AuthorisationProbe
-from connector_gateway.core.events.gaps import gaps_after, warning_of, written
+from connector_gateway.core.events.gaps import describe_gap, format_time, select_gaps_since
 from connector_gateway.core.history.retention import PURGE_STEP
 from connector_gateway.core.webhooks.progress import mark_due
 from connector_gateway.kit.clock import Clock, utc_datetime
@@ -24,7 +24,7 @@ from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 
 DAY_SECONDS = 24 * 60 * 60.0
-KEPT_SECONDS: Mapping[str, float] = {"free": 7 * DAY_SECONDS, "paid": 30 * DAY_SECONDS}
+RETENTION_SECONDS: Mapping[str, float] = {"free": 7 * DAY_SECONDS, "paid": 30 * DAY_SECONDS}
 """Seconds for which events are retained, by the workspace's plan."""
 
 REVOKED = "revoked"
@@ -105,19 +105,19 @@ class Feed:
             plan, status = reading.execute(_select_plan_and_status(connection_id)).one()
             if status == REVOKED and not confirmed:
                 raise ConnectionRevoked("The authorisation of this connection was withdrawn.")
-            retained_from = now - KEPT_SECONDS[plan]
+            retained_from = now - RETENTION_SECONDS[plan]
             start = max(retained_from, position["at"] if position else since.timestamp() if since else 0.0)
             query = _select(connection_id, start, position, {"type": event_type, "channel": channel}).limit(limit + 1)
-            gaps = reading.execute(gaps_after(connection_id, start, channel)).all()
+            gaps = reading.execute(select_gaps_since(connection_id, start, channel)).all()
             return reading.execute(query).all(), gaps, retained_from
 
         rows, gaps, retained_from = await self._database.read(read)
         page = rows[:limit]
         more = len(rows) > limit
         return Page[shape](  # type: ignore[valid-type]  # the shape is known at run time only
-            items=[event_of(shape, row, self._vault) for row in page],
+            items=[to_event(shape, row, self._vault) for row in page],
             position={"at": page[-1].observed_at, "after": page[-1].sequence} if more else None,
-            warnings=[*_retention_warnings(since, retained_from), *map(warning_of, gaps)],
+            warnings=[*_retention_warnings(since, retained_from), *map(describe_gap, gaps)],
         )
 
     async def latest(
@@ -141,10 +141,10 @@ class Feed:
 
     def _to_public(self, row: Row[Any]) -> dict[str, Any]:
         names = ("sequence", "event_id", "type", "channel")
-        fields = {"observed_at": utc_datetime(row.observed_at), "data": data_of(row, self._vault)}
+        fields = {"observed_at": utc_datetime(row.observed_at), "data": decrypt_data(row, self._vault)}
         return {name: getattr(row, name) for name in names} | fields
 
-    def enter(
+    def append_events(
         self, writing: Writing, connection_id: str, observations: Sequence[Observation], now: float, due_at: float
     ) -> None:
         """Append *observations* to a connection's feed, without those that it contains already.
@@ -168,7 +168,7 @@ class Feed:
                 "channel": observation.channel,
                 "observed_at": last.observed_at,
                 "data": {},
-                "sealed": self._vault.seal_bytes(to_json(observation.data), _owner(connection_id, sequence)),
+                "sealed": self._vault.encrypt_bytes(to_json(observation.data), _owner(connection_id, sequence)),
             }
             for sequence, (name, observation) in enumerate(new, last.sequence - len(by_id) + 1)
         ]
@@ -182,7 +182,7 @@ class Feed:
 
         def add(writing: Writing) -> None:
             for connection_id, observed in observations.items():
-                self.enter(writing, connection_id, observed, now, due_at)
+                self.append_events(writing, connection_id, observed, now, due_at)
 
         if any(observations.values()):
             await self._database.write(add)
@@ -204,9 +204,9 @@ class Feed:
     async def purge(self) -> int:
         """Delete a bounded number of expired events, and of rows of deleted connections. Returns how many."""
         now = self._clock.now()
-        longest = max(KEPT_SECONDS.values())
+        longest = max(RETENTION_SECONDS.values())
         steps = [
-            *(_expired_events(plan, now - seconds) for plan, seconds in KEPT_SECONDS.items()),
+            *(_expired_events(plan, now - seconds) for plan, seconds in RETENTION_SECONDS.items()),
             _first_keys(tables.events, _events.observed_at < now - longest),
             _first_keys(tables.gaps, _gaps.noted_at < now - longest),
             _first_keys(tables.snapshots, _orphaned(tables.snapshots.c.connection_id)),
@@ -243,13 +243,13 @@ def _select_plan_and_status(connection_id: str) -> Select[Any]:
     )
 
 
-def event_of(shape: type[R], row: Row[Any], vault: Vault) -> R:
+def to_event(shape: type[R], row: Row[Any], vault: Vault) -> R:
     """Return the public form of an event's row."""
     fields = {"event_id": row.event_id, "type": row.type, "observed_at": utc_datetime(row.observed_at)}
-    return shape.model_validate({**data_of(row, vault), **fields})
+    return shape.model_validate({**decrypt_data(row, vault), **fields})
 
 
-def data_of(row: Row[Any], vault: Vault) -> Mapping[str, Any]:
+def decrypt_data(row: Row[Any], vault: Vault) -> Mapping[str, Any]:
     """Return the content of an event. Rows of earlier versions contain it in plain text until they expire."""
     if row.sealed is None:
         plain: Mapping[str, Any] = row.data
@@ -264,7 +264,7 @@ def _owner(connection_id: str, sequence: int) -> str:
 def _retention_warnings(since: UtcDatetime | None, retained_from: float) -> list[str]:
     if since is None or since.timestamp() >= retained_from:
         return []
-    return [f"Events before {written(retained_from)} are no longer kept."]
+    return [f"Events before {format_time(retained_from)} are no longer kept."]
 
 
 def _first_keys(table: Any, condition: ColumnElement[bool]) -> tuple[Any, Select[Any]]:

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.dialects.postgresql import insert
 
-from connector_gateway.core.access.audited_actions import recorded
+from connector_gateway.core.access.audited_actions import with_audit_entry
 from connector_gateway.core.calls.cursors import CursorSigner
 from connector_gateway.core.secrets.secret_keys import SecretKeys
 from connector_gateway.kit.clock import Clock, utc_datetime
@@ -55,7 +55,7 @@ class HookVerification:
         closed_at = self._clock.now()
         row = {"connector": connector, "closed_at": closed_at}
         await self._database.write(
-            recorded(lambda writing: writing.execute(CLOSE, row).rowcount, "close_hook", connector)
+            with_audit_entry(lambda writing: writing.execute(CLOSE, row).rowcount, "close_hook", connector)
         )
         return {"connector": connector, "closed_at": utc_datetime(closed_at)}
 

@@ -11,7 +11,7 @@ from sqlalchemy import Connection as Transaction
 from sqlalchemy import Row, delete, select
 from sqlalchemy.dialects.postgresql import insert
 
-from connector_gateway.core.access.audited_actions import recorded
+from connector_gateway.core.access.audited_actions import with_audit_entry
 from connector_gateway.core.connections import ConnectionStore, Vault
 from connector_gateway.core.events.feed import Feed
 from connector_gateway.core.events.hook_verification import HookVerification
@@ -24,7 +24,7 @@ from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 
-HANDED_OVER = "verification_token"
+VERIFICATION_FIELD = "verification_token"
 """The name under which a secret issued by a vendor is stored and returned."""
 
 REJECTED_SECONDS = 1.0
@@ -42,9 +42,9 @@ class InboundHooks:
     watches: WatchStore
     feed: Feed
     connections: ConnectionStore
-    sites: Mapping[str, UpstreamConfig]
+    upstreams: Mapping[str, UpstreamConfig]
     clock: Clock
-    handover: HookVerification
+    verification: HookVerification
 
     results: Counter[tuple[str, str]] = field(init=False, default_factory=Counter)
     """The number of hooks by connector and result: stored, or the code of the error."""
@@ -54,7 +54,7 @@ class InboundHooks:
 
     def connector(self, name: str) -> AnyConnector | None:
         """Return the connector with *name*, or None."""
-        site = self.sites.get(name)
+        site = self.upstreams.get(name)
         return site.connector if site else None
 
     async def receive(self, connector: str, delivery: HookRequest, address: str = "") -> Mapping[str, Any]:
@@ -62,8 +62,8 @@ class InboundHooks:
 
         A signed hook is accepted at any *address*. Only a new secret requires the address of an open window.
         """
-        site = self.sites.get(connector)
-        observing = site.connector.observing if site else None
+        site = self.upstreams.get(connector)
+        observing = site.connector.event_source if site else None
         if site is None or observing is None:
             raise errors.RouteNotFound("There is nothing at this address.")
         result = "failed"
@@ -88,8 +88,8 @@ class InboundHooks:
         connector = site.connector.name
         receipt = observing.receive(delivery, site.hook_secrets or await self._stored_secrets(connector))
         if receipt.secret is not None:
-            await self.handover.check_window(connector, address)
-            await self._keep_secret(connector, receipt.secret)
+            await self.verification.check_window(connector, address)
+            await self._store_secret(connector, receipt.secret)
         if receipt.wakes:
             await self.watches.wake(await self.watches.without_account(connector), receipt.wakes)
         targets = await self._targets(connector, receipt)
@@ -109,7 +109,7 @@ class InboundHooks:
         with suppress(errors.InvalidJson):
             targets = await self._targets(connector, observing.addressed(delivery))
             if targets:
-                await self.watches.reject([target.connection_id for target in targets], now, why)
+                await self.watches.record_rejection([target.connection_id for target in targets], now, why)
             newly_rejected = [target.connection_id for target in targets if not target.was_rejected]
             if newly_rejected:
                 log.warning("deliveries are rejected", connector=connector, connection_ids=newly_rejected, why=why)
@@ -123,19 +123,19 @@ class InboundHooks:
         site = self._secret_issuer(connector)
         if site.hook_secrets or await self._stored_secrets(connector):
             raise errors.HookSecretKnown(f"The secret of {connector} is known.", {"parameter": "connector"})
-        window = self.handover.open(connector)
-        await self.database.write(recorded(lambda _: True, "open_hook", connector))
+        window = self.verification.open(connector)
+        await self.database.write(with_audit_entry(lambda _: True, "open_hook", connector))
         return window
 
     async def close(self, connector: str) -> dict[str, Any]:
         """Close the windows of all addresses that were opened so far."""
         self._secret_issuer(connector)
-        return await self.handover.close(connector)
+        return await self.verification.close(connector)
 
     def _secret_issuer(self, connector: str) -> UpstreamConfig:
         """Return the upstream of a connector whose vendor issues the secret. Raises ``HookNotFound`` for any other."""
-        site = self.sites.get(connector)
-        observing = site.connector.observing if site else None
+        site = self.upstreams.get(connector)
+        observing = site.connector.event_source if site else None
         if site is None or observing is None or not observing.vendor_issues_secret:
             raise errors.HookNotFound(f"Nothing hands over a secret for {connector}.", {"parameter": "connector"})
         return site
@@ -143,15 +143,17 @@ class InboundHooks:
     async def show(self, connector: str) -> dict[str, Any]:
         """Return the stored secret of a connector, so that the operator can confirm it with the vendor."""
         row = await self._secret_row(connector)
-        return _to_public(row, **{HANDED_OVER: self._decrypt(row)})
+        return _to_public(row, **{VERIFICATION_FIELD: self._decrypt(row)})
 
     async def forget(self, connector: str) -> dict[str, Any]:
         """Delete the secret of a connector, so that another one can be delivered."""
         row = await self._secret_row(connector)
         forget = delete(tables.hooks).where(tables.hooks.c.connector == connector)
-        await self.database.write(recorded(lambda writing: writing.execute(forget).rowcount, "forget_hook", connector))
+        await self.database.write(
+            with_audit_entry(lambda writing: writing.execute(forget).rowcount, "forget_hook", connector)
+        )
         try:
-            return _to_public(row, **{HANDED_OVER: self._decrypt(row)})
+            return _to_public(row, **{VERIFICATION_FIELD: self._decrypt(row)})
         except errors.SecretUnreadable:
             # A secret that cannot be decrypted can still be deleted.
             return _to_public(row)
@@ -164,19 +166,19 @@ class InboundHooks:
         return row
 
     def _decrypt(self, row: Row[Any]) -> Any:
-        return self.vault.decrypt(row.sealed, row.connector)[HANDED_OVER]
+        return self.vault.decrypt(row.sealed, row.connector)[VERIFICATION_FIELD]
 
     async def _stored_secrets(self, connector: str) -> Sequence[str]:
         try:
-            return [(await self.show(connector))[HANDED_OVER]]
+            return [(await self.show(connector))[VERIFICATION_FIELD]]
         except errors.HookNotFound:
             return []
 
-    async def _keep_secret(self, connector: str, secret: str) -> None:
+    async def _store_secret(self, connector: str, secret: str) -> None:
         """Store the first secret only. Accepting another one would let anyone sign hooks."""
         row = {
             "connector": connector,
-            "sealed": self.vault.encrypt({HANDED_OVER: secret}, connector),
+            "sealed": self.vault.encrypt({VERIFICATION_FIELD: secret}, connector),
             "received_at": self.clock.now(),
         }
         insert_first = insert(tables.hooks).on_conflict_do_nothing()
@@ -184,14 +186,14 @@ class InboundHooks:
         def store(writing: Transaction) -> int | None:
             return writing.execute(insert_first, row).rowcount or None
 
-        await self.database.write(recorded(store, "hand_over_secret", connector))
+        await self.database.write(with_audit_entry(store, "hand_over_secret", connector))
         log.info("a hook's secret was handed over", connector=connector)
 
     async def _apply(self, observing: EventSource[Any], receipt: HookResult, targets: Sequence[WatchTarget]) -> None:
         """Store the content of a hook for every connection it concerns."""
         names = [target.connection_id for target in targets]
         if rejected := [target.connection_id for target in targets if target.was_rejected]:
-            await self.watches.accept(rejected)
+            await self.watches.clear_rejection(rejected)
         if receipt.missed_since is not None:
             await self._mark_behind(receipt.missed_since, names)
         if receipt.revoked:
@@ -202,7 +204,7 @@ class InboundHooks:
             await self._add_event(observing.read, receipt, receipt.event, targets)
         unproven = [target.connection_id for target in targets if target.is_unproven]
         if unproven and receipt.app is not None:
-            await self.watches.prove(unproven, receipt.app)
+            await self.watches.set_app(unproven, receipt.app)
 
     async def _add_event(
         self, read: Read, receipt: HookResult, event: Mapping[str, Any], targets: Sequence[WatchTarget]

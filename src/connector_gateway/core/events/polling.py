@@ -32,21 +32,21 @@ MAX_POLLS = 200
 """The maximum number of concurrent polls per process and connector, because a vendor may be slow."""
 
 TIMEOUT_SECONDS = 30 * 60.0
-FIRST_REVOKED_SECONDS = 60.0
+MIN_REVOKED_SECONDS = 60.0
 REVOKED_SECONDS = 15 * 60.0
 """Seconds until a connection with a revoked authorisation is polled again, at first and at most.
 
 It is polled immediately when it is changed, or when a call succeeds.
 """
 
-MAX_PAUSE_SECONDS = 60.0
+MAX_BACKOFF_SECONDS = 60.0
 """The maximum delay before a failed poll is retried, unless the vendor asks for more.
 
 This is hardly more frequent than regular polls. A longer delay would continue well after a short outage.
 """
 
-FIRST_PAUSE_SECONDS = 5.0
-MAX_DELAY_SECONDS = max(REVOKED_SECONDS, MAX_PAUSE_SECONDS)
+FIRST_BACKOFF_SECONDS = 5.0
+MAX_DELAY_SECONDS = max(REVOKED_SECONDS, MAX_BACKOFF_SECONDS)
 MAX_BACKOFF_EXPONENT = 10
 
 _watches, _snapshots = tables.watches.c, tables.snapshots.c
@@ -69,9 +69,9 @@ class PollSession:
         self.state: State = claimed.state
         self.clock = clock
         self.wakes = claimed.wakes
-        self.whole = claimed.whole
+        self.polls_everything = claimed.whole
         self.behind_since = claimed.behind_since
-        self.pushed = False
+        self.receives_changes = False
         self.unfinished = False
         self.upstream: Any = None
         self.missed = False
@@ -118,7 +118,7 @@ class PollSession:
             )
             if not writing.execute(fence.values(lease=self._lease, **values)).rowcount:
                 raise LeaseLost
-            self._feed.enter(writing, self.connection_id, observations, now, due_at)
+            self._feed.append_events(writing, self.connection_id, observations, now, due_at)
             self._put(writing, snapshots)
 
         await self._database.write(store)
@@ -132,12 +132,12 @@ class PollSession:
 
     async def progress(self, done: int, total: int) -> None:
         """Record how many of *total* parts were read for the first time. Ignored once all of them were."""
-        if self.whole and not await self.snapshots(WATCHING, [SINCE]):
+        if self.polls_everything and not await self.snapshots(WATCHING, [SINCE]):
             await self.commit(snapshots=[Snapshot(WATCHING, PROGRESS, {"done": done, "total": total})])
 
     async def complete(self) -> None:
         """Record since when changes are observed, if this is the first poll that has read everything."""
-        if self.whole and not self.unfinished and not await self.snapshots(WATCHING, [SINCE]):
+        if self.polls_everything and not self.unfinished and not await self.snapshots(WATCHING, [SINCE]):
             now = self.clock.now()
             await self.commit(snapshots=[Snapshot(WATCHING, SINCE, now), Snapshot(WATCHING, PROGRESS, None)])
 
@@ -186,7 +186,7 @@ class PollScheduler:
     connections: ConnectionStore
     runs: RunStore
     processes: ProcessRegistry
-    sites: Mapping[str, UpstreamConfig]
+    upstreams: Mapping[str, UpstreamConfig]
     client: Callable[[Run, Connection], AbstractContextManager[Any]]
     clock: Clock
 
@@ -201,8 +201,8 @@ class PollScheduler:
     async def __aenter__(self) -> Self:
         if self.processes.offline_since is not None:
             await self._mark_behind(self.processes.offline_since)
-        delays = [MAX_DELAY_SECONDS, *(site.watch_seconds or 0.0 for site in self.sites.values())]
-        await self.watches.resume([name for name, site in self.sites.items() if not site.has_hooks], max(delays))
+        delays = [MAX_DELAY_SECONDS, *(site.watch_seconds or 0.0 for site in self.upstreams.values())]
+        await self.watches.resume([name for name, site in self.upstreams.items() if not site.has_hooks], max(delays))
         self._poll_task = asyncio.create_task(self._poll_loop(), name="watchers")
         return self
 
@@ -217,7 +217,7 @@ class PollScheduler:
 
     async def _mark_behind(self, since: float) -> None:
         """Record that hooks *since* that time may have been missed."""
-        pushed = [name for name, site in self.sites.items() if site.has_hooks]
+        pushed = [name for name, site in self.upstreams.items() if site.has_hooks]
         if pushed:
             await self.watches.mark_behind(since, _watches.connector.in_(pushed))
 
@@ -241,7 +241,7 @@ class PollScheduler:
 
     async def _claim(self) -> Sequence[LeasedPoll]:
         """Start the polls that are due, up to the limit of each connector."""
-        claimed = [poll for name in self.sites for poll in await self._claim_for(name)]
+        claimed = [poll for name in self.upstreams for poll in await self._claim_for(name)]
         # Record them before anything can fail: no process would claim a poll whose lease is never ended.
         self._unfinished += claimed
         connections = await self.connections.get_many([poll.connection_id for poll in claimed])
@@ -272,15 +272,15 @@ class PollScheduler:
     async def _finish_unfinished(self) -> None:
         """End the leases of polls whose result could not be stored, so that they are tried again."""
         while self._unfinished:
-            retry_at = self.database.time() + FIRST_PAUSE_SECONDS
+            retry_at = self.database.time() + FIRST_BACKOFF_SECONDS
             poll = self._unfinished[-1]
             await self.watches.finish(poll, whole_at=retry_at, behind_since=poll.behind_since, failures=poll.failures)
             self._unfinished.pop()
 
     async def _run(self, claimed: LeasedPoll, connection: Connection | None) -> None:
         """Run one poll, and schedule the next one."""
-        site = self.sites[claimed.connector]
-        observing = site.connector.observing
+        site = self.upstreams[claimed.connector]
+        observing = site.connector.event_source
         if connection is None or observing is None:
             await self.watches.finish(claimed, whole_at=None, behind_since=None, failures=0)
             return
@@ -291,7 +291,7 @@ class PollScheduler:
         poll = PollSession(
             claimed, connection, run, database=self.database, feed=self.feed, clock=DatabaseClock(self.database)
         )
-        poll.pushed = _is_pushed(site, connection)
+        poll.receives_changes = _is_pushed(site, connection)
         try:
             with self.client(run, connection) as poll.upstream:
                 error = await self._attempt(observing, poll, recording)
@@ -317,12 +317,12 @@ class PollScheduler:
         except LeaseLost:
             raise
         except GatewayError as error:
-            recording.refuse(error)
+            recording.fail(error)
             return error
         except Exception as error:  # noqa: BLE001  # logged without secrets
             traceback = recording.redaction.traceback(error)
             log.warning("poll failed", connection_id=poll.connection_id, exception=traceback)
-            recording.refuse(InternalError("Something went wrong here."))
+            recording.fail(InternalError("Something went wrong here."))
             return error
         return None
 
@@ -344,7 +344,7 @@ class PollScheduler:
         """Schedule another attempt. The delay grows with each failure."""
         if isinstance(error, ConnectionRevoked):
             await self.connections.record_status(connection, "revoked")
-        delay = _pause_after(error, claimed.failures)
+        delay = _retry_delay(error, claimed.failures)
         await self.watches.finish(
             claimed,
             whole_at=self.database.time() + delay,
@@ -355,7 +355,7 @@ class PollScheduler:
 
 def _is_pushed(site: UpstreamConfig, connection: Connection) -> bool:
     """Return True if hooks are known to carry the connection's changes."""
-    observing = site.connector.observing
+    observing = site.connector.event_source
     is_proven = connection.app_id is not None or not (observing and observing.names_app)
     return site.has_hooks and is_proven
 
@@ -367,8 +367,8 @@ def _result(poll: PollSession, error: Exception | None) -> str:
     return "events_missed" if poll.missed else "ok"
 
 
-def _pause_after(error: Exception, failures: int) -> float:
+def _retry_delay(error: Exception, failures: int) -> float:
     if isinstance(error, ConnectionRevoked):
-        return min(FIRST_REVOKED_SECONDS * 2.0**failures, REVOKED_SECONDS)
+        return min(MIN_REVOKED_SECONDS * 2.0**failures, REVOKED_SECONDS)
     retry_after = error.retry_after if isinstance(error, GatewayError) else None
-    return max(retry_after or 0.0, min(FIRST_PAUSE_SECONDS * 2.0**failures, MAX_PAUSE_SECONDS))
+    return max(retry_after or 0.0, min(FIRST_BACKOFF_SECONDS * 2.0**failures, MAX_BACKOFF_SECONDS))

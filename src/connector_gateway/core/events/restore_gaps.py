@@ -7,7 +7,7 @@ from sqlalchemy import Row, select
 from connector_gateway.core.events.feed import Feed, Gap
 from connector_gateway.core.history.filters import OBSERVE
 from connector_gateway.core.history.runs import Run, RunStore
-from connector_gateway.core.writes.restores import Lost
+from connector_gateway.core.writes.restores import LostPeriod
 from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
@@ -23,7 +23,7 @@ WATCHED = (
 )
 
 
-class LostEvents:
+class RestoreGapRecorder:
     """Records the lost period in the feeds of all watched connections."""
 
     def __init__(self, database: Database, feed: Feed, runs: RunStore) -> None:
@@ -31,14 +31,14 @@ class LostEvents:
         self._feed = feed
         self._runs = runs
 
-    async def note(self, lost: Lost) -> None:
+    async def record(self, lost: LostPeriod) -> None:
         """Record a gap for each connection, with a run that reports it."""
         observed = await self._database.read(lambda reading: reading.execute(WATCHED).all())
         for start in range(0, len(observed), BATCH_SIZE):
             batch = observed[start : start + BATCH_SIZE]
             await asyncio.gather(*(self._record(row, lost) for row in batch))
 
-    async def _record(self, row: Row[str, str, str], lost: Lost) -> None:
+    async def _record(self, row: Row[str, str, str], lost: LostPeriod) -> None:
         run = Run("watch")
         recording = self._runs.record(
             run, WorkspaceId(row.workspace_id), row.connector, OBSERVE, connection_id=row.connection_id

@@ -12,7 +12,7 @@ from connector_gateway.kit.events import CHANGED_AT, FORMER, RENEWED_AT, WATCHIN
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.storage import tables
 
-SILENT_SECONDS = 6 * 24 * 60 * 60.0
+MAX_SEARCH_BACK_SECONDS = 6 * 24 * 60 * 60.0
 """The maximum age of missed hooks that a poll searches for. Events are retained longer, so that none appears twice."""
 
 _watches = tables.watches.c
@@ -28,9 +28,9 @@ class WatchListener:
         self._clock = clock
         self._time = time or clock.now
 
-    def made(self, writing: Writing, connection_id: str, connector: str) -> None:
+    def created(self, writing: Writing, connection_id: str, connector: str) -> None:
         """Watch a new connection if its connector observes changes."""
-        if self._connectors[connector].observing is not None:
+        if self._connectors[connector].event_source is not None:
             _begin(writing, connection_id, connector, self._clock.now(), self._time())
 
     def changed(self, writing: Writing, connection_id: str, *, credentials: bool, settings: bool) -> None:
@@ -46,7 +46,7 @@ class WatchListener:
         """Record that hooks may have been missed."""
         _mark_behind(writing, connection_id, self._clock.now())
 
-    def accepted(self, writing: Writing, connection_id: str) -> None:
+    def reauthorised(self, writing: Writing, connection_id: str) -> None:
         """Poll the connection completely now."""
         _poll_now(writing, connection_id, self._time())
 
@@ -107,7 +107,7 @@ def _delete_snapshots(writing: Writing, connection_id: str) -> None:
 
 def _mark_behind(writing: Writing, connection_id: str, now: float) -> None:
     """Record that hooks may be missing since the last event, because the actual time is unknown."""
-    earliest = now - SILENT_SECONDS
+    earliest = now - MAX_SEARCH_BACK_SECONDS
     last_event_at = case((_watches.observed_at > earliest, _watches.observed_at), else_=earliest)
     _change(writing, connection_id, behind_since=func.coalesce(_watches.behind_since, last_event_at))
 

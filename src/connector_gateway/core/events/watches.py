@@ -33,7 +33,7 @@ from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 
 MAX_WAKE = 200
-MAX_UNINTRODUCED = 100
+MAX_WITHOUT_ACCOUNT = 100
 """The maximum number of connections without a known account that one hook wakes, although it may not concern them."""
 
 MAX_CLAIMED = 100
@@ -49,7 +49,7 @@ _app_id = tables.connections.c.app_id
 _woken = exists().where(tables.wakes.c.connection_id == _watches.connection_id)
 _due_time_changed = _watches.whole_at.is_distinct_from(_double("_claimed_whole_at"))
 _behind_changed = _watches.behind_since.is_distinct_from(_double("_claimed_behind_since"))
-GIVE_BACK = (
+FINISH = (
     update(tables.watches)
     .where(_watches.connection_id == bindparam("_connection_id"), _watches.lease == bindparam("_lease"))
     .values(
@@ -120,7 +120,7 @@ class WatchStore:
 
         self.enabled.set()
 
-    async def claim(self, connector: str, most: int) -> Sequence[LeasedPoll]:
+    async def claim(self, connector: str, limit: int) -> Sequence[LeasedPoll]:
         """Lease up to *most* due polls to this process, until they are finished."""
         due = (
             select(_watches.connection_id)
@@ -133,7 +133,7 @@ class WatchStore:
         # One lease for the batch is enough: a poll that is taken over gets another lease in any case.
         lease = ulid()
         # On PostgreSQL, two processes that claim at the same time get different rows and do not wait for each other.
-        chosen = due.limit(min(most, MAX_CLAIMED)).with_for_update(skip_locked=True)
+        chosen = due.limit(min(limit, MAX_CLAIMED)).with_for_update(skip_locked=True)
         take = (
             update(tables.watches)
             .where(_watches.connection_id.in_(chosen), *self._claimable())
@@ -189,7 +189,7 @@ class WatchStore:
             "_behind_since": behind_since,
             "_failures": failures,
         }
-        await self._database.put(GIVE_BACK, values)
+        await self._database.put(FINISH, values)
 
     async def resume(self, connectors: Collection[str], max_delay: float) -> None:
         """Make polls due that have no due time although their connector no longer has hooks.
@@ -273,7 +273,7 @@ class WatchStore:
         rows = await self._database.read(lambda reading: reading.execute(query).all())
         return [WatchTarget(row[0], row[1], row[2], bool(row[3]), bool(row[4]), bool(row[5])) for row in rows]
 
-    async def reject(self, connection_ids: Collection[str], at: float, why: str) -> None:
+    async def record_rejection(self, connection_ids: Collection[str], at: float, why: str) -> None:
         """Record that a hook for these connections was rejected."""
         value = {"at": at, "why": why}
         rows = [
@@ -282,12 +282,12 @@ class WatchStore:
         ]
         await self._database.write(lambda writing: writing.execute(PUT_SNAPSHOT, rows))
 
-    async def accept(self, connection_ids: Collection[str]) -> None:
+    async def clear_rejection(self, connection_ids: Collection[str]) -> None:
         """Delete the record of rejected hooks for these connections."""
         forget = delete(tables.snapshots).where(_snapshots.connection_id.in_(connection_ids), _rejection)
         await self._database.write(lambda writing: writing.execute(forget))
 
-    async def prove(self, connection_ids: Collection[str], app_id: str) -> None:
+    async def set_app(self, connection_ids: Collection[str], app_id: str) -> None:
         """Record the app of connections, and poll them once more. From then on, hooks carry their changes."""
         connections, now = tables.connections.c, self._database.time()
         note = update(tables.connections).where(connections.connection_id.in_(connection_ids), _app_id.is_(None))
@@ -305,7 +305,7 @@ class WatchStore:
         query = (
             select(_watches.connection_id)
             .where(_watches.connector == connector, _watches.account.is_(None), _watches.failures == 0)
-            .limit(MAX_UNINTRODUCED)
+            .limit(MAX_WITHOUT_ACCOUNT)
         )
         return await self._database.read(lambda reading: reading.execute(query).scalars().all())
 

@@ -15,7 +15,7 @@ from connector_gateway.storage.sql.database import Database
 TIMEOUT_SECONDS = 0.5
 """Query time-out in seconds. It is short, since the other metrics matter most while the database is unavailable."""
 
-KEPT_SECONDS = 10.0
+CACHE_SECONDS = 10.0
 """Seconds for which a snapshot is cached, so that frequent scrapes do not load the database."""
 
 IS_IN_DOUBT = literal_column("claims.state") == literal_column("'doubtful'")
@@ -57,7 +57,7 @@ class BacklogMonitor:
 
     async def now(self) -> BacklogSnapshot | None:
         """Return the backlog, at most some seconds old, or None while the database does not respond."""
-        if self._last is None or self._clock.now() >= self._last[0] + KEPT_SECONDS:
+        if self._last is None or self._clock.now() >= self._last[0] + CACHE_SECONDS:
             self._last = self._clock.now(), await self._read()
         return self._last[1]
 

@@ -39,7 +39,7 @@ def event_types(connectors: "Mapping[str, AnyConnector]") -> Sequence[str]:
     return [name for name in names if isinstance(name, str)]
 
 
-def require_known(
+def check_filters(
     connectors: "Mapping[str, AnyConnector]",
     *,
     connector: str | None,

@@ -14,7 +14,7 @@ from connector_gateway.storage import tables
 from connector_gateway.storage.sql.bulk_insert import Put
 from connector_gateway.storage.sql.database import Database
 
-RECORDED = 1000
+MAX_RECORDED = 1000
 """Maximum recorded runs of rejected calls per key and hour."""
 
 HOUR_SECONDS = 60 * 60.0
@@ -64,7 +64,7 @@ class RejectedCallCounter:
         hour = self._hours.get(key_id)
         if hour is None or hour.ends_at <= self._clock.now():
             hour = self._hours[key_id] = _Hour(workspace_id, self._clock.now() + HOUR_SECONDS)
-        if hour.recorded < RECORDED:
+        if hour.recorded < MAX_RECORDED:
             hour.recorded += 1
             hour.last = max(hour.last or run_id, run_id)
             return True
@@ -92,7 +92,7 @@ class RejectedCallCounter:
         for key_id in ended:
             del self._hours[key_id]
 
-    async def counted(self, workspace_id: WorkspaceId | None, run_id: str) -> bool:
+    async def was_counted(self, workspace_id: WorkspaceId | None, run_id: str) -> bool:
         """Return True if a missing run might belong to a call that was only counted, judging by its time."""
         if any(hour.includes(workspace_id, run_id) for hour in self._hours.values()):
             return True

@@ -15,10 +15,10 @@ PURGE_STEP = 100
 """Maximum rows that one statement deletes. It takes a few milliseconds, during which other writers wait."""
 
 ROUND_SECONDS = 2.0
-MOST_STEPS = 40
+MAX_STEPS = 40
 """Maximum steps of a job per round: 2,000 rows a second, four times as many as 500 calls a second create."""
 
-CALM_SECONDS = 2.0
+MAX_IDLE_WAIT_SECONDS = 2.0
 """Maximum seconds for which a round waits until storage is idle. However busy storage is, half of the time remains for
 deletes: 4,000 rows per job in about four seconds, twice as many as 500 calls a second create.
 """
@@ -47,19 +47,19 @@ class JobRunner:
         clock: Clock,
         *,
         always: Sequence[Job],
-        seldom: Sequence[Job] = (),
-        calm: Callable[[], Awaitable[object]] = _return_immediately,
+        rare: Sequence[Job] = (),
+        wait_until_idle: Callable[[], Awaitable[object]] = _return_immediately,
     ) -> None:
         self._clock = clock
-        self._idle = calm
+        self._idle = wait_until_idle
         """A function that waits until storage is idle."""
 
         self._always = always
-        self._rare = seldom
+        self._rare = rare
         self._resumes_at: dict[Job, int] = {}
         """The round in which an idle job runs again."""
 
-        self._remaining_wait = CALM_SECONDS
+        self._remaining_wait = MAX_IDLE_WAIT_SECONDS
         """Seconds for which this round can still wait until storage is idle."""
 
     async def __aenter__(self) -> Self:
@@ -75,7 +75,7 @@ class JobRunner:
 
     async def _round(self, *jobs: Job) -> list[Job]:
         """Run *jobs* and return those that had nothing to do. A failing job does not stop the others."""
-        self._remaining_wait = CALM_SECONDS
+        self._remaining_wait = MAX_IDLE_WAIT_SECONDS
         idle = []
         for job in jobs:
             try:
@@ -99,7 +99,7 @@ class JobRunner:
     async def _repeat(self, job: Job) -> int:
         """Run *job* until less than a full step is left. Returns the number of rows."""
         handled = 0
-        for _ in range(MOST_STEPS):
+        for _ in range(MAX_STEPS):
             await self._wait_until_idle()
             rows = await job()
             handled += rows

@@ -19,7 +19,7 @@ from connector_gateway.core.history.retention import PURGE_STEP
 from connector_gateway.core.history.unexpected_responses import UnexpectedResponses
 from connector_gateway.kit import errors
 from connector_gateway.kit.clock import Clock, utc_datetime
-from connector_gateway.kit.identifiers import KeyId, ProcessId, RunId, WorkspaceId, run_id
+from connector_gateway.kit.identifiers import KeyId, ProcessId, RunId, WorkspaceId, new_run_id
 from connector_gateway.kit.upstream.client import RequestRecord, UpstreamLog
 from connector_gateway.kit.upstream.redaction import Redaction
 from connector_gateway.storage import tables
@@ -76,7 +76,7 @@ LOST_STEP = 500
 """Maximum runs that one statement marks as interrupted."""
 
 
-UNDER_WAY: ContextVar[str] = ContextVar("run under way")
+CURRENT_RUN: ContextVar[str] = ContextVar("run under way")
 """The run of the current task, for log lines. Every call and poll has its own task."""
 
 _runs = tables.runs.c
@@ -99,11 +99,11 @@ class Run(Struct):
     """One call in progress, from its arrival to its response."""
 
     surface: str
-    run_id: RunId = field(default_factory=run_id)
+    run_id: RunId = field(default_factory=new_run_id)
     started: float = field(default_factory=time.perf_counter)
     """Monotonic start time in seconds."""
 
-    trace: UpstreamLog = field(default_factory=UpstreamLog)
+    log: UpstreamLog = field(default_factory=UpstreamLog)
     redaction: Redaction = field(default_factory=Redaction)
     """The redaction of the secrets of its connection."""
 
@@ -135,7 +135,7 @@ class Run(Struct):
         """Set the outcome to an envelope of *status*."""
         self.status, self.http_status = status, 200
 
-    def refuse(self, error: errors.GatewayError) -> None:
+    def fail(self, error: errors.GatewayError) -> None:
         """Set the outcome to *error*."""
         self.status, self.http_status, self.code = "error", error.status, error.code
         self.details = loggable_details(error.details) or None
@@ -155,10 +155,10 @@ class RunStore:
     ) -> None:
         self.database = database
         self.process_id = process_id
-        self.stopping = stopping or Shutdown()
+        self.shutdown = stopping or Shutdown()
         self.unexpected = UnexpectedResponses()
-        self.refusals = RejectedCallCounter(database, steady or clock)
-        self.under_way: set[RunId] = set()
+        self.rejected_calls = RejectedCallCounter(database, steady or clock)
+        self.open_runs: set[RunId] = set()
         """Open runs of this process that have not ended."""
 
         self._purged_to = ""
@@ -201,7 +201,7 @@ class RunStore:
         if workspace_id is not None:
             query = query.where(tables.runs.c.workspace_id == workspace_id)
         row = await self.database.read_slow(lambda reading: reading.execute(query).mappings().first())
-        if row is None and await self.refusals.counted(workspace_id, identifier):
+        if row is None and await self.rejected_calls.was_counted(workspace_id, identifier):
             raise errors.RunNotRecorded(
                 f"Too many calls of the key were refused to keep the run {identifier}; it was only counted.",
                 {"parameter": "run_id", "value": identifier},
@@ -280,7 +280,7 @@ class RunStore:
 
     def _interrupt_lost(self, writing: Transaction) -> int:
         running = fetch(writing, RUNNING, {"_process_id": self.process_id})
-        lost = [each for (each,) in running if each not in self.under_way][:LOST_STEP]
+        lost = [each for (each,) in running if each not in self.open_runs][:LOST_STEP]
         if not lost:
             return 0
         # A run that ends meanwhile no longer has this process_id.
@@ -301,7 +301,7 @@ class RunStore:
         self._purged_to = deleted[-1] if deleted else ""
         return len(deleted)
 
-    async def purge_refused(self, before: float) -> int:
+    async def purge_rate_limited(self, before: float) -> int:
         """Delete a limited number of rate-limited runs that started *before* a time. Returns how many."""
         return len(await self._purge(IS_RATE_LIMITED, before))
 
@@ -322,13 +322,13 @@ class RunRecorder:
         self._runs = runs
         self._identity = identity
         self._run = run
-        self.opened = False
+        self.is_open = False
         """Whether the run is committed as running."""
 
-        self.in_doubt: errors.GatewayError | None = None
+        self.in_doubt_error: errors.GatewayError | None = None
         """The error to return if the call is cancelled while a write request is in progress."""
 
-        self.closed = False
+        self.is_closed = False
         """Whether the end of the run is committed already, together with its writes."""
 
     @property
@@ -341,15 +341,15 @@ class RunRecorder:
         self._identity["connection_id"] = _truncate_connection_id(connection_id)
 
     async def __aenter__(self) -> Self:
-        UNDER_WAY.set(self._run.run_id)
+        CURRENT_RUN.set(self._run.run_id)
         return self
 
     async def __aexit__(self, _: object, error: BaseException | None, __: object) -> None:
-        if error is None and self.closed:
-            self._runs.under_way.discard(self._run.run_id)
+        if error is None and self.is_closed:
+            self._runs.open_runs.discard(self._run.run_id)
             return
         if isinstance(error, errors.RateLimited) and not self._should_record():
-            self.refuse(error)
+            self.fail(error)
             return
         replacement = self._set_outcome(error)
         try:
@@ -358,55 +358,55 @@ class RunRecorder:
             if error is None or replacement is not None or isinstance(error, Exception):
                 raise
         finally:
-            self._runs.under_way.discard(self._run.run_id)
+            self._runs.open_runs.discard(self._run.run_id)
         if replacement is not None:
             raise replacement from error
 
     def _should_record(self) -> bool:
         """Return True if a rate-limited call is recorded, and False if it is only counted."""
         identity = self._identity
-        return self._runs.refusals.should_record(identity["key_id"], identity["workspace_id"], self._run.run_id)
+        return self._runs.rejected_calls.should_record(identity["key_id"], identity["workspace_id"], self._run.run_id)
 
     @property
     def redaction(self) -> Redaction:
         """The redaction of the secrets of the run's connection."""
         return self._run.redaction
 
-    def refuse(self, error: errors.GatewayError) -> None:
+    def fail(self, error: errors.GatewayError) -> None:
         """Set the outcome to *error* and redact its secrets. Unexpected vendor responses are counted."""
         self.redaction.error(error)
-        self._run.refuse(error)
+        self._run.fail(error)
         self._runs.unexpected.count(self._identity["connector"], error)
 
     def _set_outcome(self, error: BaseException | None) -> errors.GatewayError | None:
         """Set the outcome. Returns the error that replaces an unexpected *error*."""
         if isinstance(error, errors.GatewayError):
-            self.refuse(error)
+            self.fail(error)
             return None
         replacement: errors.GatewayError | None = None
         if isinstance(error, Exception):
             replacement = errors.InternalError("Something went wrong here.", private=repr(error))
-        elif isinstance(error, asyncio.CancelledError) and self._runs.stopping.begun:
-            replacement = self._runs.stopping.interrupted_error(self.in_doubt)
+        elif isinstance(error, asyncio.CancelledError) and self._runs.shutdown.started:
+            replacement = self._runs.shutdown.interrupted_error(self.in_doubt_error)
         if replacement is not None:
-            self.refuse(replacement)
+            self.fail(replacement)
         elif error is not None:
             self._run.status = "interrupted"
         return replacement
 
     def open(self) -> Awaitable[bool]:
         """Commit the run as running, so that it is visible after a crash."""
-        self._runs.under_way.add(self._run.run_id)
+        self._runs.open_runs.add(self._run.run_id)
         return self._runs.database.put(PUT_RUN, self._row(self._runs.process_id), self._run.run_id)
 
-    def opening(self) -> list[Put]:
+    def open_statements(self) -> list[Put]:
         """Return the statements of ``open``, for a commit with other statements. Empty if the run is open already."""
-        if self.opened:
+        if self.is_open:
             return []
-        self._runs.under_way.add(self._run.run_id)
+        self._runs.open_runs.add(self._run.run_id)
         return [(PUT_RUN, self._row(self._runs.process_id))]
 
-    def closing(self) -> list[Put]:
+    def close_statements(self) -> list[Put]:
         """Return the statements of ``close``, for a commit with other statements."""
         return [(PUT_RUN, self._row(None))]
 
@@ -416,7 +416,7 @@ class RunRecorder:
             await self._runs.database.put(PUT_RUN, self._row(None), self._run.run_id)
         except errors.StorageUnavailable as error:
             if self._run.status != "interrupted":
-                self._run.refuse(error)
+                self._run.fail(error)
             row = self._row(None)
             self._runs.database.write_deferred(lambda writing: writing.execute(PUT_RUN, row), about=self._run.run_id)
             raise
@@ -429,7 +429,7 @@ class RunRecorder:
             "http_status": run.http_status,
             "code": run.code,
             "duration_ms": _round_to_thousandths(run.duration_ms),
-            "upstream": [_request_row(exchange) for exchange in run.trace.requests],
+            "upstream": [_request_row(exchange) for exchange in run.log.requests],
             "idempotency": run.idempotency,
             "details": run.details,
             "parameters": run.parameters,

@@ -5,7 +5,7 @@ from collections import Counter
 
 from connector_gateway.kit.errors import GatewayError, UpstreamUnexpected
 
-MAX_PLACES = 100
+MAX_PATHS = 100
 """Maximum paths that are counted separately, so that vendors cannot fill the memory or the metrics."""
 
 OTHER = "other"
@@ -26,5 +26,5 @@ class UnexpectedResponses:
         if not paths and not isinstance(error, UpstreamUnexpected):
             return
         key = connector, _INDEX.sub("[]", paths[0]) if paths else ""
-        is_separate = key in self.counts or len(self.counts) < MAX_PLACES
+        is_separate = key in self.counts or len(self.counts) < MAX_PATHS
         self.counts[key if is_separate else (connector, OTHER)] += 1

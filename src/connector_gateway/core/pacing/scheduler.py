@@ -77,7 +77,7 @@ class ConnectionPacer:
         if reservation.wait > 0:
             if not reservation.granted:
                 raise _too_long(reservation.wait)
-            with self._usage.waiting(resolved, self._connection_id):
+            with self._usage.track_waiting(resolved, self._connection_id):
                 await self._wait(reservation, reservation.wait, resolved, deadline)
         self._usage.record_sent(resolved, self._connection_id)
         self._has_sent = True
@@ -121,8 +121,8 @@ class ConnectionPacer:
     async def block(self, charges: Sequence[Charge], seconds: float) -> None:
         """Block these budgets for *seconds*, as the vendor's throttling response demands."""
         resolved = self._resolve_charges(charges)
-        self._usage.throttled(resolved)
-        await self._shared.close(resolved, seconds)
+        self._usage.record_throttled(resolved)
+        await self._shared.block(resolved, seconds)
 
     def _resolve_charges(self, charges: Sequence[Charge]) -> list[ResolvedCharge]:
         return [self._resolve_charge(charge) for charge in charges]

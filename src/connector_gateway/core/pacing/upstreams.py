@@ -7,7 +7,7 @@ from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.oauth import OAuthClient, OAuthConfig
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.kit.upstream.budget import Budget
-from connector_gateway.kit.upstream.client import RequestRecord, UpstreamService, unauthorised
+from connector_gateway.kit.upstream.client import RequestRecord, UpstreamService, is_unauthorised
 from connector_gateway.kit.upstream.pool import Transport
 
 
@@ -33,7 +33,7 @@ class UpstreamConfig:
     api_key: str = field(default="", repr=False)
     """The API key of this installation for the vendor's token page, if there is one."""
 
-    def third_party(
+    def create_service(
         self,
         transport: Transport,
         clock: Clock,
@@ -42,7 +42,7 @@ class UpstreamConfig:
     ) -> UpstreamService:
         """Return the vendor's service, using *transport*. *on_response* is called with the record of every request."""
         connector = self.connector
-        expired = connector.oauth.expired if connector.oauth else unauthorised
+        expired = connector.oauth.is_expired if connector.oauth else is_unauthorised
         return UpstreamService(
             self.addresses,
             connector.auth_headers,
@@ -61,15 +61,15 @@ class UpstreamConfig:
         oauth = self.connector.oauth
         if oauth is None or self.client is not None:
             return oauth
-        return oauth.without_client if self.api_key else None
+        return oauth.for_token_page if self.api_key else None
 
     @property
     def has_hooks(self) -> bool:
         """Whether the vendor's webhooks contain the changes themselves."""
-        observing = self.connector.observing
+        observing = self.connector.event_source
         return bool(self.hook_secrets and observing and observing.read)
 
 
 def with_events(sites: Mapping[str, UpstreamConfig]) -> dict[str, UpstreamConfig]:
     """Return those of *sites* whose connectors observe events."""
-    return {name: site for name, site in sites.items() if site.connector.observing is not None}
+    return {name: site for name, site in sites.items() if site.connector.event_source is not None}

@@ -14,11 +14,11 @@ from connector_gateway.kit.histogram import DurationHistogram
 from connector_gateway.kit.upstream.client import RequestRecord
 from connector_gateway.storage.shared.interface import ResolvedCharge, SharedState
 
-SLOT_SECONDS = 5.0
-SLOTS = 60
+BUCKET_SECONDS = 5.0
+MAX_BUCKETS = 60
 """Maximum time buckets per budget."""
 
-MOST = 500
+MAX_BUDGETS = 500
 """Maximum budgets in memory. The oldest is dropped first."""
 
 
@@ -46,11 +46,11 @@ class BudgetMeter:
     """The connection that used it last. Others might share it."""
 
     waiting: int = 0
-    slots: deque[TimeBucket] = field(default_factory=lambda: deque(maxlen=SLOTS))
+    slots: deque[TimeBucket] = field(default_factory=lambda: deque(maxlen=MAX_BUCKETS))
 
     def slot(self, now: float) -> TimeBucket:
         """Return the current bucket."""
-        number = int(now // SLOT_SECONDS)
+        number = int(now // BUCKET_SECONDS)
         if not self.slots or self.slots[-1].number != number:
             self.slots.append(TimeBucket(number, waiting=self.waiting, waiting_at_end=self.waiting))
         return self.slots[-1]
@@ -64,9 +64,9 @@ class BudgetMeter:
 
     def history(self, now: float) -> Sequence[TimeBucket]:
         """Return all buckets up to now, including empty ones."""
-        last, existing = int(now // SLOT_SECONDS), {slot.number: slot for slot in self.slots}
+        last, existing = int(now // BUCKET_SECONDS), {slot.number: slot for slot in self.slots}
         slots, queued = [], 0
-        for number in range(last - SLOTS + 1, last + 1):
+        for number in range(last - MAX_BUCKETS + 1, last + 1):
             slot = existing.get(number) or TimeBucket(number, waiting=queued, waiting_at_end=queued)
             slots.append(slot)
             queued = slot.waiting_at_end
@@ -94,7 +94,7 @@ class BudgetUsage:
 def _sort_key(use: BudgetUsage) -> tuple[object, ...]:
     """Return the sort key of a budget: requests queued now, queued recently, and the used share of the limit."""
     waited = max(slot.waiting for slot in use.history)
-    allowed = use.limit * max(1.0, SLOTS * SLOT_SECONDS / use.per_seconds)
+    allowed = use.limit * max(1.0, MAX_BUCKETS * BUCKET_SECONDS / use.per_seconds)
     sent = sum(slot.sent for slot in use.history)
     return -use.waiting, -waited, -sent / allowed, use.connector, use.budget, use.whose
 
@@ -106,7 +106,7 @@ class RequestStats:
     statuses: Counter[int | None] = field(default_factory=Counter)
     """Number of requests by status. None stands for a missing response."""
 
-    took: DurationHistogram = field(default_factory=DurationHistogram)
+    durations: DurationHistogram = field(default_factory=DurationHistogram)
 
 
 @dataclass(slots=True)
@@ -117,7 +117,7 @@ class QueueStats:
     throttled: int = 0
     """Number of requests that the vendor throttled because of this budget."""
 
-    waited: DurationHistogram = field(default_factory=DurationHistogram)
+    wait_durations: DurationHistogram = field(default_factory=DurationHistogram)
 
 
 class UsageTracker:
@@ -140,7 +140,7 @@ class UsageTracker:
             self._meter(charge, connection_id).slot(now).sent += charge.units
 
     @contextmanager
-    def waiting(self, charges: Sequence[ResolvedCharge], connection_id: str) -> Iterator[None]:
+    def track_waiting(self, charges: Sequence[ResolvedCharge], connection_id: str) -> Iterator[None]:
         """Record that a request is queued, within the context."""
         meters = [self._meter(charge, connection_id) for charge in charges]
         queues, began = [self._queue(charge) for charge in charges], self._clock.now()
@@ -154,9 +154,9 @@ class UsageTracker:
             for meter, queue in zip(meters, queues, strict=True):
                 meter.queue(-1, ended)
                 queue.waiting -= 1
-                queue.waited.observe(ended - began)
+                queue.wait_durations.observe(ended - began)
 
-    def throttled(self, charges: Sequence[ResolvedCharge]) -> None:
+    def record_throttled(self, charges: Sequence[ResolvedCharge]) -> None:
         """Record that the vendor throttled a request because of these budgets."""
         for charge in charges:
             self._queue(charge).throttled += 1
@@ -165,7 +165,7 @@ class UsageTracker:
         """Record the response to a request."""
         stats = self.requests[connector]
         stats.statuses[request.status] += 1
-        stats.took.observe(request.duration_ms / 1000)
+        stats.durations.observe(request.duration_ms / 1000)
 
     def _queue(self, charge: ResolvedCharge) -> QueueStats:
         _, connector, budget, _ = charge.name.split(":", 3)
@@ -173,7 +173,7 @@ class UsageTracker:
 
     def list(self, connection_ids: Collection[str] | None = None) -> Sequence[BudgetUsage]:
         """Return the budgets used in the last minutes, busiest first, optionally only those of *connection_ids*."""
-        oldest = int(self._clock.now() // SLOT_SECONDS) - SLOTS
+        oldest = int(self._clock.now() // BUCKET_SECONDS) - MAX_BUCKETS
         active = [meter for meter in self._meters.values() if meter.waiting or meter.slots[-1].number > oldest]
         usages = [
             self._to_usage(meter) for meter in active if connection_ids is None or meter.connection_id in connection_ids
@@ -201,7 +201,7 @@ class UsageTracker:
     def _meter(self, charge: ResolvedCharge, connection_id: str) -> BudgetMeter:
         meter = self._meters.get(charge.name)
         if meter is None:
-            if len(self._meters) >= MOST:
+            if len(self._meters) >= MAX_BUDGETS:
                 del self._meters[next(iter(self._meters))]
             meter = self._meters[charge.name] = BudgetMeter(charge, connection_id)
         meter.charge, meter.connection_id = charge, connection_id

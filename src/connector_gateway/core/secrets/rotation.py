@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection as Transaction
 from sqlalchemy import LargeBinary, Table, func, select, tuple_, update
 
-from connector_gateway.core.access.audited_actions import recorded
+from connector_gateway.core.access.audited_actions import with_audit_entry
 from connector_gateway.core.connections.vault import NAME_BYTES, Vault
 from connector_gateway.kit.errors import SecretUnreadable
 from connector_gateway.storage import tables
@@ -20,7 +20,7 @@ from connector_gateway.storage.sql.database import Database
 STEP = 100
 """Maximum rows per transaction."""
 
-SEALED: Mapping[str, Table] = {
+ENCRYPTED_TABLES: Mapping[str, Table] = {
     "connections": tables.connections,
     "hooks": tables.hooks,
     "webhooks": tables.webhooks,
@@ -49,9 +49,9 @@ class SecretRotation:
 
     async def rotate(self) -> list[dict[str, Any]]:
         """Encrypt everything with the newest key. Returns the number of updated rows, and unreadable rows, per kind."""
-        results = [{"kind": name, **vars(await self._rotate(table))} for name, table in SEALED.items()]
+        results = [{"kind": name, **vars(await self._rotate(table))} for name, table in ENCRYPTED_TABLES.items()]
         resealed = {kind["kind"]: kind["resealed"] for kind in results}
-        await self._database.write(recorded(lambda _: True, "rotate_vault", "vault", resealed=resealed))
+        await self._database.write(with_audit_entry(lambda _: True, "rotate_vault", "vault", resealed=resealed))
         return results
 
     async def _rotate(self, table: Table) -> RotationResult:
@@ -65,7 +65,7 @@ class SecretRotation:
         """Return the next rows that are not encrypted with the newest key."""
         key, sealed = list(table.primary_key), table.c.sealed
         key_name = func.substr(sealed, 1, NAME_BYTES, type_=LargeBinary())
-        query = select(*key, sealed).where(func.length(sealed) > 0, key_name != self._vault.current)
+        query = select(*key, sealed).where(func.length(sealed) > 0, key_name != self._vault.current_key_name)
         query = query if after is None else query.where(tuple_(*key) > tuple(after))
         query = query.order_by(*key).limit(STEP)
 
@@ -79,7 +79,9 @@ class SecretRotation:
         for *key, sealed in rows:
             owner = "\n".join(map(str, key))
             try:
-                changes.append((key, sealed, self._vault.seal_bytes(self._vault.open_bytes(sealed, owner), owner)))
+                changes.append(
+                    (key, sealed, self._vault.encrypt_bytes(self._vault.decrypt_bytes(sealed, owner), owner))
+                )
             except SecretUnreadable:
                 result.unreadable = [*result.unreadable, owner.partition("\n")[0]][:STEP]
 

@@ -29,7 +29,7 @@ async def check_decryptable(database: Database, vault: Vault) -> None:
     Claims are not checked, since they are numerous and expire after a day. If the stored result of a claim cannot be
     decrypted, a retry returns ``secret_unreadable``, or ``outcome_unknown`` for an in-doubt write.
     """
-    queries = _unreadable_queries(tuple(vault.names))
+    queries = _unreadable_queries(tuple(vault.key_names))
 
     def read(reading: SqlConnection) -> tuple[Row[int, str], Sequence[str], Sequence[str], set[str], Sequence[str]]:
         return (

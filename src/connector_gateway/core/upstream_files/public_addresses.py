@@ -36,11 +36,11 @@ def _embedded_ipv4(ip: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
     return ip.sixtofour
 
 
-def guarded(
+def restricted_connector(
     resolver: AbstractResolver | None,
     reachable: Callable[[str], bool],
     *,
-    refuse: Callable[[], Exception],
+    create_error: Callable[[], Exception],
     force_close: bool = False,
 ) -> aiohttp.TCPConnector:
     """Return an HTTP connector that connects only to *reachable* addresses, and otherwise raises ``refuse()``."""
@@ -49,7 +49,7 @@ def guarded(
         family, kind, protocol, _, target = address
         # The check is at the socket, because this address receives the bytes, whatever was resolved before.
         if not reachable(target[0]):
-            raise refuse()
+            raise create_error()
         return socket.socket(family, kind, protocol)
 
     return aiohttp.TCPConnector(

@@ -13,7 +13,7 @@ import aiohttp
 from aiohttp.abc import AbstractResolver
 
 from connector_gateway.core.calls.error_details import truncate
-from connector_gateway.core.upstream_files.public_addresses import guarded, is_public
+from connector_gateway.core.upstream_files.public_addresses import is_public, restricted_connector
 from connector_gateway.kit.context import RemoteFile
 from connector_gateway.kit.errors import FileEmpty, FileTooLarge, UrlNotAllowed, UrlUnreachable
 
@@ -49,7 +49,7 @@ class PublicFileFetcher:
     timeout_seconds: float
     max_bytes: int
     resolver: AbstractResolver | None = field(kw_only=True, default=None)
-    reachable: Callable[[str], bool] = field(kw_only=True, default=is_public)
+    is_reachable: Callable[[str], bool] = field(kw_only=True, default=is_public)
     trusted: Collection[str] = field(kw_only=True, default=())
 
     async def fetch(self, url: str, keep_bytes: int) -> RemoteFile:
@@ -70,8 +70,8 @@ class PublicFileFetcher:
         """Create an HTTP session for one file, without proxy and cookies, so that links share nothing."""
         refuse = partial(_not_allowed, url, "address_not_public", "The link leads to an address that is not public.")
         is_trusted = any(url.startswith(f"{origin}/") for origin in self.trusted)
-        reachable = (lambda _: True) if is_trusted else self.reachable
-        connector = guarded(self.resolver, reachable, refuse=refuse, force_close=True)
+        reachable = (lambda _: True) if is_trusted else self.is_reachable
+        connector = restricted_connector(self.resolver, reachable, create_error=refuse, force_close=True)
         return aiohttp.ClientSession(
             connector=connector,
             timeout=aiohttp.ClientTimeout(total=None),

@@ -13,10 +13,10 @@ from pydantic_core import to_json
 from sqlalchemy import Row
 
 from connector_gateway.core.connections.vault import Vault
-from connector_gateway.core.events.feed import event_of
+from connector_gateway.core.events.feed import to_event
 from connector_gateway.core.history.filters import DELIVER, READ_EVENTS
 from connector_gateway.core.history.runs import Run, RunStore
-from connector_gateway.core.webhooks.progress import OF_ONE_WEBHOOK, ClaimedPosition, ClaimLost, DeliveryPositions
+from connector_gateway.core.webhooks.progress import MAX_PER_WEBHOOK, ClaimedPosition, ClaimLost, DeliveryPositions
 from connector_gateway.core.webhooks.sender import DeliveryAttempt, WebhookSender
 from connector_gateway.core.webhooks.signing import sign
 from connector_gateway.core.webhooks.subscriptions import Webhooks
@@ -30,29 +30,29 @@ from connector_gateway.kit.upstream.client import RequestRecord
 TICK_SECONDS = 0.5
 """Seconds between two attempts to claim due positions."""
 
-MOST = 50
+MAX_ACTIVE = 50
 """The maximum number of active positions per process. With ``STEP`` it limits the memory for events."""
 
-STEP = 10
+BATCH_SIZE = 10
 """The number of events that are read together."""
 
-STEPS = 10
+MAX_BATCHES = 10
 """The number of consecutive steps for one position before other positions are served."""
 
-FIRST_PAUSE_SECONDS = 5.0
-LONGEST_PAUSE_SECONDS = 3 * 60 * 60.0
+FIRST_BACKOFF_SECONDS = 5.0
+MAX_BACKOFF_SECONDS = 3 * 60 * 60.0
 """The maximum delay. The first one is ``FIRST_PAUSE_SECONDS``, and each is twice the previous one, minus up to a fifth.
 
 This makes twelve attempts in the first six hours, and one every three hours after that.
 """
 
-LEFT_OUT_AFTER_SECONDS = 24 * 60 * 60.0
+SKIP_AFTER_SECONDS = 24 * 60 * 60.0
 """Seconds for which one event is tried before the next event is tried too.
 
 If the next one is accepted, the receiver works and only the first event is rejected.
 """
 
-DISABLED_AFTER_SECONDS = 3 * 24 * 60 * 60.0
+DISABLE_AFTER_SECONDS = 3 * 24 * 60 * 60.0
 """Seconds for which one event is tried before its webhook is disabled.
 
 A webhook that accepts events of other connections is not disabled.
@@ -106,9 +106,9 @@ class DeliveryWorker:
     async def deliver(self) -> int:
         """Start the due deliveries, up to the limit. Returns the number of positions."""
         busy = Counter(claimed.webhook_id for claimed in self._active.values())
-        headroom = MOST - len(self._active)
+        headroom = MAX_ACTIVE - len(self._active)
         claims = (
-            await self.positions.claim(headroom, [name for name, count in busy.items() if count >= OF_ONE_WEBHOOK])
+            await self.positions.claim(headroom, [name for name, count in busy.items() if count >= MAX_PER_WEBHOOK])
             if headroom
             else []
         )
@@ -155,8 +155,8 @@ class DeliveryWorker:
     async def _drain(self, claimed: ClaimedPosition) -> None:
         """Deliver events in order until one fails, none is left, or other positions should be served."""
         secrets = self.vault.decrypt(claimed.sealed, claimed.webhook_id)["secrets"]
-        for _ in range(STEPS):
-            claimed, events, newest = await self.positions.events(claimed, STEP)
+        for _ in range(MAX_BATCHES):
+            claimed, events, newest = await self.positions.events(claimed, BATCH_SIZE)
             waiting = iter(events)
             for event in waiting:
                 attempt = await self._send(claimed, event, secrets)
@@ -167,14 +167,14 @@ class DeliveryWorker:
                     await self._fail(claimed, event, attempt)
                     return
                 claimed = await self.positions.advance(claimed, accepted.sequence)
-            if len(events) < STEP:
+            if len(events) < BATCH_SIZE:
                 claimed = claimed.up_to(newest)
                 break
-        await self.positions.give_back(claimed)
+        await self.positions.finish(claimed)
 
     def _may_skip(self, claimed: ClaimedPosition, failed: DeliveryAttempt) -> bool:
         """Return True if an event has failed for so long that it may be the only one that is rejected."""
-        return not failed.gone and self.positions.failing_seconds(claimed) >= LEFT_OUT_AFTER_SECONDS
+        return not failed.gone and self.positions.failing_seconds(claimed) >= SKIP_AFTER_SECONDS
 
     async def _try_next_event(
         self, claimed: ClaimedPosition, event: Row[Any], next_event: Row[Any] | None, secrets: Any
@@ -207,7 +207,7 @@ class DeliveryWorker:
                 "timestamp": format_timestamp(utc_datetime(event.observed_at)),
                 "connector": claimed.connector,
                 "connection_id": claimed.connection_id,
-                "data": event_of(self._shapes[claimed.connector], event, self.vault),
+                "data": to_event(self._shapes[claimed.connector], event, self.vault),
                 **warnings,
             }
         )
@@ -221,12 +221,12 @@ class DeliveryWorker:
         # Record only the first of several failures: an unavailable receiver would fill the history.
         if reason is not None or not claimed.failures:
             await self._record(claimed, event, attempt, FAILED if reason is None else DISABLED)
-        delay = pause_after(claimed.failures, attempt.retry_after)
+        delay = retry_delay(claimed.failures, attempt.retry_after)
         await self.positions.defer(claimed, delay, attempt.result, attempt.status)
 
     async def _fails_for_days(self, claimed: ClaimedPosition) -> bool:
         """Return True if nothing was accepted for so long that the receiver is considered gone."""
-        is_long = self.positions.failing_seconds(claimed) >= DISABLED_AFTER_SECONDS
+        is_long = self.positions.failing_seconds(claimed) >= DISABLE_AFTER_SECONDS
         return is_long and not await self.positions.accepts_others(claimed)
 
     async def _record(self, claimed: ClaimedPosition, event: Row[Any], attempt: DeliveryAttempt, code: str) -> None:
@@ -240,7 +240,7 @@ class DeliveryWorker:
             }
         ]
         # Do not record the URL, because receivers put secrets into its path. The identifier names the webhook.
-        run.trace.requests.append(
+        run.log.requests.append(
             RequestRecord(
                 self.clock.now(), "POST", HIDDEN, attempt.status, wait_ms=0.0, duration_ms=attempt.duration_ms
             )
@@ -260,7 +260,7 @@ def _event_shapes(connectors: Mapping[str, AnyConnector]) -> dict[str, Any]:
     }
 
 
-def pause_after(failures: int, requested: float = 0.0) -> float:
+def retry_delay(failures: int, requested: float = 0.0) -> float:
     """Return the delay in seconds before the next attempt, after a failure that was preceded by *failures* others."""
-    delay = min(FIRST_PAUSE_SECONDS * 2.0 ** min(failures, 20), LONGEST_PAUSE_SECONDS)
-    return max(min(requested, LONGEST_PAUSE_SECONDS), delay * _random.uniform(0.8, 1.0))
+    delay = min(FIRST_BACKOFF_SECONDS * 2.0 ** min(failures, 20), MAX_BACKOFF_SECONDS)
+    return max(min(requested, MAX_BACKOFF_SECONDS), delay * _random.uniform(0.8, 1.0))

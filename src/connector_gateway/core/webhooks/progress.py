@@ -28,7 +28,7 @@ from sqlalchemy import (
 from sqlalchemy import Connection as Writing
 from sqlalchemy.dialects.postgresql import insert
 
-from connector_gateway.core.events.gaps import gaps_noted_after, warning_of
+from connector_gateway.core.events.gaps import describe_gap, select_gaps_recorded_since
 from connector_gateway.core.history.retention import PURGE_STEP
 from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId, ulid
 from connector_gateway.storage import tables
@@ -37,10 +37,10 @@ from connector_gateway.storage.sql.database import Database
 CLAIM_SECONDS = 60.0
 """Seconds for which a claim lasts after the last delivered event, long enough for four attempts."""
 
-OF_ONE_WEBHOOK = 4
+MAX_PER_WEBHOOK = 4
 """The maximum number of claimed positions per webhook, so that a slow receiver does not delay others."""
 
-WARNED_SECONDS = 24 * 60 * 60.0
+WARNING_SECONDS = 24 * 60 * 60.0
 """Seconds after its detection for which messages list a gap."""
 
 MAX_EXAMINED = 1000
@@ -115,7 +115,7 @@ class DeliveryPositions:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def claim(self, most: int, without: Collection[str] = ()) -> Sequence[ClaimedPosition]:
+    async def claim(self, limit: int, without: Collection[str] = ()) -> Sequence[ClaimedPosition]:
         """Claim up to *most* due positions of webhooks other than *without*."""
         now = self._database.time()
         due = (
@@ -131,7 +131,7 @@ class DeliveryPositions:
         take = (
             update(tables.webhook_positions)
             # Repeat the conditions, because another process may have claimed the position first.
-            .where(tuple_(_positions.webhook_id, _positions.connection_id).in_(_select_due(due, most)), *due)
+            .where(tuple_(_positions.webhook_id, _positions.connection_id).in_(_select_due(due, limit)), *due)
             .values(lease=lease, due_at=now + CLAIM_SECONDS)
         )
         claimed = _select_claimed().where(_positions.lease == lease)
@@ -141,23 +141,23 @@ class DeliveryPositions:
 
         return [ClaimedPosition(lease=lease, **row) for row in await self._database.write(claim)]
 
-    async def events(self, claimed: ClaimedPosition, most: int) -> tuple[ClaimedPosition, Sequence[Row[Any]], int]:
+    async def events(self, claimed: ClaimedPosition, limit: int) -> tuple[ClaimedPosition, Sequence[Row[Any]], int]:
         """Return the next events in order, the position with its warnings, and the number of the newest event."""
         newest = select(_positions.newest).where(*_is_claimed(claimed))
         query = (
             select(tables.events)
             .where(events_after(claimed.connection_id, claimed.after, claimed.types))
             .order_by(_events.sequence)
-            .limit(most)
+            .limit(limit)
         )
 
-        gaps = gaps_noted_after(claimed.connection_id, self._database.time() - WARNED_SECONDS)
+        gaps = select_gaps_recorded_since(claimed.connection_id, self._database.time() - WARNING_SECONDS)
 
         def read(reading: Writing) -> tuple[ClaimedPosition, Sequence[Row[Any]], int]:
             # In this order: the commit that raises the number also adds the events, so all events up to it are visible.
             newest_sequence = reading.execute(newest).scalar() or 0
             events = reading.execute(query).all()
-            warnings = [warning_of(gap) for gap in reading.execute(gaps)] if events else []
+            warnings = [describe_gap(gap) for gap in reading.execute(gaps)] if events else []
             return replace(claimed, warnings=warnings), events, newest_sequence
 
         return await self._database.read(read)
@@ -188,7 +188,7 @@ class DeliveryPositions:
             lease=None,
         )
 
-    async def give_back(self, claimed: ClaimedPosition) -> None:
+    async def finish(self, claimed: ClaimedPosition) -> None:
         """End a claim. The position is due immediately if there are more events."""
         # Compare with the current row, because an event that was added meanwhile has raised its newest number.
         further = case((_positions.newest > claimed.after, self._database.time()), else_=None)
@@ -239,7 +239,7 @@ def _select_due(due: Collection[ColumnElement[bool]], most: int) -> Any:
     considered = select(*keys).where(*due).order_by(_positions.due_at).limit(MAX_EXAMINED).subquery().c
     rank = func.row_number().over(partition_by=considered.webhook_id, order_by=considered.due_at).label("place")
     ranked = select(considered.webhook_id, considered.connection_id, considered.due_at, rank).subquery().c
-    fair = select(ranked.webhook_id, ranked.connection_id).where(ranked.place <= OF_ONE_WEBHOOK)
+    fair = select(ranked.webhook_id, ranked.connection_id).where(ranked.place <= MAX_PER_WEBHOOK)
     return fair.order_by(ranked.due_at).limit(most)
 
 
@@ -263,9 +263,9 @@ def _select_claimed() -> Any:
     )
 
 
-def events_after(connection_id: str, place: int, types: Sequence[str] | None) -> ColumnElement[bool]:
+def events_after(connection_id: str, position: int, types: Sequence[str] | None) -> ColumnElement[bool]:
     """Return the condition for events of a connection after *place*, restricted to *types* if there are any."""
-    condition = and_(_events.connection_id == connection_id, _events.sequence > place)
+    condition = and_(_events.connection_id == connection_id, _events.sequence > position)
     return and_(condition, _events.type.in_(types)) if types else condition
 
 

@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 import aiohttp
 from aiohttp.abc import AbstractResolver
 
-from connector_gateway.core.access.return_urls import LOOPBACK, wrong_with
-from connector_gateway.core.upstream_files.public_addresses import guarded, is_public
+from connector_gateway.core.access.return_urls import LOOPBACK, url_problem
+from connector_gateway.core.upstream_files.public_addresses import is_public, restricted_connector
 from connector_gateway.kit.errors import InvalidParameters, UrlNotAllowed
 
-ANSWER_SECONDS = 15.0
+TIMEOUT_SECONDS = 15.0
 """Seconds that a receiver may take to respond. The convention suggests 15 to 30."""
 
 MAX_URL = 2000
@@ -43,7 +43,7 @@ class WebhookSender:
     """Sends events while it is open. If *private* is set, private and loopback addresses are allowed too."""
 
     def __init__(
-        self, *, private: bool, seconds: float = ANSWER_SECONDS, resolver: AbstractResolver | None = None
+        self, *, private: bool, seconds: float = TIMEOUT_SECONDS, resolver: AbstractResolver | None = None
     ) -> None:
         self.private = private
         self._seconds = seconds
@@ -51,10 +51,10 @@ class WebhookSender:
 
     async def __aenter__(self) -> Self:
         self._session = aiohttp.ClientSession(
-            connector=guarded(
+            connector=restricted_connector(
                 self._resolver,
                 lambda address: self.private or is_public(address),
-                refuse=lambda: UrlNotAllowed("The address is not public.", {"parameter": "url"}),
+                create_error=lambda: UrlNotAllowed("The address is not public.", {"parameter": "url"}),
             ),
             timeout=aiohttp.ClientTimeout(total=None),
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -68,7 +68,7 @@ class WebhookSender:
 
     def check(self, url: str) -> None:
         """Raise ``InvalidParameters`` if events cannot be delivered to *url*. Host names are checked per request."""
-        problem = wrong_with(url) or self._host_problem(urlsplit(url).hostname or "")
+        problem = url_problem(url) or self._host_problem(urlsplit(url).hostname or "")
         if len(url) > MAX_URL or problem:
             raise InvalidParameters(
                 "Events cannot be delivered to this address.",

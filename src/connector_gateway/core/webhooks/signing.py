@@ -25,11 +25,11 @@ def new_secret() -> str:
 def rotate_secrets(secrets: Secrets, now: float, overlap_seconds: float) -> Secrets:
     """Return *secrets* with a new one in front. Older ones expire after the overlap, or earlier if they already do."""
     until = now + overlap_seconds
-    older = [{**one, "ends_at": min(until, one["ends_at"] or until)} for one in current(secrets, now)]
+    older = [{**one, "ends_at": min(until, one["ends_at"] or until)} for one in active_secrets(secrets, now)]
     return [{"secret": new_secret(), "ends_at": None}, *(one for one in older if one["ends_at"] > now)]
 
 
-def current(secrets: Secrets, now: float) -> Secrets:
+def active_secrets(secrets: Secrets, now: float) -> Secrets:
     """Return the secrets that are currently used to sign."""
     return [one for one in secrets if one["ends_at"] is None or one["ends_at"] > now]
 
@@ -37,7 +37,7 @@ def current(secrets: Secrets, now: float) -> Secrets:
 def sign(secrets: Secrets, message_id: str, now: float, body: bytes) -> dict[str, str]:
     """Return the headers that authenticate *body*: its identifier, the time of sending, and a signature per secret."""
     content = f"{message_id}.{int(now)}.".encode() + body
-    signatures = [_signature(one["secret"], content) for one in current(secrets, now)]
+    signatures = [_signature(one["secret"], content) for one in active_secrets(secrets, now)]
     return {
         "webhook-id": message_id,
         "webhook-timestamp": str(int(now)),

@@ -8,8 +8,8 @@ from sqlalchemy import Connection as Writing
 from sqlalchemy import Select, and_, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
-from connector_gateway.core.access.audited_actions import recorded
-from connector_gateway.core.access.quotas import DEFAULT_QUOTAS, require_below
+from connector_gateway.core.access.audited_actions import with_audit_entry
+from connector_gateway.core.access.quotas import DEFAULT_QUOTAS, check_quota
 from connector_gateway.core.calls.error_details import truncate
 from connector_gateway.core.connections.vault import Vault
 from connector_gateway.core.webhooks.progress import events_after
@@ -79,13 +79,13 @@ class Webhooks:
         }
 
         def create(writing: Writing) -> Mapping[str, Any]:
-            require_below(writing, workspace_id, "webhooks", self.quota, _count(workspace_id))
+            check_quota(writing, workspace_id, "webhooks", self.quota, _count(workspace_id))
             if connection_id is not None:
                 _check_connection(writing, connection_id, workspace_id)
             writing.execute(insert(tables.webhooks), row)
             return row
 
-        await self.database.write(recorded(create, "create_webhook", webhook_id))
+        await self.database.write(with_audit_entry(create, "create_webhook", webhook_id))
         return {"secret": secret} | await self.show(webhook_id)
 
     async def show(self, webhook_id: str) -> dict[str, Any]:
@@ -124,7 +124,7 @@ class Webhooks:
                 writing.execute(resume)
             return row
 
-        await self.database.write(recorded(change, "change_webhook", webhook_id, changed=sorted(changes)))
+        await self.database.write(with_audit_entry(change, "change_webhook", webhook_id, changed=sorted(changes)))
         return await self.show(webhook_id)
 
     async def disable(self, webhook_id: str, reason: str) -> None:
@@ -152,7 +152,7 @@ class Webhooks:
             row = _update(writing, webhook_id, sealed=self._encrypt(secrets, webhook_id), updated_at=now)
             return {"secret": secrets[0]["secret"], "workspace_id": row["workspace_id"]}
 
-        rotated = await self.database.write(recorded(rotate, "rotate_webhook_secret", webhook_id))
+        rotated = await self.database.write(with_audit_entry(rotate, "rotate_webhook_secret", webhook_id))
         return {"secret": rotated["secret"]} | await self.show(webhook_id)
 
     async def replay(
@@ -178,7 +178,7 @@ class Webhooks:
             return result | {"workspace_id": webhook.workspace_id}
 
         replayed = await self.database.write(
-            recorded(replay, "replay_webhook", webhook_id, connection_id=connection_id)
+            with_audit_entry(replay, "replay_webhook", webhook_id, connection_id=connection_id)
         )
         return {name: replayed[name] for name in ("webhook_id", "connection_id", "events")}
 
@@ -191,7 +191,7 @@ class Webhooks:
             writing.execute(delete(tables.webhook_positions).where(_positions.webhook_id == webhook_id))
             return webhook
 
-        await self.database.write(recorded(remove, "remove_webhook", webhook_id))
+        await self.database.write(with_audit_entry(remove, "remove_webhook", webhook_id))
         return webhook
 
     def _check(self, *, url: str | None = None, types: Sequence[str] = ()) -> None:

@@ -9,13 +9,13 @@ from sqlalchemy.dialects.postgresql import insert
 
 from connector_gateway.core.history.retention import PURGE_STEP
 from connector_gateway.core.writes.claims import WINDOW_SECONDS
-from connector_gateway.core.writes.ownership import KEPT_SECONDS
+from connector_gateway.core.writes.ownership import RETENTION_SECONDS
 from connector_gateway.kit.identifiers import RunId, WorkspaceId, ulid
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.bulk_insert import Put
 from connector_gateway.storage.sql.database import Database
 
-PURGE_SECONDS = KEPT_SECONDS + WINDOW_SECONDS
+PURGE_SECONDS = RETENTION_SECONDS + WINDOW_SECONDS
 """Seconds after which records are deleted: longer than any step stays in doubt.
 
 The time is read from change identifiers, whose clock may be off.
@@ -45,7 +45,7 @@ class ChangeLog:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def records(self, scope: str, names: Sequence[str], mark: str, run_id: RunId) -> list[Put]:
+    def record_statements(self, scope: str, names: Sequence[str], mark: str, run_id: RunId) -> list[Put]:
         """Return statements that record the acknowledged change of the objects *names* by the step with *mark*."""
         changed_at = self._database.time()
         return [
@@ -62,7 +62,7 @@ class ChangeLog:
             for name in names
         ]
 
-    async def later(
+    async def find_later(
         self, scope: str, names: Sequence[str], since: float, marks: Collection[str], workspace_id: WorkspaceId
     ) -> LaterChange | None:
         """Return the last change of one of the objects since *since* by a step with none of *marks*, or None."""

@@ -20,7 +20,7 @@ from connector_gateway.core.calls.shutdown import Shutdown
 from connector_gateway.core.history.retention import PURGE_STEP
 from connector_gateway.core.history.runs import RunRecorder
 from connector_gateway.core.writes.key_text import KeyText
-from connector_gateway.core.writes.request_digests import Asked
+from connector_gateway.core.writes.request_digests import RequestDigests
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import GatewayError, IdempotencyInProgress, IdempotencyKeyReused
 from connector_gateway.kit.identifiers import ConnectionId, ProcessId, RunId, WorkspaceId
@@ -64,8 +64,8 @@ FENCE = and_(
 )
 """The fence: the condition that this attempt still holds the claim."""
 
-INTEND = update(tables.claims).where(FENCE).values(sealed=bindparam("_sealed"), settle_seconds=bindparam("_settle"))
-FINISH = (
+SET_INTENT = update(tables.claims).where(FENCE).values(sealed=bindparam("_sealed"), settle_seconds=bindparam("_settle"))
+SET_RESULT = (
     update(tables.claims)
     .where(FENCE)
     .values(
@@ -77,20 +77,20 @@ FINISH = (
         expires_at=bindparam("_expires_at"),
     )
 )
-PUT_BACK = (
+MARK_IN_DOUBT = (
     update(tables.claims)
     .where(FENCE)
     .values(state="doubtful", sealed=bindparam("_sealed"), settles_at=bindparam("_settles_at"), process_id=None)
 )
-LET_GO = update(tables.claims).where(FENCE).values(state="doubtful", process_id=None)
-RELEASE = delete(tables.claims).where(FENCE)
+LEAVE_IN_DOUBT = update(tables.claims).where(FENCE).values(state="doubtful", process_id=None)
+DELETE = delete(tables.claims).where(FENCE)
 PURGE = delete(tables.claims).where(BY_NAME, _claims.expires_at < bindparam("_now"))
 EXPIRED = select(*(_claims[name] for name in NAME)).where(_claims.expires_at < bindparam("_now")).limit(PURGE_STEP)
 _free = EXPIRED.with_for_update(skip_locked=True).cte("free")
 PURGE_FREE = delete(tables.claims).where(*(_claims[name] == _free.c[name] for name in NAME))
 """Deletes expired claims on a server. Skips rows that another transaction has locked, for example to take the claim."""
 
-RELEASE_UNUSED = delete(tables.claims).where(FENCE, _claims.sealed.is_(None))
+DELETE_UNUSED = delete(tables.claims).where(FENCE, _claims.sealed.is_(None))
 
 ABANDONED = and_(
     _claims.process_id.is_not(None),
@@ -102,7 +102,7 @@ ABANDONED = and_(
 The first part is redundant, but lets SQLite use the index of claims that a process holds.
 """
 
-RELEASE_ABANDONED = delete(tables.claims).where(ABANDONED, _claims.sealed.is_(None))
+DELETE_ABANDONED = delete(tables.claims).where(ABANDONED, _claims.sealed.is_(None))
 
 
 class ClaimExists(Exception):  # not an error: the caller continues with ``Claims.take``
@@ -118,7 +118,9 @@ class ClaimName(NamedTuple):
     idempotency_key: str
 
     @classmethod
-    def of(cls, workspace_id: WorkspaceId, connection_id: ConnectionId, operation: str, key: KeyText) -> "ClaimName":
+    def create(
+        cls, workspace_id: WorkspaceId, connection_id: ConnectionId, operation: str, key: KeyText
+    ) -> "ClaimName":
         """Create the name for *key*, in its stored form."""
         return cls(workspace_id, connection_id, operation, key.stored)
 
@@ -153,7 +155,7 @@ class StoredResult:
     sealed: bytes
     """The encrypted response."""
 
-    asked: Asked
+    digests: RequestDigests
 
 
 class Claim(Struct):
@@ -164,7 +166,7 @@ class Claim(Struct):
     """The run that holds the claim. No other attempt has this identifier."""
 
     attempt: int
-    asked: Asked
+    digests: RequestDigests
     """Digests of the first call with the key."""
 
     sealed: bytes | None = None
@@ -174,7 +176,7 @@ class Claim(Struct):
     """The time at which the requests of earlier attempts have settled. Later, they can no longer be carried out."""
 
     @property
-    def mine(self) -> dict[str, Any]:
+    def fence_parameters(self) -> dict[str, Any]:
         """The bound parameters of the fence."""
         return _fence(self.name, self.run_id)
 
@@ -193,10 +195,16 @@ class Claims:
         self._process_id = process_id
         self._clock = clock
         self._stopping = stopping or Shutdown()
-        self._held: dict[ClaimName, asyncio.Event] = {}
+        self._held_by_process: dict[ClaimName, asyncio.Event] = {}
 
     async def take(
-        self, name: ClaimName, digests: Asked, recording: RunRecorder, wait_seconds: float, *, exists: bool = False
+        self,
+        name: ClaimName,
+        digests: RequestDigests,
+        recording: RunRecorder,
+        wait_seconds: float,
+        *,
+        exists: bool = False,
     ) -> Claim | StoredResult:
         """Take the claim for the recorded run, or return the first result once there is one.
 
@@ -207,7 +215,7 @@ class Claims:
         deadline = self._clock.now() + wait_seconds
         while True:
             claim = await self._try(name, digests, recording, exists=exists)
-            recording.opened = True
+            recording.is_open = True
             if claim is not None:
                 return claim
             if exists:
@@ -215,16 +223,16 @@ class Claims:
                 exists = False
                 continue
             if self._clock.now() >= deadline:
-                raise in_progress()
+                raise in_progress_error()
             await self._wait(name, deadline)
 
     def wake(self, name: ClaimName) -> None:
         """Wake the calls of this process that wait for the claim."""
-        event = self._held.pop(name, None)
+        event = self._held_by_process.pop(name, None)
         if event is not None:
             event.set()
 
-    def new(self, name: ClaimName, run_id: RunId, digests: Asked) -> dict[str, Any]:
+    def new_row(self, name: ClaimName, run_id: RunId, digests: RequestDigests) -> dict[str, Any]:
         """Return the row of a new claim."""
         return name.columns | {
             "target": digests.target,
@@ -240,7 +248,7 @@ class Claims:
 
     def insert_with_intent(self, claim: Claim, sealed: bytes, settle_seconds: float) -> Put:
         """Return the statement that inserts a claim together with the intent of its first step."""
-        return CLAIM, self.new(claim.name, claim.run_id, claim.asked) | {
+        return CLAIM, self.new_row(claim.name, claim.run_id, claim.digests) | {
             "sealed": sealed,
             "settle_seconds": settle_seconds,
         }
@@ -248,24 +256,24 @@ class Claims:
     def set_result(self, claim: Claim, status: str, sealed: bytes) -> Put:
         """Return the statement that stores the encrypted first result for the next 24 hours."""
         values = {"_status": status, "_sealed": sealed, "_expires_at": self._database.time() + WINDOW_SECONDS}
-        return FINISH, claim.mine | values
+        return SET_RESULT, claim.fence_parameters | values
 
     @staticmethod
     def set_intent(claim: Claim, sealed: bytes, settle_seconds: float) -> Put:
         """Return the statement that stores the intent of the next step."""
-        return INTEND, claim.mine | {"_sealed": sealed, "_settle": settle_seconds}
+        return SET_INTENT, claim.fence_parameters | {"_sealed": sealed, "_settle": settle_seconds}
 
     @staticmethod
     def mark_in_doubt(claim: Claim, sealed: bytes, settles_at: float) -> Put:
         """Return the statement that leaves the claim in doubt, so that a repeat of the call can take it."""
-        return PUT_BACK, claim.mine | {"_sealed": sealed, "_settles_at": settles_at}
+        return MARK_IN_DOUBT, claim.fence_parameters | {"_sealed": sealed, "_settles_at": settles_at}
 
     @staticmethod
     def delete(claim: Claim) -> Put:
         """Return the statement that deletes the claim after nothing was done under it."""
-        return RELEASE, claim.mine
+        return DELETE, claim.fence_parameters
 
-    def restore(self, name: ClaimName, run_id: RunId) -> Callable[[Writing], bool]:
+    def undo_taking(self, name: ClaimName, run_id: RunId) -> Callable[[Writing], bool]:
         """Return work that undoes *run_id*'s taking of the claim.
 
         A claim under which nothing was ever sent is deleted. Any other claim is in doubt again.
@@ -274,7 +282,7 @@ class Claims:
 
         def release(writing: Writing) -> bool:
             # In this order: the first statement deletes a claim that sent nothing, so the second finds only others.
-            return bool(writing.execute(RELEASE_UNUSED, mine).rowcount or writing.execute(LET_GO, mine).rowcount)
+            return bool(writing.execute(DELETE_UNUSED, mine).rowcount or writing.execute(LEAVE_IN_DOUBT, mine).rowcount)
 
         return release
 
@@ -282,7 +290,7 @@ class Claims:
         """Put the claims of dead processes in doubt, or delete those that sent nothing. Returns how many."""
 
         def settle(writing: Writing) -> int:
-            return execute(writing, RELEASE_ABANDONED) + execute(writing, _mark_abandoned_in_doubt(self._database.now))
+            return execute(writing, DELETE_ABANDONED) + execute(writing, _mark_abandoned_in_doubt(self._database.now))
 
         return await self._database.write(settle)
 
@@ -295,31 +303,31 @@ class Claims:
         rows = [{f"_{column}": value for column, value in zip(NAME, name, strict=True)} | now for name in names]
         return await self._database.delete_expired(partial(_purge_each, rows)) if rows else 0
 
-    async def take_new(self, name: ClaimName, digests: Asked, recording: RunRecorder) -> bool:
+    async def take_new(self, name: ClaimName, digests: RequestDigests, recording: RunRecorder) -> bool:
         """Insert the claim together with the opening of the run. Returns False if the claim exists."""
         try:
             # A single insert that does nothing if the row exists. With a check before the insert, two calls could pass.
-            new = self.new(name, recording.run_id, digests)
-            taken = await self._database.put_all(recording.opening(), (CLAIM, new), recording.run_id)
+            new = self.new_row(name, recording.run_id, digests)
+            taken = await self._database.put_all(recording.open_statements(), (CLAIM, new), recording.run_id)
         except BaseException:
             self._restore_deferred(name, recording.run_id)
             raise
         if taken:
-            recording.opened = True
+            recording.is_open = True
             self.hold(name)
         return taken
 
     def hold(self, name: ClaimName) -> None:
         """Record that a call of this process holds the claim, so that other calls can wait for it."""
-        self._held[name] = asyncio.Event()
+        self._held_by_process[name] = asyncio.Event()
 
     async def _try(
-        self, name: ClaimName, digests: Asked, recording: RunRecorder, *, exists: bool
+        self, name: ClaimName, digests: RequestDigests, recording: RunRecorder, *, exists: bool
     ) -> Claim | StoredResult | None:
         if not exists and await self.take_new(name, digests, recording):
             return Claim(name, recording.run_id, 1, digests)
         try:
-            claim = await self._take_over(name, self.new(name, recording.run_id, digests), recording)
+            claim = await self._take_over(name, self.new_row(name, recording.run_id, digests), recording)
         except BaseException:
             self._restore_deferred(name, recording.run_id)
             raise
@@ -329,18 +337,18 @@ class Claims:
 
     def _restore_deferred(self, name: ClaimName, run_id: RunId) -> None:
         # The row may exist although the commit failed, because its acknowledgement may have been lost.
-        self._database.write_deferred(self.restore(name, run_id), about=run_id)
+        self._database.write_deferred(self.undo_taking(name, run_id), about=run_id)
 
     async def _take_over(
         self, name: ClaimName, new: dict[str, Any], recording: RunRecorder
     ) -> Claim | StoredResult | None:
         """Return the existing claim if it can be taken over, or its result."""
-        now, opening = self._database.time(), recording.opening()
+        now, opening = self._database.time(), recording.open_statements()
         # Most existing claims have a result. Then a read is enough, and only the end of the run has to be written.
         row = await self._database.read(lambda reading: reading.execute(FIND, name.parameters).first())
         if row is not None and row.expires_at > now:
             if row.target != new["target"]:
-                raise reused(row.run_id)
+                raise key_reused_error(row.run_id)
             if row.state == "done":
                 return _stored_result(row)
 
@@ -351,7 +359,7 @@ class Claims:
         return await self._database.write(take_over, recording.run_id)
 
     async def _wait(self, name: ClaimName, deadline: float) -> None:
-        event = self._held.get(name)
+        event = self._held_by_process.get(name)
         if event is None:
             await self._stopping.wait(self._wait_for_others(name, deadline))
             return
@@ -385,12 +393,12 @@ def _take_over(writing: Writing, name: ClaimName, new: dict[str, Any], now: floa
     # Before the insert, because an expired claim would still block it.
     writing.execute(EXPIRE, name.parameters | {"_now": now})
     if execute(writing, CLAIM, new):
-        return Claim(name, new["run_id"], 1, Asked(new["target"], new["parameters"]))
+        return Claim(name, new["run_id"], 1, RequestDigests(new["target"], new["parameters"]))
     values = {f"_{column}": new[column] for column in ("target", "run_id", "process_id", "expires_at")}
     taken_over = execute(writing, TAKE_OVER, name.parameters | values)
     row = writing.execute(FIND, name.parameters).first()
     if row is not None and taken_over:
-        first = Asked(row.target, row.parameters)
+        first = RequestDigests(row.target, row.parameters)
         return Claim(name, new["run_id"], row.attempt, first, row.sealed, row.settles_at or 0.0)
     if row is not None and row.state == "done" and row.target == new["target"]:
         return _stored_result(row)
@@ -398,10 +406,10 @@ def _take_over(writing: Writing, name: ClaimName, new: dict[str, Any], now: floa
 
 
 def _stored_result(row: Any) -> StoredResult:
-    return StoredResult(row.run_id, row.status, row.sealed, Asked(row.target, row.parameters))
+    return StoredResult(row.run_id, row.status, row.sealed, RequestDigests(row.target, row.parameters))
 
 
-def in_progress() -> GatewayError:
+def in_progress_error() -> GatewayError:
     """Return the error for a call while another attempt holds the claim."""
     return IdempotencyInProgress(
         "A call with this idempotency key is still being carried out.",
@@ -410,7 +418,7 @@ def in_progress() -> GatewayError:
     )
 
 
-def reused(first_run_id: RunId) -> GatewayError:
+def key_reused_error(first_run_id: RunId) -> GatewayError:
     """Return the error for a call whose key was used with another target."""
     return IdempotencyKeyReused(
         "This idempotency key was used for another object.",

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from pydantic_core import from_json, to_json
 
 from connector_gateway.core.calls.envelope import Envelope
-from connector_gateway.core.calls.prepared_operation import AnyResult, PreparedOperation, ReadOnlySteps, scope_of
+from connector_gateway.core.calls.prepared_operation import AnyResult, PreparedOperation, ReadOnlySteps, object_scope
 from connector_gateway.core.writes.ownership import ObjectOwnership
 from connector_gateway.kit.context import CachedLookup, ConnectionCache
 from connector_gateway.kit.identifiers import ulid
@@ -68,8 +68,8 @@ class DryRun:
 
     async def perform(self) -> Envelope:
         """Return an envelope with the requests and casts of the write. Raises the errors that the write would raise."""
-        work, call = self._work, self._work.call
-        call.steps, call.memory = self, CacheOverlay(call.memory)
+        work, call = self._work, self._work.ctx
+        call.steps, call.cache = self, CacheOverlay(call.cache)
         result: AnyResult | None = None
         try:
             with suppress(_NoMoreSteps):
@@ -94,7 +94,7 @@ class DryRun:
         """Record the request of *step* and return its assumed response. The dry run ends after the last step."""
         normalized: StepInput = from_json(encode_json(intent))
         try:
-            return await step.send(self._work.call, normalized, "" if step.object_kind else ulid())
+            return await step.send(self._work.ctx, normalized, "" if step.object_kind else ulid())
         except DryRunStop as withheld:
             self._requests.append(_to_withheld_request(step.name, withheld.request))
         if step.dry_run_result is None:
@@ -113,9 +113,9 @@ class DryRun:
 
     async def adopt(self, step: WriteStep[Any], intent: StepInput, object_id: str) -> bool:
         """Return True if the write would take over the object that an interrupted call has created."""
-        run_id, scope = self._work.run.run_id, scope_of(self._work, step, intent)
+        run_id, scope = self._work.run.run_id, object_scope(self._work, step, intent)
         (content,) = step.content_keys(intent)
-        row = self._owners.row(f"{run_id}.0", scope, step.object_kind, content, run_id, keyed=False)
+        row = self._owners.new_row(f"{run_id}.0", scope, step.object_kind, content, run_id, keyed=False)
         return await self._owners.is_orphaned(row, object_id)
 
     def record_casts(self, make: Callable[[], Iterable[Cast]]) -> None:

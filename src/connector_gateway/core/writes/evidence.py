@@ -32,7 +32,7 @@ MAX_CANDIDATES = 20
 """The maximum number of objects that an error lists."""
 
 
-def until(settles_at: float) -> str:
+def settle_sentence(settles_at: float) -> str:
     """Return the sentence that states until when a step in doubt may still be carried out."""
     settled = format_timestamp(utc_datetime(settles_at))
     return f"It may still be carried out until {settled}; what is not there then was not done."
@@ -68,7 +68,8 @@ class EvidenceFinder:
         learned = await self._search(work, step, entry)
         if learned is None and remaining > 0:
             raise OutcomeUnknown(
-                f"An earlier request of this call was sent, and its outcome is not known. {until(entry.settles_at)}",
+                "An earlier request of this call was sent, and its outcome is not known."
+                f" {settle_sentence(entry.settles_at)}",
                 retry_after=remaining,
                 doubt="silent",
             )
@@ -85,8 +86,8 @@ class EvidenceFinder:
         # The object has our mark or is in the requested state. That is enough, whichever call achieved it.
         if not step.object_kind:
             return step.merge_matches(matches) if matches else None
-        since = sent_at + upstream.skew - MARGIN_SECONDS - step.made_within_seconds
-        matches = [item for item in matches if item.made_at is None or item.made_at >= since]
+        since = sent_at + upstream.skew - MARGIN_SECONDS - step.creation_precision_seconds
+        matches = [item for item in matches if item.created_at is None or item.created_at >= since]
         return await self._assign_matches(step, entry, matches, work.connection.workspace_id)
 
     @staticmethod
@@ -96,7 +97,7 @@ class EvidenceFinder:
         """Return what a step may have created since *sent_at*, a time of the vendor's clock."""
         for mark in entry.marks or [entry.mark]:
             sent = SentStep(mark, sent_at - SEARCH_MARGIN_SECONDS, restored=entry.restored)
-            matches = await step.find(work.call, entry.value, sent)
+            matches = await step.find(work.ctx, entry.value, sent)
             if matches:
                 return matches
         return []
@@ -131,14 +132,14 @@ class EvidenceFinder:
             return matches
         rivals = await self._competing_writes(equal_rows, matches, workspace_id)
         free = [item for item in matches if item.object_id not in rivals.owned]
-        expected = rivals.left + len(equal_rows)
+        expected = rivals.orphaned + len(equal_rows)
         # An equal object was created outside this gateway, perhaps by a person. The right one cannot be determined.
         if len(free) > expected:
-            raise self._ambiguous_error(None, [] if rivals.foreign else free)
+            raise self._ambiguous_error(None, [] if rivals.from_other_workspaces else free)
         # Of equal writes in doubt, one may take an object of another, but not while its own request may still be
         # carried out: the other write would find nothing and send again, which creates one object too many.
-        if free and rivals.left and len(free) < expected and entry.settles_at > self._database.time():
-            raise self._ambiguous_error(entry, [] if rivals.foreign else free)
+        if free and rivals.orphaned and len(free) < expected and entry.settles_at > self._database.time():
+            raise self._ambiguous_error(entry, [] if rivals.from_other_workspaces else free)
         return free
 
     async def _competing_writes(
@@ -147,11 +148,11 @@ class EvidenceFinder:
         """Return the other writes that may own one of the matches. Waits while an equal object is being created."""
         owners, grace_seconds = self._owners, self._grace_seconds
         object_ids = [item.object_id for item in matches]
-        rivals = await owners.rivals(equal_rows, object_ids, workspace_id)
-        if rivals.under_way:
+        rivals = await owners.competing_writes(equal_rows, object_ids, workspace_id)
+        if rivals.in_progress:
             await self._clock.sleep(grace_seconds)
-            rivals = await owners.rivals(equal_rows, object_ids, workspace_id)
-        if rivals.under_way:
+            rivals = await owners.competing_writes(equal_rows, object_ids, workspace_id)
+        if rivals.in_progress:
             raise OutcomeUnknown(
                 "An equal object may still be in the making, so it is not known yet which one this call has made.",
                 retry_after=grace_seconds,

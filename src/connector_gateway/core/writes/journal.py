@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from connector_gateway.core.calls.arguments import Arguments
-from connector_gateway.core.connections.account import Whose
+from connector_gateway.core.connections.account import AccountIdentity
 from connector_gateway.core.connections.vault import Vault
 from connector_gateway.core.writes.claims import Claim, ClaimName
 from connector_gateway.kit.errors import GatewayError, OutcomeUnknown, SecretUnreadable, all_errors
@@ -64,7 +64,7 @@ class WriteJournal:
     """The unchanged arguments of the first call, and the plans and steps since, in order."""
 
     arguments: Arguments
-    whose: Whose
+    identity: AccountIdentity
     """The account to which the steps were sent."""
 
     entries: list[JournalEntry] = field(default_factory=list)
@@ -72,7 +72,7 @@ class WriteJournal:
     """The index of the entry that the current attempt reaches next."""
 
     @classmethod
-    def load(cls, vault: Vault, claim: Claim, arguments: Arguments, whose: Whose) -> "WriteJournal":
+    def load(cls, vault: Vault, claim: Claim, arguments: Arguments, whose: AccountIdentity) -> "WriteJournal":
         """Return the journal of a claim, or a new one for *arguments* if nothing was ever sent under it."""
         if claim.sealed is None:
             return cls(arguments, whose)
@@ -87,18 +87,18 @@ class WriteJournal:
         for entry in entries:
             # If the process died, the claim was put in doubt after its journal was encrypted.
             entry.settles_at = max(entry.settles_at, claim.settles_at)
-        if not Whose(*content["whose"]).is_same(whose):
+        if not AccountIdentity(*content["whose"]).is_same(whose):
             raise _other_account()
         return cls(Arguments.from_json(content["arguments"]), whose, entries)
 
     def encrypt(self, vault: Vault, claim: Claim) -> bytes:
         """Return the journal encrypted for its claim."""
         entries = [vars(entry) for entry in self.entries]
-        content = {"arguments": self.arguments.to_json(), "whose": self.whose, "entries": entries}
+        content = {"arguments": self.arguments.to_json(), "whose": self.identity, "entries": entries}
         return vault.encrypt(content, encryption_context(claim.name))
 
     @property
-    def past(self) -> Sequence[JournalEntry]:
+    def passed(self) -> Sequence[JournalEntry]:
         """The entries that the current attempt has passed."""
         return self.entries[: self._next]
 
@@ -122,7 +122,7 @@ class WriteJournal:
         self._next += 1
         return entry
 
-    def require_last(self, error: Mapping[str, Any]) -> None:
+    def check_last(self, error: Mapping[str, Any]) -> None:
         """Raise a step's stored error again if later steps took effect. Otherwise the step may be tried again."""
         if any(entry.may_have_taken_effect for entry in self.entries[self._next :]):
             raise _deserialize_error(error)

@@ -13,7 +13,7 @@ MAX_KEY_CHARACTERS = 1000
 BLANKS = " \t"
 """Characters that HTTP strips from header values. They are ignored around a key on every surface."""
 
-LONGEST_STORED = 255
+MAX_STORED_BYTES = 255
 """The maximum bytes of a key that is stored as it is. Longer keys do not fit into database indexes."""
 
 HASHED = "sha256:"
@@ -24,7 +24,7 @@ _DISPLAY = re.compile(r'%"((?:[ !#$&-~]|%[0-9A-Fa-f]{2})*)"')
 """A Display String of RFC 9651, section 3.3.8. Upper-case digits, as written by ``encodeURIComponent``, are allowed."""
 
 LENGTH = f"Should have 1 to {MAX_KEY_CHARACTERS} characters"
-UNFIT = "Contains control characters or half of a surrogate pair"
+INVALID_CHARACTERS = "Contains control characters or half of a surrogate pair"
 NOT_UTF8 = "Should be UTF-8, or a Display String of RFC 9651, in the header Idempotency-Key"
 NOT_DISPLAY = 'Begins with %" in the header Idempotency-Key, but is not a Display String of RFC 9651 in UTF-8'
 
@@ -33,7 +33,7 @@ class KeyText(Struct, frozen=True):
     """A key in its normal form."""
 
     text: str
-    fault: str | None = None
+    violation: str | None = None
     """The reason why the text is not a valid key, or None."""
 
     @property
@@ -47,11 +47,11 @@ class KeyText(Struct, frozen=True):
         """The key as stored: a digest if it is too long for a database index."""
         text = self.text
         # A key that looks like a digest is hashed as well, so that it cannot collide with the digest of another key.
-        is_long = len(text) > LONGEST_STORED or (not text.isascii() and len(text.encode()) > LONGEST_STORED)
+        is_long = len(text) > MAX_STORED_BYTES or (not text.isascii() and len(text.encode()) > MAX_STORED_BYTES)
         return _hash(text) if is_long or text.startswith(HASHED) else text
 
     @classmethod
-    def of(cls, raw: str) -> "KeyText":
+    def parse(cls, raw: str) -> "KeyText":
         """Parse *raw*: compose it (NFC) and strip blanks around it."""
         text = raw.strip(BLANKS)
         if not text.isascii():
@@ -59,7 +59,7 @@ class KeyText(Struct, frozen=True):
         return cls(text, _validate(text))
 
     @classmethod
-    def of_header(cls, value: bytes) -> "KeyText":
+    def parse_header(cls, value: bytes) -> "KeyText":
         """Parse a header value: UTF-8, or a Display String for clients that can only send ASCII."""
         try:
             raw = value.decode()
@@ -67,7 +67,7 @@ class KeyText(Struct, frozen=True):
             raw = value.decode("latin-1")
             return cls(raw, NOT_UTF8)
         if not raw.startswith('%"'):
-            return cls.of(raw)
+            return cls.parse(raw)
         match = _DISPLAY.fullmatch(raw)
         try:
             text = unquote_to_bytes(match[1]).decode() if match else None
@@ -75,7 +75,7 @@ class KeyText(Struct, frozen=True):
             text = None
         if text is None:
             return cls(raw, NOT_DISPLAY)
-        return cls.of(text)
+        return cls.parse(text)
 
 
 def _hash(text: str) -> str:
@@ -85,5 +85,5 @@ def _hash(text: str) -> str:
 def _validate(text: str) -> str | None:
     # Printable text contains no control characters or surrogates, and this check is faster.
     if not text.isprintable() and _INVALID.search(text):
-        return UNFIT
+        return INVALID_CHARACTERS
     return None if 1 <= len(text) <= MAX_KEY_CHARACTERS else LENGTH

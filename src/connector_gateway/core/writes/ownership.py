@@ -25,7 +25,7 @@ from connector_gateway.storage import tables
 from connector_gateway.storage.sql.bulk_insert import Put, put_all
 from connector_gateway.storage.sql.database import Database
 
-KEPT_SECONDS = 2 * WINDOW_SECONDS
+RETENTION_SECONDS = 2 * WINDOW_SECONDS
 """Seconds for which a row is stored: the longest life of a claim that was taken over in doubt."""
 
 _owned = tables.owned.c
@@ -38,10 +38,10 @@ def _in_scope(one: Any, other: Any) -> ColumnElement[bool]:
 
 
 _is_owned = exists().where(_in_scope(_other.c, _owned), _other.c.upstream_id == bindparam("_upstream_id"))
-OPEN = insert(tables.owned)
-SETTLE = OPEN.on_conflict_do_update(
+INSERT_ROW = insert(tables.owned)
+STORE_OBJECT = INSERT_ROW.on_conflict_do_update(
     index_elements=[_owned.row_id],
-    set_={"upstream_id": OPEN.excluded.upstream_id, "process_id": OPEN.excluded.process_id},
+    set_={"upstream_id": INSERT_ROW.excluded.upstream_id, "process_id": INSERT_ROW.excluded.process_id},
     where=_owned.upstream_id.is_(None),
 )
 """Stores the object identifier from a response in a row that this attempt has inserted.
@@ -50,20 +50,20 @@ It is an upsert, so that it can be batched with inserts. If the row has got an o
 was considered dead, it keeps that object.
 """
 
-REOPEN = (
+REOPEN_ROW = (
     update(tables.owned)
     .where(_owned.row_id == bindparam("_row_id"))
     .values(owner=bindparam("_owner"), process_id=bindparam("_process_id"))
 )
-OWN = (
+ASSIGN_OBJECT = (
     update(tables.owned)
     .where(_owned.row_id == bindparam("_row_id"), ~_is_owned)
     .values(upstream_id=bindparam("_upstream_id"), process_id=None)
 )
 """Makes a write the owner of an object, unless the object has an owner."""
 
-LEAVE = update(tables.owned).where(_owned.row_id == bindparam("_row_id")).values(process_id=None)
-FORGET = delete(tables.owned).where(_owned.row_id == bindparam("_row_id"))
+DETACH_ROW = update(tables.owned).where(_owned.row_id == bindparam("_row_id")).values(process_id=None)
+DELETE_ROW = delete(tables.owned).where(_owned.row_id == bindparam("_row_id"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +73,13 @@ class CompetingWrites:
     owned: Collection[str]
     """The object identifiers that belong to other writes."""
 
-    under_way: bool
+    in_progress: bool
     """Whether a live process is creating an equal object at the moment."""
 
-    left: int
+    orphaned: int
     """The number of equal objects that may have been created by abandoned writes."""
 
-    foreign: bool
+    from_other_workspaces: bool
     """Whether some of these writes belong to other workspaces."""
 
 
@@ -90,7 +90,9 @@ class ObjectOwnership:
         self._database = database
         self._process_id = process_id
 
-    def row(self, row_id: str, scope: str, kind: str, content: Any, run_id: RunId, *, keyed: bool) -> dict[str, Any]:
+    def new_row(
+        self, row_id: str, scope: str, kind: str, content: Any, run_id: RunId, *, keyed: bool
+    ) -> dict[str, Any]:
         """Return a new row for an object with *content* that is about to be created."""
         return {
             "row_id": row_id,
@@ -101,14 +103,14 @@ class ObjectOwnership:
             "keyed": keyed,
             "process_id": self._process_id,
             "upstream_id": None,
-            "expires_at": self._database.time() + KEPT_SECONDS,
+            "expires_at": self._database.time() + RETENTION_SECONDS,
         }
 
-    def reopened(self, row_id: str, run_id: RunId) -> dict[str, Any]:
+    def reopen_parameters(self, row_id: str, run_id: RunId) -> dict[str, Any]:
         """Return the parameters with which another attempt reopens a row."""
         return {"_row_id": row_id, "_owner": run_id, "_process_id": self._process_id}
 
-    async def rivals(
+    async def competing_writes(
         self, row_ids: Sequence[str], object_ids: Collection[str], workspace_id: WorkspaceId
     ) -> CompetingWrites:
         """Return the other writes that may own one of *object_ids*.
@@ -155,7 +157,7 @@ class ObjectOwnership:
             if not _is_orphaned(writing, row, object_id):
                 return False
             writing.execute(delete(tables.owned).where(*_same_scope(row), _owned.upstream_id == object_id))
-            put_all(writing, [(OPEN, {**row, "upstream_id": object_id, "process_id": None}), *opening])
+            put_all(writing, [(INSERT_ROW, {**row, "upstream_id": object_id, "process_id": None}), *opening])
             return True
 
         try:
@@ -176,7 +178,7 @@ class ObjectOwnership:
             if writing.execute(taken).first():
                 return False
             for row_id, object_id in rows:
-                writing.execute(OWN, {"_row_id": row_id, "_upstream_id": object_id})
+                writing.execute(ASSIGN_OBJECT, {"_row_id": row_id, "_upstream_id": object_id})
             return True
 
         try:

@@ -31,18 +31,26 @@ from sqlalchemy.exc import IntegrityError
 
 from connector_gateway.core.calls.arguments import Arguments
 from connector_gateway.core.calls.envelope import Envelope, message_with_reason
-from connector_gateway.core.calls.prepared_operation import PreparedOperation, ReadOnlySteps, scope_of
+from connector_gateway.core.calls.prepared_operation import PreparedOperation, ReadOnlySteps, object_scope
 from connector_gateway.core.connections.vault import Vault
 from connector_gateway.core.history.runs import RunRecorder
 from connector_gateway.core.writes.change_log import ChangeLog
-from connector_gateway.core.writes.claims import Claim, ClaimExists, ClaimName, Claims, StoredResult, in_progress
+from connector_gateway.core.writes.claims import Claim, ClaimExists, ClaimName, Claims, StoredResult, in_progress_error
 from connector_gateway.core.writes.dry_run import DryRun
-from connector_gateway.core.writes.evidence import EvidenceFinder, until
+from connector_gateway.core.writes.evidence import EvidenceFinder, settle_sentence
 from connector_gateway.core.writes.journal import JournalEntry, WriteJournal, encryption_context, serialize_error
 from connector_gateway.core.writes.key_outcomes import different_parameters
-from connector_gateway.core.writes.ownership import FORGET, LEAVE, OPEN, OWN, REOPEN, SETTLE, ObjectOwnership
-from connector_gateway.core.writes.request_digests import asked
-from connector_gateway.core.writes.restores import Restores
+from connector_gateway.core.writes.ownership import (
+    ASSIGN_OBJECT,
+    DELETE_ROW,
+    DETACH_ROW,
+    INSERT_ROW,
+    REOPEN_ROW,
+    STORE_OBJECT,
+    ObjectOwnership,
+)
+from connector_gateway.core.writes.request_digests import digest_request
+from connector_gateway.core.writes.restores import RestoreDetector
 from connector_gateway.kit.errors import (
     GatewayError,
     InDoubtReason,
@@ -66,10 +74,12 @@ CHECK_UPSTREAM_FIRST = (
 )
 """The remedy of an in-doubt write without a key."""
 
-READ_FIRST = "Read the object in {vendor}. If this change is still wanted, make it with another {idempotency_key}."
+CHECK_OBJECT_FIRST = (
+    "Read the object in {vendor}. If this change is still wanted, make it with another {idempotency_key}."
+)
 """The remedy of an in-doubt change if another call may have changed the object since."""
 
-RESTORED = (
+CHECK_AFTER_RESTORE = (
     "The database of this service was restored from a backup, and what this key has done since may not be known. "
     "Look in {vendor} whether it was done; if it was not, call again without an {idempotency_key}."
 )
@@ -78,7 +88,7 @@ RESTORED = (
 DAY_SECONDS = 24 * 60 * 60.0
 """Seconds for which a step has the same mark. Claims are stored for the same time."""
 
-FOUND, SENT_AGAIN = "found", "sent_again"
+FOUND_DETAIL, SENT_AGAIN_DETAIL = "found", "sent_again"
 """Keys of run details that report how a step in doubt was resolved: by an object that was found, or by a resend."""
 
 MAX_REPORTED_STEPS = 20
@@ -96,7 +106,7 @@ class WriteProtocol:
         owners: ObjectOwnership,
         change_log: ChangeLog,
         vault: Vault,
-        restores: Restores,
+        restores: RestoreDetector,
         evidence: EvidenceFinder,
     ) -> None:
         self.database = database
@@ -120,12 +130,12 @@ class WriteProtocol:
             return await DryRun(work, self.owners).perform()
         if arguments.key is None:
             return await self._carry_out(
-                WriteAttempt(self, work, recording, WriteJournal(arguments, work.connection.whose))
+                WriteAttempt(self, work, recording, WriteJournal(arguments, work.connection.identity))
             )
         run, connection, key = work.run, work.connection, arguments.key.text
         run.idempotency = {"key": key, "outcome": "unfinished"}
-        name = ClaimName.of(connection.workspace_id, connection.connection_id, work.operation.name, arguments.key)
-        digests, journal = asked(work.operation, work.params), WriteJournal(arguments, connection.whose)
+        name = ClaimName.create(connection.workspace_id, connection.connection_id, work.operation.name, arguments.key)
+        digests, journal = digest_request(work.operation, work.params), WriteJournal(arguments, connection.identity)
         attempt = WriteAttempt(self, work, recording, journal, Claim(name, run.run_id, 1, digests), taken=False)
         try:
             # Most keys are new. Then the claim is inserted in the commit of the first intent, which saves one commit.
@@ -140,17 +150,17 @@ class WriteProtocol:
         work.warnings.clear()
         run.idempotency = {"key": key, "outcome": "unfinished"}
         claim = await self.claims.take(name, digests, recording, wait_seconds, exists=exists)
-        differs = {} if claim.asked.parameters == digests.parameters else {"parameters_differ": True}
+        differs = {} if claim.digests.parameters == digests.parameters else {"parameters_differ": True}
         if differs:
             work.warnings.append(different_parameters(claim.run_id if isinstance(claim, StoredResult) else None))
         if isinstance(claim, StoredResult):
             run.idempotency = {"key": key, "outcome": "replayed", "first_run_id": claim.run_id, **differs}
-            return work.replay(claim, self.vault.open_bytes(claim.sealed, encryption_context(name)))
+            return work.replay(claim, self.vault.decrypt_bytes(claim.sealed, encryption_context(name)))
         run.idempotency = {"key": key, "outcome": "first" if claim.attempt == 1 else "recovered", **differs}
         try:
-            journal = WriteJournal.load(self.vault, claim, arguments, connection.whose)
+            journal = WriteJournal.load(self.vault, claim, arguments, connection.identity)
         except GatewayError:
-            restore = self.claims.restore(name, run.run_id)
+            restore = self.claims.undo_taking(name, run.run_id)
             self.database.write_deferred(restore, partial(self.claims.wake, name), run.run_id)
             raise
         return await self._carry_out(WriteAttempt(self, work, recording, journal, claim))
@@ -159,11 +169,11 @@ class WriteProtocol:
     async def _carry_out(attempt: "WriteAttempt") -> Envelope:
         """Perform the operation and store its outcome in the claim."""
         work = attempt.work
-        work.call.steps = attempt
+        work.ctx.steps = attempt
         work.upstream.before_request = None if attempt.taken else attempt.before_first_request
         try:
             work.params = attempt.params()
-            envelope = work.envelope(await work.operation.handler(work.call, work.params))
+            envelope = work.envelope(await work.operation.handler(work.ctx, work.params))
             await attempt.finish(envelope)
         except ClaimExists:
             raise
@@ -178,7 +188,7 @@ class WriteProtocol:
             raise
         finally:
             # Break the reference cycle between context and attempt, which only the garbage collector would free.
-            work.call.steps, work.upstream.before_request = ReadOnlySteps(), None
+            work.ctx.steps, work.upstream.before_request = ReadOnlySteps(), None
         return envelope
 
 
@@ -245,7 +255,7 @@ class WriteAttempt:
         async with self._take_lock:
             if self.taken:
                 return
-            if not await self._protocol.claims.take_new(self._claim.name, self._claim.asked, self._recording):
+            if not await self._protocol.claims.take_new(self._claim.name, self._claim.digests, self._recording):
                 raise ClaimExists
             self._set_taken()
 
@@ -277,7 +287,7 @@ class WriteAttempt:
             mark = "" if step.object_kind else self._mark(step.name, self._protocol.database.time())
             entry = self._journal.append(JournalEntry(step.name, self._normalize(intent), mark))
         if entry.refusal is not None:
-            self._journal.require_last(entry.refusal)
+            self._journal.check_last(entry.refusal)
         if entry.learned is None and not entry.restored:
             await self._doubt_after_restore(step, entry)
         if entry.in_doubt:
@@ -285,7 +295,7 @@ class WriteAttempt:
             if entry.learned is None:
                 await self._check_unchanged(step, entry)
                 if not entry.restored:
-                    self._resolutions.append({SENT_AGAIN: step.name})
+                    self._resolutions.append({SENT_AGAIN_DETAIL: step.name})
             else:
                 self._resolutions.append(_match_detail(step))
                 self._record_change(step, entry)
@@ -305,7 +315,7 @@ class WriteAttempt:
         """
         if self._claim is None:
             return ulid()
-        return mark_of(self._claim, name, sum(entry.name == name for entry in self._journal.entries), at)
+        return step_mark(self._claim, name, sum(entry.name == name for entry in self._journal.entries), at)
 
     async def _doubt_after_restore(self, step: WriteStep[Any], entry: JournalEntry) -> None:
         """Put a step in doubt if it may have been sent during a time that the restored database has lost."""
@@ -313,14 +323,14 @@ class WriteAttempt:
         if lost is None or self._claim is None or self._undoing or (entry.sent_at or 0.0) > lost.until:
             return
         # A step that was in doubt when the backup was made may have been resolved since, and others may have followed.
-        previous, settles_at = (entry.sent_at, entry.settles_at), lost.until + self.work.call.settle_seconds
+        previous, settles_at = (entry.sent_at, entry.settles_at), lost.until + self.work.ctx.settle_seconds
         entry.restored, entry.in_doubt_before, entry.refusal = True, entry.sent_at is not None, None
         entry.sent_at = lost.since if entry.sent_at is None else min(entry.sent_at, lost.since)
         entry.settles_at = max(entry.settles_at, settles_at)
         if entry.mark:
-            number = sum(other.name == step.name for other in self._journal.past[:-1])
+            number = sum(other.name == step.name for other in self._journal.passed[:-1])
             days = range(int(lost.since // DAY_SECONDS), int(self._protocol.database.time() // DAY_SECONDS) + 1)
-            entry.marks = [mark_of(self._claim, step.name, number, day * DAY_SECONDS) for day in days]
+            entry.marks = [step_mark(self._claim, step.name, number, day * DAY_SECONDS) for day in days]
             entry.marks += [entry.mark] if entry.mark not in entry.marks else []
         try:
             await self._store_journal(step, entry)
@@ -331,10 +341,10 @@ class WriteAttempt:
     def _record_change(self, step: WriteStep[Any], entry: JournalEntry) -> None:
         """Queue records of the objects that a step has changed, for the next commit."""
         if names := step.changes(entry.value):
-            scope, run_id = scope_of(self.work, step, entry.value), self.work.run.run_id
+            scope, run_id = object_scope(self.work, step, entry.value), self.work.run.run_id
             # Steps that create objects have no mark. The first owner row identifies them as well.
             mark = entry.mark or entry.rows[0]
-            self._pending_changes += self._protocol.change_log.records(scope, names, mark, run_id)
+            self._pending_changes += self._protocol.change_log.record_statements(scope, names, mark, run_id)
 
     async def _check_unchanged(self, step: WriteStep[Any], entry: JournalEntry) -> None:
         """Raise ``OutcomeUnknown`` if another call has changed the same objects since the step was sent.
@@ -349,11 +359,11 @@ class WriteAttempt:
                 "This change was in doubt when the database was backed up, and was lost with what followed; whether it"
                 " was carried out is not known, and it was not sent again.",
                 {"restored": True},
-                remedy=READ_FIRST,
+                remedy=CHECK_OBJECT_FIRST,
             )
         marks = [other.mark for other in self._journal.entries]
-        later = await self._protocol.change_log.later(
-            scope_of(self.work, step, entry.value),
+        later = await self._protocol.change_log.find_later(
+            object_scope(self.work, step, entry.value),
             names,
             entry.sent_at or 0.0,
             marks,
@@ -365,7 +375,7 @@ class WriteAttempt:
                 "The object was changed by another call since; whether this change was carried out before is not known,"
                 " and it was not sent again.",
                 {"changed_since": True, **details},
-                remedy=READ_FIRST,
+                remedy=CHECK_OBJECT_FIRST,
             )
 
     def _normalize(self, intent: StepInput) -> StepInput:
@@ -378,7 +388,7 @@ class WriteAttempt:
         try:
             return await self.step(step, intent)
         except GatewayError as error:
-            entry = self._journal.past[-1]
+            entry = self._journal.passed[-1]
             # Continuing after a step in doubt could leave partial work that no response reports.
             if self._claim_lost or (entry.in_doubt and entry is not self._disproved):
                 raise
@@ -391,13 +401,13 @@ class WriteAttempt:
 
         If it succeeds, the key can be used again. Otherwise the error lists the completed steps.
         """
-        if self._claim_lost or any(entry.in_doubt for entry in self._journal.past):
+        if self._claim_lost or any(entry.in_doubt for entry in self._journal.passed):
             return
         # This attempt has done the undone steps itself, so a restore of the database does not put them in doubt.
         self._undoing = True
         with suppress(GatewayError):
             await self.step(step, intent)
-            self._undone_count = len(self._journal.past)
+            self._undone_count = len(self._journal.passed)
             self._finished_steps.clear()
 
     def record_casts(self, make: Callable[[], Iterable[Cast]]) -> None:
@@ -413,11 +423,11 @@ class WriteAttempt:
             return False
         owners, run_id = self._protocol.owners, self.work.run.run_id
         (content,) = step.content_keys(intent)
-        row = owners.row(
-            f"{run_id}.0", scope_of(self.work, step, intent), step.object_kind, content, run_id, keyed=False
+        row = owners.new_row(
+            f"{run_id}.0", object_scope(self.work, step, intent), step.object_kind, content, run_id, keyed=False
         )
-        adopted = await owners.adopt(row, object_id, self._recording.opening())
-        self._recording.opened = self._recording.opened or adopted
+        adopted = await owners.adopt(row, object_id, self._recording.open_statements())
+        self._recording.is_open = self._recording.is_open or adopted
         return adopted
 
     # The end of an attempt
@@ -435,17 +445,17 @@ class WriteAttempt:
         if result is None and not puts:
             return
         try:
-            await self._commit([*puts, *self._recording.closing()], result)
+            await self._commit([*puts, *self._recording.close_statements()], result)
         except StorageUnavailable:
             self._finished = True
             self._commit_deferred(puts, (), result)
             raise
-        self._recording.closed = True
+        self._recording.is_closed = True
         self._wake()
 
     def _store_result(self, claim: Claim, envelope: Envelope) -> Put:
         """Return the statement that stores the encrypted result in the claim."""
-        sealed = self._protocol.vault.seal_bytes(b"".join(map(bytes, envelope.data)), encryption_context(claim.name))
+        sealed = self._protocol.vault.encrypt_bytes(b"".join(map(bytes, envelope.data)), encryption_context(claim.name))
         return self._protocol.claims.set_result(claim, envelope.status, sealed)
 
     def add_step_details(self, error: GatewayError) -> None:
@@ -454,7 +464,7 @@ class WriteAttempt:
         if self._claim is None and (error.doubt is not None or isinstance(error, OutcomeUnknown)):
             error.remedy, error.retry_after = CHECK_UPSTREAM_FIRST, None
         elif isinstance(error, OutcomeUnknown) and error.retry_after is None and self._is_restored:
-            error.remedy = RESTORED
+            error.remedy = CHECK_AFTER_RESTORE
 
     @property
     def _is_restored(self) -> bool:
@@ -484,7 +494,7 @@ class WriteAttempt:
         if any(entry.in_doubt for entry in self._journal.entries):
             error = OutcomeUnknown("This service had to stop before the application had answered.", doubt="interrupted")
             self.add_step_details(error)
-            self._recording.in_doubt = error
+            self._recording.in_doubt_error = error
         self._commit_deferred(self._assign_objects(), self._give_up_rows(), self._give_up_claim())
 
     def _commit_deferred(self, learned: Sequence[Put], rows: Sequence[Put] = (), change: Put | None = None) -> None:
@@ -533,7 +543,7 @@ class WriteAttempt:
         first = entry.sent_at is None
         previous = (entry.sent_at, entry.settles_at)
         entry.sent_at = now if first else entry.sent_at
-        entry.settles_at = now + self.work.call.settle_seconds
+        entry.settles_at = now + self.work.ctx.settle_seconds
         try:
             await self._store_journal(step, entry)
         except BaseException:
@@ -543,7 +553,7 @@ class WriteAttempt:
     async def _store_journal(self, step: WriteStep[Any], entry: JournalEntry) -> None:
         """Store the journal with a step in doubt, together with the run and the owner rows."""
         rows = self._insert_rows(step, entry)
-        puts = [*self._assign_objects(), *self._delete_rows(), *rows, *self._recording.opening()]
+        puts = [*self._assign_objects(), *self._delete_rows(), *rows, *self._recording.open_statements()]
         if self._claim is None or self.taken:
             await self._commit(puts, None if self._claim is None else self._store_intent(self._claim))
         else:
@@ -551,26 +561,26 @@ class WriteAttempt:
 
     def _store_intent(self, claim: Claim) -> Put:
         return self._protocol.claims.set_intent(
-            claim, self._journal.encrypt(self._protocol.vault, claim), self.work.call.settle_seconds
+            claim, self._journal.encrypt(self._protocol.vault, claim), self.work.ctx.settle_seconds
         )
 
     async def _take_with_intent(self, claim: Claim, puts: Sequence[Put]) -> None:
         """Take the claim in the commit of the first intent. Raises ``ClaimExists`` if another call has it."""
         sealed = self._journal.encrypt(self._protocol.vault, claim)
-        fence = self._protocol.claims.insert_with_intent(claim, sealed, self.work.call.settle_seconds)
+        fence = self._protocol.claims.insert_with_intent(claim, sealed, self.work.ctx.settle_seconds)
         # Before the commit: if the outcome of the commit is unknown, the claim has to be given up as if it were taken.
         self._set_taken()
         if not await self._protocol.database.put_all(puts, fence, self.work.run.run_id):
             self.taken = False
             raise ClaimExists
         self._protocol.claims.hold(claim.name)
-        self._recording.opened = True
+        self._recording.is_open = True
 
     async def _send(self, step: WriteStep[Any], entry: JournalEntry) -> StepResult:
         """Send the step. If its outcome is in doubt, search for its effect during the grace time before raising."""
         self.work.upstream.written_at = None
         try:
-            return await step.send(self.work.call, entry.value, entry.mark)
+            return await step.send(self.work.ctx, entry.value, entry.mark)
         except GatewayError as error:
             # Redact here already, because a connector may put the reason of a rejected step into its result.
             self.work.run.redaction.error(error)
@@ -619,7 +629,7 @@ class WriteAttempt:
             in_doubt_error.retry_after = 1
             return in_doubt_error
         # Use the same code if the step settled during the call, because that depends on the load of this machine.
-        message = f"{in_doubt_error.message} {until(entry.settles_at)}"
+        message = f"{in_doubt_error.message} {settle_sentence(entry.settles_at)}"
         return OutcomeUnknown(
             message,
             *in_doubt_error.details,
@@ -643,7 +653,7 @@ class WriteAttempt:
         if reasons == {"failed"}:
             entry.settles_at = self._protocol.database.time()
             return "failed"
-        entry.settles_at = upstream.written_at + self.work.call.settle_seconds
+        entry.settles_at = upstream.written_at + self.work.ctx.settle_seconds
         return reported if reported not in {None, "failed"} else upstream.doubt
 
     # Commits
@@ -656,11 +666,11 @@ class WriteAttempt:
             is_held = await self._commit_without_owner(puts, fence)
         if not is_held:
             self._claim_lost = True
-            raise in_progress()
+            raise in_progress_error()
         self._pending_owners.clear()
         self._pending_changes.clear()
         self._deletable_rows.clear()
-        self._recording.opened = True
+        self._recording.is_open = True
 
     async def _commit_without_owner(self, puts: Sequence[Put], fence: Put | None) -> bool:
         """Commit without ownership, after an equal write has taken this write's object while this process was stalled.
@@ -672,7 +682,7 @@ class WriteAttempt:
         self._pending_owners.clear()
         if self._claim is None:
             raise OutcomeUnknown("What this call made was taken for the work of an equal call.", doubt="interrupted")
-        without_owners = [put for put in puts if put[0] is not SETTLE]
+        without_owners = [put for put in puts if put[0] is not STORE_OBJECT]
         return await self._protocol.database.put_all(without_owners, fence, self.work.run.run_id)
 
     def _assign_objects(self) -> list[Put]:
@@ -685,8 +695,8 @@ class WriteAttempt:
     def _assign_object(self, row_id: str, object_id: str) -> Put:
         row = self._inserted_rows.get(row_id)
         if row is None:
-            return OWN, {"_row_id": row_id, "_upstream_id": object_id}
-        return SETTLE, row | {"upstream_id": object_id, "process_id": None}
+            return ASSIGN_OBJECT, {"_row_id": row_id, "_upstream_id": object_id}
+        return STORE_OBJECT, row | {"upstream_id": object_id, "process_id": None}
 
     def _insert_rows(self, step: WriteStep[Any], entry: JournalEntry) -> list[Put]:
         """Return statements that insert the owner rows of the objects that the step is about to create."""
@@ -694,22 +704,24 @@ class WriteAttempt:
             return []
         owners, run_id = self._protocol.owners, self.work.run.run_id
         if entry.rows:
-            return [(REOPEN, owners.reopened(row, run_id)) for row in entry.rows]
+            return [(REOPEN_ROW, owners.reopen_parameters(row, run_id)) for row in entry.rows]
         keyed = self._claim is not None
-        scope, contents = scope_of(self.work, step, entry.value), step.content_keys(entry.value)
+        scope, contents = object_scope(self.work, step, entry.value), step.content_keys(entry.value)
         rows = [
-            owners.row(
+            owners.new_row(
                 f"{run_id}.{len(self._inserted_rows) + number}", scope, step.object_kind, content, run_id, keyed=keyed
             )
             for number, content in enumerate(contents, 1)
         ]
         entry.rows = [row["row_id"] for row in rows]
         self._inserted_rows |= {row["row_id"]: row for row in rows}
-        return [(OPEN, row) for row in rows]
+        return [(INSERT_ROW, row) for row in rows]
 
     def _detach_rows(self) -> list[Put]:
         """Return statements that detach the owner rows of steps in doubt, whose objects no response will identify."""
-        return [(LEAVE, {"_row_id": row}) for entry in self._journal.entries if entry.in_doubt for row in entry.rows]
+        return [
+            (DETACH_ROW, {"_row_id": row}) for entry in self._journal.entries if entry.in_doubt for row in entry.rows
+        ]
 
     def _delete_rows(self) -> list[Put]:
         """Return statements that delete the owner rows of objects that were certainly not created."""
@@ -718,15 +730,15 @@ class WriteAttempt:
                 self._deletable_rows += entry.rows
                 entry.rows = []
         # Repeat them until a commit succeeds: a leftover row looks like an equal write that never ends.
-        return [(FORGET, {"_row_id": row}) for row in self._deletable_rows]
+        return [(DELETE_ROW, {"_row_id": row}) for row in self._deletable_rows]
 
 
 def _match_detail(step: WriteStep[Any]) -> Mapping[str, str]:
     """Return the run detail for a step that a search has proven to be done."""
-    return {FOUND: f"the {step.object_kind}" if step.object_kind else step.name}
+    return {FOUND_DETAIL: f"the {step.object_kind}" if step.object_kind else step.name}
 
 
-def mark_of(claim: Claim, name: str, number: int, at: float) -> str:
+def step_mark(claim: Claim, name: str, number: int, at: float) -> str:
     """Return the mark of a step under a key: the *number*-th step of its *name*, sent on the day of *at*."""
     parts = "\n".join([*claim.name, name, str(number), str(int(at // DAY_SECONDS))])
     return hashlib.sha256(parts.encode()).hexdigest()[:26]

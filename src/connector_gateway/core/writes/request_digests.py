@@ -10,14 +10,14 @@ from connector_gateway.kit.operation import AnyOperation
 from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD, Params
 
 
-class Asked(NamedTuple):
+class RequestDigests(NamedTuple):
     """Digests of the parameters that name the target of a call, and of its other parameters."""
 
     target: str
     parameters: str
 
 
-def asked(operation: AnyOperation, params: Params) -> Asked:
+def digest_request(operation: AnyOperation, params: Params) -> RequestDigests:
     """Return the digests of a call."""
     target: dict[str, Any] = {}
     others: dict[str, Any] = {}
@@ -25,7 +25,7 @@ def asked(operation: AnyOperation, params: Params) -> Asked:
         # Null means the same as an omitted parameter, so parameters added by a later release do not change digests.
         if value is not None and name != IDEMPOTENCY_FIELD:
             (target if name in operation.target_names else others)[name] = value
-    return Asked(_digest(target), _digest(others))
+    return RequestDigests(_digest(target), _digest(others))
 
 
 def _to_plain(value: Any) -> Any:

@@ -23,18 +23,18 @@ from connector_gateway.storage.sql.database import Database
 from connector_gateway.storage.sql.epochs import Epoch, FileWitness, Witness
 from connector_gateway.storage.sql.sqlite_files import UnusableDatabase
 
-ONLY = 1
+ROW_ID = 1
 """The identifier of the only row."""
 
 
-async def identify(database: Database) -> tuple[str, bool]:
+async def get_or_create_installation(database: Database) -> tuple[str, bool]:
     """Return the identifier of the installation on *database*, and whether it was created by this call."""
-    return await database.write(identified)
+    return await database.write(ensure_installation)
 
 
-def identified(writing: Connection) -> tuple[str, bool]:
+def ensure_installation(writing: Connection) -> tuple[str, bool]:
     """Return the identifier of the installation, creating it if needed, and whether it was created by this call."""
-    new = insert(tables.installation).values(row_id=ONLY, installation_id=ulid(), epoch=0).on_conflict_do_nothing()
+    new = insert(tables.installation).values(row_id=ROW_ID, installation_id=ulid(), epoch=0).on_conflict_do_nothing()
     installation_id = writing.execute(new.returning(tables.installation.c.installation_id)).scalar()
     if installation_id is not None:
         return installation_id, True
@@ -62,21 +62,21 @@ LOST = select(func.min(_restores.backup_at), func.max(_restores.restored_at), fu
 )
 
 
-class Lost(NamedTuple):
+class LostPeriod(NamedTuple):
     """A period whose writes are missing from the database."""
 
     since: float
     until: float
 
 
-NoteGaps = Callable[[Lost], Awaitable[object]]
+RecordGaps = Callable[[LostPeriod], Awaitable[object]]
 """Reports to readers of events that some may be missing."""
 
 
-class Restores:
+class RestoreDetector:
     """Counts the epochs of the database, and determines the period that it has lost."""
 
-    def __init__(self, database: Database, witnesses: Sequence[Witness], note_gaps: NoteGaps) -> None:
+    def __init__(self, database: Database, witnesses: Sequence[Witness], note_gaps: RecordGaps) -> None:
         self._database = database
         self._witnesses = witnesses
         self._note_gaps = note_gaps
@@ -90,7 +90,7 @@ class Restores:
         self._latest_witness = ""
         """The name of the witness that reported this epoch first."""
 
-        self.lost: Lost | None = None
+        self.lost: LostPeriod | None = None
         """The period whose writes are searched for before a key is used, or None."""
 
     async def __aenter__(self) -> Self:
@@ -98,13 +98,13 @@ class Restores:
         for witness in self._witnesses:
             if isinstance(witness, FileWitness):
                 self._check(witness, new=new, populated=populated)
-        await self.beat()
+        await self.count_epoch()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         # Count a last epoch, so that a backup made just before is recognised as older.
         with suppress(StorageUnavailable):
-            await self.beat()
+            await self.count_epoch()
 
     def _check(self, witness: FileWitness, *, new: bool, populated: bool) -> None:
         """Reject the database of another installation. Treat a database of an earlier release as restored."""
@@ -120,14 +120,14 @@ class Restores:
         if populated:
             self._latest_epoch, self._latest_witness = epoch.number, witness.name
 
-    async def beat(self) -> None:
+    async def count_epoch(self) -> None:
         """Count an epoch, write it to the witnesses, and detect whether the database was restored."""
         await self._read_witnesses()
         counted = await self._database.write(self._count)
-        if isinstance(counted, Lost):
+        if isinstance(counted, LostPeriod):
             await self._record(counted)
             counted = await self._database.write(self._count)
-        if isinstance(counted, Lost):
+        if isinstance(counted, LostPeriod):
             return
         epoch, self.lost = counted
         self._latest_epoch = max(self._latest_epoch, epoch)
@@ -146,7 +146,7 @@ class Restores:
             if epoch.installation_id == self._installation_id and epoch.number > self._latest_epoch:
                 self._latest_epoch, self._latest_witness = epoch.number, witness.name
 
-    async def _record(self, lost: Lost) -> None:
+    async def _record(self, lost: LostPeriod) -> None:
         """Record that the database was restored, unless another process has recorded it."""
         log.warning(
             "the database was restored from a backup", noticed=self._latest_witness or "process", backup_at=lost.since
@@ -157,13 +157,13 @@ class Restores:
             lambda writing: _record(writing, lost, self._latest_witness or "process", self._latest_epoch)
         )
 
-    def _count(self, writing: Writing) -> tuple[int, Lost | None] | Lost:
+    def _count(self, writing: Writing) -> tuple[int, LostPeriod | None] | LostPeriod:
         """Count an epoch. Returns the lost period instead if this process knows of a later epoch than the database."""
         now = self._database.time()
         counted = fetch(writing, COUNT, {"_seen": self._latest_epoch, "_now": now})
         if not counted:
             ((counted_at,),) = fetch(writing, LAST_COUNTED)
-            return Lost(counted_at or 0.0, now)
+            return LostPeriod(counted_at or 0.0, now)
         return counted[0][0], _lost_period(writing, now)
 
     async def declare(self, backup_at: float) -> dict[str, Any]:
@@ -175,7 +175,7 @@ class Restores:
                 {"parameter": "backup_at", "message": "Should be the time at which the backup was made"},
             )
         self._installation_id, _, _ = await self._database.write(_identify)
-        lost = Lost(await self._database.read(lambda reading: _backup_time(reading, backup_at)), now)
+        lost = LostPeriod(await self._database.read(lambda reading: _backup_time(reading, backup_at)), now)
         await self._note_gaps(lost)
         await self._database.write(lambda writing: _record(writing, lost, DECLARED, 0))
         self._forget_other_installations()
@@ -187,12 +187,12 @@ class Restores:
             if isinstance(witness, FileWitness):
                 epoch = witness.read_now()
                 if epoch is not None and epoch.installation_id != self._installation_id:
-                    witness.forget()
+                    witness.remove()
 
 
 def _identify(writing: Writing) -> tuple[str, bool, bool]:
     """Return the installation identifier, whether it was created now, and whether the database has a workspace."""
-    installation_id, new = identified(writing)
+    installation_id, new = ensure_installation(writing)
     return installation_id, new, bool(writing.execute(select(exists().select_from(tables.workspaces))).scalar())
 
 
@@ -202,7 +202,7 @@ def _backup_time(reading: Writing, backup_at: float) -> float:
     return backup_at if epoch_at is None else min(backup_at, epoch_at)
 
 
-def _record(writing: Writing, lost: Lost, noticed: str, seen: int) -> None:
+def _record(writing: Writing, lost: LostPeriod, noticed: str, seen: int) -> None:
     """Record a restore, and advance the database to an epoch that no witness has seen."""
     if seen:
         later = update(tables.installation).where(_installation.epoch < seen).values(epoch=seen)
@@ -212,10 +212,10 @@ def _record(writing: Writing, lost: Lost, noticed: str, seen: int) -> None:
     writing.execute(new, {"restored_at": lost.until, "backup_at": lost.since, "noticed": noticed})
 
 
-def _lost_period(writing: Writing, now: float) -> Lost | None:
+def _lost_period(writing: Writing, now: float) -> LostPeriod | None:
     """Return the lost period, limited to the time whose keys may still be repeated."""
     ((since, until, first),) = fetch(writing, LOST, {"_after": now - WINDOW_SECONDS})
     if since is None:
         return None
     # Keys that were used earlier had expired by the time of the restore.
-    return Lost(max(since, first - WINDOW_SECONDS), until)
+    return LostPeriod(max(since, first - WINDOW_SECONDS), until)

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from connector_gateway.http.api.responses import client_of, send_chunked
+from connector_gateway.http.api.responses import get_client, send_chunked
 
 T = TypeVar("T")
 
@@ -32,4 +32,4 @@ class ChunkedResponse(Response):
     async def __call__(self, scope: Scope, _: Receive, send: Send) -> None:
         """Send the response no faster than the client reads it."""
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        await send_chunked(client_of(scope), [] if scope["method"] == "HEAD" else [bytes(self.body)], send)
+        await send_chunked(get_client(scope), [] if scope["method"] == "HEAD" else [bytes(self.body)], send)

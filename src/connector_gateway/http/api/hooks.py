@@ -5,7 +5,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from connector_gateway.core.access.audit import Audit
-from connector_gateway.core.access.audited_actions import Actor, acting
+from connector_gateway.core.access.audited_actions import Actor, act_as
 from connector_gateway.core.events.hook_verification import PREFIX
 from connector_gateway.core.events.inbound_hooks import InboundHooks
 from connector_gateway.http.api.bodies import read_raw
@@ -38,7 +38,7 @@ class HookEndpoint:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in context.headers.items()}
         delivery = HookRequest(headers, body, received_at)
         # A delivery can change the stored secret, which is audited as an act of the application.
-        with acting(self._audit, Actor("application", context.address, "hook")):
+        with act_as(self._audit, Actor("application", context.address, "hook")):
             return HttpResponse(200, to_json(await self._hooks.receive(connector, delivery, address)))
 
 

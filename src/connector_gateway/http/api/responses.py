@@ -13,7 +13,7 @@ from connector_gateway.core.access.keys import NEUTRALISE
 from connector_gateway.core.access.rate_limit import WINDOW_SECONDS
 from connector_gateway.core.calls.envelope import Envelope, error_envelope
 from connector_gateway.core.history.runs import Run
-from connector_gateway.http.server.connection_limits import LARGE_BYTES, UNTRACKED, ClientConnection
+from connector_gateway.http.server.connection_limits import LARGE_BYTES, UNTRACKED_CONNECTION, ClientConnection
 from connector_gateway.kit.errors import GatewayError, MalformedRequest, ServiceFailure
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.kit.shapes import Piece
@@ -51,7 +51,7 @@ class RequestContext:
     def __init__(self, scope: Scope, receive: Receive, surface: str = "http", *, keyed: bool = True) -> None:
         self.scope = scope
         self.receive = receive
-        self.client = client_of(scope)
+        self.client = get_client(scope)
         self.headers: Mapping[bytes, bytes] = dict(scope["headers"])
         """Headers by lower-case name. Of repeated headers, the last value."""
 
@@ -130,9 +130,9 @@ class RequestContext:
             self.client.release()
 
 
-def client_of(scope: Scope) -> ClientConnection:
+def get_client(scope: Scope) -> ClientConnection:
     """Return the client connection of a request."""
-    client: ClientConnection = scope["state"]["client"] if "state" in scope else UNTRACKED
+    client: ClientConnection = scope["state"]["client"] if "state" in scope else UNTRACKED_CONNECTION
     return client
 
 
@@ -205,7 +205,7 @@ def common_headers(context: RequestContext) -> RawHeaders:
             (b"ratelimit", b'"key";r=%d;t=%d' % (remaining, WINDOW_SECONDS)),
             (b"ratelimit-policy", b'"key";q=%d;w=%d' % (limit, WINDOW_SECONDS)),
         ]
-        if run.allowance.local:
+        if run.allowance.is_local:
             headers.append((b"x-service-counting", b"local-share"))
     applied = [b"dry-run"] if run.dry_run else []
     if run.mentions == NEUTRALISE and context.prefers(b"mentions"):
@@ -219,7 +219,7 @@ def common_headers(context: RequestContext) -> RawHeaders:
 
 
 def _timing(run: Run) -> bytes:
-    queue, upstream = run.trace.wait_ms, run.trace.duration_ms
+    queue, upstream = run.log.wait_ms, run.log.duration_ms
     own = max(0.0, run.duration_ms - queue - upstream)
     return b"queue;dur=%.1f, upstream;dur=%.1f, gateway;dur=%.1f" % (queue, upstream, own)
 

@@ -8,7 +8,7 @@ from typing import Any
 from connector_gateway.core.calls.error_details import truncate
 from connector_gateway.http.api.routes import ROOT
 from connector_gateway.kit.errors import RouteNotFound
-from connector_gateway.kit.errors.suggestions import LIKENESS, MEANT
+from connector_gateway.kit.errors.suggestions import MIN_SIMILARITY, SUGGESTION_KEY
 from connector_gateway.kit.operation import AnyConnector
 
 MAX_COMPARED = 120
@@ -22,7 +22,7 @@ class RouteSuggestions:
     """All routes, as suggestions for unknown paths."""
 
     def __init__(self, connectors: Iterable[AnyConnector], others: Iterable[Route]) -> None:
-        self._by_connector = {connector.name: routes_of(connector) for connector in connectors}
+        self._by_connector = {connector.name: list_routes(connector) for connector in connectors}
         self._others = list(others)
 
     def not_found_error(self, path: str) -> RouteNotFound:
@@ -55,7 +55,7 @@ class RouteSuggestions:
         return RouteNotFound("There is nothing at this address.", *_details(path, routes, include_all=False))
 
 
-def routes_of(connector: AnyConnector) -> Sequence[Route]:
+def list_routes(connector: AnyConnector) -> Sequence[Route]:
     """Return the routes of a connector's operations."""
     return [(operation.method, f"{ROOT}{connector.name}{operation.path}") for operation in connector.operations]
 
@@ -76,7 +76,9 @@ def _details(path: str, routes: Sequence[Route], *, include_all: bool = True) ->
         methods[template].append(method)
     descriptions = {template: f"{' or '.join(sorted(methods[template]))} {template}" for template in methods}
     nearest = max(descriptions, key=lambda template: _similarity(template, path))
-    details: dict[str, Any] = {MEANT: descriptions[nearest]} if _similarity(nearest, path) >= LIKENESS else {}
+    details: dict[str, Any] = (
+        {SUGGESTION_KEY: descriptions[nearest]} if _similarity(nearest, path) >= MIN_SIMILARITY else {}
+    )
     if include_all:
         details["allowed"] = list(descriptions.values())
     return [details] if details else []
@@ -90,4 +92,4 @@ def _similarity(template: str, path: str) -> float:
         for index in reversed(parameters):
             del parts[index], segments[index]
     matcher = SequenceMatcher(a="/".join(parts), b="/".join(segments), autojunk=False)
-    return 0.0 if min(matcher.real_quick_ratio(), matcher.quick_ratio()) < LIKENESS else matcher.ratio()
+    return 0.0 if min(matcher.real_quick_ratio(), matcher.quick_ratio()) < MIN_SIMILARITY else matcher.ratio()

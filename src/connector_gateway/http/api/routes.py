@@ -19,7 +19,7 @@ from connector_gateway.core.calls.shutdown import Shutdown
 from connector_gateway.core.writes.key_text import KeyText
 from connector_gateway.http.api.bodies import read_body
 from connector_gateway.http.api.responses import HttpResponse, RequestContext, allow, error_response, success_response
-from connector_gateway.http.server.connection_limits import network
+from connector_gateway.http.server.connection_limits import client_network
 from connector_gateway.http.server.metrics import Metrics
 from connector_gateway.kit.errors import GatewayError, InternalError, InvalidApiKey, MethodNotAllowed, RouteNotFound
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
@@ -55,7 +55,7 @@ class ApiContext:
 
     async def delay_wrong_token(self, context: RequestContext) -> None:
         """Delay the response to an invalid token, or raise ``RateLimited`` if too many are pending."""
-        await self.throttle.delay(network(context.address))
+        await self.throttle.delay(client_network(context.address))
 
     async def peek(self, context: RequestContext) -> None:
         """Read how many calls a valid key has left, for responses to requests that do not count as calls."""
@@ -83,7 +83,7 @@ class OperationEndpoint:
             context.run.mentions = context.preference(b"mentions")
         try:
             caller = await edge.authenticate(context)
-            arguments = Arguments(path=scope["path_params"], query=query_of(scope))
+            arguments = Arguments(path=scope["path_params"], query=parse_query(scope))
             body = None if operation.method == "GET" else partial(self._body, context, arguments)
             response = success_response(
                 await edge.gateway.call(context.run, caller, self._connector.name, operation, arguments, read_body=body)
@@ -92,7 +92,7 @@ class OperationEndpoint:
             response = error_response(context.run, self._connector, error)
         except asyncio.CancelledError:
             # If the client disconnected, there is no response to send.
-            if not edge.stopping.begun:
+            if not edge.stopping.started:
                 raise
             response = error_response(context.run, self._connector, edge.stopping.interrupted_error())
         except Exception as error:  # noqa: BLE001  # every response has an error envelope
@@ -106,7 +106,7 @@ class OperationEndpoint:
         The key is read here so that the run records the error if its header is repeated.
         """
         value = context.raw_header(b"idempotency-key")
-        arguments.key = None if value is None else KeyText.of_header(value)
+        arguments.key = None if value is None else KeyText.parse_header(value)
         return await read_body(context, self._edge.max_body_bytes)
 
 
@@ -235,7 +235,7 @@ def last_segment(scope: Scope) -> str:
     return segment.decode("latin-1")
 
 
-def query_of(scope: Scope) -> list[tuple[str, str]]:
+def parse_query(scope: Scope) -> list[tuple[str, str]]:
     """Return names and values of the query, in order and up to a limit. Invalid UTF-8 becomes surrogates."""
     query = scope["query_string"]
     if not query:

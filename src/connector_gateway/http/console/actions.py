@@ -35,7 +35,7 @@ LABELS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class ResourceAction:
     """One command of a route that changes something."""
 
     route: ManagementRoute
@@ -99,17 +99,17 @@ class Act:
         return command.options is None or name in command.options or name in command.arguments
 
 
-def acts_of(resource: str) -> Sequence[Act]:
+def list_actions(resource: str) -> Sequence[ResourceAction]:
     """Return all actions of a resource."""
     return [
-        Act(route, command)
+        ResourceAction(route, command)
         for route in MANAGEMENT
         if route.resource.name == resource and route.changes
         for command in COMMANDS.get(route.name, route.commands)
     ]
 
 
-def is_possible(act: Act, record: Any) -> bool:
+def is_possible(act: ResourceAction, record: Any) -> bool:
     """Return True if an action applies to an object in its current state."""
     if getattr(record, "revoked_at", None) is not None or getattr(record, "status", "") == "removed":
         return False

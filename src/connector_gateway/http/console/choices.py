@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
-from connector_gateway.http.console.forms import MOST_CHOICES, Choices, Form, controls_of, unplaced
-from connector_gateway.http.console.request import ConsoleRequest, identifier_of
-from connector_gateway.http.console.tables import LISTS, title_of
+from connector_gateway.http.console.forms import MOST_CHOICES, Choices, Form, build_controls, unassigned_details
+from connector_gateway.http.console.request import ConsoleRequest, identifier_field
+from connector_gateway.http.console.tables import LISTS, display_title
 from connector_gateway.kit.errors import GatewayError
 from connector_gateway.kit.fields import Field
 
 
-async def form_of(
+async def build_form(
     request: ConsoleRequest,
     fields: Sequence[Field],
     *,
@@ -30,11 +30,11 @@ async def form_of(
         for field in fields
         if field.name not in fixed and (offered := await _choices(request, field, entered)) is not None
     }
-    controls = controls_of(
+    controls = build_controls(
         fields, values, choices, fixed=fixed, suggested=suggested or {}, folded=folded, problem=problem
     )
     visible = [control.name for control in controls if not control.is_fixed]
-    return Form(action, button, controls, note, () if problem is None else unplaced(problem, visible))
+    return Form(action, button, controls, note, () if problem is None else unassigned_details(problem, visible))
 
 
 def _unknown(value: str, choices: Choices) -> Choices:
@@ -43,7 +43,7 @@ def _unknown(value: str, choices: Choices) -> Choices:
     return [(one, one) for one in value.splitlines() if one and one not in offered]
 
 
-def filters_given(request: ConsoleRequest, fields: Sequence[Field]) -> Mapping[str, str]:
+def requested_filters(request: ConsoleRequest, fields: Sequence[Field]) -> Mapping[str, str]:
     """Return the filters of a request for a list."""
     return {field.name: text for field in fields if (text := request.query.get(field.name, ""))}
 
@@ -53,7 +53,7 @@ async def _choices(request: ConsoleRequest, field: Field, values: Mapping[str, s
     if field.choices:
         return [(choice, choice) for choice in field.choices]
     if field.name == "connector":
-        return [(name, request.console.application(name)) for name in request.console.connectors]
+        return [(name, request.console.application_name(name)) for name in request.console.connectors]
     if field.name == "operation":
         connectors = request.console.connectors.values()
         operations = {operation.name: operation.title for one in connectors for operation in one.operations}
@@ -65,7 +65,7 @@ async def _choices(request: ConsoleRequest, field: Field, values: Mapping[str, s
 
 async def _objects(request: ConsoleRequest, resource: str, values: Mapping[str, str]) -> Choices | None:
     """Return the objects of a resource by name, in the selected workspace. None if there are too many."""
-    route, identifier = LISTS[resource], identifier_of(LISTS[resource])
+    route, identifier = LISTS[resource], identifier_field(LISTS[resource])
     within = {"workspace_id": values.get("workspace_id", "")} if resource != "workspaces" else {}
     page = await request.submit(route, {**within, "limit": str(MOST_CHOICES)})
     if page.position is not None:
@@ -77,5 +77,5 @@ async def _objects(request: ConsoleRequest, resource: str, values: Mapping[str, 
 def _display_name(request: ConsoleRequest, record: object) -> str:
     """Return the display name of an object, with its application if it has one."""
     connector = getattr(record, "connector", "")
-    words = title_of(record) or str(next(iter(vars(record).values())))
-    return f"{words} ({request.console.application(connector)})" if connector else words
+    words = display_title(record) or str(next(iter(vars(record).values())))
+    return f"{words} ({request.console.application_name(connector)})" if connector else words

@@ -12,7 +12,7 @@ VISITOR = "gateway_console_form"
 VISITOR_SECONDS = 60 * 60.0
 
 
-def keep(response: Response, pages: Pages, name: str, value: str, seconds: float) -> Response:
+def set_cookie(response: Response, pages: Pages, name: str, value: str, seconds: float) -> Response:
     """Set a console cookie on *response*. Not ``SameSite=Strict``, so that users who follow a link stay signed in."""
     response.set_cookie(
         name, value, int(seconds), path=pages.root + ROOT, secure=pages.secure, httponly=True, samesite="lax"
@@ -20,6 +20,6 @@ def keep(response: Response, pages: Pages, name: str, value: str, seconds: float
     return response
 
 
-def drop(response: Response, pages: Pages, name: str) -> Response:
+def delete_cookie(response: Response, pages: Pages, name: str) -> Response:
     """Delete a console cookie with *response*."""
-    return keep(response, pages, name, "", 0)
+    return set_cookie(response, pages, name, "", 0)

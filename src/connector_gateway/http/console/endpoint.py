@@ -14,8 +14,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from connector_gateway.core.access.audited_actions import Actor
 from connector_gateway.http.api.bodies import read_raw
 from connector_gateway.http.api.responses import RequestContext
-from connector_gateway.http.api.routes import ApiContext, MethodDispatcher, query_of, result_or_error
-from connector_gateway.http.console.cookies import SESSION, VISITOR, VISITOR_SECONDS, keep
+from connector_gateway.http.api.routes import ApiContext, MethodDispatcher, parse_query, result_or_error
+from connector_gateway.http.console.cookies import SESSION, VISITOR, VISITOR_SECONDS, set_cookie
 from connector_gateway.http.console.request import BACKGROUND, SIGN_IN, Console, ConsoleRequest, ConsoleRoute
 from connector_gateway.http.console.routes import ROUTES
 from connector_gateway.http.pages import is_own_form
@@ -54,7 +54,7 @@ class ConsoleEndpoint:
         in_use = BACKGROUND not in context.headers
         current = await self._console.sessions.find(cookies[SESSION], in_use=in_use) if SESSION in cookies else None
         session = current or self._console.sessions.visitor(cookies.get(VISITOR))
-        query = dict(query_of(context.scope))
+        query = dict(parse_query(context.scope))
         return ConsoleRequest(self._console, context, session, signed_in=current is not None, query=query)
 
     async def _respond(self, request: ConsoleRequest) -> Response:
@@ -63,13 +63,13 @@ class ConsoleEndpoint:
         if self._route.for_admins:
             await self._check_admin(request)
         if self._route.method == "POST":
-            request = replace(request, form=await _form(request.exchange))
+            request = replace(request, form=await _form(request.context))
             if not _has_valid_form_token(request):
                 return request.show("refused.html", status=403)
-        response = await self._route.perform(request)
+        response = await self._route.handler(request)
         # The secret of a signed-in session belongs only in its own cookie.
         if self._route.for_visitors and self._route.method == "GET" and not request.signed_in:
-            keep(response, self._console.pages, VISITOR, request.session.token, VISITOR_SECONDS)
+            set_cookie(response, self._console.pages, VISITOR, request.session.token, VISITOR_SECONDS)
         return response
 
     async def _check_admin(self, request: ConsoleRequest) -> None:
@@ -77,8 +77,8 @@ class ConsoleEndpoint:
         try:
             request.operator.require_admin()
         except AdminRoleRequired as error:
-            actor = Actor(request.operator.name, request.exchange.address, "console")
-            await request.management.audit.refuse(actor, self._route.act, error.code)
+            actor = Actor(request.operator.name, request.context.address, "console")
+            await request.management.audit.record_rejection(actor, self._route.act, error.code)
             raise
 
 
@@ -93,9 +93,9 @@ def console_routes(edge: ApiContext, console: Console) -> list[Route]:
 
 def _redirect_to_sign_in(request: ConsoleRequest) -> Response:
     """Redirect to the sign-in page, which redirects back to the requested page."""
-    if request.exchange.scope["method"] == "POST":
+    if request.context.scope["method"] == "POST":
         return request.redirect(SIGN_IN)
-    target = quote(request.path) + ("?" + request.exchange.scope["query_string"].decode("latin-1")).rstrip("?")
+    target = quote(request.path) + ("?" + request.context.scope["query_string"].decode("latin-1")).rstrip("?")
     return request.redirect(SIGN_IN, next=target)
 
 
@@ -111,7 +111,7 @@ async def _form(context: RequestContext) -> Mapping[str, str]:
 def _has_valid_form_token(request: ConsoleRequest) -> bool:
     """Return True if this console created the form for this browser."""
     token = request.form.get("form_token", "")
-    return is_own_form(request.exchange.header(b"sec-fetch-site")) and hmac.compare_digest(
+    return is_own_form(request.context.header(b"sec-fetch-site")) and hmac.compare_digest(
         token.encode(errors="replace"), request.session.form_token.encode()
     )
 
@@ -119,5 +119,5 @@ def _has_valid_form_token(request: ConsoleRequest) -> bool:
 def _problem(request: ConsoleRequest, error: GatewayError) -> Response:
     """Return a page that explains *error*, and log its private details."""
     if error.private or isinstance(error, ServiceFailure):
-        log.warning("refused", run_id=request.exchange.run.run_id, code=error.code, private=error.private)
+        log.warning("refused", run_id=request.context.run.run_id, code=error.code, private=error.private)
     return request.show("problem.html", problem=error)

@@ -9,7 +9,7 @@ from pydantic_core import from_json, to_json
 
 from connector_gateway.core.calls.envelope import error_payload
 from connector_gateway.kit.errors import GatewayError
-from connector_gateway.kit.fields import Field, fields_of
+from connector_gateway.kit.fields import Field, describe_fields
 from connector_gateway.kit.operation import AnyConnector
 
 MOST_CHOICES = 200
@@ -90,7 +90,7 @@ class Form:
     @property
     def is_open(self) -> bool:
         """Whether a folded field has a value or an error."""
-        return any(one.error or one.value not in {"", text_of(one.field.default)} for one in self.more)
+        return any(one.error or one.value not in {"", to_field_text(one.field.default)} for one in self.more)
 
 
 def leaf_fields(fields: Sequence[Field], connector: AnyConnector | None) -> Iterator[Field]:
@@ -103,14 +103,14 @@ def leaf_fields(fields: Sequence[Field], connector: AnyConnector | None) -> Iter
                 _part(field, name, kind="text", is_required=field.is_required) for name in connector.credentials
             )
         else:
-            yield from (replace(one, name=f"{field.name}.{one.name}") for one in fields_of(connector.settings))
+            yield from (replace(one, name=f"{field.name}.{one.name}") for one in describe_fields(connector.settings))
 
 
 def _part(field: Field, name: str, **more: Any) -> Field:
     return replace(field, name=f"{field.name}.{name}", description="", default=None, **more)
 
 
-def text_of(value: Any) -> str:
+def to_field_text(value: Any) -> str:
     """Return *value* as the text of a field."""
     if value is None or value is False:
         return ""
@@ -123,7 +123,7 @@ def text_of(value: Any) -> str:
     return "true" if value is True else str(value)
 
 
-def entered(fields: Sequence[Field], form: Mapping[str, str], *, keep_empty: bool) -> dict[str, Any]:
+def parse_form(fields: Sequence[Field], form: Mapping[str, str], *, keep_empty: bool) -> dict[str, Any]:
     """Return the values of a submitted form of *fields*, as the management routes accept them.
 
     Empty fields are omitted, unless they replace a current value (*keep_empty*).
@@ -166,7 +166,7 @@ def _object(text: str) -> Any:
         return text
 
 
-def controls_of(
+def build_controls(
     fields: Sequence[Field],
     values: Mapping[str, str],
     choices: Mapping[str, Choices],
@@ -199,7 +199,7 @@ def _initial_value(field: Field, values: Mapping[str, str], choices: Choices, su
         return values[field.name]
     if field.is_required and len(choices) == 1:
         return choices[0][0]
-    return text_of(suggested.get(field.name, field.default))
+    return to_field_text(suggested.get(field.name, field.default))
 
 
 def _is_always_shown(field: Field) -> bool:
@@ -218,7 +218,7 @@ def _find_field(parameter: str, names: Sequence[str]) -> str:
     return next(matches, "") if parameter else ""
 
 
-def unplaced(problem: GatewayError, names: Sequence[str]) -> Sequence[Mapping[str, Any]]:
+def unassigned_details(problem: GatewayError, names: Sequence[str]) -> Sequence[Mapping[str, Any]]:
     """Return the details of *problem* that concern none of the fields *names*."""
     details: Sequence[Mapping[str, Any]] = error_payload(problem)["details"]
     return [one for one in details if "message" in one and not _find_field(str(one.get("parameter", "")), names)]

@@ -21,7 +21,7 @@ from connector_gateway.http.console.forms import Form
 from connector_gateway.http.pages import Pages
 from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import GatewayError, InvalidParameters
-from connector_gateway.kit.fields import label
+from connector_gateway.kit.fields import to_label
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.kit.shapes import Position
 from connector_gateway.management.declaration import ManagementRoute
@@ -55,12 +55,12 @@ FIRST = ("workspaces", "connections", "keys", "runs", "webhooks", "budgets")
 
 NAVIGATION = (
     (ROOT, "Overview"),
-    *((f"{ROOT}/{name}", label(name)) for name in (*FIRST, *(name for name in LISTED if name not in FIRST))),
+    *((f"{ROOT}/{name}", to_label(name)) for name in (*FIRST, *(name for name in LISTED if name not in FIRST))),
 )
 """Paths and labels of the navigation."""
 
 
-def identifier_of(route: ManagementRoute) -> str:
+def identifier_field(route: ManagementRoute) -> str:
     """Return the field that identifies an object of a route, or an empty string if its records have none."""
     first = next(iter(route.item.model_fields))
     return first if first.endswith("_id") else ""
@@ -70,7 +70,7 @@ def _success_sentence(route: ManagementRoute) -> str:
     """Return the sentence that reports the success of an action."""
     if route.done or route.method == "PATCH":
         return route.done or "The changes are saved."
-    return f"The {identifier_of(route).removesuffix('_id')} is created." if "{" not in route.path else "Done."
+    return f"The {identifier_field(route).removesuffix('_id')} is created." if "{" not in route.path else "Done."
 
 
 DONE = {route.name: _success_sentence(route) for route in MANAGEMENT if route.changes} | {
@@ -93,7 +93,7 @@ class Console:
     clock: Clock
     first_steps: Callable[[], Awaitable[FirstSteps]]
 
-    def application(self, connector: str) -> str:
+    def application_name(self, connector: str) -> str:
         """Return the display name of the application of a connector."""
         installed = self.connectors.get(connector)
         return connector if installed is None else installed.vendor
@@ -104,7 +104,7 @@ class ConsoleRequest:
     """A request for a page, from a signed-in operator or a visitor."""
 
     console: Console
-    exchange: RequestContext
+    context: RequestContext
     session: Session
     signed_in: bool
     query: Mapping[str, str]
@@ -123,11 +123,11 @@ class ConsoleRequest:
     @property
     def path(self) -> str:
         """The path of the page."""
-        return str(self.exchange.scope["path"])
+        return str(self.context.scope["path"])
 
     def path_param(self, name: str) -> str:
         """Return a path parameter, such as the identifier of a run."""
-        return str(self.exchange.scope["path_params"][name])
+        return str(self.context.scope["path_params"][name])
 
     async def submit(self, route: ManagementRoute, values: Mapping[str, str], position: Position | None = None) -> Any:
         """Return the result of a route for parameters as text. Empty ones are omitted."""
@@ -140,7 +140,7 @@ class ConsoleRequest:
 
     async def _perform(self, route: ManagementRoute, arguments: Arguments, position: Position | None = None) -> Any:
         params = arguments.read(route.params, connection=False)
-        address = self.exchange.address
+        address = self.context.address
         request = ManagementRequest(self.management, None, self.operator, position, address, "console")
         return await route.carry_out(request, params)
 
@@ -170,7 +170,7 @@ class ConsoleRequest:
             problem=explain(problem, form, self.console.connectors.get(connector)) if problem else None,
             form=form,
             done=DONE.get(self.query.get("done", ""), ""),
-            application=self.console.application,
+            application=self.console.application_name,
             first="cursor" not in self.query,
             now=self.console.clock.now(),
             **values,
@@ -211,7 +211,7 @@ class ConsoleRoute:
 
     method: str
     path: str
-    perform: Perform
+    handler: Perform
     for_visitors: bool = False
     """Whether the page is accessible without signing in."""
 

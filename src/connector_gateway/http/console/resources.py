@@ -6,15 +6,15 @@ from typing import Any
 
 from starlette.responses import Response
 
-from connector_gateway.http.console.actions import Act, acts_of, is_possible
-from connector_gateway.http.console.choices import filters_given, form_of
-from connector_gateway.http.console.forms import entered, text_of
+from connector_gateway.http.console.actions import ResourceAction, is_possible, list_actions
+from connector_gateway.http.console.choices import build_form, requested_filters
+from connector_gateway.http.console.forms import parse_form, to_field_text
 from connector_gateway.http.console.pages import connections, webhooks, workspaces
-from connector_gateway.http.console.pages.runs import rows_of
-from connector_gateway.http.console.request import ROOT, ConsoleRequest, ConsoleRoute, identifier_of
-from connector_gateway.http.console.tables import LISTS, names_of, table_of, title_of
+from connector_gateway.http.console.pages.runs import build_rows
+from connector_gateway.http.console.request import ROOT, ConsoleRequest, ConsoleRoute, identifier_field
+from connector_gateway.http.console.tables import LISTS, build_table, display_title, load_names
 from connector_gateway.kit.errors import CallerError, GatewayError, InvalidParameters, UpstreamFailure
-from connector_gateway.kit.fields import Field, fields_of, label
+from connector_gateway.kit.fields import Field, describe_fields, to_label
 from connector_gateway.kit.shapes import Page, Position
 from connector_gateway.management.connections import test_connection
 from connector_gateway.management.declaration import ManagementRoute
@@ -29,7 +29,7 @@ SHOWN_SEPARATELY = ("name", "status", "deliveries_rejected")
 SHOW_ROUTES: Mapping[str, ManagementRoute] = {
     route.resource.name: route
     for route in MANAGEMENT
-    if route.method == "GET" and route.path == f"/v1/{route.resource.name}/{{{identifier_of(route)}}}"
+    if route.method == "GET" and route.path == f"/v1/{route.resource.name}/{{{identifier_field(route)}}}"
 }
 """The routes that return one object, by resource."""
 
@@ -57,14 +57,14 @@ def resource_routes() -> Sequence[ConsoleRoute]:
 def _routes(name: str) -> Sequence[ConsoleRoute]:
     path = f"{ROOT}/{name}"
     routes = [ConsoleRoute("GET", path, partial(show_list, name))]
-    for act in sorted(acts_of(name), key=lambda one: not one.creates):
+    for act in sorted(list_actions(name), key=lambda one: not one.creates):
         act_path = f"{path}/{act.name}" if act.creates else f"{path}/{{identifier}}/{act.name}"
         routes += [
             ConsoleRoute(method, act_path, partial(perform, name, act), for_admins=True, act=act.route.name)
             for method, perform in (("GET", ask), ("POST", carry_out))
         ]
     # A run has a page of its own, and an entry of the audit trail has none.
-    if identifier_of(LISTS[name]) and name != RUNS.name:
+    if identifier_field(LISTS[name]) and name != RUNS.name:
         routes.append(ConsoleRoute("GET", f"{path}/{{identifier}}", partial(show, name)))
     return routes
 
@@ -73,16 +73,16 @@ async def show_list(name: str, request: ConsoleRequest) -> Response:
     """Show a page of the list of a resource, newest first, with its filters."""
     route = LISTS[name]
     fields = [field for field in (*SEARCHES.get(name, ((), None))[0], *route.fields) if field.name not in PAGING]
-    filters = filters_given(request, fields)
+    filters = requested_filters(request, fields)
     page, problem = await _page(request, name, filters)
     return request.show(
         "list.html",
         problem=problem,
-        form=await form_of(request, fields, values=filters, button="Filter", problem=problem),
-        title=label(name),
+        form=await build_form(request, fields, values=filters, button="Filter", problem=problem),
+        title=to_label(name),
         create=_create(name),
-        table=await table_of(request, name, page.items),
-        runs=await rows_of(request, page.items) if name == RUNS.name else (),
+        table=await build_table(request, name, page.items),
+        runs=await build_rows(request, page.items) if name == RUNS.name else (),
         cursor=request.cursor(page.position, name, filters),
         wanted=filters,
     )
@@ -90,7 +90,7 @@ async def show_list(name: str, request: ConsoleRequest) -> Response:
 
 def _create(name: str) -> tuple[str, str] | None:
     """Return path and label of the button that creates an object, or None if the console cannot create any."""
-    act = next((act for act in acts_of(name) if act.creates), None)
+    act = next((act for act in list_actions(name) if act.creates), None)
     if act is None:
         return None
     # The credentials depend on the application, so it is chosen first.
@@ -117,7 +117,7 @@ async def _page(
 async def show(name: str, request: ConsoleRequest, problem: GatewayError | None = None, **more: Any) -> Response:
     """Show the fields and the actions of one object."""
     record = await _record(request, name)
-    shape = fields_of(type(record))
+    shape = describe_fields(type(record))
     template, extra = EXTRAS.get(name, ("object.html", None))
     return request.show(
         template,
@@ -125,11 +125,11 @@ async def show(name: str, request: ConsoleRequest, problem: GatewayError | None 
         connector=getattr(record, "connector", ""),
         resource=name,
         title=_title(request, record),
-        identifier=getattr(record, identifier_of(LISTS[name])),
+        identifier=getattr(record, identifier_field(LISTS[name])),
         record=record,
-        fields=[field for field in shape if field.name not in {identifier_of(LISTS[name]), *SHOWN_SEPARATELY}],
-        names=await names_of(request, shape, [record]),
-        acts=[act for act in acts_of(name) if not act.creates and is_possible(act, record)],
+        fields=[field for field in shape if field.name not in {identifier_field(LISTS[name]), *SHOWN_SEPARATELY}],
+        names=await load_names(request, shape, [record]),
+        acts=[act for act in list_actions(name) if not act.creates and is_possible(act, record)],
         steps=await request.steps() if "done" in request.query else None,
         **(await extra(request, record) if extra else {}),
         **more,
@@ -138,26 +138,26 @@ async def show(name: str, request: ConsoleRequest, problem: GatewayError | None 
 
 def _title(request: ConsoleRequest, record: Any) -> str:
     """Return the display name of an object. A connection without a name has that of its application."""
-    return title_of(record) or request.console.application(getattr(record, "connector", ""))
+    return display_title(record) or request.console.application_name(getattr(record, "connector", ""))
 
 
 async def _record(request: ConsoleRequest, name: str) -> Any:
     """Return the object in the path, with the route that returns one if the resource has it."""
     identifier, route = request.path_param("identifier"), SHOW_ROUTES.get(name)
     if route is not None:
-        return await request.submit(route, {identifier_of(route): identifier})
+        return await request.submit(route, {identifier_field(route): identifier})
     columns = await getattr(request.management, name).show(identifier)
     return LISTS[name].item(**columns)
 
 
-async def ask(name: str, act: Act, request: ConsoleRequest, problem: GatewayError | None = None) -> Response:
+async def ask(name: str, act: ResourceAction, request: ConsoleRequest, problem: GatewayError | None = None) -> Response:
     """Show the form of an action, with the values known so far."""
     record = None if act.creates else await _record(request, name)
     values = request.form or {**_current_values(record), **request.query}
     connector = values.get("connector", getattr(record, "connector", ""))
     if act.creates and not connector and _names_connector(act):
         return request.redirect(f"{ROOT}/{name}/new")
-    form = await form_of(
+    form = await build_form(
         request,
         act.fields(request.console.connectors.get(connector)),
         values=values,
@@ -170,7 +170,7 @@ async def ask(name: str, act: Act, request: ConsoleRequest, problem: GatewayErro
     )
     back = f"{name}/{request.path_param('identifier')}" if record is not None else name
     title = (
-        request.console.application(connector)
+        request.console.application_name(connector)
         if record is None
         else _title(request, record) or request.path_param("identifier")
     )
@@ -179,7 +179,7 @@ async def ask(name: str, act: Act, request: ConsoleRequest, problem: GatewayErro
     )
 
 
-def _names_connector(act: Act) -> bool:
+def _names_connector(act: ResourceAction) -> bool:
     return any(field.name == "connector" for field in act.fields(None))
 
 
@@ -189,10 +189,10 @@ def _current_values(record: Any) -> Mapping[str, str]:
         return {}
     settings = getattr(record, "settings", {})
     values = {**dict(record), **{f"settings.{name}": one for name, one in settings.items()}}
-    return {name: text_of(value) for name, value in values.items()}
+    return {name: to_field_text(value) for name, value in values.items()}
 
 
-async def carry_out(name: str, act: Act, request: ConsoleRequest) -> Response:
+async def carry_out(name: str, act: ResourceAction, request: ConsoleRequest) -> Response:
     """Perform an action. If it is rejected, show its form again with the entered values."""
     connector = request.console.connectors.get(request.form.get("connector", ""))
     try:
@@ -202,7 +202,7 @@ async def carry_out(name: str, act: Act, request: ConsoleRequest) -> Response:
             record = await _record(request, name)
             connector = request.console.connectors.get(getattr(record, "connector", ""))
             identity = {act.path_parameter: request.path_param("identifier")}
-        values = entered(act.fields(connector), request.form, keep_empty=act.replaces)
+        values = parse_form(act.fields(connector), request.form, keep_empty=act.replaces)
         result = await request.send(act.route, {**values, **act.command.values, **identity})
     except (CallerError, UpstreamFailure) as error:
         return await (show(name, request, error) if act.is_direct else ask(name, act, request, error))
@@ -213,18 +213,18 @@ def _is_shown_once(field: Field) -> bool:
     return field.is_secret or field.name == "connect_url"
 
 
-async def _show_result(name: str, act: Act, request: ConsoleRequest, result: Any) -> Response:
+async def _show_result(name: str, act: ResourceAction, request: ConsoleRequest, result: Any) -> Response:
     """Show the result of an action: secrets that are displayed once, or the affected object."""
     if act.route is test_connection:
         return await show(name, request, tested=result)
-    once = [field for field in fields_of(type(result)) if _is_shown_once(field) and getattr(result, field.name)]
+    once = [field for field in describe_fields(type(result)) if _is_shown_once(field) and getattr(result, field.name)]
     if once:
         # Included in this response only, and under no URL that could be opened again, since it is not stored.
-        identifier = getattr(result, identifier_of(LISTS[name]))
+        identifier = getattr(result, identifier_field(LISTS[name]))
         return request.show(
             "once.html", fields=once, result=result, resource=name, identifier=identifier, steps=await request.steps()
         )
     if act.route.method == "DELETE":
         workspace = {"workspace_id": result.workspace_id} if hasattr(result, "workspace_id") else {}
         return request.redirect(f"{ROOT}/{name}", **workspace, done=act.route.name)
-    return request.redirect(f"{ROOT}/{name}/{getattr(result, identifier_of(LISTS[name]))}", done=act.route.name)
+    return request.redirect(f"{ROOT}/{name}/{getattr(result, identifier_field(LISTS[name]))}", done=act.route.name)

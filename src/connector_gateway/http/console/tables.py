@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from connector_gateway.http.console.request import ConsoleRequest, identifier_of
-from connector_gateway.kit.fields import Field, fields_of
+from connector_gateway.http.console.request import ConsoleRequest, identifier_field
+from connector_gateway.kit.fields import Field, describe_fields
 from connector_gateway.management.declaration import ManagementRoute
 from connector_gateway.management.routes import MANAGEMENT
 
@@ -39,7 +39,7 @@ class Table:
 
     def title(self, row: Any) -> str:
         """Return the display name of an object. Empty if it has none."""
-        return title_of(row)
+        return display_title(row)
 
     def without(self, *names: str) -> "Table":
         """Return this list without the columns *names*."""
@@ -47,21 +47,21 @@ class Table:
         return Table(self.resource, self.identifier, columns, self.rows, self.names)
 
 
-def title_of(record: Any) -> str:
+def display_title(record: Any) -> str:
     """Return the display name of an object. Empty if it has none."""
     return next((str(value) for name in TITLES if (value := getattr(record, name, ""))), "")
 
 
-async def table_of(request: ConsoleRequest, resource: str, rows: Sequence[Any]) -> Table:
+async def build_table(request: ConsoleRequest, resource: str, rows: Sequence[Any]) -> Table:
     """Return the list of *rows* of a resource."""
-    shape = {field.name: field for field in fields_of(LISTS[resource].item)}
+    shape = {field.name: field for field in describe_fields(LISTS[resource].item)}
     columns = [shape[name] for name in COLUMNS.get(resource, LISTS[resource].resource.columns) if name in shape]
-    identifier = identifier_of(LISTS[resource])
+    identifier = identifier_field(LISTS[resource])
     visible = [column for column in columns if column.name != identifier and not (identifier and column.name in TITLES)]
-    return Table(resource, identifier, visible, rows, await names_of(request, list(shape.values()), rows))
+    return Table(resource, identifier, visible, rows, await load_names(request, list(shape.values()), rows))
 
 
-async def names_of(request: ConsoleRequest, fields: Sequence[Field], rows: Sequence[Any]) -> Mapping[str, str]:
+async def load_names(request: ConsoleRequest, fields: Sequence[Field], rows: Sequence[Any]) -> Mapping[str, str]:
     """Return the names of the objects that *rows* refer to, by identifier."""
     names: dict[str, str] = {}
     for field in fields:

@@ -14,7 +14,7 @@ from connector_gateway.core.calls.arguments import Arguments
 from connector_gateway.core.calls.prepared_operation import UNBOUND
 from connector_gateway.http.api.bodies import read_body
 from connector_gateway.http.api.responses import HttpResponse, RequestContext, management_response
-from connector_gateway.http.api.routes import ApiContext, MethodDispatcher, query_of, respond
+from connector_gateway.http.api.routes import ApiContext, MethodDispatcher, parse_query, respond
 from connector_gateway.kit.errors import AdminRoleRequired, GatewayError, InvalidApiKey, OperatorTokenRequired
 from connector_gateway.kit.shapes import Listing, Page, Params, Position
 from connector_gateway.management.declaration import ManagementRoute
@@ -55,7 +55,7 @@ class ManagementEndpoint:
         max_bytes = self._edge.max_body_bytes
         return Arguments(
             path=context.scope["path_params"],
-            query=query_of(context.scope),
+            query=parse_query(context.scope),
             body=await read_body(context, max_bytes) if self._route.has_body else None,
         )
 
@@ -83,7 +83,7 @@ class ManagementEndpoint:
     async def _record_denial(self, context: RequestContext, actor: Actor, error: type[GatewayError]) -> None:
         """Record that *actor* lacks permission for the request."""
         subject = "".join(context.scope["path_params"].values())
-        await self._management.audit.refuse(actor, self._route.name, error.code, subject)
+        await self._management.audit.record_rejection(actor, self._route.name, error.code, subject)
 
     async def _check_key(self, context: RequestContext, caller: Caller) -> None:
         """Count a call of the key, and reject routes that are not open to keys."""
@@ -108,7 +108,7 @@ class ManagementEndpoint:
         try:
             return await self._management.keys.authenticate(authorization)
         except InvalidApiKey as error:
-            await self._management.audit.refuse(Actor("anonymous", context.address), "sign_in", error.code)
+            await self._management.audit.record_rejection(Actor("anonymous", context.address), "sign_in", error.code)
             raise InvalidApiKey(FOR_KEYS if self._public else FOR_ALL) from error
 
     def _position(self, caller: Caller | None, params: Params) -> Position | None:

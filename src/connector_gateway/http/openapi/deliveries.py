@@ -1,7 +1,7 @@
 """The OpenAPI description of webhook deliveries: the signed events of each connector."""
 
 from connector_gateway.core.history.filters import READ_EVENTS, event_types
-from connector_gateway.http.openapi.schemas import Schema, object_of, reference
+from connector_gateway.http.openapi.schemas import Schema, object_schema, reference
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 
 ABOUT = """\
@@ -24,12 +24,12 @@ RESPONSES: Schema = {
 }
 
 
-def events_of(connector: AnyConnector) -> AnyOperation | None:
+def find_events_operation(connector: AnyConnector) -> AnyOperation | None:
     """Return the operation of *connector* that reads its events, or None if it observes none."""
     return next((operation for operation in connector.operations if operation.name == READ_EVENTS), None)
 
 
-def message(connector: AnyConnector, event: Schema) -> Schema:
+def message_schema(connector: AnyConnector, event: Schema) -> Schema:
     """Return the schema of a delivery of *connector*, which contains an event with the schema *event*."""
     properties = {
         "type": {"type": "string", "enum": [*event_types({connector.name: connector})]},
@@ -39,10 +39,10 @@ def message(connector: AnyConnector, event: Schema) -> Schema:
         "data": event,
         "warnings": {"type": "array", "items": {"type": "string"}, "description": WARNINGS},
     }
-    return object_of(properties, required=[name for name in properties if name != "warnings"])
+    return object_schema(properties, required=[name for name in properties if name != "warnings"])
 
 
-def delivery(connector: AnyConnector, name: str) -> Schema:
+def delivery_path_item(connector: AnyConnector, name: str) -> Schema:
     """Return the path item of a delivery, whose body is the component *name*."""
     headers = [
         {"name": header, "in": "header", "required": True, "description": description, "schema": {"type": "string"}}

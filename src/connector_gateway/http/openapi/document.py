@@ -8,12 +8,19 @@ from connector_gateway.core.calls.arguments import CONNECTION
 from connector_gateway.core.writes.key_text import MAX_KEY_CHARACTERS
 from connector_gateway.http.api.responses import DRY_RUN
 from connector_gateway.http.api.routes import PREFIX
-from connector_gateway.http.openapi.deliveries import delivery, events_of, message
+from connector_gateway.http.openapi.deliveries import delivery_path_item, find_events_operation, message_schema
 from connector_gateway.http.openapi.errors import EXAMPLE_RUN, ErrorSchemas
 from connector_gateway.http.openapi.examples import RECORDED, Example, Values, examples
 from connector_gateway.http.openapi.headers import header_components, success_headers
-from connector_gateway.http.openapi.schemas import Schema, SchemaRegistry, body_of, inlined, object_of, reference
-from connector_gateway.http.pages.guides import INDEX, guide_address, guides
+from connector_gateway.http.openapi.schemas import (
+    Schema,
+    SchemaRegistry,
+    body_schema,
+    inline_schema,
+    object_schema,
+    reference,
+)
+from connector_gateway.http.pages.guides import INDEX, guide_path, guides
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.kit.shapes import DryRunResult, Listing, Page, Params
 from connector_gateway.management.declaration import ManagementRoute
@@ -106,7 +113,9 @@ def openapi(connectors: Iterable[AnyConnector], base_url: str, values: Values = 
         ],
         "paths": paths,
         "webhooks": {
-            f"{one.name}_event": document.delivery(one, events) for one in connectors if (events := events_of(one))
+            f"{one.name}_event": document.delivery(one, events)
+            for one in connectors
+            if (events := find_events_operation(one))
         },
         "components": {
             "securitySchemes": {
@@ -131,7 +140,7 @@ def _tag(connector: AnyConnector) -> Schema:
 def _about(connectors: Sequence[AnyConnector], base_url: str) -> str:
     """Return the introduction. It links to the guides that this gateway serves, so that it can be read offline."""
     applications = ", ".join(f"{connector.vendor} (`{connector.name}`)" for connector in connectors)
-    links = [f"[{name}]({base_url}{guide_address(path)})" for name, path in GUIDES.items() if path in guides()]
+    links = [f"[{name}]({base_url}{guide_path(path)})" for name, path in GUIDES.items() if path in guides()]
     index = f"[All guides]({base_url}{INDEX})" if guides() else ""
     return ABOUT.format(applications=applications, base_url=base_url, guides=" · ".join([*links, index]))
 
@@ -178,14 +187,14 @@ class _Document:
             "content": _json(reference(f"{name}Answer"), example.answer if example else None)
             | (_json(reference("DryRunAnswer"), media_type=DRY_RUN) if writes else {}),
         }
-        failed = self._failures.of_route(name, operation.all_errors, operation.errors, connector=connector)
+        failed = self._failures.route_responses(name, operation.all_errors, operation.errors, connector=connector)
         return spec | {"responses": {"200": succeeded, **failed}}
 
     def delivery(self, connector: AnyConnector, operation: AnyOperation) -> Schema:
         """Describe the webhook deliveries of the events that *operation* returns."""
         name = f"{operation.item.__name__}Delivery"
-        self._routes[name] = message(connector, self._shapes.result_ref(operation.item))
-        return delivery(connector, name)
+        self._routes[name] = message_schema(connector, self._shapes.result_ref(operation.item))
+        return delivery_path_item(connector, name)
 
     def management(self, route: ManagementRoute) -> Schema:
         """Describe one management route."""
@@ -205,7 +214,7 @@ class _Document:
             "headers": success_headers(operation=False, writes=False),
             "content": _json(reference(f"{name}Answer"), example.answer if example else None),
         }
-        failed = self._failures.of_route(name, route.refusals, route.errors, kind="Management", connector=None)
+        failed = self._failures.route_responses(name, route.refusals, route.errors, kind="Management", connector=None)
         return spec | {"responses": {"200": succeeded, **failed}}
 
     def _parameters(self, route: Described, names: Iterable[str], first: Schema, example: Example | None) -> Schema:
@@ -221,7 +230,7 @@ class _Document:
         if route.method in {"GET", "DELETE"} or not rest:
             queries = [_parameter(name, "query", rest[name], arguments, required=name in required) for name in rest]
             return {"parameters": parameters + queries}
-        self._routes[route.params.__name__] = body_of(rest, required, schema.get("description", ""))
+        self._routes[route.params.__name__] = body_schema(rest, required, schema.get("description", ""))
         body = {name: value for name, value in arguments.items() if name not in names} if example else None
         content = _json(reference(route.params.__name__), body)
         return {"parameters": parameters, "requestBody": {"required": True, "content": content}}
@@ -235,13 +244,13 @@ class _Document:
             "status": reference("Status"),
             "data": {"type": "array", "items": item} if is_list else item,
         }
-        return object_of(fields | ({"next_cursor": NEXT_CURSOR} if operation.is_paged else {}))
+        return object_schema(fields | ({"next_cursor": NEXT_CURSOR} if operation.is_paged else {}))
 
     def _management_envelope(self, route: ManagementRoute) -> Schema:
         """Return the response schema of a management route, whose envelope contains only ``data``."""
         item = self._shapes.result_ref(route.item)
         fields: Schema = {"data": {"type": "array", "items": item} if route.lists else item}
-        return object_of(fields | ({"next_cursor": NEXT_CURSOR} if route.pages else {}))
+        return object_schema(fields | ({"next_cursor": NEXT_CURSOR} if route.pages else {}))
 
 
 def _parameter(name: str, location: str, schema: Schema, arguments: Mapping[str, Any], *, required: bool) -> Schema:
@@ -260,6 +269,6 @@ def _dry_run() -> Schema:
         "run_id": {"type": "string", "examples": [EXAMPLE_RUN]},
         "connector": {"type": "string"},
         "status": reference("Status"),
-        "data": inlined(DryRunResult),
+        "data": inline_schema(DryRunResult),
     }
-    return object_of(fields)
+    return object_schema(fields)

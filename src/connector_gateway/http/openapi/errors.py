@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from connector_gateway.core.calls.envelope import DOCS
-from connector_gateway.core.calls.error_details import details_of
-from connector_gateway.core.calls.remedies import general_remedy, remedy_of
+from connector_gateway.core.calls.error_details import public_details
+from connector_gateway.core.calls.remedies import general_remedy, resolve_remedy
 from connector_gateway.http.openapi.headers import error_headers
-from connector_gateway.http.openapi.schemas import Schema, object_of, reference
+from connector_gateway.http.openapi.schemas import Schema, object_schema, reference
 from connector_gateway.kit.errors import (
     AdminRoleRequired,
     GatewayError,
@@ -82,7 +82,7 @@ class ErrorSchemas:
         self.examples: dict[str, Schema] = {}
         self._shared: dict[tuple[type[GatewayError], ...], str] = {}
 
-    def of_route(
+    def route_responses(
         self, name: str, errors: Errors, own: Errors, *, kind: str = "", connector: AnyConnector | None
     ) -> Schema:
         """Return references to the errors of the route *name*, by status. *own* are specific to the route."""
@@ -123,7 +123,7 @@ class ErrorSchemas:
             "error": _one_of(errors),
             "retry_after": {"type": "integer", "minimum": 1, "description": "Seconds to wait before a retry."},
         }
-        return object_of(fields) | {"required": ["run_id", "connector", "error"]}
+        return object_schema(fields) | {"required": ["run_id", "connector", "error"]}
 
     def _example(self, error: type[GatewayError], kind: str, connector: AnyConnector | None) -> Schema:
         component = kind + error.__name__
@@ -157,7 +157,7 @@ def _error(error: type[GatewayError]) -> Schema:
         "details": {"type": "array", "items": reference("Detail")},
         "docs": {"type": "string", "description": "The page that explains the code, below the served address."},
     }
-    return object_of(fields, description=_meaning(error))
+    return object_schema(fields, description=_meaning(error))
 
 
 def _meaning(error: type[GatewayError]) -> str:
@@ -171,8 +171,8 @@ def _body(error: type[GatewayError], connector: AnyConnector | None) -> Schema:
         "error": {
             "code": error.code,
             "message": _meaning(error),
-            "remedy": remedy_of(error, "http", [connector] if connector else ()),
-            "details": details_of(error("")),
+            "remedy": resolve_remedy(error, "http", [connector] if connector else ()),
+            "details": public_details(error("")),
             "docs": DOCS + error.code,
         },
     }

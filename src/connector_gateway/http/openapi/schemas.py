@@ -55,7 +55,7 @@ def _definitions(shapes: Iterable[type[BaseModel]], mode: Any) -> dict[str, Sche
     }
 
 
-def inlined(shape: type[BaseModel]) -> Schema:
+def inline_schema(shape: type[BaseModel]) -> Schema:
     """Return the schema of *shape* with all references inlined."""
     schema = _definitions([shape], "serialization")
     result: Schema = _inline(schema[shape.__name__], schema)
@@ -77,12 +77,12 @@ def reference(name: str) -> Schema:
     return {"$ref": COMPONENT.format(model=name)}
 
 
-def object_of(properties: Schema, **more: Any) -> Schema:
+def object_schema(properties: Schema, **more: Any) -> Schema:
     """Return the schema of an object in which all *properties* are required."""
     return {"type": "object", "required": list(properties), "properties": properties} | more
 
 
-def body_of(properties: Schema, required: Sequence[str], description: str) -> Schema:
+def body_schema(properties: Schema, required: Sequence[str], description: str) -> Schema:
     """Return the schema of a body with only *properties*. Those that are not *required* may be null."""
     fields = {name: _without_empty_default(field) for name, field in properties.items()}
     schema: Schema = {"type": "object", "properties": fields, "additionalProperties": False}

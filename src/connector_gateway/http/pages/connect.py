@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route, request_response
 
 from connector_gateway.core.access.audit import Audit
-from connector_gateway.core.access.audited_actions import Actor, acting
+from connector_gateway.core.access.audited_actions import Actor, act_as
 from connector_gateway.core.connections import oauth_flow
 from connector_gateway.core.connections.connect_links import PATH
 from connector_gateway.core.secrets.secret_keys import token_digest
@@ -88,8 +88,8 @@ class ConnectPages:
             "connect/ask.html",
             invitation=invitation,
             token=token,
-            reads=oauth.reads or [operation.title for operation in operations if operation.scope == "read"],
-            changes=oauth.changes or [operation.title for operation in operations if operation.scope == "write"],
+            reads=oauth.readable or [operation.title for operation in operations if operation.scope == "read"],
+            changes=oauth.changeable or [operation.title for operation in operations if operation.scope == "write"],
         )
 
     async def _begin(self, request: Request) -> Response:
@@ -126,7 +126,7 @@ class ConnectPages:
 
     async def _expected(self, request: Request, state: str) -> oauth_flow.ConnectRequest:
         browser = request.cookies.get(_cookie(state), "")
-        return await self._consents.expected(request.path_params["connector"], state, browser)
+        return await self._consents.get_pending_request(request.path_params["connector"], state, browser)
 
     async def _receive_token(self, request: Request) -> Response:
         """Handle the form with the token that the vendor passed to the browser."""
@@ -143,13 +143,13 @@ class ConnectPages:
         address = request.client.host if request.client else ""
         actor = Actor("connect_link", address, "connect")
         try:
-            with acting(self._audit, actor):
+            with act_as(self._audit, actor):
                 connected = await self._consents.finish(request.path_params["connector"], params, browser)
         except oauth_flow.ConnectFailed as end:
             # Without a known invitation there is no connection to record.
             if end.invitation is not None:
                 connection_id = end.invitation.connection.connection_id
-                await self._audit.refuse(actor, "connect_account", end.problem, connection_id)
+                await self._audit.record_rejection(actor, "connect_account", end.problem, connection_id)
             raise
         response = self._connected(connected)
         response.delete_cookie(name, **self._cookie_scope)

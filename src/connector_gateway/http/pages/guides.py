@@ -40,7 +40,7 @@ def guides() -> Mapping[str, Path]:
     return {file.relative_to(folder).as_posix(): file for file in files}
 
 
-def guide_address(path: str) -> str:
+def guide_path(path: str) -> str:
     """Return the URL path of a page."""
     return f"{ROOT}/{path.removesuffix('.md').removesuffix('/README')}"
 
@@ -54,9 +54,9 @@ def guide_page(pages: Pages, path: str) -> HTMLResponse:
 def guides_page(pages: Pages) -> HTMLResponse:
     """Return the list of all guides."""
     links = [
-        (pages.root + guide_address(path), title(file.read_text(encoding="utf-8")))
+        (pages.root + guide_path(path), title(file.read_text(encoding="utf-8")))
         for path, file in guides().items()
-        if guide_address(path).startswith(INDEX)
+        if guide_path(path).startswith(INDEX)
     ]
     return pages.show("guides.html", guides=sorted(links, key=lambda one: one[1].casefold()))
 
@@ -108,5 +108,5 @@ def _target(href: str, path: str, root: str) -> str | None:
     file, mark, fragment = href.partition("#")
     linked_path = posixpath.normpath(posixpath.join(posixpath.dirname(path), file))
     if linked_path in guides():
-        return f"{root}{guide_address(linked_path)}{mark}{fragment}"
+        return f"{root}{guide_path(linked_path)}{mark}{fragment}"
     return next((root + url for prefix, url in GENERATED.items() if linked_path.startswith(prefix)), None)

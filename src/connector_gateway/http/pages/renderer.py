@@ -11,9 +11,9 @@ from starlette.responses import HTMLResponse
 from connector_gateway.http.pages.assets import version
 from connector_gateway.http.pages.text import (
     bidi_isolate,
+    console_path,
     duration,
     format_datetime,
-    page_of,
     render_code_spans,
     visible,
 )
@@ -64,7 +64,7 @@ class Pages:
             "isolated": bidi_isolate,
             "moment": format_datetime,
             "with_code": render_code_spans,
-            "page_of": page_of,
+            "page_of": console_path,
         }
         # Polls and deliveries have codes of their own, which have no page.
         explained = frozenset(error.code for error in all_errors())

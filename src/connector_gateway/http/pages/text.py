@@ -42,7 +42,7 @@ def bidi_isolate(value: object) -> Markup:
     return Markup("<bdi>{}</bdi>").format(visible(value))
 
 
-def page_of(value: object) -> str:
+def console_path(value: object) -> str:
     """Return the console path of the object with an identifier. Empty if there is none."""
     match = IDENTIFIER.fullmatch(str(value))
     return f"/console/{PAGES[match[1]]}/{value}" if match and match[1] in PAGES else ""

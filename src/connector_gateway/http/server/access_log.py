@@ -26,7 +26,7 @@ class AccessLogMiddleware:
     def __init__(self, application: AsgiApp) -> None:
         self.stopping = application.stopping
         self.clients = application.clients
-        self.words = application.words
+        self.fixed_segments = application.fixed_segments
         self._application = application
 
     def lifespan(self) -> AbstractAsyncContextManager[Any]:
@@ -48,7 +48,7 @@ class AccessLogMiddleware:
                 run_id=response.run_id,
                 client=(scope.get("client") or ("",))[0],
                 method=scope["method"],
-                path=redact_path(scope["path"], self.words),
+                path=redact_path(scope["path"], self.fixed_segments),
                 status=response.status,
                 complete=response.complete,
                 duration_ms=round((perf_counter() - started) * 1000, 1),

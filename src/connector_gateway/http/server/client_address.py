@@ -34,7 +34,7 @@ class ForwardedClient:
     def __init__(self, application: AsgiApp, proxies: Collection[Network], header: str) -> None:
         self.stopping = application.stopping
         self.clients = application.clients
-        self.words = application.words
+        self.fixed_segments = application.fixed_segments
         self._application = application
         self._proxies = proxies
         self._header = header.encode()

@@ -15,7 +15,7 @@ SWEEP_SECONDS = 1.0
 LARGE_BYTES = 64 * 1024
 """The size from which bodies and responses are counted individually. The connection limit bounds smaller ones."""
 
-MOST_TOLD = 10
+MAX_LOG_LINES = 10
 """Log lines about rejections between two checks. Further ones are only counted, so that clients cannot fill the log."""
 
 MEBIBYTE = 1024 * 1024
@@ -66,14 +66,14 @@ class UntrackedConnection:
         await asyncio.sleep(0)
 
 
-UNTRACKED = UntrackedConnection()
+UNTRACKED_CONNECTION = UntrackedConnection()
 
 
 class TrackedConnection(Protocol):
     """A client connection, as ``ClientConnections`` tracks it."""
 
     address: str
-    moved_at: float
+    last_active_at: float
     """The event-loop time at which data was last received from the client or read by it."""
 
     def check_timeouts(self, now: float) -> None:
@@ -93,7 +93,7 @@ class ClientConnections:
         self._buffered_bytes: dict[TrackedConnection, int] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._send_lock = asyncio.Lock()
-        self.refused: Counter[str] = Counter()
+        self.rejections: Counter[str] = Counter()
         """The number of rejected requests and aborted connections, by reason."""
 
         self._logged = self._unlogged = 0
@@ -111,7 +111,7 @@ class ClientConnections:
         """The number of open connections."""
         return len(self._peers)
 
-    def join(self, peer: TrackedConnection) -> bool:
+    def try_add(self, peer: TrackedConnection) -> bool:
         """Add *peer*. Returns False if the limit of connections is reached."""
         limits = self._limits
         if len(self._peers) >= limits.connections or self._by_address[peer.address] >= limits.connections_per_address:
@@ -120,7 +120,7 @@ class ClientConnections:
         self._by_address[peer.address] += 1
         return True
 
-    def leave(self, peer: TrackedConnection) -> None:
+    def remove(self, peer: TrackedConnection) -> None:
         """Remove *peer*, if it was added."""
         self.release(peer)
         if peer not in self._peers:
@@ -131,7 +131,7 @@ class ClientConnections:
         if not self._by_address[peer.address]:
             del self._by_address[peer.address]
 
-    def hold(self, peer: TrackedConnection, size_bytes: int) -> None:
+    def reserve_buffer(self, peer: TrackedConnection, size_bytes: int) -> None:
         """Set the bytes buffered for *peer*.
 
         If the total exceeds a limit, abort the other connections that have been stalled longest.
@@ -145,10 +145,10 @@ class ClientConnections:
         """Release the buffer of *peer*."""
         self._buffered_bytes.pop(peer, None)
 
-    def refuse(self, peer: TrackedConnection, reason: str, run_id: str | None = None) -> None:
+    def record_rejection(self, peer: TrackedConnection, reason: str, run_id: str | None = None) -> None:
         """Count and log a rejected request or aborted connection of *peer*, without logging request data."""
-        self.refused[reason] += 1
-        if self._logged >= MOST_TOLD:
+        self.rejections[reason] += 1
+        if self._logged >= MAX_LOG_LINES:
             self._unlogged += 1
             return
         self._logged += 1
@@ -163,7 +163,7 @@ class ClientConnections:
         async with self._send_lock:
             await asyncio.sleep(0)
 
-    def sweep(self, now: float) -> None:
+    def check_timeouts(self, now: float) -> None:
         """Handle the timeouts of all connections that have expired by *now*."""
         # A copy, since an aborted connection is removed from the set.
         for peer in list(self._peers):
@@ -173,7 +173,7 @@ class ClientConnections:
         self._logged = self._unlogged = 0
 
     def _abort_excess(self, newest: TrackedConnection, peers: Iterable[TrackedConnection], max_bytes: int) -> None:
-        others = sorted((peer for peer in peers if peer is not newest), key=lambda peer: peer.moved_at)
+        others = sorted((peer for peer in peers if peer is not newest), key=lambda peer: peer.last_active_at)
         buffered = self._buffered_bytes[newest] + sum(self._buffered_bytes[peer] for peer in others)
         for peer in others:
             if buffered <= max_bytes:
@@ -183,19 +183,19 @@ class ClientConnections:
 
     def _check_periodically(self) -> None:
         loop = asyncio.get_running_loop()
-        self.sweep(loop.time())
+        self.check_timeouts(loop.time())
         self._timer = loop.call_later(SWEEP_SECONDS, self._check_periodically)
 
 
-def network(address: str) -> str:
+def client_network(address: str) -> str:
     """Return the key under which *address* is counted. For IPv6 this is the /64 network of one customer."""
-    address = unmapped(address)
+    address = unmap_ipv4(address)
     if ":" not in address:
         return address
     return str(IPv6Address(int(IPv6Address(address.partition("%")[0])) >> 64 << 64))
 
 
-def unmapped(address: str) -> str:
+def unmap_ipv4(address: str) -> str:
     """Return *address*, converted to IPv4 if it is an IPv4-mapped IPv6 address."""
     mapped = IPv6Address(address.partition("%")[0]).ipv4_mapped if ":" in address else None
     return address if mapped is None else str(mapped)

@@ -49,7 +49,7 @@ F = TypeVar("F", Counter, Gauge, Histogram)
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class MetricSources:
     """The components whose metrics a process reports."""
 
     usage: UsageTracker
@@ -57,15 +57,15 @@ class Sources:
     database: Database
     clients: ClientConnections
     backlogs: BacklogMonitor
-    calls_under_way: Callable[[], int]
+    calls_in_progress: Callable[[], int]
     results: Mapping[str, Results]
     """The results by metric name, as in ``RESULTS``."""
 
 
-class Figures:
+class ProcessMetrics:
     """The metrics of one process, and those of the shared database."""
 
-    def __init__(self, sources: Sources) -> None:
+    def __init__(self, sources: MetricSources) -> None:
         self._sources = sources
         self._backlog: BacklogSnapshot | None = None
 
@@ -96,7 +96,7 @@ class Figures:
                 for status, number in sent.statuses.items()
             ],
         )
-        took = [([connector], *sent.took.samples) for connector, sent in requests.items()]
+        took = [([connector], *sent.durations.samples) for connector, sent in requests.items()]
         yield family(
             Histogram, "gateway_upstream_seconds", "Time from request to answer upstream.", ["connector"], took
         )
@@ -122,23 +122,23 @@ class Figures:
             "gateway_upstream_wait_seconds",
             "Time that requests waited for their turn, where they did.",
             BUDGET_LABELS,
-            [(names, *queue.waited.samples) for names, queue in queues],
+            [(names, *queue.wait_durations.samples) for names, queue in queues],
         )
 
     def _in_use(self) -> Iterator[Metric]:
         sources = self._sources
-        yield Gauge("gateway_calls_under_way", "Calls under way.", sources.calls_under_way())
+        yield Gauge("gateway_calls_under_way", "Calls under way.", sources.calls_in_progress())
         yield Gauge("gateway_client_connections", "Connections of clients.", sources.clients.connected)
-        pool = [(["under_way"], sources.transport.in_flight), (["most"], sources.transport.most)]
+        pool = [(["under_way"], sources.transport.in_flight), (["most"], sources.transport.max_in_flight)]
         documentation = "Requests in the pool upstream, and the most it takes."
         yield family(Gauge, "gateway_pool_requests", documentation, ["kind"], pool)
 
     def _stored(self) -> Iterator[Metric]:
         database = self._sources.database
-        took = database.commits.took.samples
+        took = database.commits.durations.samples
         yield family(Histogram, "gateway_storage_commit_seconds", "Time of a commit.", [], [((), *took)])
         documentation = "What was written by these commits; several share one."
-        yield Counter("gateway_storage_writes", documentation, database.commits.served)
+        yield Counter("gateway_storage_writes", documentation, database.commits.writers_served)
         yield family(
             Gauge,
             "gateway_storage_waiting",
@@ -207,7 +207,7 @@ class OperationMetrics:
         """Count one completed call."""
         self.calls[status] += 1
         self.took.observe(run.duration_ms / 1000)
-        waited = run.trace.wait_ms
+        waited = run.log.wait_ms
         # A reservation that is granted immediately also takes some microseconds, which is no queueing.
         if waited >= 1:
             self.queued.observe(waited / 1000)
@@ -251,7 +251,7 @@ class Metrics(Collector):
     """Calls, their durations, their queueing times, and unexpected vendor responses."""
 
     def __init__(
-        self, unexpected: UnexpectedResponses, refused: Mapping[str, int], shared: SharedState, figures: Figures
+        self, unexpected: UnexpectedResponses, refused: Mapping[str, int], shared: SharedState, figures: ProcessMetrics
     ) -> None:
         self._unexpected = unexpected
         self._shared = shared

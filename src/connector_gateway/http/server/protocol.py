@@ -22,7 +22,7 @@ from uvicorn.server import ServerState
 
 from connector_gateway.core.calls.envelope import error_envelope
 from connector_gateway.core.history.runs import Run
-from connector_gateway.http.server.connection_limits import ClientConnections, network, unmapped
+from connector_gateway.http.server.connection_limits import ClientConnections, client_network, unmap_ipv4
 from connector_gateway.http.server.response_head import with_response_heads
 from connector_gateway.kit import errors
 
@@ -42,7 +42,7 @@ MAX_HEAD_BYTES = 64 * 1024
 CHUNK_OVERHEAD_BYTES = 16
 """The framing of one chunk of a body: its length and the line ends."""
 
-MAX_AHEAD = 100
+MAX_PIPELINED = 100
 """The maximum number of pipelined requests."""
 
 MIN_READ_BYTES = 16 * 1024
@@ -79,7 +79,7 @@ class ClientProtocol(HttpToolsProtocol):
     ) -> None:
         super().__init__(config, server_state, {**app_state, "client": self}, _loop)
         self.address = ""
-        self.moved_at = self._since = self.loop.time()
+        self.last_active_at = self._since = self.loop.time()
         self._clients = clients
         self._phase = ConnectionState.NEW
         self._piece_bytes = 0
@@ -106,7 +106,7 @@ class ClientProtocol(HttpToolsProtocol):
 
     def reserve_buffer(self, size_bytes: int) -> None:
         """Set the number of bytes buffered for this connection."""
-        self._clients.hold(self, size_bytes)
+        self._clients.reserve_buffer(self, size_bytes)
 
     def release(self) -> None:
         """Release the buffer of this connection."""
@@ -133,9 +133,9 @@ class ClientProtocol(HttpToolsProtocol):
         super().connection_made(cast(Transport, transport))
         if self.client:
             # A socket for both families reports IPv4 addresses as IPv6.
-            self.client = unmapped(self.client[0]), self.client[1]
-            self.address = network(self.client[0])
-        if not self._clients.join(self):
+            self.client = unmap_ipv4(self.client[0]), self.client[1]
+            self.address = client_network(self.client[0])
+        if not self._clients.try_add(self):
             self._reject(errors.Overloaded("There are too many connections.", retry_after=RETRY_AFTER_SECONDS))
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -145,14 +145,14 @@ class ClientProtocol(HttpToolsProtocol):
             # uvicorn notifies only the newest request, which is another one if requests are pipelined.
             self._active_cycle.disconnected = True
             self._active_cycle.message_event.set()
-        self._clients.leave(self)
+        self._clients.remove(self)
 
     def data_received(self, data: bytes) -> None:
         """Parse *data* and check the size of the request."""
         if self._phase is ConnectionState.LINGERING:
             return
         self._unset_keepalive_if_required()
-        self.moved_at = self.loop.time()
+        self.last_active_at = self.loop.time()
         if self._phase is ConnectionState.IDLE:
             self._enter(ConnectionState.HEAD)
         self._piece_bytes = len(data)
@@ -170,7 +170,7 @@ class ClientProtocol(HttpToolsProtocol):
     def resume_writing(self) -> None:
         """Record that the client is reading again."""
         self._resumed = True
-        self.moved_at = self.loop.time()
+        self.last_active_at = self.loop.time()
         super().resume_writing()
 
     # Called by the parser
@@ -178,18 +178,18 @@ class ClientProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Start a request."""
         super().on_message_begin()
-        self._phase, self._since = ConnectionState.HEAD, self.moved_at
+        self._phase, self._since = ConnectionState.HEAD, self.last_active_at
 
     def on_headers_complete(self) -> None:
         """Pass the request to the application, after the requests before it."""
         if self._framing_bytes + self._shared_bytes > MAX_HEAD_BYTES:
             self._check_head_size(self.headers)
-        if len(self.pipeline) >= MAX_AHEAD:
+        if len(self.pipeline) >= MAX_PIPELINED:
             raise errors.MalformedRequest("Too many requests were sent ahead.")
         super().on_headers_complete()
         # Trailers follow, which no endpoint reads.
         self.headers = []
-        self._phase, self._since = ConnectionState.BODY, self.moved_at
+        self._phase, self._since = ConnectionState.BODY, self.last_active_at
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._active_cycle = cycle
@@ -210,7 +210,7 @@ class ClientProtocol(HttpToolsProtocol):
             self._check_head_size(self.scope["headers"], self.headers)
         super().on_message_complete()
         self._framing_bytes, self._shared_bytes = 0, self._piece_bytes
-        self._phase, self._since = ConnectionState.IDLE, self.moved_at
+        self._phase, self._since = ConnectionState.IDLE, self.last_active_at
 
     # Timeouts and limits
 
@@ -225,7 +225,7 @@ class ClientProtocol(HttpToolsProtocol):
 
     def abort(self, reason: str) -> None:
         """Abort the connection immediately."""
-        self._clients.refuse(self, reason)
+        self._clients.record_rejection(self, reason)
         self.transport.abort()
 
     def _is_stalled(self, now: float) -> bool:
@@ -247,7 +247,7 @@ class ClientProtocol(HttpToolsProtocol):
             self.transport.abort()
 
     def _enter(self, phase: ConnectionState) -> None:
-        self._phase, self._since = phase, self.moved_at
+        self._phase, self._since = phase, self.last_active_at
 
     def _check_head_size(self, *blocks: Iterable[tuple[bytes, bytes]]) -> None:
         """Raise ``HeadersTooLarge`` if the URL, headers and trailers are too large together."""
@@ -269,7 +269,7 @@ class ClientProtocol(HttpToolsProtocol):
             self.abort(error.code)
             return
         run = Run("http")
-        self._clients.refuse(self, error.code, run.run_id)
+        self._clients.record_rejection(self, error.code, run.run_id)
         body = to_json(error_envelope(run, None, error)) + b"\n"
         self.transport.write(
             STATUS_LINE[error.status]

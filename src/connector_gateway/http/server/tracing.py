@@ -20,10 +20,10 @@ from starlette.types import Message, Receive, Scope, Send
 from connector_gateway import __version__
 from connector_gateway.http.application import AsgiApp
 from connector_gateway.http.server.access_log import redact_path
-from connector_gateway.kit.upstream.http_origin import never
+from connector_gateway.kit.upstream.http_origin import is_never_stale
 from connector_gateway.kit.upstream.memory_budget import ResponseMeter
 from connector_gateway.kit.upstream.pool import NO_SECRETS, Transport, UpstreamResponse
-from connector_gateway.kit.upstream.redaction import hide
+from connector_gateway.kit.upstream.redaction import redact
 
 CONTEXT = TraceContextTextMapPropagator()
 STATUS = "http.response.status_code"
@@ -71,7 +71,7 @@ class TracedTransport(Transport):
         body: bytes | None,
         holding: ResponseMeter | None = None,
         *,
-        stale: Callable[[], bool] = never,
+        stale: Callable[[], bool] = is_never_stale,
         secrets: Mapping[str, str] = NO_SECRETS,
     ) -> UpstreamResponse:
         """Send one request and read its complete response."""
@@ -94,7 +94,7 @@ class TracedTransport(Transport):
     @contextmanager
     def _span(self, method: str, url: str) -> Iterator[tuple[Span, Mapping[str, str]]]:
         parts = urlsplit(url)
-        path = hide(parts.path)
+        path = redact(parts.path)
         attributes = {"http.request.method": method, "server.address": parts.hostname or "", "url.path": path}
         with _open_span(self._tracer, method, SpanKind.CLIENT, attributes) as span:
             traced: dict[str, str] = {}
@@ -108,7 +108,7 @@ class TracingMiddleware:
     def __init__(self, application: AsgiApp, tracing: Tracing) -> None:
         self.stopping = application.stopping
         self.clients = application.clients
-        self.words = application.words
+        self.fixed_segments = application.fixed_segments
         self._application = application
         self._tracing = tracing
 
@@ -124,7 +124,10 @@ class TracingMiddleware:
             await self._application(scope, receive, send)
             return
         parent = CONTEXT.extract({name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]})
-        attributes = {"http.request.method": scope["method"], "url.path": redact_path(scope["path"], self.words)}
+        attributes = {
+            "http.request.method": scope["method"],
+            "url.path": redact_path(scope["path"], self.fixed_segments),
+        }
         with _open_span(self._tracing.tracer, scope["method"], SpanKind.SERVER, attributes, parent) as span:
 
             async def send_traced(message: Message) -> None:

@@ -66,7 +66,7 @@ class GatewayError(Exception):
     subject_parameters: ClassVar[tuple[str, ...]] = ()
     """The parameters that name the subject of the error, if an operation has one of them."""
 
-    place: ClassVar[tuple[str, str] | None] = None
+    location: ClassVar[tuple[str, str] | None] = None
     """The kind and name of the part of a request that the error is about, by default the first of
     ``subject_parameters``.
     """
@@ -99,9 +99,9 @@ class GatewayError(Exception):
             self.remedy = remedy
 
     @classmethod
-    def default_place(cls) -> Mapping[str, str]:
+    def default_location(cls) -> Mapping[str, str]:
         """Return the location of details that have none."""
-        kind, name = cls.place or (
+        kind, name = cls.location or (
             ("parameter", cls.subject_parameters[0]) if cls.subject_parameters else ("place", "request")
         )
         return {kind: name}
@@ -133,14 +133,14 @@ class ServiceFailure(GatewayError):
 class MissingApiKey(CallerError, status=401):
     """The request carries no ``Authorization: Bearer`` header."""
 
-    place = KEY
+    location = KEY
     remedy = "Call with {authorization}."
 
 
 class InvalidApiKey(CallerError, status=401):
     """The key is unknown, revoked or expired."""
 
-    place = KEY
+    location = KEY
     remedy = "Use a key that is neither revoked nor expired; an operator creates a new one with {create_key}."
 
 
@@ -153,14 +153,14 @@ class InvalidSignature(CallerError, status=401):
 class WriteScopeRequired(CallerError, status=403):
     """A key with read scope calls an operation that writes."""
 
-    place = KEY
+    location = KEY
     remedy = "Use a key whose scope is read_write; an operator creates one with {create_key}."
 
 
 class OperationNotAllowed(CallerError, status=403):
     """The key is limited to other operations."""
 
-    place = KEY
+    location = KEY
     remedy = (
         "Use another {operation}, or a key that allows this one; an operator sees what a key allows with {list_keys}."
     )
@@ -169,28 +169,28 @@ class OperationNotAllowed(CallerError, status=403):
 class OriginNotAllowed(CallerError, status=403):
     """A web page of another origin, or a name that does not belong to this service, asks at the address for agents."""
 
-    place = ("header", "Origin")
+    location = ("header", "Origin")
     remedy = "Connect from a program instead of a web page, or use the address that is set as GATEWAY_BASE_URL."
 
 
 class OperatorTokenRequired(CallerError, status=403):
     """A management route is called without the operator's token, and with a key that has no right to it."""
 
-    place = KEY
+    location = KEY
     remedy = "Use the token of an operator. For connections, a key with manages_connections will do."
 
 
 class AdminRoleRequired(CallerError, status=403):
     """An operator whose role is viewer tries to change something."""
 
-    place = KEY
+    location = KEY
     remedy = "Use the token of an operator whose role is admin; {list_operators} shows the roles."
 
 
 class RateLimited(CallerError, status=429):
     """The key has used up its calls of the rolling minute, or too many wrong tokens come from the address."""
 
-    place = KEY
+    location = KEY
     remedy = "Wait {wait}, then call again."
 
 
@@ -200,21 +200,21 @@ class RateLimited(CallerError, status=429):
 class InvalidJson(CallerError, status=400):
     """The body is not a JSON text."""
 
-    place = BODY
+    location = BODY
     remedy = "Send one JSON object, encoded in UTF-8, with each key once."
 
 
 class UnsupportedMediaType(CallerError, status=415):
     """The body is declared to be something other than JSON."""
 
-    place = ("header", "Content-Type")
+    location = ("header", "Content-Type")
     remedy = "Send the header 'Content-Type: application/json'."
 
 
 class PayloadTooLarge(CallerError, status=413):
     """The body is larger than the service takes."""
 
-    place = BODY
+    location = BODY
     remedy = "Send less, for example fewer items per call."
 
 
@@ -233,7 +233,7 @@ class HeadersTooLarge(CallerError, status=431):
 class RequestIncomplete(CallerError, status=408):
     """The request did not arrive whole in time; nothing was done."""
 
-    place = BODY
+    location = BODY
     remedy = "Send the complete request: its headers within 10 seconds, its body within 30."
 
 
@@ -246,14 +246,14 @@ class InvalidParameters(CallerError, status=422):
 class InvalidMessage(CallerError, status=400):
     """What an agent's program sent is no message of JSON-RPC 2.0."""
 
-    place = BODY
+    location = BODY
     remedy = "Send one request or notification at a time, as libraries for the protocol do."
 
 
 class ToolNotFound(CallerError, status=404):
     """No tool of that name is open to this key."""
 
-    place = KEY
+    location = KEY
     remedy = "List the tools and call one of them; the list depends on the key and on the workspace's connections."
 
 
@@ -266,7 +266,7 @@ class ResultTooLarge(CallerError, status=422):
 class InvalidCursor(CallerError, status=422):
     """The cursor is damaged, or was issued for another route, connection or filter."""
 
-    place = ("parameter", "cursor")
+    location = ("parameter", "cursor")
     remedy = (
         "Pass next_cursor of the previous response unchanged as {cursor}, with the same filters, or leave {cursor} out."
     )
@@ -296,14 +296,14 @@ class HookSecretKnown(CallerError, status=409):
 class IdempotencyInProgress(CallerError, status=409):
     """A call with the same idempotency key is still being carried out."""
 
-    place = ("parameter", "idempotency_key")
+    location = ("parameter", "idempotency_key")
     remedy = "Wait {wait}, then repeat with the same {idempotency_key} to get the result of the first call."
 
 
 class IdempotencyKeyReused(CallerError, status=422):
     """The idempotency key was used for another object: another card, another page, another channel."""
 
-    place = ("parameter", "idempotency_key")
+    location = ("parameter", "idempotency_key")
     remedy = (
         "Use a new {idempotency_key} for another object, or name the object of the first call to get its result; "
         "first_run_id in details is that call."
@@ -316,21 +316,21 @@ class IdempotencyKeyReused(CallerError, status=422):
 class ConnectionNotFound(CallerError, status=404):
     """No connection of that identifier is open to this key."""
 
-    place = CONNECTION
+    location = CONNECTION
     remedy = "Use an identifier that {list_connections} lists."
 
 
 class ConnectionMismatch(CallerError, status=422):
     """The connection belongs to another connector than the route."""
 
-    place = CONNECTION
+    location = CONNECTION
     remedy = "Use a connection of the {operation}'s own connector; {list_connections} lists them."
 
 
 class ConnectionPending(CallerError, status=409):
     """The connection was made without credentials, and nobody has connected an account yet."""
 
-    place = CONNECTION
+    location = CONNECTION
     remedy = (
         "Have the account's user open the connect link and allow the access, or create a new link with "
         "{reconnect_connection}."
@@ -340,14 +340,14 @@ class ConnectionPending(CallerError, status=409):
 class CredentialsRefused(CallerError, status=422):
     """The third party does not accept the credentials that were given."""
 
-    place = ("parameter", "credentials")
+    location = ("parameter", "credentials")
     remedy = "Copy the credentials from the application again, check that they have not expired, and use those."
 
 
 class OtherAccount(CallerError, status=409):
     """The credentials are those of another account than the one the connection belongs to."""
 
-    place = ("parameter", "credentials")
+    location = ("parameter", "credentials")
     remedy = "Connect the account that was connected before, or set {allow_other_account}."
 
 
@@ -360,7 +360,7 @@ class QuotaExceeded(CallerError, status=409):
 class ConnectNotSetUp(CallerError, status=409):
     """Accounts of this connector cannot be connected in a browser, since the installation is not registered for it."""
 
-    place = CONNECTION
+    location = CONNECTION
     remedy = (
         "Set {CLIENT_ID} and {CLIENT_SECRET} and start the service again, or create the connection with credentials."
     )
@@ -369,21 +369,21 @@ class ConnectNotSetUp(CallerError, status=409):
 class WorkspaceNotFound(CallerError, status=404):
     """No workspace of that identifier exists."""
 
-    place = ("parameter", "workspace_id")
+    location = ("parameter", "workspace_id")
     remedy = "Use an identifier that {list_workspaces} lists."
 
 
 class KeyNotFound(CallerError, status=404):
     """No API key of that identifier exists."""
 
-    place = ("parameter", "key_id")
+    location = ("parameter", "key_id")
     remedy = "Use an identifier that {list_keys} lists."
 
 
 class OperatorNotFound(CallerError, status=404):
     """No operator of that identifier or name exists."""
 
-    place = ("parameter", "operator_id")
+    location = ("parameter", "operator_id")
     remedy = (
         "Use an operator that {list_operators} lists; the built-in one, whose token is GATEWAY_OPERATOR_TOKEN, "
         "is not among them."
@@ -393,7 +393,7 @@ class OperatorNotFound(CallerError, status=404):
 class WebhookNotFound(CallerError, status=404):
     """No webhook of that identifier exists."""
 
-    place = ("parameter", "webhook_id")
+    location = ("parameter", "webhook_id")
     remedy = "Use an identifier that {list_webhooks} lists."
 
 
@@ -406,14 +406,14 @@ class HookNotFound(CallerError, status=404):
 class RunNotFound(CallerError, status=404):
     """No run of that identifier is kept for this workspace."""
 
-    place = ("parameter", "run_id")
+    location = ("parameter", "run_id")
     remedy = "Check the run_id. Runs are listed by {list_runs}, and deleted after the retention time."
 
 
 class RunNotRecorded(CallerError, status=404):
     """The call was refused because the key's minute was used up, and came after too many such calls to have a run."""
 
-    place = ("parameter", "run_id")
+    location = ("parameter", "run_id")
     remedy = (
         "The key's last run with the code rate_limited counts the calls that have no run in and_more; find it with "
         "{list_runs}. Call less often."
@@ -443,7 +443,7 @@ class PageNotFound(CallerError, status=404):
 class PersonNotFound(CallerError, status=404):
     """Nobody in the workspace has the address or name that a value gives."""
 
-    place = ("parameter", "properties")
+    location = ("parameter", "properties")
     remedy = (
         "Use the e-mail address, the exact name or the identifier of a person in the workspace; name guests by "
         "identifier."
@@ -453,7 +453,7 @@ class PersonNotFound(CallerError, status=404):
 class PropertyNotFound(CallerError, status=404):
     """A property name does not exist where it is used."""
 
-    place = ("parameter", "properties")
+    location = ("parameter", "properties")
     remedy = "Use a property name that {list_databases|list_properties} returns, spelled the same."
     prescribed = dict.fromkeys(("notes",), "Read the current property list, then correct the name.")
 
@@ -505,7 +505,7 @@ class ThreadNotFound(CallerError, status=404):
 class LabelNotFound(CallerError, status=404):
     """The mailbox lacks a label that is to be applied."""
 
-    place = ("parameter", "add")
+    location = ("parameter", "add")
     remedy = "Correct the name, or set {create_missing} to true."
 
 
@@ -549,14 +549,14 @@ class ChannelArchived(CallerError, status=409):
 class AmbiguousChannel(CallerError, status=409):
     """Several channels share the name."""
 
-    place = ("parameter", "channel")
+    location = ("parameter", "channel")
     remedy = "Name the channel by one of the identifiers in details."
 
 
 class ChannelListTooLong(CallerError, status=422):
     """The name is not among the channels that were read, and there are more than can be read in a call."""
 
-    place = ("parameter", "channel")
+    location = ("parameter", "channel")
     remedy = "Name the channel by its identifier, which {list_channels} returns."
 
 
@@ -593,14 +593,14 @@ class DealNotFound(CallerError, status=404):
 class PipelineNotFound(CallerError, status=404):
     """The portal has no pipeline of that name or identifier."""
 
-    place = ("parameter", "pipeline")
+    location = ("parameter", "pipeline")
     remedy = "Use one of the pipelines in details."
 
 
 class StageNotFound(CallerError, status=404):
     """The pipeline has no stage of that name or identifier."""
 
-    place = ("parameter", "dealstage")
+    location = ("parameter", "dealstage")
     remedy = "Use one of the pipeline's stages in details."
 
 
@@ -635,7 +635,7 @@ class RecordNotFound(CallerError, status=404):
 class FieldNotFound(CallerError, status=404):
     """The table has no field of that name."""
 
-    place = ("parameter", "fields")
+    location = ("parameter", "fields")
     remedy = "Use a field name that {list_tables} returns, spelled the same."
 
 
@@ -645,14 +645,14 @@ class FieldNotFound(CallerError, status=404):
 class LossyCast(CallerError, status=422):
     """A value cannot become the destination's type without loss; nothing was written."""
 
-    place = ("parameter", "properties")
+    location = ("parameter", "properties")
     remedy = "Send a value that the type in details can hold exactly."
 
 
 class SelectOptionMissing(CallerError, status=409):
     """A select value is not one of the configured options; nothing was written."""
 
-    place = ("parameter", "properties")
+    location = ("parameter", "properties")
     remedy = "Use one of the options in details, or add the option in {vendor}."
     prescribed = dict.fromkeys(("notes",), "Add the option, allow new options on the mapping, or translate the value.")
 
@@ -660,42 +660,42 @@ class SelectOptionMissing(CallerError, status=409):
 class OptionMissing(CallerError, status=409):
     """A value is not among the options of an enumeration; nothing was written."""
 
-    place = ("parameter", "properties")
+    location = ("parameter", "properties")
     remedy = "Use one of the allowed values in details."
 
 
 class UniqueValueTaken(CallerError, status=409):
     """Another record has the value of a property whose values are unique; nothing was written."""
 
-    place = ("parameter", "properties")
+    location = ("parameter", "properties")
     remedy = "Use another value, or change the record that has it; details name the property, the value and the record."
 
 
 class AmbiguousPerson(CallerError, status=409):
     """Several people share the name."""
 
-    place = ("parameter", "properties")
+    location = ("parameter", "properties")
     remedy = "Name the person by e-mail address, or by one of the identifiers in details."
 
 
 class AmbiguousDatabase(CallerError, status=409):
     """The database holds several data sources, and none of them alone covers the request."""
 
-    place = ("parameter", "database_id")
+    location = ("parameter", "database_id")
     remedy = "Name properties of one data source only; details lists the sources."
 
 
 class AmbiguousPipeline(CallerError, status=409):
     """Several pipelines share the name."""
 
-    place = ("parameter", "pipeline")
+    location = ("parameter", "pipeline")
     remedy = "Name the pipeline by one of the identifiers in details."
 
 
 class PageModified(CallerError, status=409):
     """The page changed after ``if_unmodified_since``; nothing was written."""
 
-    place = ("parameter", "if_unmodified_since")
+    location = ("parameter", "if_unmodified_since")
     remedy = (
         "Read the page again, and if the change still applies, send last_edited_at of details as {if_unmodified_since}."
     )
@@ -704,28 +704,28 @@ class PageModified(CallerError, status=409):
 class PageInTrash(CallerError, status=409):
     """The page is in the trash, where properties cannot be written."""
 
-    place = ("parameter", "properties")
+    location = ("parameter", "properties")
     remedy = "Restore the page by sending {archived} false, alone or with the properties."
 
 
 class UnsupportedBlock(CallerError, status=422):
     """A body block is of a kind that is not offered."""
 
-    place = ("parameter", "children")
+    location = ("parameter", "children")
     remedy = "Use paragraph, bulleted_list_item or callout."
 
 
 class LabelNotOnBoard(CallerError, status=409):
     """A label name is not defined on the board; nothing was written."""
 
-    place = ("parameter", "labels")
+    location = ("parameter", "labels")
     remedy = "Create the label with the same name or drop it; {describe_board} returns the board's labels."
 
 
 class InvalidRecipient(CallerError, status=422):
     """One or more recipients are not valid addresses; nothing was sent."""
 
-    place = ("parameter", "to")
+    location = ("parameter", "to")
     remedy = "Correct the addresses listed in details."
 
 
@@ -739,42 +739,42 @@ class NotMessageAuthor(CallerError, status=403):
 class TooManyRecords(CallerError, status=422):
     """More records at once than a call takes; none was created."""
 
-    place = ("parameter", "records")
+    location = ("parameter", "records")
     remedy = "Send at most ten records per call."
 
 
 class ReadOnlyField(CallerError, status=422):
     """The field is computed and cannot be written; nothing was written."""
 
-    place = ("parameter", "fields")
+    location = ("parameter", "fields")
     remedy = "Leave out the fields in details, which {vendor} computes."
 
 
 class UrlNotAllowed(CallerError, status=422):
     """The link does not lead to a public http or https address."""
 
-    place = ("parameter", "url")
+    location = ("parameter", "url")
     remedy = "Use an http or https link that anyone on the internet can open; details have the reason."
 
 
 class UrlUnreachable(CallerError, status=422):
     """The link could not be fetched."""
 
-    place = ("parameter", "url")
+    location = ("parameter", "url")
     remedy = "Open the link without signing in, and correct what the reason in details says; then call again."
 
 
 class FileEmpty(CallerError, status=422):
     """The file behind the link has no content, and the application stores no empty files."""
 
-    place = ("parameter", "url")
+    location = ("parameter", "url")
     remedy = "Use a link to a file with content."
 
 
 class FileTooLarge(CallerError, status=413):
     """The file is larger than can be taken."""
 
-    place = ("parameter", "url")
+    location = ("parameter", "url")
     remedy = "Use a smaller file."
 
 
@@ -784,7 +784,7 @@ class FileTooLarge(CallerError, status=413):
 class ConnectionRevoked(UpstreamFailure, status=401):
     """The third-party authorisation behind the connection was withdrawn."""
 
-    place = CONNECTION
+    location = CONNECTION
     remedy = (
         "Have an operator, or a program whose key has manages_connections, reconnect the account with "
         "{reconnect_connection}, whose link the account's user opens."
@@ -795,14 +795,14 @@ class ConnectionRevoked(UpstreamFailure, status=401):
 class ConnectionScopeMissing(UpstreamFailure, status=403):
     """The connection was authorised without a permission that this operation needs."""
 
-    place = CONNECTION
+    location = CONNECTION
     remedy = "Reconnect the account with {reconnect_connection}, and grant every permission that is asked for."
 
 
 class UpstreamForbidden(UpstreamFailure, status=403):
     """The third party's plan, policy or permissions forbid this."""
 
-    place = CONNECTION
+    location = CONNECTION
     remedy = "Ask an administrator of the account in {vendor} to allow it."
 
 
@@ -823,7 +823,7 @@ class UpstreamConflict(UpstreamFailure, status=409):
 class UpstreamRateLimited(UpstreamFailure, status=429):
     """The third party's budget is used up for longer than a call may wait."""
 
-    place = CONNECTION
+    location = CONNECTION
     remedy = "Wait {wait}, then retry."
 
 

@@ -30,10 +30,10 @@ MESSAGES: Mapping[Error, str] = {
     errors.UpstreamUnexpected: "The application refused in an unknown way.",
 }
 
-EXPLAINED = frozenset({errors.UpstreamConflict, errors.UpstreamForbidden, errors.UpstreamRefused})
+ERRORS_WITH_REASON = frozenset({errors.UpstreamConflict, errors.UpstreamForbidden, errors.UpstreamRefused})
 """Errors with many causes. Our message is general, so they include the vendor's own reason."""
 
-REASON = frozenset({"vendor_code", "vendor_message"})
+REASON_KEYS = frozenset({"vendor_code", "vendor_message"})
 """The fields of a detail that contain the vendor's own reason."""
 
 MAX_MESSAGE = 500
@@ -66,7 +66,7 @@ class Rejection:
     codes: str = ".*"
     """A regular expression for the vendor's whole code, or for its whole message if it has no code."""
 
-    ended: bool = False
+    only_ended: bool = False
     """True if the response only proves that the vendor has stopped processing, so that a search shows the outcome."""
 
     def matches(self, status: int, reason: Reason) -> bool:
@@ -79,7 +79,7 @@ class Rejection:
 class ErrorTable:
     """The error table of one connector, which extends the entries common to all vendors."""
 
-    read: Callable[[UpstreamResponse], Reason | None] = lambda _: None
+    parse_reason: Callable[[UpstreamResponse], Reason | None] = lambda _: None
     """Return the reason of an error response, or None if it is not an error in the vendor's own shape."""
 
     by_status: Mapping[int, Error] = field(default_factory=dict)
@@ -123,34 +123,34 @@ class ErrorTable:
     def create_error(self, response: UpstreamResponse, error: Error, *details: errors.Detail) -> errors.GatewayError:
         """Create an error with its message and remedy, and with the vendor's reason if the error has many causes."""
         reason = self.reason(response)
-        explained = error in EXPLAINED and not any(REASON & detail.keys() for detail in details)
-        vendor_details = vendor_reason(reason.code, reason.message) if explained else []
+        explained = error in ERRORS_WITH_REASON and not any(REASON_KEYS & detail.keys() for detail in details)
+        vendor_details = reason_details(reason.code, reason.message) if explained else []
         remedy = self.remedies.get(reason.code) or self.remedies.get(error)
         return error(self.message(error), *details, *vendor_details, private=self.private(response), remedy=remedy)
 
     def reason(self, response: UpstreamResponse) -> Reason:
         """Return the reason of an error response, or an empty one if it is not in the vendor's own shape."""
-        return self.read(response) or Reason()
+        return self.parse_reason(response) or Reason()
 
     def message(self, error: Error) -> str:
         """Return the message of an error."""
         return self.messages.get(error) or MESSAGES[error]
 
-    def doubt(self, response: UpstreamResponse) -> errors.InDoubtReason | None:
+    def in_doubt_reason(self, response: UpstreamResponse) -> errors.InDoubtReason | None:
         """Return why the outcome of a write with this response is unknown, or None if nothing was done."""
-        reason = self.read(response)
+        reason = self.parse_reason(response)
         rows = self.rejections if reason else ()
         row = next((row for row in rows if row.matches(response.status, reason or Reason())), None)
         if row is None:
             return "garbled" if response.is_success else "edge"
-        return "failed" if row.ended else None
+        return "failed" if row.only_ended else None
 
 
 NO_ERRORS = ErrorTable()
 """An empty table for connectors without one: every failed write is in doubt."""
 
 
-def vendor_reason(code: object, message: object) -> list[errors.Detail]:
+def reason_details(code: object, message: object) -> list[errors.Detail]:
     """Return the detail with a vendor's own code and message, or no detail if there is no text."""
     cleaned = {"vendor_code": _clean(code, 100), "vendor_message": _clean(message, MAX_MESSAGE)}
     reason = {name: value for name, value in cleaned.items() if value}

@@ -56,13 +56,13 @@ class Deadline(Struct, frozen=True):
 class Reservation(Protocol):
     """A request's reserved position in the queue for its budgets."""
 
-    def expired(self) -> bool:
+    def is_expired(self) -> bool:
         """Return True if the reservation has expired.
 
         A request sent now could fall into a window that others have used.
         """
 
-    def left(self) -> None:
+    def record_sent(self) -> None:
         """Count the request from now on, because it is sent now and not at its reserved time."""
 
     async def confirm(self) -> float:
@@ -84,7 +84,7 @@ class Pacer(Protocol):
         Raises ``UpstreamRateLimited`` immediately if it cannot become due before *deadline*.
         """
 
-    async def reacquire(self, turn: Reservation, deadline: Deadline) -> None:
+    async def reacquire(self, reservation: Reservation, deadline: Deadline) -> None:
         """Wait until the expired reservation *turn* is due again. Raises like ``acquire``."""
 
     async def block(self, charges: Sequence[Charge], seconds: float) -> None:

@@ -27,31 +27,31 @@ from connector_gateway.kit.upstream.pool import (
     TooLarge,
     Transport,
     UpstreamResponse,
-    date_of,
+    parse_date,
 )
 
-UNLIMITED = nullcontext()
+NO_LIMIT = nullcontext()
 """The slot of an account without a concurrency limit."""
 
-DEFAULT_PAUSE_SECONDS = 1.0
+DEFAULT_BACKOFF_SECONDS = 1.0
 """Seconds to block a throttled budget if the vendor gives no delay."""
 
 DATE_HEADER_ROUNDING_SECONDS = 0.5
 """Seconds that a ``Date`` header loses on average, because it is truncated to whole seconds."""
 
-NO_SEGMENTS = frozenset({".", ".."})
+DOT_SEGMENTS = frozenset({".", ".."})
 """Path segments that URL parsers resolve as directory navigation."""
 
-MAX_REFUSAL_BYTES = 1024 * 1024
+MAX_ERROR_BYTES = 1024 * 1024
 """The maximum number of bytes to read of an error response to a streamed request."""
 
 
-def unauthorised(response: UpstreamResponse) -> bool:
+def is_unauthorised(response: UpstreamResponse) -> bool:
     """Return True if the response rejects the credentials as invalid or expired (status 401)."""
     return response.status == 401
 
 
-def bearer_header(credentials: Mapping[str, str]) -> Mapping[str, str]:
+def create_bearer_header(credentials: Mapping[str, str]) -> Mapping[str, str]:
     """Return the header that carries the token of a connection."""
     return {"Authorization": f"Bearer {credentials['token']}"}
 
@@ -60,10 +60,10 @@ def parse_throttle(response: UpstreamResponse) -> float | None:
     """Seconds to wait if *response* is a 429: its ``Retry-After``, else a second."""
     if response.status != 429:
         return None
-    return retry_after(response, DEFAULT_PAUSE_SECONDS)
+    return parse_retry_after(response, DEFAULT_BACKOFF_SECONDS)
 
 
-def retry_after(response: UpstreamResponse, default: float) -> float:
+def parse_retry_after(response: UpstreamResponse, default: float) -> float:
     """Return the seconds of the ``Retry-After`` header, or *default* if it is missing or unreadable."""
     try:
         seconds = float(response.headers.get("Retry-After", default))
@@ -80,7 +80,7 @@ class ThrottleDelay:
     budgets: Container[str] | None = None
     """The names of the budgets, or None for all budgets that the request was charged to."""
 
-    def of(self, charges: Sequence[Charge]) -> Sequence[Charge]:
+    def select_charges(self, charges: Sequence[Charge]) -> Sequence[Charge]:
         """Return the charges whose budgets are blocked, or all of them if the delay names none."""
         matching = [charge for charge in charges if self.budgets is None or charge.budget in self.budgets]
         return matching or charges
@@ -119,7 +119,7 @@ class CredentialSource(Protocol):
     async def credentials(self) -> Mapping[str, str]:
         """Return the secrets by the connector's names."""
 
-    async def renew(self, used: Mapping[str, str]) -> bool:
+    async def refresh(self, used: Mapping[str, str]) -> bool:
         """Replace the credentials *used*, which the vendor no longer accepts. Returns True if there are newer ones."""
 
 
@@ -175,7 +175,7 @@ class Request(Struct):
         return f"<{self.method} {self.path}>"
 
 
-class Streamed(UpstreamResponse, kw_only=True):
+class StreamedResponse(UpstreamResponse, kw_only=True):
     """A response whose body is still to be read if the request was accepted."""
 
     pieces: AsyncIterator[bytes]
@@ -195,18 +195,18 @@ A = TypeVar("A", bound=UpstreamResponse)
 class UpstreamService:
     """The endpoints and conventions of one vendor, shared by all connections and calls."""
 
-    addresses: Mapping[str, str]
-    authorise: Callable[[Mapping[str, str]], Mapping[str, str]]
-    throttled: Callable[[UpstreamResponse], float | ThrottleDelay | None]
+    base_urls: Mapping[str, str]
+    auth_headers: Callable[[Mapping[str, str]], Mapping[str, str]]
+    parse_throttle: Callable[[UpstreamResponse], float | ThrottleDelay | None]
     transport: Transport
     clock: Clock
     time: Callable[[], float]
     """Returns the time in epoch seconds, by a clock that is never adjusted and that other processes share."""
 
-    expired: Callable[[UpstreamResponse], bool] = unauthorised
+    is_expired: Callable[[UpstreamResponse], bool] = is_unauthorised
     """Returns True if the response means that the credentials may have expired."""
 
-    exchanged: Callable[[RequestRecord], None] = lambda _: None
+    on_request_end: Callable[[RequestRecord], None] = lambda _: None
     """Called with the record of every finished request."""
 
     error_table: ErrorTable = NO_ERRORS
@@ -220,15 +220,15 @@ class UpstreamClient(Struct):
     took a hundredth of a call.
     """
 
-    third_party: UpstreamService
+    service: UpstreamService
     credential_source: CredentialSource
     pacer: Pacer
     timeouts: Timeouts
-    trace: UpstreamLog
+    log: UpstreamLog
     fence: Callable[[], None] = lambda: None
     """Raises an error if other processes may have taken over this process's work, so that it must not write."""
 
-    holding: MemoryReservation = field(default_factory=unmetered)
+    memory: MemoryReservation = field(default_factory=unmetered)
     """The memory reserved by the call for large responses."""
 
     written_at: float | None = None
@@ -236,13 +236,13 @@ class UpstreamClient(Struct):
     reset.
     """
 
-    answered: UpstreamResponse | None = None
+    write_response: UpstreamResponse | None = None
     """The response to the last request that writes, or None if there is none."""
 
     dry_run: bool = False
     """Whether requests that write raise ``DryRunStop`` instead of being sent."""
 
-    places: ConcurrencySlots | None = None
+    slots: ConcurrencySlots | None = None
     """The limit on concurrent requests of one account, if there is one."""
 
     before_request: Callable[[], Awaitable[None]] | None = None
@@ -266,7 +266,9 @@ class UpstreamClient(Struct):
         """
         if self.written_at is None:
             return None
-        return "silent" if self.answered is None else self.third_party.error_table.doubt(self.answered)
+        return (
+            "silent" if self.write_response is None else self.service.error_table.in_doubt_reason(self.write_response)
+        )
 
     @property
     def skew(self) -> float:
@@ -274,7 +276,7 @@ class UpstreamClient(Struct):
         if self._last_date is None:
             return 0.0
         header, at = self._last_date
-        date = date_of(header)
+        date = parse_date(header)
         return 0.0 if date is None else date.timestamp() + DATE_HEADER_ROUNDING_SECONDS - at
 
     def send(
@@ -289,7 +291,7 @@ class UpstreamClient(Struct):
         content: bytes | None = None,
         headers: Mapping[str, str] = MappingProxyType({}),
         expects: Container[int] = (),
-        collides: Callable[[UpstreamResponse], bool] = lambda _: False,
+        is_conflict: Callable[[UpstreamResponse], bool] = lambda _: False,
     ) -> Awaitable[UpstreamResponse]:
         """Send a request and return its response, whatever its status below 500. *path* is percent-encoded.
 
@@ -304,11 +306,11 @@ class UpstreamClient(Struct):
         Raises ``OutcomeUnknown`` if a write was sent and its response does not prove that nothing was done, and an
         ``UpstreamError`` in doubt if the vendor failed while processing it.
         """
-        _require_segments(path)
-        url = self.third_party.addresses[host] + path + (_encoded(query) if query else "")
+        _check_segments(path)
+        url = self.service.base_urls[host] + path + (_encode_query(query) if query else "")
         body = content if json is None else encode_json(json)
         content_type = {} if json is None else {"Content-Type": "application/json"}
-        request = Request(method, path, url, {**content_type, **headers}, body, charges, writes, expects, collides)
+        request = Request(method, path, url, {**content_type, **headers}, body, charges, writes, expects, is_conflict)
         if self.dry_run and writes:
             raise DryRunStop(request)
         return self._deliver(request, self._send_attempt)
@@ -321,7 +323,7 @@ class UpstreamClient(Struct):
         host: str = "base",
         query: Mapping[str, Any] = MappingProxyType({}),
         at_once: bool = False,
-    ) -> AsyncIterator[Streamed]:
+    ) -> AsyncIterator[StreamedResponse]:
         """Send a GET request for something large, and yield its response.
 
         The status is below 500. The body of a successful response arrives in pieces, which must be read inside the
@@ -330,8 +332,8 @@ class UpstreamClient(Struct):
         With *at_once*, the caller reads the body without pausing, and the request occupies a slot of its account until
         the end of the body. Otherwise the reader decides how long it takes, and the slot is released with the headers.
         """
-        _require_segments(path)
-        url = self.third_party.addresses[host] + path + (_encoded(query) if query else "")
+        _check_segments(path)
+        url = self.service.base_urls[host] + path + (_encode_query(query) if query else "")
         request = Request("GET", path, url, {}, None, charges, writes=False, expects=(), is_conflict=lambda _: False)
         try:
             async with AsyncExitStack() as stack:
@@ -357,12 +359,12 @@ class UpstreamClient(Struct):
                 self._raise_unless_retryable(error, request, last=last)
                 await self._back_off(attempt)
                 continue
-            third_party = self.third_party
-            delay, expired = third_party.throttled(response), third_party.expired(response)
+            third_party = self.service
+            delay, expired = third_party.parse_throttle(response), third_party.is_expired(response)
             if request.writes and (delay is not None or expired or not response.is_success):
                 await self._check_rejected(request, response, delay)
             # The write was rejected, so it is sent again, once, with a new token.
-            if not refreshed and expired and await self.credential_source.renew(request.credentials):
+            if not refreshed and expired and await self.credential_source.refresh(request.credentials):
                 refreshed, attempt = True, attempt - 1
             elif delay is not None:
                 await self._apply_throttle(request, delay, deadline)
@@ -373,7 +375,7 @@ class UpstreamClient(Struct):
                 self._record_response(request, response)
                 return response
             elif request.writes or last:
-                raise server_error(response)
+                raise create_server_error(response)
             else:
                 await self._back_off(attempt)
 
@@ -392,7 +394,7 @@ class UpstreamClient(Struct):
         # Block the budget anyway: whatever sent this response, further requests would get the same one.
         if delay is not None:
             await self._block(request, delay)
-        raise server_error(response, doubt)
+        raise create_server_error(response, doubt)
 
     async def _deadline(self) -> Deadline:
         """Return the deadline for the waiting time of a request, once it is allowed to be sent."""
@@ -402,14 +404,14 @@ class UpstreamClient(Struct):
         # A run that has begun may be queued for longer. A long delay that the vendor demands is still reported to the
         # caller, except in the middle of a write, because half a write is worse than a slow one.
         max_queue_seconds = run if self._has_response else queue
-        return Deadline(self.third_party.clock.now() + max_queue_seconds, run if self._has_written else queue)
+        return Deadline(self.service.clock.now() + max_queue_seconds, run if self._has_written else queue)
 
     async def _send_attempt(self, request: Request, deadline: Deadline) -> UpstreamResponse:
         """Wait for a reservation and for a slot if the account has a limit, then send the request once."""
         secrets = request.credentials = await self.credential_source.credentials()
         queued = time.perf_counter()
         reservation = await self.pacer.acquire(request.charges, deadline)
-        if self.places is None:
+        if self.slots is None:
             return await self._send_in_time(request, secrets, reservation, queued, deadline)
         # The slot comes after the reservation, so that a caller who gets no reservation is rejected immediately and
         # with the correct delay.
@@ -428,10 +430,10 @@ class UpstreamClient(Struct):
 
     def _slot(self, deadline: Deadline, *, large: bool = False) -> AbstractAsyncContextManager[None]:
         """Return a slot of the account. It has no effect if the account has no limit."""
-        if self.places is None:
-            return UNLIMITED
-        occupy = self.places.large_slot if large else self.places.slot
-        return occupy(deadline.start_by - self.third_party.clock.now())
+        if self.slots is None:
+            return NO_LIMIT
+        occupy = self.slots.large_slot if large else self.slots.slot
+        return occupy(deadline.start_by - self.service.clock.now())
 
     async def _send_once(
         self, request: Request, secrets: Mapping[str, str], reservation: Reservation, queued: float
@@ -440,16 +442,16 @@ class UpstreamClient(Struct):
 
         Raises ``SendWindowMissed`` if it was not sent.
         """
-        third_party, before, was_sent = self.third_party, (self.written_at, self.answered), True
+        third_party, before, was_sent = self.service, (self.written_at, self.write_response), True
         if request.writes:
             # Checked after the wait, because the process may have been declared dead in the meantime.
             self.fence()
-            self.written_at, self.answered = third_party.time(), None
+            self.written_at, self.write_response = third_party.time(), None
         sent_at, sent = third_party.clock.now(), time.perf_counter()
         status: int | None = None
-        holding = WriteResponseMeter(self.holding) if request.writes else self.holding
+        holding = WriteResponseMeter(self.memory) if request.writes else self.memory
         try:
-            headers = {**third_party.authorise(secrets), **request.headers}
+            headers = {**third_party.auth_headers(secrets), **request.headers}
             response = await third_party.transport.send(
                 request.method,
                 request.url,
@@ -461,22 +463,24 @@ class UpstreamClient(Struct):
             )
             status = response.status
             if request.writes:
-                self.answered = response
+                self.write_response = response
             if (date := response.headers.get("Date")) is not None:
                 self._last_date = (date, third_party.time())
             reservation.record_response()
         except (SendWindowMissed, NotSent) as error:
-            (self.written_at, self.answered), was_sent = before, isinstance(error, NotSent)
+            (self.written_at, self.write_response), was_sent = before, isinstance(error, NotSent)
             raise
         finally:
             if was_sent:
                 waited, duration = sent - queued, time.perf_counter() - sent
                 record = RequestRecord(sent_at, request.method, request.path, status, waited * 1000, duration * 1000)
-                self.trace.requests.append(record)
-                third_party.exchanged(record)
+                self.log.requests.append(record)
+                third_party.on_request_end(record)
         return response
 
-    async def _open(self, stack: AsyncExitStack, request: Request, deadline: Deadline, *, at_once: bool) -> Streamed:
+    async def _open(
+        self, stack: AsyncExitStack, request: Request, deadline: Deadline, *, at_once: bool
+    ) -> StreamedResponse:
         """Wait for a reservation and send the request once.
 
         A successful body stays open on *stack*, and its duration is recorded when it is closed.
@@ -488,15 +492,15 @@ class UpstreamClient(Struct):
             await (until_end if at_once else until_headers).enter_async_context(self._slot(deadline, large=at_once))
             sent = time.perf_counter()
             waited = (sent - queued) * 1000
-            record = RequestRecord(self.third_party.clock.now(), request.method, request.path, None, waited, 0.0)
-            self.trace.requests.append(record)
+            record = RequestRecord(self.service.clock.now(), request.method, request.path, None, waited, 0.0)
+            self.log.requests.append(record)
             until_end.callback(lambda: self._finish_record(record, sent))
-            headers = {**self.third_party.authorise(secrets), **request.headers}
-            streaming = self.third_party.transport.stream(request.method, request.url, headers, secrets)
+            headers = {**self.service.auth_headers(secrets), **request.headers}
+            streaming = self.service.transport.stream(request.method, request.url, headers, secrets)
             status, headers_received, pieces = await until_end.enter_async_context(streaming)
             record.status = status
             reservation.record_response()
-            response = Streamed(status, headers_received, b"", pieces=pieces)
+            response = StreamedResponse(status, headers_received, b"", pieces=pieces)
             if response.is_success:
                 await stack.enter_async_context(until_end.pop_all())
             else:
@@ -505,7 +509,7 @@ class UpstreamClient(Struct):
 
     def _finish_record(self, record: RequestRecord, sent: float) -> None:
         record.duration_ms = (time.perf_counter() - sent) * 1000
-        self.third_party.exchanged(record)
+        self.service.on_request_end(record)
 
     def _raise_unless_retryable(
         self, error: NotSent | TimedOut | ConnectionLost, request: Request, *, last: bool
@@ -526,7 +530,7 @@ class UpstreamClient(Struct):
     async def _apply_throttle(self, request: Request, delay: float | ThrottleDelay, deadline: Deadline) -> None:
         """Block the budgets. Raises ``UpstreamRateLimited`` if they stay blocked for longer than the call may wait."""
         seconds = await self._block(request, delay)
-        if seconds >= deadline.max_blocked_seconds or self.third_party.clock.now() + seconds > deadline.start_by:
+        if seconds >= deadline.max_blocked_seconds or self.service.clock.now() + seconds > deadline.start_by:
             raise errors.UpstreamRateLimited("The application throttles this account.", retry_after=seconds)
 
     async def _block(self, request: Request, delay: float | ThrottleDelay) -> float:
@@ -534,23 +538,23 @@ class UpstreamClient(Struct):
         delay = delay if isinstance(delay, ThrottleDelay) else ThrottleDelay(delay)
         seconds = max(delay.seconds, self.timeouts.backoff_seconds)
         # Block them for everyone who shares the budget, so that no other request receives the same response.
-        await self.pacer.block(delay.of(request.charges), seconds)
+        await self.pacer.block(delay.select_charges(request.charges), seconds)
         return seconds
 
     async def _back_off(self, attempt: int) -> None:
         # Jitter, so that calls that failed together are not retried together.
-        await self.third_party.clock.sleep(self.timeouts.backoff_seconds * 2 ** (attempt - 1) * (0.5 + random()))  # noqa: S311
+        await self.service.clock.sleep(self.timeouts.backoff_seconds * 2 ** (attempt - 1) * (0.5 + random()))  # noqa: S311
 
 
 def _is_stale(reservation: Reservation) -> bool:
     """Return True if the request must not be sent any more. Otherwise count it from now on, because it is sent now."""
-    if reservation.expired():
+    if reservation.is_expired():
         return True
-    reservation.left()
+    reservation.record_sent()
     return False
 
 
-def _encoded(query: Mapping[str, Any] | Sequence[tuple[str, Any]]) -> str:
+def _encode_query(query: Mapping[str, Any] | Sequence[tuple[str, Any]]) -> str:
     pairs = query.items() if isinstance(query, Mapping) else query
     return "?" + "&".join([f"{_quote(name)}={_quote(str(value))}" for name, value in pairs])
 
@@ -560,9 +564,9 @@ def _quote(text: str) -> str:
     return text if text.isascii() and text.replace("_", "").isalnum() else quote_plus(text)
 
 
-def _require_segments(path: str) -> None:
+def _check_segments(path: str) -> None:
     """Reject a path in which a value is not exactly one segment: "" and ".." survive every encoding."""
-    if "//" in path or path.endswith("/") or ("/." in path and not NO_SEGMENTS.isdisjoint(path.split("/"))):
+    if "//" in path or path.endswith("/") or ("/." in path and not DOT_SEGMENTS.isdisjoint(path.split("/"))):
         raise errors.InvalidParameters("A value that was sent cannot be part of an address.")
 
 
@@ -571,12 +575,12 @@ async def _read_prefix(pieces: AsyncIterator[bytes]) -> bytes:
     body = bytearray()
     async for piece in pieces:
         body += piece
-        if len(body) > MAX_REFUSAL_BYTES:
+        if len(body) > MAX_ERROR_BYTES:
             break
     return bytes(body)
 
 
-def server_error(
+def create_server_error(
     response: UpstreamResponse, doubt: errors.InDoubtReason | None = None
 ) -> errors.UpstreamError | errors.OutcomeUnknown:
     """Return the error for a failure status, or for a status that leaves the outcome of a write unknown."""

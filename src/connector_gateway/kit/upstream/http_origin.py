@@ -16,18 +16,18 @@ from yarl import URL
 
 from connector_gateway.kit.upstream.memory_budget import LARGE_BYTES, ResponseMeter
 
-MAX_ANSWER_BYTES = 4 * 1024 * 1024
+MAX_RESPONSE_BYTES = 4 * 1024 * 1024
 """The maximum size of a response that is read completely. Attachments, the only larger ones, are streamed.
 
 Decoding a response blocks the event loop, for about 4 ms per mebibyte of a typical one.
 """
 
-ALONE_BYTES = 64 * 1024
+EXCLUSIVE_BYTES = 64 * 1024
 """The size from which the responses of one call are read one after the other. Less than a read of each of the others is
 buffered.
 """
 
-MAX_ANSWER_VALUES = 150_000
+MAX_RESPONSE_VALUES = 150_000
 """The maximum number of values in a response, counted by its commas. The most expensive kind of value takes 0.3 µs."""
 
 WITHOUT_BODY = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
@@ -48,7 +48,7 @@ class BodyTooLarge(Exception):
     """The response is too large to be read. The request may have been carried out."""
 
 
-def never() -> bool:
+def is_never_stale() -> bool:
     """Return False: a request without a reservation never expires."""
     return False
 
@@ -73,7 +73,7 @@ class HttpOrigin:
         self._pool_request = _PoolRequest("GET", URL(address), headers=session.headers, session=session)
         self._fields = lru_cache(maxsize=64)(self._common_fields)
 
-    async def exchange(
+    async def send(
         self,
         method: str,
         target: str,
@@ -81,7 +81,7 @@ class HttpOrigin:
         body: bytes | None,
         meter: ResponseMeter,
         *,
-        stale: Callable[[], bool] = never,
+        stale: Callable[[], bool] = is_never_stale,
     ) -> tuple[int, Mapping[str, str], bytes]:
         """Send one request, and return the status, headers and body of its response.
 
@@ -162,13 +162,13 @@ async def read_body(content: aiohttp.StreamReader, headers: Mapping[str, str], m
     if content.is_eof():
         return _check_decodable(content.read_nowait())
     declared = headers.get("Content-Length", "")
-    if declared.isdecimal() and int(declared) > MAX_ANSWER_BYTES:
+    if declared.isdecimal() and int(declared) > MAX_RESPONSE_BYTES:
         raise BodyTooLarge
     # This is needed even with a declared length, which is that of the compressed body. ``BytesIO`` returns its buffer
     # without a copy, unlike ``bytearray``.
     body = BytesIO()
     async for piece in content.iter_any():
-        if body.write(piece) and body.tell() > ALONE_BYTES:
+        if body.write(piece) and body.tell() > EXCLUSIVE_BYTES:
             # The vendor stops sending while a response is not read, so the other responses of this call wait there.
             async with meter.large_response:
                 return _check_decodable(await _read_large(content, body, meter))
@@ -179,7 +179,7 @@ async def _read_large(content: aiohttp.StreamReader, body: BytesIO, meter: Respo
     """Read the rest of a large response, counting it as it arrives."""
     async for piece in content.iter_any():
         body.write(piece)
-        if body.tell() > MAX_ANSWER_BYTES:
+        if body.tell() > MAX_RESPONSE_BYTES:
             raise BodyTooLarge
         if body.tell() > LARGE_BYTES:
             meter.count_response(body.tell())
@@ -189,7 +189,7 @@ async def _read_large(content: aiohttp.StreamReader, body: BytesIO, meter: Respo
 def _check_decodable(body: bytes) -> bytes:
     """Return *body*. Raises ``BodyTooLarge`` if decoding it would block the event loop for too long."""
     # A body with fewer bytes than the limit of values cannot contain more values.
-    too_many_values = len(body) > MAX_ANSWER_VALUES and body.count(b",") > MAX_ANSWER_VALUES
-    if too_many_values or len(body) > MAX_ANSWER_BYTES:
+    too_many_values = len(body) > MAX_RESPONSE_VALUES and body.count(b",") > MAX_RESPONSE_VALUES
+    if too_many_values or len(body) > MAX_RESPONSE_BYTES:
         raise BodyTooLarge
     return body

@@ -20,12 +20,12 @@ class MemoryBudget:
     def __init__(self, most_bytes: int) -> None:
         self._free = most_bytes
 
-    def reserve(self, size_bytes: int, *, refusable: bool = True) -> None:
+    def reserve(self, size_bytes: int, *, rejectable: bool = True) -> None:
         """Reserve *size_bytes*.
 
         Raises ``Overloaded`` if that exceeds the budget, unless the reservation is not *refusable*.
         """
-        if refusable and size_bytes > self._free:
+        if rejectable and size_bytes > self._free:
             raise Overloaded(
                 "Calls under way hold as much as this service has memory for.", retry_after=RETRY_AFTER_SECONDS
             )
@@ -61,14 +61,14 @@ class MemoryReservation(Struct):
         self.total.release(self._reserved)
         self._reserved = self._largest = 0
 
-    def keep(self, size_bytes: int, *, refusable: bool = True) -> None:
+    def reserve(self, size_bytes: int, *, rejectable: bool = True) -> None:
         """Reserve memory until the call ends. Raises ``Overloaded`` if all calls together would exceed the budget."""
-        self.total.reserve(size_bytes, refusable=refusable)
+        self.total.reserve(size_bytes, rejectable=rejectable)
         self._reserved += size_bytes
 
-    def count_response(self, size_bytes: int, *, refusable: bool = True) -> None:
+    def count_response(self, size_bytes: int, *, rejectable: bool = True) -> None:
         """Count a response that is read completely. Only the largest counts, because a call processes one at a time."""
-        self.keep(max(0, size_bytes - self._largest), refusable=refusable)
+        self.reserve(max(0, size_bytes - self._largest), rejectable=rejectable)
         self._largest = max(self._largest, size_bytes)
 
 
@@ -98,7 +98,7 @@ class WriteResponseMeter(Struct, frozen=True):
 
     def count_response(self, size_bytes: int) -> None:
         """Count a response of which *size_bytes* have been read."""
-        self.holding.count_response(size_bytes, refusable=False)
+        self.holding.count_response(size_bytes, rejectable=False)
 
 
 def unmetered() -> MemoryReservation:

@@ -24,11 +24,17 @@ from connector_gateway.kit.errors import (
     UpstreamUnexpected,
 )
 from connector_gateway.kit.upstream.deadlines import Deadlines
-from connector_gateway.kit.upstream.http_origin import BodyTooLarge, HttpOrigin, SendWindowMissed, never, read_body
+from connector_gateway.kit.upstream.http_origin import (
+    BodyTooLarge,
+    HttpOrigin,
+    SendWindowMissed,
+    is_never_stale,
+    read_body,
+)
 from connector_gateway.kit.upstream.memory_budget import ResponseMeter, unmetered
 from connector_gateway.kit.wire import UnexpectedShape, decode_json
 
-PIECEMEAL_FROM_BYTES = 1024 * 1024
+CHUNKED_FROM_BYTES = 1024 * 1024
 """Larger requests are sent in pieces, so that they do not delay others."""
 
 CONNECT_SECONDS = 5.0
@@ -36,7 +42,7 @@ IDLE_SECONDS = 15.0
 """Idle connections are closed before the vendor closes them, so that a write is rarely sent on a closing one."""
 
 
-FAULTS = (aiohttp.ClientError, HttpProcessingError, TimeoutError, ConnectionError, BodyTooLarge)
+TRANSPORT_ERRORS = (aiohttp.ClientError, HttpProcessingError, TimeoutError, ConnectionError, BodyTooLarge)
 """The exceptions that aiohttp's client, its parser and ``read_body`` raise."""
 
 
@@ -84,7 +90,7 @@ class UpstreamResponse(Struct):
     @property
     def date(self) -> datetime | None:
         """The time of the response by the vendor's clock, to the second, or None without a ``Date`` header."""
-        return date_of(self.headers.get("Date", ""))
+        return parse_date(self.headers.get("Date", ""))
 
     @property
     def text(self) -> str:
@@ -159,7 +165,7 @@ class Transport:
         self._deadlines = Deadlines(timeout_seconds)
         self._connections = connections
         self._origins: dict[str, HttpOrigin] = {}
-        self.most = connections
+        self.max_in_flight = connections
         """The maximum number of concurrent requests. Further requests wait for a connection."""
 
         self.in_flight = 0
@@ -188,7 +194,7 @@ class Transport:
         body: bytes | None,
         meter: ResponseMeter | None = None,
         *,
-        stale: Callable[[], bool] = never,
+        stale: Callable[[], bool] = is_never_stale,
         secrets: Mapping[str, str] = NO_SECRETS,
     ) -> UpstreamResponse:
         """Send one request and read its complete response, which may be a redirect.
@@ -199,13 +205,13 @@ class Transport:
         Raises ``SendWindowMissed``, without sending anything, if *stale* returns True once there is a connection.
         """
         url = _fill_secrets(url, secrets)
-        send = self._send_whole if body is None or len(body) < PIECEMEAL_FROM_BYTES else self._send_in_pieces
+        send = self._send_whole if body is None or len(body) < CHUNKED_FROM_BYTES else self._send_in_pieces
         self.in_flight += 1
         try:
             # One shared timer, because ``asyncio.timeout`` costs as much as the rest of the pool.
             with self._deadlines:
                 return UpstreamResponse(*await send(method, url, headers, body, meter or unmetered(), stale=stale))
-        except FAULTS as error:
+        except TRANSPORT_ERRORS as error:
             raise _classify(error) from error
         finally:
             self.in_flight -= 1
@@ -226,7 +232,7 @@ class Transport:
         if origin is None:
             # The number of origins is limited by the settings.
             origin = self._origins[origin_url] = HttpOrigin(self._session, origin_url)
-        return origin.exchange(method, url[start:], headers, body, meter, stale=stale)
+        return origin.send(method, url[start:], headers, body, meter, stale=stale)
 
     async def _send_in_pieces(
         self,
@@ -266,7 +272,7 @@ class Transport:
                 method, URL(url, encoded=True), headers=headers, allow_redirects=False, timeout=timeout
             ) as response:
                 yield response.status, response.headers, response.content.iter_chunked(64 * 1024)
-        except FAULTS as error:
+        except TRANSPORT_ERRORS as error:
             raise _classify(error) from error
         finally:
             self.in_flight -= 1
@@ -282,7 +288,7 @@ def _fill_secrets(url: str, secrets: Mapping[str, str]) -> str:
     return url
 
 
-def date_of(header: str) -> datetime | None:
+def parse_date(header: str) -> datetime | None:
     """Parse a ``Date`` header. Returns None if it is missing or unreadable."""
     try:
         date = parsedate_to_datetime(header)

@@ -16,13 +16,13 @@ from typing import Any
 
 from connector_gateway.kit.errors import GatewayError
 
-HIDDEN = "…"
+REPLACEMENT = "…"
 """The text that replaces a secret."""
 
-LEAST_LENGTH = 8
+MIN_LENGTH = 8
 """Shorter texts would match ordinary words, and no vendor issues such short secrets."""
 
-LEAST_BASE64 = 10
+MIN_BASE64_LENGTH = 10
 _BASE64 = "[A-Za-z0-9+/_=-]"
 _TRUNCATION = "….'\"\\ )]}"
 """Characters that may follow a truncated text."""
@@ -44,7 +44,7 @@ class Redaction:
         """Return *text* without the secrets, whether plain, escaped, in Base64, or truncated at the end of the text."""
         if self._pattern is None or not text:
             return text
-        return self._hide_truncated(self._pattern.sub(HIDDEN, text))
+        return self._hide_truncated(self._pattern.sub(REPLACEMENT, text))
 
     def value(self, value: Any) -> Any:
         """Return a JSON value without the secrets, including in its names."""
@@ -82,9 +82,9 @@ class Redaction:
         """Return *text* without the beginning of a secret at its end, where the text was truncated."""
         stripped = text.rstrip(_TRUNCATION)
         for secret in self._long_secrets:
-            for length in range(min(len(secret), len(stripped)), LEAST_LENGTH - 1, -1):
+            for length in range(min(len(secret), len(stripped)), MIN_LENGTH - 1, -1):
                 if stripped.endswith(secret[:length]):
-                    return stripped[:-length] + HIDDEN
+                    return stripped[:-length] + REPLACEMENT
         return text
 
 
@@ -92,13 +92,13 @@ _ACTIVE: ContextVar[tuple[Redaction, ...]] = ContextVar("active redactions", def
 """The redactions of the connections that the current task works for."""
 
 
-def conceal(redaction: Redaction) -> None:
+def activate_redaction(redaction: Redaction) -> None:
     """Activate *redaction* for the current task, replacing any other."""
     _ACTIVE.set((redaction,))
 
 
 @contextmanager
-def concealing(redaction: Redaction) -> Iterator[None]:
+def redacting(redaction: Redaction) -> Iterator[None]:
     """Activate *redaction* inside the context, in addition to those that are active."""
     token = _ACTIVE.set((*_ACTIVE.get(), redaction))
     try:
@@ -107,7 +107,7 @@ def concealing(redaction: Redaction) -> Iterator[None]:
         _ACTIVE.reset(token)
 
 
-def hide(value: Any) -> Any:
+def redact(value: Any) -> Any:
     """Return a JSON value, such as a log line, without the secrets of all active redactions."""
     for redaction in _ACTIVE.get():
         value = redaction.value(value)
@@ -115,7 +115,7 @@ def hide(value: Any) -> Any:
 
 
 def _filter_long(secrets: Iterable[str]) -> Iterator[str]:
-    return (secret for secret in secrets if len(secret) >= LEAST_LENGTH)
+    return (secret for secret in secrets if len(secret) >= MIN_LENGTH)
 
 
 def _patterns(secret: str) -> Iterator[str]:
@@ -127,7 +127,7 @@ def _patterns(secret: str) -> Iterator[str]:
     for offset in range(3):
         code = b64encode(b"\0" * offset + secret.encode()).decode().rstrip("=")
         inside = code[4 if offset else 0 : len(code) // 4 * 4]
-        if len(inside) >= LEAST_BASE64:
+        if len(inside) >= MIN_BASE64_LENGTH:
             yield f"{_BASE64}{{0,3}}{''.join(map(_base64_pattern, inside))}{_BASE64}{{0,4}}"
 
 

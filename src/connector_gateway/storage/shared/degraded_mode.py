@@ -36,10 +36,10 @@ LOCAL_QUOTA = 0.5
 MAX_WAITED_WINDOW_SECONDS = 2.0
 """Windows up to this length are waited out, because it is unknown how much of them others have used."""
 
-LONGEST_SECONDS = 60.0
+MAX_DEGRADED_SECONDS = 60.0
 """The maximum duration of degraded mode: the window of a key."""
 
-REMEMBERED = 10_000
+MAX_TRACKED_BUDGETS = 10_000
 """The number of budgets whose largest request is remembered. Each account has its own."""
 
 PROBE_SECONDS = 0.5
@@ -60,10 +60,10 @@ class FallbackReservation:
 
     shared: "FallbackCounters"
     takes: Sequence[ResolvedCharge]
-    turn: "ValkeyReservation | None" = None
+    stored: "ValkeyReservation | None" = None
     """The reservation in the store, or None if the store has not been reachable yet."""
 
-    turn_at: float = 0.0
+    stored_at: float = 0.0
     """The time at which the store's reservation is due, or at which to query the store again."""
 
     local: Reservation | None = None
@@ -72,37 +72,37 @@ class FallbackReservation:
     local_at: float = 0.0
     """The time at which the local reservation is due."""
 
-    noted: bool = False
+    is_recorded: bool = False
     """Whether this process has recorded that the store let the request through."""
 
     @property
     def granted(self) -> bool:
         """False if the reservation would have been due too late."""
-        reservation = self.turn or self.local
+        reservation = self.stored or self.local
         return reservation is None or reservation.granted
 
     @property
     def wait(self) -> float:
         """The seconds until the reservation is due, or until the next confirmation, at the time of the reservation."""
-        if self.turn is not None:
-            return self.turn.wait
+        if self.stored is not None:
+            return self.stored.wait
         # A request that waits for the local share returns to the store's queue as soon as the store is available.
         max_wait = PROBE_SECONDS if self.granted else inf
         return min(self.local.wait, max_wait) if self.local is not None else 0.0
 
-    def expired(self) -> bool:
+    def is_expired(self) -> bool:
         """Return True if the reservation has expired.
 
         A request sent now could fall into a window that others have used.
         """
-        reservation = self.local or self.turn
-        return reservation is not None and reservation.expired()
+        reservation = self.local or self.stored
+        return reservation is not None and reservation.is_expired()
 
-    def left(self) -> None:
+    def record_sent(self) -> None:
         """Count the request from now on."""
-        reservation = self.local or self.turn
+        reservation = self.local or self.stored
         if reservation is not None:
-            reservation.left()
+            reservation.record_sent()
 
     async def confirm(self) -> float:
         """Confirm the reservation.
@@ -118,24 +118,24 @@ class FallbackReservation:
         return await self._confirm_locally(unavailable)
 
     async def _confirm_in_store(self) -> float:
-        remaining = self.turn_at - self.shared.clock.now()
-        if self.turn is None:
-            self.turn = await self.shared.store.reserve(self.takes, inf)
-            wait = self.turn.wait
+        remaining = self.stored_at - self.shared.clock.now()
+        if self.stored is None:
+            self.stored = await self.shared.store.reserve(self.takes, inf)
+            wait = self.stored.wait
         # All waiting requests come together when the store returns. It would be slow again if each of them queried it.
         elif remaining > 0 and self.local is not None:
             wait = remaining
         else:
-            wait = await self.turn.confirm()
-        self.turn_at = self.shared.clock.now() + wait
+            wait = await self.stored.confirm()
+        self.stored_at = self.shared.clock.now() + wait
         if self.local is not None:
             self.local.release()
             self.local = None
-        if self.noted:
-            self.shared.forget(self.takes, self.turn.number)
-        self.noted = wait <= 0
-        if self.noted:
-            self.shared.note(self.takes, self.turn.number)
+        if self.is_recorded:
+            self.shared.forget(self.takes, self.stored.number)
+        self.is_recorded = wait <= 0
+        if self.is_recorded:
+            self.shared.record(self.takes, self.stored.number)
         return wait
 
     async def _confirm_locally(self, unavailable: StoreUnavailable | None) -> float:
@@ -146,24 +146,24 @@ class FallbackReservation:
             self.shared.enter_degraded_mode(unavailable)
         remaining = self.local_at - self.shared.clock.now()
         if remaining <= 0:
-            self.shared.hold_back(self.takes)
+            self.shared.suspend_short_windows(self.takes)
             remaining = await self.local.confirm()
             self.local_at = self.shared.clock.now() + remaining
         if remaining <= 0:
             self.shared.recount.mark_dirty(self.takes)
-            if self.turn is not None:
-                self.turn.release()
+            if self.stored is not None:
+                self.stored.release()
         return min(remaining, PROBE_SECONDS)
 
     def release(self) -> None:
         """Release the reservation."""
-        for reservation in (self.turn, self.local):
+        for reservation in (self.stored, self.local):
             if reservation is not None:
                 reservation.release()
 
     def record_response(self) -> None:
         """Count the request from the latest time at which it can have arrived."""
-        reservation = self.local or self.turn
+        reservation = self.local or self.stored
         if reservation is not None:
             reservation.record_response()
 
@@ -194,14 +194,14 @@ class FallbackCounters:
         """The time of the last probe, if it failed to reach the store."""
 
         self._last_error = ""
-        self._most: dict[str, float] = {}
+        self._max_units: dict[str, float] = {}
         """The largest number of units that a single request has used of each budget."""
 
         self.counted_locally = 0
         self.recount = CountRecovery(store, local, clock)
 
     @asynccontextmanager
-    async def opened(self, installation_id: str, *, fresh: bool) -> AsyncIterator[None]:
+    async def open(self, installation_id: str, *, fresh: bool) -> AsyncIterator[None]:
         """Connect to the store inside the context, as far as it is available."""
         async with self.store:
             await self._begin(installation_id, fresh=fresh)
@@ -247,18 +247,18 @@ class FallbackCounters:
         seconds = self.unavailable_seconds
         if seconds is None:
             return self.store.name
-        if seconds < LONGEST_SECONDS:
-            return f"{self.store.name} is away; local share for another {LONGEST_SECONDS - seconds:.0f} s"
+        if seconds < MAX_DEGRADED_SECONDS:
+            return f"{self.store.name} is away; local share for another {MAX_DEGRADED_SECONDS - seconds:.0f} s"
         return f"{self.store.name} is away"
 
     async def consume(self, take: ResolvedCharge) -> RateLimitWindow:
         """Take units now, or none if the window has too few left."""
         window = await self._query_with_fallback(self.store.consume, take, self._local.consume)
         if window.retry_after <= 0:
-            if window.local:
+            if window.is_local:
                 self.recount.mark_dirty([take])
             else:
-                self.note([take], window.number)
+                self.record([take], window.number)
         return window
 
     async def peek(self, take: ResolvedCharge) -> RateLimitWindow:
@@ -278,8 +278,8 @@ class FallbackCounters:
             self.enter_degraded_mode(error)
         self._check_not_too_long()
         self.counted_locally += 1
-        window = await query_local(self._share(take))
-        window.local = True
+        window = await query_local(self._local_charge(take))
+        window.is_local = True
         return window
 
     async def reserve(self, takes: Sequence[ResolvedCharge], max_wait_seconds: float) -> Reservation:
@@ -325,10 +325,10 @@ class FallbackCounters:
     def _wrap_reservation(self, takes: Sequence[ResolvedCharge], reservation: "ValkeyReservation") -> Reservation:
         noted = reservation.granted and reservation.wait <= 0
         if noted:
-            self.note(takes, reservation.number)
-        return FallbackReservation(self, takes, reservation, self.clock.now() + reservation.wait, noted=noted)
+            self.record(takes, reservation.number)
+        return FallbackReservation(self, takes, reservation, self.clock.now() + reservation.wait, is_recorded=noted)
 
-    def note(self, takes: Sequence[ResolvedCharge], number: int) -> None:
+    def record(self, takes: Sequence[ResolvedCharge], number: int) -> None:
         """Record a request that the store let through, so that the local share includes earlier requests."""
         self._local.count(takes, number)
 
@@ -336,13 +336,13 @@ class FallbackCounters:
         """Remove the record of a reservation that has to be confirmed again."""
         self._local.forget(takes, number)
 
-    async def close(self, takes: Sequence[ResolvedCharge], seconds: float) -> None:
+    async def block(self, takes: Sequence[ResolvedCharge], seconds: float) -> None:
         """Block these budgets for *seconds*, in the store and in the local share."""
         # Also block the local share. If the store becomes unavailable next, the share must not ignore this block.
-        await self._local.close([self._share(take) for take in takes], seconds)
+        await self._local.block([self._local_charge(take) for take in takes], seconds)
         try:
             if self._unavailable_since is None:
-                await self.store.close(takes, seconds)
+                await self.store.block(takes, seconds)
                 return
         except StoreUnavailable as error:
             self.enter_degraded_mode(error)
@@ -380,16 +380,16 @@ class FallbackCounters:
         await self._local.evict_idle()
 
     def _local_charges(self, takes: Sequence[ResolvedCharge]) -> list[ResolvedCharge]:
-        self.hold_back(takes)
-        return [self._share(take) for take in takes]
+        self.suspend_short_windows(takes)
+        return [self._local_charge(take) for take in takes]
 
-    def hold_back(self, takes: Sequence[ResolvedCharge]) -> None:
+    def suspend_short_windows(self, takes: Sequence[ResolvedCharge]) -> None:
         """Block the shares of short windows while other processes may use these windows."""
         if self._processes() > 1:
             for take in takes:
                 seconds = self._seconds_of_others(take.budget.per_seconds)
                 if seconds > 0:
-                    self._local.suspend(self._share(take), seconds)
+                    self._local.suspend(self._local_charge(take), seconds)
 
     def _seconds_of_others(self, per_seconds: float) -> float:
         """Return the seconds for which other processes may still use a window, if it is a short one."""
@@ -401,9 +401,9 @@ class FallbackCounters:
         unsure = PROBE_SECONDS if now - self._failed_at > PROBE_VALID_SECONDS else 0.0
         return max(unsure, per_seconds - (self.unavailable_seconds or 0.0))
 
-    def _share(self, take: ResolvedCharge) -> ResolvedCharge:
+    def _local_charge(self, take: ResolvedCharge) -> ResolvedCharge:
         """Return the charge against the local share of the budget, which may be smaller than a single request."""
-        budget, max_units = take.budget, max(take.units, self._most.get(take.name, 1.0))
+        budget, max_units = take.budget, max(take.units, self._max_units.get(take.name, 1.0))
         if max_units > 1:
             self._remember_units(take.name, max_units)
         # Every live process takes the same share, and none knows what the others use.
@@ -415,10 +415,10 @@ class FallbackCounters:
 
     def _remember_units(self, name: str, units: float) -> None:
         # Reinserted, so that the first entry is the least recently used one.
-        self._most.pop(name, None)
-        self._most[name] = units
-        if len(self._most) > REMEMBERED:
-            del self._most[next(iter(self._most))]
+        self._max_units.pop(name, None)
+        self._max_units[name] = units
+        if len(self._max_units) > MAX_TRACKED_BUDGETS:
+            del self._max_units[next(iter(self._max_units))]
 
     def enter_degraded_mode(self, error: StoreUnavailable) -> None:
         """Work without the store from now on."""
@@ -431,7 +431,7 @@ class FallbackCounters:
         self._last_error, self._failed_at = str(error), self.clock.now()
 
     def _check_not_too_long(self) -> None:
-        if (self.unavailable_seconds or 0.0) >= LONGEST_SECONDS:
+        if (self.unavailable_seconds or 0.0) >= MAX_DEGRADED_SECONDS:
             raise self._unavailable("The shared store has been away for too long to count calls without it.")
 
     def _check_exclusive(self) -> None:

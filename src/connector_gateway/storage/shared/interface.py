@@ -12,10 +12,10 @@ from msgspec import Struct
 
 from connector_gateway.kit.upstream.budget import Budget
 
-STALE = 0.5
+STALE_FRACTION = 0.5
 """The part of a window after which a reservation must be confirmed again if its request has not been sent yet."""
 
-QUICK_SECONDS = 0.005
+NEGLIGIBLE_SECONDS = 0.005
 """Shorter delays count as none. It is less than the margin added to windows."""
 
 HEADROOM = 0.2
@@ -45,7 +45,7 @@ class RateLimitWindow(Struct):
     limit: int
     remaining: int
     retry_after: float = 0.0
-    local: bool = False
+    is_local: bool = False
     """Whether only the local share was counted, because the store is unavailable."""
 
     number: int = 0
@@ -63,13 +63,13 @@ class Reservation(Protocol):
     def granted(self) -> bool:
         """False if it would have been due too late. Nothing was reserved then."""
 
-    def expired(self) -> bool:
+    def is_expired(self) -> bool:
         """Return True if the reservation has expired.
 
         A request sent now could fall into a window that others have used.
         """
 
-    def left(self) -> None:
+    def record_sent(self) -> None:
         """Count the request from now on, because it is sent now and not at its reserved time."""
 
     async def confirm(self) -> float:
@@ -98,25 +98,25 @@ class SharedCounters(Protocol):
     ``release`` and ``record_response`` return immediately and do not wait for the store.
     """
 
-    async def consume(self, take: ResolvedCharge) -> RateLimitWindow:
+    async def consume(self, charge: ResolvedCharge) -> RateLimitWindow:
         """Take units now, or none if the window has too few left."""
 
-    async def peek(self, take: ResolvedCharge) -> RateLimitWindow:
+    async def peek(self, charge: ResolvedCharge) -> RateLimitWindow:
         """Return the state of the window without taking anything."""
 
-    async def reserve(self, takes: Sequence[ResolvedCharge], max_wait_seconds: float) -> Reservation:
+    async def reserve(self, charges: Sequence[ResolvedCharge], max_wait_seconds: float) -> Reservation:
         """Reserve the next time at which all *takes* fit. Reserves nothing if that is after *max_wait_seconds*.
 
         A reservation that is due immediately is always granted. All budgets belong to one connector.
         """
 
-    async def try_reserve_idle(self, takes: Sequence[ResolvedCharge]) -> Reservation:
+    async def try_reserve_idle(self, charges: Sequence[ResolvedCharge]) -> Reservation:
         """Reserve the current time if that leaves ``HEADROOM`` for calls.
 
         Otherwise reserves nothing, and returns when to try again.
         """
 
-    async def close(self, takes: Sequence[ResolvedCharge], seconds: float) -> None:
+    async def block(self, charges: Sequence[ResolvedCharge], seconds: float) -> None:
         """Block these budgets for *seconds*."""
 
     def lock(self, name: str) -> AbstractAsyncContextManager[Lease | None]:

@@ -34,7 +34,7 @@ class NamedLocks:
         self._queues: dict[str, _Queue] = {}
 
     @asynccontextmanager
-    async def hold(self, name: str) -> AsyncIterator[None]:
+    async def acquire(self, name: str) -> AsyncIterator[None]:
         """Acquire the lock *name* inside the context. Raises ``UpstreamConflict`` if that takes too long."""
         queue = self._queues.setdefault(name, _Queue())
         queue.users += 1

@@ -11,16 +11,16 @@ from connector_gateway.kit.upstream.budget import Budget
 from connector_gateway.kit.upstream.client import Timeouts
 from connector_gateway.storage.shared.interface import (
     HEADROOM,
-    QUICK_SECONDS,
-    STALE,
+    NEGLIGIBLE_SECONDS,
+    STALE_FRACTION,
     UPSTREAM,
     RateLimitWindow,
     ResolvedCharge,
 )
 from connector_gateway.storage.shared.locks import NamedLocks
-from connector_gateway.storage.shared.sliding_window import LedgerEntry, SlidingWindowLog
+from connector_gateway.storage.shared.sliding_window import LogEntry, SlidingWindowLog
 
-MOST_LEARNED = 10_000
+MAX_IDLE_LOGS = 10_000
 """While there are fewer logs than this, idle ones are retained if they have measured the vendor's response times."""
 
 CHECK_BATCH = 5_000
@@ -36,24 +36,24 @@ class LocalReservation(Struct):
     clock: Clock
     at: float
     wait: float
-    taken: Sequence[tuple[SlidingWindowLog, LedgerEntry]] = ()
+    taken: Sequence[tuple[SlidingWindowLog, LogEntry]] = ()
     number: int = 0
     """The position in the queue."""
 
     granted: bool = True
 
-    def expired(self) -> bool:
+    def is_expired(self) -> bool:
         """Return True if the reservation has expired.
 
         A request sent now could fall into a window that others have used.
         """
         late = self.clock.now() - self.at
-        return any(late > ledger.budget.per_seconds * STALE for ledger, _ in self.taken)
+        return any(late > ledger.budget.per_seconds * STALE_FRACTION for ledger, _ in self.taken)
 
-    def left(self) -> None:
+    def record_sent(self) -> None:
         """Count the request from now on, before its response arrives. Others may have used its reserved time."""
         now = self.clock.now()
-        if now - self.at > QUICK_SECONDS:
+        if now - self.at > NEGLIGIBLE_SECONDS:
             for ledger, entry in self.taken:
                 ledger.move(entry, now)
 
@@ -65,16 +65,16 @@ class LocalReservation(Struct):
         now = self.clock.now()
         # An expired reservation is queued behind the requests that have been sent since.
         for _, entry in self.taken:
-            entry.turn = self.number
+            entry.queue_number = self.number
         # Timers fire late on a busy machine, so the actual times of earlier requests count, not their planned ones.
-        due = max(ledger.due(entry, now) for ledger, entry in self.taken)
+        due = max(ledger.due_at(entry, now) for ledger, entry in self.taken)
         if due != self.at:
             self.at = due
             for ledger, entry in self.taken:
                 ledger.move(entry, due)
         if due <= now:
             for _, entry in self.taken:
-                entry.turn = 0
+                entry.queue_number = 0
         return due - now
 
     def release(self) -> None:
@@ -101,7 +101,7 @@ class LocalCounters:
     def __init__(self, clock: Clock, timeouts: Timeouts | None = None) -> None:
         self._clock = clock
         self._locks = NamedLocks(timeouts or Timeouts())
-        self._ledgers: dict[str, SlidingWindowLog] = {}
+        self._logs: dict[str, SlidingWindowLog] = {}
         self._unchecked_names: Iterator[str] = iter(())
         """The names of the logs that are still to be checked in this round."""
 
@@ -118,7 +118,7 @@ class LocalCounters:
         now, ledger = self._clock.now(), self._get_log(take)
         at = ledger.earliest(now, take.units)
         if at <= now:
-            ledger.insert(LedgerEntry(now, take.units))
+            ledger.insert(LogEntry(now, take.units))
         return RateLimitWindow(int(take.budget.limit), int(ledger.remaining_now), at - now)
 
     async def peek(self, take: ResolvedCharge) -> RateLimitWindow:
@@ -145,7 +145,7 @@ class LocalCounters:
     ) -> LocalReservation:
         number = next(self._reservation_numbers)
         turn = number if at > now else 0
-        entries = [(ledger, LedgerEntry(at, units, turn)) for ledger, units in requested]
+        entries = [(ledger, LogEntry(at, units, turn)) for ledger, units in requested]
         for ledger, entry in entries:
             ledger.insert(entry)
         return LocalReservation(self._clock, at, at - now, entries, number)
@@ -171,30 +171,30 @@ class LocalCounters:
             ledger = self._get_log(take)
             # This also removes entries that have left the window.
             ledger.remaining(now)
-            ledger.insert(LedgerEntry(now, take.units, number=number))
+            ledger.insert(LogEntry(now, take.units, number=number))
 
     def forget(self, takes: Sequence[ResolvedCharge], number: int) -> None:
         """Remove the request counted under *number*."""
         for take in takes:
-            if (ledger := self._ledgers.get(take.name)) is not None:
+            if (ledger := self._logs.get(take.name)) is not None:
                 ledger.forget_number(number)
 
     @property
     def names(self) -> list[str]:
         """The names of the known budgets."""
-        return list(self._ledgers)
+        return list(self._logs)
 
-    def gone(self, name: str, late: float) -> tuple[Budget, list[LedgerEntry]] | None:
+    def recent_requests(self, name: str, late: float) -> tuple[Budget, list[LogEntry]] | None:
         """Return a budget and the sent requests that may be in the window that ends now, or None if it is unknown.
 
         A request may have arrived up to *late* seconds after it was let through, but at most half a window.
         """
-        ledger = self._ledgers.get(name)
+        ledger = self._logs.get(name)
         if ledger is None:
             return None
-        return ledger.whole, ledger.sent_units(self._clock.now(), min(late, ledger.whole.per_seconds / 2))
+        return ledger.full_budget, ledger.sent_units(self._clock.now(), min(late, ledger.full_budget.per_seconds / 2))
 
-    async def close(self, takes: Sequence[ResolvedCharge], seconds: float) -> None:
+    async def block(self, takes: Sequence[ResolvedCharge], seconds: float) -> None:
         """Block these budgets for *seconds*."""
         self.set_blocked({take.name: seconds for take in takes})
 
@@ -204,17 +204,17 @@ class LocalCounters:
         self._blocked_until = {name: until for name, until in self._blocked_until.items() if until > now}
         for name, seconds in seconds_by_name.items():
             until = self._blocked_until[name] = max(self._blocked_until.get(name, 0.0), now + seconds)
-            if (ledger := self._ledgers.get(name)) is not None:
-                ledger.closed_until = max(ledger.closed_until, until)
+            if (ledger := self._logs.get(name)) is not None:
+                ledger.blocked_until = max(ledger.blocked_until, until)
 
-    def reopen(self, prefix: str = UPSTREAM) -> None:
+    def unblock(self, prefix: str = UPSTREAM) -> None:
         """Unblock the budgets that vendors have blocked, if their names begin with *prefix*."""
         self._blocked_until = {
             name: until for name, until in self._blocked_until.items() if not name.startswith(prefix)
         }
-        for name, ledger in self._ledgers.items():
+        for name, ledger in self._logs.items():
             if name.startswith(prefix):
-                ledger.reopen()
+                ledger.unblock()
 
     def blocked_seconds(self, name: str) -> float:
         """Return the seconds for which a budget is still blocked by the vendor, ignoring suspensions."""
@@ -224,20 +224,20 @@ class LocalCounters:
     def suspend(self, take: ResolvedCharge, seconds: float) -> None:
         """Block a budget for *seconds* in this process only."""
         ledger = self._get_log(take)
-        ledger.closed_until = max(ledger.closed_until, self._clock.now() + seconds)
+        ledger.blocked_until = max(ledger.blocked_until, self._clock.now() + seconds)
 
     def lock(self, name: str) -> AbstractAsyncContextManager[None]:
         """Lock the object *name* inside the context. Raises ``UpstreamConflict`` if that takes too long."""
-        return self._locks.hold(name)
+        return self._locks.acquire(name)
 
     def _get_log(self, take: ResolvedCharge) -> SlidingWindowLog:
-        ledger = self._ledgers.get(take.name)
+        ledger = self._logs.get(take.name)
         if ledger is None:
             self._added_since_check += 1
-            ledger = self._ledgers[take.name] = SlidingWindowLog(take.budget)
-            ledger.closed_until = self._blocked_until.get(take.name, 0.0)
+            ledger = self._logs[take.name] = SlidingWindowLog(take.budget)
+            ledger.blocked_until = self._blocked_until.get(take.name, 0.0)
         # Settings may have changed the budget since. Earlier requests stay counted.
-        ledger.budget, ledger.whole = take.budget, take.full_budget or take.budget
+        ledger.budget, ledger.full_budget = take.budget, take.full_budget or take.budget
         return ledger
 
     def _drop_idle_before_use(self) -> None:
@@ -254,11 +254,15 @@ class LocalCounters:
     def _drop_idle_logs(self, count: int) -> None:
         now, names = self._clock.now(), list(islice(self._unchecked_names, count))
         if len(names) < count:
-            self._unchecked_names = iter(list(self._ledgers))
+            self._unchecked_names = iter(list(self._logs))
         for name in names:
-            ledger = self._ledgers.get(name)
-            if ledger is not None and ledger.idle(now) and (not ledger.learned or len(self._ledgers) > MOST_LEARNED):
-                del self._ledgers[name]
+            ledger = self._logs.get(name)
+            if (
+                ledger is not None
+                and ledger.drop_if_idle(now)
+                and (not ledger.has_samples or len(self._logs) > MAX_IDLE_LOGS)
+            ):
+                del self._logs[name]
 
 
 def with_headroom(take: ResolvedCharge) -> float:

@@ -13,7 +13,7 @@ from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.upstream.budget import Budget
 from connector_gateway.storage.shared.interface import ResolvedCharge, StoreUnavailable
 from connector_gateway.storage.shared.memory import LocalCounters
-from connector_gateway.storage.shared.sliding_window import LedgerEntry
+from connector_gateway.storage.shared.sliding_window import LogEntry
 
 if TYPE_CHECKING:
     from connector_gateway.storage.shared.valkey import ValkeyCounters
@@ -35,7 +35,7 @@ class LossState(NamedTuple):
     lost: Mapping[str, int]
     """The time of the last data loss by hash tag, or 0 if there was none."""
 
-    closed: Mapping[str, float]
+    blocked: Mapping[str, float]
     """The seconds for which budgets are still blocked, by name."""
 
 
@@ -97,18 +97,18 @@ class CountRecovery:
             await asyncio.gather(asyncio.sleep(0), *(self._report_budget(name, lost=True) for name in batch))
 
     async def _report_budget(self, name: str, *, lost: bool) -> None:
-        recent = self._local.gone(name, LATE_SECONDS)
+        recent = self._local.recent_requests(name, LATE_SECONDS)
         if recent is None:
             return
         budget, entries = recent
         if (seconds := self._local.blocked_seconds(name)) > 0:
-            await self._store.close([ResolvedCharge(name, budget, 0)], seconds)
+            await self._store.block([ResolvedCharge(name, budget, 0)], seconds)
         unreported = [entry for entry in entries if lost or entry.number <= 0]
         for start in range(0, len(unreported), REPORT_BATCH):
-            sent = [self._sent(entry, budget) for entry in unreported[start : start + REPORT_BATCH]]
+            sent = [self._to_sent_request(entry, budget) for entry in unreported[start : start + REPORT_BATCH]]
             await self._store.recount(name, budget, sent)
 
-    def _sent(self, entry: LedgerEntry, budget: Budget) -> SentRequest:
+    def _to_sent_request(self, entry: LogEntry, budget: Budget) -> SentRequest:
         # The name stays the same if a request is reported again, and is the store's own if the store let it through.
         if entry.number == 0:
             entry.number = -next(self._numbers)

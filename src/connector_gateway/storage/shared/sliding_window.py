@@ -26,7 +26,7 @@ class Lateness:
         self.answers = 0
         self._quickest = 0.0
 
-    def of(self, took: float, budget: Budget) -> float:
+    def estimate(self, took: float, budget: Budget) -> float:
         """Return the seconds by which a request may have arrived late if its response took *took* seconds."""
         # Written out, because ``min`` and ``max`` cost three times as much, and every request passes here.
         quickest, answers, window = self._quickest, self.answers, budget.per_seconds
@@ -46,12 +46,12 @@ PRUNE_FROM = 32
 """The number of expired entries from which they are dropped, if they are at least as many as the others."""
 
 
-class LedgerEntry(Struct, eq=False):
+class LogEntry(Struct, eq=False):
     """``units`` taken at ``at``, in epoch seconds, in the past or the future."""
 
     at: float
     units: float
-    turn: int = 0
+    queue_number: int = 0
     """The number in the queue while the entry waits, or 0 once its request may be sent."""
 
     number: int = 0
@@ -65,29 +65,29 @@ _at = attrgetter("at")
 class SlidingWindowLog:
     """Entries in order of time. No window of the budget ever holds more than its limit."""
 
-    __slots__ = ("_entries", "_full_until", "_head", "_lateness", "_sum", "budget", "closed_until", "whole")
+    __slots__ = ("_entries", "_full_until", "_head", "_lateness", "_sum", "blocked_until", "budget", "full_budget")
 
     def __init__(self, budget: Budget) -> None:
-        self.budget = self.whole = budget
+        self.budget = self.full_budget = budget
         """The budget to count by, and the full budget, if the former is a share of it."""
 
-        self.closed_until = 0.0
-        self._entries: list[LedgerEntry] = []
+        self.blocked_until = 0.0
+        self._entries: list[LogEntry] = []
         self._head = 0
         self._sum = 0.0
         self._full_until = (float("inf"), 0.0)
         self._lateness = Lateness()
 
-    def reopen(self) -> None:
+    def unblock(self) -> None:
         """Remove a block of the vendor before its end."""
-        self.closed_until, self._full_until = 0.0, (float("inf"), 0.0)
+        self.blocked_until, self._full_until = 0.0, (float("inf"), 0.0)
 
     def earliest(self, now: float, units: float, not_before: float = 0.0) -> float:
         """Return the first time from *now* and *not_before* on at which *units* fit. *now* must never decrease."""
         if units > self.budget.limit:
             raise ValueError(f"{units} units never fit a budget of {self.budget.limit}.")
         self._expire(now)
-        at = max(now, not_before, self.closed_until)
+        at = max(now, not_before, self.blocked_until)
         if self._sum + units <= self.budget.limit:
             return at
         # In a long queue each newcomer would search all of it again. Requests of this size do not fit before this time.
@@ -100,7 +100,7 @@ class SlidingWindowLog:
             self._full_until = (units, at)
         return at
 
-    def insert(self, entry: LedgerEntry) -> None:
+    def insert(self, entry: LogEntry) -> None:
         """Add *entry*, which must fit at its time."""
         if not self._entries or entry.at >= self._entries[-1].at:
             self._entries.append(entry)
@@ -108,7 +108,7 @@ class SlidingWindowLog:
             insort(self._entries, entry, lo=self._head, key=_at)
         self._sum += entry.units
 
-    def remove(self, entry: LedgerEntry) -> None:
+    def remove(self, entry: LogEntry) -> None:
         """Remove *entry*, unless it was dropped already."""
         index = self._find(entry)
         if index is not None:
@@ -121,7 +121,7 @@ class SlidingWindowLog:
         for entry in [entry for entry in self._entries if entry.number == number]:
             self.remove(entry)
 
-    def move(self, entry: LedgerEntry, at: float) -> None:
+    def move(self, entry: LogEntry, at: float) -> None:
         """Move *entry* to another time. Moving it later does not free any usable capacity."""
         full_until = self._full_until if at >= entry.at else (float("inf"), 0.0)
         self.remove(entry)
@@ -129,23 +129,23 @@ class SlidingWindowLog:
         self.insert(entry)
         self._full_until = full_until
 
-    def record_response(self, entry: LedgerEntry, now: float) -> None:
+    def record_response(self, entry: LogEntry, now: float) -> None:
         """Count *entry* from the latest time at which its request can have arrived."""
-        late = self._lateness.of(now - entry.at, self.budget)
+        late = self._lateness.estimate(now - entry.at, self.budget)
         index = self._find(entry)
         if late > 0 and index is not None:
             del self._entries[index]
             entry.at += late
             insort(self._entries, entry, lo=index, key=_at)
 
-    def due(self, entry: LedgerEntry, now: float) -> float:
+    def due_at(self, entry: LogEntry, now: float) -> float:
         """Return when *entry* may be sent, after those before it in the queue and those that have been sent already."""
         capacity = self.budget.limit - entry.units
-        at = max(now, self.closed_until)
+        at = max(now, self.blocked_until)
         while True:
             first = bisect_right(self._entries, at, lo=self._head, key=self._leaves_at)
             others = self._entries[first : bisect_right(self._entries, at, lo=first, key=_at)]
-            before = [other for other in others if other.turn < entry.turn]
+            before = [other for other in others if other.queue_number < entry.queue_number]
             used = sum(other.units for other in before)
             if used <= capacity:
                 return at
@@ -165,27 +165,27 @@ class SlidingWindowLog:
         """The units that are left in the window of the last query."""
         return max(0.0, self.budget.limit - self._sum)
 
-    def sent_units(self, now: float, late: float = 0.0) -> list[LedgerEntry]:
+    def sent_units(self, now: float, late: float = 0.0) -> list[LogEntry]:
         """Return the sent entries that may be in the window that ends at *now*.
 
         Requests may arrive up to *late* seconds after their entry.
         """
         self._expire(now)
         first = bisect_right(self._entries, now - late, hi=self._head, key=self._leaves_at)
-        return [entry for entry in self._entries[first:] if entry.turn == 0]
+        return [entry for entry in self._entries[first:] if entry.queue_number == 0]
 
     @property
-    def learned(self) -> bool:
+    def has_samples(self) -> bool:
         """Whether it has measured response times."""
         return self._lateness.answers > 0
 
-    def idle(self, now: float) -> bool:
+    def drop_if_idle(self, now: float) -> bool:
         """Return True if no entry or block is relevant any more. All entries are dropped then."""
         self._expire(now)
         if self._head < len(self._entries):
             return False
         self._entries, self._head, self._sum = [], 0, 0.0
-        return now >= self.closed_until
+        return now >= self.blocked_until
 
     def _overflow(self, at: float, units: float) -> float | None:
         """Return a later time to try if *units* at *at* would overflow a window that contains them, otherwise None."""
@@ -207,7 +207,7 @@ class SlidingWindowLog:
                 return last.at
         return None
 
-    def _find(self, entry: LedgerEntry) -> int | None:
+    def _find(self, entry: LogEntry) -> int | None:
         entries, at = self._entries, entry.at
         newest = len(entries) - RECENT_ENTRIES
         # For a budget of thousands, bisecting all entries takes twice as long as bisecting those in flight.
@@ -231,7 +231,7 @@ class SlidingWindowLog:
             del entries[:dropped]
             self._head = head - dropped
 
-    def _leaves_at(self, entry: LedgerEntry) -> float:
+    def _leaves_at(self, entry: LogEntry) -> float:
         """Return when *entry* leaves the window.
 
         Always computed as a sum, because a difference would round differently.

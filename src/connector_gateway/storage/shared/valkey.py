@@ -23,8 +23,8 @@ from connector_gateway.kit.clock import Clock
 from connector_gateway.kit.errors import UpstreamConflict
 from connector_gateway.kit.upstream.budget import Budget
 from connector_gateway.storage.shared.interface import (
-    QUICK_SECONDS,
-    STALE,
+    NEGLIGIBLE_SECONDS,
+    STALE_FRACTION,
     UPSTREAM,
     RateLimitWindow,
     ResolvedCharge,
@@ -34,7 +34,7 @@ from connector_gateway.storage.shared.recovery import LossState, SentRequest
 from connector_gateway.storage.shared.sliding_window import Lateness
 from connector_gateway.storage.shared.valkey_pipeline import ValkeyPipeline
 
-ANSWER_SECONDS = 0.5
+TIMEOUT_SECONDS = 0.5
 """The timeout of a response. A store that hangs is noticed after one and a half times this, at the latest."""
 
 MICRO = 1_000_000
@@ -63,8 +63,10 @@ COUNTING = (files(__package__) / "counting.lua").read_text("utf-8")
 TRUE_TIME = "redis.call('TIME')"
 """The script's expression for the time, which tests replace."""
 
-RENEW = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end return 0"
-FREE = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0"
+RENEW_SCRIPT = (
+    "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end return 0"
+)
+RELEASE_SCRIPT = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0"
 
 
 def _tls_options(url: str) -> Mapping[str, bool]:
@@ -81,10 +83,10 @@ class ValkeyReservation:
     number: int
     wait: float
     granted: bool
-    since: float
+    queried_at: float
     """The time before the query to the store. The request was sent later, so it is never counted too early."""
 
-    heard: float
+    confirmed_at: float
     """The time of the store's response. The store let the request through before that."""
 
     async def confirm(self) -> float:
@@ -93,29 +95,29 @@ class ValkeyReservation:
         Returns 0 if the request may be sent now, otherwise the seconds to wait because others were late.
         """
         for _ in range(MAX_CONFIRMATIONS):
-            self.since = self.store.clock.now()
+            self.queried_at = self.store.clock.now()
             _, wait, _ = await self.store.call_script("confirm", self.number, self.takes)
-            self.heard = self.store.clock.now()
-            if wait > 0 or not self.expired():
+            self.confirmed_at = self.store.clock.now()
+            if wait > 0 or not self.is_expired():
                 break
         return wait / MICRO
 
-    def expired(self) -> bool:
+    def is_expired(self) -> bool:
         """Return True if the reservation has expired.
 
         A request sent now could fall into a window that others have used.
 
         A process may be frozen while the store's response is in transit, or later.
         """
-        late = self.store.clock.now() - self.since
-        return any(late > take.budget.per_seconds * STALE for take in self.takes)
+        late = self.store.clock.now() - self.queried_at
+        return any(late > take.budget.per_seconds * STALE_FRACTION for take in self.takes)
 
-    def left(self) -> None:
+    def record_sent(self) -> None:
         """Count the request from now on, before its response arrives. Others may have used its reserved time."""
         now = self.store.clock.now()
-        if now - self.since > QUICK_SECONDS:
-            self.store.left(self.takes, self.number, now - self.since)
-            self.since = self.heard = now
+        if now - self.queried_at > NEGLIGIBLE_SECONDS:
+            self.store.record_sent(self.takes, self.number, now - self.queried_at)
+            self.queried_at = self.confirmed_at = now
 
     def release(self) -> None:
         """Release the reservation."""
@@ -124,7 +126,7 @@ class ValkeyReservation:
     def record_response(self) -> None:
         """Count the request from the latest time at which it can have arrived. Its response has arrived now."""
         now = self.store.clock.now()
-        self.store.answered(self.takes, self.number, now - self.since, now - self.heard)
+        self.store.record_response(self.takes, self.number, now - self.queried_at, now - self.confirmed_at)
 
 
 class ValkeyLease:
@@ -136,7 +138,7 @@ class ValkeyLease:
         self._until = -inf
         self.ended = False
 
-    def prolong(self, asked_at: float) -> None:
+    def extend(self, asked_at: float) -> None:
         """Extend the lease, which the store has confirmed, from the time of the request."""
         self._until = asked_at + LEASE_SECONDS - LEASE_MARGIN_SECONDS
 
@@ -158,7 +160,7 @@ class ValkeyCounters:
     clock: Clock
     """Only for durations within this process."""
 
-    seconds: float = ANSWER_SECONDS
+    seconds: float = TIMEOUT_SECONDS
     """The timeout of a response, in seconds."""
 
     queue_seconds: float = 30.0
@@ -235,13 +237,13 @@ class ValkeyCounters:
     async def _reserve(self, command: str, argument: Any, takes: Sequence[ResolvedCharge]) -> ValkeyReservation:
         since = self.clock.now()
         if not takes:
-            return ValkeyReservation(self, takes, 0, 0.0, granted=True, since=since, heard=since)
+            return ValkeyReservation(self, takes, 0, 0.0, granted=True, queried_at=since, confirmed_at=since)
         give_back = partial(self._release_abandoned, takes)
         granted, wait, number = await self.call_script(command, argument, takes, abandoned=give_back)
         reservation = ValkeyReservation(
-            self, takes, number, wait / MICRO, granted == 1, since=since, heard=self.clock.now()
+            self, takes, number, wait / MICRO, granted == 1, queried_at=since, confirmed_at=self.clock.now()
         )
-        if reservation.granted and reservation.wait <= 0 and reservation.expired():
+        if reservation.granted and reservation.wait <= 0 and reservation.is_expired():
             reservation.wait = await reservation.confirm()
         return reservation
 
@@ -282,17 +284,17 @@ class ValkeyCounters:
         """Return the hash tag of *name*."""
         return _tag(name)
 
-    def answered(self, takes: Sequence[ResolvedCharge], number: int, took: float, heard: float) -> None:
+    def record_response(self, takes: Sequence[ResolvedCharge], number: int, took: float, heard: float) -> None:
         """Count a request from the latest time at which it can have arrived.
 
         Its response has arrived now, *took* seconds after the query to the store and *heard* seconds after the store's
         response.
         """
         for take in takes:
-            late = self._get_lateness(take.name).of(took, take.budget)
+            late = self._get_lateness(take.name).estimate(took, take.budget)
             if late <= 0:
                 continue
-            if took - heard > QUICK_SECONDS:
+            if took - heard > NEGLIGIBLE_SECONDS:
                 # Only the store knows when it let the request through, and thus whether the result would be in the
                 # future.
                 self._pipeline.send_no_reply(*self._command("late", f"{number} {round(late * MICRO)}", [take]))
@@ -302,7 +304,7 @@ class ValkeyCounters:
             entry = f"g{number}:{take.units:.17g}"
             self._pipeline.send_no_reply("ZADD", entries, "XX", "INCR", round(min(late, heard) * MICRO), entry)
 
-    def left(self, takes: Sequence[ResolvedCharge], number: int, late: float) -> None:
+    def record_sent(self, takes: Sequence[ResolvedCharge], number: int, late: float) -> None:
         """Count a request *late* seconds later, but not later than now."""
         for take in takes:
             self._pipeline.send_no_reply(*self._command("late", f"{number} {round(late * MICRO)}", [take]))
@@ -315,7 +317,7 @@ class ValkeyCounters:
         self._lateness[name] = learned
         return learned
 
-    async def close(self, takes: Sequence[ResolvedCharge], seconds: float) -> None:
+    async def block(self, takes: Sequence[ResolvedCharge], seconds: float) -> None:
         """Block these budgets for *seconds*."""
         if takes:
             await self.call_script("close", round(seconds * MICRO), takes)
@@ -331,18 +333,18 @@ class ValkeyCounters:
         finally:
             lease.ended = True
             renewal.cancel()
-            self._pipeline.send_no_reply("EVAL", FREE, 1, key, token)
+            self._pipeline.send_no_reply("EVAL", RELEASE_SCRIPT, 1, key, token)
 
     async def _acquire(self, key: str, token: str, lease: ValkeyLease) -> None:
         deadline = self.clock.now() + self.queue_seconds
-        free = partial(self._pipeline.send_no_reply, "EVAL", FREE, 1, key, token)
+        free = partial(self._pipeline.send_no_reply, "EVAL", RELEASE_SCRIPT, 1, key, token)
         while True:
             asked_at = self.clock.now()
             command = ("SET", key, token, "NX", "PX", round(LEASE_SECONDS * 1000))
             # If the caller is cancelled before the response arrives, the lease is released instead of lasting until its
             # end.
             if await self._send(*command, abandoned=lambda _: free()):
-                return lease.prolong(asked_at)
+                return lease.extend(asked_at)
             if asked_at >= deadline:
                 raise UpstreamConflict(
                     "A call that goes first is not done with the same object; what waited for it was not sent.",
@@ -355,12 +357,12 @@ class ValkeyCounters:
             await self.clock.sleep(LEASE_SECONDS / 4)
             asked_at = self.clock.now()
             try:
-                renewed = await self._send("EVAL", RENEW, 1, key, token, round(LEASE_SECONDS * 1000))
+                renewed = await self._send("EVAL", RENEW_SCRIPT, 1, key, token, round(LEASE_SECONDS * 1000))
             except StoreUnavailable:
                 # In the store the lease lasts until its end. Its holder counts the same time, and stops before it.
                 continue
             if renewed:
-                lease.prolong(asked_at)
+                lease.extend(asked_at)
 
     async def evict_idle(self) -> None:
         """Do nothing, because everything in the store expires by itself."""
@@ -378,7 +380,7 @@ class ValkeyCounters:
         """Write a test value. Raises ``StoreUnavailable`` with the reason if the store cannot be used."""
         if not self.version:
             information = await self._send("INFO", "server")
-            self.version = version_of(information.decode() if isinstance(information, bytes) else str(information))
+            self.version = parse_version(information.decode() if isinstance(information, bytes) else str(information))
         if int(self.version.partition(".")[0] or 0) < MIN_MAJOR_VERSION:
             raise StoreUnavailable(f"version {self.version} is too old; {MIN_MAJOR_VERSION}.0 or newer is needed")
         await self._send("SET", self._key("check", "check"), "1", "EX", 60)
@@ -444,7 +446,7 @@ def _tag(name: str) -> str:
     return remainder.partition(":")[0] if kind == UPSTREAM else f"keys-{crc32(name.encode()) % KEY_TAGS}"
 
 
-def version_of(information: str) -> str:
+def parse_version(information: str) -> str:
     """Return the compatible Redis version from a server's information, because Valkey's own versions restarted."""
     facts = dict(line.split(":", 1) for line in information.splitlines() if ":" in line)
     return facts.get("redis_version", "").strip()

@@ -14,7 +14,7 @@ READ_ONLY = "25006"
 RETRY_AFTER_SECONDS = 2
 """Seconds. Usually the database is available again once another process has committed or the server has restarted."""
 
-SQLITE_AWAY = {
+SQLITE_UNAVAILABLE = {
     sqlite3.SQLITE_BUSY,
     sqlite3.SQLITE_LOCKED,
     sqlite3.SQLITE_NOMEM,
@@ -29,7 +29,7 @@ SQLITE_AWAY = {
 }
 """Primary result codes. Source: sqlite.org/rescode.html."""
 
-POSTGRES_AWAY = ("08", "25006", "40", "53", "55P03", "57", "58", "XX")
+POSTGRES_UNAVAILABLE = ("08", "25006", "40", "53", "55P03", "57", "58", "XX")
 """Prefixes of SQLSTATE codes: connection lost, read-only, rolled back by the server, out of resources, lock not
 available, stopped by an operator or a timeout, system error, internal error. Source:
 postgresql.org/docs/current/errcodes-appendix.html.
@@ -69,9 +69,9 @@ def _is_unavailable(error: Exception, driver: DBAPIModule) -> bool:
         return True
     result_code, state = getattr(driver_error, "sqlite_errorcode", None), getattr(driver_error, "sqlstate", None)
     if result_code is not None:
-        return (int(result_code) & 0xFF) in SQLITE_AWAY
+        return (int(result_code) & 0xFF) in SQLITE_UNAVAILABLE
     if state is not None:
-        return str(state).startswith(POSTGRES_AWAY)
+        return str(state).startswith(POSTGRES_UNAVAILABLE)
     return isinstance(driver_error, (driver.OperationalError, driver.InterfaceError))
 
 

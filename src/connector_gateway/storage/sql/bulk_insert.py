@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import Connection, Dialect, Insert
 from sqlalchemy.sql.base import Executable
 
-MOST_ROWS = 32
+MAX_ROWS = 32
 """The maximum number of rows in one statement."""
 
 Row = Mapping[str, Any]
@@ -32,8 +32,8 @@ def insert_rows(connection: Connection, statement: Insert, rows: Sequence[Row]) 
     cursor = connection.connection.cursor()
     # Few statements matter more than quick ones: after each, the writing thread has to regain the interpreter's lock
     # from the event loop.
-    for start in range(0, len(rows), MOST_ROWS):
-        batch = rows[start : start + MOST_ROWS]
+    for start in range(0, len(rows), MAX_ROWS):
+        batch = rows[start : start + MAX_ROWS]
         cursor.execute(compiled.text(len(batch)), compiled.parameters(batch))
     cursor.close()
 

@@ -66,7 +66,7 @@ class BulkStatement:
         self._rows_index = compiled.positiontup.index(ROWS)
         self._converters = [(name, _create_converter(kind)) for name, kind in types.items()]
 
-    def of(self, rows: Iterable[tuple[int | None, Row]]) -> Statement:
+    def for_rows(self, rows: Iterable[tuple[int | None, Row]]) -> Statement:
         """Return the statement for *rows*, each with its number."""
         encoded = [
             {
@@ -83,7 +83,7 @@ class BulkStatement:
 
 
 @lru_cache(maxsize=64)
-def inserting(statement: Insert, columns: Sequence[str], *, fenced: bool) -> BulkStatement:
+def insert_statement(statement: Insert, columns: Sequence[str], *, fenced: bool) -> BulkStatement:
     """Return *statement* for rows that all have the same *columns*. If *fenced*, it inserts those whose fence held."""
     types = {name: statement.table.c[name].type for name in columns}
     table = _table(types)
@@ -93,7 +93,7 @@ def inserting(statement: Insert, columns: Sequence[str], *, fenced: bool) -> Bul
 
 
 @lru_cache(maxsize=64)
-def claiming(statement: Any, columns: Sequence[str]) -> BulkStatement:
+def claim_statement(statement: Any, columns: Sequence[str]) -> BulkStatement:
     """Return the insertion *statement* as a fence. It holds for the first row of each key that did not exist before."""
     types = {name: statement.table.c[name].type for name in columns}
     source, key = select(_table(types)).cte("given"), list(statement.table.primary_key.columns)
@@ -105,7 +105,7 @@ def claiming(statement: Any, columns: Sequence[str]) -> BulkStatement:
 
 
 @lru_cache(maxsize=64)
-def changing(statement: Update | Delete, *, fenced: bool = False) -> BulkStatement:
+def change_statement(statement: Update | Delete, *, fenced: bool = False) -> BulkStatement:
     """Return *statement*, an update or deletion by ``bindparam``s, for many rows.
 
     If *fenced*, it applies to those whose fence held.

@@ -242,7 +242,7 @@ class Database:
     async def wait_until_idle(self) -> None:
         """Wait while writes would delay others. For writes without urgency."""
         if self._checkpoints is not None:
-            await self._checkpoints.calm.wait()
+            await self._checkpoints.is_idle.wait()
 
     def write_deferred(
         self, work: Work[Any], then: Callable[[], None] = lambda: None, about: str | None = None

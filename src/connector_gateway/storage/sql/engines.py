@@ -40,7 +40,7 @@ IDLE_SECONDS = 2.0
 IDLE_TRANSACTION_SECONDS = 10
 """Idle transactions are ended after this time, which frees the locks of a process that is frozen."""
 
-REFUSED_OPTIONS = "unsupported startup parameter"
+UNSUPPORTED_OPTIONS = "unsupported startup parameter"
 """The error message of PgBouncer. Source: its src/client.c."""
 
 BEGIN, USED_AT, PREPARED = "begin", "used_at", "prepared"
@@ -94,7 +94,7 @@ def _postgresql(url: URL, connections: int, seconds: float) -> Engine:
         pool_timeout=seconds,
         connect_args=postgres_arguments(url, seconds),
     )
-    event.listen(engine, "do_connect", connecting(url, seconds))
+    event.listen(engine, "do_connect", create_connect(url, seconds))
     event.listen(engine, "connect", _configure)
     event.listen(engine, "checkin", _record_use)
     event.listen(engine, "checkout", _check_alive)
@@ -102,7 +102,7 @@ def _postgresql(url: URL, connections: int, seconds: float) -> Engine:
     return engine
 
 
-def connecting(url: URL, seconds: float) -> Callable[..., Any]:
+def create_connect(url: URL, seconds: float) -> Callable[..., Any]:
     """Return a function that connects, also through a pooler, and notes how transactions begin on the connection."""
     timeout_statements = tuple(
         f"SET LOCAL {name} = {milliseconds}" for name, milliseconds in _timeouts(seconds).items()
@@ -113,7 +113,7 @@ def connecting(url: URL, seconds: float) -> Callable[..., Any]:
         try:
             connection = psycopg.connect(*arguments, **options)
         except psycopg.OperationalError as error:
-            if REFUSED_OPTIONS not in str(error):
+            if UNSUPPORTED_OPTIONS not in str(error):
                 raise
             connection = psycopg.connect(*arguments, **(options | {"options": _options(url)}))
         if not _has_timeouts(connection, _timeouts(seconds)):

@@ -66,6 +66,6 @@ class FileWitness:
                 file.write(content.encode())
             new.replace(self.path)
 
-    def forget(self) -> None:
+    def remove(self) -> None:
         """Remove the file."""
         self.path.unlink(missing_ok=True)

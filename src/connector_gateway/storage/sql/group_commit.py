@@ -45,10 +45,10 @@ class GroupCommitter:
         self._last_batch_size = 0
         """The number of writers that the last commit served."""
 
-        self.took = DurationHistogram()
+        self.durations = DurationHistogram()
         """The durations of all commits."""
 
-        self.served = 0
+        self.writers_served = 0
         """The number of writers that all commits served."""
 
         self._closing = False
@@ -136,8 +136,8 @@ class GroupCommitter:
             self._in_flight -= subjects
             if lane.overdue:
                 lane.overdue.cancel()
-        self.took.observe(monotonic_seconds() - started_at)
-        self.served += len(batch)
+        self.durations.observe(monotonic_seconds() - started_at)
+        self.writers_served += len(batch)
         self._last_batch_size = len(batch)
         for writer, outcome in zip(batch, outcomes, strict=True):
             set_outcome(writer.committed, outcome)

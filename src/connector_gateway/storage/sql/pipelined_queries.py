@@ -23,7 +23,7 @@ Statement = tuple[bytes, Sequence[bytes | None]]
 Prepared = set[bytes]
 """The texts of the statements that are prepared in a session."""
 
-UNPREPARED = (errors.InvalidSqlStatementName, errors.DuplicatePreparedStatement)
+UNPREPARED_ERRORS = (errors.InvalidSqlStatementName, errors.DuplicatePreparedStatement)
 """Errors that mean that the statement was prepared in another session."""
 
 

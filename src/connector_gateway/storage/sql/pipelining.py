@@ -17,7 +17,12 @@ from sqlalchemy.sql.base import Executable
 
 from connector_gateway.storage.sql.availability import detect_unconfirmed_commit
 from connector_gateway.storage.sql.bulk_insert import Row
-from connector_gateway.storage.sql.bulk_statements import changing, claiming, fence_statement, inserting
+from connector_gateway.storage.sql.bulk_statements import (
+    change_statement,
+    claim_statement,
+    fence_statement,
+    insert_statement,
+)
 from connector_gateway.storage.sql.engines import begin_statements
 from connector_gateway.storage.sql.pending_writes import RowWriter, Writer
 from connector_gateway.storage.sql.pipelined_queries import Prepared, Statement, execute_pipelined
@@ -87,8 +92,8 @@ def _create_fences(writers: Sequence[RowWriter]) -> list[Statement]:
 
 def _create_fence(statement: Any, rows: list[Numbered]) -> Statement:
     if isinstance(statement, Insert):
-        return claiming(statement, tuple(rows[0][1])).of(_sort_by_key(statement, rows))
-    return fence_statement(statement).of(rows)
+        return claim_statement(statement, tuple(rows[0][1])).for_rows(_sort_by_key(statement, rows))
+    return fence_statement(statement).for_rows(rows)
 
 
 def _parse_numbers(result: PGresult) -> set[int]:
@@ -113,10 +118,10 @@ def _create_rows(writers: Sequence[RowWriter]) -> list[Statement]:
 
 def _create_row_statements(statement: Any, rows: list[Numbered], fenced: bool) -> list[Statement]:  # noqa: FBT001
     if isinstance(statement, Insert):
-        inserted = inserting(statement, tuple(rows[0][1]), fenced=fenced)
-        return [inserted.of(_sort_by_key(statement, rows))]
+        inserted = insert_statement(statement, tuple(rows[0][1]), fenced=fenced)
+        return [inserted.for_rows(_sort_by_key(statement, rows))]
     # One statement for each row, because a common one would change a row only once even if it is named twice.
-    return [changing(statement, fenced=fenced).of([row]) for row in rows]
+    return [change_statement(statement, fenced=fenced).for_rows([row]) for row in rows]
 
 
 def _sort_by_key(statement: Any, rows: list[Numbered]) -> list[Numbered]:

@@ -18,7 +18,7 @@ POLL_SECONDS = 1.0
 LONG_BYTES = 4 * 1024 * 1024
 """Shorter logs are not checkpointed, as in SQLite's default."""
 
-TURNS = 8
+MAX_ROUNDS = 8
 """The maximum number of rounds to copy pages written in the meantime."""
 
 CALM_PAGES = 250
@@ -48,10 +48,10 @@ class WalCheckpointer:
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="database-checkpoint")
         self._seen_at = 0
         self._idle_checks = 0
-        self.calm = asyncio.Event()
+        self.is_idle = asyncio.Event()
         """Cleared while the log is about to be restarted. Writes that can wait are delayed then."""
 
-        self.calm.set()
+        self.is_idle.set()
         event.listen(engine, "connect", _disable_auto_checkpoint)
 
     async def __aenter__(self) -> Self:
@@ -93,14 +93,14 @@ class WalCheckpointer:
 
     async def _restart_log(self, pages: int, pages_left: int) -> None:
         """Restart a long log between two commits, once so little is left that no writer has to wait."""
-        self.calm.clear()
+        self.is_idle.clear()
         try:
             if pages_left > FEW_PAGES:
                 pages, pages_left = await self._copy_in_rounds()
             if pages_left <= FEW_PAGES or pages >= MAX_PAGES:
                 await self._checkpoint_in_writer("RESTART")
         finally:
-            self.calm.set()
+            self.is_idle.set()
 
     async def _copy_in_rounds(self) -> tuple[int, int]:
         """Copy pages in rounds, and those written in the meantime in the next one.
@@ -109,7 +109,7 @@ class WalCheckpointer:
         """
         loop = asyncio.get_running_loop()
         before = pages = pages_left = 0
-        for _ in range(TURNS):
+        for _ in range(MAX_ROUNDS):
             pages, moved = await loop.run_in_executor(self._executor, self._checkpoint, "PASSIVE")
             # SQLite does not count pages written during a round, which are fewer than those that the round had to copy.
             pages_left = pages - min(moved, before)

@@ -15,10 +15,10 @@ from connector_gateway.storage.sql.availability import (
     storage_unavailable,
     to_storage_error,
 )
-from connector_gateway.storage.sql.bulk_insert import MOST_ROWS, Put, execute, put_all
+from connector_gateway.storage.sql.bulk_insert import MAX_ROWS, Put, execute, put_all
 from connector_gateway.storage.sql.engines import PREPARED
 from connector_gateway.storage.sql.pending_writes import FunctionWriter, RowWriter, Writer
-from connector_gateway.storage.sql.pipelined_queries import UNPREPARED, Prepared
+from connector_gateway.storage.sql.pipelined_queries import UNPREPARED_ERRORS, Prepared
 
 BEGIN = "BEGIN IMMEDIATE"
 """A SQLite transaction that reads first and writes later could not wait for its turn."""
@@ -56,7 +56,7 @@ class Transactions:
         except CommitOutcomeUnknown as error:
             # A retry could write rows twice that were committed without confirmation.
             return [storage_unavailable(f"not confirmed: {error}") for _ in batch]
-        except UNPREPARED:
+        except UNPREPARED_ERRORS:
             # There is a pooler that was not detected before. Nothing was committed.
             self._prepares = False
             return self.commit(batch)
@@ -157,5 +157,5 @@ def _get_single_statement_rows(batch: Sequence[Writer]) -> Sequence[Put] | None:
     has_several_statements = len({statement for statement, _ in puts}) > 1
     # A single statement is a transaction by itself, which saves two further statements.
     return (
-        None if has_several_statements or not 1 < len(puts) <= MOST_ROWS or not isinstance(puts[0][0], Insert) else puts
+        None if has_several_statements or not 1 < len(puts) <= MAX_ROWS or not isinstance(puts[0][0], Insert) else puts
     )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from connector_gateway.connectors.boards import mapping, models, wire
-from connector_gateway.connectors.boards.mapping import Kept
+from connector_gateway.connectors.boards.mapping import StoredData
 from connector_gateway.connectors.boards.operations.evidence import our_actions
 from connector_gateway.connectors.boards.operations.lookups import (
     ON_A_CARD,
@@ -39,7 +39,7 @@ async def _find_cards(ctx: BoardsCall, intent: StepInput, sent: SentStep) -> Seq
 async def _send_move(ctx: BoardsCall, intent: StepInput, _: str) -> StepResult:
     # Without ``idBoard``, which would move the card to another board. The vendor rejects that otherwise.
     change = {"idList": intent["list_id"], "pos": intent["position"]}
-    return mapping.kept_move(*await ctx.upstream.move_card(intent["card_id"], change))
+    return mapping.stored_move(*await ctx.upstream.move_card(intent["card_id"], change))
 
 
 async def _find_move(ctx: BoardsCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
@@ -50,20 +50,20 @@ async def _find_move(ctx: BoardsCall, intent: StepInput, sent: SentStep) -> Sequ
     if card.id_list != intent["list_id"]:
         return []
     moves = await ctx.upstream.get_card_actions(card.id, "updateCard:idList", sent.earliest)
-    return [Match(mapping.kept_move(card.id, moves[0].date if moves else card.date_last_activity))]
+    return [Match(mapping.stored_move(card.id, moves[0].date if moves else card.date_last_activity))]
 
 
 async def _send_comment(ctx: BoardsCall, intent: StepInput, _: str) -> StepResult:
     action = await ctx.upstream.add_comment(intent["card_id"], intent["text"])
     if action.app_creator is not None:
-        ctx.memory.put("app", action.app_creator.id, REMEMBER_SECONDS)
-    return mapping.kept_comment(action, intent["card_id"])
+        ctx.cache.put("app", action.app_creator.id, REMEMBER_SECONDS)
+    return mapping.stored_comment(action, intent["card_id"])
 
 
 async def _find_comments(ctx: BoardsCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
     listing = ctx.upstream.get_card_actions(intent["card_id"], "commentCard", sent.earliest)
     return [
-        Match(mapping.kept_comment(action, intent["card_id"]), action.id, action.date.timestamp())
+        Match(mapping.stored_comment(action, intent["card_id"]), action.id, action.date.timestamp())
         for action in await our_actions(ctx, listing)
         if mapping.same_text(action.data.text, intent["text"])
     ]
@@ -81,7 +81,7 @@ MOVE_CARD = WriteStep(
     dry_run_result=mapping.dry_run_move,
 )
 POST_COMMENT = WriteStep(
-    "post the comment", _send_comment, _find_comments, object_kind="comment", public_result=mapping.told_comment
+    "post the comment", _send_comment, _find_comments, object_kind="comment", public_result=mapping.public_comment
 )
 
 
@@ -123,13 +123,13 @@ async def comment_on_card(ctx: BoardsCall, params: models.CommentOnCard) -> mode
 # Planning
 
 
-async def _new_card(ctx: BoardsCall, params: models.CreateCard) -> Kept:
+async def _new_card(ctx: BoardsCall, params: models.CreateCard) -> StoredData:
     target = await _open_list(ctx, params.list_id)
     labels = await ctx.upstream.get_board_labels(target.id_board) if params.labels else []
     return mapping.new_card(target.id, params, mapping.label_ids(labels, params.labels))
 
 
-async def _move(ctx: BoardsCall, params: models.MoveCard) -> Kept:
+async def _move(ctx: BoardsCall, params: models.MoveCard) -> StoredData:
     """Return the current and the target position of a card, on the same board."""
     card, target = await gather_pair(ctx.upstream.get_card(params.card_id), _open_list(ctx, params.list_id))
     if target.id_board != card.id_board:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from connector_gateway.connectors.boards import mapping, wire
-from connector_gateway.connectors.boards.mapping import Kept
+from connector_gateway.connectors.boards.mapping import StoredData
 from connector_gateway.connectors.boards.models import AttachChecklist, Checklist
 from connector_gateway.connectors.boards.operations.evidence import our_actions
 from connector_gateway.connectors.boards.operations.lookups import ON_A_CARD, REMEMBER_SECONDS, BoardsCall, full_card_id
@@ -12,7 +12,7 @@ from connector_gateway.kit.errors import GatewayError
 from connector_gateway.kit.operation import writes
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
-WHOLE = "whole"
+FINISHED = "whole"
 """The cached value of a finished checklist. For an unfinished one, its intended items are cached."""
 
 
@@ -20,7 +20,7 @@ WHOLE = "whole"
 
 
 async def _send_checklist(ctx: BoardsCall, intent: StepInput, _: str) -> StepResult:
-    return mapping.kept_checklist(await ctx.upstream.create_checklist(intent["card_id"], intent["name"]))
+    return mapping.stored_checklist(await ctx.upstream.create_checklist(intent["card_id"], intent["name"]))
 
 
 async def _find_checklists(
@@ -34,11 +34,11 @@ async def _find_checklists(
     empty = {
         one.id: one
         for one in mapping.named(intent["name"], present)
-        if not one.check_items or (sent.restored and mapping.is_begun(one, expected))
+        if not one.check_items or (sent.restored and mapping.is_prefix(one, expected))
     }
     listing = ctx.upstream.get_card_actions(intent["card_id"], "addChecklistToCard", sent.earliest)
     return [
-        Match(mapping.kept_checklist(empty[created.id]), created.id, action.date.timestamp())
+        Match(mapping.stored_checklist(empty[created.id]), created.id, action.date.timestamp())
         for action in await our_actions(ctx, listing)
         if (created := action.data.checklist) is not None and created.id in empty
     ]
@@ -64,8 +64,8 @@ def _creation_step(expected: Sequence[str]) -> "WriteStep[BoardsCall]":
         _send_checklist,
         partial(_find_checklists, expected),
         object_kind="checklist",
-        public_result=mapping.told_checklist,
-        dry_run_result=mapping.assumed_checklist,
+        public_result=mapping.public_checklist,
+        dry_run_result=mapping.dry_run_checklist,
     )
 
 
@@ -98,39 +98,39 @@ def _intent(card_id: str, params: AttachChecklist) -> StepInput:
     return {"card_id": card_id, "name": params.name}
 
 
-async def _checklist(ctx: BoardsCall, card_id: str, params: AttachChecklist) -> Kept:
+async def _checklist(ctx: BoardsCall, card_id: str, params: AttachChecklist) -> StoredData:
     """Return the existing checklist, which is left unchanged or completed, if there is one."""
     namesakes = mapping.named(params.name, await ctx.upstream.get_card_checklists(card_id))
     unfinished = await _find_unfinished(ctx, card_id, namesakes, params)
     skips = namesakes and unfinished is None and params.skip_if_present
-    return {"unfinished": unfinished, "skipped": mapping.kept_checklist(namesakes[0]) if skips else None}
+    return {"unfinished": unfinished, "skipped": mapping.stored_checklist(namesakes[0]) if skips else None}
 
 
 async def _find_unfinished(
     ctx: BoardsCall, card_id: str, namesakes: Sequence[wire.Checklist], params: AttachChecklist
-) -> Kept | None:
+) -> StoredData | None:
     """Return the unfinished checklist that this account began with these items, adopted, or None.
 
     Without a cache entry in this process, its items, their positions and its creator identify it.
     """
     expected = params.items
     for checklist in namesakes:
-        cached = ctx.memory.get(f"checklist {checklist.id}")
+        cached = ctx.cache.get(f"checklist {checklist.id}")
         unknown = cached is None and mapping.is_unfinished(checklist, expected)
         is_ours = cached == list(expected) or (unknown and await _is_our_checklist(ctx, card_id, checklist))
-        if is_ours and await ctx.take_over(_creation_step(expected), _intent(card_id, params), checklist.id):
+        if is_ours and await ctx.adopt(_creation_step(expected), _intent(card_id, params), checklist.id):
             return await _wait_until_settled(ctx, card_id, checklist)
     return None
 
 
-async def _wait_until_settled(ctx: BoardsCall, card_id: str, checklist: wire.Checklist) -> Kept:
+async def _wait_until_settled(ctx: BoardsCall, card_id: str, checklist: wire.Checklist) -> StoredData:
     """Return a checklist to complete, once no item of an earlier call without a key can appear any more."""
-    settles_at = ctx.memory.get(f"unsettled {checklist.id}")
+    settles_at = ctx.cache.get(f"unsettled {checklist.id}")
     if settles_at is not None:
         await ctx.wait_until_settled(settles_at, "An item that an earlier call sent may still be added.")
         present = await ctx.upstream.get_card_checklists(card_id)
         checklist = next((one for one in present if one.id == checklist.id), checklist)
-    return mapping.kept_checklist(checklist)
+    return mapping.stored_checklist(checklist)
 
 
 async def _is_our_checklist(ctx: BoardsCall, card_id: str, checklist: wire.Checklist) -> bool:
@@ -142,10 +142,10 @@ async def _is_our_checklist(ctx: BoardsCall, card_id: str, checklist: wire.Check
 # Items
 
 
-async def _add_items(ctx: BoardsCall, card_id: str, started: Kept, expected: Sequence[str]) -> None:
+async def _add_items(ctx: BoardsCall, card_id: str, started: StoredData, expected: Sequence[str]) -> None:
     """Add the missing items one after the other, so that only one at a time can be in doubt."""
     cache_key = f"checklist {started['id']}"
-    ctx.memory.put(cache_key, list(expected), REMEMBER_SECONDS)
+    ctx.cache.put(cache_key, list(expected), REMEMBER_SECONDS)
     # One request per item, because the vendor accepts no more.
     for _, name, item_position in mapping.missing_items(started, expected):
         item = {"card_id": card_id, "checklist_id": started["id"], "name": name, "place": item_position}
@@ -155,6 +155,6 @@ async def _add_items(ctx: BoardsCall, card_id: str, started: Kept, expected: Seq
         except GatewayError as error:
             if error.doubt is not None:
                 # For a later call without a key, which would add the item again.
-                ctx.memory.put(f"unsettled {started['id']}", settles_at, ctx.settle_seconds)
+                ctx.cache.put(f"unsettled {started['id']}", settles_at, ctx.settle_seconds)
             raise
-    ctx.memory.put(cache_key, WHOLE, REMEMBER_SECONDS)
+    ctx.cache.put(cache_key, FINISHED, REMEMBER_SECONDS)

@@ -12,5 +12,5 @@ async def our_actions(ctx: BoardsCall, listing: Awaitable[Sequence[wire.Action]]
     actions = await listing
     me = await ctx.cached(CachedLookup("me", REMEMBER_SECONDS, ctx.upstream.get_me))
     # The response to our first comment is the only source of our app's identifier.
-    app = ctx.memory.get("app")
+    app = ctx.cache.get("app")
     return [action for action in reversed(actions) if mapping.created_by(action, me.id, app)]

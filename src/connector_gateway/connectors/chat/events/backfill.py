@@ -6,28 +6,28 @@ from typing import Any
 
 from connector_gateway.connectors.chat import mapping, wire
 from connector_gateway.connectors.chat.client import ChatClient, Scopes
-from connector_gateway.connectors.chat.events.deliveries import RETRIED_SECONDS
+from connector_gateway.connectors.chat.events.deliveries import REDELIVERY_SECONDS
 from connector_gateway.kit import errors
 from connector_gateway.kit.events import CHANGED_AT, Observation, PollContext, Snapshot
 
 ChatWatch = PollContext[ChatClient]
 
-Found = dict[str, Sequence[Observation]]
+ObservationsByMessage = dict[str, Sequence[Observation]]
 """Observations by message identifier. Identifiers sort by time."""
 
 SKEW_SECONDS = 60.0
 """Seconds by which the vendor's clock may differ from ours."""
 
-FILL_SECONDS = 20 * 60.0
+MAX_BACKFILL_SECONDS = 20 * 60.0
 """Maximum seconds of reading per poll. The rest is recorded as a gap."""
 
-STEP = 500
+OBSERVATIONS_PER_COMMIT = 500
 """Observations per commit."""
 
-SEEN = "seen"
+READ_UNTIL = "seen"
 """The scope of snapshots with the time up to which a channel was read, while others are unfinished."""
 
-WATCHED = "watched"
+WATCHED_SINCE = "watched"
 """The scope of snapshots with the time from which a channel is watched."""
 
 UNREADABLE = (
@@ -67,7 +67,7 @@ class HistoryBackfill:
     state: Mapping[str, Any]
     since: float
     began: float = field(init=False)
-    blind: list[str] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
     """Channels that the app cannot read."""
 
     watched: Mapping[str, float] = field(default_factory=dict)
@@ -81,7 +81,7 @@ class HistoryBackfill:
 
     async def run(self, scopes: Scopes) -> None:
         """Read every watched channel, the longest waiting first, and then the threads."""
-        read_until = await self.watch.snapshots(SEEN)
+        read_until = await self.watch.snapshots(READ_UNTIL)
         channels = await self._channels(scopes)
         self.watched = await self._load_watch_starts(channels)
         ranges: list[HistoryRange] = []
@@ -103,17 +103,17 @@ class HistoryBackfill:
         notes = {**dict.fromkeys(done), **late}
         await self.watch.commit(
             snapshots=[
-                *(Snapshot(SEEN, channel_id, instant) for channel_id, instant in notes.items()),
+                *(Snapshot(READ_UNTIL, channel_id, instant) for channel_id, instant in notes.items()),
                 *await self._changed_watch_starts(),
             ],
-            state={**self.state, "blind": self.blind, "listed": True},
+            state={**self.state, "blind": self.unreadable, "listed": True},
         )
 
     async def _changed_watch_starts(self) -> Sequence[Snapshot]:
-        snapshots = await self.watch.snapshots(WATCHED)
+        snapshots = await self.watch.snapshots(WATCHED_SINCE)
         gone = dict.fromkeys(snapshots.keys() - self.watched.keys())
         added = {channel_id: since for channel_id, since in self.watched.items() if channel_id not in snapshots}
-        return [Snapshot(WATCHED, channel_id, since) for channel_id, since in {**gone, **added}.items()]
+        return [Snapshot(WATCHED_SINCE, channel_id, since) for channel_id, since in {**gone, **added}.items()]
 
     async def _channels(self, scopes: Scopes) -> Collection[str]:
         """Return the channels in the settings, or else all channels of the app."""
@@ -136,7 +136,7 @@ class HistoryBackfill:
         """Store the messages of a channel, without replies, and return the range that was read."""
         after = mapping.messages.message_ts(max(since - SKEW_SECONDS, self._watched_since(channel_id, since)))
         history_range = HistoryRange(channel_id, since, self.watch.clock.now(), after)
-        observations: Found = {}
+        observations: ObservationsByMessage = {}
         try:
             await self._read_channel(history_range, observations)
         except UNREADABLE as error:
@@ -156,11 +156,11 @@ class HistoryBackfill:
     async def _load_watch_starts(self, channels: Collection[str]) -> Mapping[str, float]:
         """Return the time from which each channel is watched. For a new channel, that is the previous poll."""
         began_at: float = self.state["began_at"]
-        snapshots = await self.watch.snapshots(WATCHED)
+        snapshots = await self.watch.snapshots(WATCHED_SINCE)
         start_of_new = max(began_at, self.since, self.state[CHANGED_AT] or 0.0) if self.state["listed"] else began_at
         return {channel_id: max(began_at, snapshots.get(channel_id, start_of_new)) for channel_id in channels}
 
-    async def _read_channel(self, history_range: HistoryRange, observations: Found) -> None:
+    async def _read_channel(self, history_range: HistoryRange, observations: ObservationsByMessage) -> None:
         """Read back to the start of the range, but at least one page, for threads that are still active."""
         earliest = mapping.messages.message_ts(self.began)
         pages = self.watch.upstream.history_pages(history_range.channel_id)
@@ -177,7 +177,7 @@ class HistoryBackfill:
                 await self.watch.record_gap(history_range.since, float(earliest), reason, history_range.channel_id)
 
     async def _backfill_threads(self, history_range: HistoryRange) -> None:
-        observations: Found = {}
+        observations: ObservationsByMessage = {}
         complete = True
         try:
             for ts in history_range.threads:
@@ -189,7 +189,7 @@ class HistoryBackfill:
             await self.watch.record_gap(history_range.since, self.began, reason, history_range.channel_id)
         await self._store(history_range, observations, done=True)
 
-    async def _read_thread(self, history_range: HistoryRange, ts: str, observations: Found) -> bool:
+    async def _read_thread(self, history_range: HistoryRange, ts: str, observations: ObservationsByMessage) -> bool:
         """Collect the replies of a thread. Returns whether these were all."""
         pages = self.watch.upstream.reply_pages(history_range.channel_id, ts, history_range.after)
         try:
@@ -199,40 +199,42 @@ class HistoryBackfill:
             return True
         return pages.complete
 
-    def _observe(self, history_range: HistoryRange, messages: Sequence[wire.Message]) -> Found:
+    def _observe(self, history_range: HistoryRange, messages: Sequence[wire.Message]) -> ObservationsByMessage:
         return {
-            message.ts: mapping.events.observed(message, history_range.channel_id, self.watch.settings, self.state)
+            message.ts: mapping.events.observe(message, history_range.channel_id, self.watch.settings, self.state)
             for message in messages
             if message.ts > history_range.after
         }
 
-    async def _store(self, history_range: HistoryRange, observations_by_id: Found, *, done: bool) -> None:
+    async def _store(
+        self, history_range: HistoryRange, observations_by_id: ObservationsByMessage, *, done: bool
+    ) -> None:
         """Store the observations, oldest first, and record whether the channel is *done*."""
         observations = [observation for ts in sorted(observations_by_id) for observation in observations_by_id[ts]]
-        while len(observations) > STEP:
-            await self.watch.commit(observations[:STEP])
-            del observations[:STEP]
-        notes = [Snapshot(SEEN, history_range.channel_id, history_range.began)] if done else []
+        while len(observations) > OBSERVATIONS_PER_COMMIT:
+            await self.watch.commit(observations[:OBSERVATIONS_PER_COMMIT])
+            del observations[:OBSERVATIONS_PER_COMMIT]
+        notes = [Snapshot(READ_UNTIL, history_range.channel_id, history_range.began)] if done else []
         await self.watch.commit(observations, notes)
 
     async def _warn_unreadable(self, channel_id: str, since: float, reason: str) -> None:
         """Record that a channel cannot be read. With frequent polls, only the first one records it."""
-        self.blind.append(channel_id)
-        if self.watch.pushed or channel_id not in self.state["blind"]:
+        self.unreadable.append(channel_id)
+        if self.watch.receives_changes or channel_id not in self.state["blind"]:
             await self.watch.record_gap(since, self.began, reason, channel_id or None)
 
     async def _record_gaps(self, late: Mapping[str, float]) -> None:
         """Record the gaps of this poll. With frequent polls, the next one continues with the late channels."""
-        if not self.watch.pushed:
+        if not self.watch.receives_changes:
             return
         if late:
             reason = f"{len(late)} channels could not be read in time."
             await self.watch.record_gap(min(late.values()), self.began, reason)
-        was_absent = self.since > self.state["began_at"] and self.began - self.since > RETRIED_SECONDS
+        was_absent = self.since > self.state["began_at"] and self.began - self.since > REDELIVERY_SECONDS
         if was_absent and self.hides_threads:
             await self.watch.record_gap(
                 self.since, self.began, "Replies in old threads are not in the channels' history."
             )
 
     def _is_late(self) -> bool:
-        return self.watch.clock.now() - self.began > FILL_SECONDS
+        return self.watch.clock.now() - self.began > MAX_BACKFILL_SECONDS

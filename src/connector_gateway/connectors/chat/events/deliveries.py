@@ -25,10 +25,10 @@ TIMESTAMP = re.compile(r"[0-9]{1,12}")
 def receive(delivery: HookRequest, secrets: Sequence[str]) -> HookResult:
     """Return the meaning of a signed delivery. Source: docs.slack.dev/apis/events-api, read 2026-11."""
     _require_signature(delivery, secrets)
-    return addressed(delivery)
+    return read_delivery(delivery)
 
 
-def addressed(delivery: HookRequest) -> HookResult:
+def read_delivery(delivery: HookRequest) -> HookResult:
     """Return the addressees and the content of a delivery."""
     try:
         return _receipt(decode_json(delivery.body, wire.Envelope), delivery.received_at)
@@ -49,7 +49,7 @@ def read(event: Mapping[str, Any], settings: Mapping[str, Any], state: State) ->
         return []
     if not mapping.events.is_readable(spoken.channel_type, state):
         return None
-    return mapping.events.observed(spoken, spoken.channel, settings, state)
+    return mapping.events.observe(spoken, spoken.channel, settings, state)
 
 
 def _require_signature(delivery: HookRequest, secrets: Sequence[str]) -> None:
@@ -132,16 +132,18 @@ def _receipt(envelope: wire.Envelope, received_at: float) -> HookResult:
 def _event_receipt(event: Mapping[str, Any], envelope: wire.Envelope, received_at: float) -> HookResult:
     """Return the content of an event by its type. A revoked authorisation starts a gap now."""
     audience = _read_audience(envelope)
-    match convert(event, wire.Kind).type:
+    match convert(event, wire.EventType).type:
         case "message":
-            since = received_at - RETRIED_SECONDS
+            since = received_at - REDELIVERY_SECONDS
             return audience.receipt(places=audience.teams, event=event, happened_at=since)
         case "app_uninstalled":
             teams = [envelope.team_id] if envelope.team_id else []
             return audience.receipt(places=teams, revoked=True, missed_since=received_at)
         case "tokens_revoked":
-            return _revocation_receipt(convert(event, wire.Revoked).tokens or wire.Tokens(), envelope, received_at)
-        case "member_joined_channel" if convert(event, wire.Joined).user in audience.users:
+            return _revocation_receipt(
+                convert(event, wire.TokensRevokedEvent).tokens or wire.RevokedTokens(), envelope, received_at
+            )
+        case "member_joined_channel" if convert(event, wire.MemberJoinedEvent).user in audience.users:
             return audience.receipt(wakes=[CHANNELS])
         # The settings may watch a channel by its name, which now means another channel or none.
         case "channel_rename" | "group_rename":
@@ -149,7 +151,7 @@ def _event_receipt(event: Mapping[str, Any], envelope: wire.Envelope, received_a
     return audience.receipt()
 
 
-def _revocation_receipt(tokens: wire.Tokens, envelope: wire.Envelope, received_at: float) -> HookResult:
+def _revocation_receipt(tokens: wire.RevokedTokens, envelope: wire.Envelope, received_at: float) -> HookResult:
     """Address the identities whose tokens were revoked, whichever installation the delivery was for."""
     if not envelope.team_id or not envelope.api_app_id:
         return HookResult()
@@ -167,10 +169,10 @@ def _revocation_receipt(tokens: wire.Tokens, envelope: wire.Envelope, received_a
 def _rate_limit_receipt(minute: int, audience: _Audience) -> HookResult:
     """Return the receipt for omitted deliveries. They are never repeated, so the history has to be read."""
     wakes = [f"{LIMITED}{minute}"]
-    return audience.receipt(places=audience.teams, wakes=wakes, missed_since=minute - RETRIED_SECONDS)
+    return audience.receipt(places=audience.teams, wakes=wakes, missed_since=minute - REDELIVERY_SECONDS)
 
 
-RETRIED_SECONDS = 300.0
+REDELIVERY_SECONDS = 300.0
 """Seconds during which a rejected delivery is repeated: immediately, after one minute, and after five.
 
 Source: docs.slack.dev/apis/events-api, read 2026-11.

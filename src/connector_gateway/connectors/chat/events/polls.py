@@ -62,7 +62,7 @@ async def _resolve_names(watch: ChatWatch, state: State) -> Mapping[str, Any]:
         setting for setting in watch.settings.get("channels", []) if not mapping.channels.is_channel_id(setting)
     }
     now = watch.clock.now()
-    if not watch.pushed and unresolved == cached.keys() and now - named_at < NAMES_SECONDS:
+    if not watch.receives_changes and unresolved == cached.keys() and now - named_at < NAMES_SECONDS:
         return {"names": cached, "named_at": named_at}
     by_name = Names({}, complete=True)
     if not all(map(mapping.channels.is_user_id, unresolved)):

@@ -5,10 +5,10 @@ from typing import Any
 
 from connector_gateway.connectors.chat import wire
 from connector_gateway.connectors.chat.mapping.channels import SCOPES
-from connector_gateway.connectors.chat.mapping.keywords import folded_text, matching
+from connector_gateway.connectors.chat.mapping.keywords import folded_text, matching_keywords
 from connector_gateway.kit.events import Observation, State
 
-SPOKEN = frozenset({None, "bot_message", "file_share", "me_message", "thread_broadcast"})
+WRITTEN_SUBTYPES = frozenset({None, "bot_message", "file_share", "me_message", "thread_broadcast"})
 """Subtypes of messages written by people or apps. All others report changes of messages or channels."""
 
 
@@ -41,21 +41,19 @@ def is_watched(channel_id: str, settings: Mapping[str, Any], state: State) -> bo
     return not channels or channel_id in channels or any(names.get(setting) == channel_id for setting in channels)
 
 
-def observed(
-    message: wire.BaseMessage, channel_id: str, settings: Mapping[str, Any], state: State
-) -> list[Observation]:
+def observe(message: wire.BaseMessage, channel_id: str, settings: Mapping[str, Any], state: State) -> list[Observation]:
     """Return the observations of a message for a connection: one, or with keywords one per matching keyword."""
     text = message.text
     if text is None or not _is_inbound(message, state):
         return []
     keywords = settings.get("keywords")
-    matched_keywords: Sequence[str | None] = matching(text, keywords) if keywords else [None]
+    matched_keywords: Sequence[str | None] = matching_keywords(text, keywords) if keywords else [None]
     return [_observation(message, text, channel_id, state, keyword) for keyword in matched_keywords]
 
 
 def _is_inbound(message: wire.BaseMessage, state: State) -> bool:
     """Return True if a message was written by a person or another app."""
-    if message.subtype not in SPOKEN or message.hidden:
+    if message.subtype not in WRITTEN_SUBTYPES or message.hidden:
         return False
     is_ours = message.user == state["user_id"] or (message.bot_id is not None and message.bot_id == state["bot_id"])
     return not is_ours

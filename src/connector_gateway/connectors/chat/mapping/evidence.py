@@ -1,7 +1,7 @@
 """Recognition of the results of writes."""
 
 from connector_gateway.connectors.chat import wire
-from connector_gateway.connectors.chat.mapping.texts import unescaped
+from connector_gateway.connectors.chat.mapping.texts import unescape
 
 
 def has_marker(message: wire.Message, event_type: str, marker: str) -> bool:
@@ -17,4 +17,4 @@ def has_text(message: wire.Message, text: str) -> bool:
 
 def _plain(text: str) -> str:
     """Return *text* without the vendor's changes: three entities, and brackets around URLs and addresses."""
-    return unescaped(text).replace("<", "").replace(">", "").strip()
+    return unescape(text).replace("<", "").replace(">", "").strip()

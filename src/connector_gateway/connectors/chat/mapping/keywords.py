@@ -33,7 +33,7 @@ UNSPACED = (
 """Scripts without spaces between words, or with attached particles."""
 
 
-def matching(text: str, keywords: Iterable[str]) -> list[str]:
+def matching_keywords(text: str, keywords: Iterable[str]) -> list[str]:
     """Return the *keywords* that *text* contains as complete words, ignoring case, each once."""
     keywords_by_form: dict[str, str] = {}
     for keyword in keywords:

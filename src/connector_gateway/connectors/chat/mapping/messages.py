@@ -6,22 +6,22 @@ from typing import Any
 from connector_gateway.connectors.chat import wire
 from connector_gateway.connectors.chat.models import EditedMessage, PostedMessage
 
-Kept = dict[str, Any]
+StoredData = dict[str, Any]
 """A plan or the result of a step, as JSON in our own format. It is stored until the call has ended."""
 
 
-def kept_post(channel_id: str, message: wire.Message) -> Kept:
+def stored_post(channel_id: str, message: wire.Message) -> StoredData:
     """Return the stored form of a posted message."""
     return {"channel_id": channel_id, "ts": message.ts, "thread_ts": message.thread_ts}
 
 
-def posted_message(workspace: str, stored: Kept) -> PostedMessage:
+def posted_message(workspace: str, stored: StoredData) -> PostedMessage:
     """Return the result of a post. *workspace* is the workspace's URL."""
     return PostedMessage(
         message_ts=stored["ts"],
         channel_id=stored["channel_id"],
         permalink=permalink(workspace, stored["channel_id"], stored["ts"], stored["thread_ts"]),
-        posted_at=instant(stored["ts"]),
+        posted_at=parse_ts(stored["ts"]),
     )
 
 
@@ -31,19 +31,19 @@ def permalink(workspace: str, channel_id: str, ts: str, thread_ts: str | None) -
     return f"{address}?thread_ts={thread_ts}&cid={channel_id}" if thread_ts else address
 
 
-def kept_edit(channel_id: str, ts: str, edited: wire.Edit | None, now: float) -> Kept:
+def stored_edit(channel_id: str, ts: str, edited: wire.Edit | None, now: float) -> StoredData:
     """Return the stored form of an edited message. *now* is used if the vendor sends no edit time."""
     return {"channel_id": channel_id, "ts": ts, "edited_ts": edited.ts if edited else message_ts(now)}
 
 
-def edited_message(stored: Kept) -> EditedMessage:
+def edited_message(stored: StoredData) -> EditedMessage:
     """Return the result of an edit."""
     return EditedMessage(
-        message_ts=stored["ts"], channel_id=stored["channel_id"], edited_at=instant(stored["edited_ts"])
+        message_ts=stored["ts"], channel_id=stored["channel_id"], edited_at=parse_ts(stored["edited_ts"])
     )
 
 
-def told_message(stored: Kept) -> Kept:
+def public_message(stored: StoredData) -> StoredData:
     """Return the part of a message that is included in the error when a later step fails."""
     return {"channel_id": stored["channel_id"], "message_ts": stored["ts"]}
 
@@ -53,7 +53,7 @@ def message_ts(seconds: float) -> str:
     return f"{seconds:017.6f}"
 
 
-def instant(ts: str) -> datetime:
+def parse_ts(ts: str) -> datetime:
     """Return the time of a message's identifier, to the microsecond."""
     seconds, _, micros = ts.partition(".")
     return datetime.fromtimestamp(int(seconds), UTC) + timedelta(microseconds=int(micros or 0))

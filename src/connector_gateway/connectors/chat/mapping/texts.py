@@ -11,7 +11,7 @@ MARKUP = re.compile(r"<([^<>|]+)(?:\|([^<>]*))?>")
 
 def plain_text(text: str) -> str:
     """Return *text* as displayed to readers."""
-    return unescaped(MARKUP.sub(_label, text))
+    return unescape(MARKUP.sub(_label, text))
 
 
 def _label(markup: re.Match[str]) -> str:
@@ -24,7 +24,7 @@ def _label(markup: re.Match[str]) -> str:
     return markup[0] if sigil or target[0] == "!" else target
 
 
-def unescaped(text: str) -> str:
+def unescape(text: str) -> str:
     """Return *text* with the vendor's escapes decoded."""
     for entity, character in ENTITIES:
         text = text.replace(entity, character)

@@ -7,7 +7,7 @@ from typing import TypeVar
 from connector_gateway.connectors.chat import mapping
 from connector_gateway.connectors.chat.client import next_cursor
 from connector_gateway.connectors.chat.mapping.channels import Names
-from connector_gateway.connectors.chat.mapping.messages import Kept
+from connector_gateway.connectors.chat.mapping.messages import StoredData
 from connector_gateway.connectors.chat.models import Channel, ListChannels
 from connector_gateway.connectors.chat.operations.lookups import ChatCall
 from connector_gateway.kit import errors
@@ -25,7 +25,7 @@ CONVERSATION_SECONDS = 24 * 60 * 60.0
 REQUESTS_PER_PAGE = 2
 """Requests per page. A short page is filled up once, because the vendor allows few requests per minute."""
 
-NAMING = (errors.AmbiguousChannel, errors.ChannelArchived, errors.ChannelListTooLong, errors.ChannelNotFound)
+NAME_ERRORS = (errors.AmbiguousChannel, errors.ChannelArchived, errors.ChannelListTooLong, errors.ChannelNotFound)
 """Errors that outdated cached names may cause."""
 
 
@@ -60,18 +60,18 @@ async def with_channel(ctx: ChatCall, channel: str, use: Callable[[str], Awaitab
     async def use_one(names: Names) -> T:
         return await use(await _resolve_conversation(ctx, mapping.channels.named(names, channel)))
 
-    return await ctx.with_cache_retry(_names_lookup(ctx), use_one, outdated=NAMING)
+    return await ctx.with_cache_retry(_names_lookup(ctx), use_one, outdated=NAME_ERRORS)
 
 
-async def require_channel(ctx: ChatCall, channel_id: str) -> None:
+async def check_channel(ctx: ChatCall, channel_id: str) -> None:
     """Raise an error unless the channel exists and the app can see it. The result is cached for a while."""
-    if ctx.memory.get(f"channel {channel_id}") is None:
+    if ctx.cache.get(f"channel {channel_id}") is None:
         try:
-            await ctx.upstream.require_channel(channel_id)
+            await ctx.upstream.check_channel(channel_id)
         except errors.ConnectionScopeMissing:
             # An app that cannot look up channels may still receive their messages.
             return
-        ctx.memory.put(f"channel {channel_id}", True, NAMES_SECONDS)
+        ctx.cache.put(f"channel {channel_id}", True, NAMES_SECONDS)
 
 
 async def with_channel_for_write(
@@ -81,25 +81,25 @@ async def with_channel_for_write(
     lookup = await ctx.plan(partial(_find_channel, ctx, channel))
     try:
         return await use(lookup["channel_id"])
-    except NAMING:
+    except NAME_ERRORS:
         if not lookup["remembered"]:
             raise
     lookup = await ctx.plan(partial(_reload_channel, ctx, channel))
     return await use(lookup["channel_id"])
 
 
-async def _find_channel(ctx: ChatCall, channel: str) -> Kept:
+async def _find_channel(ctx: ChatCall, channel: str) -> StoredData:
     """Return the requested channel, and whether its name was cached."""
     is_identified = mapping.channels.is_channel_id(channel) or mapping.channels.is_user_id(channel)
-    cached: Names | None = None if is_identified else ctx.memory.get(NAMES)
+    cached: Names | None = None if is_identified else ctx.cache.get(NAMES)
 
-    async def find(channel_id: str) -> Kept:
-        return {"channel_id": channel_id, "remembered": cached is not None and ctx.memory.get(NAMES) is cached}
+    async def find(channel_id: str) -> StoredData:
+        return {"channel_id": channel_id, "remembered": cached is not None and ctx.cache.get(NAMES) is cached}
 
     return await with_channel(ctx, channel, find)
 
 
-async def _reload_channel(ctx: ChatCall, channel: str) -> Kept:
+async def _reload_channel(ctx: ChatCall, channel: str) -> StoredData:
     identifier = mapping.channels.named(await ctx.reload(_names_lookup(ctx)), channel)
     return {"channel_id": await _resolve_conversation(ctx, identifier)}
 

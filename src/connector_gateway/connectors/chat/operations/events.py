@@ -3,13 +3,13 @@
 from __future__ import annotations  # annotations of nested functions are not evaluated in each call
 
 from connector_gateway.connectors.chat.models import ChatEvent, ReadChatEvents
-from connector_gateway.connectors.chat.operations.channels import NAMING, require_channel, with_channel
+from connector_gateway.connectors.chat.operations.channels import NAME_ERRORS, check_channel, with_channel
 from connector_gateway.connectors.chat.operations.lookups import ChatCall
 from connector_gateway.kit.operation import reads
 from connector_gateway.kit.shapes import Page
 
 
-@reads("GET /events", errors=NAMING)
+@reads("GET /events", errors=NAME_ERRORS)
 async def read_events(ctx: ChatCall, params: ReadChatEvents) -> Page[ChatEvent]:
     """Read the messages that were observed on the watched channels, oldest first.
 
@@ -31,7 +31,7 @@ async def read_events(ctx: ChatCall, params: ReadChatEvents) -> Page[ChatEvent]:
 
     async def read_known(channel_id: str) -> Page[ChatEvent]:
         if channel_id == params.channel:
-            await require_channel(ctx, channel_id)
+            await check_channel(ctx, channel_id)
         return await read(channel_id)
 
     return await (read(None) if params.channel is None else with_channel(ctx, params.channel, read_known))

@@ -8,12 +8,12 @@ ChatCall = OperationContext[ChatClient]
 IDENTITY_SECONDS = 60 * 60.0
 
 
-async def workspace_of(ctx: ChatCall) -> str:
+async def workspace_url(ctx: ChatCall) -> str:
     """Return the workspace's URL."""
-    return (await ctx.cached(identity_of(ctx))).url
+    return (await ctx.cached(identity_lookup(ctx))).url
 
 
-def identity_of(ctx: ChatCall) -> CachedLookup[wire.Identity]:
+def identity_lookup(ctx: ChatCall) -> CachedLookup[wire.Identity]:
     """Return the look-up of the app's own user and its workspace's URL."""
 
     async def find() -> wire.Identity:

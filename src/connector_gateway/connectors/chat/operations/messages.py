@@ -5,11 +5,11 @@ from contextlib import suppress
 from functools import partial
 
 from connector_gateway.connectors.chat import mapping
-from connector_gateway.connectors.chat.client import MARK
+from connector_gateway.connectors.chat.client import MARKER_EVENT_TYPE
 from connector_gateway.connectors.chat.models import EditedMessage, EditMessage, PostedMessage, PostMessage
-from connector_gateway.connectors.chat.operations.channels import NAMING, with_channel_for_write
+from connector_gateway.connectors.chat.operations.channels import NAME_ERRORS, with_channel_for_write
 from connector_gateway.connectors.chat.operations.evidence import since_post
-from connector_gateway.connectors.chat.operations.lookups import ChatCall, workspace_of
+from connector_gateway.connectors.chat.operations.lookups import ChatCall, workspace_url
 from connector_gateway.kit import errors
 from connector_gateway.kit.context import CachedLookup
 from connector_gateway.kit.operation import writes
@@ -25,38 +25,40 @@ ROOT_SECONDS = 24 * 60 * 60.0
 async def _send_post(ctx: ChatCall, intent: StepInput, mark: str) -> StepResult:
     posted = await ctx.upstream.post_message(intent["channel_id"], intent["text"], intent["thread_ts"], mark)
     ts = posted.message.ts
-    ctx.memory.put(_root_of(posted.channel, ts), posted.message.thread_ts or ts, ROOT_SECONDS)
-    return mapping.messages.kept_post(posted.channel, posted.message)
+    ctx.cache.put(_root_of(posted.channel, ts), posted.message.thread_ts or ts, ROOT_SECONDS)
+    return mapping.messages.stored_post(posted.channel, posted.message)
 
 
 async def _find_post(ctx: ChatCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
     """Return the message whose metadata has the marker. If the vendor split a long message, return the first part."""
     channel_id = intent["channel_id"]
     posted = [
-        one async for one in since_post(ctx, intent, sent.earliest) if mapping.evidence.has_marker(one, MARK, sent.mark)
+        one
+        async for one in since_post(ctx, intent, sent.earliest)
+        if mapping.evidence.has_marker(one, MARKER_EVENT_TYPE, sent.mark)
     ]
-    return [Match(mapping.messages.kept_post(channel_id, one)) for one in sorted(posted, key=lambda one: one.ts)[:1]]
+    return [Match(mapping.messages.stored_post(channel_id, one)) for one in sorted(posted, key=lambda one: one.ts)[:1]]
 
 
 async def _send_edit(ctx: ChatCall, intent: StepInput, _: str) -> StepResult:
     updated = await ctx.upstream.update_message(intent["channel_id"], intent["ts"], intent["text"])
-    return mapping.messages.kept_edit(intent["channel_id"], updated.ts, updated.message.edited, ctx.clock.now())
+    return mapping.messages.stored_edit(intent["channel_id"], updated.ts, updated.message.edited, ctx.clock.now())
 
 
 async def _find_edit(ctx: ChatCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
     """Return the message if its text is the intended one."""
     message = await ctx.upstream.retrieve_message(intent["channel_id"], intent["ts"])
-    stored = mapping.messages.kept_edit(intent["channel_id"], message.ts, message.edited, ctx.clock.now())
+    stored = mapping.messages.stored_edit(intent["channel_id"], message.ts, message.edited, ctx.clock.now())
     return [Match(stored)] if mapping.evidence.has_text(message, intent["text"]) else []
 
 
-POST = WriteStep("post the message", _send_post, _find_post, public_result=mapping.messages.told_message)
+POST = WriteStep("post the message", _send_post, _find_post, public_result=mapping.messages.public_message)
 EDIT = WriteStep(
     "edit the message",
     _send_edit,
     _find_edit,
     changes=lambda intent: [f"message {intent['channel_id']} {intent['ts']}"],
-    public_result=mapping.messages.told_message,
+    public_result=mapping.messages.public_message,
 )
 
 
@@ -64,12 +66,14 @@ EDIT = WriteStep(
 
 
 @writes(
-    "POST /messages", errors=[errors.NotInChannel, errors.ThreadNotFound, *NAMING], targets=["channel", "thread_ts"]
+    "POST /messages",
+    errors=[errors.NotInChannel, errors.ThreadNotFound, *NAME_ERRORS],
+    targets=["channel", "thread_ts"],
 )
 async def post_message(ctx: ChatCall, params: PostMessage) -> PostedMessage:
     """Post a message, or a reply in a thread."""
     # Looked up before the post, so that nothing can fail after it.
-    workspace = await ctx.plan(partial(workspace_of, ctx))
+    workspace = await ctx.plan(partial(workspace_url, ctx))
 
     async def post(channel_id: str) -> StepResult:
         thread_ts = params.thread_ts
@@ -82,7 +86,7 @@ async def post_message(ctx: ChatCall, params: PostMessage) -> PostedMessage:
 
 @writes(
     "PATCH /messages/{message_ts}",
-    errors=[errors.MessageNotFound, errors.NotMessageAuthor, errors.NotInChannel, *NAMING],
+    errors=[errors.MessageNotFound, errors.NotMessageAuthor, errors.NotInChannel, *NAME_ERRORS],
     targets=["channel"],
 )
 async def edit_message(ctx: ChatCall, params: EditMessage) -> EditedMessage:

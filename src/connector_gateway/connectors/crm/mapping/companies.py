@@ -3,8 +3,8 @@
 from typing import Any
 
 from connector_gateway.connectors.crm import wire
-from connector_gateway.connectors.crm.mapping.contacts import lowered
-from connector_gateway.connectors.crm.mapping.records import Kept
+from connector_gateway.connectors.crm.mapping.contacts import to_lower
+from connector_gateway.connectors.crm.mapping.records import StoredData
 from connector_gateway.connectors.crm.mapping.searches import search_body
 
 
@@ -21,11 +21,11 @@ def domain_search(domain: str) -> dict[str, Any]:
     return search_body([{"propertyName": "domain", "operator": "EQ", "value": domain}], ["domain"], 1)
 
 
-def told_company(stored: Kept) -> Kept:
+def public_company(stored: StoredData) -> StoredData:
     """Return the part of a created company that is included in the error when a later step fails."""
     return {"company_id": stored["id"]}
 
 
-def domain_of(record: wire.Record) -> str:
+def get_domain(record: wire.Record) -> str:
     """Return a company's domain in comparable form."""
-    return lowered(record.properties.get("domain"))
+    return to_lower(record.properties.get("domain"))

@@ -6,17 +6,17 @@ from decimal import Decimal
 from typing import TypeVar
 
 from connector_gateway.connectors.crm import casts, wire
-from connector_gateway.connectors.crm.mapping.properties import UNKNOWN, Definitions
-from connector_gateway.connectors.crm.mapping.records import Kept, may_be_ours
+from connector_gateway.connectors.crm.mapping.properties import UNCHECKED, Definitions
+from connector_gateway.connectors.crm.mapping.records import StoredData, may_be_ours
 from connector_gateway.connectors.crm.models import CreatedDeal, CreateDeal, UpdatedDeal
-from connector_gateway.kit.casts import quoted
+from connector_gateway.kit.casts import quote_names
 from connector_gateway.kit.errors import AmbiguousPipeline, GatewayError, PipelineNotFound, StageNotFound
 from connector_gateway.kit.write_steps import StepInput
 
-FILLED = frozenset({"createdate", "deal_currency_code"})
+VENDOR_DEFAULTS = frozenset({"createdate", "deal_currency_code"})
 """Writable properties of deals that the vendor also fills in by itself."""
 
-BY_HAND = frozenset({"hs_next_step", "hs_priority"})
+USER_PROPERTIES = frozenset({"hs_next_step", "hs_priority"})
 """Properties that people set, although their names have the prefix of the vendor's own."""
 
 N = TypeVar("N", wire.Pipeline, wire.Stage)
@@ -28,7 +28,7 @@ def choose_pipeline(pipelines: Sequence[wire.Pipeline], text: str) -> wire.Pipel
     matches = _match_by_name(living, text)
     if len(matches) == 1:
         return matches[0]
-    name = quoted([text])
+    name = quote_names([text])
     error_class: type[GatewayError] = AmbiguousPipeline if matches else PipelineNotFound
     message = f"{len(matches)} pipelines are named {name}." if matches else f"There is no pipeline {name}."
     raise error_class(message, {"parameter": "pipeline", "value": text, **_choices(matches or living)})
@@ -40,32 +40,32 @@ def choose_stage(pipeline: wire.Pipeline, text: str) -> wire.Stage:
     matches = _match_by_name(living, text)
     if not matches:
         raise StageNotFound(
-            f'The pipeline "{pipeline.label}" has no stage {quoted([text])}.',
+            f'The pipeline "{pipeline.label}" has no stage {quote_names([text])}.',
             {"parameter": "dealstage", "value": text, "pipeline": pipeline.id, **_choices(living)},
         )
     return matches[0]
 
 
-def new_deal(params: CreateDeal, pipelines: Sequence[wire.Pipeline]) -> Kept:
+def new_deal(params: CreateDeal, pipelines: Sequence[wire.Pipeline]) -> StoredData:
     """Return the vendor's form of a new deal with its stage's id, and whether that stage is closed."""
     pipeline = choose_pipeline(pipelines, params.pipeline)
     stage = choose_stage(pipeline, params.dealstage)
-    amount = {} if params.amount is None else {"amount": casts.plain(params.amount)}
+    amount = {} if params.amount is None else {"amount": casts.format_number(params.amount)}
     properties = {"dealname": params.dealname, "pipeline": pipeline.id, "dealstage": stage.id, **amount}
     return {"properties": properties, "closed": stage.metadata.is_closed == "true"}
 
 
-def kept_deal(record: wire.Record, sent: Mapping[str, str]) -> Kept:
+def stored_deal(record: wire.Record, sent: Mapping[str, str]) -> StoredData:
     """Return the stored form of a created deal: its id and its values of the *sent* properties."""
     return {"id": record.id, "properties": {name: record.properties.get(name) or text for name, text in sent.items()}}
 
 
-def told_deal(stored: Kept) -> Kept:
+def public_deal(stored: StoredData) -> StoredData:
     """Return the part of a deal that is included in the error when a later step fails."""
     return {"deal_id": stored["id"]}
 
 
-def created_deal(stored: Kept, contact_id: str | None) -> CreatedDeal:
+def created_deal(stored: StoredData, contact_id: str | None) -> CreatedDeal:
     """Return the result of creating a deal."""
     properties = stored["properties"]
     return CreatedDeal(
@@ -78,12 +78,12 @@ def created_deal(stored: Kept, contact_id: str | None) -> CreatedDeal:
     )
 
 
-def left_empty(definitions: Definitions, sent: StepInput) -> list[str]:
+def empty_properties(definitions: Definitions, sent: StepInput) -> list[str]:
     """Return the properties that others could have set but that the *sent* deal leaves empty.
 
     The vendor sets the close date of a deal that starts in a closed stage.
     """
-    passed_over = {*sent["properties"], *FILLED, *(("closedate",) if sent["closed"] else ())}
+    passed_over = {*sent["properties"], *VENDOR_DEFAULTS, *(("closedate",) if sent["closed"] else ())}
     return [name for name, described in definitions.items() if name not in passed_over and _is_user_property(described)]
 
 
@@ -92,18 +92,18 @@ def is_deal(record: wire.Record, sent: StepInput, definitions: Definitions, make
     current, texts = record.properties, sent["properties"]
     # A deal has no natural key and no marker, so equal content and the creating app are the only evidence.
     has_values = all(
-        casts.same(definitions.get(name, UNKNOWN), text, current.get(name)) for name, text in texts.items()
+        casts.equal_values(definitions.get(name, UNCHECKED), text, current.get(name)) for name, text in texts.items()
     )
     return (
         has_values
         and may_be_ours(record, maker_known)
-        and not any(current.get(name) for name in left_empty(definitions, sent))
+        and not any(current.get(name) for name in empty_properties(definitions, sent))
     )
 
 
 def _is_user_property(described: wire.Definition) -> bool:
     """Return True if people or other apps set a property, not the vendor itself."""
-    internal = described.hubspot_defined and described.name.startswith("hs_") and described.name not in BY_HAND
+    internal = described.hubspot_defined and described.name.startswith("hs_") and described.name not in USER_PROPERTIES
     computed = described.calculated or described.modification_metadata.read_only_value
     return not (internal or described.hidden or computed)
 
@@ -118,17 +118,17 @@ def move(
     return moved if pipeline is None else {"pipeline": chosen.id, **moved}
 
 
-def kept_change(record: wire.Record) -> Kept:
+def stored_change(record: wire.Record) -> StoredData:
     """Return the stored form of a deal that was changed or only read."""
-    return {"id": record.id, "updated_at": casts.timestamp(record.updated_at)}
+    return {"id": record.id, "updated_at": casts.format_datetime(record.updated_at)}
 
 
-def assumed_change(intent: StepInput) -> Kept:
+def dry_run_change(intent: StepInput) -> StoredData:
     """Return the assumed result of changing a deal, for dry runs."""
-    return {"id": intent["deal_id"], "updated_at": casts.timestamp(datetime.fromtimestamp(0, UTC))}
+    return {"id": intent["deal_id"], "updated_at": casts.format_datetime(datetime.fromtimestamp(0, UTC))}
 
 
-def updated_deal(planned: Kept, stored: Kept, *, note_logged: bool) -> UpdatedDeal:
+def updated_deal(planned: StoredData, stored: StoredData, *, note_logged: bool) -> UpdatedDeal:
     """Return the result of changing a deal."""
     return UpdatedDeal(
         deal_id=stored["id"],

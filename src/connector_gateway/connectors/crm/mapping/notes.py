@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from connector_gateway.connectors.crm import casts, wire
-from connector_gateway.connectors.crm.mapping.records import Kept, instant
+from connector_gateway.connectors.crm.mapping.records import StoredData, parse_datetime
 from connector_gateway.connectors.crm.models import MAX_TEXT
 from connector_gateway.kit.errors import InvalidParameters
 
@@ -23,10 +23,10 @@ def note_properties(text: str, at: datetime) -> dict[str, str]:
             "The note is too long.",
             {"parameter": "note", "message": f"Should have at most {MAX_TEXT} characters once written as HTML"},
         )
-    return {"hs_timestamp": casts.timestamp(at), BODY: body}
+    return {"hs_timestamp": casts.format_datetime(at), BODY: body}
 
 
-def told_note(stored: Kept) -> Kept:
+def public_note(stored: StoredData) -> StoredData:
     """Return the part of a note that is included in the error when a later step fails."""
     return {"note_id": stored["id"]}
 
@@ -34,10 +34,10 @@ def told_note(stored: Kept) -> Kept:
 def is_note(record: wire.Record, sent: Mapping[str, str]) -> bool:
     """Return True if a note has the same millisecond and text as the one *sent*."""
     at = record.properties.get("hs_timestamp") or ""
-    return says(record, sent) and bool(at) and instant(at) == instant(sent["hs_timestamp"])
+    return has_text(record, sent) and bool(at) and parse_datetime(at) == parse_datetime(sent["hs_timestamp"])
 
 
-def says(record: wire.Record, sent: Mapping[str, str]) -> bool:
+def has_text(record: wire.Record, sent: Mapping[str, str]) -> bool:
     """Return True if a note has the text *sent*. Words are compared, because the vendor may clean the markup."""
     return _words(record.properties.get(BODY) or "") == _words(sent[BODY])
 

@@ -36,7 +36,7 @@ def owner_properties(definitions: Definitions, values: Mapping[str, Any]) -> lis
     ]
 
 
-def divided(definitions: Definitions, values: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+def split_owners(definitions: Definitions, values: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     """Split *values* into the properties whose values are owners, and the others."""
     owned_names = {*owner_properties(definitions, values), *({OWNER_EMAIL} & values.keys())}
     return (
@@ -45,7 +45,7 @@ def divided(definitions: Definitions, values: Mapping[str, Any]) -> tuple[Mappin
     )
 
 
-def replaced(values: Mapping[str, Any], ids: Mapping[str, Any]) -> Mapping[str, Any]:
+def replace_owners(values: Mapping[str, Any], ids: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return *values* in its order, with the *ids* of owners and ``owner_email`` replaced by its property."""
     renamed = {OWNER if name == OWNER_EMAIL else name: value for name, value in values.items()}
     return renamed | {OWNER if name == OWNER_EMAIL else name: value for name, value in ids.items()}

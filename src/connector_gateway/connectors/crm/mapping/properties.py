@@ -7,7 +7,7 @@ from typing import Any
 from connector_gateway.connectors.crm import casts, wire
 from connector_gateway.connectors.crm.mapping.records import RECORD_ID
 from connector_gateway.connectors.crm.models import PropertyDefinition
-from connector_gateway.kit.casts import quoted
+from connector_gateway.kit.casts import quote_names
 from connector_gateway.kit.errors import GatewayError, LossyCast, OptionMissing, PropertyNotFound, ReadOnlyField
 from connector_gateway.kit.errors.aggregation import combine_errors
 from connector_gateway.kit.errors.suggestions import closest_match, nearest_first
@@ -19,7 +19,7 @@ Definitions = Mapping[str, wire.Definition]
 CASTING = (PropertyNotFound, ReadOnlyField, OptionMissing, LossyCast)
 """The errors of a rejected value."""
 
-UNKNOWN = wire.Definition(name="", label="", type="string")
+UNCHECKED = wire.Definition(name="", label="", type="string")
 """The definition of a property that is checked elsewhere."""
 
 
@@ -30,18 +30,18 @@ class Values:
     definitions: Definitions
     texts: Mapping[str, str]
 
-    def held_by(self, record: wire.Record) -> list[str]:
+    def matching_names(self, record: wire.Record) -> list[str]:
         """Return the names of the values that a record has. A property missing in the response counts as accepted."""
         current = record.properties
         return [
             name
             for name, text in self.texts.items()
-            if name not in current or casts.same(self.definitions.get(name, UNKNOWN), text, current[name])
+            if name not in current or casts.equal_values(self.definitions.get(name, UNCHECKED), text, current[name])
         ]
 
-    def all_held_by(self, record: wire.Record) -> bool:
+    def all_match(self, record: wire.Record) -> bool:
         """Return True if a record has all values."""
-        return len(self.held_by(record)) == len(self.texts)
+        return len(self.matching_names(record)) == len(self.texts)
 
 
 def definitions(listing: Iterable[wire.Definition]) -> Definitions:
@@ -113,8 +113,8 @@ def no_such_option(described: wire.Definition, value: str) -> str:
     likely = closest_match(value, casts.options(described)) or closest_match(
         value, [one.label for one in described.options]
     )
-    hint = f"; did you mean {quoted([likely])}?" if likely else "."
-    return f"{quoted([value])} is not an option of {quoted([described.name])}{hint}"
+    hint = f"; did you mean {quote_names([likely])}?" if likely else "."
+    return f"{quote_names([value])} is not an option of {quote_names([described.name])}{hint}"
 
 
 def property_definition(described: wire.Definition, owners: Sequence[str] = ()) -> PropertyDefinition:
@@ -131,6 +131,6 @@ def property_definition(described: wire.Definition, owners: Sequence[str] = ()) 
 def _unknown(by_name: Definitions, name: str) -> PropertyNotFound:
     allowed = [one.name for one in by_name.values() if not one.hidden]
     return PropertyNotFound(
-        f"The portal has no property {quoted([name])}.",
+        f"The portal has no property {quote_names([name])}.",
         {"property": name, "allowed": nearest_first(name, allowed)},
     )

@@ -6,15 +6,15 @@ from typing import Any
 from connector_gateway.connectors.crm import wire
 from connector_gateway.kit.errors import UpstreamUnexpected
 
-Kept = dict[str, Any]
+StoredData = dict[str, Any]
 """A plan or the result of a step, as JSON in our own format. It is stored until the call has ended."""
 
 RECORD_ID = "hs_object_id"
 
-MADE_BY = ("hs_object_source", "hs_object_source_id")
+CREATOR_PROPERTIES = ("hs_object_source", "hs_object_source_id")
 """Properties with the source of a record and the app that created it."""
 
-APPLICATION = "INTEGRATION"
+APP_SOURCE = "INTEGRATION"
 """The source of records created by an app, such as this service."""
 
 
@@ -25,19 +25,19 @@ def is_record_id(text: str) -> bool:
 
 def creator(record: wire.Record) -> str | None:
     """Return the source of a record and the app that created it, or None if the vendor does not include them."""
-    source = [record.properties.get(name) for name in MADE_BY]
+    source = [record.properties.get(name) for name in CREATOR_PROPERTIES]
     return f"{source[0]} {source[1]}" if all(source) else None
 
 
 def may_be_ours(record: wire.Record, our_creator: str | None) -> bool:
     """Return True if an app created a record: ours, if its form is *our_creator*, or else any."""
-    source = record.properties.get(MADE_BY[0])
+    source = record.properties.get(CREATOR_PROPERTIES[0])
     if source is None:
         return True
-    return source == APPLICATION if our_creator is None else creator(record) == our_creator
+    return source == APP_SOURCE if our_creator is None else creator(record) == our_creator
 
 
-def instant(text: str) -> datetime:
+def parse_datetime(text: str) -> datetime:
     """Parse a time: ISO 8601, or milliseconds since the epoch."""
     try:
         moment = datetime.fromtimestamp(int(text) / 1000, UTC) if text.isdecimal() else datetime.fromisoformat(text)

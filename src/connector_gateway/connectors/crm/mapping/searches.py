@@ -31,14 +31,14 @@ def owned_by(owner_ids: Sequence[str]) -> dict[str, Any]:
     return {"propertyName": OWNER, "operator": "IN", "values": list(owner_ids)}
 
 
-def made_since(since: float) -> dict[str, Any]:
+def created_since(since: float) -> dict[str, Any]:
     """Return the condition that a record was created at that time or later."""
     return {"propertyName": "createdate", "operator": "GTE", "value": str(round(since * 1000))}
 
 
 def newest_before(since: float) -> dict[str, Any]:
     """Return a search for the newest record created before that time."""
-    return search_body([{**made_since(since), "operator": "LT"}], [], 1, descending=True)
+    return search_body([{**created_since(since), "operator": "LT"}], [], 1, descending=True)
 
 
 def search_body(

@@ -26,12 +26,12 @@ async def _send_company(ctx: CrmCall, intent: StepInput, _: str) -> StepResult:
 
 async def _find_companies(ctx: CrmCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
     """Return the companies of that domain created by this app. Their other values come from the vendor."""
-    ids, maker = await evidence.ids_since(ctx, "companies", sent.earliest), evidence.known_maker(ctx, intent)
-    companies = await ctx.upstream.batch_read_objects("companies", ids, ["domain", *mapping.records.MADE_BY])
+    ids, maker = await evidence.ids_since(ctx, "companies", sent.earliest), evidence.known_creator_id(ctx, intent)
+    companies = await ctx.upstream.batch_read_objects("companies", ids, ["domain", *mapping.records.CREATOR_PROPERTIES])
     return evidence.in_order(
         Match({"id": company.id}, company.id, company.created_at.timestamp())
         for company in companies
-        if mapping.companies.domain_of(company) == intent["domain"] and mapping.records.may_be_ours(company, maker)
+        if mapping.companies.get_domain(company) == intent["domain"] and mapping.records.may_be_ours(company, maker)
     )
 
 
@@ -51,9 +51,9 @@ CREATE_COMPANY = WriteStep(
     _send_company,
     _find_companies,
     object_kind="company",
-    within=within_portal,
+    account_scope=within_portal,
     content_keys=lambda intent: [intent["domain"]],
-    public_result=mapping.companies.told_company,
+    public_result=mapping.companies.public_company,
     dry_run_result=lambda _: {"id": "new-company"},
 )
 LINK_CONTACT = WriteStep("link the contact to the company", _send_link, _find_link)
@@ -64,7 +64,7 @@ LINK_CONTACT = WriteStep("link the contact to the company", _send_link, _find_li
 
 def remember_company(ctx: CrmCall, domain: str, company_id: str) -> None:
     """Remember a created company until the search includes it."""
-    ctx.memory.put(f"company {domain}", company_id, LOOK_BACK_SECONDS)
+    ctx.cache.put(f"company {domain}", company_id, LOOK_BACK_SECONDS)
 
 
 async def lock_company_domain(ctx: CrmCall, params: CreateOrUpdateContact) -> AbstractAsyncContextManager[None]:
@@ -105,10 +105,10 @@ async def _find_company(ctx: CrmCall, reference: str) -> str | None:
         *await _recently_created(ctx, domain),
         *await evidence.listed_since(ctx, "companies", ["domain"], since),
     ]
-    return next((company.id for company in latest if mapping.companies.domain_of(company) == domain), None)
+    return next((company.id for company in latest if mapping.companies.get_domain(company) == domain), None)
 
 
 async def _recently_created(ctx: CrmCall, domain: str) -> Sequence[wire.Record]:
     """Return the company that this service just created for the domain, if it still exists."""
-    company_id = ctx.memory.get(f"company {domain}")
+    company_id = ctx.cache.get(f"company {domain}")
     return [] if company_id is None else await ctx.upstream.batch_read_objects("companies", [company_id], ["domain"])

@@ -6,18 +6,18 @@ from typing import Literal
 
 from connector_gateway.connectors.crm import mapping, wire
 from connector_gateway.connectors.crm.mapping.properties import CASTING, Values
-from connector_gateway.connectors.crm.mapping.records import Kept
+from connector_gateway.connectors.crm.mapping.records import StoredData
 from connector_gateway.connectors.crm.models import Contact, CreateOrUpdateContact, LookUpContacts, WrittenContact
 from connector_gateway.connectors.crm.operations import companies
-from connector_gateway.connectors.crm.operations.evidence import known_maker, our_creator_id, remember_creator
+from connector_gateway.connectors.crm.operations.evidence import known_creator_id, our_creator_id, remember_creator
 from connector_gateway.connectors.crm.operations.portal import (
     CrmCall,
-    all_checked,
     known_values,
     owner_emails,
     owners,
     portal_id,
     property_texts,
+    run_checks,
     with_properties,
     within_portal,
 )
@@ -28,7 +28,7 @@ from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepRe
 
 Action = Literal["created", "updated"]
 
-Some = tuple[Sequence[wire.Record], Position | None]
+ContactPage = tuple[Sequence[wire.Record], Position | None]
 """A page of contacts, and the position of the next one."""
 
 
@@ -58,8 +58,8 @@ async def _send_new_contact(ctx: CrmCall, intent: StepInput, _: str) -> StepResu
 async def _find_new_contact(ctx: CrmCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
     """Return the contact with that email address and all values that was created by this app."""
     sent = await _values(ctx, intent)
-    contact = await _contact_of(ctx, intent["email"], [*sent.texts, *mapping.records.MADE_BY])
-    if contact is None or not mapping.records.may_be_ours(contact, known_maker(ctx, intent)):
+    contact = await _contact_of(ctx, intent["email"], [*sent.texts, *mapping.records.CREATOR_PROPERTIES])
+    if contact is None or not mapping.records.may_be_ours(contact, known_creator_id(ctx, intent)):
         return []
     stored_forms = _stored_if_complete(contact, sent, intent, "created")
     return [Match(stored, contact.id, contact.created_at.timestamp()) for stored in stored_forms]
@@ -89,14 +89,16 @@ async def _values(ctx: CrmCall, intent: StepInput) -> Values:
 def _written(ctx: CrmCall, intent: StepInput, sent: Values, contact: wire.Record, *, created: bool) -> StepResult:
     if created:
         remember_creator(ctx, contact)
-    return mapping.contacts.kept_contact(contact, sent, intent["email"], "created" if created else "updated")
+    return mapping.contacts.stored_contact(contact, sent, intent["email"], "created" if created else "updated")
 
 
-def _stored_if_complete(contact: wire.Record | None, sent: Values, intent: StepInput, action: Action) -> list[Kept]:
+def _stored_if_complete(
+    contact: wire.Record | None, sent: Values, intent: StepInput, action: Action
+) -> list[StoredData]:
     """Return the stored form of a contact if it exists and has all values."""
-    matches = contact is not None and sent.all_held_by(contact)
+    matches = contact is not None and sent.all_match(contact)
     return (
-        [mapping.contacts.kept_contact(contact, sent, intent["email"], action)]
+        [mapping.contacts.stored_contact(contact, sent, intent["email"], action)]
         if contact is not None and matches
         else []
     )
@@ -106,29 +108,29 @@ WRITE_CONTACT = WriteStep(
     "write the contact",
     _send_contact,
     _find_contact,
-    within=within_portal,
+    account_scope=within_portal,
     changes=_changed_contact,
-    public_result=mapping.contacts.told_contact,
-    dry_run_result=mapping.contacts.assumed_contact,
+    public_result=mapping.contacts.public_contact,
+    dry_run_result=mapping.contacts.dry_run_contact,
 )
 CREATE_CONTACT = WriteStep(
     "create the contact",
     _send_new_contact,
     _find_new_contact,
     object_kind="contact",
-    within=within_portal,
+    account_scope=within_portal,
     changes=_changed_contact,
     content_keys=lambda intent: [[intent["email"], intent["texts"]]],
-    public_result=mapping.contacts.told_contact,
-    dry_run_result=mapping.contacts.assumed_contact,
+    public_result=mapping.contacts.public_contact,
+    dry_run_result=mapping.contacts.dry_run_contact,
 )
 UPDATE_HOLDER = WriteStep(
     "update the contact",
     _send_holder,
     _find_holder,
-    within=within_portal,
+    account_scope=within_portal,
     changes=_changed_contact,
-    public_result=mapping.contacts.told_contact,
+    public_result=mapping.contacts.public_contact,
 )
 
 
@@ -153,7 +155,7 @@ async def create_or_update_contact(ctx: CrmCall, params: CreateOrUpdateContact) 
             company_id = (await ctx.step(companies.CREATE_COMPANY, plan["company"]))["id"]
             companies.remember_company(ctx, plan["company"]["domain"], company_id)
     stored = plan["skipped"] or await _write_contact(ctx, params, plan["contact"])
-    warning = mapping.contacts.refused_warning(stored, plan["contact"]["texts"])
+    warning = mapping.contacts.not_accepted_warning(stored, plan["contact"]["texts"])
     if warning is not None:
         ctx.warn(warning)
     if company_id is not None and stored["action"] != "skipped":
@@ -168,7 +170,7 @@ async def look_up_contacts(ctx: CrmCall, params: LookUpContacts) -> Page[Contact
     By email and by properties whose values are unique, contacts are found as they are now; by other properties as the
     application's search knows them, which learns of changes within a minute or so.
     """
-    selection = mapping.contacts.shown_properties(params.property)
+    selection = mapping.contacts.lookup_properties(params.property)
     warnings: list[str] = []
     records, position = await _look_up(ctx, params, selection, warnings)
     emails = await owner_emails(ctx, records)
@@ -179,7 +181,7 @@ async def look_up_contacts(ctx: CrmCall, params: LookUpContacts) -> Page[Contact
 # Writes
 
 
-async def _plan(ctx: CrmCall, params: CreateOrUpdateContact) -> Kept:
+async def _plan(ctx: CrmCall, params: CreateOrUpdateContact) -> StoredData:
     """Plan the changes of a contact and its company. All names are looked up."""
     portal = await portal_id(ctx)
     properties = {name: value for name, value in params.properties.items() if name != "email"}
@@ -203,7 +205,7 @@ async def _contact_of(ctx: CrmCall, email: str, properties: Iterable[str] = ()) 
     return contacts[0] if contacts else None
 
 
-async def _write_contact(ctx: CrmCall, params: CreateOrUpdateContact, contact: Kept) -> Kept:
+async def _write_contact(ctx: CrmCall, params: CreateOrUpdateContact, contact: StoredData) -> StoredData:
     """Create or update a contact. If its email address turns out to be taken, update or skip its contact."""
     skipping = params.on_conflict == "skip"
     try:
@@ -234,7 +236,7 @@ async def _write_contact(ctx: CrmCall, params: CreateOrUpdateContact, contact: K
 # Look-up
 
 
-async def _look_up(ctx: CrmCall, params: LookUpContacts, selection: Sequence[str], warnings: list[str]) -> Some:
+async def _look_up(ctx: CrmCall, params: LookUpContacts, selection: Sequence[str], warnings: list[str]) -> ContactPage:
     """Return one page of contacts and the position of the next. Warnings for the caller are added to *warnings*."""
     if params.email is not None:
         return await ctx.upstream.batch_read_objects("contacts", [params.email], selection, "email"), None
@@ -244,7 +246,7 @@ async def _look_up(ctx: CrmCall, params: LookUpContacts, selection: Sequence[str
     name, value = params.property, params.value.strip()
     if name == "owner_email":
         return await _look_up_by_owner(ctx, value.lower(), params.limit, selection)
-    [described] = await all_checked(
+    [described] = await run_checks(
         partial(with_properties, ctx, "contacts", lambda known: mapping.properties.definition(known, name))
     )
     if mapping.properties.unique(described):
@@ -258,14 +260,14 @@ async def _look_up(ctx: CrmCall, params: LookUpContacts, selection: Sequence[str
     return await _search(ctx, mapping.searches.equals(described, option or value), params.limit, selection)
 
 
-async def _look_up_by_owner(ctx: CrmCall, email: str, limit: int, selection: Sequence[str]) -> Some:
+async def _look_up_by_owner(ctx: CrmCall, email: str, limit: int, selection: Sequence[str]) -> ContactPage:
     """Return one page of the contacts of the owner with that email address, deactivated owners included."""
     all_owners = await owners(ctx, lambda all_owners: mapping.owners.is_known(all_owners, email))
-    owner_ids = [owner.id for owner in all_owners.values() if mapping.contacts.lowered(owner.email) == email]
+    owner_ids = [owner.id for owner in all_owners.values() if mapping.contacts.to_lower(owner.email) == email]
     return await _search(ctx, mapping.searches.owned_by(owner_ids), limit, selection) if owner_ids else ([], None)
 
 
-async def _search(ctx: CrmCall, condition: StepInput, limit: int, selection: Sequence[str]) -> Some:
+async def _search(ctx: CrmCall, condition: StepInput, limit: int, selection: Sequence[str]) -> ContactPage:
     """Return one page of the contacts that match a condition. The next one starts after the last id."""
     page = await ctx.upstream.search_objects(
         "contacts", mapping.searches.page_search(condition, selection, limit, _after(ctx))

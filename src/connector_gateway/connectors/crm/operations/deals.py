@@ -5,17 +5,17 @@ from functools import partial
 
 from connector_gateway.connectors.crm import mapping, wire
 from connector_gateway.connectors.crm.mapping.properties import CASTING
-from connector_gateway.connectors.crm.mapping.records import Kept
+from connector_gateway.connectors.crm.mapping.records import StoredData
 from connector_gateway.connectors.crm.models import CreatedDeal, CreateDeal, UpdatedDeal, UpdateDeal
 from connector_gateway.connectors.crm.operations import evidence
 from connector_gateway.connectors.crm.operations.portal import (
-    MOVING,
+    MOVE_ERRORS,
     CrmCall,
-    all_checked,
     known_values,
-    on_pipelines,
     portal_id,
     property_texts,
+    run_checks,
+    with_pipelines,
     with_properties,
     within_portal,
 )
@@ -32,7 +32,7 @@ async def _send_deal(ctx: CrmCall, intent: StepInput, _: str) -> StepResult:
     creation = ctx.upstream.create_deal(properties, contact_id)
     deal = await (evidence.in_doubt_until_indexed(creation) if contact_id is None else creation)
     evidence.remember_creator(ctx, deal)
-    return mapping.deals.kept_deal(deal, properties)
+    return mapping.deals.stored_deal(deal, properties)
 
 
 async def _find_deals(ctx: CrmCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
@@ -46,13 +46,20 @@ async def _find_deals(ctx: CrmCall, intent: StepInput, sent: SentStep) -> Sequen
     else:
         ids = await ctx.upstream.read_associations("contacts", contact_id, "deals")
     definitions = await with_properties(ctx, "deals", lambda definitions: definitions)
-    selection = [*intent["properties"], *mapping.deals.left_empty(definitions, intent), *mapping.records.MADE_BY]
-    deals, maker = await ctx.upstream.batch_read_objects("deals", ids, selection), evidence.known_maker(ctx, intent)
+    selection = [
+        *intent["properties"],
+        *mapping.deals.empty_properties(definitions, intent),
+        *mapping.records.CREATOR_PROPERTIES,
+    ]
+    deals, maker = (
+        await ctx.upstream.batch_read_objects("deals", ids, selection),
+        evidence.known_creator_id(ctx, intent),
+    )
     matches = [deal for deal in deals if mapping.deals.is_deal(deal, intent, definitions, maker)]
     expected_ids = [] if contact_id is None else [contact_id]
     return evidence.in_order(
         [
-            Match(mapping.deals.kept_deal(deal, intent["properties"]), deal.id, deal.created_at.timestamp())
+            Match(mapping.deals.stored_deal(deal, intent["properties"]), deal.id, deal.created_at.timestamp())
             for deal in matches
             if await ctx.upstream.read_associations("deals", deal.id, "contacts") == expected_ids
         ]
@@ -60,13 +67,13 @@ async def _find_deals(ctx: CrmCall, intent: StepInput, sent: SentStep) -> Sequen
 
 
 async def _send_change(ctx: CrmCall, intent: StepInput, _: str) -> StepResult:
-    return mapping.deals.kept_change(await ctx.upstream.update_object("deals", intent["deal_id"], intent["texts"]))
+    return mapping.deals.stored_change(await ctx.upstream.update_object("deals", intent["deal_id"], intent["texts"]))
 
 
 async def _find_change(ctx: CrmCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
     sent = await known_values(ctx, "deals", intent["texts"])
     deal = await ctx.upstream.read_object("deals", intent["deal_id"], sent.texts)
-    return [Match(mapping.deals.kept_change(deal))] if sent.all_held_by(deal) else []
+    return [Match(mapping.deals.stored_change(deal))] if sent.all_match(deal) else []
 
 
 async def _send_note(ctx: CrmCall, intent: StepInput, _: str) -> StepResult:
@@ -78,7 +85,7 @@ async def _find_notes(ctx: CrmCall, intent: StepInput, sent: SentStep) -> Sequen
 
     After a restore that millisecond is not known any more.
     """
-    is_ours = mapping.notes.says if sent.restored else mapping.notes.is_note
+    is_ours = mapping.notes.has_text if sent.restored else mapping.notes.is_note
     note_ids = await ctx.upstream.read_associations("deals", intent["deal_id"], "notes")
     notes = await ctx.upstream.batch_read_objects("notes", note_ids, list(intent["note"]))
     return evidence.in_order(
@@ -91,40 +98,40 @@ CREATE_DEAL = WriteStep(
     _send_deal,
     _find_deals,
     object_kind="deal",
-    within=within_portal,
+    account_scope=within_portal,
     content_keys=lambda intent: [[intent["properties"], intent["contact_id"]]],
-    public_result=mapping.deals.told_deal,
+    public_result=mapping.deals.public_deal,
 )
 CHANGE_DEAL = WriteStep(
     "change the deal",
     _send_change,
     _find_change,
-    within=within_portal,
+    account_scope=within_portal,
     changes=lambda intent: [f"deal {intent['deal_id']}"],
-    public_result=mapping.deals.told_deal,
-    dry_run_result=mapping.deals.assumed_change,
+    public_result=mapping.deals.public_deal,
+    dry_run_result=mapping.deals.dry_run_change,
 )
 LOG_NOTE = WriteStep(
     "log the note",
     _send_note,
     _find_notes,
     object_kind="note",
-    within=within_portal,
-    public_result=mapping.notes.told_note,
+    account_scope=within_portal,
+    public_result=mapping.notes.public_note,
 )
 
 
 # The operations
 
 
-@writes("POST /deals", errors=[ContactNotFound, OptionMissing, *MOVING])
+@writes("POST /deals", errors=[ContactNotFound, OptionMissing, *MOVE_ERRORS])
 async def create_deal(ctx: CrmCall, params: CreateDeal) -> CreatedDeal:
     """Open a deal in a stage of a pipeline."""
     deal = await ctx.plan(partial(_new_deal, ctx, params))
     return mapping.deals.created_deal(await ctx.step(CREATE_DEAL, deal), deal["contact_id"])
 
 
-@writes("PATCH /deals/{deal_id}", errors=[DealNotFound, *CASTING, *MOVING])
+@writes("PATCH /deals/{deal_id}", errors=[DealNotFound, *CASTING, *MOVE_ERRORS])
 async def update_deal(ctx: CrmCall, params: UpdateDeal) -> UpdatedDeal:
     """Move a deal to another stage of its pipeline, write properties, and log a note with the change.
 
@@ -142,23 +149,23 @@ async def update_deal(ctx: CrmCall, params: UpdateDeal) -> UpdatedDeal:
 # Planning
 
 
-async def _new_deal(ctx: CrmCall, params: CreateDeal) -> Kept:
-    [deal] = await all_checked(partial(on_pipelines, ctx, lambda pipelines: mapping.deals.new_deal(params, pipelines)))
+async def _new_deal(ctx: CrmCall, params: CreateDeal) -> StoredData:
+    [deal] = await run_checks(partial(with_pipelines, ctx, lambda pipelines: mapping.deals.new_deal(params, pipelines)))
     contact_id = params.contact_id
     if contact_id is not None:
         contact_id = (await ctx.upstream.read_object("contacts", contact_id, ["email"])).id
     return {**deal, "contact_id": contact_id, **await evidence.our_creator_id(ctx)}
 
 
-async def _change(ctx: CrmCall, params: UpdateDeal) -> Kept:
+async def _change(ctx: CrmCall, params: UpdateDeal) -> StoredData:
     """Plan the change of a deal, and the note with the millisecond that marks it."""
     note = None if params.note is None else mapping.notes.note_properties(params.note, utc_datetime(ctx.clock.now()))
     selection = dict.fromkeys(["pipeline", "dealstage", *(params.properties or {})])
     deal = await ctx.upstream.read_object("deals", params.deal_id, selection)
-    written, moved = await all_checked(partial(_texts, ctx, params), partial(_move, ctx, params, deal))
+    written, moved = await run_checks(partial(_texts, ctx, params), partial(_move, ctx, params, deal))
     stage_from = deal.properties.get("dealstage")
     return {
-        **mapping.deals.kept_change(deal),
+        **mapping.deals.stored_change(deal),
         "portal": await portal_id(ctx),
         "stage_from": stage_from,
         "texts": {**written, **moved},
@@ -181,10 +188,10 @@ async def _move(ctx: CrmCall, params: UpdateDeal, deal: wire.Record) -> Mapping[
     stage, pipeline = properties.get("dealstage", params.dealstage), properties.get("pipeline")
     if stage is None and pipeline is None:
         return {}
-    return await on_pipelines(ctx, lambda pipelines: mapping.deals.move(pipelines, deal, pipeline, stage))
+    return await with_pipelines(ctx, lambda pipelines: mapping.deals.move(pipelines, deal, pipeline, stage))
 
 
-async def _log(ctx: CrmCall, plan: Kept) -> bool:
+async def _log(ctx: CrmCall, plan: StoredData) -> bool:
     """Log the note, which may fail only after another change. Returns whether it was logged."""
     note = {"portal": plan.get("portal", ""), "deal_id": plan["id"], "note": plan["note"]}
     if plan["texts"]:

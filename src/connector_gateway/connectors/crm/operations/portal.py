@@ -26,10 +26,10 @@ SCHEMA_SECONDS = 300.0
 OWNERS_SECONDS = 600.0
 PORTAL_SECONDS = 24 * 60 * 60.0
 
-UNTOLD = "owners untold"
+MISSING_OWNERS = "owners untold"
 """The cache key for the number of times that an owner was missing in the lists."""
 
-MOVING = (errors.PipelineNotFound, errors.AmbiguousPipeline, errors.StageNotFound)
+MOVE_ERRORS = (errors.PipelineNotFound, errors.AmbiguousPipeline, errors.StageNotFound)
 """Errors of a pipeline or stage."""
 
 
@@ -71,18 +71,18 @@ async def known_values(ctx: CrmCall, kind: str, texts: Mapping[str, str]) -> Val
     return await with_properties(ctx, kind, lambda known: Values(known, texts))
 
 
-async def on_pipelines(ctx: CrmCall, check: Callable[[Sequence[wire.Pipeline]], T]) -> T:
+async def with_pipelines(ctx: CrmCall, check: Callable[[Sequence[wire.Pipeline]], T]) -> T:
     """Return the result of *check* for the pipelines of deals."""
 
     async def use(cached: Sequence[wire.Pipeline]) -> T:
         return check(cached)
 
     return await ctx.with_cache_retry(
-        CachedLookup("pipelines", SCHEMA_SECONDS, ctx.upstream.list_pipelines), use, outdated=MOVING
+        CachedLookup("pipelines", SCHEMA_SECONDS, ctx.upstream.list_pipelines), use, outdated=MOVE_ERRORS
     )
 
 
-async def all_checked(*checks: Callable[[], Awaitable[T]]) -> list[T]:
+async def run_checks(*checks: Callable[[], Awaitable[T]]) -> list[T]:
     """Return the results of all *checks*. If some raise, raise one error with the details of all."""
     passed, failures = list[T](), list[errors.CallerError]()
     for check in checks:
@@ -132,14 +132,14 @@ async def with_owner_ids(ctx: CrmCall, definitions: Definitions, values: Mapping
 async def property_texts(ctx: CrmCall, kind: str, values: Mapping[str, Any]) -> Mapping[str, str]:
     """Return the properties of an object type in the vendor's form. One error reports all invalid values."""
     definitions = await with_properties(ctx, kind, lambda definitions: definitions)
-    owned, unowned = mapping.owners.divided(definitions, values)
-    ids, _ = await all_checked(
+    owned, unowned = mapping.owners.split_owners(definitions, values)
+    ids, _ = await run_checks(
         partial(with_owner_ids, ctx, definitions, owned),
         partial(with_properties, ctx, kind, lambda definitions: mapping.properties.values(definitions, unowned).texts),
     )
-    properties = mapping.owners.replaced(values, ids)
+    properties = mapping.owners.replace_owners(values, ids)
     written = await with_properties(ctx, kind, lambda definitions: mapping.properties.values(definitions, properties))
-    ctx.note_casts(partial(mapping.properties.cast_report, written, properties))
+    ctx.record_casts(partial(mapping.properties.cast_report, written, properties))
     return written.texts
 
 
@@ -160,11 +160,11 @@ async def owner_emails(ctx: CrmCall, records: Iterable[wire.Record]) -> Mapping[
     owner_ids = {owner_id for record in records if (owner_id := record.properties.get(mapping.searches.OWNER))}
     if not owner_ids:
         return {}
-    missing_counts: Mapping[str, int] = ctx.memory.get(UNTOLD) or {}
+    missing_counts: Mapping[str, int] = ctx.cache.get(MISSING_OWNERS) or {}
     all_owners = await owners(
         ctx, lambda all_owners: all(one in all_owners or missing_counts.get(one, 0) > 1 for one in owner_ids)
     )
     untold = {one: missing_counts.get(one, 0) + 1 for one in owner_ids if one not in all_owners}
     if untold:
-        ctx.memory.put(UNTOLD, {**missing_counts, **untold}, OWNERS_SECONDS)
+        ctx.cache.put(MISSING_OWNERS, {**missing_counts, **untold}, OWNERS_SECONDS)
     return {owner_id: owner.email for owner_id, owner in all_owners.items()}

@@ -19,7 +19,7 @@ def attachments(source: wire.Message) -> list[Attachment]:
 def attachment(message_id: str, part: wire.Part) -> Attachment:
     """Return a part as an attachment."""
     mime_type = part.mime_type or "application/octet-stream"
-    filename = re.split(r"[/\\]", mime.decoded(part.filename))[-1].strip()
+    filename = re.split(r"[/\\]", mime.decode_header_value(part.filename))[-1].strip()
     return Attachment(
         attachment_id=attachment_id(message_id, part.part_id),
         filename=filename if filename.strip(". ") else f"attachment{mimetypes.guess_extension(mime_type) or ''}",

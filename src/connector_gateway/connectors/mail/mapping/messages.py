@@ -8,7 +8,7 @@ from connector_gateway.connectors.mail.mapping.attachments import attachments
 from connector_gateway.connectors.mail.models import Message, MessageBody
 from connector_gateway.kit.clock import utc_datetime
 
-Kept = Mapping[str, Any]
+StoredData = Mapping[str, Any]
 """A plan or the result of a step, as JSON in our own format. It is stored until the call has ended."""
 
 
@@ -20,7 +20,7 @@ def message(source: wire.Message, names: Mapping[str, str], body: MessageBody | 
         thread_id=source.thread_id,
         sender=mime.header(source.payload, "From"),
         subject=mime.header(source.payload, "Subject"),
-        received_at=utc_datetime(seconds(source)),
+        received_at=utc_datetime(arrived_at(source)),
         has_attachments=bool(files),
         labels=[names.get(label_id, label_id) for label_id in source.label_ids],
         body=body,
@@ -28,12 +28,12 @@ def message(source: wire.Message, names: Mapping[str, str], body: MessageBody | 
     )
 
 
-def seconds(source: wire.Message) -> float:
+def arrived_at(source: wire.Message) -> float:
     """Return the arrival time of a message in epoch seconds. The vendor sends milliseconds."""
     return int(source.internal_date) / 1000
 
 
-def position(message_ids: Sequence[str], token: str | None) -> Kept | None:
+def position(message_ids: Sequence[str], token: str | None) -> StoredData | None:
     """Return the start of the next page: messages already listed, then the vendor's next page."""
     if message_ids:
         return {"message_ids": message_ids, "token": token}

@@ -9,13 +9,13 @@ from typing import Any
 from email_validator import EmailNotValidError, validate_email
 
 from connector_gateway.connectors.mail import mime, wire
-from connector_gateway.connectors.mail.mapping.messages import Kept, seconds
+from connector_gateway.connectors.mail.mapping.messages import StoredData, arrived_at
 from connector_gateway.connectors.mail.models import CreatedDraft, SentMessage
 from connector_gateway.kit.clock import utc_datetime
 from connector_gateway.kit.errors import Detail, InvalidRecipient, ThreadNotFound, UpstreamUnexpected
 from connector_gateway.kit.write_steps import StepInput
 
-UNANSWERABLE = frozenset({"DRAFT", "TRASH"})
+EXCLUDED_LABELS = frozenset({"DRAFT", "TRASH"})
 """Labels of messages that are not, or no longer, part of a conversation."""
 
 SENDER = re.compile(r"[!-?A-~]+@[!-?A-~]+")
@@ -25,7 +25,7 @@ NAMED_ADDRESS = re.compile(r"([^<>]*)<([^<>]*)>")
 MESSAGE_ID = re.compile(r"<[!-;=?-~]{1,900}>")
 REPLY = re.compile(r"\s*re\s*:", re.IGNORECASE)
 
-REFERENCES = 20
+MAX_REFERENCES = 20
 """The number of last references in a reply, in addition to the first. All mailers shorten longer chains."""
 
 
@@ -80,15 +80,15 @@ class ReplyTarget:
 
 def parent(thread: wire.Thread, thread_id: str) -> ReplyTarget:
     """Return the message of a thread that a reply answers: the last one that is neither draft nor trashed."""
-    answerable = [message for message in thread.messages if UNANSWERABLE.isdisjoint(message.label_ids)]
+    answerable = [message for message in thread.messages if EXCLUDED_LABELS.isdisjoint(message.label_ids)]
     if not answerable:
         detail = {"parameter": "thread_id", "value": thread_id}
         raise ThreadNotFound("The thread holds nothing that can be replied to.", detail)
-    payload = max(answerable, key=seconds).payload
+    payload = max(answerable, key=arrived_at).payload
     own = _identifiers(payload, "Message-ID")[:1]
     earlier = _identifiers(payload, "References") or _identifiers(payload, "In-Reply-To")[:1]
     chain = list(dict.fromkeys([*earlier, *own]))
-    references = chain if len(chain) <= REFERENCES + 1 else [chain[0], *chain[-REFERENCES:]]
+    references = chain if len(chain) <= MAX_REFERENCES + 1 else [chain[0], *chain[-MAX_REFERENCES:]]
     return ReplyTarget(_reply_subject(mime.header(payload, "Subject")), own[0] if own else "", references)
 
 
@@ -116,7 +116,7 @@ def plan_message(
     }
 
 
-def build_message(planned: Kept, body_html: str, marker: tuple[str, str]) -> mime.OutgoingMessage:
+def build_message(planned: StoredData, body_html: str, marker: tuple[str, str]) -> mime.OutgoingMessage:
     """Return the *planned* message with its body and its marker header."""
     return mime.OutgoingMessage(
         sender=mime.Mailbox(**planned["sender"]),
@@ -134,45 +134,45 @@ def _stored_mailbox(mailbox: mime.Mailbox) -> dict[str, str]:
     return {"name": mailbox.name, "address": mailbox.address}
 
 
-def kept_draft(draft_id: str, message: wire.Threaded | wire.Message, mark: str, made_at: float) -> dict[str, Any]:
+def stored_draft(draft_id: str, message: wire.Threaded | wire.Message, mark: str, made_at: float) -> dict[str, Any]:
     """Return the stored form of a created draft with *mark* in its header."""
     stored = {"id": draft_id, "message_id": message.id, "thread_id": message.thread_id}
     return stored | {"mark": mark, "made_at": made_at}
 
 
-def assumed_draft(_: StepInput) -> dict[str, Any]:
+def dry_run_draft(_: StepInput) -> dict[str, Any]:
     """Return the assumed result of creating a draft, for dry runs."""
     return {"id": "new-draft", "message_id": "new-message", "thread_id": "new-thread", "mark": "", "made_at": 0.0}
 
 
-def told_draft(stored: Kept) -> dict[str, Any]:
+def public_draft(stored: StoredData) -> dict[str, Any]:
     """Return the part of a draft that is included in the error when a later step fails."""
     return {"draft_id": stored["id"], "message_id": stored["message_id"]}
 
 
-def created_draft(stored: Kept) -> CreatedDraft:
+def created_draft(stored: StoredData) -> CreatedDraft:
     """Return the result of creating a draft."""
     return CreatedDraft(
         draft_id=stored["id"], message_id=stored["message_id"], created_at=utc_datetime(stored["made_at"])
     )
 
 
-def sending(draft: Kept) -> dict[str, str]:
+def send_intent(draft: StoredData) -> dict[str, str]:
     """Return the intent of sending a draft, with the data to find the resulting message."""
     return {"draft_id": draft["id"], "thread_id": draft["thread_id"], "mark": draft["mark"]}
 
 
-def kept_message(message: wire.Threaded | wire.Message, sent_at: float) -> dict[str, Any]:
+def stored_message(message: wire.Threaded | wire.Message, sent_at: float) -> dict[str, Any]:
     """Return the stored form of a sent message."""
     return {"id": message.id, "thread_id": message.thread_id, "sent_at": sent_at}
 
 
-def told_message(stored: Kept) -> dict[str, Any]:
+def public_message(stored: StoredData) -> dict[str, Any]:
     """Return the part of a message that is included in the error when a later step fails."""
     return {"message_id": stored["id"]}
 
 
-def sent_message(stored: Kept, planned: Kept) -> SentMessage:
+def sent_message(stored: StoredData, planned: StoredData) -> SentMessage:
     """Return the result of sending the *planned* message."""
     return SentMessage(
         message_id=stored["id"],

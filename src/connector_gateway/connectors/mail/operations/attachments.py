@@ -7,7 +7,7 @@ from contextlib import aclosing, asynccontextmanager
 from connector_gateway.connectors.mail import mapping, mime, wire
 from connector_gateway.connectors.mail.client import MailClient
 from connector_gateway.connectors.mail.models import FetchAttachment, FetchedAttachment
-from connector_gateway.connectors.mail.operations.lookups import MailCall, get_message_within_limit, pieces_of
+from connector_gateway.connectors.mail.operations.lookups import MailCall, get_message_within_limit, stream_content
 from connector_gateway.kit.context import Download
 from connector_gateway.kit.errors import AttachmentNotFound, MessageNotFound
 from connector_gateway.kit.operation import reads
@@ -32,7 +32,7 @@ async def open_attachment(client: MailClient, content: Position) -> AsyncIterato
     """Return the file behind a download link of an attachment."""
     message_id, part = await _linked_part(client, content)
     attachment = mapping.attachments.attachment(message_id, part)
-    async with aclosing(pieces_of(client, message_id, part, at_once=False)) as pieces:
+    async with aclosing(stream_content(client, message_id, part, at_once=False)) as pieces:
         yield Download(attachment.filename, attachment.mime_type, attachment.size_bytes or None, pieces)
 
 
@@ -85,10 +85,10 @@ async def _fingerprint(ctx: MailCall, message_id: str, attachment_id: str) -> tu
 async def _content(ctx: MailCall, message_id: str, part: wire.Part) -> tuple[int, list[bytes]]:
     """Return the size of a part, and its bytes in pieces that can be base64-encoded separately."""
     size_bytes, rest, encodable = 0, b"", []
-    async with aclosing(pieces_of(ctx.upstream, message_id, part, at_once=True)) as pieces:
+    async with aclosing(stream_content(ctx.upstream, message_id, part, at_once=True)) as pieces:
         async for piece in pieces:
             size_bytes += len(piece)
-            ctx.memory_reservation.keep(len(piece))
+            ctx.memory_reservation.reserve(len(piece))
             pending = rest + piece
             # Three bytes make four characters. Other cuts would leave padding in the middle.
             complete = len(pending) // 3 * 3

@@ -12,7 +12,7 @@ from connector_gateway.kit.write_steps import SentStep, StepInput
 
 T = TypeVar("T")
 
-OLDER_IN_A_ROW = 10
+MAX_CONSECUTIVE_OLDER = 10
 """Consecutive old messages after which a search ends. The order, newest first, is not documented."""
 
 
@@ -28,14 +28,14 @@ async def marked_in_thread(ctx: MailCall, intent: StepInput) -> wire.Message | N
 
 async def marked_among_sent(ctx: MailCall, intent: StepInput, sent: SentStep) -> wire.Message | None:
     """Return the sent message with the draft's marker from all sent messages, because its thread may have changed."""
-    messages = ctx.upstream.every_message({"labelIds": "SENT"})
-    async for _, message in not_older(ctx, messages, lambda messages: messages.id, sent.earliest):
+    messages = ctx.upstream.list_all_messages({"labelIds": "SENT"})
+    async for _, message in iter_not_older(ctx, messages, lambda messages: messages.id, sent.earliest):
         if is_marked(message, intent["mark"]):
             return message
     return None
 
 
-async def not_older(
+async def iter_not_older(
     ctx: MailCall, listing: AsyncIterator[T], message_id: Callable[[T], str], earliest: float
 ) -> AsyncIterator[tuple[T, wire.Message]]:
     """Yield the listed items, newest first, with their messages without parts, until all that follow are too old."""
@@ -44,8 +44,8 @@ async def not_older(
         message = await _headers(ctx, message_id(item))
         if message is None:
             continue
-        older = older + 1 if mapping.messages.seconds(message) < earliest else 0
-        if older == OLDER_IN_A_ROW:
+        older = older + 1 if mapping.messages.arrived_at(message) < earliest else 0
+        if older == MAX_CONSECUTIVE_OLDER:
             return
         yield item, message
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from connector_gateway.connectors.mail import mapping
-from connector_gateway.connectors.mail.mapping.messages import Kept
+from connector_gateway.connectors.mail.mapping.messages import StoredData
 from connector_gateway.connectors.mail.models import ChangedLabels, ChangeMessageLabels
 from connector_gateway.connectors.mail.operations.lookups import MailCall
 from connector_gateway.kit.context import CachedLookup
@@ -23,7 +23,7 @@ async def _send_label(ctx: MailCall, intent: StepInput, _: str) -> StepResult:
     """Create a label. One that was created meanwhile is used as it is."""
     label = await ctx.upstream.create_label(intent["name"])
     if label is not None:
-        return mapping.labels.kept_label(label)
+        return mapping.labels.stored_label(label)
     names = await _every_label(ctx)
     label_id = mapping.labels.label_id(names, intent["name"])
     if label_id is None:
@@ -42,14 +42,14 @@ async def _find_label(ctx: MailCall, intent: StepInput, _: SentStep) -> Sequence
 
 
 async def _send_change(ctx: MailCall, intent: StepInput, _: str) -> StepResult:
-    return mapping.labels.kept_labels(
+    return mapping.labels.stored_labels(
         await ctx.upstream.modify_message(intent["message_id"], intent["add"], intent["remove"])
     )
 
 
 async def _find_change(ctx: MailCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
     """Return the message if it has all labels to add and none of those to remove."""
-    stored = mapping.labels.kept_labels(await ctx.upstream.get_message_labels(intent["message_id"]))
+    stored = mapping.labels.stored_labels(await ctx.upstream.get_message_labels(intent["message_id"]))
     return [Match(stored)] if mapping.labels.is_changed(stored, intent) else []
 
 
@@ -57,8 +57,8 @@ CREATE_LABEL = WriteStep(
     "create the label",
     _send_label,
     _find_label,
-    public_result=mapping.labels.told_label,
-    dry_run_result=mapping.labels.assumed_label,
+    public_result=mapping.labels.public_label,
+    dry_run_result=mapping.labels.dry_run_label,
 )
 CHANGE_LABELS = WriteStep(
     "change the labels",
@@ -68,7 +68,7 @@ CHANGE_LABELS = WriteStep(
     changes=lambda intent: [
         f"message {intent['message_id']} {label_id}" for label_id in (*intent["add"], *intent["remove"])
     ],
-    public_result=mapping.outgoing.told_message,
+    public_result=mapping.outgoing.public_message,
 )
 
 
@@ -95,11 +95,11 @@ async def change_message_labels(ctx: MailCall, params: ChangeMessageLabels) -> C
 # Planning
 
 
-async def _change(ctx: MailCall, params: ChangeMessageLabels, *, renewed: bool = False) -> Kept:
+async def _change(ctx: MailCall, params: ChangeMessageLabels, *, renewed: bool = False) -> StoredData:
     """Plan the labels to add, remove and create, for a message that exists."""
     requested = [*params.add, *params.remove]
-    cached: Names | None = ctx.memory.get("labels")
-    labels = labels_of(ctx)
+    cached: Names | None = ctx.cache.get("labels")
+    labels = labels_lookup(ctx)
     names = await (
         ctx.reload(labels)
         if renewed
@@ -114,7 +114,7 @@ async def _change(ctx: MailCall, params: ChangeMessageLabels, *, renewed: bool =
 # Execution
 
 
-async def _change_labels(ctx: MailCall, message_id: str, change: Kept) -> ChangedLabels:
+async def _change_labels(ctx: MailCall, message_id: str, change: StoredData) -> ChangedLabels:
     created = [await ctx.step(CREATE_LABEL, {"name": name}) for name in change["missing"]]
     created_ids = iter(created)
     add = [label_id or next(created_ids)["id"] for label_id in change["add"]]
@@ -127,22 +127,22 @@ async def _change_labels(ctx: MailCall, message_id: str, change: Kept) -> Change
         raise
     new = {label["id"]: label["name"] for label in created}
     names = await ctx.cached(
-        labels_of(ctx), suffices=lambda names: names.keys() | new.keys() >= set(changed["label_ids"])
+        labels_lookup(ctx), suffices=lambda names: names.keys() | new.keys() >= set(changed["label_ids"])
     )
     return mapping.labels.changed_labels(changed, {**new, **names}, created)
 
 
-async def _read_changed_labels(ctx: MailCall, intent: StepInput) -> Kept:
+async def _read_changed_labels(ctx: MailCall, intent: StepInput) -> StoredData:
     """Return the message after a change, which may be empty."""
     if intent["add"] or intent["remove"]:
         return await ctx.step(CHANGE_LABELS, intent)
-    return mapping.labels.kept_labels(await ctx.upstream.get_message_labels(intent["message_id"]))
+    return mapping.labels.stored_labels(await ctx.upstream.get_message_labels(intent["message_id"]))
 
 
 # Existing labels
 
 
-def labels_of(ctx: MailCall) -> CachedLookup[Names]:
+def labels_lookup(ctx: MailCall) -> CachedLookup[Names]:
     """Return the look-up of all label names by identifier."""
     return CachedLookup("labels", LABELS_SECONDS, partial(_every_label, ctx))
 

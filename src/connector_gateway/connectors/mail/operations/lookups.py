@@ -8,7 +8,7 @@ from connector_gateway.connectors.mail import mime, wire
 from connector_gateway.connectors.mail.client import OUTLINE, MailClient
 from connector_gateway.kit.context import OperationContext
 from connector_gateway.kit.errors import ResponseTooLarge
-from connector_gateway.kit.upstream.http_origin import ALONE_BYTES, MAX_ANSWER_BYTES
+from connector_gateway.kit.upstream.http_origin import EXCLUSIVE_BYTES, MAX_RESPONSE_BYTES
 
 MailCall = OperationContext[MailClient]
 
@@ -21,7 +21,7 @@ async def get_message_within_limit(client: MailClient, message_id: str) -> tuple
         return await client.get_message(message_id, fields=OUTLINE), False
 
 
-async def content_of(ctx: MailCall, message_id: str, part: wire.Part, *, alone: bool) -> bytes:
+async def load_content(ctx: MailCall, message_id: str, part: wire.Part, *, exclusive: bool) -> bytes:
     """Return all bytes of a part. Raises ``AnswerTooLarge`` if they are too many to return as text.
 
     A large part waits for the call's reservation of large responses, unless the caller already has it (*alone*).
@@ -30,19 +30,22 @@ async def content_of(ctx: MailCall, message_id: str, part: wire.Part, *, alone: 
     if (content := mime.inline_content(part)) is not None:
         return content
     buffer = BytesIO()
-    async with aclosing(pieces_of(ctx.upstream, message_id, part, at_once=True)) as pieces, AsyncExitStack() as stack:
+    async with (
+        aclosing(stream_content(ctx.upstream, message_id, part, at_once=True)) as pieces,
+        AsyncExitStack() as stack,
+    ):
         async for piece in pieces:
             buffer.write(piece)
-            if buffer.tell() > MAX_ANSWER_BYTES:
+            if buffer.tell() > MAX_RESPONSE_BYTES:
                 raise ResponseTooLarge("The text of a message is too large.")
-            if buffer.tell() > ALONE_BYTES and not alone:
+            if buffer.tell() > EXCLUSIVE_BYTES and not exclusive:
                 # Like other large responses that are buffered, so that only one at a time uses memory.
                 await stack.enter_async_context(ctx.memory_reservation.large_response)
-                alone = True
+                exclusive = True
     return buffer.getvalue()
 
 
-async def pieces_of(
+async def stream_content(
     client: MailClient, message_id: str, part: wire.Part, *, at_once: bool
 ) -> AsyncGenerator[bytes, None]:
     """Yield the bytes of a part. *at_once* is true unless a client reads them at its own pace."""

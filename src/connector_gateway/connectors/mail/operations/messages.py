@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from connector_gateway.connectors.mail import mapping, mime, wire
-from connector_gateway.connectors.mail.client import OUTLINE, READERS
+from connector_gateway.connectors.mail.client import MAX_CONCURRENT_READS, OUTLINE
 from connector_gateway.connectors.mail.models import Message, MessageBody, SearchMessages
-from connector_gateway.connectors.mail.operations.labels import labels_of
-from connector_gateway.connectors.mail.operations.lookups import MailCall, content_of, get_message_within_limit
+from connector_gateway.connectors.mail.operations.labels import labels_lookup
+from connector_gateway.connectors.mail.operations.lookups import MailCall, get_message_within_limit, load_content
 from connector_gateway.kit.errors import AttachmentNotFound, MessageNotFound, ResponseTooLarge
 from connector_gateway.kit.operation import reads
 from connector_gateway.kit.shapes import Page
-from connector_gateway.kit.upstream.http_origin import ALONE_BYTES
+from connector_gateway.kit.upstream.http_origin import EXCLUSIVE_BYTES
 from connector_gateway.kit.upstream.memory_budget import MemoryReservation
 
-MOST_TEXT = 4 * 1024 * 1024
+MAX_PAGE_CHARACTERS = 4 * 1024 * 1024
 """The maximum number of characters of all bodies of a page. Further messages start the next page."""
 
 TEXTS = ("text/plain", "text/html")
@@ -51,7 +51,7 @@ async def search_messages(ctx: MailCall, params: SearchMessages) -> Page[Message
     read = await _load_messages(ctx, requested, with_body=params.include_body)
     loaded = [(one.message, one.body) for one in read if one.message is not None]
     carried = {label_id for message, _ in loaded for label_id in message.label_ids}
-    names = await ctx.cached(labels_of(ctx), suffices=lambda names: names.keys() >= carried)
+    names = await ctx.cached(labels_lookup(ctx), suffices=lambda names: names.keys() >= carried)
     return Page[Message](
         items=[mapping.messages.message(message, names, body) for message, body in loaded],
         position=mapping.messages.position(message_ids[len(read) :], token),
@@ -71,7 +71,7 @@ async def _load_messages(ctx: MailCall, message_ids: Sequence[str], *, with_body
     """Load the first messages in order, several concurrently, until their bodies exceed the page's limit."""
     page = _PageBuilder(ctx.memory_reservation, len(message_ids))
     # No more tasks reserve a request than can run, so messages beyond the limit use no budget.
-    readers = asyncio.Semaphore(READERS)
+    readers = asyncio.Semaphore(MAX_CONCURRENT_READS)
     tasks: list[asyncio.Task[None]] = []
 
     async def read(index: int, message_id: str) -> None:
@@ -118,7 +118,9 @@ class _PageBuilder:
             return
         self._sizes[index] = max(size, self._sizes[index])
         # The first message is always included, so that every page makes progress.
-        ends = (position for position, sum_ in enumerate(accumulate(self._sizes)) if position and sum_ > MOST_TEXT)
+        ends = (
+            position for position, sum_ in enumerate(accumulate(self._sizes)) if position and sum_ > MAX_PAGE_CHARACTERS
+        )
         self.ends_at = next(ends, self.ends_at)
         del self._sizes[self.ends_at :], self._read[self.ends_at :]
 
@@ -129,7 +131,7 @@ class _PageBuilder:
         self._read[index] = read
         total = sum(one.size for one in self.messages)
         if total > self._most_kept:
-            self._holding.keep(total - self._most_kept)
+            self._holding.reserve(total - self._most_kept)
             self._most_kept = total
 
 
@@ -140,15 +142,15 @@ async def _read(ctx: MailCall, message_id: str, expect: Callable[[int], bool] | 
             return LoadedMessage(await ctx.upstream.get_message(message_id, fields=OUTLINE))
         message, complete = await get_message_within_limit(ctx.upstream, message_id)
         if not complete:
-            return LoadedMessage(mime.without_texts(message), TOO_LARGE)
+            return LoadedMessage(mime.drop_texts(message), TOO_LARGE)
         parts = [part for kind in TEXTS for part in mime.body_parts(message.payload, kind)]
         size = sum(map(mime.size, parts))
         if expect(size):
             # Separate texts of large messages are fetched for one message at a time. Inline texts are decoded
             # immediately.
-            alone = size > ALONE_BYTES and any(part.body.attachment_id for part in parts)
+            alone = size > EXCLUSIVE_BYTES and any(part.body.attachment_id for part in parts)
             async with ctx.memory_reservation.large_response if alone else nullcontext():
-                return LoadedMessage(mime.without_texts(message), await _load_body(ctx, message, alone=alone))
+                return LoadedMessage(mime.drop_texts(message), await _load_body(ctx, message, alone=alone))
     return LoadedMessage()
 
 
@@ -157,7 +159,9 @@ async def _load_body(ctx: MailCall, message: wire.Message, *, alone: bool) -> Me
 
     async def said(mime_type: str) -> str | None:
         parts = mime.body_parts(message.payload, mime_type)
-        return mime.joined([mime.text(part, await content_of(ctx, message.id, part, alone=alone)) for part in parts])
+        return mime.join_texts(
+            [mime.text(part, await load_content(ctx, message.id, part, exclusive=alone)) for part in parts]
+        )
 
     try:
         plain, html = [await said(kind) for kind in TEXTS]

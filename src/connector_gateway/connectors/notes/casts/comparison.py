@@ -4,16 +4,16 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from connector_gateway.connectors.notes import wire
-from connector_gateway.connectors.notes.casts.from_vendor import content, moment, plain_text, truncated
+from connector_gateway.connectors.notes.casts.from_vendor import content, is_truncated, parse_date, plain_text
 from connector_gateway.connectors.notes.casts.to_vendor import CASTS
 from connector_gateway.connectors.notes.wire import Value
 
 
 def equals_written(value: Value, kind: str, written: Any) -> bool:
     """Return True if a property value of a page equals *written*, as far as the page includes it."""
-    actual, expected = (comparison_key(value) if value.type == kind else None), trace_written(kind, written)
+    actual, expected = (comparison_key(value) if value.type == kind else None), written_comparison_key(kind, written)
     # A page includes 25 of them. Reading the others would cost a request per search.
-    if kind in {"people", "relation"} and actual and truncated(value):
+    if kind in {"people", "relation"} and actual and is_truncated(value):
         return set(actual) <= set(expected or ())
     return bool(actual == expected)
 
@@ -32,12 +32,12 @@ def is_default(value: Value, status: str | None) -> bool:
 def comparison_key(value: Value) -> Any:
     """Return a value read from the vendor in a form that equals ``trace_written`` of the same value."""
     payload = content(value)
-    return None if payload is None else TRACES.get(value.type, _unchanged)(payload)
+    return None if payload is None else COMPARISON_KEYS.get(value.type, _unchanged)(payload)
 
 
-def trace_written(kind: str, written: Any) -> Any:
+def written_comparison_key(kind: str, written: Any) -> Any:
     """Return a written value in the form of ``comparison_key``."""
-    return None if written is None else WRITTEN_TRACES.get(kind, _unchanged)(written)
+    return None if written is None else WRITTEN_COMPARISON_KEYS.get(kind, _unchanged)(written)
 
 
 def _unchanged(value: Any) -> Any:
@@ -46,10 +46,10 @@ def _unchanged(value: Any) -> Any:
 
 def _period_key(start: str, end: str | None, zone: str | None) -> tuple[Any, ...]:
     """Return the start and end as datetimes or dates, and the time zone."""
-    return moment(start), None if end is None else moment(end), zone
+    return parse_date(start), None if end is None else parse_date(end), zone
 
 
-def ids(items: Iterable[wire.Reference | wire.Option | wire.User]) -> list[str]:
+def sorted_ids(items: Iterable[wire.Reference | wire.Option | wire.User]) -> list[str]:
     """Return the identifiers in a value, sorted."""
     return sorted(item.id for item in items)
 
@@ -63,20 +63,20 @@ def written_text(written: Iterable[Mapping[str, Any]]) -> str:
     return "".join(item["text"]["content"] for item in written)
 
 
-TRACES: Mapping[str, Callable[[Any], Any]] = {
+COMPARISON_KEYS: Mapping[str, Callable[[Any], Any]] = {
     "title": plain_text,
     "rich_text": plain_text,
     "select": lambda held: held.id,
     "status": lambda held: held.id,
-    "multi_select": ids,
-    "people": ids,
-    "relation": ids,
+    "multi_select": sorted_ids,
+    "people": sorted_ids,
+    "relation": sorted_ids,
     "files": lambda held: [file.external.url if file.external else None for file in held],
     "date": lambda held: _period_key(held.start, held.end, held.time_zone),
     "place": lambda held: (held.lat, held.lon),
 }
 
-WRITTEN_TRACES: Mapping[str, Callable[[Any], Any]] = {
+WRITTEN_COMPARISON_KEYS: Mapping[str, Callable[[Any], Any]] = {
     "title": written_text,
     "rich_text": written_text,
     "select": lambda written: written["id"],

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from connector_gateway.connectors.notes import wire
-from connector_gateway.connectors.notes.casts.comparison import comparison_key, ids
+from connector_gateway.connectors.notes.casts.comparison import comparison_key, sorted_ids
 from connector_gateway.connectors.notes.casts.from_vendor import content, flag_text, place_texts, plain_text
 from connector_gateway.connectors.notes.wire import Value
 from connector_gateway.kit.casts import number_text
@@ -13,12 +13,12 @@ from connector_gateway.kit.casts import number_text
 def text(value: Value) -> str:
     """Return a property value as one text, empty for an empty value. Accepts only the types of ``ONE_TEXT``."""
     payload = content(value)
-    return "" if payload is None else ONE_TEXT[value.type](payload)
+    return "" if payload is None else TEXT_CONVERTERS[value.type](payload)
 
 
-def mark(value: Value) -> str:
+def identity_text(value: Value) -> str:
     """Return a text that changes only with the value: identifiers if names can change, otherwise its text."""
-    if value.type not in NAMED:
+    if value.type not in RENAMABLE_TYPES:
         return text(value)
     key: str | list[str] = comparison_key(value) or ""
     return key if isinstance(key, str) else ",".join(key)
@@ -34,7 +34,7 @@ def _place_text(place: wire.Place) -> str:
     return f"{labels} ({number_text(place.lat)}, {number_text(place.lon)})".lstrip()
 
 
-ONE_TEXT: Mapping[str, Callable[[Any], str]] = {
+TEXT_CONVERTERS: Mapping[str, Callable[[Any], str]] = {
     "title": plain_text,
     "rich_text": plain_text,
     "number": number_text,
@@ -47,11 +47,11 @@ ONE_TEXT: Mapping[str, Callable[[Any], str]] = {
     "email": str,
     "phone_number": str,
     "people": lambda held: ", ".join(user.name or user.id for user in held),
-    "relation": lambda held: ", ".join(ids(held)),
+    "relation": lambda held: ", ".join(sorted_ids(held)),
     "files": lambda held: ", ".join((file.external.url if file.external else "") or file.name or "" for file in held),
     "place": _place_text,
 }
 """Converters for the types whose changes are observed: those that people set and the vendor does not compute."""
 
-NAMED = frozenset({"select", "status", "multi_select", "people"})
+RENAMABLE_TYPES = frozenset({"select", "status", "multi_select", "people"})
 """Types whose values can be renamed without a change of the property."""

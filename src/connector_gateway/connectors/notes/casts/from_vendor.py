@@ -21,7 +21,7 @@ DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?
 KINDS = frozenset(Value.__struct_fields__) - {"type", "id", "has_more"}
 """The types whose values are decoded."""
 
-LONG = frozenset({"people", "relation", "title", "rich_text"})
+TRUNCATABLE_TYPES = frozenset({"people", "relation", "title", "rich_text"})
 """Types of which a page may include only a part."""
 
 
@@ -33,7 +33,7 @@ def content(value: Value) -> Any:
 def texts(value: Value) -> list[str]:
     """Return all texts that a search can match for a property value."""
     payload = content(value)
-    return [] if payload is None else [text for text in READS[value.type](payload) if text]
+    return [] if payload is None else [text for text in TEXT_READERS[value.type](payload) if text]
 
 
 def _single_text(value: str) -> list[str]:
@@ -47,7 +47,7 @@ def _period_texts(period: wire.Period) -> list[str]:
 
 def _with_offset(text: str, zone: str | None) -> str:
     """Return a date's time with its offset, which the vendor omits if it sends the *zone* instead."""
-    parsed = moment(text)
+    parsed = parse_date(text)
     if zone is None or not isinstance(parsed, datetime) or parsed.tzinfo is not None:
         return text
     try:
@@ -57,7 +57,7 @@ def _with_offset(text: str, zone: str | None) -> str:
         return text
 
 
-def moment(text: str) -> date | datetime | None:
+def parse_date(text: str) -> date | datetime | None:
     """Parse a date, or a time with or without an offset. Return None if *text* is neither."""
     try:
         if not DATE.fullmatch(text):
@@ -117,7 +117,7 @@ def dates(value: Value) -> list[str]:
     )
 
 
-READS: Mapping[str, Callable[[Any], list[str]]] = {
+TEXT_READERS: Mapping[str, Callable[[Any], list[str]]] = {
     "title": lambda held: [plain_text(held)],
     "rich_text": lambda held: [plain_text(held)],
     "number": lambda held: [number_text(held)],
@@ -144,12 +144,12 @@ READS: Mapping[str, Callable[[Any], list[str]]] = {
 }
 
 
-def truncated(value: Value) -> bool:
+def is_truncated(value: Value) -> bool:
     """Return True if a page may include only part of a property value."""
-    return value.type in LONG and (value.has_more or len(content(value) or ()) >= TRUNCATED_AT)
+    return value.type in TRUNCATABLE_TYPES and (value.has_more or len(content(value) or ()) >= TRUNCATED_AT)
 
 
-def completed(value: Value, items: Iterable[wire.Item]) -> Value:
+def complete_value(value: Value, items: Iterable[wire.Item]) -> Value:
     """Return a property value completed from its single items."""
     parts = [getattr(item, value.type) for item in items]
     if None in parts:

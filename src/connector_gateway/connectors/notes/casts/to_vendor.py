@@ -8,7 +8,7 @@ from urllib.parse import SplitResult, urlsplit
 from uuid import UUID
 
 from connector_gateway.connectors.notes import wire
-from connector_gateway.connectors.notes.casts.from_vendor import moment
+from connector_gateway.connectors.notes.casts.from_vendor import parse_date
 from connector_gateway.connectors.notes.wire import Property
 from connector_gateway.kit import casts
 from connector_gateway.kit.errors import SelectOptionMissing, UpstreamUnexpected
@@ -46,7 +46,7 @@ def cast(name: str, described: Property, value: Any) -> Any:
     """
     kind = described.type
     if value is None:
-        empty = CLEARED.get(kind)
+        empty = EMPTY_VALUES.get(kind)
         return list(empty) if isinstance(empty, tuple) else empty
     return casts.convert("property", name, kind, value, lambda: CASTS[kind](described, value))
 
@@ -57,7 +57,7 @@ def _text(_: Property, value: Any) -> list[dict[str, Any]]:
 
 def _select(described: Property, value: Any) -> dict[str, str]:
     # By identifier: with a name that was just changed, the vendor would add an option.
-    return {"id": _options(described, [casts.string(value, "it is no option name")])[0]}
+    return {"id": _options(described, [casts.check_string(value, "it is no option name")])[0]}
 
 
 def _multi_select(described: Property, value: Any) -> list[dict[str, str]]:
@@ -66,7 +66,7 @@ def _multi_select(described: Property, value: Any) -> list[dict[str, str]]:
     requested = (
         value.split(LIST_SEPARATOR)
         if isinstance(value, str) and value not in names
-        else casts.strings(value, MAX_ITEMS)
+        else casts.to_strings(value, MAX_ITEMS)
     )
     return [{"id": uid} for uid in _options(described, list(dict.fromkeys(requested)))]
 
@@ -76,7 +76,7 @@ def _options(described: Property, requested: Sequence[str]) -> list[str]:
     ids_by_name = {option.name: option.id for option in options(described)}
     missing = [name for name in requested if name not in ids_by_name]
     if missing:
-        raise casts.options_missing(SelectOptionMissing, "property", described.name, missing, ids_by_name)
+        raise casts.create_missing_options_error(SelectOptionMissing, "property", described.name, missing, ids_by_name)
     return [ids_by_name[name] for name in requested]
 
 
@@ -108,25 +108,25 @@ def _zoned_date(start: re.Match[str], end: str | None) -> dict[str, str]:
         return period
     last = _ZONED.fullmatch(end.strip())
     if last is None or last[2] != start[2]:
-        raise casts.Unfit("its start and end should have the same time zone")
+        raise casts.UnfitValue("its start and end should have the same time zone")
     period["end"] = _local_time(last[1])
     _check_order(period)
     return period
 
 
 def _local_time(text: str) -> str:
-    parsed = moment(text)
+    parsed = parse_date(text)
     if not isinstance(parsed, datetime) or parsed.tzinfo is not None:
-        raise casts.Unfit("before a time zone in brackets there should be a date and time without an offset")
+        raise casts.UnfitValue("before a time zone in brackets there should be a date and time without an offset")
     return text
 
 
 def _check_order(period: Mapping[str, str]) -> None:
-    begins, ends = moment(period["start"]), moment(period["end"])
+    begins, ends = parse_date(period["start"]), parse_date(period["end"])
     if isinstance(begins, datetime) != isinstance(ends, datetime):
-        raise casts.Unfit("its start and end should both have a time, or neither")
+        raise casts.UnfitValue("its start and end should both have a time, or neither")
     if begins is not None and ends is not None and begins > ends:
-        raise casts.Unfit("its end is before its start")
+        raise casts.UnfitValue("its end is before its start")
 
 
 def _period(value: Any) -> tuple[str, str | None]:
@@ -138,7 +138,7 @@ def _period(value: Any) -> tuple[str, str | None]:
         start, end = value["start"], value.get("end")
         if isinstance(start, str) and isinstance(end, str | None):
             return start, end
-    raise casts.Unfit("it is neither an ISO 8601 date nor an object of start and perhaps end")
+    raise casts.UnfitValue("it is neither an ISO 8601 date nor an object of start and perhaps end")
 
 
 def iso_date(text: str) -> str:
@@ -146,15 +146,15 @@ def iso_date(text: str) -> str:
 
     Raises ``ValueError`` otherwise.
     """
-    parsed = moment(text)
+    parsed = parse_date(text)
     if parsed is None:
-        raise casts.Unfit(casts.NO_INSTANT)
+        raise casts.UnfitValue(casts.NOT_A_DATETIME)
     # The vendor would read it as UTC, which the caller may not have meant.
     if isinstance(parsed, datetime) and parsed.tzinfo is None:
-        raise casts.Unfit(NO_OFFSET)
+        raise casts.UnfitValue(NO_OFFSET)
     if isinstance(parsed, datetime) and _FINER.search(text):
-        raise casts.Unfit("the application keeps milliseconds")
-    return (casts.in_milliseconds(parsed) if isinstance(parsed, datetime) else parsed).isoformat()
+        raise casts.UnfitValue("the application keeps milliseconds")
+    return (casts.check_milliseconds(parsed) if isinstance(parsed, datetime) else parsed).isoformat()
 
 
 def _contact(_: Property, value: Any) -> str:
@@ -162,8 +162,8 @@ def _contact(_: Property, value: Any) -> str:
 
 
 def _identifiers(_: Property, value: Any) -> list[dict[str, str]]:
-    requested = value.split(LIST_SEPARATOR) if isinstance(value, str) else casts.strings(value, MAX_ITEMS)
-    return [{"id": uid} for uid in dict.fromkeys(map(_uuid, casts.strings(requested, MAX_ITEMS)))]
+    requested = value.split(LIST_SEPARATOR) if isinstance(value, str) else casts.to_strings(value, MAX_ITEMS)
+    return [{"id": uid} for uid in dict.fromkeys(map(_uuid, casts.to_strings(requested, MAX_ITEMS)))]
 
 
 def is_identifier(text: str) -> bool:
@@ -179,18 +179,18 @@ def _uuid(text: str) -> str:
     try:
         return str(UUID(text.strip()))
     except ValueError as error:
-        raise casts.Unfit("it names something by other than its identifier") from error
+        raise casts.UnfitValue("it names something by other than its identifier") from error
 
 
 def _files(_: Property, value: Any) -> list[dict[str, Any]]:
-    addresses = _BETWEEN_ADDRESSES.split(value) if isinstance(value, str) else casts.strings(value, MAX_ITEMS)
+    addresses = _BETWEEN_ADDRESSES.split(value) if isinstance(value, str) else casts.to_strings(value, MAX_ITEMS)
     return [_file(text) for text in addresses]
 
 
 def _file(text: str) -> dict[str, Any]:
     parts = _split(text)
     if parts is None or parts.scheme not in {"http", "https"} or not parts.netloc or _units(text) > MAX_TEXT:
-        raise casts.Unfit("it is no http or https URL")
+        raise casts.UnfitValue("it is no http or https URL")
     name = parts.path.rpartition("/")[2] or parts.netloc
     return {"name": name[:MAX_ITEMS], "type": "external", "external": {"url": text}}
 
@@ -205,10 +205,10 @@ def _split(text: str) -> SplitResult | None:
 def _place(_: Property, given: Any) -> dict[str, Any]:
     value = _place_of(given) if isinstance(given, str) else given
     if not isinstance(value, dict) or not {"lat", "lon"} <= value.keys() <= {"lat", "lon", "name", "address"}:
-        raise casts.Unfit("it is no object of lat, lon, and perhaps name and address")
+        raise casts.UnfitValue("it is no object of lat, lon, and perhaps name and address")
     if not all(isinstance(value.get(name), str | None) for name in ("name", "address")):
-        raise casts.Unfit("its name and address should be text")
-    return {**value, "lat": casts.json_number(value["lat"]), "lon": casts.json_number(value["lon"])}
+        raise casts.UnfitValue("its name and address should be text")
+    return {**value, "lat": casts.to_json_number(value["lat"]), "lon": casts.to_json_number(value["lon"])}
 
 
 def _place_of(text: str) -> dict[str, Any]:
@@ -216,15 +216,15 @@ def _place_of(text: str) -> dict[str, Any]:
     match = _PLACE.fullmatch(text.strip())
     # With both parts present, the end of the name is ambiguous.
     if match is None or LIST_SEPARATOR in match[1]:
-        raise casts.Unfit("it is no object of lat, lon, and perhaps name and address")
+        raise casts.UnfitValue("it is no object of lat, lon, and perhaps name and address")
     return {"lat": match[2], "lon": match[3]} | ({"name": match[1]} if match[1] else {})
 
 
 CASTS: Mapping[str, Callable[[Property, Any], Any]] = {
     "title": _text,
     "rich_text": _text,
-    "number": lambda _, value: casts.json_number(value),
-    "checkbox": lambda _, value: casts.flag(value),
+    "number": lambda _, value: casts.to_json_number(value),
+    "checkbox": lambda _, value: casts.to_bool(value),
     "select": _select,
     "status": _select,
     "multi_select": _multi_select,
@@ -238,7 +238,7 @@ CASTS: Mapping[str, Callable[[Property, Any], Any]] = {
     "place": _place,
 }
 
-CLEARED: Mapping[str, Any] = {
+EMPTY_VALUES: Mapping[str, Any] = {
     **dict.fromkeys(("title", "rich_text", "multi_select", "people", "relation", "files"), ()),
     "checkbox": False,
 }
@@ -246,9 +246,9 @@ CLEARED: Mapping[str, Any] = {
 
 
 def _bounded(value: Any, most: int) -> str:
-    words = casts.string(value, "it is no text")
+    words = casts.check_string(value, "it is no text")
     if not words or _units(words) > most:
-        raise casts.Unfit(f"it should have 1 to {most} characters")
+        raise casts.UnfitValue(f"it should have 1 to {most} characters")
     return words
 
 
@@ -261,7 +261,7 @@ def rich_text(text: str) -> list[dict[str, Any]]:
     """Split *text* into rich-text items within the vendor's limit."""
     parts = [text] if 0 < len(text) <= TEXT_PART // 2 else list(_parts(text.encode("utf-16-le")))
     if len(parts) > MAX_PARTS:
-        raise casts.Unfit(f"it is longer than {TEXT_PART * MAX_PARTS} characters")
+        raise casts.UnfitValue(f"it is longer than {TEXT_PART * MAX_PARTS} characters")
     return [{"type": "text", "text": {"content": part}} for part in parts]
 
 

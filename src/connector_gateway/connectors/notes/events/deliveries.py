@@ -22,10 +22,10 @@ def receive(delivery: HookRequest, secrets: Sequence[str]) -> HookResult:
     signature = delivery.headers.get(SIGNATURE, "")
     if not _is_among(signature, [_signature(secret, delivery.body) for secret in secrets]):
         raise InvalidSignature("The delivery is not signed with a secret that is known here.")
-    return addressed(delivery)
+    return read_delivery(delivery)
 
 
-def addressed(delivery: HookRequest) -> HookResult:
+def read_delivery(delivery: HookRequest) -> HookResult:
     """Return the connections that a delivery addresses, and the location of the change."""
     if not mapping.deliveries.is_object(delivery.body):
         raise InvalidJson("The delivery is no JSON object.")

@@ -18,19 +18,19 @@ from connector_gateway.connectors.notes.events.sources import SourcePoller
 from connector_gateway.kit import errors
 from connector_gateway.kit.events import FORMER, RENEWED_AT, Snapshot
 
-LISTED_SECONDS = 600.0
+RELIST_SECONDS = 600.0
 """Seconds after which data sources are listed again and the time is recorded."""
 
-SOURCES_AT_ONCE = 30
+SOURCES_PER_POLL = 30
 """Data sources that one poll reads without a sign of change. The next poll continues with others."""
 
 MAX_SEARCHED = 1000
 """Recently edited pages that are searched for signs of change."""
 
-MAX_FAULTS = 3
+MAX_ERRORS = 3
 """Number of unreadable data sources that ends a poll, because the cause is then elsewhere."""
 
-OWN_FAULTS = (
+SOURCE_ERRORS = (
     errors.UpstreamError,
     errors.UpstreamForbidden,
     errors.UpstreamRefused,
@@ -46,15 +46,15 @@ async def poll(watch: NotesWatch) -> None:
         await _begin(watch)
     poll_pass = PollPass(watch)
     # The data sources of deliveries come first, because callers wait for these changes.
-    await poll_pass.visit(watch.wakes)
-    if watch.whole:
+    await poll_pass.poll_sources(watch.wakes)
+    if watch.polls_everything:
         # The vendor floors times to the minute and its search lags, so the windows overlap to miss nothing.
         since = minute_of(watch.state.get("listed_at", began_at(watch))) - OVERLAP_SECONDS
         await poll_pass.list_sources()
-        await poll_pass.visit(await _find_edited_sources(watch, since))
-        await poll_pass.visit_in_turn()
-    if poll_pass.faults:
-        raise poll_pass.faults[0]
+        await poll_pass.poll_sources(await _find_edited_sources(watch, since))
+        await poll_pass.poll_in_rotation()
+    if poll_pass.errors_raised:
+        raise poll_pass.errors_raised[0]
 
 
 async def _begin(watch: NotesWatch) -> None:
@@ -73,7 +73,7 @@ async def _find_edited_sources(watch: NotesWatch, since: float) -> Sequence[str]
     """
     snapshots = await watch.snapshots(SOURCES)
     # All of them are polled anyway, so a search would add nothing.
-    if len(snapshots) <= SOURCES_AT_ONCE:
+    if len(snapshots) <= SOURCES_PER_POLL:
         return []
     source_ids: dict[str, None] = {}
     count = 0
@@ -91,8 +91,8 @@ class PollPass:
 
     watch: NotesWatch
     listed: dict[str, wire.DataSource] = field(default_factory=dict)
-    visited: set[str] = field(default_factory=set)
-    faults: list[errors.GatewayError] = field(default_factory=list)
+    polled: set[str] = field(default_factory=set)
+    errors_raised: list[errors.GatewayError] = field(default_factory=list)
 
     async def list_sources(self) -> None:
         """List the shared data sources and store the initial state of new ones."""
@@ -102,41 +102,41 @@ class PollPass:
                 self.listed[source.id] = source
         existing = await watch.snapshots(SOURCES, self.listed)
         new_sources = [source for source_id, source in self.listed.items() if source_id not in existing]
-        if new_sources or now > watch.state.get("listed_at", 0.0) + LISTED_SECONDS:
+        if new_sources or now > watch.state.get("listed_at", 0.0) + RELIST_SECONDS:
             snapshots = [Snapshot(SOURCES, source.id, asdict(initial_state(watch, source))) for source in new_sources]
             await watch.commit(snapshots=snapshots, state={**watch.state, "listed_at": now})
 
-    async def visit_in_turn(self) -> None:
+    async def poll_in_rotation(self) -> None:
         """Poll the data sources that are not fully read yet, and a limited number of others in rotation."""
         watch, snapshots = self.watch, await self.watch.snapshots(SOURCES)
         unfinished = [source_id for source_id in self.listed if snapshots[source_id]["reached"] is not None]
         for remaining, source_id in zip(range(len(unfinished) - 1, -1, -1), unfinished, strict=True):
-            await self.visit([source_id])
+            await self.poll_sources([source_id])
             await watch.progress(len(self.listed) - remaining, len(self.listed))
         others = sorted(name for name, snapshot in snapshots.items() if name in self.listed or not snapshot["gone"])
         first = bisect_right(others, watch.state.get("turn", ""))
-        selected = [*others[first:], *others[:first]][:SOURCES_AT_ONCE]
+        selected = [*others[first:], *others[:first]][:SOURCES_PER_POLL]
         if len(selected) < len(others):
             await watch.commit(state={**watch.state, "turn": selected[-1]})
-        await self.visit(selected)
+        await self.poll_sources(selected)
 
-    async def visit(self, source_ids: Iterable[str]) -> None:
+    async def poll_sources(self, source_ids: Iterable[str]) -> None:
         """Poll each data source once, and in between those that new deliveries name."""
         for source_id in source_ids:
-            if source_id not in self.visited:
-                await self.enter(source_id)
+            if source_id not in self.polled:
+                await self.poll_source(source_id)
                 for wake in await self.watch.take_wakes():
-                    await self.enter(wake)
+                    await self.poll_source(wake)
 
-    async def enter(self, source_id: str) -> None:
+    async def poll_source(self, source_id: str) -> None:
         """Poll one data source. An error is collected and raised after the others were polled."""
-        self.visited.add(source_id)
+        self.polled.add(source_id)
         try:
             await _poll_source(self.watch, source_id, self.listed.get(source_id))
-        except OWN_FAULTS as error:
-            self.faults.append(error)
+        except SOURCE_ERRORS as error:
+            self.errors_raised.append(error)
             # A single data source may have a problem of its own. Several mean that the vendor is unavailable.
-            if len(self.faults) == MAX_FAULTS:
+            if len(self.errors_raised) == MAX_ERRORS:
                 raise
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from connector_gateway.connectors.notes.casts.to_vendor import rich_text
 from connector_gateway.connectors.notes.mapping.evidence import is_run, signatures
-from connector_gateway.connectors.notes.mapping.pages import Kept
+from connector_gateway.connectors.notes.mapping.pages import StoredData
 from connector_gateway.connectors.notes.models import BLOCK_KINDS
 from connector_gateway.kit.errors import GatewayError, InvalidParameters, UnsupportedBlock
 from connector_gateway.kit.errors.aggregation import combine_errors
@@ -68,12 +68,12 @@ def _no_block(where: str, value: Any, message: str) -> InvalidParameters:
     )
 
 
-def appended(page_id: str, groups: Sequence[Sequence[Kept]]) -> list[Kept]:
+def append_steps(page_id: str, groups: Sequence[Sequence[StoredData]]) -> list[StoredData]:
     """Return the append steps after the first of *groups*, each with its position.
 
     ``unique`` means that the same blocks do not occur earlier on the page, so content alone identifies them.
     """
-    steps: list[Kept] = []
+    steps: list[StoredData] = []
     above = list(groups[0])
     for group in groups[1:]:
         unique = not is_run(signatures(group), signatures(above))

@@ -37,12 +37,16 @@ def entries(page: wire.Page) -> dict[str, Entry]:
 
 def observable(page: wire.Page) -> Iterator[tuple[str, wire.Value]]:
     """Yield the property values whose changes are observed, by their decoded ids."""
-    return ((unquote(value.id), value) for value in page.properties.values() if value.type in casts.event_text.ONE_TEXT)
+    return (
+        (unquote(value.id), value)
+        for value in page.properties.values()
+        if value.type in casts.event_text.TEXT_CONVERTERS
+    )
 
 
 def entry(value: wire.Value) -> Entry:
     """Return the snapshot of a property value."""
-    text, mark = casts.event_text.text(value), casts.event_text.mark(value)
+    text, mark = casts.event_text.text(value), casts.event_text.identity_text(value)
     short_text = text if len(text) <= MAX_EVENT_TEXT else text[:MAX_EVENT_TEXT] + "…"
     identity = mark if len(mark) <= MAX_EVENT_TEXT else hashlib.sha256(mark.encode()).hexdigest()
     return [value.type, short_text] if identity == short_text else [value.type, short_text, identity]

@@ -21,13 +21,13 @@ def is_object(body: bytes) -> bool:
 
 def bots(body: bytes) -> list[str]:
     """Return the authorisations that can see the object of a delivery. Only public connections receive them."""
-    audience = _decode_leniently(body, wire.Audience)
+    audience = _decode_leniently(body, wire.DeliveryAudience)
     return [] if audience is None else [viewer.id for viewer in audience.accessible_by or () if viewer.type == "bot"]
 
 
 def data_source_id(body: bytes) -> str | None:
     """Return the data source that a delivery, or its page, belongs to."""
-    subject = _decode_leniently(body, wire.Subject) or wire.Subject()
+    subject = _decode_leniently(body, wire.DeliverySubject) or wire.DeliverySubject()
     entity, parent = subject.entity or wire.Entity(), (subject.data and subject.data.parent) or wire.Parent()
     source_id = entity.id if entity.type == "data_source" else parent.data_source_id or ""
     try:

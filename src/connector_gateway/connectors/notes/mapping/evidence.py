@@ -5,7 +5,7 @@ from typing import Any
 
 from connector_gateway.connectors.notes import casts, wire
 from connector_gateway.connectors.notes.casts.from_vendor import plain_text
-from connector_gateway.connectors.notes.mapping.pages import Kept
+from connector_gateway.connectors.notes.mapping.pages import StoredData
 from connector_gateway.connectors.notes.models import BLOCK_KINDS
 from connector_gateway.kit.write_steps import StepInput
 
@@ -39,7 +39,7 @@ def is_new_page(page: wire.Page, expected: StepInput) -> bool:
     )
 
 
-def is_body(blocks: Sequence[wire.Block], expected: Sequence[Kept]) -> bool:
+def is_body(blocks: Sequence[wire.Block], expected: Sequence[StoredData]) -> bool:
     """Return True if the blocks of a page are exactly those of *expected*."""
     return [signature(block) for block in blocks] == [signature_written(block) for block in expected]
 
@@ -50,13 +50,13 @@ def signature(block: wire.Block) -> Signature:
     return block.type, plain_text(says.rich_text) if says else "", block.has_children
 
 
-def signature_written(block: Kept) -> Signature:
+def signature_written(block: StoredData) -> Signature:
     """Return the signature of a written block."""
     kind = block["type"]
     return kind, casts.comparison.written_text(block[kind]["rich_text"]), False
 
 
-def signatures(blocks: Iterable[Kept]) -> list[Signature]:
+def signatures(blocks: Iterable[StoredData]) -> list[Signature]:
     """Return the signatures of written blocks."""
     return [signature_written(block) for block in blocks]
 

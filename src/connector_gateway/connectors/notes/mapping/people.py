@@ -12,12 +12,12 @@ from connector_gateway.kit.errors.suggestions import nearest_first
 Users = Sequence[wire.User]
 
 
-def sought(schema: Mapping[str, wire.Property], properties: Mapping[str, Any]) -> list[str]:
+def referenced_people(schema: Mapping[str, wire.Property], properties: Mapping[str, Any]) -> list[str]:
     """Return the email addresses and names by which *properties* reference people."""
-    return [detail["value"] for detail in places(schema, properties)]
+    return [detail["value"] for detail in people_references(schema, properties)]
 
 
-def places(schema: Mapping[str, wire.Property], properties: Mapping[str, Any]) -> list[Detail]:
+def people_references(schema: Mapping[str, wire.Property], properties: Mapping[str, Any]) -> list[Detail]:
     """Return these email addresses and names with their properties."""
     return [
         {"property": name, "value": text}

@@ -28,7 +28,9 @@ CASTING = (
 """Errors of properties that cannot be written."""
 
 
-def writable(schema: Schema, properties: Mapping[str, Any], users: Users = ()) -> tuple[dict[str, Any], list[str]]:
+def to_vendor_properties(
+    schema: Schema, properties: Mapping[str, Any], users: Users = ()
+) -> tuple[dict[str, Any], list[str]]:
     """Return the vendor's form of *properties* by property id, and the names of computed properties.
 
     People are looked up in *users*. Raises one of ``CASTING`` with all values that cannot be written.
@@ -59,7 +61,7 @@ def skipped_warning(names: Sequence[str]) -> str:
     return f"Not written, since the application computes them: {text}."
 
 
-def noted(schema: Schema, properties: Mapping[str, Any], written: Mapping[str, Any]) -> list[Cast]:
+def cast_report(schema: Schema, properties: Mapping[str, Any], written: Mapping[str, Any]) -> list[Cast]:
     """Report how the values of properties were cast."""
     return [
         Cast(f"properties.{name}", described.type, value, written[described.id][described.type])
@@ -68,7 +70,7 @@ def noted(schema: Schema, properties: Mapping[str, Any], written: Mapping[str, A
     ]
 
 
-def shown_schema(page: wire.Page) -> Schema:
+def schema_of_page(page: wire.Page) -> Schema:
     """Return the properties of a page as a schema, which contains only names and types."""
     return {name: wire.Property(id=value.id, name=name, type=value.type) for name, value in page.properties.items()}
 

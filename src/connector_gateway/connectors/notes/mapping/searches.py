@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from connector_gateway.connectors.notes import casts, wire
-from connector_gateway.kit.casts import json_number
+from connector_gateway.kit.casts import to_json_number
 from connector_gateway.kit.errors.suggestions import closest_match
 
 
@@ -15,12 +15,12 @@ def matches(value: wire.Value, query: str, match: str) -> bool:
         return match == "contains" or not any(candidates)
     if match == "contains":
         return any(query in text for text in candidates)
-    return any(same(value.type, text, query) for text in candidates) or any(
+    return any(texts_match(value.type, text, query) for text in candidates) or any(
         _same_period(text, query) for text in casts.from_vendor.dates(value)
     )
 
 
-def same(kind: str, text: str, query: str) -> bool:
+def texts_match(kind: str, text: str, query: str) -> bool:
     """Return True if two texts are equal: numbers by value, identifiers without dashes, others by character."""
     if text == query:
         return True
@@ -38,7 +38,7 @@ def _same_period(text: str, query: str) -> bool:
 
 def _same_moment(text: str, query: str) -> bool:
     """Return True if a vendor's date or time equals the time *query*, or lies on the day *query*."""
-    vendor_time, query_time = casts.from_vendor.moment(text), casts.from_vendor.moment(query)
+    vendor_time, query_time = casts.from_vendor.parse_date(text), casts.from_vendor.parse_date(query)
     if vendor_time is None or query_time is None:
         return False
     if not isinstance(query_time, datetime):
@@ -53,7 +53,7 @@ def _in_utc(moment: datetime) -> datetime:
 
 def _numerically_equal(text: str, query: str) -> bool:
     try:
-        return json_number(text) == json_number(query)
+        return to_json_number(text) == to_json_number(query)
     except ValueError:
         return False
 
@@ -76,7 +76,7 @@ def search_filter(described: wire.Property, query: str, match: str) -> dict[str,
 
 def _equal_number(query: str) -> dict[str, Any] | None:
     try:
-        return {"equals": json_number(query)}
+        return {"equals": to_json_number(query)}
     except ValueError:
         return None
 

@@ -17,10 +17,10 @@ from connector_gateway.kit.shapes import Page
 Sources = wire.Listing[wire.DataSource]
 LISTING_SECONDS = 120.0
 
-MAX_SHOWN = 50
+MAX_IN_CURSOR = 50
 """The maximum number of databases in a cursor. More are rarely edited within one minute."""
 
-MAX_READINGS = 5
+MAX_READS = 5
 """The maximum number of times that the start of a list is read because the list changes meanwhile."""
 
 MAX_LOOK_UPS = 2
@@ -88,7 +88,7 @@ class _Listing:
 
 
 def _position(name: str, after: Sequence[str], newest: str, shown: Sequence[str]) -> Mapping[str, Any]:
-    return {"listing": name, "after": after, "newest": newest, "shown": shown[:MAX_SHOWN]}
+    return {"listing": name, "after": after, "newest": newest, "shown": shown[:MAX_IN_CURSOR]}
 
 
 # One upstream page
@@ -114,7 +114,7 @@ def _is_single(ctx: NotesCall, first: Sources, database_id: str) -> bool:
 
     A data source added since would be on that page, which starts with the last edited ones.
     """
-    known_at: float = (ctx.memory.get(SINGLE) or {}).get(database_id, 0.0)
+    known_at: float = (ctx.cache.get(SINGLE) or {}).get(database_id, 0.0)
     count = sum(mapping.databases.database_id(source) == database_id for source in first.results)
     return count == 1 and first.results[-1].last_edited_time.timestamp() < known_at - SKEW_SECONDS
 
@@ -135,8 +135,8 @@ async def _look_up_titles(ctx: NotesCall, first: Sources, database_ids: Sequence
         if not {source.id for source in database.data_sources} <= source_ids:
             return None
         if len(database.data_sources) == 1:
-            single = list({**(ctx.memory.get(SINGLE) or {}), database_id: now}.items())
-            ctx.memory.put(SINGLE, dict(single[-MAX_SINGLE:]), SINGLE_SECONDS)
+            single = list({**(ctx.cache.get(SINGLE) or {}), database_id: now}.items())
+            ctx.cache.put(SINGLE, dict(single[-MAX_SINGLE:]), SINGLE_SECONDS)
         else:
             titles[database_id] = casts.from_vendor.plain_text(database.title)
     return titles
@@ -151,7 +151,7 @@ async def _listing(ctx: NotesCall, position: Mapping[str, Any]) -> _Listing:
     If it is no longer cached, list again the databases that were not on pages before *position*.
     Databases that were edited since are listed even if an earlier page may have included them.
     """
-    cached: _Listing | None = ctx.memory.get(f"databases {position.get('listing')}")
+    cached: _Listing | None = ctx.cache.get(f"databases {position.get('listing')}")
     return cached or await _new_listing(ctx, ctx.upstream.search_data_source_pages(), position)
 
 
@@ -167,7 +167,7 @@ async def _new_listing(
         items = [item for item in items if _may_be_unseen(item, position)]
     several = frozenset(database_id for database_id, count in owners.items() if count > 1)
     listing = _Listing(token_hex(8), items, newest, several, shown)
-    ctx.memory.put(f"databases {listing.name}", listing, LISTING_SECONDS)
+    ctx.cache.put(f"databases {listing.name}", listing, LISTING_SECONDS)
     return listing
 
 
@@ -180,7 +180,7 @@ async def _sources(ctx: NotesCall, pages: AsyncIterator[Sources]) -> Sequence[wi
     """Return all data sources, including those that move to an already read page because they are edited meanwhile."""
     sources: dict[str, wire.DataSource] = {}
     since = None
-    for _ in range(MAX_READINGS):
+    for _ in range(MAX_READS):
         count, newest, previous = 0, None, dict(sources)
         async for page in pages:
             count += 1
@@ -224,4 +224,4 @@ def _with_title(item: NotesDatabase, title: str | None) -> NotesDatabase:
 
 def _key(database: NotesDatabase) -> list[str]:
     """Return the sort key of a database in the listing."""
-    return [mapping.pages.stamp(database.last_edited_at), database.database_id]
+    return [mapping.pages.to_timestamp(database.last_edited_at), database.database_id]

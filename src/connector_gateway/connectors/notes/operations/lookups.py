@@ -28,7 +28,7 @@ def data_sources(ctx: NotesCall, database_id: str) -> CachedLookup[Sequence[wire
     return CachedLookup(f"sources {database_id}", SCHEMA_SECONDS, find)
 
 
-def source_of(ctx: NotesCall, source_id: str) -> CachedLookup[wire.DataSource]:
+def data_source(ctx: NotesCall, source_id: str) -> CachedLookup[wire.DataSource]:
     """Return the look-up of a data source."""
     return CachedLookup(f"source {source_id}", SCHEMA_SECONDS, partial(ctx.upstream.retrieve_data_source, source_id))
 
@@ -38,23 +38,23 @@ async def current_user(ctx: NotesCall) -> str:
     return (await ctx.cached(CachedLookup("me", SCHEMA_SECONDS, ctx.upstream.retrieve_me))).id
 
 
-async def whole_value(ctx: NotesCall, page: wire.Page, property_id: str) -> wire.Value | None:
+async def complete_value(ctx: NotesCall, page: wire.Page, property_id: str) -> wire.Value | None:
     """Return a page's value of a property, completed if the vendor truncates it within a page."""
     value = mapping.evidence.by_id(page).get(property_id)
-    if value is None or not casts.from_vendor.truncated(value):
+    if value is None or not casts.from_vendor.is_truncated(value):
         return value
     items = [item async for item in ctx.upstream.retrieve_page_property(page.id, value.id)]
-    return casts.from_vendor.completed(value, items)
+    return casts.from_vendor.complete_value(value, items)
 
 
-async def users_of(
+async def referenced_users(
     ctx: NotesCall, schema: mapping.properties.Schema, properties: Mapping[str, Any]
 ) -> mapping.people.Users:
     """Return the users if *properties* reference people by email address or name.
 
     Raises ``ConnectionScopeMissing`` if the connection cannot list users.
     """
-    references = mapping.people.sought(schema, properties)
+    references = mapping.people.referenced_people(schema, properties)
     if not references:
         return ()
 
@@ -70,7 +70,7 @@ async def users_of(
     except UpstreamForbidden as error:
         raise ConnectionScopeMissing(
             "The connection may not read user information, so it can name people by identifier only.",
-            *mapping.people.places(schema, properties),
+            *mapping.people.people_references(schema, properties),
             *error.details,
             remedy="Name people by identifier, or let the integration read user information with e-mail addresses.",
         ) from error

@@ -10,16 +10,16 @@ from uuid import UUID
 
 from connector_gateway.connectors.notes import mapping, wire
 from connector_gateway.connectors.notes.client import MINUTE
-from connector_gateway.connectors.notes.mapping.pages import Kept
+from connector_gateway.connectors.notes.mapping.pages import StoredData
 from connector_gateway.connectors.notes.mapping.properties import CASTING
 from connector_gateway.connectors.notes.models import CreatedPage, CreatePage, UpdatedPage, UpdatePage
-from connector_gateway.connectors.notes.operations.evidence import bears, is_page, require_complete
+from connector_gateway.connectors.notes.operations.evidence import has_all_values, is_page, require_complete
 from connector_gateway.connectors.notes.operations.lookups import (
     NotesCall,
     current_user,
+    data_source,
     data_sources,
-    source_of,
-    users_of,
+    referenced_users,
 )
 from connector_gateway.kit import errors
 from connector_gateway.kit.operation import writes
@@ -36,7 +36,7 @@ async def _send_page(ctx: NotesCall, intent: StepInput, _: str) -> StepResult:
     created = await ctx.upstream.create_page(
         intent["source_id"], intent["properties"], intent["children"], intent.get("references", {})
     )
-    return mapping.pages.kept_page(created)
+    return mapping.pages.stored_page(created)
 
 
 async def _find_pages(ctx: NotesCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
@@ -45,8 +45,8 @@ async def _find_pages(ctx: NotesCall, intent: StepInput, sent: SentStep) -> Sequ
     earliest = datetime.fromtimestamp(sent.earliest, UTC).replace(second=0, microsecond=0)
     condition = {"timestamp": "created_time", "created_time": {"on_or_after": earliest.isoformat()}}
     return [
-        Match(mapping.pages.kept_page(page), page.id, page.created_time.timestamp())
-        async for rows in ctx.upstream.rows(intent["source_id"], condition)
+        Match(mapping.pages.stored_page(page), page.id, page.created_time.timestamp())
+        async for rows in ctx.upstream.query_rows(intent["source_id"], condition)
         for page in require_complete(rows)
         if page.created_by.id == me and await is_page(ctx, page, intent, appended=sent.restored)
     ]
@@ -72,14 +72,14 @@ async def _send_change(ctx: NotesCall, intent: StepInput, _: str) -> StepResult:
     if intent["since"] is not None:
         await _check_unchanged_by_others(ctx, intent)
     page = await ctx.upstream.update_page(intent["page_id"], intent["body"], intent.get("references", {}))
-    return mapping.pages.kept_state(page) | {"told": intent["told"]}
+    return mapping.pages.stored_state(page) | {"told": intent["told"]}
 
 
 async def _find_change(ctx: NotesCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
     page, body = await ctx.upstream.retrieve_page(intent["page_id"]), intent["body"]
     done = page.in_trash == body.get("in_trash", page.in_trash)
-    if done and await bears(ctx, page, body.get("properties", {})):
-        return [Match(mapping.pages.kept_state(page) | {"told": intent["told"]})]
+    if done and await has_all_values(ctx, page, body.get("properties", {})):
+        return [Match(mapping.pages.stored_state(page) | {"told": intent["told"]})]
     return []
 
 
@@ -88,9 +88,9 @@ CREATE_PAGE = WriteStep(
     _send_page,
     _find_pages,
     object_kind="page",
-    made_within_seconds=MINUTE.total_seconds(),
-    public_result=mapping.pages.told_page,
-    dry_run_result=mapping.pages.assumed_page,
+    creation_precision_seconds=MINUTE.total_seconds(),
+    public_result=mapping.pages.public_page,
+    dry_run_result=mapping.pages.dry_run_page,
 )
 
 APPEND_BLOCKS = WriteStep("append blocks", _send_blocks, _find_blocks, dry_run_result=lambda _: {})
@@ -99,8 +99,8 @@ CHANGE_PAGE = WriteStep(
     _send_change,
     _find_change,
     changes=lambda intent: [f"page {intent['page_id']}"],
-    public_result=mapping.pages.told_change,
-    dry_run_result=mapping.pages.assumed_state,
+    public_result=mapping.pages.public_change,
+    dry_run_result=mapping.pages.dry_run_state,
 )
 
 
@@ -127,9 +127,9 @@ async def create_page(ctx: NotesCall, params: CreatePage) -> CreatedPage:
         plan = await ctx.plan(partial(_new_page_by_current_schema, ctx, params, groups[0]))
         created = await ctx.step(CREATE_PAGE, plan["page"])
     _warn_of_skipped(ctx, plan["skipped"])
-    for blocks in mapping.blocks.appended(created["id"], groups):
+    for blocks in mapping.blocks.append_steps(created["id"], groups):
         await ctx.step(APPEND_BLOCKS, blocks)
-    stored = created if "url" in created else mapping.pages.kept_page(await ctx.upstream.retrieve_page(created["id"]))
+    stored = created if "url" in created else mapping.pages.stored_page(await ctx.upstream.retrieve_page(created["id"]))
     return mapping.pages.created_page(stored, plan)
 
 
@@ -153,32 +153,32 @@ async def update_page(ctx: NotesCall, params: UpdatePage) -> UpdatedPage:
 # Planning
 
 
-async def _new_page(ctx: NotesCall, params: CreatePage, blocks: Sequence[Kept]) -> Kept:
+async def _new_page(ctx: NotesCall, params: CreatePage, blocks: Sequence[StoredData]) -> StoredData:
     """Plan a page by the database's schema. Also return whether the schema was cached."""
     lookup = data_sources(ctx, params.database_id)
-    cached = ctx.memory.get(lookup.name)
+    cached = ctx.cache.get(lookup.name)
 
-    async def cast(sources: Sequence[wire.DataSource]) -> Kept:
+    async def cast(sources: Sequence[wire.DataSource]) -> StoredData:
         source = mapping.databases.choose_source(sources, params.properties)
-        users = await users_of(ctx, source.properties, params.properties)
+        users = await referenced_users(ctx, source.properties, params.properties)
         page = mapping.pages.new_page(source, params.properties, blocks, users)
-        ctx.note_casts(
-            partial(mapping.properties.noted, source.properties, params.properties, page["page"]["properties"])
+        ctx.record_casts(
+            partial(mapping.properties.cast_report, source.properties, params.properties, page["page"]["properties"])
         )
         return page | {"remembered": sources is cached}
 
     return await ctx.with_cache_retry(lookup, cast, outdated=OUTDATED)
 
 
-async def _new_page_by_current_schema(ctx: NotesCall, params: CreatePage, blocks: Sequence[Kept]) -> Kept:
+async def _new_page_by_current_schema(ctx: NotesCall, params: CreatePage, blocks: Sequence[StoredData]) -> StoredData:
     """Plan a page by the current schema of the database."""
     sources = await ctx.reload(data_sources(ctx, params.database_id))
     source = mapping.databases.choose_source(sources, params.properties)
-    users = await users_of(ctx, source.properties, params.properties)
+    users = await referenced_users(ctx, source.properties, params.properties)
     return mapping.pages.new_page(source, params.properties, blocks, users)
 
 
-async def _update(ctx: NotesCall, params: UpdatePage) -> Kept:
+async def _update(ctx: NotesCall, params: UpdatePage) -> StoredData:
     """Plan an update of a page, unless it changed since the caller read it."""
     page = await ctx.upstream.retrieve_page(params.page_id)
     # The step checks again immediately before sending.
@@ -188,7 +188,7 @@ async def _update(ctx: NotesCall, params: UpdatePage) -> Kept:
     if written and page.in_trash and params.archived is not False and not ctx.restored:
         raise errors.PageInTrash(f"Page {params.page_id} is in the trash.", {"parameter": "archived"})
     return {
-        "page": mapping.pages.kept_state(page),
+        "page": mapping.pages.stored_state(page),
         "changes": mapping.pages.updates(page, written, archived=params.archived),
         "names": mapping.properties.names(page, written),
         "since": params.if_unmodified_since,
@@ -198,23 +198,23 @@ async def _update(ctx: NotesCall, params: UpdatePage) -> Kept:
 
 async def _convert_properties(
     ctx: NotesCall, page: wire.Page, properties: Mapping[str, Any]
-) -> tuple[Kept, Sequence[str]]:
+) -> tuple[StoredData, Sequence[str]]:
     """Return the vendor's form of *properties*, and the names of those that are computed."""
     source_id = page.parent.data_source_id
 
-    async def write(schema: mapping.properties.Schema) -> tuple[Kept, Sequence[str]]:
-        users = await users_of(ctx, schema, properties)
-        written, skipped = mapping.properties.writable(schema, properties, users)
-        ctx.note_casts(partial(mapping.properties.noted, schema, properties, written))
+    async def write(schema: mapping.properties.Schema) -> tuple[StoredData, Sequence[str]]:
+        users = await referenced_users(ctx, schema, properties)
+        written, skipped = mapping.properties.to_vendor_properties(schema, properties, users)
+        ctx.record_casts(partial(mapping.properties.cast_report, schema, properties, written))
         return written, skipped
 
     if source_id is None:
-        return await write(mapping.properties.shown_schema(page))
+        return await write(mapping.properties.schema_of_page(page))
 
-    async def cast(source: wire.DataSource) -> tuple[Kept, Sequence[str]]:
+    async def cast(source: wire.DataSource) -> tuple[StoredData, Sequence[str]]:
         return await write(source.properties)
 
-    return await ctx.with_cache_retry(source_of(ctx, source_id), cast, outdated=CASTING)
+    return await ctx.with_cache_retry(data_source(ctx, source_id), cast, outdated=CASTING)
 
 
 def _warn_of_skipped(ctx: NotesCall, names: Sequence[str] | None) -> None:
@@ -229,8 +229,8 @@ def _require_unmodified(page: wire.Page, since: datetime) -> None:
     edited_at = page.last_edited_time
     if edited_at > since:
         raise errors.PageModified(
-            f"The page was changed at {mapping.pages.stamp(edited_at)}.",
-            {"last_edited_at": mapping.pages.stamp(edited_at)},
+            f"The page was changed at {mapping.pages.to_timestamp(edited_at)}.",
+            {"last_edited_at": mapping.pages.to_timestamp(edited_at)},
         )
 
 
@@ -240,9 +240,9 @@ async def _check_unchanged_by_others(ctx: NotesCall, intent: StepInput) -> None:
     The check precedes each sending, because the first one may be long ago when a step in doubt is resent.
     """
     page = await ctx.upstream.retrieve_page(intent["page_id"])
-    _require_unmodified(page, mapping.pages.instant(intent["since"]))
+    _require_unmodified(page, mapping.pages.parse_timestamp(intent["since"]))
     if intent["ours"] and page.last_edited_by.id != await current_user(ctx):
         raise errors.PageModified(
             "Somebody changed the page after the first of these changes.",
-            {"last_edited_at": mapping.pages.stamp(page.last_edited_time)},
+            {"last_edited_at": mapping.pages.to_timestamp(page.last_edited_time)},
         )

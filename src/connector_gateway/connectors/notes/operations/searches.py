@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from connector_gateway.connectors.notes import mapping, wire
 from connector_gateway.connectors.notes.models import FoundPage, FoundPages, SearchPages
-from connector_gateway.connectors.notes.operations.lookups import NotesCall, data_sources, whole_value
+from connector_gateway.connectors.notes.operations.lookups import NotesCall, complete_value, data_sources
 from connector_gateway.kit.errors import DatabaseNotShared, PropertyNotFound, UpstreamRefused
 from connector_gateway.kit.operation import reads
 
@@ -37,11 +37,11 @@ async def _matches(ctx: NotesCall, source: wire.DataSource, params: SearchPages)
         return []
     results = []
     condition = mapping.searches.search_filter(described, query, params.match)
-    async for rows in ctx.upstream.rows(source.id, condition, _required_properties(source, described)):
+    async for rows in ctx.upstream.query_rows(source.id, condition, _required_properties(source, described)):
         for page in _check_complete(rows):
-            value = await whole_value(ctx, page, described.id)
+            value = await complete_value(ctx, page, described.id)
             if value is not None and mapping.searches.matches(value, query, params.match):
-                results.append(mapping.pages.found_page(page, params.property))
+                results.append(mapping.pages.matched_page(page, params.property))
     return results
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from connector_gateway.connectors.tables.casts.to_vendor import Person, last_segment
 
 
-def same(kind: str, written: Any, current: Any) -> bool:
+def equals_written(kind: str, written: Any, current: Any) -> bool:
     """Return True if a cell with *current* equals *written*. Empty cells have several forms."""
     if is_empty(written) or is_empty(current):
         return is_empty(written) and is_empty(current)
@@ -23,7 +23,7 @@ def is_empty(value: Any) -> bool:
     return value is None or value is False or value in ("", [])
 
 
-def told_apart(written: Any) -> Any:
+def comparison_key(written: Any) -> Any:
     """Return *written* without the differences that ``same`` ignores: surrounding blanks, or the order of a set."""
     if isinstance(written, str):
         return written.strip()

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from connector_gateway.connectors.tables.wire import Field
-from connector_gateway.kit.casts import lossy, options_missing
+from connector_gateway.kit.casts import create_lossy_cast, create_missing_options_error
 from connector_gateway.kit.errors import GatewayError, SelectOptionMissing
 
 
@@ -22,10 +22,10 @@ def options(field: Field) -> list[str]:
     return [choice.name for choice in field.options().choices]
 
 
-def option_faults(field: Field, written: Any, *, new_options: bool) -> Iterator[GatewayError]:
+def option_errors(field: Field, written: Any, *, new_options: bool) -> Iterator[GatewayError]:
     """Yield the errors of *written* for a select: options it lacks, or cannot gain if *new_options* are allowed."""
     for missing in missing_options(field, written):
         if not new_options:
-            yield options_missing(SelectOptionMissing, "field", field.name, [missing], options(field))
+            yield create_missing_options_error(SelectOptionMissing, "field", field.name, [missing], options(field))
         elif missing != missing.strip() or not missing:
-            yield lossy("field", field.name, field.type, missing, "an option has no blanks around its name")
+            yield create_lossy_cast("field", field.name, field.type, missing, "an option has no blanks around its name")

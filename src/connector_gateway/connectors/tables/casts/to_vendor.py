@@ -10,7 +10,7 @@ from email_validator import EmailNotValidError, validate_email
 
 from connector_gateway.connectors.tables.wire import Field
 from connector_gateway.kit import casts
-from connector_gateway.kit.casts import Unfit, string
+from connector_gateway.kit.casts import UnfitValue, check_string
 from connector_gateway.kit.shapes import format_timestamp
 
 Person = Mapping[str, Any]
@@ -50,22 +50,22 @@ def cast(field: Field, value: Any, *, creates: bool) -> Any:
 
 
 def _email(_: Field, value: Any) -> str:
-    text = string(value, "it is no e-mail address")
+    text = check_string(value, "it is no e-mail address")
     try:
         if text:
             # Only the form is checked, without look-ups, so addresses under .test and similar domains are valid.
             validate_email(text, check_deliverability=False, test_environment=True)
     except EmailNotValidError as error:
-        raise Unfit("it is no e-mail address") from error
+        raise UnfitValue("it is no e-mail address") from error
     return text
 
 
 def _url(_: Field, value: Any) -> str:
-    text = string(value, "it is no URL")
+    text = check_string(value, "it is no URL")
     parts = urlsplit(text)
     has_scheme = bool(parts.scheme and (parts.netloc or parts.path)) and not re.search(r"\s", text)
     if text and not has_scheme and not HOST.fullmatch(text):
-        raise Unfit("it is no URL")
+        raise UnfitValue("it is no URL")
     return text
 
 
@@ -77,17 +77,17 @@ def _rating(field: Field, value: Any) -> int | float:
     stars = exact_number(value, 0)
     most = field.options().max or MAX_STARS
     if not 1 <= stars <= most:
-        raise Unfit(f"it should be 1 to {most}")
+        raise UnfitValue(f"it should be 1 to {most}")
     return stars
 
 
 def exact_number(value: Any, digits: int) -> int | float:
     """Return *value* as an equal JSON number with at most *digits* after the decimal point."""
-    number = casts.decimal(value)
+    number = casts.to_decimal(value)
     # The vendor may store more digits than it displays, which is undocumented, so hidden digits are rejected.
     if abs(number) <= casts.MAX_EXACT_INTEGER and round(number, digits) != number:
-        raise Unfit(f"the field has {digits} digits after the point")
-    return casts.json_number(number)
+        raise UnfitValue(f"the field has {digits} digits after the point")
+    return casts.to_json_number(number)
 
 
 def _digits(field: Field) -> int:
@@ -97,66 +97,66 @@ def _digits(field: Field) -> int:
 
 
 def _date(_: Field, value: Any) -> str:
-    text = string(value, "it is no ISO 8601 date").strip()
+    text = check_string(value, "it is no ISO 8601 date").strip()
     # The vendor rejects a time in a date field, and truncating it would lose data.
     if len(text) != len("2026-11-02"):
-        raise Unfit(NO_DATE)
+        raise UnfitValue(NO_DATE)
     try:
         return date.fromisoformat(text).isoformat()
     except ValueError as error:
-        raise Unfit(NO_DATE) from error
+        raise UnfitValue(NO_DATE) from error
 
 
 def _collaborator(field: Field, value: Any) -> dict[str, str]:
     if isinstance(value, dict):
         if not value.keys() <= PERSON_KEYS or not value.keys() & {"id", "email"}:
-            raise Unfit(f"a user is an object with id or email, and may have {', '.join(sorted(PERSON_KEYS))}")
+            raise UnfitValue(f"a user is an object with id or email, and may have {', '.join(sorted(PERSON_KEYS))}")
         value = value.get("id") or value.get("email")
-    text = string(value, "it is neither an e-mail address nor a user").strip()
+    text = check_string(value, "it is neither an e-mail address nor a user").strip()
     return {"id": text} if USER_ID.fullmatch(text) else {"email": _required(_email(field, text))}
 
 
 def _links(_: Field, value: Any) -> list[str]:
-    identifiers = [text.strip() for text in casts.strings(value, MAX_ITEMS)]
+    identifiers = [text.strip() for text in casts.to_strings(value, MAX_ITEMS)]
     if not all(RECORD_ID.fullmatch(text) for text in identifiers):
-        raise Unfit("it is no record identifier, or list of them")
+        raise UnfitValue("it is no record identifier, or list of them")
     return list(dict.fromkeys(identifiers))
 
 
 def _attachments(_: Field, value: Any) -> list[dict[str, str]]:
-    return [_existing_attachment(item) or _new_attachment(item) for item in casts.items(value, MAX_ITEMS)]
+    return [_existing_attachment(item) or _new_attachment(item) for item in casts.to_items(value, MAX_ITEMS)]
 
 
 def _new_attachments(_: Field, value: Any) -> list[dict[str, str]]:
-    return [_new_attachment(item) for item in casts.items(value, MAX_ITEMS)]
+    return [_new_attachment(item) for item in casts.to_items(value, MAX_ITEMS)]
 
 
 def _existing_attachment(value: Any) -> dict[str, str] | None:
     """Return the reference to an attachment of the record, as a read returns it or with its id alone."""
     if not isinstance(value, dict) or "id" not in value or not value.keys() <= ATTACHMENT_KEYS:
         return None
-    return {"id": _required(string(value["id"], "the id of an attachment is a string"))}
+    return {"id": _required(check_string(value["id"], "the id of an attachment is a string"))}
 
 
 def _new_attachment(value: Any) -> dict[str, str]:
     # An attachment of another record is copied from its URL, which is valid for some hours.
     is_read = isinstance(value, dict) and "id" in value and value.keys() <= ATTACHMENT_KEYS
     if is_read and not value.get("url"):
-        raise Unfit("a new record has no attachments to keep, so each needs a url")
+        raise UnfitValue("a new record has no attachments to keep, so each needs a url")
     source = {name: value.get(name) for name in ("url", "filename")} if is_read else value
     about = _text_object(source, "url", "filename", "it is neither a link nor an object of url and perhaps filename")
     parts = urlsplit(about["url"])
     if parts.scheme not in {"http", "https"} or not parts.netloc or "" in about.values():
-        raise Unfit("it is no http or https link, or its file has an empty name")
+        raise UnfitValue("it is no http or https link, or its file has an empty name")
     return about
 
 
 def _text_object(value: Any, required: str, optional: str, otherwise: str) -> dict[str, str]:
     """Return an object of texts. The *required* one may be given alone, and null counts as absent."""
     about = value if isinstance(value, dict) else {required: value}
-    texts = {name: string(part, otherwise) for name, part in about.items() if part is not None}
+    texts = {name: check_string(part, otherwise) for name, part in about.items() if part is not None}
     if not {required} <= texts.keys() <= {required, optional}:
-        raise Unfit(otherwise)
+        raise UnfitValue(otherwise)
     return texts
 
 
@@ -170,22 +170,22 @@ CASTS: Mapping[str, Callable[[Field, Any], Any]] = {
     "richText": _text,
     "email": _email,
     "url": _url,
-    "phoneNumber": lambda _, value: string(value, "it is no text, and a number would lose leading signs"),
+    "phoneNumber": lambda _, value: check_string(value, "it is no text, and a number would lose leading signs"),
     "number": lambda field, value: exact_number(value, _digits(field)),
     "currency": lambda field, value: exact_number(value, _digits(field)),
     "percent": lambda field, value: exact_number(value, _digits(field) + PERCENT_DIGITS),
     "duration": _duration,
     "rating": _rating,
-    "checkbox": lambda _, value: casts.flag(value),
-    "singleSelect": lambda _, value: string(value, "it is no option name"),
-    "multipleSelects": lambda _, value: list(dict.fromkeys(casts.strings(value, MAX_ITEMS))),
+    "checkbox": lambda _, value: casts.to_bool(value),
+    "singleSelect": lambda _, value: check_string(value, "it is no option name"),
+    "multipleSelects": lambda _, value: list(dict.fromkeys(casts.to_strings(value, MAX_ITEMS))),
     "singleCollaborator": _collaborator,
     "multipleCollaborators": lambda field, value: [
-        _collaborator(field, item) for item in casts.items(value, MAX_ITEMS)
+        _collaborator(field, item) for item in casts.to_items(value, MAX_ITEMS)
     ],
     "date": _date,
     # Always with a Z, because the vendor reads a time without offset in the zone of the field.
-    "dateTime": lambda _, value: format_timestamp(casts.in_milliseconds(casts.instant(value))),
+    "dateTime": lambda _, value: format_timestamp(casts.check_milliseconds(casts.parse_datetime(value))),
     "multipleRecordLinks": _links,
     "multipleAttachments": _attachments,
     "barcode": lambda _, value: _text_object(
@@ -199,7 +199,7 @@ CASTS_ON_CREATION: Mapping[str, Callable[[Field, Any], Any]] = {"multipleAttachm
 
 def _required(text: str) -> str:
     if not text:
-        raise Unfit("it is empty")
+        raise UnfitValue("it is empty")
     return text
 
 

@@ -8,16 +8,24 @@ from typing import Any
 from pydantic_core import to_json
 
 from connector_gateway.connectors.tables import casts, wire
-from connector_gateway.connectors.tables.mapping.records import CASTING, REFUSED, Kept, Values, blamed, casts_of, fitted
+from connector_gateway.connectors.tables.mapping.records import (
+    CASTING,
+    REJECTIONS,
+    StoredData,
+    Values,
+    cast_report,
+    convert_fields,
+    find_rejected_field,
+)
 from connector_gateway.connectors.tables.models import CreatedRecords, CreateRecords, FailedRecord
 from connector_gateway.kit import errors
-from connector_gateway.kit.casts import as_sent
-from connector_gateway.kit.errors.suggestions import did_you_mean
+from connector_gateway.kit.casts import to_sent_json
+from connector_gateway.kit.errors.suggestions import get_suggestion
 from connector_gateway.kit.write_steps import Cast
 
 LINKS = "multipleRecordLinks"
 
-MAX_SHOWN = 60
+MAX_VALUE_CHARACTERS = 60
 """Maximum number of characters of a value in a message."""
 
 
@@ -39,7 +47,7 @@ class Batch:
     names: dict[str, str] = field(default_factory=dict)
     """The names of the written fields, by identifier."""
 
-    filled_in: Kept = field(default_factory=dict)
+    filled_in: StoredData = field(default_factory=dict)
     """Default values observed in unwritten fields, by identifier."""
 
     drafts: dict[int, Draft] = field(default_factory=dict)
@@ -47,11 +55,11 @@ class Batch:
     failed: dict[int, list[FailedRecord]] = field(default_factory=dict)
 
     @property
-    def left(self) -> list[Draft]:
+    def pending(self) -> list[Draft]:
         """Return the drafts that were neither created nor rejected yet."""
         return [draft for index, draft in sorted(self.drafts.items()) if index not in {*self.created, *self.failed}]
 
-    def follow(self, plan: Kept) -> None:
+    def adopt_plan(self, plan: StoredData) -> None:
         """Adopt a plan, either of all records or a later one of some."""
         self.table_id = plan["table_id"]
         self.names |= plan["names"]
@@ -62,7 +70,7 @@ class Batch:
             failed[item["index"]].append(FailedRecord.model_validate(item))
         self.failed |= failed
 
-    def creation(self, group: Sequence[Draft]) -> Kept:
+    def creation(self, group: Sequence[Draft]) -> StoredData:
         """Return a request for records, all of them with new options or none."""
         return {
             "base_id": self.params.base_id,
@@ -72,9 +80,9 @@ class Batch:
             "filled_in": self.filled_in,
         }
 
-    def refuse(self, draft: Draft, error: errors.GatewayError) -> None:
+    def record_rejection(self, draft: Draft, error: errors.GatewayError) -> None:
         """Report a record as not created because the vendor rejected it."""
-        self.failed[draft.index] = [refused_record(self.names, draft, self.params.records[draft.index], error)]
+        self.failed[draft.index] = [rejected_record(self.names, draft, self.params.records[draft.index], error)]
 
     def result(self) -> CreatedRecords:
         """Return the result for the caller, in the order of the request."""
@@ -91,7 +99,7 @@ def drafts(
     fit: list[Draft] = []
     failed: list[FailedRecord] = []
     for index, fields in enumerate(records):
-        values, violations = fitted(table, fields, new_options=new_options, creates=True)
+        values, violations = convert_fields(table, fields, new_options=new_options, creates=True)
         failed += [failed_record(index, violation) for violation in violations]
         if not violations:
             brings_options = any(casts.options.missing_options(field, values.get(field.id)) for field in table.fields)
@@ -103,20 +111,20 @@ def failed_record(index: int, error: errors.GatewayError) -> FailedRecord:
     """Return the entry for one error of a record."""
     (detail,) = error.details
     return FailedRecord(
-        index=index, error=error.code, field=detail["field"], value=detail["value"], did_you_mean=did_you_mean(detail)
+        index=index, error=error.code, field=detail["field"], value=detail["value"], did_you_mean=get_suggestion(detail)
     )
 
 
-def refused_record(
+def rejected_record(
     names: Mapping[str, str], draft: Draft, fields: Mapping[str, Any], error: errors.GatewayError
 ) -> FailedRecord:
     """Return the entry of a rejected record, with its field if known. *names* has fields by identifier."""
-    name = blamed(names, draft.values, fields, error.private) if isinstance(error, REFUSED) else None
+    name = find_rejected_field(names, draft.values, fields, error.private) if isinstance(error, REJECTIONS) else None
     return FailedRecord(
         index=draft.index,
         error=error.code if isinstance(error, CASTING) and name else "upstream_refused",
         field=name,
-        value=as_sent(fields[name]) if name else None,
+        value=to_sent_json(fields[name]) if name else None,
         vendor_code=_vendor_detail(error, "vendor_code"),
         vendor_message=_vendor_detail(error, "vendor_message"),
     )
@@ -144,7 +152,7 @@ def error_of(item: FailedRecord) -> errors.GatewayError:
     """Return the error of a record that was not created, with a message and a remedy for the caller."""
     error, message, remedy = ERRORS[item.error]
     value = to_json(item.value).decode()
-    short_value = value if len(value) <= MAX_SHOWN else value[: MAX_SHOWN - 1] + "…"
+    short_value = value if len(value) <= MAX_VALUE_CHARACTERS else value[: MAX_VALUE_CHARACTERS - 1] + "…"
     words = message.format(field=item.field, value=short_value, vendor_message=item.vendor_message or "").strip()
     hint = f' Did you mean "{item.did_you_mean}"?' if item.did_you_mean else ""
     return error(f"Record {item.index} was not created: {words}{hint}", remedy=remedy)
@@ -180,7 +188,9 @@ def dangling_links(draft: Draft, field: str, linked: Sequence[str], existing: Co
     ]
 
 
-def batch(table: wire.Table, drafts: Sequence[Draft], failed: Sequence[FailedRecord], filled_in: Kept) -> Kept:
+def batch(
+    table: wire.Table, drafts: Sequence[Draft], failed: Sequence[FailedRecord], filled_in: StoredData
+) -> StoredData:
     """Plan the records of a call, except those *failed*. *filled_in* has the table's default values."""
     unfit = {item.index for item in failed}
     fit = [draft for draft in drafts if draft.index not in unfit]
@@ -196,20 +206,20 @@ def batch(table: wire.Table, drafts: Sequence[Draft], failed: Sequence[FailedRec
     }
 
 
-def noted(table: wire.Table, drafts: Sequence[Draft], records: Sequence[Mapping[str, Any]]) -> list[Cast]:
+def cast_reports(table: wire.Table, drafts: Sequence[Draft], records: Sequence[Mapping[str, Any]]) -> list[Cast]:
     """Report how the values of records were cast."""
     return [
         cast
         for draft in drafts
-        for cast in casts_of(table, f"records.{draft.index}", records[draft.index], draft.values)
+        for cast in cast_report(table, f"records.{draft.index}", records[draft.index], draft.values)
     ]
 
 
-def assumed_records(intent: Kept) -> Values:
+def dry_run_records(intent: StoredData) -> Values:
     """Return the assumed result of creating records, for dry runs."""
     return {"created": [f"new-record-{number}" for number, _ in enumerate(intent["rows"], 1)]}
 
 
-def filled_in(row: wire.Row, written: Kept) -> Values:
+def unwritten_values(row: wire.RecordFields, written: StoredData) -> Values:
     """Return the unwritten values of a new record: computed ones, and defaults, which the schema does not contain."""
     return {field_id: value for field_id, value in row.fields.items() if field_id not in written}

@@ -6,9 +6,9 @@ from typing import Any, TypeVar
 from connector_gateway.connectors.tables import casts, wire
 from connector_gateway.connectors.tables.models import Record, UpdateRecord
 from connector_gateway.kit import errors
-from connector_gateway.kit.casts import as_sent
+from connector_gateway.kit.casts import to_sent_json
 from connector_gateway.kit.errors.aggregation import combine_errors
-from connector_gateway.kit.errors.suggestions import MEANT, closest_match, nearest_first
+from connector_gateway.kit.errors.suggestions import SUGGESTION_KEY, closest_match, nearest_first
 from connector_gateway.kit.shapes import Page
 from connector_gateway.kit.wire import UnexpectedShape, convert
 from connector_gateway.kit.write_steps import Cast
@@ -18,13 +18,13 @@ W = TypeVar("W")
 Values = dict[str, Any]
 """Cells in the vendor's form, by field identifier."""
 
-Kept = Mapping[str, Any]
+StoredData = Mapping[str, Any]
 """A plan or the result of a step, as JSON in our own format. It is stored until the call has ended."""
 
 CASTING = (errors.FieldNotFound, errors.ReadOnlyField, errors.LossyCast, errors.SelectOptionMissing)
 """Errors of values that cannot be written to their fields."""
 
-REFUSED = (errors.UpstreamRefused, *CASTING)
+REJECTIONS = (errors.UpstreamRefused, *CASTING)
 """Errors with which the vendor rejects values. Nothing of the request was done then."""
 
 
@@ -39,15 +39,15 @@ def record(record: wire.Record) -> Record:
     return Record(record_id=record.id, fields=dict(record.fields), created_at=record.created_time)
 
 
-def writable(table: wire.Table, fields: Mapping[str, Any]) -> Values:
+def to_vendor_fields(table: wire.Table, fields: Mapping[str, Any]) -> Values:
     """Return the vendor's form of *fields*. One error reports all invalid values."""
-    values, violations = fitted(table, fields, new_options=False, creates=False)
+    values, violations = convert_fields(table, fields, new_options=False, creates=False)
     if violations:
         raise combine_errors(violations)
     return values
 
 
-def fitted(
+def convert_fields(
     table: wire.Table, fields: Mapping[str, Any], *, new_options: bool, creates: bool
 ) -> tuple[Values, list[errors.GatewayError]]:
     """Return the vendor's form of the valid *fields*, and the errors of others. *new_options* may be named."""
@@ -61,29 +61,29 @@ def fitted(
         except CASTING as violation:
             violations.append(violation)
         else:
-            violations += casts.options.option_faults(field, values[field.id], new_options=new_options)
+            violations += casts.options.option_errors(field, values[field.id], new_options=new_options)
     return values, violations
 
 
-def casts_of(table: wire.Table, location: str, raw: Mapping[str, Any], written: Values) -> list[Cast]:
+def cast_report(table: wire.Table, location: str, raw: Mapping[str, Any], written: Values) -> list[Cast]:
     """Report how the cells of the record at *location* of the call were cast."""
     fields_by_name = {field.name: field for field in table.fields}
     return [
-        Cast(f"{location}.{name}", fields_by_name[name].type, as_sent(value), written[fields_by_name[name].id])
+        Cast(f"{location}.{name}", fields_by_name[name].type, to_sent_json(value), written[fields_by_name[name].id])
         for name, value in raw.items()
     ]
 
 
 def _writable_field(table: wire.Table, fields_by_name: Mapping[str, wire.Field], name: str, value: Any) -> wire.Field:
     """Return the field of that name. Raises ``FieldNotFound`` or ``ReadOnlyField`` if it cannot be written."""
-    field, display = fields_by_name.get(name), as_sent(value)
+    field, display = fields_by_name.get(name), to_sent_json(value)
     if field is None:
         # Suggested here, because in an error with a value, suggestions would be compared with the value.
         about = {
             "field": name,
             "value": display,
             "allowed": nearest_first(name, fields_by_name),
-            MEANT: closest_match(name, fields_by_name),
+            SUGGESTION_KEY: closest_match(name, fields_by_name),
         }
         raise errors.FieldNotFound(f'Table "{table.name}" has no field "{name}".', about)
     if field.type not in casts.to_vendor.CASTS:
@@ -93,13 +93,15 @@ def _writable_field(table: wire.Table, fields_by_name: Mapping[str, wire.Field],
     return field
 
 
-def change(table: wire.Table, params: UpdateRecord) -> Kept:
+def change(table: wire.Table, params: UpdateRecord) -> StoredData:
     """Plan the change of a record."""
     location = {"base_id": params.base_id, "table_id": table.id, "record_id": params.record_id}
-    return {**location, "values": writable(table, params.fields)}
+    return {**location, "values": to_vendor_fields(table, params.fields)}
 
 
-def blamed(table_names: Mapping[str, str], values: Kept, fields: Mapping[str, Any], text: str) -> str | None:
+def find_rejected_field(
+    table_names: Mapping[str, str], values: StoredData, fields: Mapping[str, Any], text: str
+) -> str | None:
     """Return the field that an error is about: the only one, the one it names, or the one whose value it names.
 
     *table_names* has field names by identifier, *values* the written values, *fields* those of the caller.
@@ -122,11 +124,11 @@ def _words(value: Any) -> list[str]:
 
 
 def with_field(
-    error: errors.GatewayError, table: wire.Table, change: Kept, fields: Mapping[str, Any]
+    error: errors.GatewayError, table: wire.Table, change: StoredData, fields: Mapping[str, Any]
 ) -> errors.GatewayError:
     """Return *error* with its field and value, if known."""
     names = {field.id: field.name for field in table.fields}
-    name = blamed(names, change["values"], fields, error.private)
+    name = find_rejected_field(names, change["values"], fields, error.private)
     if name is None:
         return error
     reason = next((detail for detail in error.details if "vendor_message" in detail), {})
@@ -134,7 +136,7 @@ def with_field(
         "code": error.code,
         "parameter": f"fields.{name}",
         "field": name,
-        "value": as_sent(fields[name]),
+        "value": to_sent_json(fields[name]),
         **reason,
     }
     message = f'The application refused the value of "{name}".'

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import partial
 
 from connector_gateway.connectors.tables import mapping, wire
-from connector_gateway.connectors.tables.mapping.records import Kept
+from connector_gateway.connectors.tables.mapping.records import StoredData
 from connector_gateway.connectors.tables.models import AttachedFile, AttachFile
 from connector_gateway.connectors.tables.operations.bases import (
     MISSING,
     TablesCall,
+    load_tables,
     record_name,
     remember_record_location,
-    tables_of,
     with_table,
 )
 from connector_gateway.kit import errors
@@ -28,10 +28,10 @@ UPLOAD_BYTES = 5_000_000
 Source: airtable.com/developers/web/api/upload-attachment.
 """
 
-BASES_AT_ONCE = 10
+MAX_CONCURRENT_BASES = 10
 """Bases that are searched for a record concurrently. Each has a budget of its own."""
 
-NOT_HERE = (*MISSING, errors.RecordNotFound)
+NOT_IN_BASE = (*MISSING, errors.RecordNotFound)
 
 
 # Write step
@@ -56,7 +56,7 @@ async def _send_file(at_hand: LoadedFile, ctx: TablesCall, intent: StepInput, _:
     else:
         upload = mapping.attachments.upload(intent, await _content(ctx, intent, at_hand))
         row = await ctx.upstream.upload_attachment(base_id, record_id, intent["field"]["id"], upload)
-    return mapping.attachments.kept_attachment(mapping.attachments.made_attachment(row, intent, present), intent)
+    return mapping.attachments.stored_attachment(mapping.attachments.created_attachment(row, intent, present), intent)
 
 
 async def _find_file(ctx: TablesCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
@@ -66,13 +66,13 @@ async def _find_file(ctx: TablesCall, intent: StepInput, sent: SentStep) -> Sequ
     """
     with suppress(errors.RecordNotFound):
         row = await ctx.upstream.get_record(intent["base_id"], intent["table_id"], intent["record_id"])
-        matches = mapping.attachments.alike(row, intent, () if sent.restored else intent["before"])
+        matches = mapping.attachments.matching_attachments(row, intent, () if sent.restored else intent["before"])
         if sent.restored and matches:
             raise errors.OutcomeUnknown(
                 "A file like this one is in the cell, and whether this call attached it cannot be told.",
                 *({"candidate": item.id} for item in matches),
             )
-        return [Match(mapping.attachments.kept_attachment(item, intent), item.id) for item in matches]
+        return [Match(mapping.attachments.stored_attachment(item, intent), item.id) for item in matches]
     return []
 
 
@@ -85,7 +85,7 @@ def attach_step(at_hand: LoadedFile) -> WriteStep[TablesCall]:
         object_kind="attachment",
         changes=lambda intent: [record_name(intent["base_id"], intent["record_id"])],
         content_keys=lambda intent: [mapping.attachments.attachment_content(intent)],
-        public_result=mapping.attachments.told_attachment,
+        public_result=mapping.attachments.public_attachment,
     )
 
 
@@ -122,18 +122,18 @@ async def attach_file(ctx: TablesCall, params: AttachFile) -> AttachedFile:
 # Planning
 
 
-async def _plan_file(ctx: TablesCall, params: AttachFile, at_hand: LoadedFile) -> Kept:
+async def _plan_file(ctx: TablesCall, params: AttachFile, at_hand: LoadedFile) -> StoredData:
     location = await _locate_cell(ctx, params)
     file = at_hand.file = await ctx.fetch(params.url, UPLOAD_BYTES)
     return mapping.attachments.planned_file(location, params.url, params.filename or file.name, file)
 
 
-async def _plan_cell(ctx: TablesCall, location: Kept, at_hand: LoadedFile) -> Sequence[str]:
+async def _plan_cell(ctx: TablesCall, location: StoredData, at_hand: LoadedFile) -> Sequence[str]:
     present = at_hand.present = await _present(ctx, location)
     return present
 
 
-async def _present(ctx: TablesCall, location: Kept) -> Sequence[str]:
+async def _present(ctx: TablesCall, location: StoredData) -> Sequence[str]:
     row = await ctx.upstream.get_record(location["base_id"], location["table_id"], location["record_id"])
     return [item.id for item in mapping.attachments.attachments(row, location["field"])]
 
@@ -141,7 +141,7 @@ async def _present(ctx: TablesCall, location: Kept) -> Sequence[str]:
 async def _content(ctx: TablesCall, intent: StepInput, at_hand: LoadedFile) -> bytes:
     """Return the bytes of a file, fetched again if this attempt lacks them. They must equal the planned ones."""
     file = at_hand.file or await ctx.fetch(intent["url"], UPLOAD_BYTES)
-    if file.content is None or mapping.attachments.digest_of(file.content) != intent["digest"]:
+    if file.content is None or mapping.attachments.compute_digest(file.content) != intent["digest"]:
         raise errors.UrlUnreachable(
             "The link leads to another file now than when this call was first made; nothing was attached.",
             {"parameter": "url", "value": intent["url"], "reason": "file_changed"},
@@ -150,17 +150,17 @@ async def _content(ctx: TablesCall, intent: StepInput, at_hand: LoadedFile) -> b
     return file.content
 
 
-async def _locate_cell(ctx: TablesCall, params: AttachFile) -> Kept:
+async def _locate_cell(ctx: TablesCall, params: AttachFile) -> StoredData:
     """Return the field of the record, from the cached location of the record or by a search."""
-    cached = ctx.memory.get(f"record {params.record_id}")
+    cached = ctx.cache.get(f"record {params.record_id}")
     if cached is not None:
         with suppress(*MISSING):
             return await _locate_cell_in(ctx, params, *cached)
     return await _locate_cell_in(ctx, params, *await _locate_record(ctx, params))
 
 
-async def _locate_cell_in(ctx: TablesCall, params: AttachFile, base_id: str, table_id: str) -> Kept:
-    async def place(table: wire.Table) -> Kept:
+async def _locate_cell_in(ctx: TablesCall, params: AttachFile, base_id: str, table_id: str) -> StoredData:
+    async def place(table: wire.Table) -> StoredData:
         cell = mapping.attachments.attachment_cell(table, params.field)
         return {"base_id": base_id, "table_id": table.id, "record_id": params.record_id, "field": cell}
 
@@ -170,8 +170,8 @@ async def _locate_cell_in(ctx: TablesCall, params: AttachFile, base_id: str, tab
 async def _locate_record(ctx: TablesCall, params: AttachFile) -> tuple[str, str]:
     """Return the base and table of a record without a cached location. All bases are searched, a few concurrently."""
     base_ids = mapping.schemas.open_bases([base async for base in ctx.upstream.list_bases()])
-    for start in range(0, len(base_ids), BASES_AT_ONCE):
-        searches = (_locate_in_base(ctx, params, base_id) for base_id in base_ids[start : start + BASES_AT_ONCE])
+    for start in range(0, len(base_ids), MAX_CONCURRENT_BASES):
+        searches = (_locate_in_base(ctx, params, base_id) for base_id in base_ids[start : start + MAX_CONCURRENT_BASES])
         # All are awaited, because abandoned ones would continue to send requests after the call has ended.
         for location in await asyncio.gather(*searches, return_exceptions=True):
             if isinstance(location, BaseException):
@@ -188,11 +188,11 @@ async def _locate_record(ctx: TablesCall, params: AttachFile) -> tuple[str, str]
 async def _locate_in_base(ctx: TablesCall, params: AttachFile, base_id: str) -> tuple[str, str] | None:
     """Return the base and table of a record if it is in that base."""
     try:
-        tables = await tables_of(ctx, base_id)
+        tables = await load_tables(ctx, base_id)
         if not tables:
             return None
         await ctx.upstream.get_record(base_id, tables[0].id, params.record_id)
-    except NOT_HERE:
+    except NOT_IN_BASE:
         return None
     # The vendor finds a record under any table of its base, so its table has to be searched for.
     for table_id in mapping.attachments.tables_with(tables, params.field):

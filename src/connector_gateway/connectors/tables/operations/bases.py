@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from connector_gateway.connectors.tables import mapping, wire
 from connector_gateway.connectors.tables.client import TablesClient
-from connector_gateway.connectors.tables.mapping.records import REFUSED
+from connector_gateway.connectors.tables.mapping.records import REJECTIONS
 from connector_gateway.connectors.tables.models import ListTables, Table
 from connector_gateway.kit.context import CachedLookup, OperationContext
 from connector_gateway.kit.errors import BaseNotFound, TableNotFound, ViewNotFound
@@ -25,14 +25,14 @@ REMEMBER_SECONDS = 24 * 60 * 60.0
 
 MISSING = (BaseNotFound, TableNotFound)
 
-OUTDATED = (*REFUSED, TableNotFound, ViewNotFound)
+OUTDATED = (*REJECTIONS, TableNotFound, ViewNotFound)
 """Errors that an outdated cached schema may cause."""
 
 
 @reads("GET /tables", errors=[BaseNotFound])
 async def list_tables(ctx: TablesCall, params: ListTables) -> Listing[Table]:
     """List the tables of a base with their views and field types."""
-    tables = await tables_of(ctx, params.base_id)
+    tables = await load_tables(ctx, params.base_id)
     return Listing[Table](items=mapping.schemas.tables(tables, include_views=params.include_views))
 
 
@@ -42,12 +42,12 @@ async def with_table(ctx: TablesCall, base_id: str, name: str, use: Callable[[wi
     async def use_one(tables: Sequence[wire.Table]) -> T:
         return await use(mapping.schemas.find_table(tables, name))
 
-    return await ctx.with_cache_retry(schema_of(ctx, base_id), use_one, outdated=OUTDATED)
+    return await ctx.with_cache_retry(schema_lookup(ctx, base_id), use_one, outdated=OUTDATED)
 
 
-async def tables_of(ctx: TablesCall, base_id: str) -> Sequence[wire.Table]:
+async def load_tables(ctx: TablesCall, base_id: str) -> Sequence[wire.Table]:
     """Return the current tables of a base."""
-    return await ctx.reload(schema_of(ctx, base_id))
+    return await ctx.reload(schema_lookup(ctx, base_id))
 
 
 async def known_table(ctx: TablesCall, intent: StepInput) -> wire.Table:
@@ -57,11 +57,11 @@ async def known_table(ctx: TablesCall, intent: StepInput) -> wire.Table:
         return any(table.id == intent["table_id"] for table in tables)
 
     return mapping.schemas.find_table(
-        await ctx.cached(schema_of(ctx, intent["base_id"]), suffices=is_there), intent["table_id"]
+        await ctx.cached(schema_lookup(ctx, intent["base_id"]), suffices=is_there), intent["table_id"]
     )
 
 
-def schema_of(ctx: TablesCall, base_id: str) -> CachedLookup[Sequence[wire.Table]]:
+def schema_lookup(ctx: TablesCall, base_id: str) -> CachedLookup[Sequence[wire.Table]]:
     """Return the look-up of a base's tables with their fields and views."""
     return CachedLookup(f"schema {base_id}", SCHEMA_SECONDS, partial(ctx.upstream.get_base_schema, base_id))
 
@@ -73,4 +73,4 @@ def record_name(base_id: str, record_id: str) -> str:
 
 def remember_record_location(ctx: TablesCall, record_id: str, base_id: str, table_id: str) -> None:
     """Cache the location of a record for later attachments."""
-    ctx.memory.put(f"record {record_id}", (base_id, table_id), REMEMBER_SECONDS)
+    ctx.cache.put(f"record {record_id}", (base_id, table_id), REMEMBER_SECONDS)

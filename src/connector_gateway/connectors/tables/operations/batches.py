@@ -8,7 +8,7 @@ from functools import partial
 
 from connector_gateway.connectors.tables import mapping, wire
 from connector_gateway.connectors.tables.mapping.batches import Batch, Draft
-from connector_gateway.connectors.tables.mapping.records import REFUSED, Kept
+from connector_gateway.connectors.tables.mapping.records import REJECTIONS, StoredData
 from connector_gateway.connectors.tables.models import MAX_RECORDS, CreatedRecords, CreateRecords, FailedRecord
 from connector_gateway.connectors.tables.operations.bases import (
     MISSING,
@@ -16,9 +16,9 @@ from connector_gateway.connectors.tables.operations.bases import (
     REMEMBER_SECONDS,
     TablesCall,
     known_table,
+    load_tables,
     remember_record_location,
-    schema_of,
-    tables_of,
+    schema_lookup,
 )
 from connector_gateway.kit import errors
 from connector_gateway.kit.context import CachedLookup
@@ -27,7 +27,7 @@ from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepRe
 
 MAX_WARNINGS = 10
 
-FINAL = (*REFUSED, *MISSING, errors.FileTooLarge, errors.UpstreamForbidden, errors.UpstreamUnexpected)
+PERMANENT_ERRORS = (*REJECTIONS, *MISSING, errors.FileTooLarge, errors.UpstreamForbidden, errors.UpstreamUnexpected)
 """Errors that a retry would get again. If some records were created, the others are reported with it."""
 
 
@@ -42,7 +42,7 @@ async def _send_records(ctx: TablesCall, intent: StepInput, _: str) -> StepResul
         raise errors.OutcomeUnknown(
             "The application tells of another number of records than it was given.", doubt="garbled"
         )
-    ctx.memory.put(f"filled in {table_id}", mapping.batches.filled_in(created[0], rows[0]), REMEMBER_SECONDS)
+    ctx.cache.put(f"filled in {table_id}", mapping.batches.unwritten_values(created[0], rows[0]), REMEMBER_SECONDS)
     return {"created": [row.id for row in created]}
 
 
@@ -51,7 +51,7 @@ async def _find_records(ctx: TablesCall, intent: StepInput, sent: SentStep) -> S
     table = await known_table(ctx, intent)
     since = datetime.fromtimestamp(sent.earliest, UTC)
     later = [item async for item in ctx.upstream.list_records_created_since(intent["base_id"], table.id, since)]
-    if later and mapping.evidence.tells_authors(table):
+    if later and mapping.evidence.has_author_field(table):
         user = await ctx.cached(CachedLookup("user", REMEMBER_SECONDS, ctx.upstream.get_user))
         later = [item for item in later if mapping.evidence.may_be_by(table, item, user.id)]
     return [
@@ -65,11 +65,11 @@ CREATE_RECORDS = WriteStep(
     _send_records,
     _find_records,
     object_kind="record",
-    content_keys=mapping.evidence.contents,
+    content_keys=mapping.evidence.comparison_keys,
     object_ids=lambda learned: list(learned["created"]),
     merge_matches=lambda found: {"created": [item.object_id for item in found]},
     public_result=lambda learned: {"created": learned["created"]},
-    dry_run_result=mapping.batches.assumed_records,
+    dry_run_result=mapping.batches.dry_run_records,
 )
 
 
@@ -88,18 +88,18 @@ async def create_records(ctx: TablesCall, params: CreateRecords) -> CreatedRecor
             {"parameter": "records", "count": len(params.records), "max": MAX_RECORDS},
         )
     batch = Batch(params)
-    batch.follow(await ctx.plan(partial(_plan_records, ctx, params)))
+    batch.adopt_plan(await ctx.plan(partial(_plan_records, ctx, params)))
     try:
         # Records with new options come last, because the vendor casts them loosely.
         for new_options in (False, True):
-            group = [draft for draft in batch.left if draft.new_options is new_options]
+            group = [draft for draft in batch.pending if draft.new_options is new_options]
             if group:
                 await _create_group(ctx, batch, group)
-    except FINAL as error:
+    except PERMANENT_ERRORS as error:
         if error.doubt is not None or not batch.created:
             raise
-        for draft in batch.left:
-            batch.refuse(draft, error)
+        for draft in batch.pending:
+            batch.record_rejection(draft, error)
     result = batch.result()
     for item in result.failed[:MAX_WARNINGS]:
         ctx.warn(mapping.batches.error_of(item))
@@ -109,31 +109,31 @@ async def create_records(ctx: TablesCall, params: CreateRecords) -> CreatedRecor
 # Planning
 
 
-async def _plan_records(ctx: TablesCall, params: CreateRecords) -> Kept:
+async def _plan_records(ctx: TablesCall, params: CreateRecords) -> StoredData:
     """Plan the records of a call. Before one is reported as failed, the current table is read."""
 
-    async def check(tables: Sequence[wire.Table]) -> Kept:
+    async def check(tables: Sequence[wire.Table]) -> StoredData:
         table = mapping.schemas.find_table(tables, params.table)
         return await _check(ctx, params, table, range(len(params.records)))
 
-    schema = schema_of(ctx, params.base_id)
+    schema = schema_lookup(ctx, params.base_id)
     return await ctx.with_cache_retry(schema, check, outdated=OUTDATED, suspect=lambda plan: bool(plan["failed"]))
 
 
-async def _plan_again(ctx: TablesCall, params: CreateRecords, table_id: str, indices: Collection[int]) -> Kept:
+async def _plan_again(ctx: TablesCall, params: CreateRecords, table_id: str, indices: Collection[int]) -> StoredData:
     """Plan some of the records again, checked against the current table."""
-    table = mapping.schemas.find_table(await tables_of(ctx, params.base_id), table_id)
+    table = mapping.schemas.find_table(await load_tables(ctx, params.base_id), table_id)
     return await _check(ctx, params, table, indices)
 
 
-async def _check(ctx: TablesCall, params: CreateRecords, table: wire.Table, indices: Collection[int]) -> Kept:
+async def _check(ctx: TablesCall, params: CreateRecords, table: wire.Table, indices: Collection[int]) -> StoredData:
     """Plan these records: the valid ones, and the errors of the others."""
     drafts, failed = mapping.batches.drafts(table, params.records, new_options=params.allow_new_options)
     selected = [draft for draft in drafts if draft.index in indices]
     failed = [item for item in failed if item.index in indices]
-    ctx.note_casts(partial(mapping.batches.noted, table, selected, params.records))
+    ctx.record_casts(partial(mapping.batches.cast_reports, table, selected, params.records))
     failed += await _find_dangling_links(ctx, params.base_id, table, [draft for draft in selected if draft.new_options])
-    return mapping.batches.batch(table, selected, failed, ctx.memory.get(f"filled in {table.id}") or {})
+    return mapping.batches.batch(table, selected, failed, ctx.cache.get(f"filled in {table.id}") or {})
 
 
 async def _find_dangling_links(
@@ -155,17 +155,17 @@ async def _create_group(ctx: TablesCall, batch: Batch, group: Sequence[Draft]) -
     """Create *group* with one request. If it is rejected, check the records again and create each alone."""
     try:
         await _create(ctx, batch, group)
-    except REFUSED:
+    except REJECTIONS:
         await _create_singly(ctx, batch, {draft.index for draft in group})
 
 
 async def _create_singly(ctx: TablesCall, batch: Batch, indices: Collection[int]) -> None:
-    batch.follow(await ctx.plan(partial(_plan_again, ctx, batch.params, batch.table_id, indices)))
-    for draft in [draft for draft in batch.left if draft.index in indices]:
+    batch.adopt_plan(await ctx.plan(partial(_plan_again, ctx, batch.params, batch.table_id, indices)))
+    for draft in [draft for draft in batch.pending if draft.index in indices]:
         try:
             await _create(ctx, batch, [draft])
-        except REFUSED as error:
-            batch.refuse(draft, error)
+        except REJECTIONS as error:
+            batch.record_rejection(draft, error)
 
 
 async def _create(ctx: TablesCall, batch: Batch, group: Sequence[Draft]) -> None:

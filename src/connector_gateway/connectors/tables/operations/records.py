@@ -7,15 +7,15 @@ from contextlib import suppress
 from functools import partial
 
 from connector_gateway.connectors.tables import mapping, wire
-from connector_gateway.connectors.tables.mapping.records import CASTING, REFUSED, Kept
+from connector_gateway.connectors.tables.mapping.records import CASTING, REJECTIONS, StoredData
 from connector_gateway.connectors.tables.models import ReadRecords, Record, UpdatedRecord, UpdateRecord
 from connector_gateway.connectors.tables.operations.bases import (
     MISSING,
     TablesCall,
     known_table,
+    load_tables,
     record_name,
     remember_record_location,
-    tables_of,
     with_table,
 )
 from connector_gateway.kit.clock import utc_datetime
@@ -34,7 +34,7 @@ async def _find_change(ctx: TablesCall, intent: StepInput, _: SentStep) -> Seque
     table = await known_table(ctx, intent)
     with suppress(RecordNotFound):
         row = await ctx.upstream.get_record(intent["base_id"], table.id, intent["record_id"])
-        if mapping.evidence.bears(table, row.fields, intent["values"]):
+        if mapping.evidence.has_values(table, row.fields, intent["values"]):
             return [Match({"id": row.id, "updated_at": ctx.clock.now()})]
     return []
 
@@ -85,7 +85,7 @@ async def update_record(ctx: TablesCall, params: UpdateRecord) -> UpdatedRecord:
     async with ctx.exclusive(f"record {params.record_id}"):
         try:
             learned = await ctx.step(UPDATE_RECORD, change)
-        except REFUSED as error:
+        except REJECTIONS as error:
             # An outdated schema may have been used for the cast.
             change = await ctx.plan(partial(_plan_change_again, ctx, params, change, error))
             learned = await _retry_step(ctx, params, change)
@@ -95,27 +95,29 @@ async def update_record(ctx: TablesCall, params: UpdateRecord) -> UpdatedRecord:
     )
 
 
-async def _plan_change(ctx: TablesCall, params: UpdateRecord) -> Kept:
-    async def change(table: wire.Table) -> Kept:
+async def _plan_change(ctx: TablesCall, params: UpdateRecord) -> StoredData:
+    async def change(table: wire.Table) -> StoredData:
         planned = mapping.records.change(table, params)
-        ctx.note_casts(partial(mapping.records.casts_of, table, "fields", params.fields, planned["values"]))
+        ctx.record_casts(partial(mapping.records.cast_report, table, "fields", params.fields, planned["values"]))
         return planned
 
     return await with_table(ctx, params.base_id, params.table, change)
 
 
-async def _plan_change_again(ctx: TablesCall, params: UpdateRecord, rejected: Kept, error: GatewayError) -> Kept:
+async def _plan_change_again(
+    ctx: TablesCall, params: UpdateRecord, rejected: StoredData, error: GatewayError
+) -> StoredData:
     """Plan the change again by the current table after *error*. Raises *error* if the cast is the same."""
-    table = mapping.schemas.find_table(await tables_of(ctx, params.base_id), rejected["table_id"])
+    table = mapping.schemas.find_table(await load_tables(ctx, params.base_id), rejected["table_id"])
     change = mapping.records.change(table, params)
     if change == rejected:
         raise mapping.records.with_field(error, table, change, params.fields)
     return change
 
 
-async def _retry_step(ctx: TablesCall, params: UpdateRecord, change: Kept) -> StepResult:
+async def _retry_step(ctx: TablesCall, params: UpdateRecord, change: StoredData) -> StepResult:
     try:
         return await ctx.step(UPDATE_RECORD, change)
-    except REFUSED as error:
+    except REJECTIONS as error:
         table = await known_table(ctx, change)
         raise mapping.records.with_field(error, table, change, params.fields) from error

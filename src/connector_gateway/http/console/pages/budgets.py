@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from starlette.responses import Response
 
 from connector_gateway.core.pacing.scheduler import without_slack
-from connector_gateway.core.pacing.usage import SLOT_SECONDS, SLOTS, BudgetUsage
+from connector_gateway.core.pacing.usage import BUCKET_SECONDS, MAX_BUCKETS, BudgetUsage
 from connector_gateway.http.console.request import ConsoleRequest
 
 WIDTH, HEIGHT = 600.0, 60.0
 """The size of the chart in SVG units."""
 
-MINUTES = round(SLOTS * SLOT_SECONDS / 60)
+MINUTES = round(MAX_BUCKETS * BUCKET_SECONDS / 60)
 SHOWN = 60
 """The maximum number of budgets on the page, busiest first."""
 
@@ -50,11 +50,11 @@ class Chart:
 async def show(request: ConsoleRequest) -> Response:
     """Show all budgets that were used in the last minutes."""
     uses = request.console.usage.list()
-    charts = await charts_of(request, uses[:SHOWN])
+    charts = await build_charts(request, uses[:SHOWN])
     return request.show("budgets.html", budgets=charts, minutes=MINUTES, more=len(uses) > SHOWN)
 
 
-async def charts_of(request: ConsoleRequest, uses: Sequence[BudgetUsage]) -> Sequence[Chart]:
+async def build_charts(request: ConsoleRequest, uses: Sequence[BudgetUsage]) -> Sequence[Chart]:
     """Return the charts of budgets, with the names of the connections that used them last."""
     names = await request.management.connections.names({use.connection_id for use in uses})
     remaining = [await request.console.usage.remaining(use) for use in uses]
@@ -63,7 +63,7 @@ async def charts_of(request: ConsoleRequest, uses: Sequence[BudgetUsage]) -> Seq
 
 def _draw(use: BudgetUsage, left: float, connection: str) -> Chart:
     used = max(0.0, use.limit - left)
-    allowed = max(use.limit * SLOT_SECONDS / use.per_seconds, 1.0) if use.per_seconds <= SLOT_SECONDS else use.limit
+    allowed = max(use.limit * BUCKET_SECONDS / use.per_seconds, 1.0) if use.per_seconds <= BUCKET_SECONDS else use.limit
     max_waiting = max(slot.waiting for slot in use.history)
     return Chart(
         use=use,

@@ -5,10 +5,10 @@ from typing import Any
 
 from starlette.responses import Response
 
-from connector_gateway.http.console.actions import acts_of
-from connector_gateway.http.console.choices import form_of
-from connector_gateway.http.console.pages.budgets import MINUTES, charts_of
-from connector_gateway.http.console.pages.runs import rows_of
+from connector_gateway.http.console.actions import list_actions
+from connector_gateway.http.console.choices import build_form
+from connector_gateway.http.console.pages.budgets import MINUTES, build_charts
+from connector_gateway.http.console.pages.runs import build_rows
 from connector_gateway.http.console.request import ROOT, ConsoleRequest
 from connector_gateway.kit.errors import InvalidCursor
 from connector_gateway.management.connections import ConnectionRecord, show_connection
@@ -22,10 +22,10 @@ async def extra(request: ConsoleRequest, connection: ConnectionRecord) -> Mappin
     connector = request.console.connectors.get(connection.connector)
     runs = await request.submit(list_runs, {"connection_id": connection.connection_id, "limit": "10"})
     return {
-        "runs": await rows_of(request, runs.items),
-        "budgets": await charts_of(request, request.console.usage.list({connection.connection_id})),
+        "runs": await build_rows(request, runs.items),
+        "budgets": await build_charts(request, request.console.usage.list({connection.connection_id})),
         "minutes": MINUTES,
-        "observed": connector is not None and connector.observing is not None,
+        "observed": connector is not None and connector.event_source is not None,
         "readable": connector is not None and any(one.scope == "read" for one in connector.operations),
     }
 
@@ -38,7 +38,7 @@ async def connect(request: ConsoleRequest) -> Response:
             "connect.html", connectors=request.console.connectors.values(), workspace=_workspace(request)
         )
     by_link, by_credentials = [
-        await form_of(
+        await build_form(
             request,
             act.fields(chosen),
             values=request.query,
@@ -46,7 +46,7 @@ async def connect(request: ConsoleRequest) -> Response:
             action=f"{ROOT}/connections/{act.name}",
             button=act.label,
         )
-        for act in acts_of("connections")
+        for act in list_actions("connections")
         if act.creates
     ]
     return request.show(

@@ -2,8 +2,8 @@
 
 from starlette.responses import Response
 
-from connector_gateway.http.console.pages.budgets import MINUTES, charts_of
-from connector_gateway.http.console.pages.runs import rows_of
+from connector_gateway.http.console.pages.budgets import MINUTES, build_charts
+from connector_gateway.http.console.pages.runs import build_rows
 from connector_gateway.http.console.request import ConsoleRequest
 from connector_gateway.management.runs import list_runs
 
@@ -23,9 +23,9 @@ async def show(request: ConsoleRequest) -> Response:
         states=sorted(states.items()),
         waiting=sum(use.waiting for use in uses),
         sent=sum(slot.sent for use in uses for slot in use.history[-12:]),
-        budgets=await charts_of(request, uses[:3]),
+        budgets=await build_charts(request, uses[:3]),
         minutes=MINUTES,
         steps=await request.steps(),
-        failed=await rows_of(request, failed.items),
-        latest=await rows_of(request, latest.items),
+        failed=await build_rows(request, failed.items),
+        latest=await build_rows(request, latest.items),
     )

@@ -10,7 +10,7 @@ from connector_gateway.core.writes.key_outcomes import describe_outcome
 from connector_gateway.http.console.pages.timeline import timeline
 from connector_gateway.http.console.request import ConsoleRequest
 from connector_gateway.kit.errors import ConnectionRevoked, KeyNotFound
-from connector_gateway.kit.fields import Field, fields_of
+from connector_gateway.kit.fields import Field, describe_fields
 from connector_gateway.kit.operation import AnyOperation
 from connector_gateway.kit.shapes import DryRunResult, Listing, Page
 from connector_gateway.management.runs import RunRecord, show_run
@@ -27,7 +27,7 @@ class Row:
 async def show(request: ConsoleRequest) -> Response:
     """Show one run: its outcome, and its upstream requests on a timeline."""
     run = await request.submit(show_run, {"run_id": request.path_param("run_id")})
-    (row,) = await rows_of(request, [run])
+    (row,) = await build_rows(request, [run])
     operation = _operation(request, run)
     sent, returned = _declared_fields(operation, run)
     return request.show(
@@ -66,15 +66,15 @@ def _declared_fields(operation: AnyOperation | None, run: RunRecord) -> tuple[Se
     """Return the declarations of the sent parameters and of the result fields, without values."""
     if operation is None:
         return (), ()
-    sent = [field for field in fields_of(operation.params) if field.name in (run.parameters or ())]
+    sent = [field for field in describe_fields(operation.params) if field.name in (run.parameters or ())]
     if run.status not in {"ok", "partial"}:
         return sent, ()
-    result = fields_of(DryRunResult if run.dry_run else operation.item)
+    result = describe_fields(DryRunResult if run.dry_run else operation.item)
     lists = issubclass(operation.result, Page | Listing) and not run.dry_run
     return sent, [replace(field, name=f"[].{field.name}") for field in result] if lists else result
 
 
-async def rows_of(request: ConsoleRequest, runs: Sequence[RunRecord]) -> Sequence[Row]:
+async def build_rows(request: ConsoleRequest, runs: Sequence[RunRecord]) -> Sequence[Row]:
     """Return *runs* with the names of their connections."""
     names = await request.management.connections.names({run.connection_id for run in runs if run.connection_id})
     return [Row(run, names.get(run.connection_id or "", "")) for run in runs]

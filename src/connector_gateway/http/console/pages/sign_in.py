@@ -4,10 +4,10 @@ import re
 
 from starlette.responses import Response
 
-from connector_gateway.core.access.audited_actions import Actor, acting
+from connector_gateway.core.access.audited_actions import Actor, act_as
 from connector_gateway.core.access.operators import BUILT_IN, Operator
 from connector_gateway.core.access.sessions import SESSION_SECONDS, Session
-from connector_gateway.http.console.cookies import SESSION, VISITOR, drop, keep
+from connector_gateway.http.console.cookies import SESSION, VISITOR, delete_cookie, set_cookie
 from connector_gateway.http.console.request import ROOT, SIGN_IN, ConsoleRequest
 from connector_gateway.kit.errors import GatewayError, InvalidApiKey
 
@@ -23,8 +23,8 @@ async def show(request: ConsoleRequest) -> Response:
     # Prefetching must not use up the link, which is valid once.
     if (
         LINK in request.query
-        and request.exchange.scope["method"] == "GET"
-        and not request.exchange.header(b"sec-purpose")
+        and request.context.scope["method"] == "GET"
+        and not request.context.header(b"sec-purpose")
     ):
         return await _by_link(request)
     return request.redirect(ROOT) if request.signed_in else _form(request)
@@ -32,7 +32,7 @@ async def show(request: ConsoleRequest) -> Response:
 
 async def _by_link(request: ConsoleRequest) -> Response:
     """Start the session of a sign-in link. With an invalid link, an existing session stays valid."""
-    with acting(request.management.audit, _actor(request, BUILT_IN)):
+    with act_as(request.management.audit, _actor(request, BUILT_IN)):
         session = await request.console.sessions.begin_by_link(request.query[LINK])
     if session is not None:
         return await _start_session(request, session)
@@ -49,16 +49,16 @@ async def _start_session(request: ConsoleRequest, session: Session) -> Response:
     if request.signed_in:
         await _end_session(request)
     response = request.redirect(_requested_page(request))
-    keep(response, request.console.pages, SESSION, session.token, SESSION_SECONDS)
-    return drop(response, request.console.pages, VISITOR)
+    set_cookie(response, request.console.pages, SESSION, session.token, SESSION_SECONDS)
+    return delete_cookie(response, request.console.pages, VISITOR)
 
 
 async def _record_failure(request: ConsoleRequest, error: GatewayError) -> None:
     """Record a failed sign-in. After many failures, the response is delayed."""
-    await request.management.audit.refuse(
-        Actor("anonymous", request.exchange.address, "console"), "sign_in", error.code
+    await request.management.audit.record_rejection(
+        Actor("anonymous", request.context.address, "console"), "sign_in", error.code
     )
-    await request.console.edge.delay_wrong_token(request.exchange)
+    await request.console.edge.delay_wrong_token(request.context)
 
 
 async def sign_in(request: ConsoleRequest) -> Response:
@@ -67,7 +67,7 @@ async def sign_in(request: ConsoleRequest) -> Response:
         operator = await _operator(request)
     except GatewayError as error:
         return _form(request, error)
-    with acting(request.management.audit, _actor(request, operator)):
+    with act_as(request.management.audit, _actor(request, operator)):
         session = await request.console.sessions.begin(operator)
     return await _start_session(request, session)
 
@@ -75,7 +75,7 @@ async def sign_in(request: ConsoleRequest) -> Response:
 async def sign_out(request: ConsoleRequest) -> Response:
     """End the session on the server, so that copies of the cookie are invalid too."""
     await _end_session(request)
-    return drop(request.redirect(SIGN_IN, done="sign_out"), request.console.pages, SESSION)
+    return delete_cookie(request.redirect(SIGN_IN, done="sign_out"), request.console.pages, SESSION)
 
 
 def _form(request: ConsoleRequest, problem: GatewayError | None = None) -> Response:
@@ -94,12 +94,12 @@ async def _operator(request: ConsoleRequest) -> Operator:
 
 
 async def _end_session(request: ConsoleRequest) -> None:
-    with acting(request.management.audit, _actor(request, request.operator)):
+    with act_as(request.management.audit, _actor(request, request.operator)):
         await request.console.sessions.end(request.session)
 
 
 def _actor(request: ConsoleRequest, operator: Operator) -> Actor:
-    return Actor(operator.name, request.exchange.address, "console")
+    return Actor(operator.name, request.context.address, "console")
 
 
 def _requested_page(request: ConsoleRequest) -> str:

@@ -11,11 +11,11 @@ from connector_gateway.core.access.keys import Caller
 from connector_gateway.core.calls.arguments import Arguments, Body
 from connector_gateway.core.calls.envelope import Envelope
 from connector_gateway.core.history.runs import Run
-from connector_gateway.http.console.choices import form_of
-from connector_gateway.http.console.forms import entered
+from connector_gateway.http.console.choices import build_form
+from connector_gateway.http.console.forms import parse_form
 from connector_gateway.http.console.request import ROOT, ConsoleRequest
 from connector_gateway.kit.errors import GatewayError
-from connector_gateway.kit.fields import Field, fields_of
+from connector_gateway.kit.fields import Field, describe_fields
 from connector_gateway.kit.identifiers import KeyId
 from connector_gateway.kit.operation import AnyOperation
 from connector_gateway.management.connections import ConnectionRecord, list_connections, show_connection
@@ -48,7 +48,7 @@ async def ask(request: ConsoleRequest, problem: GatewayError | None = None, tria
     chosen = _chosen(request, operations)
     if chosen is None:
         return request.redirect(f"{ROOT}/connections/{connection.connection_id}")
-    form = await form_of(
+    form = await build_form(
         request,
         _fields(chosen),
         values=request.form or request.query,
@@ -76,12 +76,12 @@ async def carry_out(request: ConsoleRequest) -> Response:
     operation = _chosen(request, _read_operations(request, connection))
     if operation is None:
         return request.redirect(f"{ROOT}/connections/{connection.connection_id}")
-    actor = Actor(request.operator.name, request.exchange.address, "console")
-    await request.management.audit.note(
+    actor = Actor(request.operator.name, request.context.address, "console")
+    await request.management.audit.record(
         actor, "try_connection", connection.connection_id, connection.workspace_id, operation=operation.name
     )
     run = Run("console")
-    values = entered(_fields(operation), request.form, keep_empty=False)
+    values = parse_form(_fields(operation), request.form, keep_empty=False)
     arguments = Arguments(path={}, body=Body(to_json({**values, "connection_id": connection.connection_id})))
     caller = Caller(KeyId(""), connection.workspace_id, "read", CALLS_PER_MINUTE, None, None)
     try:
@@ -95,7 +95,7 @@ def _read_operations(request: ConsoleRequest, connection: ConnectionRecord) -> M
     """Return the read operations of a connection, with the fewest required parameters first."""
     connector = request.console.connectors.get(connection.connector)
     operations = [one for one in (connector.operations if connector else ()) if one.scope == "read"]
-    operations.sort(key=lambda one: sum(field.is_required for field in fields_of(one.params)))
+    operations.sort(key=lambda one: sum(field.is_required for field in describe_fields(one.params)))
     return {operation.name: operation for operation in operations}
 
 
@@ -104,7 +104,7 @@ def _chosen(request: ConsoleRequest, operations: Mapping[str, AnyOperation]) -> 
 
 
 def _fields(operation: AnyOperation) -> list[Field]:
-    return [field for field in fields_of(operation.params) if field.name != "cursor"]
+    return [field for field in describe_fields(operation.params) if field.name != "cursor"]
 
 
 def _trial(run: Run, envelope: Envelope) -> Trial:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from connector_gateway.http.console.request import ConsoleRequest
-from connector_gateway.http.console.tables import LISTS, table_of
+from connector_gateway.http.console.tables import LISTS, build_table
 from connector_gateway.kit.fields import Field
 from connector_gateway.kit.shapes import Page, Position
 from connector_gateway.management.request import position_before
@@ -39,5 +39,5 @@ async def extra(request: ConsoleRequest, workspace: WorkspaceRecord) -> Mapping[
 
 async def _list(request: ConsoleRequest, name: str, workspace_id: str) -> Mapping[str, Any]:
     page = await request.submit(LISTS[name], {"workspace_id": workspace_id, "limit": str(SHOWN)})
-    table = await table_of(request, name, page.items)
+    table = await build_table(request, name, page.items)
     return {"table": table.without("workspace_id"), "more": page.position is not None}
