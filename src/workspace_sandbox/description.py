@@ -51,7 +51,7 @@ ROUTE = _object(
     method=TEXT,
     path=TEXT,
     support={"enum": ["done", "partly", "absent"]},
-    lacks={**TEXT, "description": "What of it is not played."},
+    unsupported={**TEXT, "description": "What of it is not played."},
 )
 COVERAGE = _object(
     ("source", "read_at", "done", "partly", "absent", "routes"),

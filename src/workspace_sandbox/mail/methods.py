@@ -91,7 +91,7 @@ PREFIX = "/gmail/v1/users/{userId}"
 def define_method(facts: str, handler: Operation, scopes: frozenset[str], response_shape: Shape, **more: Any) -> Method:
     """Return the method described by *facts*: its id, verb, path below the user, internal name and price in units."""
     name, verb, path, rpc, units = facts.split()
-    options = {"scopes": scopes, "answer": response_shape, **more}
+    options = {"scopes": scopes, "response_shape": response_shape, **more}
     return Method(method=verb, path=PREFIX + path, handler=handler, id=name, rpc=rpc, units=int(units), **options)
 
 

@@ -72,7 +72,7 @@ METHODS: Sequence[Method] = (
         body=_M,
         params=IMPORT,
         uploads=True,
-        lacks="neverMarkSpam and processForCalendar change nothing",
+        unsupported="neverMarkSpam and processForCalendar change nothing",
     ),
     _method(
         "messages.batchModify POST /messages/batchModify BatchModifyMessages 50",
@@ -144,7 +144,7 @@ METHODS: Sequence[Method] = (
         READ_METADATA,
         schema.WATCHED,
         body=schema.WATCHING,
-        lacks="whether the topic is there and may be written to is not asked",
+        unsupported="whether the topic is there and may be written to is not asked",
     ),
     _method("stop POST /stop Stop 50", watches.stop, READ_METADATA, _N),
     *SETTINGS,

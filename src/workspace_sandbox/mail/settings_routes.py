@@ -33,7 +33,7 @@ def _settings_methods() -> Iterator[Method]:
             scopes,
             shape,
             body=shape,
-            lacks=KEPT,
+            unsupported=KEPT,
         )
 
 
@@ -52,7 +52,7 @@ SETTINGS: Sequence[Method] = (
         BASIC,
         _F,
         body=_F,
-        lacks="nothing is forwarded",
+        unsupported="nothing is forwarded",
     ),
     define_method("settings.filters.get GET /settings/filters/{id} GetFilter 1", settings.get_filter, READ, _F),
     define_method(
@@ -70,7 +70,7 @@ SETTINGS: Sequence[Method] = (
         SHARING,
         _A,
         body=_A,
-        lacks="nobody is asked to agree",
+        unsupported="nobody is asked to agree",
     ),
     define_method(
         f"settings.forwardingAddresses.get GET {_ADDRESS}/{{forwardingEmail}} GetForwardingAddress 1",
@@ -89,7 +89,7 @@ SETTINGS: Sequence[Method] = (
         settings.list_send_as,
         READ,
         schema.SEND_AS_LIST,
-        lacks="only the own address, without aliases",
+        unsupported="only the own address, without aliases",
     ),
     define_method(f"settings.sendAs.get GET {_OWN} GetSendAs 1", settings.get_send_as, READ, _S),
     *(
@@ -99,7 +99,7 @@ SETTINGS: Sequence[Method] = (
             _EITHER,
             _S,
             body=_S,
-            lacks="a signature is kept and not put below messages",
+            unsupported="a signature is kept and not put below messages",
         )
         for name, verb, rpc in (
             ("settings.sendAs.update", "PUT", "UpdateSendAs"),
