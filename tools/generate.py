@@ -22,7 +22,7 @@ from connector_gateway.kit.errors import EVERY_CALL, GatewayError, all_errors
 from connector_gateway.kit.oauth import OAuthConfig
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from workspace_sandbox import APPLICATIONS, EMULATORS
-from workspace_sandbox.kit.acts import markdown_table
+from workspace_sandbox.kit.user_actions import markdown_table
 
 PROJECT = Path(__file__).parent.parent
 REFERENCE = PROJECT / "docs" / "reference"

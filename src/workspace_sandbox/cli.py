@@ -12,9 +12,9 @@ from typing import Any
 import click
 
 from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
-from workspace_sandbox.kit.asking import suggest
+from workspace_sandbox.kit.arguments import suggest
+from workspace_sandbox.kit.data.seed_values import InvalidSeed
 from workspace_sandbox.kit.emulator import Emulator
-from workspace_sandbox.kit.sowing import InvalidSeed
 from workspace_sandbox.seedfile import SeedFile, UnreadableSeed
 from workspace_sandbox.snapshots import UnusableFolder
 from workspace_sandbox.version import VERSION

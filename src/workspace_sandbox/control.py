@@ -12,13 +12,13 @@ from typing import Any, Protocol
 from aiohttp import web
 
 from workspace_sandbox.description import openapi
-from workspace_sandbox.guard import reject_cross_origin
-from workspace_sandbox.kit.acts import actions_json
-from workspace_sandbox.kit.asking import Field, InvalidInput, flag, non_negative_number, read
+from workspace_sandbox.kit.arguments import Field, InvalidInput, flag, non_negative_number, read
 from workspace_sandbox.kit.clock import ControllableClock, to_datetime
 from workspace_sandbox.kit.emulator import MAX_REQUEST_BYTES, Emulator
 from workspace_sandbox.kit.faults import parse_fault
 from workspace_sandbox.kit.knobs import parse_knobs
+from workspace_sandbox.kit.user_actions import actions_json
+from workspace_sandbox.origin_check import reject_cross_origin
 from workspace_sandbox.snapshots import Snapshots, parse_snapshot_name
 
 DONE = {"done": True}

@@ -6,9 +6,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from workspace_sandbox.kit.asking import suggest
-from workspace_sandbox.kit.sowing import InvalidSeed
-from workspace_sandbox.kit.sowing import Path as Way
+from workspace_sandbox.kit.arguments import suggest
+from workspace_sandbox.kit.data.seed_values import InvalidSeed
+from workspace_sandbox.kit.data.seed_values import Path as Way
 
 BLANK = " \t\r\n"
 DECODER = json.JSONDecoder()

@@ -35,7 +35,7 @@ from harness.rooms import UNHURRIED
 from harness.serving import Gateway, Reply, serving
 from workspace_sandbox import EMULATORS
 from workspace_sandbox.notes import NotesEmulator
-from workspace_sandbox.notes.state import User
+from workspace_sandbox.notes.data.state import User
 
 CONNECTOR = "/v1/connectors"
 UUID = "11111111-1111-4111-8111-111111111111"

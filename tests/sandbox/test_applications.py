@@ -11,7 +11,7 @@ import pytest
 import workspace_sandbox
 from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
 from workspace_sandbox.kit.emulator import Emulator
-from workspace_sandbox.tables.attachments import SAMPLE_PATH
+from workspace_sandbox.tables.api.attachments import SAMPLE_PATH
 
 FOLDER = Path(workspace_sandbox.__file__).parent
 SHARED = {"__init__", "emulator", "state", "seed", "routes", "wire", "access", "throttle", "acts", "sowing"}

@@ -9,7 +9,7 @@ from harness.waiting import wait_until
 from sandbox.notes.asking import me
 from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
 from workspace_sandbox.kit.knobs import parse_knobs
-from workspace_sandbox.running import run_sandbox
+from workspace_sandbox.runner import run_sandbox
 
 
 @pytest.mark.parametrize(("method", "path"), [("GET", "/"), ("GET", "/_control/notes/act"), ("PUT", "/nope")])

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from harness.waiting import wait_until
-from workspace_sandbox.running import RunningSandbox, run_sandbox
+from workspace_sandbox.runner import RunningSandbox, run_sandbox
 
 
 @pytest.fixture(scope="module")

@@ -3,9 +3,9 @@
 import pytest
 
 from workspace_sandbox import EMULATORS
+from workspace_sandbox.kit.context import RecordedRequest
 from workspace_sandbox.kit.emulator import Emulator
-from workspace_sandbox.kit.journal import RequestLog
-from workspace_sandbox.kit.stage import RecordedRequest
+from workspace_sandbox.kit.request_log import RequestLog
 from workspace_sandbox.sandbox import Sandbox
 
 SEEN = RecordedRequest(at=1.5, method="GET", path="/seen", status=200)

@@ -12,9 +12,9 @@ from harness.playing import stand_in
 from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
 from workspace_sandbox.boards import BoardsEmulator
 from workspace_sandbox.cli import sandbox as command
-from workspace_sandbox.kit.keeping import InitialState
-from workspace_sandbox.kit.sowing import InvalidSeed
-from workspace_sandbox.running import run_sandbox
+from workspace_sandbox.kit.data.seed_values import InvalidSeed
+from workspace_sandbox.kit.data.serialization import InitialState
+from workspace_sandbox.runner import run_sandbox
 from workspace_sandbox.seedfile import SeedFile, UnreadableSeed
 
 EXAMPLE = Path(__file__).parents[2] / "sandbox" / "examples" / "seed.yaml"

@@ -16,8 +16,8 @@ from harness.clocks import ManualClock
 from harness.playing import stand_in
 from sandbox.notes.asking import me
 from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
-from workspace_sandbox.kit.asking import InvalidInput
-from workspace_sandbox.kit.keeping import Unreadable, dump_state, restore
+from workspace_sandbox.kit.arguments import InvalidInput
+from workspace_sandbox.kit.data.serialization import Unreadable, dump_state, restore
 from workspace_sandbox.mail import MailEmulator
 from workspace_sandbox.notes import NotesEmulator
 from workspace_sandbox.snapshots import MAX_BYTES, Snapshots, StateFolder, UnusableFolder

@@ -6,9 +6,9 @@ from typing import Any
 from urllib.parse import unquote
 
 from workspace_sandbox.boards.arguments import Arguments
-from workspace_sandbox.boards.state import Author, Member, format_timestamp
+from workspace_sandbox.boards.data.state import Author, Member, format_timestamp
 from workspace_sandbox.boards.wire import MISSING_SCOPES, Refusal
-from workspace_sandbox.kit.oauth import Token
+from workspace_sandbox.kit.auth.oauth import Token
 
 _PAIR = re.compile(r'(\w+)="?([^",]*)"?')
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from aiohttp import web
 
-from workspace_sandbox.boards.state import Position, format_timestamp
+from workspace_sandbox.boards.data.state import Position, format_timestamp
 from workspace_sandbox.boards.wire import Refusal, invalid
 from workspace_sandbox.kit.clock import to_datetime
 from workspace_sandbox.kit.strict_json import parse_json

@@ -10,12 +10,12 @@ from aiohttp import web
 
 from workspace_sandbox.boards.access import APP, TOKEN, Credentials, Principal, oauth_pairs
 from workspace_sandbox.boards.arguments import Arguments, read_arguments
-from workspace_sandbox.boards.state import Member
+from workspace_sandbox.boards.data.state import Member
 from workspace_sandbox.boards.wire import INVALID_KEY, MISSING_SCOPES, Refusal
-from workspace_sandbox.kit.consent import Account, Box, Decision, Fields, Question, read_fields, render_page
-from workspace_sandbox.kit.oauth import Grant, OAuth, Token, redirect_to_client
-from workspace_sandbox.kit.refusals import PreparedErrorResponse
-from workspace_sandbox.kit.stage import EmulatorContext
+from workspace_sandbox.kit.auth.consent import Account, Box, Decision, Fields, Question, read_fields, render_page
+from workspace_sandbox.kit.auth.oauth import Grant, OAuth, Token, redirect_to_client
+from workspace_sandbox.kit.context import EmulatorContext
+from workspace_sandbox.kit.errors import PreparedErrorResponse
 
 VENDOR = "Trello"
 LIFETIMES = {"1hour": 3600.0, "1day": 86_400.0, "30days": 2_592_000.0, "never": None}

@@ -10,11 +10,11 @@ from typing import Any
 from workspace_sandbox.boards import views
 from workspace_sandbox.boards.access import APP
 from workspace_sandbox.boards.arguments import Arguments
+from workspace_sandbox.boards.data.state import Action, Board, Card, CardList, Member, Organization, format_timestamp
 from workspace_sandbox.boards.fields import BOARD, CARD, LIST, MEMBER, ORGANIZATION, select_fields
-from workspace_sandbox.boards.state import Action, Board, Card, CardList, Member, Organization, format_timestamp
+from workspace_sandbox.kit.auth.oauth import Token
+from workspace_sandbox.kit.context import EmulatorContext
 from workspace_sandbox.kit.hooks import HookAttempt, HookSender, OutgoingHook
-from workspace_sandbox.kit.oauth import Token
-from workspace_sandbox.kit.stage import EmulatorContext
 
 Model = Board | CardList | Card | Member | Organization
 GONE = 410

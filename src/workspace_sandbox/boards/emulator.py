@@ -6,17 +6,20 @@ from urllib.parse import parse_qsl
 
 from aiohttp import web
 
-from workspace_sandbox.boards import acts, batch, sowing, wire
+from workspace_sandbox.boards import wire
 from workspace_sandbox.boards.access import APP, TOKEN, Credentials, read_credentials
+from workspace_sandbox.boards.api import batch
 from workspace_sandbox.boards.arguments import Arguments, read_arguments
-from workspace_sandbox.boards.ask import ApiRequest
 from workspace_sandbox.boards.consent import TrelloOAuth
+from workspace_sandbox.boards.data import seeding
+from workspace_sandbox.boards.data.default_data import build_default_account
+from workspace_sandbox.boards.data.state import Action as Happened
+from workspace_sandbox.boards.data.state import Author
 from workspace_sandbox.boards.deliveries import Deliverer
+from workspace_sandbox.boards.request import ApiRequest
 from workspace_sandbox.boards.routes import ROUTES, ApiRoute, part_of_batch
-from workspace_sandbox.boards.seed import build_default_account
-from workspace_sandbox.boards.state import Action as Happened
-from workspace_sandbox.boards.state import Author
 from workspace_sandbox.boards.throttle import MEMBER_ROUTES, BudgetKey, Throttle
+from workspace_sandbox.boards.user_actions import ACTS
 from workspace_sandbox.kit.coverage import SupportedRoute
 from workspace_sandbox.kit.emulator import Emulator
 
@@ -42,7 +45,7 @@ class BoardsEmulator(Emulator):
         "webhook_retry_seconds": [30, 60, 120],
     }
 
-    user_actions = acts.ACTS
+    user_actions = ACTS
     routes = ROUTES
     takes_trailing_slash = True
     errors = wire
@@ -81,7 +84,7 @@ class BoardsEmulator(Emulator):
         """The colleague as the author of a change in the user interface."""
         return Author(self.seed.colleague, None, self.context.now())
 
-    apply_seed = sowing.apply_seed
+    apply_seed = seeding.apply_seed
 
     def check_request(self, request: web.Request) -> None:
         """Reject a request line that is too long."""

@@ -9,14 +9,15 @@ from urllib.parse import unquote
 
 from aiohttp import web
 
-from workspace_sandbox.boards import (
+from workspace_sandbox.boards import views
+from workspace_sandbox.boards.access import Principal
+from workspace_sandbox.boards.api import (
     actions,
     attachments,
     batch,
     boards,
     cards,
     checklists,
-    custom,
     custom_fields,
     labels,
     lists,
@@ -27,14 +28,13 @@ from workspace_sandbox.boards import (
     search,
     stickers,
     tokens,
-    views,
     webhooks,
 )
-from workspace_sandbox.boards.access import Principal
 from workspace_sandbox.boards.arguments import IDENTIFIER, SHORT_LINK
-from workspace_sandbox.boards.ask import KINDS, ApiRequest
 from workspace_sandbox.boards.consent import TrelloOAuth
+from workspace_sandbox.boards.data import custom_field_state
 from workspace_sandbox.boards.fields import ACTION, BOARD, CARD, CHECKLIST, LIST, MEMBER, ORGANIZATION
+from workspace_sandbox.boards.request import KINDS, ApiRequest
 from workspace_sandbox.boards.wire import INVALID_ID, MISSING_SCOPES, Refusal
 from workspace_sandbox.kit.routes import Page, Route, page
 
@@ -97,7 +97,7 @@ ROUTES: tuple[ApiRoute | Page, ...] = (
     on("PUT /boards/{board}/memberships/{membership}", memberships.put_membership),
     on(
         "GET /boards/{board}/customFields",
-        lambda request: custom.ordered_definitions(request.board.custom_fields.values()),
+        lambda request: custom_field_state.ordered_definitions(request.board.custom_fields.values()),
     ),
     on("GET /boards/{board}/{field}", lambda request: request.field_of(BOARD, request.board), OWN_FIELDS),
     on(
@@ -144,18 +144,18 @@ ROUTES: tuple[ApiRoute | Page, ...] = (
     on("GET /cards/{card}/pluginData", boards.read_nothing, NONE_THERE),
     on(
         "GET /cards/{card}/customFieldItems",
-        lambda request: [custom.item(held, request.card.id) for held in request.card.custom_items.values()],
+        lambda request: [custom_field_state.item(held, request.card.id) for held in request.card.custom_items.values()],
     ),
     on("PUT /cards/{card}/customFields", custom_fields.set_several),
     on("PUT /cards/{card}/customField/{custom_field}/item", custom_fields.set_one),
     on("PUT /card/{card}/customField/{custom_field}/item", custom_fields.set_one),
     on("POST /customFields", custom_fields.create),
-    on("GET /customFields/{custom_field}", lambda request: custom.definition(request.custom_field)),
+    on("GET /customFields/{custom_field}", lambda request: custom_field_state.definition(request.custom_field)),
     on("PUT /customFields/{custom_field}", custom_fields.update),
     on("DELETE /customFields/{custom_field}", custom_fields.delete),
     on(
         "GET /customFields/{custom_field}/options",
-        lambda request: custom.definition(request.custom_field).get("options", []),
+        lambda request: custom_field_state.definition(request.custom_field).get("options", []),
     ),
     on("POST /customFields/{custom_field}/options", custom_fields.create_option),
     on("GET /customFields/{custom_field}/options/{option}", custom_fields.read_option),

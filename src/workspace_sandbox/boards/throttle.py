@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from workspace_sandbox.boards.wire import Refusal, limit_exceeded
 from workspace_sandbox.kit import throttling
-from workspace_sandbox.kit.stage import EmulatorContext
+from workspace_sandbox.kit.context import EmulatorContext
 from workspace_sandbox.kit.throttling import Budgets
 
 REJECTIONS = throttling.Budget(200, 10.0)

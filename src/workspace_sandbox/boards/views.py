@@ -3,8 +3,19 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from workspace_sandbox.boards import custom
 from workspace_sandbox.boards.arguments import Arguments
+from workspace_sandbox.boards.data import custom_field_state
+from workspace_sandbox.boards.data.state import (
+    Action,
+    Board,
+    Card,
+    CardList,
+    CheckItem,
+    Checklist,
+    Label,
+    Member,
+    format_timestamp,
+)
 from workspace_sandbox.boards.fields import (
     ACTION,
     ATTACHMENT,
@@ -19,17 +30,6 @@ from workspace_sandbox.boards.fields import (
     MEMBER_BRIEF,
     ORGANIZATION,
     select_fields,
-)
-from workspace_sandbox.boards.state import (
-    Action,
-    Board,
-    Card,
-    CardList,
-    CheckItem,
-    Checklist,
-    Label,
-    Member,
-    format_timestamp,
 )
 from workspace_sandbox.boards.wire import limit_exceeded
 
@@ -61,7 +61,7 @@ ON_CARDS: Mapping[str, Callable[[Card], list[Any]]] = {
     "attachments": lambda model: [select_fields(ATTACHMENT, one) for one in model.attachments.values()],
     "stickers": lambda model: [one.raw() for one in model.stickers.values()],
     "pluginData": lambda _: [],
-    "customFieldItems": lambda model: [custom.item(one, model.id) for one in model.custom_items.values()],
+    "customFieldItems": lambda model: [custom_field_state.item(one, model.id) for one in model.custom_items.values()],
 }
 """Nested collections of a card."""
 
@@ -76,7 +76,7 @@ def board(model: Board, arguments: Arguments) -> dict[str, Any]:
     if arguments.is_requested("cards") and arguments.is_requested("actions"):
         _check_card_count(raw["cards"])
     if arguments.is_requested("customFields"):
-        raw["customFields"] = custom.ordered_definitions(model.custom_fields.values())
+        raw["customFields"] = custom_field_state.ordered_definitions(model.custom_fields.values())
     if arguments.is_requested("organization") and model.organization:
         raw["organization"] = select_fields(ORGANIZATION, model.organization, arguments.fields("organization_fields"))
     return raw

@@ -6,8 +6,8 @@ from typing import Any
 
 from aiohttp import web
 
-from workspace_sandbox.kit.refusals import PreparedErrorResponse, VendorErrorResponse
-from workspace_sandbox.kit.stage import EmulatorContext
+from workspace_sandbox.kit.context import EmulatorContext
+from workspace_sandbox.kit.errors import PreparedErrorResponse, VendorErrorResponse
 
 HIDDEN = "unauthorized permission requested"
 HIDDEN_CARD = "unauthorized card permission requested"

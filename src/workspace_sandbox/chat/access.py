@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from workspace_sandbox.chat.arguments import Arguments
-from workspace_sandbox.chat.state import Workspace
+from workspace_sandbox.chat.data.state import Workspace
 from workspace_sandbox.chat.wire import SlackError
-from workspace_sandbox.kit.consent import Account, Decision, Question, render_page
-from workspace_sandbox.kit.oauth import Grant, OAuth, Token
-from workspace_sandbox.kit.refusals import PreparedErrorResponse
+from workspace_sandbox.kit.auth.consent import Account, Decision, Question, render_page
+from workspace_sandbox.kit.auth.oauth import Grant, OAuth, Token
+from workspace_sandbox.kit.errors import PreparedErrorResponse
 
 CLIENT_ID = "7104110011.8205110022"
 CLIENT_SECRET = "c0ffee5a7d0b4e1f9a6b3c2d1e0f4a5b"  # noqa: S105 - opens nothing but the stand-in

@@ -9,7 +9,7 @@ from typing import Any
 from aiohttp import web
 
 from workspace_sandbox.chat.wire import SlackError, invalid_arguments
-from workspace_sandbox.kit.refusals import require
+from workspace_sandbox.kit.errors import require
 
 FORMS = {"application/x-www-form-urlencoded", "multipart/form-data", "text/plain"}
 CHARSETS = {None, "utf-8", "utf8", "iso-8859-1", "us-ascii"}

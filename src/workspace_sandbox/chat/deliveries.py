@@ -10,11 +10,11 @@ from urllib.parse import parse_qs
 
 import aiohttp
 
-from workspace_sandbox.chat.state import Team
+from workspace_sandbox.chat.data.state import Team
 from workspace_sandbox.kit import hooks
 from workspace_sandbox.kit.clock import underlying_time
+from workspace_sandbox.kit.context import EmulatorContext
 from workspace_sandbox.kit.hooks import REORDER_DELAY_SECONDS, HookSender, OutgoingHook, Verdict
-from workspace_sandbox.kit.stage import EmulatorContext
 from workspace_sandbox.kit.throttling import SlidingWindow
 
 SIGNING_SECRET = "8d1e5c0b7a9f4e6d2c3b1a0f9e8d7c6b"  # noqa: S105 - signs nothing but the stand-in's events

@@ -6,16 +6,18 @@ from typing import Any, ClassVar
 
 from aiohttp import web
 
-from workspace_sandbox.chat import acts, seed, sowing, wire
+from workspace_sandbox.chat import wire
 from workspace_sandbox.chat.access import TOKEN, VISITOR_TOKEN, Installations, WorkspaceInstallation
+from workspace_sandbox.chat.api.scheduled import post_due
 from workspace_sandbox.chat.arguments import ParsedRequest, parse_request
-from workspace_sandbox.chat.call import ApiRequest
+from workspace_sandbox.chat.data import default_data, seeding
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET, Deliverer
+from workspace_sandbox.chat.request import ApiRequest
 from workspace_sandbox.chat.routes import ROUTES, Method
-from workspace_sandbox.chat.scheduled import post_due
 from workspace_sandbox.chat.throttle import POSTS_PER_MINUTE, RateLimits
+from workspace_sandbox.chat.user_actions import ACTS
 from workspace_sandbox.chat.wire import SlackError
-from workspace_sandbox.kit.asking import Field, one_of
+from workspace_sandbox.kit.arguments import Field, one_of
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.hooks import ignore_event
 
@@ -50,7 +52,7 @@ class ChatEmulator(Emulator):
         "events_per_hour": 30_000,
     }
 
-    user_actions = acts.ACTS
+    user_actions = ACTS
     routes = ROUTES
     errors = wire
     oauth: Installations
@@ -64,14 +66,14 @@ class ChatEmulator(Emulator):
     def create_default_data(self) -> None:
         """Create the default data."""
         self.limits = RateLimits(self.context)
-        self.workspace = seed.default_workspace(self.context.now)
+        self.workspace = default_data.default_workspace(self.context.now)
         self._homes = [
             WorkspaceInstallation(self.workspace),
-            WorkspaceInstallation(seed.second_workspace(self.context.now)),
+            WorkspaceInstallation(default_data.second_workspace(self.context.now)),
         ]
         self.oauth = Installations(self.context, {home.workspace.team.id: home for home in self._homes})
         self.oauth.install(self._homes[0], TOKEN)
-        self.oauth.install(WorkspaceInstallation(seed.other_app_workspace(self.context.now)), VISITOR_TOKEN)
+        self.oauth.install(WorkspaceInstallation(default_data.other_app_workspace(self.context.now)), VISITOR_TOKEN)
         self.deliverer = Deliverer(self.context, self.hooks)
         for home in self._homes:
             home.workspace.emit = partial(self._emit, home)
@@ -90,7 +92,7 @@ class ChatEmulator(Emulator):
 
     def examples(self) -> dict[str, Any]:
         """Return example channels of every type, and messages of the bot and of users."""
-        return dict(seed.EXAMPLES)
+        return dict(default_data.EXAMPLES)
 
     def revoke(self) -> None:
         """Uninstall the app from all workspaces."""
@@ -102,7 +104,7 @@ class ChatEmulator(Emulator):
         post_due(self.workspace)
         return super().perform(action)
 
-    apply_seed = sowing.apply_seed
+    apply_seed = seeding.apply_seed
 
     def _uninstall(self, home: WorkspaceInstallation) -> None:
         """Uninstall the app from a workspace. Slack reports this with two final events."""

@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workspace_sandbox.chat import (
+from workspace_sandbox.chat.access import Installations
+from workspace_sandbox.chat.api import (
     auth,
     channels,
     conversations,
@@ -17,8 +18,7 @@ from workspace_sandbox.chat import (
     team,
     users,
 )
-from workspace_sandbox.chat.access import Installations
-from workspace_sandbox.chat.call import ApiRequest
+from workspace_sandbox.chat.request import ApiRequest
 from workspace_sandbox.chat.throttle import POSTS_PER_MINUTE, SPECIAL, TIER_2, TIER_3, TIER_4
 from workspace_sandbox.kit.routes import Page, Route, page
 
@@ -98,7 +98,9 @@ ROUTES: Sequence[Method | Page] = (
     _method("files.getUploadURLExternal", files.get_upload_url, TIER_4, scopes=("files:write",), writes=True),
     _method("files.info", files.info, TIER_4, scopes=("files:read",), unsupported="previews and thumbnails"),
     _method("files.list", files.list_all, TIER_3, scopes=("files:read",), unsupported="previews and thumbnails"),
-    _method("files.upload", files.reject_old_upload, TIER_2, scopes=("files:write",), unsupported="switched off in 2025"),
+    _method(
+        "files.upload", files.reject_old_upload, TIER_2, scopes=("files:write",), unsupported="switched off in 2025"
+    ),
     _method("oauth.v2.access", auth.grant, SPECIAL, is_open=True, unsupported="bot tokens only"),
     _method("oauth.v2.exchange", auth.swap, SPECIAL, is_open=True),
     _method("pins.add", pins.add, TIER_2, scopes=("pins:write",), writes=True),
@@ -108,7 +110,12 @@ ROUTES: Sequence[Method | Page] = (
     _method("reactions.get", reactions.get, TIER_3, scopes=("reactions:read",), unsupported="messages only"),
     _method("reactions.list", reactions.list_all, TIER_2, scopes=("reactions:read",), unsupported="messages only"),
     _method(
-        "reactions.remove", reactions.remove, TIER_2, scopes=("reactions:write",), writes=True, unsupported="messages only"
+        "reactions.remove",
+        reactions.remove,
+        TIER_2,
+        scopes=("reactions:write",),
+        writes=True,
+        unsupported="messages only",
     ),
     _method("team.info", team.info, TIER_3, scopes=("team:read",)),
     _method("users.conversations", conversations.list_joined, TIER_3, scopes=READ),
@@ -116,7 +123,9 @@ ROUTES: Sequence[Method | Page] = (
     _method("users.info", users.info, TIER_4, scopes=("users:read",)),
     _method("users.list", users.list_all, TIER_2, scopes=("users:read",)),
     _method("users.lookupByEmail", users.look_up_by_email, TIER_3, scopes=("users:read.email",)),
-    _method("users.profile.get", users.profile, TIER_4, scopes=("users.profile:read",), unsupported="fields of one's own"),
+    _method(
+        "users.profile.get", users.profile, TIER_4, scopes=("users.profile:read",), unsupported="fields of one's own"
+    ),
     page("* /oauth/v2/authorize", Installations.authorize, "user scopes are ignored"),
     page("POST /upload/v1/{ticket}", files.receive_content),
     page("GET /files-pri/{file}/{name}", files.download),

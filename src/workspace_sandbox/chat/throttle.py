@@ -1,7 +1,7 @@
 """Slack's rate limits, by method and workspace, and for posts by channel."""
 
 from workspace_sandbox.chat.wire import rate_limited
-from workspace_sandbox.kit.stage import EmulatorContext
+from workspace_sandbox.kit.context import EmulatorContext
 from workspace_sandbox.kit.throttling import Budget, Budgets
 
 TIER_2 = 20

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
-from workspace_sandbox.kit.refusals import PreparedErrorResponse, VendorErrorResponse
-from workspace_sandbox.kit.stage import EmulatorContext
+from workspace_sandbox.kit.context import EmulatorContext
+from workspace_sandbox.kit.errors import PreparedErrorResponse, VendorErrorResponse
 
 if TYPE_CHECKING:
-    from workspace_sandbox.chat.channel import Channel, Message
-    from workspace_sandbox.chat.state import User, Workspace
-    from workspace_sandbox.chat.uploads import File
+    from workspace_sandbox.chat.data.channel import Channel, Message
+    from workspace_sandbox.chat.data.state import User, Workspace
+    from workspace_sandbox.chat.data.uploads import File
 
 SHOWN_REPLIERS = 5
 

@@ -6,14 +6,14 @@ from typing import Any, ClassVar
 
 from aiohttp import web
 
-from workspace_sandbox.crm import directory
-from workspace_sandbox.crm.directory import MAIN
-from workspace_sandbox.crm.values import timestamp
+from workspace_sandbox.crm.data import directory
+from workspace_sandbox.crm.data.directory import MAIN
+from workspace_sandbox.crm.data.values import timestamp
 from workspace_sandbox.crm.wire import ApiError, GrantRejection, expired, invalid, missing_scopes, unauthenticated
-from workspace_sandbox.kit.consent import Account, Decision, Question
-from workspace_sandbox.kit.oauth import Grant, OAuth, Token, read_bearer_token
-from workspace_sandbox.kit.refusals import require
-from workspace_sandbox.kit.stage import EmulatorContext
+from workspace_sandbox.kit.auth.consent import Account, Decision, Question
+from workspace_sandbox.kit.auth.oauth import Grant, OAuth, Token, read_bearer_token
+from workspace_sandbox.kit.context import EmulatorContext
+from workspace_sandbox.kit.errors import require
 
 SERVICE_KEY = "pat-eu1-5c1f3a52-07de-4b8a-9e64-2f6bd1c0a97e"
 RIGHTS = {"read": "View", "write": "Create and change"}

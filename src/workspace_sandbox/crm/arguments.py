@@ -6,9 +6,9 @@ from typing import Any
 
 from aiohttp import web
 
-from workspace_sandbox.crm.kinds import KIND_NAMES, Kind
+from workspace_sandbox.crm.data.object_types import KIND_NAMES, Kind
 from workspace_sandbox.crm.wire import ApiError, invalid, malformed
-from workspace_sandbox.kit.refusals import require
+from workspace_sandbox.kit.errors import require
 
 MOST_INPUTS = 100
 MOST_DIGITS = 18

@@ -7,10 +7,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from workspace_sandbox.crm.records import Record
+from workspace_sandbox.crm.data.records import Record
 from workspace_sandbox.kit.clock import underlying_time
+from workspace_sandbox.kit.context import EmulatorContext
 from workspace_sandbox.kit.hooks import HookSender, OutgoingHook
-from workspace_sandbox.kit.stage import EmulatorContext
 
 SUBSCRIBED_TYPES = frozenset({"contact", "company", "deal", "ticket", "product", "line_item"})
 """The object types that classic subscriptions support."""

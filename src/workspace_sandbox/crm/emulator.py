@@ -5,19 +5,21 @@ from typing import Any, ClassVar
 
 from aiohttp import web
 
-from workspace_sandbox.crm import acts, seed, sowing, wire
+from workspace_sandbox.crm import wire
 from workspace_sandbox.crm.access import SCOPES, SERVICE_KEY, Grants
+from workspace_sandbox.crm.data import default_data, seeding
+from workspace_sandbox.crm.data.directory import MAIN
+from workspace_sandbox.crm.data.records import Record
+from workspace_sandbox.crm.data.state import Portal
 from workspace_sandbox.crm.deliveries import Deliverer
-from workspace_sandbox.crm.directory import MAIN
-from workspace_sandbox.crm.records import Record
 from workspace_sandbox.crm.routes import ROUTES, ScopedRoute
-from workspace_sandbox.crm.state import Portal
 from workspace_sandbox.crm.throttle import Throttle
+from workspace_sandbox.crm.user_actions import ACTS
 from workspace_sandbox.crm.wire import ApiError, error_page
-from workspace_sandbox.kit.asking import Field, json_object, one_of
+from workspace_sandbox.kit.arguments import Field, json_object, one_of
 from workspace_sandbox.kit.emulator import Emulator
+from workspace_sandbox.kit.errors import VendorErrorResponse
 from workspace_sandbox.kit.knobs import or_null
-from workspace_sandbox.kit.refusals import VendorErrorResponse
 
 MAX_URL_LENGTH = 7_500
 
@@ -56,7 +58,7 @@ class CrmEmulator(Emulator):
         "webhook_retry_seconds": [60, 300, 900, 1800, 3600, 7200, 10_800, 14_400, 21_600, 25_200],
     }
 
-    user_actions = acts.ACTS
+    user_actions = ACTS
     routes = ROUTES
     # HubSpot's own library sends a trailing slash for owners.
     takes_trailing_slash = True
@@ -72,10 +74,10 @@ class CrmEmulator(Emulator):
     def create_default_data(self) -> None:
         """Create the default data."""
         self._deliverer = Deliverer(self.context, self.hooks)
-        self.oauth = Grants(self.context, (MAIN, seed.ANNEX))
-        self.portal, annex = (Portal(self.context, account) for account in (MAIN, seed.ANNEX))
-        seed.create_default_data(self.portal)
-        seed.create_second_portal(annex)
+        self.oauth = Grants(self.context, (MAIN, default_data.ANNEX))
+        self.portal, annex = (Portal(self.context, account) for account in (MAIN, default_data.ANNEX))
+        default_data.create_default_data(self.portal)
+        default_data.create_second_portal(annex)
         self._portals = {portal.account.portal_id: portal for portal in (self.portal, annex)}
         self.hooks_url = ""
         for portal in self._portals.values():
@@ -88,9 +90,9 @@ class CrmEmulator(Emulator):
 
     def examples(self) -> dict[str, Any]:
         """Return identifiers of example objects."""
-        return seed.examples(self.portal)
+        return default_data.examples(self.portal)
 
-    apply_seed = sowing.apply_seed
+    apply_seed = seeding.apply_seed
 
     def _emit(self, portal: Portal, happened: str, record: Record, **more: Any) -> None:
         event_base = {"portalId": portal.account.portal_id, "appId": portal.account.app_id}

@@ -6,7 +6,8 @@ from typing import Literal
 
 from aiohttp import web
 
-from workspace_sandbox.crm import (
+from workspace_sandbox.crm.access import Grants
+from workspace_sandbox.crm.api import (
     associations,
     groups,
     labels,
@@ -17,10 +18,9 @@ from workspace_sandbox.crm import (
     pipelines,
     properties,
 )
-from workspace_sandbox.crm.access import Grants
 from workspace_sandbox.crm.arguments import read_kind
-from workspace_sandbox.crm.kinds import KINDS
-from workspace_sandbox.crm.state import Portal
+from workspace_sandbox.crm.data.object_types import KINDS
+from workspace_sandbox.crm.data.state import Portal
 from workspace_sandbox.kit.routes import Page, Route
 
 DATED = "{version:2026-0[39]}"

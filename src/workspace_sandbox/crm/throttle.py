@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime, timezone
 
 from workspace_sandbox.crm.wire import too_many
-from workspace_sandbox.kit.stage import EmulatorContext
+from workspace_sandbox.kit.context import EmulatorContext
 from workspace_sandbox.kit.throttling import Budget, Budgets
 
 BURST = Budget("burst_limit", 10.0)

@@ -9,9 +9,9 @@ from typing import Any
 
 from aiohttp import web
 
-from workspace_sandbox.crm.values import timestamp
-from workspace_sandbox.kit.refusals import PreparedErrorResponse, VendorErrorResponse
-from workspace_sandbox.kit.stage import EmulatorContext
+from workspace_sandbox.crm.data.values import timestamp
+from workspace_sandbox.kit.context import EmulatorContext
+from workspace_sandbox.kit.errors import PreparedErrorResponse, VendorErrorResponse
 
 OAUTH_HELP = "https://developers.hubspot.com/docs/methods/auth/oauth-overview"
 SCOPES_HELP = "https://developers.hubspot.com/scopes"

@@ -10,16 +10,16 @@ from typing import Any, ClassVar
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from workspace_sandbox.kit.acts import UserActions
-from workspace_sandbox.kit.asking import Field
+from workspace_sandbox.kit.arguments import Field
+from workspace_sandbox.kit.auth.oauth import OAuth
+from workspace_sandbox.kit.context import EmulatorContext
 from workspace_sandbox.kit.coverage import Coverage, SupportedRoute
+from workspace_sandbox.kit.data.lazy_state import LazyState
+from workspace_sandbox.kit.data.seed_values import SeedValue
+from workspace_sandbox.kit.errors import ErrorFactory, VendorErrorResponse
 from workspace_sandbox.kit.hooks import HookSender
-from workspace_sandbox.kit.lazy import LazyState
-from workspace_sandbox.kit.oauth import OAuth
-from workspace_sandbox.kit.refusals import ErrorFactory, VendorErrorResponse
 from workspace_sandbox.kit.routes import Page, Route
-from workspace_sandbox.kit.sowing import SeedValue
-from workspace_sandbox.kit.stage import EmulatorContext
+from workspace_sandbox.kit.user_actions import UserActions
 
 LOG = logging.getLogger(__name__)
 

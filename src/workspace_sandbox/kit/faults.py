@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 
 from aiohttp import web
 
-from workspace_sandbox.kit.asking import (
+from workspace_sandbox.kit.arguments import (
     Field,
     flag,
     json_object,

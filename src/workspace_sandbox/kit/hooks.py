@@ -8,8 +8,8 @@ from typing import Any
 import aiohttp
 from aiohttp import web
 
-from workspace_sandbox.kit.journal import RequestLog
-from workspace_sandbox.kit.stage import EmulatorContext
+from workspace_sandbox.kit.context import EmulatorContext
+from workspace_sandbox.kit.request_log import RequestLog
 
 MAX_LOG_ENTRIES = 10_000
 """Maximum number of recorded delivery attempts."""

@@ -3,7 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
-from workspace_sandbox.kit.asking import Field, InvalidInput, flag, non_negative_int, non_negative_number, suggest, text
+from workspace_sandbox.kit.arguments import (
+    Field,
+    InvalidInput,
+    flag,
+    non_negative_int,
+    non_negative_number,
+    suggest,
+    text,
+)
 
 SECONDS = "_seconds"
 

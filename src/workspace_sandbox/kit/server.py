@@ -6,9 +6,9 @@ from email.utils import formatdate
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
+from workspace_sandbox.kit.context import EmulatorContext, RecordedRequest
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.faults import Fault
-from workspace_sandbox.kit.stage import EmulatorContext, RecordedRequest
 
 
 def with_faults_and_log(emulator: Emulator, application: web.Application) -> web.Application:

@@ -4,7 +4,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from workspace_sandbox.kit.clock import has_passed
-from workspace_sandbox.kit.stage import EmulatorContext
+from workspace_sandbox.kit.context import EmulatorContext
 
 
 class SlidingWindow:

@@ -9,11 +9,11 @@ from urllib.parse import parse_qsl
 
 from aiohttp import web
 
-from workspace_sandbox.kit.consent import Account, Box, Decision, Question, render_page
-from workspace_sandbox.kit.oauth import Grant, OAuth, Token
-from workspace_sandbox.kit.refusals import PreparedErrorResponse, VendorErrorResponse
-from workspace_sandbox.kit.stage import EmulatorContext
-from workspace_sandbox.mail.state import Mailbox
+from workspace_sandbox.kit.auth.consent import Account, Box, Decision, Question, render_page
+from workspace_sandbox.kit.auth.oauth import Grant, OAuth, Token
+from workspace_sandbox.kit.context import EmulatorContext
+from workspace_sandbox.kit.errors import PreparedErrorResponse, VendorErrorResponse
+from workspace_sandbox.mail.data.state import Mailbox
 
 AUTH = "https://www.googleapis.com/auth/"
 FULL = "https://mail.google.com/"

@@ -7,25 +7,29 @@ from typing import Any, ClassVar
 
 from aiohttp import web
 
-from workspace_sandbox.kit.asking import Field, non_negative_int, one_of
+from workspace_sandbox.kit.arguments import Field, non_negative_int, one_of
+from workspace_sandbox.kit.auth.oauth import Token
+from workspace_sandbox.kit.context import RecordedRequest
 from workspace_sandbox.kit.emulator import Emulator
+from workspace_sandbox.kit.errors import require
 from workspace_sandbox.kit.knobs import or_null, texts
-from workspace_sandbox.kit.oauth import Token
-from workspace_sandbox.kit.refusals import require
 from workspace_sandbox.kit.routes import Route
-from workspace_sandbox.kit.stage import RecordedRequest
-from workspace_sandbox.mail import acts, refusals, schema, seed, sowing, uploads
+from workspace_sandbox.mail import errors as mail_errors
+from workspace_sandbox.mail import schema
 from workspace_sandbox.mail.access import AUTH, Grants
-from workspace_sandbox.mail.attachments import Attachments
-from workspace_sandbox.mail.batch import PATHS, read_batch, write_batch
-from workspace_sandbox.mail.methods import ApiRequest, MailServices, Method
-from workspace_sandbox.mail.office import MailTransport
-from workspace_sandbox.mail.refusals import FORCED, THROTTLES
-from workspace_sandbox.mail.resources import Resources
+from workspace_sandbox.mail.api import uploads
+from workspace_sandbox.mail.api.attachments import Attachments
+from workspace_sandbox.mail.api.batch import PATHS, read_batch, write_batch
+from workspace_sandbox.mail.api.methods import ApiRequest, MailServices, Method
+from workspace_sandbox.mail.api.resources import Resources
+from workspace_sandbox.mail.api.uploads import MAX_UPLOAD_BYTES
+from workspace_sandbox.mail.data import default_data, seeding
+from workspace_sandbox.mail.data.state import Mailbox
+from workspace_sandbox.mail.data.transport import MailTransport
+from workspace_sandbox.mail.errors import FORCED, THROTTLES
 from workspace_sandbox.mail.routes import ROUTES, Batch, resolve
-from workspace_sandbox.mail.state import Mailbox
 from workspace_sandbox.mail.throttle import SENDS_PER_DAY, UNITS_PER_MINUTE, QuotaCounter
-from workspace_sandbox.mail.uploads import MAX_UPLOAD_BYTES
+from workspace_sandbox.mail.user_actions import ACTS
 from workspace_sandbox.mail.wire import ApiError, HttpRequest, Reply
 
 SEEDED_SCOPES = ("openid", f"{AUTH}gmail.modify", f"{AUTH}userinfo.email")
@@ -57,9 +61,9 @@ class MailEmulator(Emulator):
         "units_per_minute": UNITS_PER_MINUTE,
     }
 
-    user_actions = acts.ACTS
+    user_actions = ACTS
     routes = ROUTES
-    errors = refusals
+    errors = mail_errors
     oauth: Grants
 
     knob_readers: ClassVar[Mapping[str, Field]] = {
@@ -72,14 +76,14 @@ class MailEmulator(Emulator):
     def create_default_data(self) -> None:
         """Build the default mailboxes."""
         now, knobs, random = self.context.now, self.context.knobs, self.context.random
-        transport = MailTransport(Random(seed.RANDOM_SEED), now, knobs)
+        transport = MailTransport(Random(default_data.RANDOM_SEED), now, knobs)
         attachments = Attachments(random, now, knobs)
         self.services = MailServices(transport, Resources(attachments, knobs), attachments, QuotaCounter(self.context))
         self._uploads = uploads.Uploads(random)
-        self._examples = seed.fill_mailboxes(transport)
+        self._examples = default_data.fill_mailboxes(transport)
         transport.random = random
         self.oauth = Grants(self.context, transport.mailboxes)
-        self._token = self.oauth.seed(seed.ADDRESS)
+        self._token = self.oauth.seed(default_data.ADDRESS)
 
     def break_cycles(self) -> None:
         """Clear the mailboxes, which refer back to the mail transport for new identifiers."""
@@ -96,14 +100,14 @@ class MailEmulator(Emulator):
     def authorise(self) -> None:
         """Restore all grants, including the seeded token if its client revoked it."""
         super().authorise()
-        self._token = self.oauth.seed(seed.ADDRESS)
+        self._token = self.oauth.seed(default_data.ADDRESS)
 
     @property
     def mailbox(self) -> Mailbox:
         """The filled mailbox, the target of user actions."""
-        return self.services.transport.mailboxes[seed.ADDRESS]
+        return self.services.transport.mailboxes[default_data.ADDRESS]
 
-    apply_seed = sowing.apply_seed
+    apply_seed = seeding.apply_seed
 
     async def serve(self, route: Route[Any], request: web.Request) -> web.StreamResponse:
         """Serve one API request or a batch."""
@@ -176,7 +180,7 @@ class MailEmulator(Emulator):
         """Authorise and parse *http_request*. A piece of an upload is answered immediately."""
         prefix = next((prefix for prefix in uploads.PREFIXES if http_request.path.startswith(f"{prefix}/")), "")
         if inner and (prefix or http_request.path in PATHS):
-            raise refusals.invalid("Batch requests may not contain uploads or other batch requests.")
+            raise mail_errors.invalid("Batch requests may not contain uploads or other batch requests.")
         if prefix and http_request.verb == "PUT" and http_request.first("upload_id"):
             return self._uploads.append_piece(http_request)
         request = self._parse(http_request, prefix)
@@ -187,15 +191,15 @@ class MailEmulator(Emulator):
     def _parse(self, http_request: HttpRequest, prefix: str) -> ApiRequest:
         match = resolve(http_request.verb, http_request.path.removeprefix(prefix))
         if match is None or (prefix and not match[0].uploads):
-            raise refusals.page_not_found(http_request.verb, http_request.path)
+            raise mail_errors.page_not_found(http_request.verb, http_request.path)
         method, ids = match
         token = self._authorise(http_request, method)
         mailbox: Mailbox = token.grant.account
         query = method.parse_query(http_request.query)
         if query.get("alt", "json") != "json":
-            raise refusals.invalid_value("alt", "enum", json.dumps(query["alt"]))
+            raise mail_errors.invalid_value("alt", "enum", json.dumps(query["alt"]))
         if ids["userId"].lower() not in {"me", mailbox.address}:
-            raise refusals.delegation_denied(ids["userId"])
+            raise mail_errors.delegation_denied(ids["userId"])
         mask = schema.read_mask(query["fields"], method.response_shape) if query.get("fields") else None
         body, media = self._read_content(http_request, method, _upload_type(http_request, prefix))
         return ApiRequest(method, mailbox, frozenset(token.scopes), ids, query, self.context.knobs, body, media, mask)
@@ -203,12 +207,12 @@ class MailEmulator(Emulator):
     def _authorise(self, http_request: HttpRequest, method: Method) -> Token:
         """Return the token that authorises *http_request* to use *method*."""
         if self.context.knobs["force"]:
-            raise refusals.forced(self.context.knobs["force"], method.rpc, self.context.now())
+            raise mail_errors.forced(self.context.knobs["force"], method.rpc, self.context.now())
         if not http_request.token:
-            raise refusals.missing_credential(method.rpc)
-        token = require(self.oauth.allowed(http_request.token), refusals.invalid_credential())
+            raise mail_errors.missing_credential(method.rpc)
+        token = require(self.oauth.allowed(http_request.token), mail_errors.invalid_credential())
         if method.scopes.isdisjoint(token.scopes):
-            raise refusals.missing_scope(method.rpc)
+            raise mail_errors.missing_scope(method.rpc)
         return token
 
     def _read_content(
@@ -216,7 +220,11 @@ class MailEmulator(Emulator):
     ) -> tuple[dict[str, Any], bytes | None]:
         """Return the JSON body and the uploaded message."""
         if len(http_request.body) > (MAX_UPLOAD_BYTES if upload_type else self.context.knobs["json_bytes"]):
-            raise refusals.too_large() if upload_type else refusals.payload_too_large(self.context.knobs["json_bytes"])
+            raise (
+                mail_errors.too_large()
+                if upload_type
+                else mail_errors.payload_too_large(self.context.knobs["json_bytes"])
+            )
         if upload_type == "media":
             return {}, uploads.read_simple_upload(http_request)
         if upload_type == "multipart":
@@ -247,5 +255,5 @@ def _upload_type(http_request: HttpRequest, prefix: str) -> str:
         return ""
     upload_type = http_request.first("uploadType") or http_request.first("upload_protocol")
     if upload_type not in UPLOAD_TYPES:
-        raise refusals.invalid(f"Invalid value for parameter uploadType: {upload_type}")
+        raise mail_errors.invalid(f"Invalid value for parameter uploadType: {upload_type}")
     return upload_type or ("resumable" if prefix.startswith("/resumable") else "media")

@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workspace_sandbox.kit.routes import Route, page
-from workspace_sandbox.mail import batch, drafts, history, labels, messages, profile, schema, threads, uploads, watches
+from workspace_sandbox.mail import schema
 from workspace_sandbox.mail.access import CONSENT_PATH, FULL, Grants
-from workspace_sandbox.mail.methods import Method, Operation, gmail_scopes
-from workspace_sandbox.mail.methods import define_method as _method
+from workspace_sandbox.mail.api import batch, drafts, history, labels, messages, profile, threads, uploads, watches
+from workspace_sandbox.mail.api.methods import Method, Operation, gmail_scopes
+from workspace_sandbox.mail.api.methods import define_method as _method
+from workspace_sandbox.mail.api.settings_routes import SETTINGS
 from workspace_sandbox.mail.schema import BOOL, STRING, UINT32, UINT64, Kind
-from workspace_sandbox.mail.settings_routes import SETTINGS
 
 READ = gmail_scopes("modify", "readonly")
 READ_METADATA = gmail_scopes("metadata", "modify", "readonly")

@@ -2,9 +2,9 @@
 
 from collections import Counter
 
-from workspace_sandbox.kit.stage import EmulatorContext
+from workspace_sandbox.kit.context import EmulatorContext
 from workspace_sandbox.kit.throttling import Budget, Budgets
-from workspace_sandbox.mail.refusals import THROTTLES, concurrent, retry_after_429
+from workspace_sandbox.mail.errors import THROTTLES, concurrent, retry_after_429
 
 UNITS_PER_MINUTE = 6_000
 SENDS_PER_DAY = 2_000

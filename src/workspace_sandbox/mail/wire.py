@@ -8,8 +8,8 @@ from urllib.parse import parse_qsl
 
 from aiohttp import web
 
-from workspace_sandbox.kit.refusals import VendorErrorResponse
-from workspace_sandbox.kit.stage import EmulatorContext
+from workspace_sandbox.kit.context import EmulatorContext
+from workspace_sandbox.kit.errors import VendorErrorResponse
 
 JSON = "application/json; charset=UTF-8"
 HTML = "text/html; charset=UTF-8"

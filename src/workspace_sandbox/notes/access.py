@@ -5,12 +5,13 @@ from typing import Any, ClassVar
 
 from aiohttp import web
 
-from workspace_sandbox.kit.consent import Account, Box, Decision, Question
-from workspace_sandbox.kit.oauth import Grant, OAuth, Token
-from workspace_sandbox.kit.stage import EmulatorContext
-from workspace_sandbox.notes import checks, values
-from workspace_sandbox.notes.call import read_body
-from workspace_sandbox.notes.state import ShareOption, User, Workspace, WorkspaceInstallation
+from workspace_sandbox.kit.auth.consent import Account, Box, Decision, Question
+from workspace_sandbox.kit.auth.oauth import Grant, OAuth, Token
+from workspace_sandbox.kit.context import EmulatorContext
+from workspace_sandbox.notes import checks
+from workspace_sandbox.notes.data import values
+from workspace_sandbox.notes.data.state import ShareOption, User, Workspace, WorkspaceInstallation
+from workspace_sandbox.notes.request import read_body
 from workspace_sandbox.notes.wire import ApiError, invalid, json_response
 
 CLIENT_ID = "5a1c9f0e-7d2b-4c6a-9e83-2f40b1d7c865"

@@ -5,21 +5,23 @@ from typing import Any, ClassVar
 
 from aiohttp import web
 
-from workspace_sandbox.kit.asking import Field, non_negative_number, one_of
+from workspace_sandbox.kit.arguments import Field, non_negative_number, one_of
+from workspace_sandbox.kit.auth.oauth import read_bearer_token
 from workspace_sandbox.kit.emulator import Emulator
+from workspace_sandbox.kit.errors import require
 from workspace_sandbox.kit.knobs import or_null
-from workspace_sandbox.kit.oauth import read_bearer_token
-from workspace_sandbox.kit.refusals import require
-from workspace_sandbox.notes import acts, seed, sowing, wire
+from workspace_sandbox.notes import wire
 from workspace_sandbox.notes.access import TOKEN, Authorisations
-from workspace_sandbox.notes.answers import ResponseBuilder
-from workspace_sandbox.notes.call import ApiRequest, read_body, read_version
+from workspace_sandbox.notes.data import default_data, seeding
+from workspace_sandbox.notes.data.state import Change, User, WorkspaceInstallation
+from workspace_sandbox.notes.data.subscription import VERIFICATION_TOKEN, Subscription
 from workspace_sandbox.notes.deliveries import WebhookSender
 from workspace_sandbox.notes.paging import Cursors
+from workspace_sandbox.notes.request import ApiRequest, read_body, read_version
 from workspace_sandbox.notes.routes import ROUTES, Request
-from workspace_sandbox.notes.state import Change, User, WorkspaceInstallation
-from workspace_sandbox.notes.subscription import VERIFICATION_TOKEN, Subscription
 from workspace_sandbox.notes.throttle import RateLimiter
+from workspace_sandbox.notes.user_actions import ACTS
+from workspace_sandbox.notes.views import ResponseBuilder
 from workspace_sandbox.notes.wire import ApiError
 
 
@@ -45,7 +47,7 @@ class NotesEmulator(Emulator):
         "user_information": "with_email",
     }
 
-    user_actions = acts.ACTS
+    user_actions = ACTS
     routes = ROUTES
     errors = wire
 
@@ -58,7 +60,7 @@ class NotesEmulator(Emulator):
     def create_default_data(self) -> None:
         """Build the default workspace, with webhooks if a URL is configured at startup."""
         self._subscription: Subscription | None = None
-        self.seeded = seed.build_default_workspace(self.context.now, self.context.random)
+        self.seeded = default_data.build_default_workspace(self.context.now, self.context.random)
         self.workspace = self.seeded.workspace
         self.workspace.emit = self._emit
         self._deliverer = WebhookSender(self.context, self.hooks)
@@ -76,7 +78,7 @@ class NotesEmulator(Emulator):
         """Return a database with one of its pages, and databases with special features."""
         return dict(self.seeded.examples)
 
-    apply_seed = sowing.apply_seed
+    apply_seed = seeding.apply_seed
 
     @property
     def person(self) -> User:

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from workspace_sandbox.kit.routes import Page, Route, page
-from workspace_sandbox.notes import blocks, comments, data_sources, databases, pages, search, users
 from workspace_sandbox.notes.access import Authorisations
-from workspace_sandbox.notes.call import ApiRequest
+from workspace_sandbox.notes.api import blocks, comments, data_sources, databases, pages, search, users
+from workspace_sandbox.notes.request import ApiRequest
 
 
 class Request(Route[Callable[[ApiRequest], dict[str, Any]]]):

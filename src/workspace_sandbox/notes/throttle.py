@@ -2,7 +2,7 @@
 
 import math
 
-from workspace_sandbox.kit.stage import EmulatorContext
+from workspace_sandbox.kit.context import EmulatorContext
 from workspace_sandbox.kit.throttling import TokenBucket
 from workspace_sandbox.notes import wire
 

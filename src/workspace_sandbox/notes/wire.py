@@ -6,8 +6,8 @@ from typing import Any
 
 from aiohttp import web
 
-from workspace_sandbox.kit.refusals import VendorErrorResponse
-from workspace_sandbox.kit.stage import EmulatorContext
+from workspace_sandbox.kit.context import EmulatorContext
+from workspace_sandbox.kit.errors import VendorErrorResponse
 
 
 class ApiError(VendorErrorResponse):

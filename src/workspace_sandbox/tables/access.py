@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 
 from aiohttp import web
 
-from workspace_sandbox.kit.consent import Account, Box, Decision, Fields, Question, render_page
-from workspace_sandbox.kit.oauth import Grant, OAuth, Token, read_basic_auth, read_bearer_token, redirect_to_client
-from workspace_sandbox.kit.refusals import PreparedErrorResponse, VendorErrorResponse, require
-from workspace_sandbox.kit.stage import EmulatorContext
-from workspace_sandbox.tables.state import Base, User
+from workspace_sandbox.kit.auth.consent import Account, Box, Decision, Fields, Question, render_page
+from workspace_sandbox.kit.auth.oauth import Grant, OAuth, Token, read_basic_auth, read_bearer_token, redirect_to_client
+from workspace_sandbox.kit.context import EmulatorContext
+from workspace_sandbox.kit.errors import PreparedErrorResponse, VendorErrorResponse, require
+from workspace_sandbox.tables.data.state import Base, User
+from workspace_sandbox.tables.data.workspace import Workspace
 from workspace_sandbox.tables.wire import unauthenticated
-from workspace_sandbox.tables.workspace import Workspace
 
 TOKEN = "patQ7mWc2VxK9dLtR4.6f1c0e5a9b3d478e2f60c1d7a84b95e3f2071c6d8ba94e5f30d2716c8e9ab54f"  # noqa: S105 - opens nothing but the stand-in
 CLIENT_ID = "7c1e4f02-93ab-4d58-8e6f-b20d5a7c9143"

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from workspace_sandbox.kit.context import EmulatorContext
 from workspace_sandbox.kit.hooks import HookAttempt, HookSender, OutgoingHook
-from workspace_sandbox.kit.stage import EmulatorContext
-from workspace_sandbox.tables import times
-from workspace_sandbox.tables.changes import Comparison
-from workspace_sandbox.tables.state import Base, User
-from workspace_sandbox.tables.webhooks import Webhook
+from workspace_sandbox.tables.data import times
+from workspace_sandbox.tables.data.changes import Comparison
+from workspace_sandbox.tables.data.state import Base, User
+from workspace_sandbox.tables.data.webhooks import Webhook
 
 ACCEPTED_STATUSES = frozenset({200, 204})
 

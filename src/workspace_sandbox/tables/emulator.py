@@ -7,18 +7,21 @@ from typing import Any, ClassVar
 
 from aiohttp import web
 
-from workspace_sandbox.kit.asking import Field, non_negative_int, one_of
+from workspace_sandbox.kit.arguments import Field, non_negative_int, one_of
 from workspace_sandbox.kit.emulator import Emulator
 from workspace_sandbox.kit.knobs import or_null
-from workspace_sandbox.tables import acts, attachments, queries, seed, sowing, wire
+from workspace_sandbox.tables import wire
 from workspace_sandbox.tables.access import SCOPES, TOKEN, Access, Authorisations
-from workspace_sandbox.tables.call import ApiRequest
-from workspace_sandbox.tables.changes import Comparison, take_snapshot
+from workspace_sandbox.tables.api import attachments
+from workspace_sandbox.tables.data import default_data, queries, seeding
+from workspace_sandbox.tables.data.changes import Comparison, take_snapshot
+from workspace_sandbox.tables.data.state import PERMISSIONS, Base
+from workspace_sandbox.tables.data.values import Reader
 from workspace_sandbox.tables.deliveries import Action, WebhookSender
+from workspace_sandbox.tables.request import ApiRequest
 from workspace_sandbox.tables.routes import ROUTES, Endpoint
-from workspace_sandbox.tables.state import PERMISSIONS, Base
 from workspace_sandbox.tables.throttle import RateLimiter
-from workspace_sandbox.tables.values import Reader
+from workspace_sandbox.tables.user_actions import ACTS
 
 DAY = 86_400
 
@@ -47,7 +50,7 @@ class TablesEmulator(Emulator):
         "webhook_retry_seconds": [10.0, 20.0, 40.0, 80.0, 160.0, 320.0],
     }
 
-    user_actions = acts.ACTS
+    user_actions = ACTS
     routes = ROUTES
     takes_trailing_slash = True
     errors = wire
@@ -70,7 +73,7 @@ class TablesEmulator(Emulator):
         """Build the default bases."""
         self.limits = RateLimiter(self.context)
         self.iterators = queries.ListIterators()
-        self.workspace = seed.build_workspace(self.context)
+        self.workspace = default_data.build_workspace(self.context)
         self.oauth = Authorisations(self.context, self.workspace)
         self._deliverer = WebhookSender(self.context, self.hooks)
 
@@ -81,17 +84,17 @@ class TablesEmulator(Emulator):
     def examples(self) -> dict[str, Any]:
         """Return a table with all field types, one of its records, the other bases, and a file to attach."""
         file_url = self.context.addresses.get("content", "") + attachments.SAMPLE_PATH
-        return {**seed.examples(self.workspace), "file_url": file_url}
+        return {**default_data.examples(self.workspace), "file_url": file_url}
 
     def perform(self, action: Mapping[str, Any]) -> dict[str, Any]:
         """Perform a user action and notify the webhooks of its base."""
         base = self.workspace.base(str(action.get("base_id")))
         if base is None:
             return super().perform(action)
-        with self._notify_webhooks(Action(base, "client", seed.COLLEAGUE, base.role(seed.COLLEAGUE))):
+        with self._notify_webhooks(Action(base, "client", default_data.COLLEAGUE, base.role(default_data.COLLEAGUE))):
             return super().perform(action)
 
-    apply_seed = sowing.apply_seed
+    apply_seed = seeding.apply_seed
 
     async def serve(self, route: Endpoint, request: web.Request) -> web.StreamResponse:
         """Authorise, throttle and serve a request."""

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from workspace_sandbox.kit.routes import Page, Route, page
-from workspace_sandbox.tables import attachments, bases, comments, records, subscriptions
 from workspace_sandbox.tables.access import Authorisations
-from workspace_sandbox.tables.call import ApiRequest
+from workspace_sandbox.tables.api import attachments, bases, comments, records, webhooks
+from workspace_sandbox.tables.request import ApiRequest
 
 READ, WRITE = "data.records:read", "data.records:write"
 SCHEMA, DEFINE = "schema.bases:read", "schema.bases:write"
@@ -44,12 +44,12 @@ ROUTES: Sequence[Endpoint | Page] = (
     defines("PATCH /tables/{table}", bases.update_table, "date dependencies"),
     defines("POST /tables/{table}/fields", bases.create_field),
     defines("PATCH /tables/{table}/fields/{field}", bases.update_field),
-    listens("POST ", subscriptions.create_webhook, "views as a scope, sources of forms"),
-    listens("GET ", subscriptions.list_webhooks, permission="read"),
-    listens("DELETE /{webhook}", subscriptions.delete_webhook),
-    listens("POST /{webhook}/enableNotifications", subscriptions.enable_notifications),
-    listens("POST /{webhook}/refresh", subscriptions.refresh_webhook),
-    listens("GET /{webhook}/payloads", subscriptions.list_payloads, "computed fields, views", permission="read"),
+    listens("POST ", webhooks.create_webhook, "views as a scope, sources of forms"),
+    listens("GET ", webhooks.list_webhooks, permission="read"),
+    listens("DELETE /{webhook}", webhooks.delete_webhook),
+    listens("POST /{webhook}/enableNotifications", webhooks.enable_notifications),
+    listens("POST /{webhook}/refresh", webhooks.refresh_webhook),
+    listens("GET /{webhook}/payloads", webhooks.list_payloads, "computed fields, views", permission="read"),
     reads("GET /{base}/{table}", records.list_records, "text is not localised"),
     reads("POST /{base}/{table}/listRecords", records.list_records_by_body, "as GET"),
     writes("POST /{base}/{table}", records.create_records),

@@ -1,6 +1,6 @@
 """Airtable's rate limits per base, token and month."""
 
-from workspace_sandbox.kit.stage import EmulatorContext
+from workspace_sandbox.kit.context import EmulatorContext
 from workspace_sandbox.kit.throttling import Budget, Budgets
 from workspace_sandbox.tables.wire import billing_limit_exceeded, throttled
 

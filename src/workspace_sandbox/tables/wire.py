@@ -15,8 +15,8 @@ from typing import Any, Literal
 
 from aiohttp import web
 
-from workspace_sandbox.kit.refusals import VendorErrorResponse
-from workspace_sandbox.kit.stage import EmulatorContext
+from workspace_sandbox.kit.context import EmulatorContext
+from workspace_sandbox.kit.errors import VendorErrorResponse
 from workspace_sandbox.kit.strict_json import parse_json
 
 COMPRESSED_FROM_BYTES = 1024

@@ -10,7 +10,7 @@ from connectors.boards.desk import STEPS, Desk, Move
 from harness.interrupting import done, interrupted, planned, sent
 from harness.requirement import requirement
 from workspace_sandbox.boards.access import APP
-from workspace_sandbox.boards.state import format_timestamp
+from workspace_sandbox.boards.data.state import format_timestamp
 
 HTML = "<html><body>Bad Gateway</body></html>"
 

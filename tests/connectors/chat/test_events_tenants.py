@@ -25,7 +25,7 @@ from harness.serving import Gateway
 from harness.waiting import wait_until
 from harness.watches import settle, watch_of
 from workspace_sandbox.chat.access import VISITOR_TOKEN
-from workspace_sandbox.chat.seed import VISITOR
+from workspace_sandbox.chat.data.default_data import VISITOR
 
 NAMED = {"team_id": TEAM, "user_id": BOT_USER, "is_bot": True}
 MANY = 1000

@@ -9,9 +9,9 @@ from connector_gateway.kit.casts import NOT_A_DATETIME
 from connectors.crm.looking import Looking
 from harness.requirement import requirement
 from harness.serving import Gateway
-from workspace_sandbox.crm.definitions import Definition
-from workspace_sandbox.crm.kinds import CONTACTS
-from workspace_sandbox.crm.seed import OWNERS
+from workspace_sandbox.crm.data.default_data import OWNERS
+from workspace_sandbox.crm.data.definitions import Definition
+from workspace_sandbox.crm.data.object_types import CONTACTS
 
 STAGES = [
     *("Appointment Scheduled", "Qualified To Buy", "Presentation Scheduled", "Decision Maker Bought-In"),

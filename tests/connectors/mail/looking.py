@@ -13,8 +13,8 @@ import httpx
 
 from harness.serving import Gateway
 from workspace_sandbox.mail import MailEmulator
-from workspace_sandbox.mail.mime import decode_words
-from workspace_sandbox.mail.state import Label, Mailbox, Message
+from workspace_sandbox.mail.data.mime import decode_words
+from workspace_sandbox.mail.data.state import Label, Mailbox, Message
 
 OWN = "nora@brightfjord.test"
 

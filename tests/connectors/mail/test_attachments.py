@@ -19,8 +19,8 @@ from harness.rooms import only
 from harness.serving import Gateway, Reply, serving
 from harness.speaking import passing, speaking, unread
 from harness.waiting import wait_until
-from workspace_sandbox.mail.compose import FILLER
-from workspace_sandbox.mail.specimens import CSV, PDF
+from workspace_sandbox.mail.data.compose import FILLER
+from workspace_sandbox.mail.data.edge_cases import CSV, PDF
 from workspace_sandbox.sandbox import Sandbox
 
 MANIFEST = 'subject:"Manifest for sailing 41"'

@@ -14,7 +14,7 @@ from harness.requirement import requirement
 from harness.waiting import wait_until
 from workspace_sandbox.kit.faults import Fault
 from workspace_sandbox.notes import NotesEmulator
-from workspace_sandbox.notes.seeding import DataBuilder
+from workspace_sandbox.notes.data.data_builder import DataBuilder
 
 
 @pytest.fixture(scope="module")

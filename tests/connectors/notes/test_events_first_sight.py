@@ -17,7 +17,7 @@ from harness.requirement import requirement
 from harness.serving import WIDE
 from harness.waiting import wait_until
 from workspace_sandbox.notes import NotesEmulator
-from workspace_sandbox.notes.seeding import DataBuilder
+from workspace_sandbox.notes.data.data_builder import DataBuilder
 
 
 def remembered_rows(watched: Watched, title: str) -> int:

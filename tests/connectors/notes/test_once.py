@@ -22,8 +22,9 @@ from harness.playing import playing
 from harness.requirement import requirement
 from harness.serving import Gateway, Reply, Restarting, serving
 from sandbox.notes.asking import Notes, text
-from workspace_sandbox.notes import NotesEmulator, edits
-from workspace_sandbox.notes.state import User, Workspace
+from workspace_sandbox.notes import NotesEmulator
+from workspace_sandbox.notes.data import edits
+from workspace_sandbox.notes.data.state import User, Workspace
 
 HTML = "<html><body>Bad Gateway</body></html>"
 TIED = "This says the same."

@@ -12,7 +12,7 @@ from connector_gateway.kit.errors import PersonNotFound
 from connectors.notes.pages import new_name, workspace_of
 from harness.requirement import requirement
 from harness.serving import Gateway, Reply, serving
-from workspace_sandbox.notes.state import User
+from workspace_sandbox.notes.data.state import User
 
 
 @pytest.fixture

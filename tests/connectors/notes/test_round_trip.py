@@ -10,8 +10,8 @@ from connector_gateway.connectors.notes import casts, wire
 from connectors.notes.pages import update, workspace_of
 from harness.requirement import requirement
 from harness.serving import Gateway, Reply
-from workspace_sandbox.notes.state import DataSource, Page
-from workspace_sandbox.notes.values import property_value
+from workspace_sandbox.notes.data.state import DataSource, Page
+from workspace_sandbox.notes.data.values import property_value
 
 WRITABLE = casts.to_vendor.CASTS.keys()
 ROWS = range(2, 26)

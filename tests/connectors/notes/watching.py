@@ -15,7 +15,7 @@ from harness.playing import playing
 from harness.serving import Gateway, serving
 from harness.waiting import wait_until
 from workspace_sandbox.notes import NotesEmulator
-from workspace_sandbox.notes.state import DataSource, Page
+from workspace_sandbox.notes.data.state import DataSource, Page
 
 NO_KNOBS: Mapping[str, Any] = {}
 

@@ -13,7 +13,7 @@ from connectors.tables.looking import VendorInspector, copied, looking_at
 from harness.rooms import only
 from harness.serving import Gateway, serving
 from workspace_sandbox.sandbox import Sandbox
-from workspace_sandbox.tables.state import Base
+from workspace_sandbox.tables.data.state import Base
 
 
 def local_files() -> PublicFileFetcher:

@@ -8,7 +8,7 @@ from typing import Any
 from harness.serving import Gateway
 from harness.waiting import wait_until
 from workspace_sandbox.tables import TablesEmulator
-from workspace_sandbox.tables.state import Base, Field, Table, find
+from workspace_sandbox.tables.data.state import Base, Field, Table, find
 
 LEADS = "Leads"
 

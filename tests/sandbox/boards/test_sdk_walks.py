@@ -15,7 +15,7 @@ from harness.playing import playing
 from harness.receiving import receiving
 from sandbox.boards.test_sdk import Local
 from workspace_sandbox.boards import BoardsEmulator
-from workspace_sandbox.kit.keeping import dump_state, restore
+from workspace_sandbox.kit.data.serialization import dump_state, restore
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:datetime.datetime.utc:DeprecationWarning"  # python-dateutil, below the SDK

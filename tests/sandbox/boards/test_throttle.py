@@ -6,7 +6,7 @@ from harness.clocks import ManualClock
 from sandbox.boards.trello import JSON, UNKNOWN, Trello, refused
 from workspace_sandbox.boards.throttle import BudgetKey, Throttle
 from workspace_sandbox.boards.wire import Refusal
-from workspace_sandbox.kit.stage import EmulatorContext
+from workspace_sandbox.kit.context import EmulatorContext
 
 TOKEN_SPENT = {"error": "API_TOKEN_LIMIT_EXCEEDED", "message": "Rate limit exceeded"}
 KEY_SPENT = {"error": "API_KEY_LIMIT_EXCEEDED", "message": "Rate limit exceeded"}

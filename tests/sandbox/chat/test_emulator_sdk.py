@@ -19,7 +19,7 @@ from harness.playing import playing
 from harness.receiving import receiving
 from workspace_sandbox import Sandbox
 from workspace_sandbox.chat import ChatEmulator, access
-from workspace_sandbox.kit.keeping import dump_state, restore
+from workspace_sandbox.kit.data.serialization import dump_state, restore
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 """The library leaves its connections to the collector."""

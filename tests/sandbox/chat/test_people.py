@@ -3,7 +3,7 @@
 import pytest
 
 from sandbox.chat.calling import GENERAL, UNJOINED_PUBLIC, Chat
-from workspace_sandbox.chat.emoji import canonical_name
+from workspace_sandbox.chat.api.emoji import canonical_name
 
 
 def test_people_are_listed_whole_or_in_pages(chat: Chat) -> None:

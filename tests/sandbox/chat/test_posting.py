@@ -7,7 +7,7 @@ import pytest
 
 from harness.clocks import ManualClock
 from sandbox.chat.calling import DELETED_IM, FOREIGN_IM, GENERAL, UNJOINED_PUBLIC, Chat
-from workspace_sandbox.chat.messages import escape
+from workspace_sandbox.chat.api.messages import escape
 
 
 def test_a_post_is_answered_with_its_message(chat: Chat) -> None:

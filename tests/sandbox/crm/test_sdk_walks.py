@@ -10,7 +10,7 @@ from hubspot.crm import lists, pipelines, properties, tickets
 
 from harness.playing import playing
 from workspace_sandbox.crm import CrmEmulator
-from workspace_sandbox.kit.keeping import dump_state, restore
+from workspace_sandbox.kit.data.serialization import dump_state, restore
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import pytest
 
 from harness.clocks import ManualClock
 from sandbox.crm.portal import OBJECTS, Api, codes, equal, ids
-from workspace_sandbox.crm.search import tokens
+from workspace_sandbox.crm.data.search import tokens
 
 
 def test_a_search_lags_behind_what_reads_already_show(limited: Api, clock: ManualClock) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from harness.clocks import ManualClock
 from sandbox.mail.calling import USER, Mail, written
-from workspace_sandbox.kit.stage import EmulatorContext
+from workspace_sandbox.kit.context import EmulatorContext
 from workspace_sandbox.mail import MailEmulator
 from workspace_sandbox.mail.routes import METHODS
 from workspace_sandbox.mail.wire import ApiError

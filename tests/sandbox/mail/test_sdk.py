@@ -21,7 +21,7 @@ from documents.exchange import Exchange, recording
 from documents.published import document
 from harness.consenting import Browser
 from harness.playing import playing
-from workspace_sandbox.kit.oauth import Grant
+from workspace_sandbox.kit.auth.oauth import Grant
 from workspace_sandbox.mail import MailEmulator
 
 LETTER = b"To: jonas@brightfjord.test\r\nSubject: From the SDK\r\n\r\nHello\r\n"

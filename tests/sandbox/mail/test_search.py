@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from harness.clocks import ManualClock
-from workspace_sandbox.kit.stage import EmulatorContext
-from workspace_sandbox.mail import compose
-from workspace_sandbox.mail.mime import Part, parse
-from workspace_sandbox.mail.office import MailTransport
-from workspace_sandbox.mail.search import read
-from workspace_sandbox.mail.state import Mailbox
+from workspace_sandbox.kit.context import EmulatorContext
+from workspace_sandbox.mail.data import compose
+from workspace_sandbox.mail.data.mime import Part, parse
+from workspace_sandbox.mail.data.search import read
+from workspace_sandbox.mail.data.state import Mailbox
+from workspace_sandbox.mail.data.transport import MailTransport
 
 NOON = 1_795_176_000.0
 """2026-11-20T12:00:00Z."""

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 
 from workspace_sandbox.notes import CLIENT_ID, CLIENT_SECRET, NotesEmulator
-from workspace_sandbox.notes.seed import EPOCH
+from workspace_sandbox.notes.data.default_data import EPOCH
 from workspace_sandbox.sandbox import Sandbox
 
 VERSION = "2026-03-11"

@@ -7,7 +7,7 @@ import pytest
 import requests
 
 from sandbox.tables.played import PERSON, PNG, Played
-from workspace_sandbox.tables.cells import STRICT
+from workspace_sandbox.tables.data.cells import STRICT
 
 
 def test_the_seed_is_made_quickly_and_is_large_enough(airtable: Played) -> None:
