@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PROJECT = Path(__file__).parent.parent
-GATEWAY = PROJECT / "src" / "connector_gateway"
+GATEWAY = PROJECT / "gateway" / "src" / "connector_gateway"
 TREE = (PROJECT / "ARCHITECTURE.md").read_text(encoding="utf-8").split("```")[1]
 
 INSIDE_CONNECTORS = GATEWAY / "connectors"
@@ -25,7 +25,7 @@ def packages() -> Iterator[Path]:
 def listed() -> set[str]:
     """Return the paths of folders in the tree, by their indentation."""
     found, parents = set(), [""]
-    for line in TREE.split("src/workspace_sandbox")[0].splitlines():
+    for line in TREE.split("sandbox/src/workspace_sandbox")[0].splitlines():
         entry = re.match(r"((?:  )+)([a-z_]+)/\s", line)
         if entry:
             depth = len(entry[1]) // 2
@@ -39,7 +39,7 @@ def test_every_package_is_listed() -> None:
 
 
 def test_every_listed_file_exists() -> None:
-    existing = {path.name for path in (PROJECT / "src").rglob("*.py")}
+    existing = {path.name for path in PROJECT.glob("*/src/**/*.py")}
 
     assert [] == [name for name in re.findall(r"\w+\.py", TREE) if name not in existing]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-SOURCES = Path(__file__).parent.parent / "src"
+PROJECT = Path(__file__).parent.parent
 
 BANNED = frozenset(
     {
@@ -33,9 +33,9 @@ RIDDLE = re.compile(r"(What|How|Where|Who|Whoever|Which|When|Those|The same)\b")
 
 
 def trees() -> Iterator[tuple[str, ast.Module]]:
-    for path in sorted(SOURCES.rglob("*.py")):
+    for path in sorted(PROJECT.glob("*/src/**/*.py")):
         if "migrations" not in path.parts:
-            yield str(path.relative_to(SOURCES)), ast.parse(path.read_text(encoding="utf-8"))
+            yield str(path.relative_to(PROJECT)), ast.parse(path.read_text(encoding="utf-8"))
 
 
 def names_of(tree: ast.Module) -> Iterator[str]:

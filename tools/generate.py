@@ -29,8 +29,8 @@ REFERENCE = PROJECT / "docs" / "reference"
 PAGES = PROJECT / "docs" / "applications"
 GUIDES = PROJECT / "docs" / "guide" / "connect"
 CONTRACTS = PROJECT / "pyproject.toml"
-CLIENT = PROJECT / "src" / "connector_gateway_client"
-SANDBOX = PROJECT / "src" / "workspace_sandbox"
+CLIENT = PROJECT / "client" / "src" / "connector_gateway_client"
+SANDBOX = PROJECT / "sandbox" / "src" / "workspace_sandbox"
 REMARK = "<!-- {} -->\n"
 """What marks a generated part of a page."""
 
@@ -63,8 +63,9 @@ def files() -> Iterator[tuple[Path, str]]:
 def formatted(source: str) -> str:
     """*source* as everything here is formatted."""
     ruff = [sys.executable, "-m", "ruff"]
-    sort = [*ruff, "check", "--quiet", "--fix", "--select", "I,F401", "--stdin-filename", "src/generated.py", "-"]
-    layout = [*ruff, "format", "--quiet", "--stdin-filename", "src/generated.py", "-"]
+    stdin = ["--stdin-filename", "client/src/generated.py", "-"]
+    sort = [*ruff, "check", "--quiet", "--fix", "--select", "I,F401", *stdin]
+    layout = [*ruff, "format", "--quiet", *stdin]
     for command in (sort, layout):
         source = subprocess.run(  # noqa: S603  # our own tool, and nothing from outside
             command, input=source, capture_output=True, check=True, text=True, cwd=PROJECT

@@ -24,7 +24,7 @@ from workspace_sandbox import EMULATORS
 Arguments = Mapping[str, Any]
 Recorded = dict[str, dict[str, Any]]
 
-KEPT = Path(__file__).parents[2] / "src" / "connector_gateway" / "http" / "openapi" / "examples.json"
+KEPT = Path(__file__).parents[2] / "gateway" / "src" / "connector_gateway" / "http" / "openapi" / "examples.json"
 
 WATCHING: Mapping[str, Any] = {
     "GATEWAY_WATCH": "on",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 PACKAGE = Path(__file__).parents[2]
-FOLDERS = (PACKAGE / "docs", PACKAGE.parents[1] / "docs")
+FOLDERS = (PACKAGE / "docs", PACKAGE.parents[2] / "docs")
 """The documentation folders of an installed package and of a source checkout."""
 
 SERVED = ("guide/**/*.md", "contract/*.md", "applications/*.md", "doubt.md", "glossary.md", "tutorial.md")
