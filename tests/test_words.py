@@ -51,7 +51,7 @@ def names_of(tree: ast.Module) -> Iterator[str]:
 def docstrings_of(tree: ast.Module) -> Iterator[str]:
     """Return the texts that document modules, classes, functions and attributes."""
     for node in ast.walk(tree):
-        for statement in getattr(node, "body", None) or ():
+        for statement in body if isinstance(body := getattr(node, "body", None), list) else ():
             match statement:
                 case ast.Expr(value=ast.Constant(value=str(text))):
                     yield text

@@ -99,7 +99,7 @@ ROUTES: tuple[ApiRoute | Page, ...] = (
         "GET /boards/{board}/customFields",
         lambda request: custom_field_state.ordered_definitions(request.board.custom_fields.values()),
     ),
-    on("GET /boards/{board}/{field}", lambda request: request.field_of(BOARD, request.board), OWN_FIELDS),
+    on("GET /boards/{board}/{field}", lambda request: request.field_response(BOARD, request.board), OWN_FIELDS),
     on(
         "PUT /boards/{board}/{field}",
         lambda request: boards.update(request.as_update(boards.PUTTABLE)),
@@ -113,7 +113,7 @@ ROUTES: tuple[ApiRoute | Page, ...] = (
     on("GET /lists/{list}/actions", lambda request: views.list_actions(request.card_list, request.arguments), LOG_ONLY),
     on("POST /lists/{list}/archiveAllCards", lists.archive_cards),
     on("POST /lists/{list}/moveAllCards", lists.move_cards),
-    on("GET /lists/{list}/{field}", lambda request: request.field_of(LIST, request.card_list)),
+    on("GET /lists/{list}/{field}", lambda request: request.field_response(LIST, request.card_list)),
     on("PUT /lists/{list}/{field}", lambda request: lists.update(request.as_update(lists.PUTTABLE))),
     on("POST /labels", labels.create),
     on("GET /labels/{label}", lambda request: views.label(request.label, request.arguments)),
@@ -180,7 +180,7 @@ ROUTES: tuple[ApiRoute | Page, ...] = (
     on("POST /cards/{card}/labels", cards.create_label),
     on("POST /cards/{card}/idMembers", cards.add_member),
     on("DELETE /cards/{card}/idMembers/{member}", cards.remove_member),
-    on("GET /cards/{card}/{field}", lambda request: request.field_of(CARD, request.card)),
+    on("GET /cards/{card}/{field}", lambda request: request.field_response(CARD, request.card)),
     on(
         "PUT /cards/{card}/{field}", cards.update_field, "colours of covers and reminders, which are taken and not kept"
     ),
@@ -198,7 +198,7 @@ ROUTES: tuple[ApiRoute | Page, ...] = (
     on("DELETE /checklists/{checklist}/checkItems/{item}", checklists.delete_item),
     on("GET /checklists/{checklist}/board", relations.board),
     on("GET /checklists/{checklist}/cards", lambda request: [views.card(request.checklist.card, request.arguments)]),
-    on("GET /checklists/{checklist}/{field}", lambda request: request.field_of(CHECKLIST, request.checklist)),
+    on("GET /checklists/{checklist}/{field}", lambda request: request.field_response(CHECKLIST, request.checklist)),
     on(
         "PUT /checklists/{checklist}/{field}",
         lambda request: checklists.update(request.as_update(frozenset({"name", "pos"}))),
@@ -217,7 +217,7 @@ ROUTES: tuple[ApiRoute | Page, ...] = (
     on("GET /actions/{action}/member", relations.member),
     on("GET /actions/{action}/memberCreator", relations.author),
     on("GET /actions/{action}/organization", relations.organization),
-    on("GET /actions/{action}/{field}", lambda request: request.field_of(ACTION, request.action)),
+    on("GET /actions/{action}/{field}", lambda request: request.field_response(ACTION, request.action)),
     on("GET /members/{member}", members.read, "nested resources other than boards"),
     on("GET /members/{member}/boards", members.read_boards, "filters other than all, open, closed and none"),
     on("GET /members/{member}/cards", members.read_cards),
@@ -229,7 +229,7 @@ ROUTES: tuple[ApiRoute | Page, ...] = (
     on("GET /members/{member}/boardStars/{star}", stickers.read_star),
     on("PUT /members/{member}/boardStars/{star}", stickers.update_star),
     on("DELETE /members/{member}/boardStars/{star}", stickers.delete_star),
-    on("GET /members/{member}/{field}", lambda request: request.field_of(MEMBER, request.member), OWN_FIELDS),
+    on("GET /members/{member}/{field}", lambda request: request.field_response(MEMBER, request.member), OWN_FIELDS),
     on("POST /organizations", organizations.create),
     on("GET /organizations/{organization}", organizations.read, "nested resources other than boards and members"),
     on("PUT /organizations/{organization}", organizations.update, "preferences"),
@@ -244,7 +244,7 @@ ROUTES: tuple[ApiRoute | Page, ...] = (
     on("GET /organizations/{organization}/memberships/{membership}", memberships.read_membership),
     on(
         "GET /organizations/{organization}/{field}",
-        lambda request: request.field_of(ORGANIZATION, request.organization),
+        lambda request: request.field_response(ORGANIZATION, request.organization),
         OWN_FIELDS,
     ),
     on("GET /tokens/{token}", tokens.read, "webhooks"),

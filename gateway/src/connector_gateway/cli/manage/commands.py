@@ -137,7 +137,7 @@ class RouteCommand:
 
     def _credential_names(self, data: Path | None, params: Params, *, json: bool) -> Sequence[str]:
         values = vars(params)
-        connector = values.get("connector") or _local_routes().connector_of(data, values["connection_id"], json=json)
+        connector = values.get("connector") or _local_routes().find_connector(data, values["connection_id"], json=json)
         names: Sequence[str] = _connectors()[connector].credentials
         return names
 

@@ -51,5 +51,5 @@ class LazyState:
             """Load the state. Python calls this only for missing attributes."""
             if name == "_wake" or name.startswith("__"):
                 raise AttributeError(name)
-            self.awaken()
+            self.load_state()
             return object.__getattribute__(self, name)

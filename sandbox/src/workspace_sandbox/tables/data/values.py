@@ -109,7 +109,7 @@ def _user(_: Reader, __: Field, value: User) -> dict[str, Any]:
 RENDERERS: dict[str, Show] = {
     **dict.fromkeys(("dateTime", "createdTime", "lastModifiedTime"), _instant),
     **dict.fromkeys(("singleCollaborator", "createdBy", "lastModifiedBy"), _user),
-    "multipleCollaborators": lambda _, __, value: [user.shape() for user in value],
+    "multipleCollaborators": lambda _, __, value: [user.to_json() for user in value],
     "multipleAttachments": lambda reader, _, value: [reader.attachment(attachment) for attachment in value],
 }
 """The types whose cells are not rendered as they are stored."""
