@@ -90,7 +90,7 @@ class Faults:
         for kind in self.last:
             await self._happen(kind)
         for emulator in self.installation.emulators.values():
-            emulator.stage.forget_faults()
+            emulator.context.clear_faults()
         self.ended_at = time.monotonic()
         await self.installation.all_ready()
 
@@ -184,4 +184,4 @@ class Faults:
         self.note(f"{room}: {fault.fault} for {fault.times} requests")
         if fault.fault == "throttle":
             self.throttled.append((room, fault))
-        self.installation.emulators[room].stage.faults.append(fault)
+        self.installation.emulators[room].context.faults.append(fault)

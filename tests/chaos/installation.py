@@ -103,7 +103,7 @@ class Installation:
 
     async def ask(self, room: str, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Any:
         """The answer of a stand-in to somebody else than the gateway."""
-        address = self.emulators[room].stage.addresses["base"]
+        address = self.emulators[room].context.addresses["base"]
         return (await self.http.request(method, address + path, json=body, headers=dict(headers))).json()
 
     async def ready(self, node: Node) -> bool:
@@ -131,7 +131,7 @@ class Installation:
     async def prepare(self) -> None:
         """Make two workspaces, each with a key and a connection to each account."""
         # Untold, a fault that throttles for a second is taken for a lock-out of half a minute, as it has to be.
-        self.emulators["tables"].stage.knobs["retry_after"] = True
+        self.emulators["tables"].context.knobs["retry_after"] = True
         for name in ("here", "elsewhere"):
             workspace_id = (await self.manage("POST", "/v1/workspaces", name=name))["workspace_id"]
             connections = {room: await self._connect(workspace_id, room) for room in self.emulators}

@@ -55,7 +55,7 @@ async def test_a_failed_delivery_is_tried_again_after_its_pauses(
     hooks: HookSender, clock: ManualClock, inbox: Inbox
 ) -> None:
     inbox.answers += [FAILED] * 2
-    attempts = await sent(hooks, letter(inbox.address, pauses=[60, 300, 900]))
+    attempts = await sent(hooks, letter(inbox.address, retry_delays=[60, 300, 900]))
 
     assert [(1, 500, "http_error"), (2, 500, "http_error"), (3, 200, None)] == attempts
     assert [b"1 None", b"2 http_error", b"3 http_error"] == [inbox.take()[1] for _ in range(3)]
@@ -65,14 +65,14 @@ async def test_a_failed_delivery_is_tried_again_after_its_pauses(
 async def test_a_delivery_is_given_up_after_its_last_pause(hooks: HookSender, inbox: Inbox) -> None:
     inbox.answers += [FAILED] * 3
 
-    assert 2 == len(await sent(hooks, letter(inbox.address, pauses=[1])))
+    assert 2 == len(await sent(hooks, letter(inbox.address, retry_delays=[1])))
 
 
 @pytest.mark.parametrize("status", [200, 201, 204, 299])
 async def test_any_success_will_do(hooks: HookSender, inbox: Inbox, status: int) -> None:
     inbox.answers.append((status, {}, b""))
 
-    assert [(1, status, None)] == await sent(hooks, letter(inbox.address, pauses=[1]))
+    assert [(1, status, None)] == await sent(hooks, letter(inbox.address, retry_delays=[1]))
 
 
 @pytest.mark.parametrize("answer", [FAILED, (404, {}, b""), (307, {"Location": "/elsewhere"}, b"")])
@@ -95,13 +95,13 @@ async def test_a_receiver_that_says_nothing_is_not_waited_for(hooks: HookSender)
 
 
 async def test_a_success_can_be_sent_twice(hooks: HookSender, inbox: Inbox) -> None:
-    assert [(1, 200, None), (2, 200, None)] == await sent(hooks, letter(inbox.address, twice=True))
+    assert [(1, 200, None), (2, 200, None)] == await sent(hooks, letter(inbox.address, repeats_success=True))
 
 
 async def test_whoever_counts_attempts_can_end_them(hooks: HookSender, inbox: Inbox) -> None:
     inbox.answers.append(FAILED)
 
-    assert 1 == len(await sent(hooks, letter(inbox.address, pauses=[1], tried=lambda _: False)))
+    assert 1 == len(await sent(hooks, letter(inbox.address, retry_delays=[1], on_attempt=lambda _: False)))
 
 
 @pytest.mark.parametrize("name", [name for name, one in EMULATORS.items() if "deliveries" in one.user_actions])

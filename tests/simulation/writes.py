@@ -366,7 +366,7 @@ class Letter(Kind):
         return "POST", self.path, {"to": ["ada@example.com"], "subject": content, "body_html": "<p>Hi.</p>"}
 
     def made(self, world: World, content: str) -> Iterable[Made]:
-        office = world.emulator("mail").desk.office
+        office = world.emulator("mail").services.transport
         mailbox = office.mailboxes[world.example("mail", "address")]
         drafts = {message.id: draft_id for draft_id, message in mailbox.drafts.items()}
         for message in mailbox.messages.values():
@@ -394,7 +394,7 @@ class ChangeLabels(Update):
         return "POST", path, {"add": [content], "create_missing": True}
 
     def made(self, world: World, content: str) -> Iterable[Made]:
-        office = world.emulator("mail").desk.office
+        office = world.emulator("mail").services.transport
         mailbox = office.mailboxes[world.example("mail", "address")]
         message = mailbox.messages[world.example("mail", "message_id")]
         for label_id in message.label_ids:

@@ -66,9 +66,9 @@ class WebhookSender:
             event_id,
             change.type,
             write,
-            pauses=knobs["webhook_retry_seconds"],
-            held=REORDER_DELAY_SECONDS if knobs["deliver_disordered"] and self._count % 2 else 0.0,
-            twice=knobs["deliver_twice"],
+            retry_delays=knobs["webhook_retry_seconds"],
+            delay_seconds=REORDER_DELAY_SECONDS if knobs["deliver_disordered"] and self._count % 2 else 0.0,
+            repeats_success=knobs["deliver_twice"],
         )
 
     def _send(self, event_id: str, kind: str, write: Any, **options: Any) -> None:

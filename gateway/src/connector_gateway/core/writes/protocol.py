@@ -236,7 +236,7 @@ class WriteAttempt:
         """Owner rows of objects that were certainly not created, to be deleted with the next commit."""
 
         self._resolutions: list[Mapping[str, str]] = []
-        """How steps in doubt were resolved, for the run history."""
+        """The resolutions of steps in doubt, for the run history."""
 
         self._finished_steps: list[Mapping[str, Any]] = []
         """Finished steps, to be listed in the error if a later step fails."""

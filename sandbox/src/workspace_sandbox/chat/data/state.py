@@ -162,7 +162,7 @@ class Workspace:
         change = {"old_name": channel.name, "name": name}
         channel.previous_names, channel.name = [channel.name, *channel.previous_names], name
         channel.updated = int(self.now() * 1000)
-        self.post(channel, text, user, subtype="channel_name", told=change)
+        self.post(channel, text, user, subtype="channel_name", extra=change)
         renamed = {"id": channel.id, "name": name, "name_normalized": name, "created": channel.created}
         self.emit_event(
             channel, {"type": f"{channel.family}_rename", "channel": renamed}, to_all=not channel.is_private
@@ -173,7 +173,7 @@ class Workspace:
         setattr(channel, what, value)
         channel.updated = int(self.now() * 1000)
         text = f"<@{user}> set the channel {what}: {value}" if value else f"<@{user}> cleared the channel {what}"
-        self.post(channel, text, user, subtype=f"channel_{what}", told={what: value})
+        self.post(channel, text, user, subtype=f"channel_{what}", extra={what: value})
 
     def post(self, channel: Channel, text: str, user: str | None, **fields: Any) -> Message:
         """Post *text* in *channel*."""
