@@ -88,13 +88,16 @@ def test_nobody_waits_for_a_text_that_is_made_to_be_slow(started: tuple[Installa
 
 def test_a_process_that_stands_still_for_longer_is_noticed_each_time(started: tuple[Installation, Rooms]) -> None:
     installation, _ = started
-    held_ms = least_held_ms(installation, lambda: stand_still(installation, 1.6 * HELD_MS), HELD_MS)
+    held_ms = least_held_ms(installation, lambda: stand_still(installation, 10 * HELD_MS), HELD_MS)
 
     assert held_ms > HELD_MS
 
 
 def stand_still(installation: Installation, milliseconds: float) -> None:
-    """Let nothing happen in the process for so long."""
+    """Stop the process for *milliseconds*.
+
+    On a busy machine the probe waits for a processor meanwhile, and that wait is not counted: stop it for much longer.
+    """
     assert installation.process is not None
     installation.process.send_signal(signal.SIGSTOP)
     time.sleep(milliseconds / 1000)
