@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 SBOM ?= dist/sbom.json
+PACKAGES := gateway sandbox client
 LOCK := uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
   --python-version 3.11
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-virtualenv
@@ -55,7 +56,7 @@ LISTED := decisions guide reference
 
 docs: .venv/docs  ## The documentation as a site in .site/html; no warning is let pass, and nothing fetched from elsewhere
 	@rm -rf .site && mkdir -p .site/pages
-	@find *.md client docs sandbox src -type f \( -name '*.md' -o -path 'docs/*' -o -path 'sandbox/examples/*' \) | \
+	@find *.md client docs gateway sandbox -type f \( -name '*.md' -o -path 'docs/*' -o -path 'sandbox/examples/*' \) | \
 	  tar -c -T - | tar -x -C .site/pages
 	@cd .site/pages/docs && for folder in $(LISTED); do cd $$folder && \
 	  for page in *.md; do echo "- [$$(sed -n '1s/^# //p' $$page)]($$page)"; done > list && \
@@ -85,21 +86,21 @@ shapes: .venv/test  ## Call every operation with requests of every shape for a m
 	@cd tests && ../$(BIN)/python -m hostile.shapes $(ARGS)
 
 lock: .venv/test  ## Lock the dependencies with hashes; needs uv
-	@$(LOCK) --group build pyproject.toml -o requirements/run.txt
-	@$(LOCK) --group build --extra tracing --constraint requirements/run.txt pyproject.toml -o requirements/tracing.txt
-	@$(LOCK) --group build --group test pyproject.toml -o requirements/test.txt
+	@$(LOCK) --group build gateway/pyproject.toml -o requirements/run.txt
+	@$(LOCK) --group build --extra tracing --constraint requirements/run.txt gateway/pyproject.toml -o requirements/tracing.txt
+	@$(LOCK) --group build --group test gateway/pyproject.toml -o requirements/test.txt
 	@$(LOCK) --constraint requirements/test.txt --group docs -o requirements/docs.txt
 
 sbom: .venv/test  ## List what is installed in production, with hashes, in CycloneDX's JSON: SBOM=dist/sbom.json
 	@mkdir -p $(dir $(SBOM))
-	@$(BIN)/python -W ignore -m cyclonedx_py requirements --pyproject pyproject.toml --output-reproducible \
+	@$(BIN)/python -W ignore -m cyclonedx_py requirements --pyproject gateway/pyproject.toml --output-reproducible \
 	  --output-format JSON --output-file $(SBOM) requirements/tracing.txt
 
 documents: .venv/test  ## Hold the sandbox against the vendors' API documents in FOLDER; JAVASCRIPT=1 takes the libraries for JavaScript too
 	@cd tests && PYTHONDONTWRITEBYTECODE= ../$(BIN)/python -m documents $(or $(FOLDER),$(error FOLDER=… is missing)) $(ARGS)
 
 clean:  ## Remove all that was made here, but what serve keeps: .env and gateway.db
-	rm -rf .venv .data .site .cache dist src/*.egg-info .coverage* \
+	rm -rf .venv .data .site .cache dist $(PACKAGES:%=%/src/*.egg-info) .coverage* \
 	  .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -111,17 +112,17 @@ clean:  ## Remove all that was made here, but what serve keeps: .env and gateway
 
 # The program itself is compiled here, since where PYTHONDONTWRITEBYTECODE is set it would be at every start (decision 50).
 # The larger environment serves the smaller purpose too.
-.venv/run: requirements/run.txt pyproject.toml | .venv/bin/python
+.venv/run: requirements/run.txt $(PACKAGES:%=%/pyproject.toml) | .venv/bin/python
 	@test -e .venv/test || { echo "Installing, once …" && $(PIP) --require-hashes -r requirements/run.txt; }
-	@$(PIP) --no-build-isolation --no-deps -e .
-	@$(BIN)/python -m compileall -q src
+	@$(PIP) --no-build-isolation --no-deps $(PACKAGES:%=-e %)
+	@$(BIN)/python -m compileall -q $(PACKAGES)
 	@touch $@
 
-.venv/test: requirements/test.txt pyproject.toml | .venv/bin/python
+.venv/test: requirements/test.txt pyproject.toml $(PACKAGES:%=%/pyproject.toml) | .venv/bin/python
 	@echo "Installing for tests, once …"
 	@$(PIP) --require-hashes -r requirements/test.txt
-	@$(PIP) --no-build-isolation --no-deps -e .
-	@$(BIN)/python -m compileall -q src tests
+	@$(PIP) --no-build-isolation --no-deps $(PACKAGES:%=-e %)
+	@$(BIN)/python -m compileall -q $(PACKAGES) tests
 	-@PYTHONDONTWRITEBYTECODE= $(BIN)/pytest --collect-only -qq > .venv/collected
 	@touch $@ .venv/run
 

@@ -7,7 +7,7 @@ from collections import deque
 PIECE = 65_536
 
 
-async def carry_back(source: asyncio.StreamReader, sink: asyncio.StreamWriter, seconds: float) -> None:
+async def forward_delayed(source: asyncio.StreamReader, sink: asyncio.StreamWriter, seconds: float) -> None:
     """Pass on what *source* sends, each piece *seconds* after it came, however many are on their way."""
     loop, on_their_way, came = asyncio.get_running_loop(), deque[tuple[float, bytes]](), asyncio.Event()
 
@@ -43,7 +43,7 @@ async def main(port: int, path: str, milliseconds: float) -> None:
     async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         answers, questions = await asyncio.open_unix_connection(path)
         # All of it on the way back: a timer of the loop is exact to a millisecond, and two of half a one would be two.
-        ways = carry(reader, questions), carry_back(answers, writer, milliseconds / 1000)
+        ways = carry(reader, questions), forward_delayed(answers, writer, milliseconds / 1000)
         await asyncio.gather(*ways, return_exceptions=True)
 
     async with await asyncio.start_server(pass_on, "127.0.0.1", port) as server:

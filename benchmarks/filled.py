@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, create_engine, event, func, make_url, select, text
 
 from connector_gateway.storage import tables
-from connector_gateway.storage.database import Database
+from connector_gateway.storage.sql.database import Database
 
 CONNECTIONS = 100
 KEPT_SECONDS = 30 * 24 * 60 * 60.0
@@ -63,7 +63,7 @@ class Wanted:
 
 
 @contextmanager
-def filled(wanted: Wanted) -> Iterator[str]:
+def filled_database(wanted: Wanted) -> Iterator[str]:
     """The address of a database with as many runs as are wanted, and a tenth as many claims."""
     with TemporaryDirectory() as folder:
         place = wanted.kept_in or Path(folder)

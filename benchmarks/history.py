@@ -9,11 +9,11 @@ from dataclasses import replace
 from functools import partial
 from random import randrange
 
-from benchmarks.filled import CONNECTIONS, KEPT_SECONDS, Wanted, filled
-from connector_gateway.core.runs import Runs
+from benchmarks.filled import CONNECTIONS, KEPT_SECONDS, Wanted, filled_database
+from connector_gateway.core.history.runs import RunStore
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.identifiers import ProcessId, WorkspaceId
-from connector_gateway.storage.database import Database
+from connector_gateway.storage.sql.database import Database
 
 SHORT = 10_000
 ROUNDS = 60
@@ -38,7 +38,7 @@ def rows(wanted: Wanted) -> Iterator[Row]:
     """What is measured, the figure, the bar, and whether it is reached."""
     short = replace(wanted, runs=SHORT, kept_in=None)
     with ExitStack() as stack:
-        addresses = [stack.enter_context(filled(one)) for one in (short, wanted)]
+        addresses = [stack.enter_context(filled_database(one)) for one in (short, wanted)]
         looked = asyncio.run(_looked(*addresses))
     for what, (quick, slow) in looked.items():
         figure = f"{slow / quick:.2f}x ({slow * 1e6:.0f} us / {quick * 1e6:.0f} us)"
@@ -53,7 +53,7 @@ def rows(wanted: Wanted) -> Iterator[Row]:
 async def _looked(short: str, long: str) -> Mapping[str, tuple[float, float]]:
     """Median seconds of each look into two histories, which take turns: others may use the machine as well."""
     async with Database(short) as one, Database(long) as other:
-        both = [Runs(database, ProcessId("proc_bench"), SystemClock()) for database in (one, other)]
+        both = [RunStore(database, ProcessId("proc_bench"), SystemClock()) for database in (one, other)]
         looks = [_looks(runs, await _some(runs)) for runs in both]
         took = {what: [await _turn(looks, what) for _ in range(ROUNDS)] for what in looks[0]}
     return {what: tuple(map(statistics.median, zip(*seconds, strict=True))) for what, seconds in took.items()}
@@ -63,7 +63,7 @@ async def _turn(looks: Sequence[Mapping[str, Look]], what: str) -> Sequence[floa
     return [await _timed(look[what]) for look in looks]
 
 
-def _looks(runs: Runs, some: Iterator[str]) -> Mapping[str, Look]:
+def _looks(runs: RunStore, some: Iterator[str]) -> Mapping[str, Look]:
     looks: dict[str, Look] = {what: partial(_page, runs, **filters) for what, filters in FILTERS.items()}
     looks["page of a connection"] = partial(_connection, runs)
     looks["page since ten days"] = lambda: runs.page(WORKSPACE, since=time.time() - KEPT_SECONDS / 3)
@@ -77,15 +77,15 @@ async def _timed(look: Look) -> float:
     return time.perf_counter() - began
 
 
-def _page(runs: Runs, **filters: str) -> Awaitable[object]:
+def _page(runs: RunStore, **filters: str) -> Awaitable[object]:
     return runs.page(WORKSPACE, **filters)  # type: ignore[arg-type]
 
 
-def _connection(runs: Runs) -> Awaitable[object]:
+def _connection(runs: RunStore) -> Awaitable[object]:
     return runs.page(WORKSPACE, connection_id=f"conn_{randrange(CONNECTIONS)}")
 
 
-async def _some(runs: Runs) -> Iterator[str]:
+async def _some(runs: RunStore) -> Iterator[str]:
     """The newest runs, of each connection some."""
     pages = [await runs.page(WORKSPACE, connection_id=f"conn_{number}") for number in range(CONNECTIONS)]
     return iter([row["run_id"] for page in pages for row in page.rows[:1]])

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 
-from benchmarks.pacing import Place, place
+from benchmarks.pacing import PacingBench, place
 
 SEARCHES, PAGE = 5, 100
 UNITS_OF_A_SEARCH = 5 + PAGE * 20
@@ -24,7 +24,7 @@ def rows() -> Iterator[tuple[str, str, str, bool]]:
         yield _searches(here)
 
 
-def _searches(here: Place) -> tuple[str, str, str, bool]:
+def _searches(here: PacingBench) -> tuple[str, str, str, bool]:
     """Searches that need more than a minute's quota, all at once."""
     floor = (SEARCHES * UNITS_OF_A_SEARCH - 1) // UNITS * PER_SECONDS
     began = time.perf_counter()
@@ -41,7 +41,7 @@ def _searches(here: Place) -> tuple[str, str, str, bool]:
     )
 
 
-def _attachments(here: Place) -> Iterator[tuple[str, str, str, bool]]:
+def _attachments(here: PacingBench) -> Iterator[tuple[str, str, str, bool]]:
     """Peak memory over idle while an attachment passes through; by link first, since a peak stays what it was."""
     act = f"{here.sandbox['sandbox_url']}/_control/mail/act"
     attachments = [{"filename": "large.bin", "mime_type": "application/octet-stream", "size_bytes": ATTACHMENT_BYTES}]
@@ -71,7 +71,7 @@ def _download(url: str) -> int:
         return sum(len(piece) for piece in response.iter_bytes())
 
 
-def _call(here: Place, path: str, **query: Any) -> Any:
+def _call(here: PacingBench, path: str, **query: Any) -> Any:
     reply = httpx.get(
         f"{here.gateway.url}/v1/connectors/mail{path}",
         params={"connection_id": here.connections["mail"], **query},

@@ -18,11 +18,11 @@ from sqlalchemy import Table, insert
 from benchmarks.processes import Server
 from connector_gateway.app import App
 from connector_gateway.core.connections.vault import Vault
-from connector_gateway.core.secrets import SecretKeys
-from connector_gateway.kit.budget import Budget
+from connector_gateway.core.secrets.secret_keys import SecretKeys
+from connector_gateway.kit.events import EventSource, HookRequest, HookResult, PollContext
 from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId, ulid
-from connector_gateway.kit.observing import Delivery, Observing, Receipt, Watch
 from connector_gateway.kit.operation import Connector
+from connector_gateway.kit.upstream.budget import Budget
 from connector_gateway.settings import Settings
 from connector_gateway.storage import tables
 
@@ -41,25 +41,25 @@ Row = tuple[str, str, str, bool]
 Work = Callable[[], Awaitable[object]]
 
 
-async def poll(watch: Watch[Any]) -> None:
+async def poll(watch: PollContext[Any]) -> None:
     """Observe nothing."""
 
 
-def receive(*_: Delivery | Sequence[str]) -> Receipt:
+def receive(*_: HookRequest | Sequence[str]) -> HookResult:
     """Accept any delivery and observe nothing."""
-    return Receipt()
+    return HookResult()
 
 
 CONNECTORS: Mapping[str, Connector[Any]] = {
     "quiet": Connector(
         name="quiet",
         summary="Nothing.",
-        addresses={"base": "http://127.0.0.1:9"},
+        base_urls={"base": "http://127.0.0.1:9"},
         budgets={"all": Budget(1000, 1)},
-        authorise=lambda _: {},
+        auth_headers=lambda _: {},
         client=lambda upstream: upstream,
         operations=(),
-        observing=Observing(poll, POLL_SECONDS, "secret", receive),
+        event_source=EventSource(poll, POLL_SECONDS, "secret", receive),
     )
 }
 
@@ -104,7 +104,7 @@ class Installation:
             "connector": "quiet",
             "name": "",
             "status": "active",
-            "sealed": VAULT.seal({"token": "t"}, connection_id),
+            "sealed": VAULT.encrypt({"token": "t"}, connection_id),
             "settings": {},
             "created_at": time.time(),
             "updated_at": time.time(),
@@ -152,7 +152,7 @@ async def _compare(files: Mapping[int, Path]) -> Sequence[Row]:
     async with AsyncExitStack() as stack:
         few, many = [Installation(count, file) for count, file in files.items()]
         for installation in (few, many):
-            await stack.enter_async_context(installation.app.opened())
+            await stack.enter_async_context(installation.app.open())
             await installation.fill()
         return [await _row(name, few.works[name], many.works[name]) for name in few.works]
 

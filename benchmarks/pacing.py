@@ -62,7 +62,7 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Place:
+class PacingBench:
     """A sandbox, gateways in front of it, and what opens them."""
 
     sandbox: Mapping[str, Any]
@@ -78,7 +78,7 @@ class Place:
 
 
 @contextmanager
-def place(processes: int = 1) -> Iterator[Place]:
+def place(processes: int = 1) -> Iterator[PacingBench]:
     """Sandbox and gateways in processes of their own, budgets as they are, and timeouts for long queues.
 
     Several gateways share PostgreSQL and Valkey; one alone uses SQLite and its memory, unless *processes* is 0.
@@ -90,7 +90,7 @@ def place(processes: int = 1) -> Iterator[Place]:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         environment = environment_of(settings, Path(folder))
         gateways = [stack.enter_context(_gateway(environment)) for _ in range(max(1, processes))]
-        yield furnished(described, gateways, environment["GATEWAY_OPERATOR_TOKEN"])
+        yield set_up(described, gateways, environment["GATEWAY_OPERATOR_TOKEN"])
 
 
 @contextmanager
@@ -133,7 +133,7 @@ def _block() -> int:
     return first if all(map(is_free, range(first, first + 10))) else _block()
 
 
-def furnished(described: Mapping[str, Any], gateways: Sequence[Server], operator_token: str) -> Place:
+def set_up(described: Mapping[str, Any], gateways: Sequence[Server], operator_token: str) -> PacingBench:
     """A workspace, a key and the connections."""
     operator = httpx.Client(base_url=gateways[0].url, headers={"Authorization": f"Bearer {operator_token}"}, timeout=60)
 
@@ -152,7 +152,7 @@ def furnished(described: Mapping[str, Any], gateways: Sequence[Server], operator
         for connector, upstream in described["upstreams"].items()
         if connector in CONNECTORS
     }
-    return Place(described, gateways, operator, key, connections)
+    return PacingBench(described, gateways, operator, key, connections)
 
 
 def orders(examples: Mapping[str, Any]) -> Iterator[Order]:
@@ -197,7 +197,7 @@ def rows_together() -> Iterator[tuple[str, str, str, bool]]:
             yield from rows
 
 
-def _together(here: Place) -> Sequence[tuple[str, str, str, bool]]:
+def _together(here: PacingBench) -> Sequence[tuple[str, str, str, bool]]:
     with ThreadPoolExecutor(max_workers=len(CONNECTORS) + 1) as threads:
         minute = threads.submit(_minute, here)
         saturated = threads.map(lambda order: _saturate(here, order), orders_together(here.sandbox["examples"]))
@@ -205,7 +205,7 @@ def _together(here: Place) -> Sequence[tuple[str, str, str, bool]]:
         return [(told + what, figure, bar, good) for what, figure, bar, good in (*saturated, minute.result())]
 
 
-def _minute(here: Place) -> tuple[str, str, str, bool]:
+def _minute(here: PacingBench) -> tuple[str, str, str, bool]:
     """How many calls of one key are let through at the same time."""
     workspace_id = here.operator.get("/v1/workspaces").json()["data"][0]["workspace_id"]
     body = {"workspace_id": workspace_id, "scope": "read", "calls_per_minute": 120}
@@ -215,7 +215,7 @@ def _minute(here: Place) -> tuple[str, str, str, bool]:
     return "a key's minute of 120", f"answers {statuses}", "120 of 200", statuses == {"422": 120, "429": 80}
 
 
-def _saturate(here: Place, order: Order) -> tuple[str, str, str, bool]:
+def _saturate(here: PacingBench, order: Order) -> tuple[str, str, str, bool]:
     control = f"{here.sandbox['sandbox_url']}/_control/{order.connector}/requests"
     httpx.delete(control)
     statuses = _burst(here, order)
@@ -231,12 +231,12 @@ def _saturate(here: Place, order: Order) -> tuple[str, str, str, bool]:
     return f"{order.connector}: budget used at saturation; upstream 429s", figure, ">= 98%; 0", good
 
 
-def _burst(here: Place, order: Order) -> Mapping[str, int]:
+def _burst(here: PacingBench, order: Order) -> Mapping[str, int]:
     """All calls, so many at a time, at the gateways in turn; how many were answered with which status."""
     return asyncio.run(_answers(here, order))
 
 
-async def _answers(here: Place, order: Order) -> Mapping[str, int]:
+async def _answers(here: PacingBench, order: Order) -> Mapping[str, int]:
     gateways, answers, free = cycle(here.gateways), Counter[str](), asyncio.Semaphore(order.at_once)
     arguments = {"connection_id": here.connections[order.connector], **order.arguments}
     sent: dict[str, Any] = {"params": arguments} if order.method == "GET" else {"json": arguments}

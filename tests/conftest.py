@@ -12,8 +12,8 @@ import pytest
 from httpx._config import DEFAULT_TIMEOUT_CONFIG
 from structlog.dev import ConsoleRenderer, plain_traceback
 
-from connector_gateway.storage.database import Database
-from harness.clocks import HandClock
+from connector_gateway.storage.sql.database import Database
+from harness.clocks import ManualClock
 from harness.databases import sqlite_in, temporary_postgres
 from harness.leaks import LEAKS, listen
 from harness.postgres import postgres
@@ -142,5 +142,5 @@ async def database(database_url: str) -> AsyncIterator[Database]:
 
 
 @pytest.fixture
-def clock() -> HandClock:
-    return HandClock()
+def clock() -> ManualClock:
+    return ManualClock()

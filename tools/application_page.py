@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from connector_gateway.http.routes import PREFIX
-from connector_gateway.kit.budget import Budget
+from connector_gateway.http.api.routes import PREFIX
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
+from connector_gateway.kit.upstream.budget import Budget
 
 SPANS = {1: "a second", 60: "a minute", 15 * 60: "15 minutes", 24 * 60 * 60: "a day"}
 
@@ -42,7 +42,7 @@ def application_rows(connectors: Iterable[AnyConnector]) -> list[str]:
     """All applications, each with a link to its page."""
     rows = [
         f"| [{connector.oauth.application if connector.oauth else connector.name}]({connector.name}.md) "
-        f"| `{connector.name}` | {connector.summary} | {'yes' if connector.observing else 'no'} |"
+        f"| `{connector.name}` | {connector.summary} | {'yes' if connector.event_source else 'no'} |"
         for connector in connectors
     ]
     return ["| Application | Connector | | Events |", "|---|---|---|---|", *rows]

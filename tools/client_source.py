@@ -4,9 +4,9 @@ import keyword
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from connector_gateway.http.api.routes import PREFIX
 from connector_gateway.http.openapi import openapi
-from connector_gateway.http.routes import PREFIX
-from connector_gateway.kit.errors import CallerError, ServiceFailure, UpstreamFailure, catalogue
+from connector_gateway.kit.errors import CallerError, ServiceFailure, UpstreamFailure, all_errors
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD, Listing
 
@@ -20,7 +20,7 @@ PLAIN = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"
 def errors_module() -> str:
     """Return ``errors.py``: a class for every code, which follows from its name."""
     rows = [
-        f'class {error.__name__}({_family(error)}):\n    """{_first_line(error.__doc__)}"""\n' for error in catalogue()
+        f'class {error.__name__}({_family(error)}):\n    """{_first_line(error.__doc__)}"""\n' for error in all_errors()
     ]
     head = f'"""An exception for every code of the service. {GENERATED}"""\n\n'
     imports = "from connector_gateway_client.refusals import CallerError, ServiceFailure, UpstreamFailure\n"
@@ -69,9 +69,9 @@ class ClientSource:
         imports = (
             "from collections.abc import Mapping, Sequence\n"
             "from typing import Any, Literal\n\n"
-            "from connector_gateway_client.answers import Answer, AsyncEvents, AsyncPages, Events, Pages\n"
-            "from connector_gateway_client.calls import Call\n"
-            "from connector_gateway_client.sending import AsyncSending, Sending\n"
+            "from connector_gateway_client.answers import AsyncEvents, AsyncPages, Events, Pages, Response\n"
+            "from connector_gateway_client.calls import RequestSpec\n"
+            "from connector_gateway_client.sending import AsyncTransport, SyncTransport\n"
             "from connector_gateway_client.shapes import (\n" + "".join(f"    {name},\n" for name in used) + ")\n"
         )
         return f'"""A method for every operation. {GENERATED}"""\n\n{imports}\n\n{code}'
@@ -141,7 +141,7 @@ class ClientSource:
 
     def _class(self, connector: AnyConnector, *, asynchronous: bool) -> str:
         name = ("Async" if asynchronous else "") + connector.name.capitalize()
-        sending = "AsyncSending" if asynchronous else "Sending"
+        sending = "AsyncTransport" if asynchronous else "SyncTransport"
         methods = [self._method(connector, one, asynchronous=asynchronous) for one in connector.operations]
         head = f'class {name}:\n    """{connector.vendor}: {_first_line(connector.summary)}"""\n\n'
         init = f"    def __init__(self, sending: {sending}) -> None:\n        self._sending = sending\n"
@@ -152,7 +152,7 @@ class ClientSource:
         names = [connector.name for connector in self._connectors]
         members = "".join(f"        self.{name} = {prefix}{name.capitalize()}(sending)\n" for name in names)
         about = "Every operation, by connector."
-        init = f"    def __init__(self, sending: {prefix}Sending) -> None:\n{members}"
+        init = f"    def __init__(self, sending: {'Async' if asynchronous else 'Sync'}Transport) -> None:\n{members}"
         return f'class {prefix}Operations:\n    """{about}"""\n\n{init}'
 
     def _method(self, connector: AnyConnector, operation: AnyOperation, *, asynchronous: bool) -> str:
@@ -163,7 +163,7 @@ class ClientSource:
         ]
         call = self._call(connector, operation, typed)
         about = f'        """{_first_line(operation.description)}"""\n'
-        if operation.pages:
+        if operation.is_paged:
             return self._paged(operation, given, call, about, asynchronous=asynchronous)
         return self._plain(operation, given, call, about, asynchronous=asynchronous)
 
@@ -173,7 +173,7 @@ class ClientSource:
         prefixed = 'f"' if "{" in path else '"'
         writes = operation.scope == "write"
         more = ", key=idempotency_key, dry_run=dry_run" if writes else ""
-        return f'Call("{operation.method}", {prefixed}{path}", {{{values}}}, writes={writes}{more})'
+        return f'RequestSpec("{operation.method}", {prefixed}{path}", {{{values}}}, writes={writes}{more})'
 
     def _paged(self, operation: AnyOperation, given: list[str], call: str, about: str, *, asynchronous: bool) -> str:
         item, prefix = self._answer(operation), "Async" if asynchronous else ""
@@ -197,7 +197,7 @@ class ClientSource:
         word, wait = ("async def", "await ") if asynchronous else ("def", "")
         keyed = ["idempotency_key: str | None = None", "dry_run: bool = False"] if operation.scope == "write" else []
         signature = ", ".join(["self", "*", *given, *keyed])
-        head = f"    {word} {operation.name}({signature}) -> Answer[{self._answer(operation)}]:"
+        head = f"    {word} {operation.name}({signature}) -> Response[{self._answer(operation)}]:"
         return f"{head}\n{about}        return {wait}self._sending.send({call})\n"
 
 
@@ -207,4 +207,4 @@ def _python(name: str) -> str:
 
 
 def _segment(part: str) -> str:
-    return f"{{Call.segment({part[1:-1]})}}" if part.startswith("{") else part
+    return f"{{RequestSpec.segment({part[1:-1]})}}" if part.startswith("{") else part

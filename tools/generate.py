@@ -15,22 +15,22 @@ from client_source import ClientSource, errors_module
 from command_page import command_page
 from pydantic.fields import FieldInfo
 
-from connector_gateway.connectors import CONNECTORS, ROOMS
-from connector_gateway.core.remedies import general_remedy
-from connector_gateway.http.routes import PREFIX
-from connector_gateway.kit.errors import EVERY_CALL, GatewayError, catalogue
-from connector_gateway.kit.oauth import OAuth
+from connector_gateway.connectors import CONNECTOR_NAMES, CONNECTORS
+from connector_gateway.core.calls.remedies import general_remedy
+from connector_gateway.http.api.routes import PREFIX
+from connector_gateway.kit.errors import EVERY_CALL, GatewayError, all_errors
+from connector_gateway.kit.oauth import OAuthConfig
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from workspace_sandbox import APPLICATIONS, EMULATORS
-from workspace_sandbox.kit.acts import table
+from workspace_sandbox.kit.user_actions import markdown_table
 
 PROJECT = Path(__file__).parent.parent
 REFERENCE = PROJECT / "docs" / "reference"
 PAGES = PROJECT / "docs" / "applications"
 GUIDES = PROJECT / "docs" / "guide" / "connect"
 CONTRACTS = PROJECT / "pyproject.toml"
-CLIENT = PROJECT / "src" / "connector_gateway_client"
-SANDBOX = PROJECT / "src" / "workspace_sandbox"
+CLIENT = PROJECT / "client" / "src" / "connector_gateway_client"
+SANDBOX = PROJECT / "sandbox" / "src" / "workspace_sandbox"
 REMARK = "<!-- {} -->\n"
 """What marks a generated part of a page."""
 
@@ -55,7 +55,7 @@ def files() -> Iterator[tuple[Path, str]]:
     yield CLIENT / "operations.py", formatted(source.operations_module())
     for name in APPLICATIONS:
         fidelity = SANDBOX / name / "FIDELITY.md"
-        acts = table(EMULATORS[name].acts)
+        acts = markdown_table(EMULATORS[name].user_actions)
         yield fidelity, between(fidelity.read_text(encoding="utf-8"), "acts", acts, remark=REMARK)
     yield CONTRACTS, import_contracts(CONTRACTS.read_text(encoding="utf-8"))
 
@@ -63,8 +63,9 @@ def files() -> Iterator[tuple[Path, str]]:
 def formatted(source: str) -> str:
     """*source* as everything here is formatted."""
     ruff = [sys.executable, "-m", "ruff"]
-    sort = [*ruff, "check", "--quiet", "--fix", "--select", "I,F401", "--stdin-filename", "src/generated.py", "-"]
-    layout = [*ruff, "format", "--quiet", "--stdin-filename", "src/generated.py", "-"]
+    stdin = ["--stdin-filename", "client/src/generated.py", "-"]
+    sort = [*ruff, "check", "--quiet", "--fix", "--select", "I,F401", *stdin]
+    layout = [*ruff, "format", "--quiet", *stdin]
     for command in (sort, layout):
         source = subprocess.run(  # noqa: S603  # our own tool, and nothing from outside
             command, input=source, capture_output=True, check=True, text=True, cwd=PROJECT
@@ -74,12 +75,12 @@ def formatted(source: str) -> str:
 
 def import_contracts(text: str) -> str:
     """The import contracts in *text*, for the rooms and stand-ins that are registered."""
-    rooms = [f'  "connector_gateway.connectors.{room}",' for room in ROOMS]
+    rooms = [f'  "connector_gateway.connectors.{room}",' for room in CONNECTOR_NAMES]
     side_by_side = " | ".join(f"workspace_sandbox.{name}" for name in APPLICATIONS)
     return between(between(text, "rooms", rooms), "applications", [f'  "{side_by_side}",'])
 
 
-def connect_guide(connector: AnyConnector, oauth: OAuth, text: str) -> str:
+def connect_guide(connector: AnyConnector, oauth: OAuthConfig, text: str) -> str:
     """*text*, the guide of connecting accounts, with the scopes and addresses that the connector declares."""
     scopes = scope_rows(oauth) if oauth.scopes else ["There are none."]
     marked = between(text, "scopes", scopes, remark=REMARK)
@@ -92,29 +93,29 @@ def application_page(connector: AnyConnector, text: str) -> str:
     return between(marked, "limits", limit_rows(connector), remark=REMARK)
 
 
-def scope_rows(oauth: OAuth) -> list[str]:
+def scope_rows(oauth: OAuthConfig) -> list[str]:
     """What is asked for, and what needs it."""
-    rows = [f"| `{scope}` | {', '.join(map(in_words, needed)) or 'none'} |" for scope, needed in oauth.scopes.items()]
+    rows = [f"| `{scope}` | {', '.join(map(title_of, needed)) or 'none'} |" for scope, needed in oauth.scopes.items()]
     return ["| Scope | Operations that need it |", "|---|---|", *rows]
 
 
-def in_words(operation: str) -> str:
+def title_of(operation: str) -> str:
     """The name of an operation as people read it."""
     return operation.replace("_", " ")
 
 
-def address_rows(connector: AnyConnector, oauth: OAuth) -> list[str]:
+def address_rows(connector: AnyConnector, oauth: OAuthConfig) -> list[str]:
     """What is entered at the vendor and here, and where users and requests are sent."""
     setting = f"GATEWAY_{connector.name.upper()}"
-    given_back = f"`{oauth.revoke.at(connector.addresses)}`" if oauth.revoke else "nowhere"
+    given_back = f"`{oauth.revoke.to_url(connector.base_urls)}`" if oauth.revoke else "nowhere"
     return [
         "| | |",
         "|---|---|",
         f"| Redirect address, to be entered there | `<GATEWAY_BASE_URL>/connect/{connector.name}/callback` |",
         f"| The client's identifier, to be set here | `{setting}_CLIENT_ID` |",
         f"| The client's secret, to be set here | `{setting}_CLIENT_SECRET` |",
-        f"| Users are asked at | `{oauth.authorize.at(connector.addresses)}` |",
-        f"| Tokens come from | `{oauth.token.at(connector.addresses)}` |",
+        f"| Users are asked at | `{oauth.authorize.to_url(connector.base_urls)}` |",
+        f"| Tokens come from | `{oauth.token.to_url(connector.base_urls)}` |",
         f"| Tokens are given back at | {given_back} |",
         f"| Code challenge (PKCE) | {'S256' if oauth.pkce else 'none'} |",
         f"| Tokens whose end is known are renewed | {oauth.margin_seconds / 60:.0f} minutes before |",
@@ -149,8 +150,8 @@ def operation_section(connector: AnyConnector, operation: AnyOperation) -> str:
     ]
     fields = [f"`{declared.alias or name}`" for name, declared in operation.item.model_fields.items()]
     shape = "an array of objects with" if operation.result is not operation.item else "an object with"
-    cursor = ", and `next_cursor`" if operation.pages else ""
-    refusals = [f"{error.status} `{error.code}`" for error in operation.refusals if error not in EVERY_CALL]
+    cursor = ", and `next_cursor`" if operation.is_paged else ""
+    refusals = [f"{error.status} `{error.code}`" for error in operation.all_errors if error not in EVERY_CALL]
     return "\n\n".join(
         [
             f"## {operation.title}",
@@ -186,7 +187,7 @@ def kind(schema: Mapping[str, Any]) -> str:
 
 def errors_page() -> str:
     """The whole catalogue."""
-    rows = [error_row(error) for error in catalogue()]
+    rows = [error_row(error) for error in all_errors()]
     head = ["# Errors", "", "Generated from the catalogue; do not edit.", ""]
     table = ["| Status | Code | When | Remedy |", "|---|---|---|---|", *rows]
     return "\n".join([*head, *table]) + "\n"

@@ -14,13 +14,13 @@ from mcp_types import ListToolsRequest, ListToolsResult, PaginatedRequestParams
 
 from connector_gateway.cli import main
 from connector_gateway.connectors.notes import NOTES
-from connector_gateway.core import keys
-from connector_gateway.core.envelope import Envelope
+from connector_gateway.core.access import keys
+from connector_gateway.core.calls.envelope import Envelope
 from connector_gateway.kit.errors import ResultTooLarge, StorageUnavailable
 from connector_gateway.kit.identifiers import RunId
 from connector_gateway.mcp import results
-from connector_gateway.mcp.link import Link
-from harness.agents import PATH, Mode, Told, agent, bridged, named, outcome, posted, words
+from connector_gateway.mcp.gateway_connection import GatewayConnection
+from harness.agents import PATH, Mode, ProgressLog, agent, bridged, named, outcome, posted, words
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.serving import Gateway, Reply, free_port, serving
@@ -252,7 +252,7 @@ async def refused_while(
 ) -> list[str]:
     """What an agent is told of each of *asked* while reading the database ends with *fault*."""
     # However slow this machine is, the key is known from before, and so it is not who is let in that fails.
-    monkeypatch.setattr(keys, "TRUSTED_SECONDS", 600)
+    monkeypatch.setattr(keys, "CACHE_SECONDS", 600)
     async with agent(gateway.with_key(), mode) as client:
         monkeypatch.setattr(gateway.app.database, "read", failing(fault))
         requests: dict[str, Callable[[], Awaitable[object]]] = {
@@ -354,7 +354,7 @@ async def test_a_name_that_would_turn_what_stands_around_it_does_not(gateway: Ga
 
 @requirement("mcp-14")
 async def test_who_wants_to_know_is_told_that_a_call_goes_on(gateway: Gateway) -> None:
-    told = Told()
+    told = ProgressLog()
     async with agent(gateway) as client, agent(gateway, "legacy") as former:
         first = await client.call_tool("notes_list_databases", {"limit": 1}, progress_callback=told.note)
         second = await former.call_tool("notes_list_databases", {"limit": 1}, progress_callback=told.note)
@@ -367,7 +367,7 @@ async def test_who_wants_to_know_is_told_that_a_call_goes_on(gateway: Gateway) -
 @pytest.mark.parametrize("connected", [agent, bridged], ids=["http", "bridge"])
 async def test_a_cancelled_call_ends(gateway: Gateway, connected: Any) -> None:
     gateway.fault("notes", method="POST", path="/v1/pages", fault="delay", seconds=30, times=1)
-    stage = gateway.sandbox.emulators["notes"].stage
+    stage = gateway.sandbox.emulators["notes"].context
     given = {"database_id": gateway.examples("notes")["database_id"], "properties": {"Name": "Left"}}
     async with connected(gateway) as client:
         call = asyncio.create_task(client.call_tool("notes_create_page", given))
@@ -399,7 +399,7 @@ def envelope(data: bytes) -> Envelope:
 @requirement("mcp-10")
 def test_warnings_are_told_in_the_data_and_in_words() -> None:
     found = Envelope(RunId("run_1"), "notes", "ok", [b"[]"], warnings=["Some events may be missing."])
-    result = results.succeeded(found, READS)
+    result = results.success_result(found, READS)
 
     assert ["Some events may be missing."] == result.structured_content["warnings"]
     assert "Warning: Some events may be missing." in result.model_dump_json()
@@ -407,7 +407,7 @@ def test_warnings_are_told_in_the_data_and_in_words() -> None:
 
 @requirement("mcp-12")
 def test_long_texts_of_a_large_result_are_cut_and_say_so() -> None:
-    result = results.succeeded(envelope(b'{"body":"%b","id":"7"}' % (b"x" * 200_000)), READS)
+    result = results.success_result(envelope(b'{"body":"%b","id":"7"}' % (b"x" * 200_000)), READS)
 
     assert 20_200 > len(words(result))
     assert result.structured_content["shortened"]
@@ -419,12 +419,12 @@ def test_long_texts_of_a_large_result_are_cut_and_say_so() -> None:
 @pytest.mark.parametrize("data", [b"[%b1]" % (b"12345," * 100_000), b'"%b"' % (b"x" * 2_000_000)])
 def test_a_result_that_cannot_be_made_small_is_refused(data: bytes) -> None:
     with pytest.raises(ResultTooLarge, match="131,072 at most"):
-        results.succeeded(envelope(data), READS)
+        results.success_result(envelope(data), READS)
 
 
 @requirement("mcp-12")
 def test_the_result_of_a_write_is_told_however_large() -> None:
-    result = results.succeeded(envelope(b"[%b1]" % (b"12345," * 100_000)), WRITES)
+    result = results.success_result(envelope(b"[%b1]" % (b"12345," * 100_000)), WRITES)
 
     assert "ok" == outcome(result)
 
@@ -460,7 +460,7 @@ def test_a_bridge_that_leads_nowhere_says_so(gateway: Gateway, changed: dict[str
 
 @requirement("mcp-2")
 async def test_the_bridge_passes_errors_and_progress_on(gateway: Gateway) -> None:
-    told = Told()
+    told = ProgressLog()
     async with bridged(gateway, "legacy") as client:
         result = await client.call_tool("notes_list_databases", {"limit": "many"}, progress_callback=told.note)
         with pytest.raises(MCPError, match="tool_not_found"):
@@ -493,7 +493,7 @@ async def passing(gateway: Gateway, port: int) -> AsyncIterator[None]:
 @requirement("mcp-19")
 async def test_the_bridge_goes_on_once_the_gateway_is_back(gateway: Gateway) -> None:
     port, wanted = free_port(), ListToolsRequest(params=PaginatedRequestParams())
-    async with Link(f"http://127.0.0.1:{port}", gateway.key) as link:
+    async with GatewayConnection(f"http://127.0.0.1:{port}", gateway.key) as link:
         async with passing(gateway, port):
             first = await link.send(wanted, ListToolsResult)
         away = [await refused(link.send(wanted, ListToolsResult)) for _ in range(2)]

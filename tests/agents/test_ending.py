@@ -11,7 +11,7 @@ import pytest
 
 from connector_gateway.connectors.notes import NOTES
 from harness.agents import PATH, posted
-from harness.installed import Calling, installed
+from harness.installed import CallThread, installed
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.serving import Gateway, serving
@@ -51,7 +51,7 @@ def test_a_call_of_a_former_version_goes_on_without_its_client(gateway: Gateway,
     own = [f"Authorization: Bearer {gateway.key}", "Content-Type: application/json", f"Content-Length: {len(body)}"]
     with speaking(gateway.base_url) as client:
         client.ask("POST", PATH, *own, *map(": ".join, request["headers"].items()), body=body)
-        wait_until(lambda: not gateway.sandbox.emulators["notes"].stage.faults[-1].times)
+        wait_until(lambda: not gateway.sandbox.emulators["notes"].context.faults[-1].times)
     wait_until(lambda: latest(gateway)["status"] != "running")
 
     assert ("create_page", "ok") == (latest(gateway)["operation"], latest(gateway)["status"])
@@ -67,8 +67,8 @@ def test_a_call_under_way_is_answered_while_the_service_stops(
         fault = {"method": "POST", "path": "/v1/search", "fault": "delay", "seconds": 0.5}
         installation.http.post(f"{sandbox.address}/_control/notes/faults", json=fault)
         request["headers"]["Authorization"] = f"Bearer {installation.key}"
-        calling = Calling(lambda: httpx.post(installation.base_url + PATH, **request, timeout=60))
-        wait_until(lambda: not sandbox.emulators["notes"].stage.faults[-1].times)
+        calling = CallThread(lambda: httpx.post(installation.base_url + PATH, **request, timeout=60))
+        wait_until(lambda: not sandbox.emulators["notes"].context.faults[-1].times)
         code = installation.end(signal.SIGTERM)
         answer = calling.ended()
 

@@ -11,7 +11,7 @@ from mcp_types import ReadResourceResult
 from pydantic_core import from_json
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.remedies import remedy_of
+from connector_gateway.core.calls.remedies import resolve_remedy
 from connector_gateway.kit.errors import HeadersTooLarge, MissingApiKey, RequestIncomplete, UnsupportedMediaType
 from connector_gateway.mcp import resources
 from harness.agents import Mode, agent, bridged, outcome, outcomes, words
@@ -281,8 +281,8 @@ async def test_what_is_no_wish_for_a_dry_run_is_refused_and_writes_nothing(
 
 @requirement("mcp-18")
 def test_no_remedy_sends_an_agent_where_it_cannot_go() -> None:
-    refusals = {refusal for operation in TOOLS.values() for refusal in operation.refusals}
-    remedies = {refusal.code: remedy_of(refusal, "mcp") for refusal in refusals - BEFORE_THE_PROTOCOL}
+    refusals = {refusal for operation in TOOLS.values() for refusal in operation.all_errors}
+    remedies = {refusal.code: resolve_remedy(refusal, "mcp") for refusal in refusals - BEFORE_THE_PROTOCOL}
 
     assert [] == [code for code, remedy in remedies.items() if ELSEWHERE.search(remedy)]
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from playwright.async_api import Browser
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.files import Files
+from connector_gateway.core.upstream_files.remote_files import PublicFileFetcher
 from harness.chromium import NARROW, WIDE, Window, chromium, chromium_path, window
 from harness.playing import playing
 from harness.recording import arguments, called
@@ -43,7 +43,7 @@ NARROW_PAGES = ("sign-in", "overview", "run", "connect")
 @contextmanager
 def furnished(folder: Path) -> Iterator[Gateway]:
     """A gateway in front of every stand-in, with the vendors' own budgets, through which much was called lately."""
-    files = Files(2, 1_000_000, reachable=lambda address: address == "127.0.0.1")
+    files = PublicFileFetcher(2, 1_000_000, is_reachable=lambda address: address == "127.0.0.1")
     with playing(**EMULATORS) as sandbox, serving(sandbox, folder, files=files, port=free_port(), **BUDGETS) as gateway:
         for name in EMULATORS:
             gateway.clear(name)

@@ -24,7 +24,7 @@ def titled(name: str) -> str:
 @pytest.fixture(scope="module")
 def consent(six: Gateway) -> list[str]:
     """The addresses of the third parties."""
-    return [address for emulator in six.sandbox.emulators.values() for address in emulator.stage.addresses.values()]
+    return [address for emulator in six.sandbox.emulators.values() for address in emulator.context.addresses.values()]
 
 
 @pytest.fixture(scope="module")

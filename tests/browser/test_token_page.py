@@ -29,7 +29,7 @@ def keyed(executable: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 def there(keyed: Gateway) -> list[str]:
     """The addresses of the third party."""
-    return list(keyed.sandbox.emulators["boards"].stage.addresses.values())
+    return list(keyed.sandbox.emulators["boards"].context.addresses.values())
 
 
 async def allow(opened: Window, url: str) -> None:

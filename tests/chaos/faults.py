@@ -13,7 +13,7 @@ from typing import Any
 
 from chaos.installation import Installation, Node
 from harness.postgres import stopped
-from workspace_sandbox.kit.faults import Fault, fault_of
+from workspace_sandbox.kit.faults import Fault, parse_fault
 
 KINDS: Mapping[str, tuple[str, int]] = {
     "kill": ("gateway", 2),
@@ -90,7 +90,7 @@ class Faults:
         for kind in self.last:
             await self._happen(kind)
         for emulator in self.installation.emulators.values():
-            emulator.stage.forget_faults()
+            emulator.context.clear_faults()
         self.ended_at = time.monotonic()
         await self.installation.all_ready()
 
@@ -180,8 +180,8 @@ class Faults:
 
     async def _application(self) -> None:
         room = self.random.choice(list(self.installation.emulators))
-        fault = fault_of({**self.random.choice(UPSTREAM), "times": self.random.randint(1, 5)})
+        fault = parse_fault({**self.random.choice(UPSTREAM), "times": self.random.randint(1, 5)})
         self.note(f"{room}: {fault.fault} for {fault.times} requests")
         if fault.fault == "throttle":
             self.throttled.append((room, fault))
-        self.installation.emulators[room].stage.faults.append(fault)
+        self.installation.emulators[room].context.faults.append(fault)

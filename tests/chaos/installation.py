@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 
 from chaos.moved import WallClock
-from connector_gateway.connectors import ROOMS
+from connector_gateway.connectors import CONNECTOR_NAMES
 from harness.databases import postgres_on
 from harness.serving import OPERATOR, free_port, settings_for
 from harness.starting import TESTS
@@ -90,7 +90,7 @@ class Installation:
             "GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "2",
             "GATEWAY_GRACE_SECONDS": "1",
             "GATEWAY_STORAGE_SECONDS": "3",
-            **{f"GATEWAY_{name.upper()}_SETTLE_SECONDS": str(SETTLE_SECONDS) for name in ROOMS},
+            **{f"GATEWAY_{name.upper()}_SETTLE_SECONDS": str(SETTLE_SECONDS) for name in CONNECTOR_NAMES},
             **{f"GATEWAY_{name.upper()}_WATCH_SECONDS": seconds for name, seconds in WATCHED.items()},
             **settings_for(sandbox),
         }
@@ -103,7 +103,7 @@ class Installation:
 
     async def ask(self, room: str, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Any:
         """The answer of a stand-in to somebody else than the gateway."""
-        address = self.emulators[room].stage.addresses["base"]
+        address = self.emulators[room].context.addresses["base"]
         return (await self.http.request(method, address + path, json=body, headers=dict(headers))).json()
 
     async def ready(self, node: Node) -> bool:
@@ -131,7 +131,7 @@ class Installation:
     async def prepare(self) -> None:
         """Make two workspaces, each with a key and a connection to each account."""
         # Untold, a fault that throttles for a second is taken for a lock-out of half a minute, as it has to be.
-        self.emulators["tables"].stage.knobs["retry_after"] = True
+        self.emulators["tables"].context.knobs["retry_after"] = True
         for name in ("here", "elsewhere"):
             workspace_id = (await self.manage("POST", "/v1/workspaces", name=name))["workspace_id"]
             connections = {room: await self._connect(workspace_id, room) for room in self.emulators}
@@ -167,7 +167,7 @@ class Installation:
 @asynccontextmanager
 async def installed(postgres_server: str, store: Server, folder: Path) -> AsyncIterator[Installation]:
     """A started installation, which is killed with the block unless it was ended."""
-    sandbox = Sandbox({name: EMULATORS[name] for name in ROOMS})
+    sandbox = Sandbox({name: EMULATORS[name] for name in CONNECTOR_NAMES})
     async with AsyncExitStack() as stack:
         http = await stack.enter_async_context(httpx.AsyncClient(timeout=60, limits=httpx.Limits(max_connections=None)))
         await sandbox.start()

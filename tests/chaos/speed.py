@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from chaos.faults import Faults
 from chaos.installation import Node
 from chaos.load import BOUND_SECONDS, Load
-from connector_gateway.connectors import ROOMS
+from connector_gateway.connectors import CONNECTOR_NAMES
 
 FULL_SPEED_SECONDS = 3.0
 """How long a read takes at most at full speed: under the load and without faults it took up to 1.8."""
@@ -51,7 +51,7 @@ class Speed:
         """What is not right with the reads of one round, in words."""
         nodes = self.load.installation.nodes
         self.rounds += 1
-        rooms = enumerate(ROOMS, self.rounds)
+        rooms = enumerate(CONNECTOR_NAMES, self.rounds)
         found = await asyncio.gather(*(self._slow(room, nodes[number % len(nodes)]) for number, room in rooms))
         await asyncio.sleep(PAUSE_SECONDS)
         return [one for one in found if one]

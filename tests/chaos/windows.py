@@ -66,7 +66,7 @@ class Windows:
 
     def _lately(self, room: str) -> str:
         """How long before its last refusal an application got requests."""
-        journal = self.load.installation.emulators[room].stage.journal
+        journal = self.load.installation.emulators[room].context.request_log
         last = max(seen.at for seen in journal if seen.status == 429)
         return " ".join(f"{last - seen.at:.2f}" for seen in journal if 0 <= last - seen.at < LATELY_SECONDS)
 
@@ -103,7 +103,7 @@ def refused(load: Load, faults: Faults) -> Counter[str]:
     """How many requests each application refused as too many, but for those that a fault made it refuse."""
     found: Counter[str] = Counter()
     for room, emulator in load.installation.emulators.items():
-        found[room] = sum(1 for seen in emulator.stage.journal if seen.status == 429)
+        found[room] = sum(1 for seen in emulator.context.request_log if seen.status == 429)
     for room, fault in faults.throttled:
         found[room] -= fault.done
     return +found

@@ -16,10 +16,10 @@ from click.testing import CliRunner, Result
 
 from connector_gateway.cli import main
 from connector_gateway.cli.call import call
-from connector_gateway.cli.printing import printable
+from connector_gateway.cli.terminal_text import escape_control_chars
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.rotation import SEALED
-from connector_gateway.core.runs import Run
+from connector_gateway.core.history.runs import Run
+from connector_gateway.core.secrets.rotation import ENCRYPTED_TABLES
 from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.management import RESOURCES
@@ -257,7 +257,7 @@ def test_an_item_of_a_list_may_be_a_plain_word_and_stand_beside_others(gateway: 
 
     notes = gateway.sandbox.emulators["notes"]
     blocks = httpx.get(
-        f"{notes.stage.addresses['base']}/v1/blocks/{created['data']['page_id']}/children",
+        f"{notes.context.addresses['base']}/v1/blocks/{created['data']['page_id']}/children",
         headers={"Authorization": f"Bearer {notes.credentials()['token']}", "Notion-Version": "2025-09-03"},
     )
     assert ["one", "two", "three"] == [
@@ -554,7 +554,7 @@ def test_names_are_text_whatever_they_hold(shell: Shell, name: str) -> None:
     listed = shell.run("workspaces", "list")
     row = next(line for line in listed.stdout.split("\n") if line.startswith(made["workspace_id"]))
     assert name == made["name"]
-    assert printable(name) == row.split("\t")[1]
+    assert escape_control_chars(name) == row.split("\t")[1]
 
 
 @pytest.mark.parametrize("name", ["\x1b[31mred\x07", "x" * 201], ids=["controls", "too long"])
@@ -658,7 +658,7 @@ def test_the_vault_is_rotated_while_the_gateway_runs(gateway: Gateway, shell: Sh
     put_back = back.json("vault", "rotate")
 
     assert sealed <= told[0]["resealed"] == put_back[0]["resealed"]
-    assert [[]] * len(SEALED) == [one["unreadable"] for one in told]
+    assert [[]] * len(ENCRYPTED_TABLES) == [one["unreadable"] for one in told]
     assert 200 == gateway.get("/notes/databases").status
 
 

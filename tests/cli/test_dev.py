@@ -21,7 +21,7 @@ import httpx
 import pytest
 
 from connector_gateway.connectors import CONNECTORS
-from harness.connecting import User, heading
+from harness.connecting import BrowserUser, heading
 from harness.requirement import requirement
 from harness.starting import run, start
 from harness.waiting import wait_until
@@ -137,7 +137,7 @@ def test_each_application_listens_on_the_ports_after_the_control_routes(running:
 def test_its_connect_links_lead_through_the_consent_of_the_stand_in(running: Dev, connector: str) -> None:
     here: Any = SimpleNamespace(base_url=running.described["base_url"])
     with httpx.Client(timeout=30) as http:
-        page = User(here, http).allow(running.described["connect_urls"][connector])
+        page = BrowserUser(here, http).allow(running.described["connect_urls"][connector])
 
     assert (200, "Connected") == (page.status_code, heading(page))
 
@@ -529,7 +529,7 @@ def test_what_was_made_and_connected_is_there_after_a_restart(tmp_path: Path) ->
     with dev(tmp_path, port, "--quiet") as first:
         here: Any = SimpleNamespace(base_url=first.described["base_url"])
         with httpx.Client(timeout=30) as http:
-            User(here, http).allow(first.described["connect_urls"]["mail"])
+            BrowserUser(here, http).allow(first.described["connect_urls"]["mail"])
         replies = [create_page(first), create_page(first)]
         with dev_after(first, port, "--quiet") as second:
             replies += [create_page(second), create_page(second)]

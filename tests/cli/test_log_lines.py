@@ -2,23 +2,25 @@
 
 from contextvars import copy_context
 
-from connector_gateway.cli.serving import for_people, with_run
-from connector_gateway.core.runs import UNDER_WAY
+from connector_gateway.cli.serve.server import add_run_id, render_for_people
+from connector_gateway.core.history.runs import CURRENT_RUN
 
 
 def test_a_line_names_the_run_that_its_task_carries_out_unless_it_names_one() -> None:
     context = copy_context()
-    context.run(UNDER_WAY.set, "run_1")
-    lines = [context.run(with_run, None, "info", line) for line in ({"event": "a"}, {"event": "b", "run_id": "run_2"})]
+    context.run(CURRENT_RUN.set, "run_1")
+    lines = [
+        context.run(add_run_id, None, "info", line) for line in ({"event": "a"}, {"event": "b", "run_id": "run_2"})
+    ]
 
     assert ["run_1", "run_2"] == [line["run_id"] for line in lines]
-    assert "run_id" not in copy_context().run(with_run, None, "info", {"event": "c"})
+    assert "run_id" not in copy_context().run(add_run_id, None, "info", {"event": "c"})
 
 
 def test_a_line_for_people_tells_time_level_event_and_facts_without_what_steers_a_terminal() -> None:
     line = {"timestamp": "2026-11-24T12:00:00Z", "level": "warning", "event": "gone\x1b[2J", "connector": "chat"}
 
-    told = for_people(None, "warning", {**line, "exception": "Traceback\n  ValueError: \x07"})
+    told = render_for_people(None, "warning", {**line, "exception": "Traceback\n  ValueError: \x07"})
 
     assert ["warning", "gone\\x1b[2J", "connector=chat"] == told.splitlines()[0].split()[1:]
     assert ["    Traceback", "      ValueError: \\x07"] == told.splitlines()[1:]

@@ -24,7 +24,9 @@ def clone(tmp_path: Path) -> Path:
     shutil.copy(MAKEFILE, tmp_path)
     (tmp_path / "requirements").mkdir()
     (tmp_path / "requirements" / "run.txt").touch()
-    (tmp_path / "pyproject.toml").touch()
+    for folder in ("gateway", "sandbox", "client"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "pyproject.toml").touch()
     return tmp_path
 
 
@@ -74,9 +76,17 @@ def test_nothing_is_left_of_an_environment_that_could_not_be_made(clone: Path) -
 
 
 def test_cleaning_leaves_what_was_cloned_and_what_serve_keeps(clone: Path) -> None:
-    kept = {clone / name for name in ("src/package/module.py", ".env", "gateway.db")}
-    made = ["src/package/__pycache__/module.pyc", "src/package.egg-info/PKG-INFO", "tests/__pycache__/a.pyc"]
-    made += [".venv/bin/python", ".data/dev.json", "dist/sbom.json", ".coverage.1", ".mypy_cache/x", ".ruff_cache/x"]
+    kept = {clone / name for name in ("gateway/src/package/module.py", ".env", "gateway.db")}
+    made = ["gateway/src/package/__pycache__/module.pyc", "gateway/src/package.egg-info/PKG-INFO"]
+    made += [
+        "tests/__pycache__/a.pyc",
+        ".venv/bin/python",
+        ".data/dev.json",
+        "dist/sbom.json",
+        ".coverage.1",
+        ".mypy_cache/x",
+        ".ruff_cache/x",
+    ]
     cloned = {path for path in clone.rglob("*") if path.is_file()}
     for path in (*kept, *(clone / name for name in made)):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -13,11 +13,11 @@ import pytest
 from sqlalchemy import create_engine, inspect, select, text
 
 from connector_gateway.app import App
-from connector_gateway.cli.serve import _tell, _tell_together
+from connector_gateway.cli.serve.command import _print_shared_summary, _print_summary
 from connector_gateway.settings import Settings
 from connector_gateway.storage import tables
-from connector_gateway.storage.files import Unusable, check_file
-from harness.installed import Calling, installed
+from connector_gateway.storage.sql.sqlite_files import UnusableDatabase, check_file
+from harness.installed import CallThread, installed
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.serving import FAST, OPERATOR, serving
@@ -51,8 +51,8 @@ def test_a_second_one_on_the_same_file_is_refused_and_the_first_goes_on(sandbox:
     with installed(sandbox, tmp_path, GATEWAY_UPSTREAM_TIMEOUT_SECONDS="60") as installation:
         installation.http.post(f"{sandbox.address}/_control/notes/faults", json=fault)
         body = {"database_id": sandbox.emulators["notes"].examples()["database_id"], "properties": {}}
-        calling = Calling(lambda: installation.call("POST", "/notes/pages", idempotency_key="key-1", **body))
-        wait_until(lambda: not sandbox.emulators["notes"].stage.faults[0].times)
+        calling = CallThread(lambda: installation.call("POST", "/notes/pages", idempotency_key="key-1", **body))
+        wait_until(lambda: not sandbox.emulators["notes"].context.faults[0].times)
         second = serve(database_url)
         engine = create_engine(database_url)
         with engine.connect() as reading:
@@ -129,7 +129,9 @@ def test_a_place_where_no_database_can_be_is_named(tmp_path: Path, place: Callab
 def test_a_folder_that_this_user_may_not_write_to_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda path, _: Path(path) != tmp_path)
 
-    with pytest.raises(Unusable, match=f"^The database's folder {tmp_path} cannot be read and written by this user; "):
+    with pytest.raises(
+        UnusableDatabase, match=f"^The database's folder {tmp_path} cannot be read and written by this user; "
+    ):
         check_file(tmp_path / "gateway.db")
 
 
@@ -213,7 +215,7 @@ async def test_what_is_told_at_the_start_does_not_end_it_where_the_database_is_a
     secrets = {"GATEWAY_SECRET_KEYS": "Wq7ZkT2mXv9BnLr4Yc5Hd8sJf1Gp6EaU", "GATEWAY_OPERATOR_TOKEN": OPERATOR}
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
-        await _tell(App(Settings.read(address | secrets, {})), listening)
+        await _print_summary(App(Settings.read(address | secrets, {})), listening)
 
     assert "connections  not known, the database is away\n" in capsys.readouterr().err
 
@@ -226,7 +228,7 @@ async def test_where_several_workers_serve_their_supervisor_prints_a_link(
     secrets = {"GATEWAY_SECRET_KEYS": "Wq7ZkT2mXv9BnLr4Yc5Hd8sJf1Gp6EaU", "GATEWAY_OPERATOR_TOKEN": OPERATOR}
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
-        await _tell_together(Settings.read(settings | secrets, {}), listening)
+        await _print_shared_summary(Settings.read(settings | secrets, {}), listening)
     told = capsys.readouterr().err
 
     assert "workers      2\n" in told

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from connector_gateway.cli import main
-from connector_gateway.cli.printing import printable
+from connector_gateway.cli.terminal_text import escape_control_chars
 from harness.playing import playing
 from harness.serving import Gateway, serving
 from harness.terminals import typed
@@ -47,7 +47,7 @@ def environment(gateway: Gateway) -> dict[str, str]:
         "GATEWAY_SECRET_KEYS": ",".join(gateway.app.settings.secret_keys),
         "GATEWAY_URL": gateway.base_url,
         "GATEWAY_API_KEY": gateway.key,
-        "GATEWAY_NOTES_BASE_URL": gateway.sandbox.emulators["notes"].stage.addresses["base"],
+        "GATEWAY_NOTES_BASE_URL": gateway.sandbox.emulators["notes"].context.addresses["base"],
         "COLUMNS": "200",
     }
 
@@ -72,7 +72,7 @@ def test_the_name_of_a_key_is_text(gateway: Gateway, environment: dict[str, str]
     listed = run(environment, "keys", "list")
 
     assert text == key["name"]
-    assert printable(text) in row_of(listed, key["key_id"])
+    assert escape_control_chars(text) in row_of(listed, key["key_id"])
 
 
 @each_storable
@@ -83,8 +83,8 @@ def test_the_name_of_a_connection_is_text(gateway: Gateway, environment: dict[st
     shown = run(environment, "connections", "show", connection["connection_id"])
 
     assert text == connection["name"]
-    assert printable(text) in row_of(listed, connection["connection_id"])
-    assert f"name\t{printable(text)}" in shown.stdout.split("\n")
+    assert escape_control_chars(text) in row_of(listed, connection["connection_id"])
+    assert f"name\t{escape_control_chars(text)}" in shown.stdout.split("\n")
 
 
 @each_storable
@@ -98,7 +98,7 @@ def test_the_title_of_a_page_is_text(gateway: Gateway, environment: dict[str, st
     envelope = json.loads(run(environment, *command, "--json").stdout)
 
     assert 0 == told.exit_code
-    assert printable(text) in told.stdout
+    assert escape_control_chars(text) in told.stdout
     assert (page["page_id"], text) in [(found["page_id"], found["title"]) for found in envelope["data"]["pages"]]
 
 
@@ -112,8 +112,8 @@ def test_what_is_wrong_with_a_text_is_told_without_its_effects(
 
     assert 1 == told.exit_code
     assert "invalid_parameters: Parameter database_id cannot be used as given." == told.stderr.split("\n")[0]
-    assert printable(text)[:100] in told.stderr
-    assert told.stderr.replace("\n", "") == printable(told.stderr.replace("\n", ""))
+    assert escape_control_chars(text)[:100] in told.stderr
+    assert told.stderr.replace("\n", "") == escape_control_chars(told.stderr.replace("\n", ""))
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +138,7 @@ def test_a_terminal_is_steered_by_no_name(apart: dict[str, str], workspaces: lis
     identified = [line.split()[0] for line in lines if line.startswith("ws_")]
     assert 0 == ended
     assert sorted(workspaces) == sorted(identified)
-    assert lines == [printable(line) for line in lines]
+    assert lines == [escape_control_chars(line) for line in lines]
 
 
 def test_without_a_standard_output_a_command_ends_without_a_traceback(apart: dict[str, str]) -> None:

@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 
 from starlette.types import Receive, Scope, Send
 
-from connector_gateway.cli.serving import server
-from connector_gateway.cli.supervised import RETIRE, Line
-from connector_gateway.core.stopping import Stopping
-from connector_gateway.http.clients import ClientLimits, Clients
+from connector_gateway.cli.serve.server import server
+from connector_gateway.cli.serve.worker import RETIRE, SupervisorChannel
+from connector_gateway.core.calls.shutdown import Shutdown
+from connector_gateway.http.server.connection_limits import ClientConnections, ConnectionLimits
 from harness.requirement import requirement
 from harness.waiting import until
 
@@ -19,9 +19,9 @@ class Starting:
     """An application that goes on starting until it is told to stop."""
 
     def __init__(self) -> None:
-        self.stopping = Stopping()
-        self.clients = Clients(ClientLimits())
-        self.words: Collection[str] = ()
+        self.stopping = Shutdown()
+        self.clients = ClientConnections(ConnectionLimits())
+        self.fixed_segments: Collection[str] = ()
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
@@ -33,13 +33,13 @@ class Starting:
         """Answer nothing."""
 
     async def _stops(self) -> bool:
-        return self.stopping.begun
+        return self.stopping.started
 
 
 @requirement("common-209")
 def test_one_that_is_retired_while_it_starts_ends() -> None:
     ours, theirs = socket.socketpair()
-    worker = server(Starting(), "127.0.0.1", 0, line=Line(theirs.detach()))
+    worker = server(Starting(), "127.0.0.1", 0, line=SupervisorChannel(theirs.detach()))
     thread = threading.Thread(target=worker.run)
     with ours:
         ours.send(RETIRE)

@@ -13,8 +13,8 @@ from itertools import count
 import pytest
 from structlog.testing import capture_logs
 
-from connector_gateway.cli.supervised import ALIVE, Place
-from connector_gateway.cli.supervisor import Supervisor, Worker
+from connector_gateway.cli.serve.supervisor import Supervisor, Worker
+from connector_gateway.cli.serve.worker import ALIVE, WorkerSpec
 from harness.requirement import requirement
 from harness.waiting import until
 
@@ -53,9 +53,9 @@ async def supervising(
     """One worker that runs *code*, until the end of the block; its program is *missing* at that start."""
     starts = count(1)
 
-    def command(place: Place) -> Sequence[str]:
+    def command(place: WorkerSpec) -> Sequence[str]:
         program = "/nowhere/python" if next(starts) == missing else sys.executable
-        return (program, "-S", "-c", code, place.written())
+        return (program, "-S", "-c", code, place.to_option())
 
     ready = asyncio.Event()
     supervisor = Supervisor(
@@ -65,7 +65,7 @@ async def supervising(
         stop_seconds=0.5,
         ready=ready.set,
         silent_seconds=silent_seconds,
-        last_seconds=last_seconds,
+        final_seconds=last_seconds,
     )
     task = asyncio.create_task(supervisor.run())
     begun = asyncio.create_task(ready.wait())
@@ -110,7 +110,7 @@ async def test_a_worker_that_spoke_while_the_supervisor_stood_still_is_left_alon
         theirs.send(ALIVE)
         theirs.close()
         _stand_still(0.04)
-        status = await worker.life
+        status = await worker.monitor_task
 
     assert (0, []) == (status, told)
 

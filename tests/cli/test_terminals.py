@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from connector_gateway.cli import main
-from connector_gateway.cli.printing import printable, printable_json
-from connector_gateway.cli.tables import block_lines, cell, fitting, rows_lines
+from connector_gateway.cli.tables import block_lines, cell, count_fitting, rows_lines
+from connector_gateway.cli.terminal_text import escape_control_chars, printable_json
 from harness.terminals import typed
 
 COLUMNS = ["page_id", "title", "state"]
@@ -108,7 +108,7 @@ def test_an_object_alone_is_shown_whole() -> None:
 
 @pytest.mark.parametrize(("width", "columns"), [(100, 3), (24, 3), (23, 2), (17, 2), (10, 1), (1, 1)], ids=str)
 def test_as_many_columns_are_shown_as_fit(width: int, columns: int) -> None:
-    assert columns == fitting([10, 5, 5], width)
+    assert columns == count_fitting([10, 5, 5], width)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_as_many_columns_are_shown_as_fit(width: int, columns: int) -> None:
     ],
 )
 def test_what_is_not_seen_is_shown_as_an_escape(text: str, shown: str) -> None:
-    assert shown == printable(text)
+    assert shown == escape_control_chars(text)
 
 
 def test_json_says_the_same_with_escapes() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from harness import loading
 from harness.databases import postgres_on
-from harness.installed import Calling, Installation, installed
+from harness.installed import CallThread, Installation, installed
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.serving import FAST, OPERATOR
@@ -41,7 +41,7 @@ def workers(
         playing(notes=NotesEmulator) as sandbox,
         installed(sandbox, tmp_path_factory.mktemp("workers"), **settings) as installation,
     ):
-        sandbox.emulators["notes"].stage.knobs["limits"] = False
+        sandbox.emulators["notes"].context.knobs["limits"] = False
         workspace_id = installation.manage("GET", "/v1/workspaces")[0]["workspace_id"]
         installation.key = installation.manage(
             "POST", "/v1/keys", workspace_id=workspace_id, scope="read_write", calls_per_minute=1_000_000
@@ -185,8 +185,8 @@ def test_all_answer_what_they_have_begun_and_end(workers: Installation) -> None:
     fault = {"method": "POST", "path": "/v1/pages", "fault": "delay", "seconds": 1}
     workers.http.post(f"{workers.sandbox.address}/_control/notes/faults", json=fault)
     body = {"database_id": workers.sandbox.emulators["notes"].examples()["database_id"], "properties": {}}
-    calling = Calling(lambda: workers.call("POST", "/notes/pages", idempotency_key="last", **body))
-    wait_until(lambda: not workers.sandbox.emulators["notes"].stage.faults[0].times)
+    calling = CallThread(lambda: workers.call("POST", "/notes/pages", idempotency_key="last", **body))
+    wait_until(lambda: not workers.sandbox.emulators["notes"].context.faults[0].times)
     left = pids(workers)
     status = workers.end(signal.SIGTERM)
     answer = calling.ended()

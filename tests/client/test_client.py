@@ -14,13 +14,21 @@ import httpx
 import pytest
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.kit.errors import catalogue
-from connector_gateway.kit.observing import Observation
-from connector_gateway_client import Answer, AsyncGateway, DryRun, GatewayError, NoAnswer, UnreadableAnswer, errors
+from connector_gateway.kit.errors import all_errors
+from connector_gateway.kit.events import Observation
+from connector_gateway_client import (
+    AsyncGateway,
+    ConnectionFailed,
+    DryRun,
+    GatewayError,
+    InvalidResponse,
+    Response,
+    errors,
+)
 from connector_gateway_client import Gateway as Client
-from connector_gateway_client.answers import Events, Seen
-from connector_gateway_client.calls import BY_CODE, Call, answer_of, pause_before
-from connector_gateway_client.sending import AsyncSending, Sending
+from connector_gateway_client.answers import Events, FeedPosition
+from connector_gateway_client.calls import BY_CODE, RequestSpec, parse_response, retry_delay
+from connector_gateway_client.sending import AsyncTransport, SyncTransport
 from connector_gateway_client.shapes import CreatedCard
 from harness.playing import playing
 from harness.serving import Gateway, free_port, serving
@@ -29,7 +37,7 @@ from workspace_sandbox import EMULATORS
 README = (Path(__file__).parents[2] / "client" / "README.md").read_text(encoding="utf-8")
 STRANGE_PAGE = "11111111111141118111111111111111"
 OPERATIONS = [(connector.name, one.name) for connector in CONNECTORS.values() for one in connector.operations]
-WRITE = Call("POST", "/v1/connectors/boards/cards", {"name": "Plan"}, writes=True)
+WRITE = RequestSpec("POST", "/v1/connectors/boards/cards", {"name": "Plan"}, writes=True)
 DONE = {"run_id": "run_1", "connector": "boards", "status": "ok", "data": {"card_id": "c"}}
 DONE_NOW = httpx.Response(200, json=DONE)
 UNKNOWN = {"code": "outcome_unknown", "message": "Not known.", "remedy": "Repeat it.", "details": []}
@@ -66,14 +74,14 @@ class Script:
         self.pauses.append(seconds)
 
     @property
-    def sending(self) -> Sending:
+    def sending(self) -> SyncTransport:
         http = httpx.Client(base_url="http://gateway", transport=httpx.MockTransport(self))
-        return Sending(http, 60, self.pauses.append, lambda: sum(self.pauses))
+        return SyncTransport(http, 60, self.pauses.append, lambda: sum(self.pauses))
 
     @property
-    def async_sending(self) -> AsyncSending:
+    def async_sending(self) -> AsyncTransport:
         http = httpx.AsyncClient(base_url="http://gateway", transport=httpx.MockTransport(self))
-        return AsyncSending(http, 60, self.sleep, lambda: sum(self.pauses))
+        return AsyncTransport(http, 60, self.sleep, lambda: sum(self.pauses))
 
     @property
     def keys(self) -> list[str]:
@@ -94,14 +102,14 @@ def test_type_checkers_are_told_that_it_is_typed() -> None:
 
 
 def test_every_code_is_an_exception() -> None:
-    assert {error.code for error in catalogue()} == BY_CODE.keys()
+    assert {error.code for error in all_errors()} == BY_CODE.keys()
     assert {code: error.code for code, error in BY_CODE.items()} == {code: code for code in BY_CODE}
 
 
 def test_a_write_is_answered_with_what_it_made(served: Gateway, client: Client) -> None:
     list_id = served.examples("boards")["list_ids"][0]
     card = client.boards.create_card(connection_id=served.connections["boards"], list_id=list_id, name="From Python")
-    assert_type(card, Answer[CreatedCard])
+    assert_type(card, Response[CreatedCard])
 
     assert "From Python" == served.sandbox.emulators["boards"].store.cards[card.data["card_id"]].name  # type: ignore[attr-defined]
 
@@ -117,7 +125,7 @@ def test_a_dry_run_writes_nothing(served: Gateway, client: Client) -> None:
 
 
 def test_a_call_that_was_no_dry_run_has_no_plan() -> None:
-    answer = answer_of(200, {}, json.dumps(DONE).encode(), dry_run=False)
+    answer = parse_response(200, {}, json.dumps(DONE).encode(), dry_run=False)
 
     with pytest.raises(ValueError, match="no dry run"):
         _ = answer.plan
@@ -193,7 +201,7 @@ def test_a_wrong_key_is_told(served: Gateway) -> None:
 
 def test_a_service_that_is_away_is_named_by_its_address() -> None:
     address = f"http://127.0.0.1:{free_port()}"
-    with Client(address, "key", retry_seconds=0) as client, pytest.raises(NoAnswer) as refused:
+    with Client(address, "key", retry_seconds=0) as client, pytest.raises(ConnectionFailed) as refused:
         list(client.notes.list_databases(connection_id="any"))
 
     assert f"No answer came from {address}: " in str(refused.value)
@@ -204,7 +212,7 @@ def test_a_revoked_connection_has_the_link_that_connects_it_again() -> None:
     error = {"code": "connection_revoked", "message": "Withdrawn.", "details": details}
 
     with pytest.raises(errors.ConnectionRevoked, match="Connect again: http://gateway/connect/x") as refused:
-        answer_of(401, {}, json.dumps(DONE | {"error": error}).encode(), dry_run=False)
+        parse_response(401, {}, json.dumps(DONE | {"error": error}).encode(), dry_run=False)
     assert "http://gateway/connect/x" == refused.value.reconnect_url
 
 
@@ -212,8 +220,8 @@ def test_the_key_that_the_client_made_is_in_the_error() -> None:
     with pytest.raises(errors.OutcomeUnknown) as refused:
         Script(unknown(9), *[unknown(99)] * 2).sending.send(WRITE)
 
-    assert WRITE.made_key == refused.value.idempotency_key
-    assert f"Repeat with: idempotency_key='{WRITE.made_key}'" in str(refused.value)
+    assert WRITE.generated_key == refused.value.idempotency_key
+    assert f"Repeat with: idempotency_key='{WRITE.generated_key}'" in str(refused.value)
 
 
 @pytest.mark.parametrize("code", ["upstream_unavailable", "upstream_error", "upstream_timeout", "of_a_later_release"])
@@ -222,7 +230,7 @@ def test_four_failures_of_a_keyed_write_are_retried(code: str) -> None:
     script = Script(*[failure] * 4, DONE_NOW)
     answer = script.sending.send(WRITE)
 
-    assert ("run_1", [WRITE.made_key] * 5) == (answer.run_id, script.keys)
+    assert ("run_1", [WRITE.generated_key] * 5) == (answer.run_id, script.keys)
     assert sum(script.pauses) <= 60
 
 
@@ -240,7 +248,7 @@ def test_a_write_in_doubt_is_repeated_with_its_key_when_the_service_says() -> No
     answer = script.sending.send(WRITE)
 
     assert ("run_1", [7]) == (answer.run_id, script.pauses)
-    assert [WRITE.made_key] * 2 == script.keys
+    assert [WRITE.generated_key] * 2 == script.keys
 
 
 async def test_the_same_holds_where_it_is_awaited() -> None:
@@ -248,14 +256,14 @@ async def test_the_same_holds_where_it_is_awaited() -> None:
     answer = await script.async_sending.send(WRITE)
 
     assert ("run_1", 7, 2) == (answer.run_id, script.pauses[0], len(script.pauses))
-    assert [WRITE.made_key] * 3 == script.keys
+    assert [WRITE.generated_key] * 3 == script.keys
 
 
 def test_an_answer_that_breaks_off_is_asked_for_again() -> None:
     script = Script(httpx.RemoteProtocolError("cut"), httpx.Response(200, json=DONE))
     answer = script.sending.send(WRITE)
 
-    assert ("run_1", [WRITE.made_key] * 2) == (answer.run_id, script.keys)
+    assert ("run_1", [WRITE.generated_key] * 2) == (answer.run_id, script.keys)
 
 
 def test_a_limit_that_lasts_is_told_once_the_time_is_over() -> None:
@@ -343,13 +351,13 @@ GARBAGE = [b"<html>", b"[]", b"{}", b'{"run_id": "r", "data"', b'{"run_id": "r",
 
 @pytest.mark.parametrize("body", GARBAGE)
 def test_what_is_no_answer_is_told_as_that(body: bytes) -> None:
-    with pytest.raises(UnreadableAnswer):
-        answer_of(200, {}, body, dry_run=False)
+    with pytest.raises(InvalidResponse):
+        parse_response(200, {}, body, dry_run=False)
 
 
 def test_a_page_of_a_proxy_is_worth_another_attempt_where_it_fails() -> None:
-    failures = [UnreadableAnswer("", status=status) for status in (200, 404, 502)]
-    pauses = [pause_before(1, failure) for failure in failures]
+    failures = [InvalidResponse("", status=status) for status in (200, 404, 502)]
+    pauses = [retry_delay(1, failure) for failure in failures]
 
     assert [None, None] == pauses[:2]
     assert pauses[2] is not None
@@ -359,28 +367,28 @@ def test_a_code_of_a_later_release_is_its_family() -> None:
     body = b'{"run_id": "r", "error": {"code": "new_one", "message": "New."}}'
 
     with pytest.raises(GatewayError) as refused:
-        answer_of(409, {}, body, dry_run=False)
-    assert ("CallerError", "new_one") == (type(refused.value).__name__, refused.value.told_code)
+        parse_response(409, {}, body, dry_run=False)
+    assert ("CallerError", "new_one") == (type(refused.value).__name__, refused.value.service_code)
 
 
 def test_a_service_that_knows_no_dry_runs_is_told() -> None:
-    with pytest.raises(UnreadableAnswer, match="may have written"):
-        answer_of(200, {}, b'{"run_id": "r", "data": {}}', dry_run=True)
+    with pytest.raises(InvalidResponse, match="may have written"):
+        parse_response(200, {}, b'{"run_id": "r", "data": {}}', dry_run=True)
 
 
 def test_events_that_were_read_are_not_given_again() -> None:
     first, second, third = (event(number, at) for number, at in ((1, "10:00"), (2, "10:01"), (3, "10:01")))
-    seen = Seen()
-    read = [list(seen.new(events)) for events in ([first, second], [second, third], [second, third])]
+    seen = FeedPosition()
+    read = [list(seen.mark_new(events)) for events in ([first, second], [second, third], [second, third])]
 
     assert [[first, second], [third], []] == read
-    assert "10:01" == seen.after(WRITE).values["since"]
+    assert "10:01" == seen.next_request(WRITE).values["since"]
 
 
 def test_a_feed_is_followed_over_its_pages() -> None:
     pages = [DONE | {"data": [event(number, "10:00")], "next_cursor": "next"} for number in (1, 2)]
     script = Script(*(httpx.Response(200, json=page) for page in pages))
-    following = iter(Events[Any](script.sending, Call("GET", "/v1/connectors/chat/events", {}), 5))
+    following = iter(Events[Any](script.sending, RequestSpec("GET", "/v1/connectors/chat/events", {}), 5))
     events = [next(following), next(following)]
 
     assert [event(1, "10:00"), event(2, "10:00")] == events
@@ -414,20 +422,22 @@ def test_a_key_without_a_character_is_refused_and_not_replaced(served: Gateway, 
 def test_an_instant_is_asked_for_as_iso_8601_has_it() -> None:
     since = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 
-    assert {"since": "2026-01-02T03:04:00+00:00"} == Call("GET", "/v1/connectors/chat/events", {"since": since}).query
+    assert {"since": "2026-01-02T03:04:00+00:00"} == RequestSpec(
+        "GET", "/v1/connectors/chat/events", {"since": since}
+    ).query
 
 
 def test_an_answer_that_cannot_be_decompressed_is_told_as_that() -> None:
     script = Script(httpx.Response(200, headers={"Content-Encoding": "gzip"}, stream=httpx.ByteStream(b"not gzip")))
-    with pytest.raises(UnreadableAnswer, match="compressed"):
+    with pytest.raises(InvalidResponse, match="compressed"):
         script.sending.send(WRITE)
 
 
 @pytest.mark.parametrize("told", ["soon", -1, float("nan"), float("inf"), []])
 def test_a_time_to_wait_that_is_none_is_no_answer(told: Any) -> None:
     body = DONE | {"error": UNKNOWN, "retry_after": told}
-    with pytest.raises(UnreadableAnswer):
-        answer_of(503, {}, json.dumps(body).encode(), dry_run=False)
+    with pytest.raises(InvalidResponse):
+        parse_response(503, {}, json.dumps(body).encode(), dry_run=False)
 
 
 def observed(number: int) -> Observation:

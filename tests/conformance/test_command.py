@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from connector_gateway.cli import main
-from connector_gateway.conformance.checks import OF_OPERATIONS, OF_THE_SERVICE
+from connector_gateway.conformance.checks import OPERATION_CHECKS, SERVICE_CHECKS
 from harness.serving import free_port
 from requirements.contract import PAGES, clauses
 
@@ -57,7 +57,7 @@ def test_a_service_that_answers_anything_else_is_told_clause_by_clause(tmp_path:
 
     assert 1 == ended.exit_code
     assert "notes create_page, keeps a read key from writing (common-61, common-43)" in ended.stderr
-    assert {check.name for check in (*OF_OPERATIONS, *OF_THE_SERVICE)} - blind == failures
+    assert {check.name for check in (*OPERATION_CHECKS, *SERVICE_CHECKS)} - blind == failures
 
 
 def test_an_address_where_nobody_answers_is_told() -> None:
@@ -92,6 +92,6 @@ def test_arguments_that_nothing_can_be_called_with_are_told(
 
 def test_the_checks_cite_clauses_that_stand() -> None:
     standing = {clause.name for page in PAGES for clause in clauses(page) if not clause.withdrawn}
-    cited = {clause for check in (*OF_OPERATIONS, *OF_THE_SERVICE) for clause in check.clauses}
+    cited = {clause for check in (*OPERATION_CHECKS, *SERVICE_CHECKS) for clause in check.clauses}
 
     assert set() == cited - standing

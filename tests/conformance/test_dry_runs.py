@@ -9,11 +9,11 @@ import pytest
 from sqlalchemy import func, literal, select, union_all
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.http.answers import DRY_RUN
+from connector_gateway.http.api.responses import DRY_RUN
 from connector_gateway.storage.tables import metadata
 from harness.playing import playing
 from harness.requirement import requirement
-from harness.rooms import Rooms, rooms
+from harness.rooms import AllConnectors, rooms
 from harness.serving import Reply
 from simulation.writes import KINDS
 from workspace_sandbox import EMULATORS
@@ -35,12 +35,12 @@ every_write = pytest.mark.parametrize("name", KINDS)
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rooms]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]:
     with playing(**EMULATORS) as sandbox, rooms(sandbox, tmp_path_factory.mktemp("dry")) as started:
         yield started
 
 
-def write(world: Rooms, name: str, content: str, **headers: str) -> Reply:
+def write(world: AllConnectors, name: str, content: str, **headers: str) -> Reply:
     """What is answered to a write, whose journal begins with it."""
     kind = KINDS[name]
     method, path, body = kind.request(world.world, content)
@@ -49,13 +49,13 @@ def write(world: Rooms, name: str, content: str, **headers: str) -> Reply:
     return world.gateway.request(method, f"/v1/connectors/{kind.room}{path}", json=sent, headers=headers)
 
 
-def changes(world: Rooms, name: str) -> Sequence[str]:
+def changes(world: AllConnectors, name: str) -> Sequence[str]:
     """The requests that change something and reached the application."""
     seen = world.gateway.journal(KINDS[name].room)
     return [f"{method} {path}" for method, path, _ in seen if method != "GET" and not READING.search(path)]
 
 
-def rows_but_runs(world: Rooms) -> Mapping[str, int]:
+def rows_but_runs(world: AllConnectors) -> Mapping[str, int]:
     """How many rows each table has: claims, owners and all others, but not the history, which has its run."""
     counts = [select(literal(name), func.count()).select_from(table) for name, table in TABLES.items()]
     database = world.gateway.app.database
@@ -75,7 +75,7 @@ def test_every_write_that_is_declared_is_tried() -> None:
 
 @requirement("common-212", "common-213")
 @every_write
-def test_it_writes_nothing_and_tells_what_the_write_then_sends(world: Rooms, name: str) -> None:
+def test_it_writes_nothing_and_tells_what_the_write_then_sends(world: AllConnectors, name: str) -> None:
     content = "dry-" + name.replace(".", "-").replace("_", "-")
     world.prepare(name, content)
     before, rows = len(list(KINDS[name].made(world.world, content))), rows_but_runs(world)
@@ -93,7 +93,7 @@ def test_it_writes_nothing_and_tells_what_the_write_then_sends(world: Rooms, nam
 
 
 @requirement("common-213", "common-214")
-def test_the_document_describes_the_answer(world: Rooms) -> None:
+def test_the_document_describes_the_answer(world: AllConnectors) -> None:
     described = world.gateway.request("GET", "/openapi.json").body["components"]["schemas"]["DryRunAnswer"]
     described["properties"].pop("status")  # a reference
     answer = write(world, "boards.create_card", "Described", **DRY).body
@@ -104,7 +104,7 @@ def test_the_document_describes_the_answer(world: Rooms) -> None:
 
 
 @requirement("common-216")
-def test_its_run_says_so(world: Rooms) -> None:
+def test_its_run_says_so(world: AllConnectors) -> None:
     run_id = write(world, "boards.create_card", "Dry one", **DRY).body["run_id"]
     wet_id = write(world, "boards.create_card", "Wet one").body["run_id"]
     runs = [world.gateway.request("GET", f"/v1/runs/{one}").data for one in (run_id, wet_id)]
@@ -113,7 +113,7 @@ def test_its_run_says_so(world: Rooms) -> None:
 
 
 @requirement("common-214")
-def test_values_are_cast_by_the_schema_of_notes(world: Rooms) -> None:
+def test_values_are_cast_by_the_schema_of_notes(world: AllConnectors) -> None:
     database_id = world.world.example("notes", "database_id")
     reply = world.gateway.post("/notes/pages", DRY, database_id=database_id, properties={"Name": "Plan"})
 
@@ -124,7 +124,7 @@ def test_values_are_cast_by_the_schema_of_notes(world: Rooms) -> None:
 
 
 @requirement("common-214")
-def test_values_are_cast_by_the_schema_of_crm(world: Rooms) -> None:
+def test_values_are_cast_by_the_schema_of_crm(world: AllConnectors) -> None:
     contact = {"email": "dry@example.com", "properties": {"firstname": "Ada"}}
     reply = world.gateway.post("/crm/contacts", DRY, **contact)
 
@@ -134,7 +134,7 @@ def test_values_are_cast_by_the_schema_of_crm(world: Rooms) -> None:
 
 
 @requirement("common-214", "common-215")
-def test_of_a_batch_it_tells_what_would_be_made_and_what_refused(world: Rooms) -> None:
+def test_of_a_batch_it_tells_what_would_be_made_and_what_refused(world: AllConnectors) -> None:
     method, path, body = KINDS["tables.create_records"].request(world.world, "Dry batch")
     records = [{"Name": "Fits"}, {"No such field": 1}]
     reply = world.gateway.request(
@@ -150,7 +150,7 @@ def test_of_a_batch_it_tells_what_would_be_made_and_what_refused(world: Rooms) -
 
 
 @requirement("common-215")
-def test_what_the_write_would_be_refused_for_is_refused(world: Rooms) -> None:
+def test_what_the_write_would_be_refused_for_is_refused(world: AllConnectors) -> None:
     reply = world.gateway.post("/boards/cards", DRY, list_id="f" * 24, name="Nowhere")
 
     assert ("list_not_found", "dry-run") == (reply.code, reply.headers["Preference-Applied"])
@@ -158,14 +158,14 @@ def test_what_the_write_would_be_refused_for_is_refused(world: Rooms) -> None:
 
 @requirement("common-212")
 @pytest.mark.parametrize("header", ["wait=5, dry-run", "DRY-RUN", "dry-run; strict", "dry-run=yes"])
-def test_it_is_asked_for_among_other_preferences(world: Rooms, header: str) -> None:
+def test_it_is_asked_for_among_other_preferences(world: AllConnectors, header: str) -> None:
     reply = write(world, "boards.create_card", "Preferred", Prefer=header)
 
     assert ["create the card"] == [request["step"] for request in reply.data["requests"]]
 
 
 @requirement("common-212")
-def test_it_is_asked_for_in_one_of_two_headers(world: Rooms) -> None:
+def test_it_is_asked_for_in_one_of_two_headers(world: AllConnectors) -> None:
     connection_id, list_id = world.gateway.connections["boards"], world.world.example("boards", "list_ids")[0]
     response = world.gateway.http.post(
         f"{world.gateway.base_url}/v1/connectors/boards/cards",
@@ -181,7 +181,7 @@ def test_it_is_asked_for_in_one_of_two_headers(world: Rooms) -> None:
 
 
 @requirement("common-212")
-def test_a_read_takes_no_notice(world: Rooms) -> None:
+def test_a_read_takes_no_notice(world: AllConnectors) -> None:
     reply = world.gateway.request(
         "GET",
         "/v1/connectors/notes/databases",
@@ -193,7 +193,7 @@ def test_a_read_takes_no_notice(world: Rooms) -> None:
 
 
 @requirement("common-212")
-def test_a_key_that_only_reads_may_not_try(world: Rooms) -> None:
+def test_a_key_that_only_reads_may_not_try(world: AllConnectors) -> None:
     reader = world.gateway.with_key("read")
     reply = reader.post("/boards/cards", DRY, list_id=world.world.example("boards", "list_ids")[0], name="Not mine")
 
@@ -201,7 +201,7 @@ def test_a_key_that_only_reads_may_not_try(world: Rooms) -> None:
 
 
 @requirement("common-212")
-def test_what_it_assumed_is_not_remembered(world: Rooms) -> None:
+def test_what_it_assumed_is_not_remembered(world: AllConnectors) -> None:
     world.prepare("boards.attach_checklist", "Dry list")
     write(world, "boards.attach_checklist", "Dry list", **DRY)
     write(world, "boards.attach_checklist", "Dry list")

@@ -10,7 +10,7 @@ from connector_gateway.connectors import CONNECTORS
 from harness.calls import calls_of, defects, read, write
 from harness.playing import playing
 from harness.requirement import requirement
-from harness.rooms import Rooms, rooms
+from harness.rooms import AllConnectors, rooms
 from harness.serving import Reply
 from kit.test_error_table import EXAMPLES
 from workspace_sandbox import EMULATORS
@@ -45,20 +45,20 @@ def sandbox() -> Iterator[Sandbox]:
 
 
 @pytest.fixture(scope="module")
-def all_rooms(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rooms]:
+def all_rooms(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]:
     with rooms(sandbox, tmp_path_factory.mktemp("faults")) as started:
         yield started
 
 
 @pytest.fixture(scope="module")
-def impatient(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rooms]:
+def impatient(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]:
     """A gateway that waits a third of a second for an answer."""
     with rooms(sandbox, tmp_path_factory.mktemp("silence"), GATEWAY_UPSTREAM_TIMEOUT_SECONDS="0.3") as started:
         yield started
 
 
 @pytest.fixture(scope="module")
-def hurried(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rooms]:
+def hurried(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]:
     """A gateway whose calls wait for a second at most."""
     waits = {"GATEWAY_QUEUE_SECONDS": "1", "GATEWAY_RUN_SECONDS": "1"}
     with rooms(sandbox, tmp_path_factory.mktemp("hurried"), **waits) as started:
@@ -66,7 +66,7 @@ def hurried(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 
 @pytest.fixture(scope="module")
-def cut_off(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rooms]:
+def cut_off(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]:
     """A gateway in front of addresses where nothing listens."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -76,7 +76,7 @@ def cut_off(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Itera
             yield started
 
 
-def reading(started: Rooms, room: str, **fault: Any) -> Reply:
+def reading(started: AllConnectors, room: str, **fault: Any) -> Reply:
     """What is answered to a read through a new connection, whose requests meet *fault*."""
     call, gateway = started.readings(room)[0], started.newly_connected(room)
     started.gateway.clear(room)
@@ -86,7 +86,7 @@ def reading(started: Rooms, room: str, **fault: Any) -> Reply:
 
 @requirement("common-7", "boards-31", "notes-54")
 @every_room
-def test_throttling_for_longer_than_a_call_may_wait_is_told_with_its_time(hurried: Rooms, room: str) -> None:
+def test_throttling_for_longer_than_a_call_may_wait_is_told_with_its_time(hurried: AllConnectors, room: str) -> None:
     throttled = {**THROTTLED, "headers": {"Retry-After": "77"}, "body": THROTTLED_BODIES[room]}
     reply = reading(hurried, room, **throttled)
 
@@ -95,7 +95,7 @@ def test_throttling_for_longer_than_a_call_may_wait_is_told_with_its_time(hurrie
 
 
 @every_room
-def test_a_throttled_write_is_sent_again_and_done_once(all_rooms: Rooms, room: str) -> None:
+def test_a_throttled_write_is_sent_again_and_done_once(all_rooms: AllConnectors, room: str) -> None:
     name, path = calls_of(room).WRITE
     all_rooms.gateway.clear(room)
     all_rooms.prepare(name, "throttled")
@@ -108,7 +108,7 @@ def test_a_throttled_write_is_sent_again_and_done_once(all_rooms: Rooms, room: s
 
 @requirement("boards-26", "common-69", "notes-46")
 @every_room
-def test_a_withdrawn_authorisation_is_told_until_it_is_granted_again(all_rooms: Rooms, room: str) -> None:
+def test_a_withdrawn_authorisation_is_told_until_it_is_granted_again(all_rooms: AllConnectors, room: str) -> None:
     gateway, world, name = all_rooms.gateway, all_rooms.world, calls_of(room).WRITE[0]
     gateway.clear(room)
     all_rooms.prepare(name, "revoked")
@@ -132,7 +132,7 @@ def test_a_withdrawn_authorisation_is_told_until_it_is_granted_again(all_rooms: 
 
 @requirement("common-60", "common-62")
 @every_room
-def test_a_key_that_may_only_read_reads_and_writes_nothing(all_rooms: Rooms, room: str) -> None:
+def test_a_key_that_may_only_read_reads_and_writes_nothing(all_rooms: AllConnectors, room: str) -> None:
     all_rooms.gateway.clear(room)
     reader, name = all_rooms.gateway.with_key("read", calls_per_minute=1000), calls_of(room).WRITE[0]
     all_rooms.prepare(name, "refused")
@@ -149,7 +149,7 @@ def test_a_key_that_may_only_read_reads_and_writes_nothing(all_rooms: Rooms, roo
 
 @every_room
 @pytest.mark.parametrize("fault", FAILURES)
-def test_a_read_gets_over_two_failures(all_rooms: Rooms, room: str, fault: dict[str, Any]) -> None:
+def test_a_read_gets_over_two_failures(all_rooms: AllConnectors, room: str, fault: dict[str, Any]) -> None:
     reply = reading(all_rooms, room, **fault, times=2)
 
     assert 200 == reply.status
@@ -160,7 +160,7 @@ def test_a_read_gets_over_two_failures(all_rooms: Rooms, room: str, fault: dict[
 @every_room
 @pytest.mark.parametrize("fault", FAILURES)
 def test_a_read_that_keeps_failing_is_told_as_the_applications_failure(
-    all_rooms: Rooms, room: str, fault: dict[str, Any]
+    all_rooms: AllConnectors, room: str, fault: dict[str, Any]
 ) -> None:
     reply = reading(all_rooms, room, **fault, times=50)
 
@@ -170,7 +170,9 @@ def test_a_read_that_keeps_failing_is_told_as_the_applications_failure(
 
 
 @every_room
-def test_a_read_that_is_answered_with_garbage_is_told_as_the_applications_failure(all_rooms: Rooms, room: str) -> None:
+def test_a_read_that_is_answered_with_garbage_is_told_as_the_applications_failure(
+    all_rooms: AllConnectors, room: str
+) -> None:
     reply = reading(all_rooms, room, fault="garbage", times=50)
 
     assert (502, "upstream_error") == (reply.status, reply.code)
@@ -179,24 +181,26 @@ def test_a_read_that_is_answered_with_garbage_is_told_as_the_applications_failur
 @requirement("common-52")
 @every_room
 @pytest.mark.parametrize("fault", ["delay", "slow_body"])
-def test_a_read_without_a_whole_answer_is_given_up(impatient: Rooms, room: str, fault: str) -> None:
+def test_a_read_without_a_whole_answer_is_given_up(impatient: AllConnectors, room: str, fault: str) -> None:
     reply = reading(impatient, room, fault=fault, seconds=600)
 
     assert (504, "upstream_timeout") == (reply.status, reply.code)
 
 
 @every_room
-def test_what_a_fault_held_up_is_in_no_later_journal(impatient: Rooms, room: str) -> None:
+def test_what_a_fault_held_up_is_in_no_later_journal(impatient: AllConnectors, room: str) -> None:
     reading(impatient, room, fault="delay", seconds=600)
     impatient.gateway.clear(room)
 
     assert [] == impatient.gateway.journal(room)
-    assert 0 == impatient.gateway.sandbox.emulators[room].stage.under_way
+    assert 0 == impatient.gateway.sandbox.emulators[room].context.requests_in_progress
 
 
 @requirement("common-53")
 @every_room
-def test_an_application_that_cannot_be_reached_is_told_so(all_rooms: Rooms, cut_off: Rooms, room: str) -> None:
+def test_an_application_that_cannot_be_reached_is_told_so(
+    all_rooms: AllConnectors, cut_off: AllConnectors, room: str
+) -> None:
     reply = read(cut_off.gateway, room, all_rooms.readings(room)[0])
 
     assert (503, "upstream_unavailable") == (reply.status, reply.code)
@@ -204,7 +208,7 @@ def test_an_application_that_cannot_be_reached_is_told_so(all_rooms: Rooms, cut_
 
 @requirement("common-7")
 @every_room
-def test_a_throttled_read_is_sent_again(all_rooms: Rooms, room: str) -> None:
+def test_a_throttled_read_is_sent_again(all_rooms: AllConnectors, room: str) -> None:
     reply = reading(all_rooms, room, **THROTTLED, times=2)
 
     assert 200 == reply.status

@@ -7,9 +7,9 @@ from pydantic import TypeAdapter
 from pydantic_core import to_json
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.arguments import Arguments, Body
+from connector_gateway.core.calls.arguments import Arguments, Body
 from connector_gateway.kit.errors import InvalidParameters
-from connector_gateway.kit.shapes import Instant, timestamp
+from connector_gateway.kit.shapes import UtcDatetime, format_timestamp
 from harness.requirement import requirement
 
 MALFORMED = {
@@ -75,4 +75,4 @@ def test_a_time_without_an_offset_is_refused_with_what_to_add(operation: Any, pa
     ],
 )
 def test_a_date_is_its_midnight_in_utc_and_a_time_counts_by_its_offset(given: str, instant: str) -> None:
-    assert instant == timestamp(TypeAdapter(Instant).validate_python(given))
+    assert instant == format_timestamp(TypeAdapter(UtcDatetime).validate_python(given))

@@ -6,7 +6,7 @@ import pytest
 
 from harness.playing import playing
 from harness.requirement import requirement
-from harness.rooms import Rooms, rooms
+from harness.rooms import AllConnectors, rooms
 from workspace_sandbox import EMULATORS
 
 LARGE = "x" * (5 * 1024 * 1024)
@@ -26,7 +26,7 @@ LISTINGS = pytest.mark.parametrize(
 
 
 @pytest.fixture(scope="module")
-def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rooms]:
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]:
     with playing(**EMULATORS) as sandbox, rooms(sandbox, tmp_path_factory.mktemp("large")) as started:
         yield started
 
@@ -34,7 +34,7 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rooms]:
 @requirement("common-189")
 @LISTINGS
 def test_what_is_too_large_is_asked_for_in_smaller_pages(
-    started: Rooms, room: str, path: str, upstream: str, given: tuple[str, ...]
+    started: AllConnectors, room: str, path: str, upstream: str, given: tuple[str, ...]
 ) -> None:
     caller = started.newly_connected(room)
     examples = caller.examples(room)
@@ -49,7 +49,7 @@ def test_what_is_too_large_is_asked_for_in_smaller_pages(
 @requirement("common-189")
 @LISTINGS
 def test_what_is_too_large_one_by_one_is_told_as_the_applications(
-    started: Rooms, room: str, path: str, upstream: str, given: tuple[str, ...]
+    started: AllConnectors, room: str, path: str, upstream: str, given: tuple[str, ...]
 ) -> None:
     caller = started.newly_connected(room)
     examples = caller.examples(room)
@@ -63,7 +63,7 @@ def test_what_is_too_large_one_by_one_is_told_as_the_applications(
 
 
 @requirement("common-189")
-def test_a_write_whose_answer_is_too_large_is_in_doubt(started: Rooms) -> None:
+def test_a_write_whose_answer_is_too_large_is_in_doubt(started: AllConnectors) -> None:
     caller = started.newly_connected("boards")
     path = f"/boards/cards/{caller.examples('boards')['card_id']}/comments"
     caller.fault("boards", method="POST", fault="status", status=200, body={"pad": LARGE})

@@ -11,10 +11,10 @@ import structlog
 from sqlalchemy import select
 
 from connector_gateway.connectors.notes import NOTES
-from connector_gateway.core.connections.consent import OWNER
+from connector_gateway.core.connections.oauth_flow import OWNER
 from connector_gateway.storage import tables
 from harness.browsing import Browser as Reader
-from harness.connecting import User, invited, user
+from harness.connecting import BrowserUser, invited, user
 from harness.consenting import Browser
 from harness.leaks import LEAKS, TOLD_ON_PURPOSE
 from harness.playing import playing
@@ -73,21 +73,21 @@ def test_what_a_gateway_tells_every_day_has_no_secret(gateway: Gateway) -> None:
 # Every kind of secret
 
 
-def departed(someone: User) -> tuple[str, str]:
+def departed(someone: BrowserUser) -> tuple[str, str]:
     """Where somebody is asked for consent, and the state that they come back with."""
     consent = someone.depart(invited(someone.gateway)["connect_url"])
     return consent, dict(parse_qsl(urlsplit(consent).query))["state"]
 
 
-def verifier(someone: User) -> str:
+def verifier(someone: BrowserUser) -> str:
     """What proves that who redeems a code asked for it."""
     state, app = departed(someone)[1], someone.gateway.app
     query = select(tables.consents.c.sealed)
     (sealed,) = someone.gateway.run(app.database.read(lambda reading: reading.execute(query).scalars().all()))
-    return str(app._vault.open(sealed, OWNER + state)["verifier"])
+    return str(app._vault.decrypt(sealed, OWNER + state)["verifier"])
 
 
-def code(someone: User) -> str:
+def code(someone: BrowserUser) -> str:
     """A code that was redeemed."""
     consent, _ = departed(someone)
     with Browser() as there:
@@ -96,7 +96,7 @@ def code(someone: User) -> str:
     return answer["code"]
 
 
-def granted(someone: User) -> str:
+def granted(someone: BrowserUser) -> str:
     """A token that was issued for a code."""
     connection_id = invited(someone.gateway)["connection_id"]
     url = someone.gateway.operator("POST", f"/v1/connections/{connection_id}/reconnect", json={}).data["connect_url"]
@@ -106,27 +106,27 @@ def granted(someone: User) -> str:
     return found.stored["refresh_token"]
 
 
-def session(someone: User) -> str:
+def session(someone: BrowserUser) -> str:
     """What a browser holds in which somebody signed in to the console."""
     reader = Reader(someone.gateway)
     reader.sign_in()
     return str(reader.http.cookies["gateway_console"])
 
 
-def cookie(someone: User) -> str:
+def cookie(someone: BrowserUser) -> str:
     """What a browser holds that was sent to the application."""
     departed(someone)
     return next(iter(someone.http.cookies.values()))
 
 
-def webhook_secret(someone: User) -> str:
+def webhook_secret(someone: BrowserUser) -> str:
     """The secret that deliveries to an address are signed with."""
     body = {"workspace_id": someone.gateway.workspace_id, "url": "https://hooks.example/events"}
     secret: str = someone.gateway.operator("POST", "/v1/webhooks", json=body).data["secret"]
     return secret
 
 
-def hook_secret(someone: User) -> str:
+def hook_secret(someone: BrowserUser) -> str:
     """The secret that an application has handed over, and signs what it delivers with."""
     secret = f"secret_{token_urlsafe(32)}"
     address = someone.gateway.operator("POST", "/v1/hooks/notes/window").data["url"]
@@ -134,7 +134,7 @@ def hook_secret(someone: User) -> str:
     return secret
 
 
-KINDS: dict[str, Callable[[User], str]] = {
+KINDS: dict[str, Callable[[BrowserUser], str]] = {
     "a secret of a connection": granted,
     "a secret of a client": lambda someone: someone.gateway.sandbox.emulators["notes"].client()["client_secret"],
     "an API key": lambda someone: someone.gateway.key,
@@ -151,7 +151,7 @@ KINDS: dict[str, Callable[[User], str]] = {
 
 
 @pytest.fixture
-def someone(gateway: Gateway) -> Iterator[User]:
+def someone(gateway: Gateway) -> Iterator[BrowserUser]:
     with user(gateway) as someone:
         yield someone
 
@@ -159,7 +159,7 @@ def someone(gateway: Gateway) -> Iterator[User]:
 @requirement("connections-24")
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_secret_of_each_kind_is_found_in_the_log_and_in_an_answer_that_is_not_for_it(
-    gateway: Gateway, someone: User, kind: str, capsys: pytest.CaptureFixture[str]
+    gateway: Gateway, someone: BrowserUser, kind: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     secret, path = KINDS[kind](someone), f"/v1/connections/{gateway.connections['notes']}"
     before = LEAKS.found()

@@ -9,9 +9,9 @@ from pydantic_core import to_json
 
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.kit.errors import OutcomeUnknown, UpstreamError
-from connector_gateway.kit.transport import Answer
-from connector_gateway.kit.upstream import ThirdParty, Timeouts, Trace, Upstream
-from harness.clocks import NOON, HandClock
+from connector_gateway.kit.upstream.client import Timeouts, UpstreamClient, UpstreamLog, UpstreamService
+from connector_gateway.kit.upstream.pool import UpstreamResponse
+from harness.clocks import NOON, ManualClock
 from harness.requirement import requirement
 
 T = datetime.fromtimestamp(NOON, UTC)
@@ -98,10 +98,10 @@ class Vendor:
         self._page = page
         self._in_circles = in_circles
 
-    async def exchange(self, *_: Any, **__: Any) -> Answer:
+    async def exchange(self, *_: Any, **__: Any) -> UpstreamResponse:
         self.asked += 1
         cursor = "0" if self._in_circles else str(self.asked)
-        return Answer(200, {}, to_json(self._page(cursor)))
+        return UpstreamResponse(200, {}, to_json(self._page(cursor)))
 
     async def admit(self, *_: Any) -> "Vendor":
         return self
@@ -119,9 +119,11 @@ class Vendor:
 
 def client_of(room: str, vendor: Vendor) -> Any:
     connector, part = CONNECTORS[room], cast("Any", vendor)
-    clock = HandClock()
-    third_party = ThirdParty(connector.addresses, connector.authorise, connector.throttled, part, clock, clock.now)
-    return connector.client(Upstream(third_party, part, part, Timeouts(), Trace()))
+    clock = ManualClock()
+    third_party = UpstreamService(
+        connector.base_urls, connector.auth_headers, connector.parse_throttle, part, clock, clock.now
+    )
+    return connector.client(UpstreamClient(third_party, part, part, Timeouts(), UpstreamLog()))
 
 
 @requirement("common-6")

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors import CONNECTORS
-from harness.calls import Outside, read, write, writings
-from harness.connecting import User, invited, reconnecting, user
+from harness.calls import VendorView, read, write, writings
+from harness.connecting import BrowserUser, invited, reconnecting, user
 from harness.consenting import Browser
 from harness.leaks import LEAKS
 from harness.playing import playing
 from harness.receiving import Inbox, receiving
 from harness.requirement import requirement
-from harness.rooms import NoNetwork, Rooms, only
+from harness.rooms import AllConnectors, NoNetwork, only
 from harness.serving import Gateway, serving
 from simulation.writes import World
 from workspace_sandbox import EMULATORS
@@ -41,7 +41,7 @@ def settings(room: str, sandbox: Any, collector: Inbox) -> dict[str, str]:
     return said
 
 
-def allow(someone: User, url: str) -> None:
+def allow(someone: BrowserUser, url: str) -> None:
     """Follow a connect link and allow the access, by the application's token page where it has one."""
     consent = someone.depart(url)
     with Browser() as there:
@@ -59,7 +59,7 @@ def pasted(gateway: Gateway, room: str) -> str:
     return str(gateway.operator("POST", "/v1/connections", json=body).data["connection_id"])
 
 
-def call_everything(started: Rooms, gateway: Gateway, room: str) -> None:
+def call_everything(started: AllConnectors, gateway: Gateway, room: str) -> None:
     """Call every operation, then have the application fail and repeat the credentials that it was sent."""
     for number, name in enumerate(writings(room)):
         started.prepare(name, f"marked {number}")
@@ -76,13 +76,13 @@ def call_everything(started: Rooms, gateway: Gateway, room: str) -> None:
     started.gateway.clear(room)
 
 
-def live(started: Rooms, someone: User, room: str, connection_id: str) -> tuple[bool, str]:
+def live(started: AllConnectors, someone: BrowserUser, room: str, connection_id: str) -> tuple[bool, str]:
     """Test a connection, renew its tokens, connect it again and remove it; whether they were renewed, and its end."""
     gateway = replace(started.gateway, connections={room: connection_id})
     gateway.operator("POST", f"/v1/connections/{connection_id}/test")
     connection = gateway.run(gateway.app.connections.find(connection_id))
     assert connection is not None
-    renewed = gateway.run(connection.renew(connection.stored))
+    renewed = gateway.run(connection.refresh(connection.stored))
     allow(someone, reconnecting(gateway, connection_id, allow_other_account=True))
     call_everything(started, gateway, room)
     gateway.request("GET", f"/v1/runs?connection_id={connection_id}")
@@ -108,7 +108,7 @@ def test_no_secret_of_a_connection_leaves_the_process(
             user(gateway) as someone,
         ):
             gateway.clear(room)
-            started = Rooms(gateway, World(Outside(sandbox)))
+            started = AllConnectors(gateway, World(VendorView(sandbox)))
             of_operator = pasted(gateway, room)
             made = invited(gateway, connector=room)
             allow(someone, made["connect_url"])

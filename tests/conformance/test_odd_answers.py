@@ -13,7 +13,7 @@ from connector_gateway.connectors import CONNECTORS
 from harness.calls import defects, read, write
 from harness.playing import playing
 from harness.requirement import requirement
-from harness.rooms import Rooms, rooms
+from harness.rooms import AllConnectors, rooms
 from harness.serving import Reply
 from workspace_sandbox import EMULATORS
 
@@ -88,14 +88,14 @@ numbers = count(1)
 
 
 @pytest.fixture(scope="module")
-def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rooms]:
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]:
     with playing(**EMULATORS) as sandbox, rooms(sandbox, tmp_path_factory.mktemp("odd")) as started:
         yield started
 
 
 @requirement("common-44", "common-51")
 @pytest.mark.parametrize("odd", ODD, ids=[f"{odd.call}: {odd.request}, {odd.place}" for odd in ODD])
-def test_an_odd_answer_is_told_with_its_place_and_not_remembered(started: Rooms, odd: Odd) -> None:
+def test_an_odd_answer_is_told_with_its_place_and_not_remembered(started: AllConnectors, odd: Odd) -> None:
     room = odd.call.partition(" ")[0].partition(".")[0]
     gateway, content = started.newly_connected(room), f"odd {next(numbers)}"
     method, path = odd.request.split()

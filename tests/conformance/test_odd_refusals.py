@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.kit.errors import ABOUT, catalogue
+from connector_gateway.kit.errors import SUBJECT_KEYS, all_errors
 from harness.calls import read, write, writings
 from harness.playing import playing
 from harness.requirement import requirement
-from harness.rooms import Rooms, rooms
+from harness.rooms import AllConnectors, rooms
 from harness.serving import Reply
 from hostile.trials import misshapen
 from workspace_sandbox import EMULATORS
@@ -27,17 +27,17 @@ BODIES: Sequence[object] = (
 )
 
 
-NAMED = {error.code for error in catalogue() if error.names}
+NAMED = {error.code for error in all_errors() if error.subject_parameters}
 """The codes of errors that are about what a parameter names."""
 
 
 @pytest.fixture(scope="module")
-def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rooms]:
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]:
     with playing(**EMULATORS) as sandbox, rooms(sandbox, tmp_path_factory.mktemp("refusals")) as started:
         yield started
 
 
-def replies(started: Rooms, room: str, status: int) -> Iterator[tuple[object, Reply]]:
+def replies(started: AllConnectors, room: str, status: int) -> Iterator[tuple[object, Reply]]:
     """What every operation of *room* answers while the third party refuses everything, with each of the bodies."""
     names: Sequence[str] = writings(room)
     readings = started.readings(room)
@@ -55,7 +55,7 @@ def replies(started: Rooms, room: str, status: int) -> Iterator[tuple[object, Re
 @requirement("common-204")
 @pytest.mark.parametrize("status", [400, 401, 404, 500])
 @pytest.mark.parametrize("room", CONNECTORS)
-def test_a_refusal_of_any_shape_is_the_applications(started: Rooms, room: str, status: int) -> None:
+def test_a_refusal_of_any_shape_is_the_applications(started: AllConnectors, room: str, status: int) -> None:
     given = list(replies(started, room, status))
 
     assert [] == [(body, reply.body) for body, reply in given if misshapen(reply)]
@@ -67,7 +67,9 @@ def test_a_refusal_of_any_shape_is_the_applications(started: Rooms, room: str, s
 @pytest.mark.parametrize(
     ("status", "code"), [(400, "upstream_refused"), (401, "connection_revoked"), (403, "upstream_forbidden")]
 )
-def test_a_refusal_that_says_nothing_is_told_by_its_status(started: Rooms, room: str, status: int, code: str) -> None:
+def test_a_refusal_that_says_nothing_is_told_by_its_status(
+    started: AllConnectors, room: str, status: int, code: str
+) -> None:
     gateway, reading = started.newly_connected(room), started.readings(room)[0]
     gateway.fault(room, fault="status", status=status, body={}, times=10_000)
     reply = read(gateway, room, reading)
@@ -78,10 +80,10 @@ def test_a_refusal_that_says_nothing_is_told_by_its_status(started: Rooms, room:
 
 @requirement("common-221")
 @pytest.mark.parametrize("room", CONNECTORS)
-def test_what_does_not_exist_is_told_with_the_parameter_that_names_it(started: Rooms, room: str) -> None:
+def test_what_does_not_exist_is_told_with_the_parameter_that_names_it(started: AllConnectors, room: str) -> None:
     gateway = started.newly_connected(room)
     replies = [read(gateway, room, reading) for reading in started.readings(room)]
     about = [reply for reply in replies if reply.status >= 400 and reply.code in NAMED]
 
-    assert [] == [reply.body for reply in about if ABOUT.isdisjoint(reply.details[0])]
+    assert [] == [reply.body for reply in about if SUBJECT_KEYS.isdisjoint(reply.details[0])]
     assert about

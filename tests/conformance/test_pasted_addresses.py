@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 from pydantic_core import to_json
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.arguments import Arguments, Body
+from connector_gateway.core.calls.arguments import Arguments, Body
 from connector_gateway.kit.errors import InvalidParameters
 from harness.requirement import requirement
 

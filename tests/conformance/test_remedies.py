@@ -16,13 +16,13 @@ from pydantic_core import from_json, to_json
 
 from connector_gateway.cli import main
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.files import Files
-from connector_gateway.core.remedies import ACTS, REFERENCE, SURFACES, remedy_of
-from connector_gateway.core.writing import LOOK_FIRST, READ_FIRST, RESTORED
+from connector_gateway.core.calls.remedies import PHRASES, REFERENCE, SURFACES, resolve_remedy
+from connector_gateway.core.upstream_files.remote_files import PublicFileFetcher
+from connector_gateway.core.writes.protocol import CHECK_AFTER_RESTORE, CHECK_OBJECT_FIRST, CHECK_UPSTREAM_FIRST
 from connector_gateway.http import pages
-from connector_gateway.http.console.declared import NAVIGATION
+from connector_gateway.http.console.request import NAVIGATION
 from connector_gateway.http.openapi import openapi
-from connector_gateway.kit.errors import GatewayError, catalogue
+from connector_gateway.kit.errors import GatewayError, all_errors
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.management.routes import MANAGEMENT
 from connector_gateway.mcp import resources
@@ -35,7 +35,7 @@ from harness.rooms import UNHURRIED
 from harness.serving import Gateway, Reply, serving
 from workspace_sandbox import EMULATORS
 from workspace_sandbox.notes import NotesEmulator
-from workspace_sandbox.notes.state import User
+from workspace_sandbox.notes.data.state import User
 
 CONNECTOR = "/v1/connectors"
 UUID = "11111111-1111-4111-8111-111111111111"
@@ -155,7 +155,7 @@ class World:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    files = Files(2, 100_000, reachable=lambda address: address == "127.0.0.1")
+    files = PublicFileFetcher(2, 100_000, is_reachable=lambda address: address == "127.0.0.1")
     pages = {
         "/note.txt": published(b"Needed", "text/plain"),
         "/empty.txt": published(b"", "text/plain"),
@@ -575,7 +575,7 @@ NOT_FOLLOWED: Mapping[str, str] = {
 
 
 def test_every_error_of_the_catalogue_is_followed_or_says_why_not() -> None:
-    assert sorted(error.code for error in catalogue()) == sorted([*FOLLOWED, *NOT_FOLLOWED])
+    assert sorted(error.code for error in all_errors()) == sorted([*FOLLOWED, *NOT_FOLLOWED])
 
 
 @requirement("common-227")
@@ -641,13 +641,13 @@ def own_connectors(error: type[GatewayError]) -> Sequence[AnyConnector]:
 
 
 REMEDIES = [
-    *(pytest.param(error.remedy, id=error.code) for error in catalogue()),
+    *(pytest.param(error.remedy, id=error.code) for error in all_errors()),
     *(
         pytest.param(remedy, id=f"{room.name} {cause}")
         for room in CONNECTORS.values()
         for cause, remedy in room.error_table.remedies.items()
     ),
-    *(pytest.param(text, id=text[:20]) for text in (LOOK_FIRST, READ_FIRST, RESTORED)),
+    *(pytest.param(text, id=text[:20]) for text in (CHECK_UPSTREAM_FIRST, CHECK_OBJECT_FIRST, CHECK_AFTER_RESTORE)),
 ]
 
 
@@ -657,14 +657,14 @@ def test_a_remedy_refers_to_nothing_but_what_there_is(remedy: str) -> None:
     references = {name for found in REFERENCE.findall(remedy) for name in found.split("|")}
     general = {name for name in references if name.isupper()} | {"vendor", "wait"}
 
-    assert set() == references - general - ACTS.keys() - OPERATIONS - PARAMETERS - MANAGED
+    assert set() == references - general - PHRASES.keys() - OPERATIONS - PARAMETERS - MANAGED
 
 
 @requirement("common-228")
 @pytest.mark.parametrize("surface", SURFACES)
-@pytest.mark.parametrize("error", list(catalogue()), ids=lambda error: error.code)
+@pytest.mark.parametrize("error", list(all_errors()), ids=lambda error: error.code)
 def test_everything_that_a_remedy_names_exists_on_its_surface(error: type[GatewayError], surface: str) -> None:
-    texts = [remedy_of(error, surface, [room]) for room in own_connectors(error)]
+    texts = [resolve_remedy(error, surface, [room]) for room in own_connectors(error)]
     named = [(kind, name) for kind, (form, _) in NAMED.items() for text in texts for name in re.findall(form, text)]
 
     assert [] == [(kind, name) for kind, name in named if not NAMED[kind][1](name)]

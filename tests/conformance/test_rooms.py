@@ -14,9 +14,9 @@ from click.testing import CliRunner
 from pydantic import ValidationError
 
 from connector_gateway.cli import main
-from connector_gateway.conformance.checks import OF_OPERATIONS, OF_THE_SERVICE
+from connector_gateway.conformance.checks import OPERATION_CHECKS, SERVICE_CHECKS
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.details import faults_of
+from connector_gateway.core.calls.error_details import validation_details
 from connector_gateway.kit.errors import EVERY_CALL
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.kit.shapes import Listing, Page, Params
@@ -47,7 +47,7 @@ PAGED = {
 LISTED = {"crm list_properties", "tables list_tables"}
 """Those that answer with a whole list."""
 
-TOTAL = 30 * len(OF_OPERATIONS) + len(OF_THE_SERVICE)
+TOTAL = 30 * len(OPERATION_CHECKS) + len(SERVICE_CHECKS)
 """Checks of the command."""
 
 every_operation = pytest.mark.parametrize(("connector", "operation"), OPERATIONS, ids=NAMES)
@@ -90,7 +90,7 @@ def objections(operation: AnyOperation, value: Any) -> list[str]:
     try:
         operation.params.model_validate(dict.fromkeys(operation.parameters, value))
     except ValidationError as fault:
-        return [str(detail["message"]) for detail in faults_of(fault)]
+        return [str(detail["message"]) for detail in validation_details(fault)]
     return []
 
 
@@ -132,7 +132,7 @@ def test_it_stands_in_the_openapi_document_with_all_its_errors(
     described = document["paths"][f"/v1/connectors/{connector.name}{operation.path}"][operation.method.lower()]
     names = [one["$ref"].rpartition("/")[2] for status, one in described["responses"].items() if status != "200"]
     descriptions = " ".join(document["components"]["responses"][name]["description"] for name in names)
-    assert [] == [error.code for error in operation.refusals if f"`{error.code}`" not in descriptions]
+    assert [] == [error.code for error in operation.all_errors if f"`{error.code}`" not in descriptions]
     assert f"{connector.name}_{operation.name}" == described["operationId"]
 
 
@@ -248,6 +248,6 @@ def test_the_command_finds_the_contract_kept_and_writes_nothing(gateway: Gateway
 
     assert ("", 0) == (ended.stderr, ended.exit_code)
     assert (31, 0, TOTAL) == (len(json.loads(ended.stdout)), told["broken"], told.total())
-    assert told["holds"] >= 30 * 4 + len(OF_THE_SERVICE)
+    assert told["holds"] >= 30 * 4 + len(SERVICE_CHECKS)
     assert (str(TOTAL), "0") == (suite.get("tests"), suite.get("failures"))
     assert methods <= {"GET", "HEAD"}

@@ -10,12 +10,12 @@ import pytest
 from structlog.testing import capture_logs
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.runs import Run
+from connector_gateway.core.history.runs import Run
 from connector_gateway.kit.identifiers import ConnectionId
 from harness.calls import read, write, writings
 from harness.playing import playing
 from harness.requirement import requirement
-from harness.rooms import Rooms, rooms
+from harness.rooms import AllConnectors, rooms
 from harness.serving import Reply
 from workspace_sandbox import EMULATORS
 
@@ -24,7 +24,7 @@ SHAPES = ("flat", "error object", "errors", "text")
 
 
 @pytest.fixture(scope="module")
-def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rooms]:
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]:
     with playing(**EMULATORS) as sandbox, rooms(sandbox, tmp_path_factory.mktemp("secrets")) as started:
         yield started
 
@@ -48,7 +48,7 @@ def echo(credentials: Mapping[str, str], shape: str) -> Any:
     return bodies[shape]
 
 
-def replies(started: Rooms, room: str, status: int, shape: str) -> list[Reply]:
+def replies(started: AllConnectors, room: str, status: int, shape: str) -> list[Reply]:
     """What is answered by every operation of *room* while the third party repeats what it was sent."""
     gateway, names, content = started.newly_connected(room), writings(room), f"echo {status} {shape}"
     readings = started.readings(room)
@@ -68,7 +68,7 @@ def replies(started: Rooms, room: str, status: int, shape: str) -> list[Reply]:
 @pytest.mark.parametrize("status", STATUSES)
 @pytest.mark.parametrize("room", CONNECTORS)
 def test_what_a_third_party_repeats_of_the_credentials_is_told_to_nobody(
-    started: Rooms, room: str, status: int, shape: str
+    started: AllConnectors, room: str, status: int, shape: str
 ) -> None:
     credentials = started.gateway.sandbox.emulators[room].credentials()
     with capture_logs() as logged:
@@ -82,12 +82,12 @@ def test_what_a_third_party_repeats_of_the_credentials_is_told_to_nobody(
 
 @requirement("common-160")
 @pytest.mark.parametrize("room", CONNECTORS)
-def test_nothing_of_a_call_shows_its_credentials(started: Rooms, room: str) -> None:
+def test_nothing_of_a_call_shows_its_credentials(started: AllConnectors, room: str) -> None:
     caller, run = started.newly_connected(room), Run("http")
     connection_id = ConnectionId(caller.connections[room])
     app = started.gateway.app
-    connection = started.gateway.run(app.connections.several([connection_id]))[connection_id]
-    with app._gateway().watcher(run, connection) as client:
+    connection = started.gateway.run(app.connections.get_many([connection_id]))[connection_id]
+    with app._gateway().poll_client(run, connection) as client:
         shown = repr([connection, run, client, client._upstream])
 
     credentials = started.gateway.sandbox.emulators[room].credentials()

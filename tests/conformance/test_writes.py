@@ -11,7 +11,7 @@ from connector_gateway.connectors import CONNECTORS
 from harness.calls import defects, write, writings
 from harness.playing import playing
 from harness.requirement import requirement
-from harness.rooms import Rooms, rooms
+from harness.rooms import AllConnectors, rooms
 from harness.serving import Reply
 from hostile.outcomes import STEPS
 from simulation.vendors import READS
@@ -49,13 +49,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def started(sandbox: Sandbox, folder: Path) -> Iterator[Rooms]:
+def started(sandbox: Sandbox, folder: Path) -> Iterator[AllConnectors]:
     with rooms(sandbox, folder, alone=False) as started:
         yield started
 
 
 @pytest.fixture(scope="module")
-def other_process(sandbox: Sandbox, folder: Path, started: Rooms) -> Iterator[Rooms]:
+def other_process(sandbox: Sandbox, folder: Path, started: AllConnectors) -> Iterator[AllConnectors]:
     """A gateway on the same database that remembers nothing of what the first one did."""
     with rooms(sandbox, folder, alone=False) as other:
         other.gateway = other.gateway.asked_by(started.gateway)
@@ -63,14 +63,14 @@ def other_process(sandbox: Sandbox, folder: Path, started: Rooms) -> Iterator[Ro
 
 
 @pytest.fixture(scope="module")
-def impatient(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rooms]:
+def impatient(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]:
     """A gateway that waits for a response half as long as a request may be carried out."""
     with rooms(sandbox, tmp_path_factory.mktemp("impatient"), **PATIENCE, **settling(0.6)) as started:
         yield started
 
 
 @pytest.fixture(scope="module")
-def unsettled(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rooms]:
+def unsettled(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]:
     with rooms(sandbox, tmp_path_factory.mktemp("unsettled"), **PATIENCE, **settling(60)) as started:
         yield started
 
@@ -78,7 +78,7 @@ def unsettled(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Ite
 class Writing:
     """A write with a content of its own, of which one request meets a fault."""
 
-    def __init__(self, started: Rooms, step: tuple[str, str, str] | str, content: str, **fault: Any) -> None:
+    def __init__(self, started: AllConnectors, step: tuple[str, str, str] | str, content: str, **fault: Any) -> None:
         self.name, self.method, self.path = (step, "", "") if isinstance(step, str) else step
         self.started, self.room = started, KINDS[self.name].room
         self.content = f"{content} {next(NUMBERS)}"
@@ -87,7 +87,7 @@ class Writing:
         if fault:
             started.gateway.fault(self.room, method=self.method, path=self.path, times=1, **fault)
 
-    def call(self, key: str = "", content: str = "", started: Rooms | None = None) -> Reply:
+    def call(self, key: str = "", content: str = "", started: AllConnectors | None = None) -> Reply:
         """Send the write with a key, its content by default."""
         gateway = (started or self.started).gateway
         return write(gateway, self.started.world, self.name, content or self.content, f"{key} {self.content}")
@@ -118,7 +118,7 @@ class Writing:
 @pytest.mark.parametrize("fault", ["drop_after", "garbage"])
 @pytest.mark.parametrize("keyed", [True, False])
 def test_a_write_whose_response_is_lost_is_found(
-    started: Rooms, step: tuple[str, str, str], fault: str, *, keyed: bool
+    started: AllConnectors, step: tuple[str, str, str], fault: str, *, keyed: bool
 ) -> None:
     writing = Writing(started, step, "lost", fault=fault)
     first = writing.call() if keyed else writing.call_without_key()
@@ -133,7 +133,7 @@ def test_a_write_whose_response_is_lost_is_found(
 @every_step
 @pytest.mark.parametrize("fault", [{"fault": "drop_before"}, EDGE], ids=["cut", "edge"])
 def test_a_write_that_was_not_carried_out_is_made_once_by_a_repeat(
-    started: Rooms, step: tuple[str, str, str], fault: Mapping[str, Any]
+    started: AllConnectors, step: tuple[str, str, str], fault: Mapping[str, Any]
 ) -> None:
     writing = Writing(started, step, "not done", **fault)
     first, repeated = writing.call(), writing.call()
@@ -147,11 +147,11 @@ def test_a_write_that_was_not_carried_out_is_made_once_by_a_repeat(
 @every_step
 @pytest.mark.parametrize("fault", [EDGE, {"fault": "delay", "seconds": 60}], ids=["edge", "silence"])
 def test_a_write_that_may_still_be_carried_out_is_not_sent_again(
-    unsettled: Rooms, step: tuple[str, str, str], fault: Mapping[str, Any]
+    unsettled: AllConnectors, step: tuple[str, str, str], fault: Mapping[str, Any]
 ) -> None:
     writing = Writing(unsettled, step, "may come", **fault)
     first = writing.call()
-    unsettled.gateway.sandbox.emulators[writing.room].stage.journal.clear()
+    unsettled.gateway.sandbox.emulators[writing.room].context.request_log.clear()
     repeated = writing.call()
 
     assert ["outcome_unknown"] * 2 == [first.code, repeated.code]
@@ -161,7 +161,7 @@ def test_a_write_that_may_still_be_carried_out_is_not_sent_again(
 
 @requirement("common-93", "crm-41")
 @every_step
-def test_a_write_that_outlasts_the_timeout_is_made_once(impatient: Rooms, step: tuple[str, str, str]) -> None:
+def test_a_write_that_outlasts_the_timeout_is_made_once(impatient: AllConnectors, step: tuple[str, str, str]) -> None:
     writing = Writing(impatient, step, "slow", fault="delay", seconds=0.4)
     first = writing.call()
     impatient.gateway.clear(writing.room)
@@ -174,7 +174,9 @@ def test_a_write_that_outlasts_the_timeout_is_made_once(impatient: Rooms, step: 
 @requirement("boards-15", "common-87", "crm-38", "notes-19")
 @every_step
 @pytest.mark.parametrize("fault", [None, "drop_before"])
-def test_the_first_parameters_of_a_key_count(started: Rooms, step: tuple[str, str, str], fault: str | None) -> None:
+def test_the_first_parameters_of_a_key_count(
+    started: AllConnectors, step: tuple[str, str, str], fault: str | None
+) -> None:
     writing = Writing(started, step, "first", **({"fault": fault} if fault else {}))
     first, repeated = writing.call(), writing.call(content=writing.content + OVER)
 
@@ -185,7 +187,7 @@ def test_the_first_parameters_of_a_key_count(started: Rooms, step: tuple[str, st
 
 @requirement("chat-9", "common-85", "common-90")
 @every_write
-def test_calls_with_one_key_at_once_write_once(started: Rooms, name: str) -> None:
+def test_calls_with_one_key_at_once_write_once(started: AllConnectors, name: str) -> None:
     writing = Writing(started, name, "together")
     replies = started.gateway.together(*[writing.call] * TOGETHER)
 
@@ -198,7 +200,7 @@ def test_calls_with_one_key_at_once_write_once(started: Rooms, name: str) -> Non
 @every_creation
 @pytest.mark.parametrize("remembers", [True, False])
 def test_equal_writes_with_two_keys_are_two_objects(
-    started: Rooms, other_process: Rooms, step: tuple[str, str, str], *, remembers: bool
+    started: AllConnectors, other_process: AllConnectors, step: tuple[str, str, str], *, remembers: bool
 ) -> None:
     writing = Writing(started, step, "twins", fault="drop_before")
     doubtful, other = writing.call("one"), writing.call("another")

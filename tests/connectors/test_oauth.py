@@ -11,7 +11,7 @@ import pytest
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.kit.operation import AnyConnector
 from harness.calls import calls_of, read
-from harness.connecting import User, heading, invited, reconnecting, shown, user
+from harness.connecting import BrowserUser, heading, invited, reconnecting, shown, user
 from harness.consenting import Browser
 from harness.playing import playing, stand_in
 from harness.requirement import requirement
@@ -49,9 +49,9 @@ ENDED: dict[str, dict[str, Any]] = {
 def test_users_are_asked_in_words_and_not_in_names_of_scopes(connector: AnyConnector) -> None:
     oauth = connector.oauth
     assert oauth is not None
-    words = [*oauth.reads, *oauth.changes]
+    words = [*oauth.readable, *oauth.changeable]
 
-    assert [True, True] == [bool(oauth.reads), bool(oauth.changes)]
+    assert [True, True] == [bool(oauth.readable), bool(oauth.changeable)]
     assert [] == [one for one in words if one in oauth.scopes or "_" in one or not one[0].isupper()]
 
 
@@ -73,18 +73,18 @@ def house(room: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gatew
 def gateway(house: Gateway, room: str) -> Iterator[Gateway]:
     house.clear(room)
     # New tokens of chat end only with this knob, and without an end there is nothing to renew.
-    house.sandbox.emulators[room].stage.knobs |= {"rotation": True} if room == "chat" else {}
+    house.sandbox.emulators[room].context.knobs |= {"rotation": True} if room == "chat" else {}
     yield house
     house.authorise(room)
 
 
 @pytest.fixture
-def someone(gateway: Gateway) -> Iterator[User]:
+def someone(gateway: Gateway) -> Iterator[BrowserUser]:
     with user(gateway) as someone:
         yield someone
 
 
-def connected(someone: User, room: str, account: str = "") -> str:
+def connected(someone: BrowserUser, room: str, account: str = "") -> str:
     """A connection that *someone* has connected."""
     invitation = invited(someone.gateway, connector=room)
     page = someone.allow(invitation["connect_url"], account=account)
@@ -115,7 +115,7 @@ def second(gateway: Gateway, room: str) -> str:
     return str([*chosen["notes"]][1]) if chosen else DIALECTS[room].second
 
 
-def test_an_account_is_connected_and_used(gateway: Gateway, someone: User, room: str) -> None:
+def test_an_account_is_connected_and_used(gateway: Gateway, someone: BrowserUser, room: str) -> None:
     connection_id = connected(someone, room)
     after = shown(gateway, connection_id)
 
@@ -123,7 +123,7 @@ def test_an_account_is_connected_and_used(gateway: Gateway, someone: User, room:
     assert 200 == called(gateway, room, connection_id).status
 
 
-def test_whoever_cancels_has_connected_nothing(gateway: Gateway, someone: User, room: str) -> None:
+def test_whoever_cancels_has_connected_nothing(gateway: Gateway, someone: BrowserUser, room: str) -> None:
     invitation = invited(gateway, connector=room)
     page = someone.cancel(invitation["connect_url"])
 
@@ -132,7 +132,9 @@ def test_whoever_cancels_has_connected_nothing(gateway: Gateway, someone: User, 
 
 
 @requirement("connections-12")
-def test_another_account_is_connected_only_where_that_is_allowed(gateway: Gateway, someone: User, room: str) -> None:
+def test_another_account_is_connected_only_where_that_is_allowed(
+    gateway: Gateway, someone: BrowserUser, room: str
+) -> None:
     connection_id, other = connected(someone, room), second(gateway, room)
     refused = someone.allow(reconnecting(gateway, connection_id), account=other)
     before = shown(gateway, connection_id)["account_name"]
@@ -143,11 +145,11 @@ def test_another_account_is_connected_only_where_that_is_allowed(gateway: Gatewa
 
 
 @pytest.mark.parametrize("room", sorted(DIALECTS.keys() - {"notes"}), indirect=True, scope="module")
-def test_a_token_near_its_end_is_renewed_once_for_all_calls(gateway: Gateway, someone: User, room: str) -> None:
+def test_a_token_near_its_end_is_renewed_once_for_all_calls(gateway: Gateway, someone: BrowserUser, room: str) -> None:
     gateway.knob(room, token_seconds=30)
     connection_id = connected(someone, room)
     gateway.knob(room, token_seconds=86_400)
-    gateway.sandbox.emulators[room].stage.journal.clear()
+    gateway.sandbox.emulators[room].context.request_log.clear()
     call = partial(called, gateway, room, connection_id)
     replies = gateway.together(*[call] * 8)
 
@@ -156,11 +158,13 @@ def test_a_token_near_its_end_is_renewed_once_for_all_calls(gateway: Gateway, so
 
 
 @requirement("connections-18", "connections-23")
-def test_a_token_that_is_refused_is_renewed_and_the_call_sent_again(gateway: Gateway, someone: User, room: str) -> None:
+def test_a_token_that_is_refused_is_renewed_and_the_call_sent_again(
+    gateway: Gateway, someone: BrowserUser, room: str
+) -> None:
     gateway.knob(room, token_seconds=86_400)
     connection_id = connected(someone, room)
     gateway.fault(room, path=API[room], times=1, fault="status", **ENDED[room])
-    gateway.sandbox.emulators[room].stage.journal.clear()
+    gateway.sandbox.emulators[room].context.request_log.clear()
     reply = called(gateway, room, connection_id)
 
     assert (200, 1) == (reply.status, asked(gateway, room))
@@ -168,9 +172,9 @@ def test_a_token_that_is_refused_is_renewed_and_the_call_sent_again(gateway: Gat
 
 
 @pytest.mark.parametrize("room", ["boards"], indirect=True, scope="module")
-def test_a_board_out_of_sight_is_no_reason_to_renew(gateway: Gateway, someone: User, room: str) -> None:
+def test_a_board_out_of_sight_is_no_reason_to_renew(gateway: Gateway, someone: BrowserUser, room: str) -> None:
     gateway.connections[room] = connected(someone, room)
-    gateway.sandbox.emulators[room].stage.journal.clear()
+    gateway.sandbox.emulators[room].context.request_log.clear()
     reply = read(gateway, room, calls_of(room).readings(gateway.examples(room))[1])
 
     assert ("board_not_authorised", 0) == (reply.code, asked(gateway, room))
@@ -182,7 +186,9 @@ def test_a_board_out_of_sight_is_no_reason_to_renew(gateway: Gateway, someone: U
     indirect=["room"],
     scope="module",
 )
-def test_tokens_are_given_back_where_they_are_taken(gateway: Gateway, someone: User, room: str, path: str) -> None:
+def test_tokens_are_given_back_where_they_are_taken(
+    gateway: Gateway, someone: BrowserUser, room: str, path: str
+) -> None:
     remove_all(gateway)
     connection_id = connected(someone, room)
     gateway.operator("DELETE", f"/v1/connections/{connection_id}")
@@ -191,7 +197,7 @@ def test_tokens_are_given_back_where_they_are_taken(gateway: Gateway, someone: U
 
 
 def test_a_withdrawn_authorisation_is_told_and_mended_by_connecting_again(
-    gateway: Gateway, someone: User, room: str
+    gateway: Gateway, someone: BrowserUser, room: str
 ) -> None:
     connection_id = connected(someone, room)
     gateway.revoke(room)
@@ -205,7 +211,9 @@ def test_a_withdrawn_authorisation_is_told_and_mended_by_connecting_again(
 
 @requirement("connections-37")
 @pytest.mark.parametrize("room", ["boards", "mail", "chat", "tables"], indirect=True, scope="module")
-def test_an_unused_code_of_one_consent_connects_nothing_in_another(gateway: Gateway, someone: User, room: str) -> None:
+def test_an_unused_code_of_one_consent_connects_nothing_in_another(
+    gateway: Gateway, someone: BrowserUser, room: str
+) -> None:
     made = invited(gateway, connector=room)
     with user(gateway) as victim, Browser() as there, Browser() as here:
         stolen = there.allow(victim.depart(invited(gateway, connector=room)["connect_url"]))
@@ -243,7 +251,7 @@ def test_a_token_of_somebody_elses_key_is_told_of_and_not_given_back(gateway: Ga
 @requirement("connections-25")
 @pytest.mark.parametrize("room", ["mail", "crm"], indirect=True, scope="module")
 def test_tokens_are_kept_as_long_as_another_connection_lives_by_them(
-    gateway: Gateway, someone: User, room: str
+    gateway: Gateway, someone: BrowserUser, room: str
 ) -> None:
     first, second = connected(someone, room), connected(someone, room)
     gateway.operator("DELETE", f"/v1/connections/{first}")
@@ -262,7 +270,7 @@ def test_tokens_are_kept_as_long_as_another_connection_lives_by_them(
     scope="module",
 )
 def test_a_consent_without_what_is_needed_connects_nothing_and_names_it(
-    gateway: Gateway, someone: User, room: str, unticked: str, operation: str
+    gateway: Gateway, someone: BrowserUser, room: str, unticked: str, operation: str
 ) -> None:
     invitation = invited(gateway, connector=room)
     page = someone.allow(invitation["connect_url"], unticked={unticked})
@@ -297,7 +305,9 @@ FAILURES: dict[str, dict[str, Any]] = {
 
 @requirement("connections-9")
 @pytest.mark.parametrize("failure", FAILURES)
-def test_a_token_request_that_fails_connects_nothing(gateway: Gateway, someone: User, room: str, failure: str) -> None:
+def test_a_token_request_that_fails_connects_nothing(
+    gateway: Gateway, someone: BrowserUser, room: str, failure: str
+) -> None:
     invitation = invited(gateway, connector=room)
     gateway.fault(room, path=DIALECTS[room].token, times=1, **FAILURES[failure])
     page = someone.allow(invitation["connect_url"])
@@ -309,7 +319,9 @@ def test_a_token_request_that_fails_connects_nothing(gateway: Gateway, someone: 
 
 @requirement("connections-7")
 @pytest.mark.parametrize("room", ["mail"], indirect=True, scope="module")
-def test_an_answer_in_the_name_of_another_sender_connects_nothing(gateway: Gateway, someone: User, room: str) -> None:
+def test_an_answer_in_the_name_of_another_sender_connects_nothing(
+    gateway: Gateway, someone: BrowserUser, room: str
+) -> None:
     invitation = invited(gateway, connector=room)
     consent = someone.depart(invitation["connect_url"])
     with Browser() as there:
@@ -322,7 +334,7 @@ def test_an_answer_in_the_name_of_another_sender_connects_nothing(gateway: Gatew
 # Codes and tokens that the application takes no more
 
 
-def reused(someone: User, room: str) -> tuple[str, httpx.Response]:
+def reused(someone: BrowserUser, room: str) -> tuple[str, httpx.Response]:
     """A pending connection, and the page that a code gets there which was redeemed for another one."""
     gateway = someone.gateway
     spent, made = someone.depart(invited(gateway, connector=room)["connect_url"]), invited(gateway, connector=room)
@@ -335,7 +347,7 @@ def reused(someone: User, room: str) -> tuple[str, httpx.Response]:
 
 
 @requirement("connections-9")
-def test_a_code_that_was_redeemed_before_connects_nothing(gateway: Gateway, someone: User, room: str) -> None:
+def test_a_code_that_was_redeemed_before_connects_nothing(gateway: Gateway, someone: BrowserUser, room: str) -> None:
     connection_id, page = reused(someone, room)
     connection = shown(gateway, connection_id)
 
@@ -354,13 +366,13 @@ def ended(gateway: Gateway, room: str, times: int) -> None:
 
 def rested(gateway: Gateway) -> None:
     """Let the pause after a failure pass."""
-    gateway.app.connections.renewals._resting.clear()
+    gateway.app.connections.token_refresher._backoffs.clear()
 
 
 @requirement("connections-21")
 @pytest.mark.parametrize("failure", ["throttled", "failed", "page"])
 def test_a_renewal_that_fails_for_a_time_revokes_nothing(
-    gateway: Gateway, someone: User, room: str, failure: str
+    gateway: Gateway, someone: BrowserUser, room: str, failure: str
 ) -> None:
     gateway.knob(room, token_seconds=86_400)
     connection_id = connected(someone, room)
@@ -383,7 +395,7 @@ SURVIVE = {"mail": "refresh tokens stay", "crm": "refresh tokens stay", "chat": 
 @requirement("connections-21", "connections-22")
 @pytest.mark.parametrize("lost", ["drop_after", "garbage"])
 def test_tokens_that_are_lost_on_the_way_back_are_had_again_or_told(
-    gateway: Gateway, someone: User, room: str, lost: str
+    gateway: Gateway, someone: BrowserUser, room: str, lost: str
 ) -> None:
     gateway.knob(room, token_seconds=86_400)
     connection_id = connected(someone, room)

@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 from harness.databases import emptied_postgres
-from harness.rehearsing import Stage, rehearsing
+from harness.rehearsing import CoreFixture, rehearsing
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def new_postgres(postgres_server: str) -> Iterator[str]:
 
 
 @pytest.fixture
-async def stage(common_database_url: str, clock: HandClock) -> AsyncIterator[Stage]:
+async def stage(common_database_url: str, clock: ManualClock) -> AsyncIterator[CoreFixture]:
     """A gateway with one connector, on the database that the tests of a module share."""
     async with rehearsing(common_database_url, clock) as prepared:
         yield prepared

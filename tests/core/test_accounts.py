@@ -10,10 +10,10 @@ from sqlalchemy import delete, select
 from connector_gateway.kit.errors import GatewayError, OutcomeUnknown
 from connector_gateway.kit.oauth import Account
 from connector_gateway.storage import tables
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 from harness.rehearsing import (
     SETTLE_SECONDS,
-    Stage,
+    CoreFixture,
     cover_thing,
     data,
     doubtful,
@@ -29,19 +29,21 @@ CREDENTIALS = {"token": "another-secret"}
 
 
 @pytest.fixture
-async def elsewhere(common_database_url: str, clock: HandClock, stage: Stage) -> AsyncIterator[Stage]:
+async def elsewhere(common_database_url: str, clock: ManualClock, stage: CoreFixture) -> AsyncIterator[CoreFixture]:
     """Another workspace with a connection to the same account."""
     async with rehearsing(common_database_url, clock, stage.shelf) as prepared:
         yield prepared
 
 
-async def refusal(stage: Stage, name: str = "cup", key: str | None = "key-1", *, operation: Any) -> GatewayError:
+async def refusal(stage: CoreFixture, name: str = "cup", key: str | None = "key-1", *, operation: Any) -> GatewayError:
     with pytest.raises(GatewayError) as refused:
         await stage.put(name, key, operation=operation)
     return refused.value
 
 
-async def dropped(stage: Stage, name: str = "cup", key: str | None = "key-1", *, operation: Any = make_thing) -> None:
+async def dropped(
+    stage: CoreFixture, name: str = "cup", key: str | None = "key-1", *, operation: Any = make_thing
+) -> None:
     """A call whose connection is cut before anything is done."""
     stage.shelf.troubles.append(doubtful("cut"))
     await refusal(stage, name, key, operation=operation)
@@ -50,7 +52,7 @@ async def dropped(stage: Stage, name: str = "cup", key: str | None = "key-1", *,
 @requirement("writes-1")
 @pytest.mark.parametrize("key", ["key-1", None])
 async def test_what_another_workspace_made_in_the_account_is_not_taken(
-    stage: Stage, elsewhere: Stage, clock: HandClock, key: str | None
+    stage: CoreFixture, elsewhere: CoreFixture, clock: ManualClock, key: str | None
 ) -> None:
     await dropped(stage)
     theirs = data(await elsewhere.put(key=key, operation=make_thing))["thing_id"]
@@ -62,7 +64,7 @@ async def test_what_another_workspace_made_in_the_account_is_not_taken(
 
 @requirement("writes-2")
 async def test_objects_keep_their_owner_when_its_connection_is_removed(
-    stage: Stage, elsewhere: Stage, clock: HandClock
+    stage: CoreFixture, elsewhere: CoreFixture, clock: ManualClock
 ) -> None:
     await dropped(stage)
     await elsewhere.put(operation=make_thing)
@@ -74,7 +76,9 @@ async def test_objects_keep_their_owner_when_its_connection_is_removed(
 
 
 @requirement("writes-1")
-async def test_what_a_key_of_another_workspace_may_finish_is_not_taken_over(stage: Stage, elsewhere: Stage) -> None:
+async def test_what_a_key_of_another_workspace_may_finish_is_not_taken_over(
+    stage: CoreFixture, elsewhere: CoreFixture
+) -> None:
     stage.shelf.troubles += [None, doubtful("cut")]
     await refusal(stage, operation=cover_thing)
     theirs = data(await elsewhere.put(key=None, operation=cover_thing))["thing_id"]
@@ -84,7 +88,7 @@ async def test_what_a_key_of_another_workspace_may_finish_is_not_taken_over(stag
 
 @requirement("writes-4")
 async def test_candidates_that_another_workspace_may_have_made_are_not_named(
-    stage: Stage, elsewhere: Stage, clock: HandClock
+    stage: CoreFixture, elsewhere: CoreFixture, clock: ManualClock
 ) -> None:
     await dropped(elsewhere)
     await dropped(stage)
@@ -99,7 +103,7 @@ async def test_candidates_that_another_workspace_may_have_made_are_not_named(
 @requirement("writes-5")
 @pytest.mark.parametrize(("before", "after"), [(MINE, OTHER), (None, None)], ids=["another", "unknown"])
 async def test_what_was_begun_in_one_account_is_not_sent_to_another(
-    stage: Stage, clock: HandClock, before: Account | None, after: Account | None
+    stage: CoreFixture, clock: ManualClock, before: Account | None, after: Account | None
 ) -> None:
     await stage.app.connections.change(stage.connection_id, before, credentials=CREDENTIALS)
     await dropped(stage)
@@ -113,9 +117,11 @@ async def test_what_was_begun_in_one_account_is_not_sent_to_another(
 
 
 @requirement("writes-5")
-async def test_an_account_that_is_learned_or_connected_again_is_the_same(stage: Stage, clock: HandClock) -> None:
+async def test_an_account_that_is_learned_or_connected_again_is_the_same(
+    stage: CoreFixture, clock: ManualClock
+) -> None:
     await dropped(stage)
-    await stage.app.connections.introduce(await stage.app.connections.get(stage.connection_id), MINE)
+    await stage.app.connections.record_account(await stage.app.connections.get(stage.connection_id), MINE)
     await refusal(stage, operation=make_thing)
     await stage.app.connections.change(stage.connection_id, MINE, credentials=CREDENTIALS)
     clock.at += SETTLE_SECONDS
@@ -128,7 +134,7 @@ async def test_an_account_that_is_learned_or_connected_again_is_the_same(stage: 
 @requirement("writes-6")
 @pytest.mark.parametrize("key", ["key-2", None])
 async def test_a_change_in_doubt_is_not_sent_over_a_later_one_whose_run_is_named(
-    stage: Stage, clock: HandClock, key: str | None
+    stage: CoreFixture, clock: ManualClock, key: str | None
 ) -> None:
     await dropped(stage, "first", operation=label_thing)
     later = await stage.put("second", key, operation=label_thing)
@@ -141,7 +147,9 @@ async def test_a_change_in_doubt_is_not_sent_over_a_later_one_whose_run_is_named
 
 
 @requirement("writes-4", "writes-6")
-async def test_a_later_run_of_another_workspace_is_not_named(stage: Stage, elsewhere: Stage, clock: HandClock) -> None:
+async def test_a_later_run_of_another_workspace_is_not_named(
+    stage: CoreFixture, elsewhere: CoreFixture, clock: ManualClock
+) -> None:
     await dropped(stage, "first", operation=label_thing)
     await elsewhere.put("second", operation=label_thing)
     clock.at += SETTLE_SECONDS
@@ -153,7 +161,7 @@ async def test_a_later_run_of_another_workspace_is_not_named(stage: Stage, elsew
 
 @requirement("writes-7")
 async def test_an_earlier_change_does_not_keep_one_in_doubt_from_being_sent_again(
-    stage: Stage, clock: HandClock
+    stage: CoreFixture, clock: ManualClock
 ) -> None:
     await stage.put("first", "key-2", operation=label_thing)
     clock.at += 1
@@ -164,7 +172,7 @@ async def test_an_earlier_change_does_not_keep_one_in_doubt_from_being_sent_agai
     assert {"thing 1": "second"} == stage.shelf.labels
 
 
-async def test_records_of_changes_are_purged_once_no_doubt_can_be_older(stage: Stage, clock: HandClock) -> None:
+async def test_records_of_changes_are_purged_once_no_doubt_can_be_older(stage: CoreFixture, clock: ManualClock) -> None:
     clock.at = time()
     changed = tables.changed
     await stage.app.database.write(lambda writing: writing.execute(delete(changed)).rowcount)

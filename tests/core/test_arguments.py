@@ -8,11 +8,11 @@ import pytest
 from pydantic import Field
 from pydantic_core import to_json
 
-from connector_gateway.core.arguments import MAX_DEPTH, MAX_QUERY, MAX_VALUES, Arguments, Body, decode
-from connector_gateway.core.envelope import described
-from connector_gateway.core.key_text import KeyText
+from connector_gateway.core.calls.arguments import MAX_DEPTH, MAX_QUERY, MAX_VALUES, Arguments, Body, decode
+from connector_gateway.core.calls.envelope import error_payload
+from connector_gateway.core.writes.key_text import KeyText
 from connector_gateway.kit.errors import InvalidJson, InvalidParameters, PayloadTooLarge
-from connector_gateway.kit.shapes import IdempotencyKey, Identifier, Instant, Params
+from connector_gateway.kit.shapes import IdempotencyKey, Identifier, Params, UtcDatetime
 from harness.requirement import requirement
 
 
@@ -25,7 +25,7 @@ class Order(Params):
     express: bool = False
     colours: list[str] = Field(default_factory=list, max_length=3)
     size: Literal["small", "large"] = "small"
-    due: Instant | None = None
+    due: UtcDatetime | None = None
     extra: dict[str, Any] | None = None
     sender: str | None = Field(default=None, alias="from")
     idempotency_key: IdempotencyKey | None = None
@@ -60,7 +60,7 @@ def from_body(*query: tuple[str, str], path: Mapping[str, str] | None = None, **
 def faults(read: Any, *arguments: Any, **more: Any) -> Sequence[Mapping[str, Any]]:
     with pytest.raises(InvalidParameters) as refused:
         read(*arguments, **more)
-    told = described(refused.value)
+    told = error_payload(refused.value)
     to_json(told)
     details = [dict(detail) for detail in told["details"]]
     assert {"invalid_parameters"} == {detail.pop("code") for detail in details}
@@ -304,7 +304,7 @@ def texts(value: Any) -> Iterator[str]:
 def test_the_key_of_the_header_is_checked_together_with_all_else() -> None:
     body = Body(b'{"connection_id": "c", "count": "5"}')
 
-    arguments = Arguments(path={}, body=body, key=KeyText.of("k" * 1001))
+    arguments = Arguments(path={}, body=body, key=KeyText.parse("k" * 1001))
 
     assert ["idempotency_key", "name", "count"] == wrong(arguments.read, Order, keyed=True)
 
@@ -495,7 +495,7 @@ def test_the_connection_is_known_for_the_history_whatever_else_is_wrong(
 @pytest.mark.parametrize("key", ["{}", "[]", "5"])
 def test_a_key_of_another_type_is_refused_whatever_the_header_says(key: str) -> None:
     text = f'{{"connection_id": "c", "name": "n", "idempotency_key": {key}}}'
-    arguments = Arguments(path={}, body=Body(text.encode()), key=KeyText.of("k"))
+    arguments = Arguments(path={}, body=Body(text.encode()), key=KeyText.parse("k"))
 
     assert ["idempotency_key"] == wrong(arguments.read, Order, keyed=True)
 
@@ -520,7 +520,7 @@ def body_of(*members: str) -> bytes:
     ],
 )
 def test_a_body_of_too_many_values_is_refused(value: str) -> None:
-    refusal = Body(f'{{"extra": [{value}]}}'.encode()).refusal
+    refusal = Body(f'{{"extra": [{value}]}}'.encode()).error
 
     assert isinstance(refusal, PayloadTooLarge)
     assert [{"max_values": MAX_VALUES}] == refusal.details

@@ -7,18 +7,18 @@ from typing import Any
 import pytest
 from sqlalchemy import Executable, delete, func, select, update
 
-from connector_gateway.core.acts import Actor, acting
-from connector_gateway.core.audit import MINUTE_SECONDS, NO_MAC, RECORDED, Audit
+from connector_gateway.core.access.audit import MAX_RECORDED_KINDS, MINUTE_SECONDS, NO_MAC, Audit
+from connector_gateway.core.access.audited_actions import Actor, act_as
+from connector_gateway.core.access.keys import ApiKeys
+from connector_gateway.core.access.workspaces import Workspaces
 from connector_gateway.core.connections.vault import Vault
-from connector_gateway.core.keys import Keys
-from connector_gateway.core.rotation import Rotation
-from connector_gateway.core.secrets import SecretKeys
-from connector_gateway.core.workspaces import Workspaces
+from connector_gateway.core.secrets.rotation import SecretRotation
+from connector_gateway.core.secrets.secret_keys import SecretKeys
 from connector_gateway.kit.errors import SecretUnreadable, WorkspaceNotFound
 from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.storage import tables
-from connector_gateway.storage.database import Database
-from harness.clocks import HandClock
+from connector_gateway.storage.sql.database import Database
+from harness.clocks import ManualClock
 from harness.requirement import requirement
 from harness.storage import read_only
 
@@ -40,7 +40,7 @@ async def database(common_database_url: str) -> AsyncIterator[Database]:
 
 
 @pytest.fixture
-def audit(database: Database, clock: HandClock) -> Audit:
+def audit(database: Database, clock: ManualClock) -> Audit:
     return Audit(database, vault(), clock)
 
 
@@ -49,9 +49,9 @@ async def change(database: Database, statement: Executable) -> None:
     await database.write(lambda writing: writing.execute(statement).rowcount)
 
 
-async def make(audit: Audit, database: Database, clock: HandClock, count: int = 3) -> list[str]:
+async def make(audit: Audit, database: Database, clock: ManualClock, count: int = 3) -> list[str]:
     """Workspaces that Anna makes."""
-    with acting(audit, ANNA):
+    with act_as(audit, ANNA):
         made = [await Workspaces(database, clock).create(f"number {number}") for number in range(count)]
     return [workspace["workspace_id"] for workspace in made]
 
@@ -64,7 +64,7 @@ async def entries(audit: Audit, **filters: Any) -> list[dict[str, Any]]:
 
 @requirement("administration-7")
 async def test_an_act_is_recorded_with_its_actor_address_and_object(
-    audit: Audit, database: Database, clock: HandClock
+    audit: Audit, database: Database, clock: ManualClock
 ) -> None:
     (workspace_id,) = await make(audit, database, clock, 1)
     (entry,) = await entries(audit)
@@ -74,17 +74,19 @@ async def test_an_act_is_recorded_with_its_actor_address_and_object(
     assert expected == tuple(entry[name] for name in told)
 
 
-async def test_what_nobody_administers_is_not_recorded(audit: Audit, database: Database, clock: HandClock) -> None:
+async def test_what_nobody_administers_is_not_recorded(audit: Audit, database: Database, clock: ManualClock) -> None:
     await Workspaces(database, clock).create("made by a test")
 
     assert [] == await entries(audit)
 
 
 @requirement("administration-8")
-async def test_an_act_that_fails_leaves_no_entry_of_success(audit: Audit, database: Database, clock: HandClock) -> None:
-    with acting(audit, ANNA), pytest.raises(WorkspaceNotFound):
-        await Keys(database, clock).create(NOWHERE, "read")
-    with acting(audit, ANNA), pytest.raises(WorkspaceNotFound):
+async def test_an_act_that_fails_leaves_no_entry_of_success(
+    audit: Audit, database: Database, clock: ManualClock
+) -> None:
+    with act_as(audit, ANNA), pytest.raises(WorkspaceNotFound):
+        await ApiKeys(database, clock).create(NOWHERE, "read")
+    with act_as(audit, ANNA), pytest.raises(WorkspaceNotFound):
         await Workspaces(database, clock).change(NOWHERE, name="nothing")
 
     assert [] == await entries(audit)
@@ -92,19 +94,19 @@ async def test_an_act_that_fails_leaves_no_entry_of_success(audit: Audit, databa
 
 @requirement("administration-8")
 async def test_an_act_that_cannot_be_recorded_is_not_carried_out(
-    audit: Audit, database: Database, clock: HandClock
+    audit: Audit, database: Database, clock: ManualClock
 ) -> None:
     await make(audit, database, clock, 1)
     count = select(func.count()).select_from(tables.workspaces)
     before = await database.read(lambda reading: reading.execute(count).scalar())
-    with acting(Audit(database, vault(NEW), clock), ANNA), pytest.raises(SecretUnreadable):
+    with act_as(Audit(database, vault(NEW), clock), ANNA), pytest.raises(SecretUnreadable):
         await Workspaces(database, clock).create("unrecorded")
 
     assert before == await database.read(lambda reading: reading.execute(count).scalar())
 
 
 @requirement("administration-11")
-async def test_an_untouched_trail_holds(audit: Audit, database: Database, clock: HandClock) -> None:
+async def test_an_untouched_trail_holds(audit: Audit, database: Database, clock: ManualClock) -> None:
     await make(audit, database, clock)
     verdict = await audit.verify()
     last = (await entries(audit))[-1]
@@ -136,7 +138,7 @@ async def test_an_empty_trail_holds(audit: Audit) -> None:
     ],
 )
 async def test_an_entry_that_was_edited_is_named(
-    audit: Audit, database: Database, clock: HandClock, column: str, value: Any
+    audit: Audit, database: Database, clock: ManualClock, column: str, value: Any
 ) -> None:
     await make(audit, database, clock)
     await change(database, update(tables.audit).where(tables.audit.c.sequence == 2).values({column: value}))
@@ -148,7 +150,7 @@ async def test_an_entry_that_was_edited_is_named(
 @requirement("administration-11")
 @pytest.mark.parametrize("sequence", [1, 2, 3])
 async def test_an_entry_that_was_deleted_is_named(
-    audit: Audit, database: Database, clock: HandClock, sequence: int
+    audit: Audit, database: Database, clock: ManualClock, sequence: int
 ) -> None:
     await make(audit, database, clock)
     await change(database, delete(tables.audit).where(tables.audit.c.sequence == sequence))
@@ -158,7 +160,7 @@ async def test_an_entry_that_was_deleted_is_named(
 
 
 @requirement("administration-11")
-async def test_a_trail_that_was_renumbered_does_not_hold(audit: Audit, database: Database, clock: HandClock) -> None:
+async def test_a_trail_that_was_renumbered_does_not_hold(audit: Audit, database: Database, clock: ManualClock) -> None:
     await make(audit, database, clock)
     await change(database, delete(tables.audit).where(tables.audit.c.sequence == 2))
     await change(database, update(tables.audit).where(tables.audit.c.sequence == 3).values(sequence=2))
@@ -168,7 +170,7 @@ async def test_a_trail_that_was_renumbered_does_not_hold(audit: Audit, database:
 
 @requirement("administration-11")
 async def test_the_newest_entry_cannot_be_cut_off_by_setting_the_end_back(
-    audit: Audit, database: Database, clock: HandClock
+    audit: Audit, database: Database, clock: ManualClock
 ) -> None:
     await make(audit, database, clock)
     second = (await entries(audit))[1]
@@ -181,7 +183,7 @@ async def test_the_newest_entry_cannot_be_cut_off_by_setting_the_end_back(
 
 @requirement("administration-11")
 async def test_a_chain_without_its_end_does_not_hold_and_acts_go_on(
-    audit: Audit, database: Database, clock: HandClock
+    audit: Audit, database: Database, clock: ManualClock
 ) -> None:
     await make(audit, database, clock)
     await change(database, delete(tables.audit_chain))
@@ -195,7 +197,7 @@ async def test_a_chain_without_its_end_does_not_hold_and_acts_go_on(
 
 
 async def test_a_part_of_the_trail_can_be_verified_and_exported(
-    audit: Audit, database: Database, clock: HandClock
+    audit: Audit, database: Database, clock: ManualClock
 ) -> None:
     await make(audit, database, clock)
     verdict = await audit.verify(after=2)
@@ -208,7 +210,7 @@ async def test_a_part_of_the_trail_can_be_verified_and_exported(
 
 @requirement("administration-12")
 async def test_processes_that_act_at_the_same_time_make_one_chain(
-    common_database_url: str, audit: Audit, database: Database, clock: HandClock
+    common_database_url: str, audit: Audit, database: Database, clock: ManualClock
 ) -> None:
     async with Database(common_database_url) as elsewhere:
         other = Audit(elsewhere, vault(), clock)
@@ -220,11 +222,11 @@ async def test_processes_that_act_at_the_same_time_make_one_chain(
     assert (40, None) == (verdict.entries, verdict.broken)
 
 
-async def test_rotating_the_vault_keeps_the_chain(audit: Audit, database: Database, clock: HandClock) -> None:
+async def test_rotating_the_vault_keeps_the_chain(audit: Audit, database: Database, clock: ManualClock) -> None:
     await make(audit, database, clock, 1)
     both = vault(NEW, OLD)
-    with acting(Audit(database, both, clock), Actor("cli", surface="cli")):
-        told = await Rotation(database, both).rotate()
+    with act_as(Audit(database, both, clock), Actor("cli", surface="cli")):
+        told = await SecretRotation(database, both).rotate()
     rotated = Audit(database, vault(NEW), clock)
     verdict = await rotated.verify()
 
@@ -234,11 +236,11 @@ async def test_rotating_the_vault_keeps_the_chain(audit: Audit, database: Databa
 
 
 async def test_a_new_chain_begins_behind_one_whose_secret_is_lost(
-    audit: Audit, database: Database, clock: HandClock
+    audit: Audit, database: Database, clock: ManualClock
 ) -> None:
     await make(audit, database, clock)
     later = Audit(database, vault(NEW), clock)
-    with acting(later, Actor("cli", surface="cli")):
+    with act_as(later, Actor("cli", surface="cli")):
         told = await later.restart()
     verdict = await later.verify(after=3)
 
@@ -247,11 +249,11 @@ async def test_a_new_chain_begins_behind_one_whose_secret_is_lost(
 
 @requirement("administration-14")
 async def test_entries_are_listed_newest_first_by_what_they_are_about(
-    audit: Audit, database: Database, clock: HandClock
+    audit: Audit, database: Database, clock: ManualClock
 ) -> None:
     one, *_ = await make(audit, database, clock)
     clock.at += 10
-    with acting(audit, Actor("bert")):
+    with act_as(audit, Actor("bert")):
         await Workspaces(database, clock).change(WorkspaceId(one), name="changed")
     now = clock.now()
 
@@ -266,20 +268,20 @@ async def test_entries_are_listed_newest_first_by_what_they_are_about(
 
 @requirement("administration-15")
 async def test_the_names_of_what_was_changed_are_recorded_and_no_values(
-    audit: Audit, database: Database, clock: HandClock
+    audit: Audit, database: Database, clock: ManualClock
 ) -> None:
     (workspace_id,) = await make(audit, database, clock, 1)
-    with acting(audit, ANNA):
+    with act_as(audit, ANNA):
         await Workspaces(database, clock).change(WorkspaceId(workspace_id), name="confidential", plan="paid")
 
     assert {"changed": ["name", "plan"]} == (await entries(audit))[-1]["details"]
 
 
 @requirement("administration-10")
-async def test_refusals_of_a_kind_have_one_entry_and_a_count(audit: Audit, clock: HandClock) -> None:
+async def test_refusals_of_a_kind_have_one_entry_and_a_count(audit: Audit, clock: ManualClock) -> None:
     stranger = Actor("anonymous", "198.51.100.1", "console")
     for _ in range(1000):
-        await audit.refuse(stranger, "sign_in", "invalid_api_key")
+        await audit.record_rejection(stranger, "sign_in", "invalid_api_key")
     first = await entries(audit)
     clock.at += MINUTE_SECONDS
     await audit.commit()
@@ -290,28 +292,30 @@ async def test_refusals_of_a_kind_have_one_entry_and_a_count(audit: Audit, clock
 
 
 @requirement("administration-10")
-async def test_refusals_from_many_addresses_fill_no_disk(audit: Audit, clock: HandClock) -> None:
+async def test_refusals_from_many_addresses_fill_no_disk(audit: Audit, clock: ManualClock) -> None:
     for number in range(1000):
-        await audit.refuse(Actor("anonymous", f"2001:db8::{number:x}"), "sign_in", "invalid_api_key")
+        await audit.record_rejection(Actor("anonymous", f"2001:db8::{number:x}"), "sign_in", "invalid_api_key")
     clock.at += MINUTE_SECONDS
     await audit.commit()
     found = await entries(audit)
 
-    assert RECORDED + 1 == len(found)
-    assert (None, "several", 1000 - RECORDED) == tuple(found[-1][name] for name in ("address", "outcome", "count"))
+    assert MAX_RECORDED_KINDS + 1 == len(found)
+    assert (None, "several", 1000 - MAX_RECORDED_KINDS) == tuple(
+        found[-1][name] for name in ("address", "outcome", "count")
+    )
     assert (await audit.verify()).broken is None
 
 
 @requirement("administration-15")
 @pytest.mark.parametrize("kept", ["cgw_0123456789012345678901234567890123456789012abcdef", "\x00", "a b", "ntn_secret"])
 async def test_nothing_but_identifiers_is_kept_of_what_a_refused_act_named(audit: Audit, kept: str) -> None:
-    await audit.refuse(ANNA, "revoke_key", "key_not_found", kept)
+    await audit.record_rejection(ANNA, "revoke_key", "key_not_found", kept)
 
     assert [""] == [entry["object_id"] for entry in await entries(audit)]
 
 
 @requirement("administration-13")
-async def test_retention_leaves_old_entries(audit: Audit, database: Database, clock: HandClock) -> None:
+async def test_retention_leaves_old_entries(audit: Audit, database: Database, clock: ManualClock) -> None:
     await make(audit, database, clock)
     clock.at += 10 * 366 * 24 * 3600
     await make(audit, database, clock, 1)
@@ -319,9 +323,9 @@ async def test_retention_leaves_old_entries(audit: Audit, database: Database, cl
     assert [1, 2, 3, 4] == [entry["sequence"] for entry in await entries(audit)]
 
 
-async def test_refusals_are_counted_while_storage_is_away(audit: Audit, database: Database, clock: HandClock) -> None:
+async def test_refusals_are_counted_while_storage_is_away(audit: Audit, database: Database, clock: ManualClock) -> None:
     with read_only(database):
-        await audit.refuse(ANNA, "sign_in", "invalid_api_key")
+        await audit.record_rejection(ANNA, "sign_in", "invalid_api_key")
         clock.at += MINUTE_SECONDS
         await audit.commit()
     clock.at += MINUTE_SECONDS

@@ -2,10 +2,10 @@
 
 from sqlalchemy import insert
 
-from connector_gateway.core.backlog import KEPT_SECONDS, Backlogs
+from connector_gateway.core.history.backlog import CACHE_SECONDS, BacklogMonitor
 from connector_gateway.storage import tables
-from connector_gateway.storage.database import Database
-from harness.clocks import HandClock
+from connector_gateway.storage.sql.database import Database
+from harness.clocks import ManualClock
 from harness.requirement import requirement
 
 CLAIM = {
@@ -34,7 +34,7 @@ async def test_claims_in_doubt_and_late_watches_are_told(database: Database) -> 
     ]
     await database.write(lambda writing: writing.execute(insert(tables.claims), claims).rowcount)
     await database.write(lambda writing: writing.execute(insert(tables.watches), watches).rowcount)
-    told = await Backlogs(database, HandClock(), 60).now()
+    told = await BacklogMonitor(database, ManualClock(), 60).now()
 
     assert told is not None
     assert 2 == told.claims_in_doubt
@@ -43,13 +43,13 @@ async def test_claims_in_doubt_and_late_watches_are_told(database: Database) -> 
 
 
 async def test_the_database_is_asked_again_only_after_some_seconds(database: Database) -> None:
-    clock = HandClock()
-    backlogs = Backlogs(database, clock, 60)
+    clock = ManualClock()
+    backlogs = BacklogMonitor(database, clock, 60)
     before = await backlogs.now()
     claim = CLAIM | {"idempotency_key": "k", "state": "doubtful", "settles_at": 0.0}
     await database.write(lambda writing: writing.execute(insert(tables.claims), [claim]).rowcount)
     soon = await backlogs.now()
-    clock.at += KEPT_SECONDS
+    clock.at += CACHE_SECONDS
     later = await backlogs.now()
 
     assert before is soon

@@ -5,20 +5,20 @@ from collections.abc import AsyncIterator
 import pytest
 
 from connector_gateway.kit.errors import InvalidCursor, RateLimited
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 from harness.databases import sqlite_in
-from harness.rehearsing import Stage, data, rehearsing
+from harness.rehearsing import CoreFixture, data, rehearsing
 from harness.requirement import requirement
 
 
 @pytest.fixture
-async def stage(tmp_path_factory: pytest.TempPathFactory, clock: HandClock) -> AsyncIterator[Stage]:
+async def stage(tmp_path_factory: pytest.TempPathFactory, clock: ManualClock) -> AsyncIterator[CoreFixture]:
     async with rehearsing(sqlite_in(tmp_path_factory.mktemp("calls")), clock) as prepared:
         yield prepared
 
 
 @requirement("common-70", "common-71")
-async def test_a_key_may_call_so_often_in_any_minute(stage: Stage, clock: HandClock) -> None:
+async def test_a_key_may_call_so_often_in_any_minute(stage: CoreFixture, clock: ManualClock) -> None:
     caller = await stage.new_caller(calls_per_minute=2)
     await stage.list(caller)
     clock.at += 20
@@ -33,7 +33,7 @@ async def test_a_key_may_call_so_often_in_any_minute(stage: Stage, clock: HandCl
 
 
 @requirement("common-72")
-async def test_calls_that_were_one_too_many_do_not_prolong_the_wait(stage: Stage, clock: HandClock) -> None:
+async def test_calls_that_were_one_too_many_do_not_prolong_the_wait(stage: CoreFixture, clock: ManualClock) -> None:
     caller = await stage.new_caller(calls_per_minute=1)
     await stage.list(caller)
     clock.at += 59
@@ -45,7 +45,7 @@ async def test_calls_that_were_one_too_many_do_not_prolong_the_wait(stage: Stage
 
 
 @requirement("common-38")
-async def test_a_list_is_walked_by_its_cursors(stage: Stage) -> None:
+async def test_a_list_is_walked_by_its_cursors(stage: CoreFixture) -> None:
     stage.shelf.things += ["a", "b", "c", "d"]
     first = await stage.list()
     second = await stage.list(cursor=first.next_cursor or "")
@@ -56,7 +56,7 @@ async def test_a_list_is_walked_by_its_cursors(stage: Stage) -> None:
 
 
 @requirement("common-40")
-async def test_a_cursor_may_be_used_with_another_limit_but_not_with_another_filter(stage: Stage) -> None:
+async def test_a_cursor_may_be_used_with_another_limit_but_not_with_another_filter(stage: CoreFixture) -> None:
     stage.shelf.things += ["a", "b", "c", "d"]
     cursor = (await stage.list()).next_cursor or ""
     rest = await stage.list(cursor=cursor, limit="1")
@@ -66,7 +66,7 @@ async def test_a_cursor_may_be_used_with_another_limit_but_not_with_another_filt
     assert [{"thing_id": "c"}] == data(rest)
 
 
-async def test_a_cursor_holds_for_its_own_connection(stage: Stage) -> None:
+async def test_a_cursor_holds_for_its_own_connection(stage: CoreFixture) -> None:
     stage.shelf.things += ["a", "b", "c"]
     cursor = (await stage.list()).next_cursor or ""
     with pytest.raises(InvalidCursor):

@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator
 import pytest
 from sqlalchemy import insert
 
-from connector_gateway.core.connections.links import ConnectLinks
-from connector_gateway.core.retention import PURGE_STEP
+from connector_gateway.core.connections.connect_links import ConnectLinks
+from connector_gateway.core.history.retention import PURGE_STEP
 from connector_gateway.storage import tables
-from connector_gateway.storage.database import Database
-from harness.clocks import HandClock
+from connector_gateway.storage.sql.database import Database
+from harness.clocks import ManualClock
 
 HOUR = 3600.0
 
@@ -21,11 +21,11 @@ async def database(common_database_url: str) -> AsyncIterator[Database]:
 
 
 @pytest.fixture
-def links(database: Database, clock: HandClock) -> ConnectLinks:
+def links(database: Database, clock: ManualClock) -> ConnectLinks:
     return ConnectLinks(database, clock, "http://127.0.0.1:1")
 
 
-async def test_a_link_is_good_until_its_time_and_deleted_then(links: ConnectLinks, clock: HandClock) -> None:
+async def test_a_link_is_good_until_its_time_and_deleted_then(links: ConnectLinks, clock: ManualClock) -> None:
     token = str((await links.issue("conn_1"))["connect_url"]).rpartition("/")[2]
     clock.at += HOUR - 1
     deleted_before, found = await links.purge(), await links.find(token)
@@ -37,7 +37,7 @@ async def test_a_link_is_good_until_its_time_and_deleted_then(links: ConnectLink
 
 
 async def test_links_and_consents_past_their_time_are_deleted_in_steps(
-    links: ConnectLinks, database: Database, clock: HandClock
+    links: ConnectLinks, database: Database, clock: ManualClock
 ) -> None:
     consent = {"link": b"link", "browser": b"browser", "sealed": b"sealed", "expires_at": clock.now()}
     rows = [consent | {"digest": number.to_bytes(32, "big")} for number in range(PURGE_STEP + 1)]

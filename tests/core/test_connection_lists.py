@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.core.connections.connecting import of_same_account
-from connector_gateway.storage.database import Database
+from connector_gateway.core.connections.service import select_same_account
+from connector_gateway.storage.sql.database import Database
 from core.test_connections import Office, connected, office, vault
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 from harness.databases import sqlite_in
 from harness.explaining import plans
 from harness.requirement import requirement
@@ -63,7 +63,7 @@ async def embedded(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Da
     ],
 )
 async def test_a_page_is_found_by_an_index_and_never_sorted(
-    embedded: Database, clock: HandClock, filters: dict[str, Any], step: str
+    embedded: Database, clock: ManualClock, filters: dict[str, Any], step: str
 ) -> None:
     connections = connected(embedded, vault(), clock)
     found = await plans(embedded, lambda: connections.page(**filters))
@@ -73,7 +73,7 @@ async def test_a_page_is_found_by_an_index_and_never_sorted(
 
 
 async def test_other_connections_to_an_account_are_found_by_an_index(embedded: Database) -> None:
-    query = of_same_account("notes", "conn_one")
+    query = select_same_account("notes", "conn_one")
     found = await plans(embedded, lambda: embedded.read(lambda reading: reading.execute(query).all()))
 
     assert "SEARCH connections USING INDEX ix_connections_account (connector=? AND account_id=?)" in found

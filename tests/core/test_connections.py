@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.core.connections import Connections, Renewals, Tokens, Vault
-from connector_gateway.core.events.changes import WatchChanges
-from connector_gateway.core.keys import Caller
-from connector_gateway.core.secrets import SecretKeys
-from connector_gateway.core.single_flight import TRUSTED_SECONDS
-from connector_gateway.core.workspaces import Workspaces
+from connector_gateway.core.access.keys import Caller
+from connector_gateway.core.access.workspaces import Workspaces
+from connector_gateway.core.connections import ConnectionStore, TokenEndpointClient, TokenRefresher, Vault
+from connector_gateway.core.events.watch_listener import WatchListener
+from connector_gateway.core.secrets.secret_keys import SecretKeys
+from connector_gateway.core.single_flight import CACHE_SECONDS
 from connector_gateway.kit.errors import (
     ConnectionMismatch,
     ConnectionNotFound,
@@ -20,12 +20,12 @@ from connector_gateway.kit.errors import (
     WorkspaceNotFound,
 )
 from connector_gateway.kit.identifiers import KeyId, WorkspaceId
-from connector_gateway.kit.transport import Transport
-from connector_gateway.kit.upstream import Timeouts
-from connector_gateway.storage.database import Database
-from connector_gateway.storage.memory import InMemory
-from harness.clocks import HandClock
-from harness.rehearsing import Shelf, connectors
+from connector_gateway.kit.upstream.client import Timeouts
+from connector_gateway.kit.upstream.pool import Transport
+from connector_gateway.storage.shared.memory import LocalCounters
+from connector_gateway.storage.sql.database import Database
+from harness.clocks import ManualClock
+from harness.rehearsing import FakeUpstream, connectors
 from harness.requirement import requirement
 
 
@@ -33,11 +33,11 @@ from harness.requirement import requirement
 class Office:
     """Connections at two processes on one database."""
 
-    here: Connections
-    elsewhere: Connections
+    here: ConnectionStore
+    elsewhere: ConnectionStore
     workspaces: Workspaces
     caller: Caller
-    clock: HandClock
+    clock: ManualClock
 
     async def make(self, **more: Any) -> str:
         made = await self.here.create(
@@ -50,17 +50,19 @@ def vault(*secrets: str) -> Vault:
     return Vault(SecretKeys(secrets or ["a secret that only tests know"]))
 
 
-def connected(database: Database, sealing: Vault, clock: HandClock, steady: HandClock | None = None) -> Connections:
+def connected(
+    database: Database, sealing: Vault, clock: ManualClock, steady: ManualClock | None = None
+) -> ConnectionStore:
     """The connections of a process, which are never renewed."""
-    known = connectors(Shelf())
-    watching = WatchChanges(known, clock)
-    tokens = Tokens({}, Transport(1.0), InMemory(clock, Timeouts()), clock)
-    renewals = Renewals(database, sealing, tokens, watching, clock)
-    return Connections(database, sealing, known, clock, watching, renewals=renewals, steady=steady)
+    known = connectors(FakeUpstream())
+    watching = WatchListener(known, clock)
+    tokens = TokenEndpointClient({}, Transport(1.0), LocalCounters(clock, Timeouts()), clock)
+    renewals = TokenRefresher(database, sealing, tokens, watching, clock)
+    return ConnectionStore(database, sealing, known, clock, watching, token_refresher=renewals, steady=steady)
 
 
 @pytest.fixture
-async def office(common_database_url: str, clock: HandClock) -> AsyncIterator[Office]:
+async def office(common_database_url: str, clock: ManualClock) -> AsyncIterator[Office]:
     async with Database(common_database_url) as here, Database(common_database_url) as elsewhere:
         workspaces = Workspaces(here, clock)
         workspace_id = (await workspaces.create("tests"))["workspace_id"]
@@ -123,7 +125,7 @@ async def test_a_change_holds_here_at_once_and_elsewhere_within_three_seconds(of
     await office.elsewhere.open(office.caller, "shelf", uid)
     await office.here.change(uid, credentials={"token": "a-newer-token"})
     here = await office.here.open(office.caller, "shelf", uid)
-    office.clock.at += TRUSTED_SECONDS + 0.1
+    office.clock.at += CACHE_SECONDS + 0.1
     elsewhere = await office.elsewhere.open(office.caller, "shelf", uid)
 
     assert {"token": "a-newer-token"} == await here.credentials() == await elsewhere.credentials()
@@ -133,7 +135,7 @@ async def test_a_removed_connection_is_gone_here_at_once_and_elsewhere_within_th
     uid = await office.make()
     await office.elsewhere.open(office.caller, "shelf", uid)
     await office.here.remove(uid)
-    office.clock.at += TRUSTED_SECONDS + 0.1
+    office.clock.at += CACHE_SECONDS + 0.1
 
     assert None is await office.here.find(uid)
     assert None is await office.elsewhere.find(uid)
@@ -143,10 +145,10 @@ async def test_a_removed_connection_is_gone_here_at_once_and_elsewhere_within_th
 async def test_what_a_call_finds_out_is_noted(office: Office) -> None:
     uid = await office.make()
     connection = await office.here.open(office.caller, "shelf", uid)
-    await office.here.observe(connection, "revoked")
+    await office.here.record_status(connection, "revoked")
     revoked = await office.here.show(uid)
     again = await office.here.open(office.caller, "shelf", uid)
-    await office.here.observe(again, "active")
+    await office.here.record_status(again, "active")
 
     assert "revoked" == revoked["status"]
     assert "active" == (await office.here.show(uid))["status"]
@@ -200,13 +202,13 @@ async def test_a_workspace_that_does_not_exist_cannot_be_changed(office: Office)
 
 @requirement("common-156")
 async def test_a_connection_removed_elsewhere_is_gone_in_time_though_the_clock_was_set_back(office: Office) -> None:
-    wall, steady = HandClock(), HandClock()
+    wall, steady = ManualClock(), ManualClock()
     here = connected(office.here.database, vault(), wall, steady)
     connection_id = await office.make()
     await here.open(office.caller, "shelf", connection_id)
     await office.elsewhere.remove(connection_id)
     wall.at -= 3600
-    steady.at += TRUSTED_SECONDS
+    steady.at += CACHE_SECONDS
 
     with pytest.raises(ConnectionNotFound):
         await here.open(office.caller, "shelf", connection_id)

@@ -10,12 +10,12 @@ from contextlib import suppress
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from connector_gateway.core.details import cut
-from connector_gateway.core.files import MAX_URL, Files, filename
-from connector_gateway.core.public_addresses import is_public
-from connector_gateway.kit.call import RemoteFile
+from connector_gateway.core.calls.error_details import truncate
+from connector_gateway.core.upstream_files.public_addresses import is_public
+from connector_gateway.core.upstream_files.remote_files import MAX_URL, PublicFileFetcher, filename
+from connector_gateway.kit.context import RemoteFile
 from connector_gateway.kit.errors import FileEmpty, FileTooLarge, GatewayError, UrlNotAllowed, UrlUnreachable
-from harness.publishing import Published, moved, published, publishing
+from harness.publishing import ScriptedResponse, moved, published, publishing
 from harness.requirement import requirement
 
 KEEP = 1000
@@ -46,7 +46,7 @@ class Names(AbstractResolver):
 
 
 async def test_files_of_a_trusted_origin_are_fetched_although_it_is_not_public(site: str) -> None:
-    files = Files(30, MOST, trusted=[site])
+    files = PublicFileFetcher(30, MOST, trusted=[site])
 
     fetched = await files.fetch(f"{site}/small.png", KEEP)
 
@@ -63,22 +63,22 @@ def site() -> Iterator[str]:
         "/kept-no-more.bin": published(b"x" * (KEEP + 1)),
         "/largest.bin": published(b"x" * MOST),
         "/too-large.bin": published(b"x" * (MOST + 1)),
-        "/unsaid.bin": Published([b"x" * (KEEP + 1)], headers={"Content-Type": "video/mp4"}),
-        "/endless.bin": Published(itertools.repeat(b"x" * 100)),
-        "/breaks-off.png": Published([b"x" * 10], headers={"Content-Length": "11"}),
-        "/says-less.png": Published([b"x" * 10], headers={"Content-Length": "9"}),
-        "/says-nonsense.png": Published([b"x"], headers={"Content-Length": "many"}),
+        "/unsaid.bin": ScriptedResponse([b"x" * (KEEP + 1)], headers={"Content-Type": "video/mp4"}),
+        "/endless.bin": ScriptedResponse(itertools.repeat(b"x" * 100)),
+        "/breaks-off.png": ScriptedResponse([b"x" * 10], headers={"Content-Length": "11"}),
+        "/says-less.png": ScriptedResponse([b"x" * 10], headers={"Content-Length": "9"}),
+        "/says-nonsense.png": ScriptedResponse([b"x"], headers={"Content-Length": "many"}),
         "/packed.txt": published(gzip.compress(b"y" * 900), "text/plain", Content_Encoding="gzip"),
         "/bomb.txt": published(gzip.compress(b"y" * 1_000_000), "text/plain", Content_Encoding="gzip"),
         "/odd-type": published(b"x", "whatever; charset"),
         "/": published(b"x", "image/png", Content_Disposition="inline; filename*=UTF-8''na%C3%AFve.png"),
         "/nothing.txt": published(b"", "text/plain"),
-        "/gone.png": Published(status=404),
-        "/failing.png": Published(status=500),
-        "/empty": Published(status=204),
+        "/gone.png": ScriptedResponse(status=404),
+        "/failing.png": ScriptedResponse(status=500),
+        "/empty": ScriptedResponse(status=204),
         "/moved": moved("/small.png"),
         "/moved/name.png?x=1": moved("../small.png", 308),
-        "/to-nowhere": Published(status=302),
+        "/to-nowhere": ScriptedResponse(status=302),
         "/to-file": moved("file:///etc/passwd"),
         "/to-userinfo": moved("http://me@example.com/"),
         "/to-private": moved("http://10.0.0.1/"),
@@ -93,14 +93,14 @@ def site() -> Iterator[str]:
         yield address
 
 
-def files(timeout_seconds: float = 5, **names: str) -> Files:
+def files(timeout_seconds: float = 5, **names: str) -> PublicFileFetcher:
     """Files to which this machine is the internet, and nothing else is."""
-    return Files(
-        timeout_seconds, MOST, resolver=Names(**names) if names else None, reachable=lambda address: address == HERE
+    return PublicFileFetcher(
+        timeout_seconds, MOST, resolver=Names(**names) if names else None, is_reachable=lambda address: address == HERE
     )
 
 
-async def refusal(fetching: Files, url: str) -> GatewayError:
+async def refusal(fetching: PublicFileFetcher, url: str) -> GatewayError:
     with pytest.raises(GatewayError) as caught:
         await fetching.fetch(url, KEEP)
     return caught.value
@@ -185,7 +185,7 @@ def test_everything_else_is_not(address: str) -> None:
 
 @requirement("tables-25", "tables-27")
 async def test_a_link_to_this_machine_is_not_followed(site: str) -> None:
-    assert isinstance(await refusal(Files(5, MOST), f"{site}/small.png"), UrlNotAllowed)
+    assert isinstance(await refusal(PublicFileFetcher(5, MOST), f"{site}/small.png"), UrlNotAllowed)
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ async def test_a_link_to_this_machine_is_not_followed(site: str) -> None:
     ],
 )
 async def test_other_ways_to_say_this_machine_or_network_are_not_followed_either(site: str, url: str) -> None:
-    refused = await refusal(Files(5, MOST), url.format(port=site.rpartition(":")[2]))
+    refused = await refusal(PublicFileFetcher(5, MOST), url.format(port=site.rpartition(":")[2]))
 
     assert isinstance(refused, UrlNotAllowed)
     assert reason(refused) in {"address_not_public", "url_invalid"}
@@ -235,7 +235,7 @@ async def test_other_ways_to_say_this_machine_or_network_are_not_followed_either
 async def test_a_url_that_is_not_a_plain_web_url_is_rejected_with_the_reason(url: str, expected: str) -> None:
     error = await refusal(files(), url)
 
-    assert (UrlNotAllowed, [{"parameter": "url", "value": cut(url), "reason": expected}]) == (
+    assert (UrlNotAllowed, [{"parameter": "url", "value": truncate(url), "reason": expected}]) == (
         type(error),
         error.details,
     )
@@ -256,7 +256,7 @@ async def test_a_name_that_means_another_address_the_second_time_is_not_followed
 @requirement("tables-25")
 async def test_the_address_that_was_checked_is_the_one_connected_to(site: str) -> None:
     names = Names(twice_test=f"{HERE} 10.0.0.1")
-    fetching = Files(5, MOST, resolver=names, reachable=lambda address: address == HERE)
+    fetching = PublicFileFetcher(5, MOST, resolver=names, is_reachable=lambda address: address == HERE)
     file = await fetching.fetch(f"http://twice.test:{site.rpartition(':')[2]}/small.png", KEEP)
 
     assert 10 == file.size_bytes
@@ -319,7 +319,7 @@ async def test_a_server_that_does_not_listen_refuses_the_connection() -> None:
 
 
 async def test_a_name_that_does_not_exist_is_not_found() -> None:
-    assert "host_not_found" == reason(await refusal(Files(5, MOST), "http://nobody.invalid/"))
+    assert "host_not_found" == reason(await refusal(PublicFileFetcher(5, MOST), "http://nobody.invalid/"))
 
 
 async def test_a_server_that_does_not_speak_tls_fails(site: str) -> None:
@@ -342,7 +342,7 @@ async def test_an_empty_file_is_rejected(site: str) -> None:
 
 
 async def test_the_servers_words_stay_out_of_what_the_caller_sees() -> None:
-    refused = await refusal(Files(5, MOST), "http://nobody.invalid/")
+    refused = await refusal(PublicFileFetcher(5, MOST), "http://nobody.invalid/")
 
     assert "nobody.invalid" in refused.private
     assert "nobody.invalid" not in refused.message

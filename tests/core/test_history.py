@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, delete, insert
 
-from connector_gateway.core import runs as module
-from connector_gateway.core.claims import RELEASE_ABANDONED
-from connector_gateway.core.runs import INTERRUPT_ABANDONED
+from connector_gateway.core.history import runs as module
+from connector_gateway.core.history.runs import INTERRUPT_ABANDONED
+from connector_gateway.core.writes.claims import DELETE_ABANDONED
 from connector_gateway.kit.errors import UpstreamRefused
 from connector_gateway.storage import tables
-from connector_gateway.storage.database import Database
+from connector_gateway.storage.sql.database import Database
 from core.test_runs import Node
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 from harness.databases import sqlite_in
 from harness.explaining import plans
 from harness.requirement import requirement
@@ -22,13 +22,13 @@ NO = UpstreamRefused("No.")
 
 
 @pytest.fixture
-async def node(common_database_url: str, clock: HandClock) -> AsyncIterator[Node]:
+async def node(common_database_url: str, clock: ManualClock) -> AsyncIterator[Node]:
     async with Database(common_database_url, clock=clock.now) as database:
         yield Node(database, clock)
 
 
 @pytest.fixture
-async def embedded(tmp_path_factory: pytest.TempPathFactory, clock: HandClock) -> AsyncIterator[Node]:
+async def embedded(tmp_path_factory: pytest.TempPathFactory, clock: ManualClock) -> AsyncIterator[Node]:
     folder = tmp_path_factory.mktemp("embedded")
     async with Database(sqlite_in(folder), clock=clock.now) as database:
         yield Node(database, clock)
@@ -131,7 +131,7 @@ async def test_nothing_is_sorted_for_a_page(embedded: Node) -> None:
 
 
 @requirement("common-155")
-@pytest.mark.parametrize("statement", [INTERRUPT_ABANDONED, RELEASE_ABANDONED])
+@pytest.mark.parametrize("statement", [INTERRUPT_ABANDONED, DELETE_ABANDONED])
 async def test_what_the_dead_left_is_found_without_looking_at_everything(embedded: Node, statement: Any) -> None:
     found = await plans(embedded.database, lambda: embedded.database.write(lambda writing: writing.execute(statement)))
 
@@ -141,6 +141,6 @@ async def test_what_the_dead_left_is_found_without_looking_at_everything(embedde
 
 @requirement("common-155")
 async def test_refused_runs_that_are_past_their_time_are_found_by_their_own_index(embedded: Node) -> None:
-    found = of_runs(await plans(embedded.database, lambda: embedded.runs.purge_refused(embedded.clock.at)))
+    found = of_runs(await plans(embedded.database, lambda: embedded.runs.purge_rate_limited(embedded.clock.at)))
 
     assert {"SCAN runs USING INDEX ix_runs_refused"} == found

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from sqlalchemy import ColumnElement, select, update
 
-from connector_gateway.core.claims import WINDOW_SECONDS
 from connector_gateway.core.connections import Vault
-from connector_gateway.core.processes import DEAD_AFTER_SECONDS
-from connector_gateway.core.runs import Recording
-from connector_gateway.core.secrets import SecretKeys
-from connector_gateway.core.writing import LOOK_FIRST, Attempt
-from connector_gateway.kit.clock import instant
+from connector_gateway.core.history.runs import RunRecorder
+from connector_gateway.core.process_registry import DEAD_AFTER_SECONDS
+from connector_gateway.core.secrets.secret_keys import SecretKeys
+from connector_gateway.core.writes.claims import WINDOW_SECONDS
+from connector_gateway.core.writes.protocol import CHECK_UPSTREAM_FIRST, WriteAttempt
+from connector_gateway.kit.clock import utc_datetime
 from connector_gateway.kit.errors import (
     GatewayError,
     IdempotencyInProgress,
@@ -23,14 +23,14 @@ from connector_gateway.kit.errors import (
     UpstreamError,
     UpstreamRefused,
 )
-from connector_gateway.kit.shapes import timestamp
+from connector_gateway.kit.shapes import format_timestamp
 from connector_gateway.storage import tables
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 from harness.rehearsing import (
     REFUSED,
     SETTLE_SECONDS,
-    Stage,
-    Trouble,
+    CoreFixture,
+    Failure,
     data,
     doubtful,
     put_blindly,
@@ -42,19 +42,19 @@ from harness.requirement import requirement
 GRACE_SECONDS = 5.0
 
 
-async def refusal(stage: Stage, **more: Any) -> GatewayError:
+async def refusal(stage: CoreFixture, **more: Any) -> GatewayError:
     with pytest.raises(GatewayError) as refused:
         await stage.put(**more)
     return refused.value
 
 
-def of_connection(stage: Stage) -> ColumnElement[bool]:
+def of_connection(stage: CoreFixture) -> ColumnElement[bool]:
     """The claims of this stage, which shares its database with others."""
     return tables.claims.c.connection_id == stage.connection_id
 
 
 @requirement("common-87", "common-89")
-async def test_a_repeat_gets_the_first_result_with_a_run_of_its_own(stage: Stage) -> None:
+async def test_a_repeat_gets_the_first_result_with_a_run_of_its_own(stage: CoreFixture) -> None:
     first = await stage.put()
     again = await stage.put()
 
@@ -65,7 +65,7 @@ async def test_a_repeat_gets_the_first_result_with_a_run_of_its_own(stage: Stage
 
 
 @requirement("secrets-2")
-async def test_the_first_result_is_stored_encrypted(stage: Stage) -> None:
+async def test_the_first_result_is_stored_encrypted(stage: CoreFixture) -> None:
     first = await stage.put()
     query = select(tables.claims.c.sealed).where(of_connection(stage))
     sealed = await stage.app.database.read(lambda reading: reading.execute(query).scalar_one())
@@ -75,9 +75,9 @@ async def test_the_first_result_is_stored_encrypted(stage: Stage) -> None:
 
 
 @requirement("secrets-8")
-async def test_a_repeat_whose_first_result_cannot_be_decrypted_sends_nothing(stage: Stage) -> None:
+async def test_a_repeat_whose_first_result_cannot_be_decrypted_sends_nothing(stage: CoreFixture) -> None:
     await stage.put()
-    sealed = Vault(SecretKeys(["a secret of others"])).seal({}, "anybody")
+    sealed = Vault(SecretKeys(["a secret of others"])).encrypt({}, "anybody")
     foreign = update(tables.claims).where(of_connection(stage)).values(sealed=sealed)
     await stage.app.database.write(lambda writing: writing.execute(foreign).rowcount)
     refused = await refusal(stage)
@@ -86,7 +86,7 @@ async def test_a_repeat_whose_first_result_cannot_be_decrypted_sends_nothing(sta
 
 
 @requirement("common-87")
-async def test_a_repeat_gets_the_first_result_whatever_else_it_says(stage: Stage) -> None:
+async def test_a_repeat_gets_the_first_result_whatever_else_it_says(stage: CoreFixture) -> None:
     first = await stage.put("cup")
     again = await stage.put("plate")
 
@@ -95,7 +95,7 @@ async def test_a_repeat_gets_the_first_result_whatever_else_it_says(stage: Stage
 
 
 @requirement("common-90")
-async def test_twenty_at_once_put_one_thing_and_all_get_it(stage: Stage) -> None:
+async def test_twenty_at_once_put_one_thing_and_all_get_it(stage: CoreFixture) -> None:
     envelopes = await asyncio.gather(*(stage.put() for _ in range(20)))
 
     assert ["cup"] == stage.shelf.things
@@ -103,17 +103,17 @@ async def test_twenty_at_once_put_one_thing_and_all_get_it(stage: Stage) -> None
     assert 19 == sum(envelope.replayed for envelope in envelopes)
 
 
-async def test_nobody_waits_for_a_claim_that_has_ended(stage: Stage) -> None:
+async def test_nobody_waits_for_a_claim_that_has_ended(stage: CoreFixture) -> None:
     await stage.put()
 
-    assert {} == stage.app._claims._held
+    assert {} == stage.app._claims._held_by_process
 
 
-async def test_what_a_call_was_made_of_is_freed_when_it_ends(stage: Stage) -> None:
+async def test_what_a_call_was_made_of_is_freed_when_it_ends(stage: CoreFixture) -> None:
     gc.disable()
     try:
         envelope = await stage.put()
-        attempts = [one for one in gc.get_objects() if type(one) is Attempt]
+        attempts = [one for one in gc.get_objects() if type(one) is WriteAttempt]
         left = [one for one in attempts if one.work.run.run_id == envelope.run_id]
     finally:
         gc.enable()
@@ -121,7 +121,7 @@ async def test_what_a_call_was_made_of_is_freed_when_it_ends(stage: Stage) -> No
     assert [] == left
 
 
-async def test_the_history_tells_first_and_replayed(stage: Stage) -> None:
+async def test_the_history_tells_first_and_replayed(stage: CoreFixture) -> None:
     first = await stage.put()
     again = await stage.put()
     told = [(await stage.app.runs.show(envelope.run_id, None))["idempotency"] for envelope in (first, again)]
@@ -133,7 +133,7 @@ async def test_the_history_tells_first_and_replayed(stage: Stage) -> None:
 
 
 @requirement("common-82")
-async def test_other_keys_other_connections_and_other_operations_are_other_writes(stage: Stage) -> None:
+async def test_other_keys_other_connections_and_other_operations_are_other_writes(stage: CoreFixture) -> None:
     await stage.put("one", "key-1")
     await stage.put("two", "key-2")
     await stage.put("three", "key-1", connection_id=await stage.new_connection())
@@ -142,7 +142,7 @@ async def test_other_keys_other_connections_and_other_operations_are_other_write
     assert ["one", "two", "three", "four"] == stage.shelf.things
 
 
-async def test_without_a_key_every_call_is_a_write_of_its_own(stage: Stage) -> None:
+async def test_without_a_key_every_call_is_a_write_of_its_own(stage: CoreFixture) -> None:
     await stage.put(key=None)
     await stage.put(key=None)
 
@@ -150,7 +150,7 @@ async def test_without_a_key_every_call_is_a_write_of_its_own(stage: Stage) -> N
 
 
 @requirement("common-85")
-async def test_the_key_of_the_header_means_the_same_as_that_of_the_body(stage: Stage) -> None:
+async def test_the_key_of_the_header_means_the_same_as_that_of_the_body(stage: CoreFixture) -> None:
     first = await stage.put(key=None, header="key-1")
     again = await stage.put(key="key-1")
 
@@ -159,7 +159,7 @@ async def test_the_key_of_the_header_means_the_same_as_that_of_the_body(stage: S
 
 
 @requirement("common-86")
-async def test_a_header_that_says_another_key_than_the_body_is_refused(stage: Stage) -> None:
+async def test_a_header_that_says_another_key_than_the_body_is_refused(stage: CoreFixture) -> None:
     refused = await refusal(stage, key="key-1", header="key-2")
 
     assert isinstance(refused, InvalidParameters)
@@ -169,7 +169,7 @@ async def test_a_header_that_says_another_key_than_the_body_is_refused(stage: St
 
 @requirement("common-84")
 @pytest.mark.parametrize("header", ["", "k" * 1001])
-async def test_a_header_that_is_no_key_is_refused(stage: Stage, header: str) -> None:
+async def test_a_header_that_is_no_key_is_refused(stage: CoreFixture, header: str) -> None:
     refused = await refusal(stage, key=None, header=header)
 
     assert isinstance(refused, InvalidParameters)
@@ -177,7 +177,7 @@ async def test_a_header_that_is_no_key_is_refused(stage: Stage, header: str) -> 
 
 
 @requirement("common-92")
-async def test_a_definite_refusal_gives_the_key_free(stage: Stage) -> None:
+async def test_a_definite_refusal_gives_the_key_free(stage: CoreFixture) -> None:
     stage.shelf.troubles.append(REFUSED)
     refused = await refusal(stage)
     again = await stage.put()
@@ -187,7 +187,7 @@ async def test_a_definite_refusal_gives_the_key_free(stage: Stage) -> None:
     assert ["cup"] == stage.shelf.things
 
 
-async def test_those_who_wait_for_a_call_that_is_refused_try_themselves(stage: Stage) -> None:
+async def test_those_who_wait_for_a_call_that_is_refused_try_themselves(stage: CoreFixture) -> None:
     stage.shelf.troubles.append(REFUSED)
     outcomes = await asyncio.gather(*(stage.put() for _ in range(5)), return_exceptions=True)
 
@@ -196,7 +196,7 @@ async def test_those_who_wait_for_a_call_that_is_refused_try_themselves(stage: S
 
 
 @requirement("common-83")
-async def test_a_key_counts_for_24_hours_from_the_success(stage: Stage, clock: HandClock) -> None:
+async def test_a_key_counts_for_24_hours_from_the_success(stage: CoreFixture, clock: ManualClock) -> None:
     first = await stage.put()
     clock.at += WINDOW_SECONDS - 1
     within = await stage.put()
@@ -209,10 +209,10 @@ async def test_a_key_counts_for_24_hours_from_the_success(stage: Stage, clock: H
 
 
 @requirement("common-91")
-async def test_a_caller_does_not_wait_forever_for_another_one(stage: Stage) -> None:
+async def test_a_caller_does_not_wait_forever_for_another_one(stage: CoreFixture) -> None:
     stage.shelf.gate.clear()
     holding = asyncio.create_task(stage.put())
-    async with rehearsing(stage.app.settings.database_url, HandClock(), stage.shelf) as other:
+    async with rehearsing(stage.app.settings.database_url, ManualClock(), stage.shelf) as other:
         other.workspace_id, other.caller = stage.workspace_id, stage.caller
         other.connection_id = stage.connection_id
         await stage.shelf.was_asked()
@@ -226,7 +226,7 @@ async def test_a_caller_does_not_wait_forever_for_another_one(stage: Stage) -> N
 
 
 async def test_a_repeat_at_another_process_waits_for_the_first_and_gets_its_result(
-    stage: Stage, clock: HandClock
+    stage: CoreFixture, clock: ManualClock
 ) -> None:
     stage.shelf.gate.clear()
     holding = asyncio.create_task(stage.put())
@@ -244,12 +244,14 @@ async def test_a_repeat_at_another_process_waits_for_the_first_and_gets_its_resu
     assert ["cup"] == stage.shelf.things
 
 
-async def test_a_call_that_cannot_be_recorded_gives_the_key_free(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_call_that_cannot_be_recorded_gives_the_key_free(
+    stage: CoreFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: Any) -> Any:
         raise StorageUnavailable("the disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(Recording, "opening", fail)
+        patched.setattr(RunRecorder, "open_statements", fail)
         refused = await refusal(stage)
     again = await stage.put()
 
@@ -262,7 +264,7 @@ async def test_a_call_that_cannot_be_recorded_gives_the_key_free(stage: Stage, m
 
 
 @requirement("common-79")
-async def test_what_was_done_in_doubt_is_found_at_once(stage: Stage) -> None:
+async def test_what_was_done_in_doubt_is_found_at_once(stage: CoreFixture) -> None:
     stage.shelf.troubles.append(doubtful("cut", done=True))
     first = await stage.put()
     again = await stage.put()
@@ -271,7 +273,7 @@ async def test_what_was_done_in_doubt_is_found_at_once(stage: Stage) -> None:
     assert ["cup"] == stage.shelf.things
 
 
-async def test_an_unkeyed_write_in_doubt_is_looked_for_as_well(stage: Stage) -> None:
+async def test_an_unkeyed_write_in_doubt_is_looked_for_as_well(stage: CoreFixture) -> None:
     stage.shelf.troubles.append(doubtful("cut", done=True))
     envelope = await stage.put(key=None)
 
@@ -279,7 +281,7 @@ async def test_an_unkeyed_write_in_doubt_is_looked_for_as_well(stage: Stage) -> 
 
 
 @requirement("common-80")
-async def test_what_was_not_done_in_doubt_is_said_to_be_unknown(stage: Stage) -> None:
+async def test_what_was_not_done_in_doubt_is_said_to_be_unknown(stage: CoreFixture) -> None:
     stage.shelf.troubles.append(doubtful("cut"))
     refused = await refusal(stage)
 
@@ -290,7 +292,7 @@ async def test_what_was_not_done_in_doubt_is_said_to_be_unknown(stage: Stage) ->
 @requirement("common-93", "outcomes-7", "outcomes-10")
 @pytest.mark.parametrize("doubt", ["cut", "silent", "edge", "garbled"])
 async def test_a_call_in_doubt_searches_at_growing_intervals_before_it_is_put_off(
-    stage: Stage, clock: HandClock, doubt: Any
+    stage: CoreFixture, clock: ManualClock, doubt: Any
 ) -> None:
     stage.shelf.troubles.append(doubtful(doubt))
     sent_at = clock.at
@@ -309,7 +311,7 @@ async def test_a_call_in_doubt_searches_at_growing_intervals_before_it_is_put_of
 
 
 @requirement("common-93")
-async def test_what_settles_within_the_grace_is_written_by_the_repeat(stage: Stage, clock: HandClock) -> None:
+async def test_what_settles_within_the_grace_is_written_by_the_repeat(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.troubles.append(doubtful("cut"))
     sent_at = clock.at
     await refusal(stage)
@@ -322,7 +324,7 @@ async def test_what_settles_within_the_grace_is_written_by_the_repeat(stage: Sta
 
 
 @requirement("common-93")
-async def test_after_a_cut_a_thing_that_comes_late_is_found_and_not_made_again(stage: Stage) -> None:
+async def test_after_a_cut_a_thing_that_comes_late_is_found_and_not_made_again(stage: CoreFixture) -> None:
     stage.shelf.troubles.append(doubtful("cut"))
     await refusal(stage)
     stage.shelf.things.append("cup")
@@ -334,7 +336,7 @@ async def test_after_a_cut_a_thing_that_comes_late_is_found_and_not_made_again(s
 
 @requirement("common-81")
 async def test_after_silence_a_repeat_is_put_off_until_the_third_party_has_surely_ended(
-    stage: Stage, clock: HandClock
+    stage: CoreFixture, clock: ManualClock
 ) -> None:
     stage.shelf.troubles.append(doubtful("silent"))
     sent_at = clock.at
@@ -351,7 +353,7 @@ async def test_after_silence_a_repeat_is_put_off_until_the_third_party_has_surel
 
 
 @requirement("common-96")
-async def test_putting_a_repeat_off_does_not_prolong_the_doubt(stage: Stage, clock: HandClock) -> None:
+async def test_putting_a_repeat_off_does_not_prolong_the_doubt(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.troubles.append(doubtful("silent"))
     sent_at = clock.at
     await refusal(stage)
@@ -363,7 +365,7 @@ async def test_putting_a_repeat_off_does_not_prolong_the_doubt(stage: Stage, clo
     assert SETTLE_SECONDS - 40 - GRACE_SECONDS == again.retry_after
 
 
-async def test_after_silence_a_thing_that_comes_late_is_found(stage: Stage, clock: HandClock) -> None:
+async def test_after_silence_a_thing_that_comes_late_is_found(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.troubles.append(doubtful("silent"))
     await refusal(stage)
     clock.at += 10
@@ -375,9 +377,9 @@ async def test_after_silence_a_thing_that_comes_late_is_found(stage: Stage, cloc
 
 
 async def test_after_a_failure_that_the_application_told_a_repeat_looks_and_writes_at_once(
-    stage: Stage, clock: HandClock
+    stage: CoreFixture, clock: ManualClock
 ) -> None:
-    stage.shelf.troubles.append(Trouble(UpstreamError("Oh.", doubt="failed")))
+    stage.shelf.troubles.append(Failure(UpstreamError("Oh.", doubt="failed")))
     await refusal(stage)
     before = clock.at
     again = await stage.put()
@@ -387,8 +389,8 @@ async def test_after_a_failure_that_the_application_told_a_repeat_looks_and_writ
     assert 2 == len(stage.shelf.looks)
 
 
-async def test_an_answer_of_another_shape_is_a_doubt_like_any_other(stage: Stage) -> None:
-    stage.shelf.troubles.append(Trouble(KeyError("id"), done=True))
+async def test_an_answer_of_another_shape_is_a_doubt_like_any_other(stage: CoreFixture) -> None:
+    stage.shelf.troubles.append(Failure(KeyError("id"), done=True))
     first = await stage.put()
     again = await stage.put()
 
@@ -396,7 +398,7 @@ async def test_an_answer_of_another_shape_is_a_doubt_like_any_other(stage: Stage
     assert ["cup"] == stage.shelf.things
 
 
-async def test_a_call_that_is_cancelled_leaves_the_write_in_doubt(stage: Stage, clock: HandClock) -> None:
+async def test_a_call_that_is_cancelled_leaves_the_write_in_doubt(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.gate.clear()
     cancelled = asyncio.create_task(stage.put())
     await stage.shelf.was_asked()
@@ -412,7 +414,7 @@ async def test_a_call_that_is_cancelled_leaves_the_write_in_doubt(stage: Stage, 
     assert ["cup"] == stage.shelf.things
 
 
-async def test_a_cancelled_call_is_told_as_interrupted(stage: Stage) -> None:
+async def test_a_cancelled_call_is_told_as_interrupted(stage: CoreFixture) -> None:
     stage.shelf.gate.clear()
     cancelled = asyncio.create_task(stage.put())
     await stage.shelf.was_asked()
@@ -424,8 +426,8 @@ async def test_a_cancelled_call_is_told_as_interrupted(stage: Stage) -> None:
 
 
 @requirement("common-101")
-async def test_a_write_that_stops_halfway_tells_what_stands_and_is_completed_by_a_repeat(stage: Stage) -> None:
-    stage.shelf.troubles += [None, Trouble(UpstreamRefused("No."))]
+async def test_a_write_that_stops_halfway_tells_what_stands_and_is_completed_by_a_repeat(stage: CoreFixture) -> None:
+    stage.shelf.troubles += [None, Failure(UpstreamRefused("No."))]
     refused = await refusal(stage, operation=put_pair)
     again = await stage.put(operation=put_pair)
 
@@ -436,7 +438,7 @@ async def test_a_write_that_stops_halfway_tells_what_stands_and_is_completed_by_
 
 
 @requirement("outcomes-10", "outcomes-11")
-async def test_a_repeat_ends_a_doubt_as_soon_as_the_work_is_there(stage: Stage, clock: HandClock) -> None:
+async def test_a_repeat_ends_a_doubt_as_soon_as_the_work_is_there(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.troubles.append(doubtful("edge"))
     await refusal(stage)
     stage.shelf.things.append("cup")
@@ -449,17 +451,19 @@ async def test_a_repeat_ends_a_doubt_as_soon_as_the_work_is_there(stage: Stage, 
 
 
 @requirement("outcomes-8")
-async def test_an_error_in_doubt_says_until_when_the_write_may_be_carried_out(stage: Stage, clock: HandClock) -> None:
+async def test_an_error_in_doubt_says_until_when_the_write_may_be_carried_out(
+    stage: CoreFixture, clock: ManualClock
+) -> None:
     stage.shelf.troubles.append(doubtful("edge"))
-    settles_at = timestamp(instant(clock.at + SETTLE_SECONDS))
+    settles_at = format_timestamp(utc_datetime(clock.at + SETTLE_SECONDS))
     errors = [await refusal(stage), await refusal(stage)]
 
     assert [True, True] == [f"until {settles_at};" in error.message for error in errors]
 
 
 @requirement("outcomes-6")
-async def test_a_failure_of_the_vendor_itself_ends_the_doubt(stage: Stage, clock: HandClock) -> None:
-    stage.shelf.troubles.append(Trouble(UpstreamError("It failed.", doubt="failed")))
+async def test_a_failure_of_the_vendor_itself_ends_the_doubt(stage: CoreFixture, clock: ManualClock) -> None:
+    stage.shelf.troubles.append(Failure(UpstreamError("It failed.", doubt="failed")))
     began = clock.at
     failed = await refusal(stage)
     again = await stage.put()
@@ -470,16 +474,16 @@ async def test_a_failure_of_the_vendor_itself_ends_the_doubt(stage: Stage, clock
 
 
 @requirement("common-81", "outcomes-9")
-async def test_without_a_key_nothing_is_sent_twice_and_the_remedy_speaks_of_looking(stage: Stage) -> None:
+async def test_without_a_key_nothing_is_sent_twice_and_the_remedy_speaks_of_looking(stage: CoreFixture) -> None:
     stage.shelf.troubles.append(doubtful("cut"))
     refused = await refusal(stage, key=None)
 
     assert isinstance(refused, OutcomeUnknown)
-    assert (LOOK_FIRST, None) == (refused.remedy, refused.retry_after)
+    assert (CHECK_UPSTREAM_FIRST, None) == (refused.remedy, refused.retry_after)
     assert 1 == stage.shelf.asked
 
 
-async def test_when_looking_fails_as_well_the_doubt_stays(stage: Stage, clock: HandClock) -> None:
+async def test_when_looking_fails_as_well_the_doubt_stays(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.troubles.append(doubtful("cut"))
     await refusal(stage)
     things, stage.shelf.things = stage.shelf.things, None  # type: ignore[assignment]
@@ -496,7 +500,9 @@ async def test_when_looking_fails_as_well_the_doubt_stays(stage: Stage, clock: H
 
 
 @requirement("common-94")
-async def test_what_a_dead_process_held_is_looked_for_before_it_is_written(database_url: str, clock: HandClock) -> None:
+async def test_what_a_dead_process_held_is_looked_for_before_it_is_written(
+    database_url: str, clock: ManualClock
+) -> None:
     async with rehearsing(database_url, clock) as dead:
         dead.shelf.gate.clear()
         lost = asyncio.create_task(dead.put())
@@ -504,7 +510,7 @@ async def test_what_a_dead_process_held_is_looked_for_before_it_is_written(datab
         async with rehearsing(database_url, clock, dead.shelf) as living:
             living.workspace_id, living.caller = dead.workspace_id, dead.caller
             living.connection_id = dead.connection_id
-            await living.app._processes.beat()
+            await living.app._processes.heartbeat()
             dead.shelf.things.append("cup")
             again = await living.put()
         dead.shelf.gate.set()
@@ -515,13 +521,13 @@ async def test_what_a_dead_process_held_is_looked_for_before_it_is_written(datab
     assert ["cup"] == dead.shelf.things
 
 
-async def test_what_a_living_process_holds_is_left_alone(stage: Stage, clock: HandClock) -> None:
+async def test_what_a_living_process_holds_is_left_alone(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.gate.clear()
-    await stage.app._processes.beat()
+    await stage.app._processes.heartbeat()
     holding = asyncio.create_task(stage.put())
     await stage.shelf.was_asked()
     clock.at += DEAD_AFTER_SECONDS - 1
-    await stage.app._processes.beat()
+    await stage.app._processes.heartbeat()
     stage.shelf.gate.set()
     first = await holding
     again = await stage.put()
@@ -530,7 +536,7 @@ async def test_what_a_living_process_holds_is_left_alone(stage: Stage, clock: Ha
     assert data(first) == data(again)
 
 
-async def test_expired_claims_are_purged(database_url: str, clock: HandClock) -> None:
+async def test_expired_claims_are_purged(database_url: str, clock: ManualClock) -> None:
     async with rehearsing(database_url, clock) as stage:
         await stage.put(key="old")
         clock.at += WINDOW_SECONDS - 10

@@ -10,10 +10,10 @@ import pytest
 from sqlalchemy import select
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.keys import Caller, Keys, bearer, new_key, well_formed
-from connector_gateway.core.single_flight import TRUSTED_SECONDS
-from connector_gateway.core.workspaces import Workspaces
-from connector_gateway.kit.clock import instant
+from connector_gateway.core.access.keys import ApiKeys, Caller, generate_key, is_well_formed, parse_bearer
+from connector_gateway.core.access.workspaces import Workspaces
+from connector_gateway.core.single_flight import CACHE_SECONDS
+from connector_gateway.kit.clock import utc_datetime
 from connector_gateway.kit.errors import (
     InvalidApiKey,
     InvalidParameters,
@@ -25,14 +25,14 @@ from connector_gateway.kit.errors import (
     WriteScopeRequired,
 )
 from connector_gateway.kit.identifiers import ConnectionId, KeyId, WorkspaceId
-from connector_gateway.kit.operation import names_of
+from connector_gateway.kit.operation import operation_names
 from connector_gateway.storage import tables
-from connector_gateway.storage.database import Database
-from harness.clocks import HandClock
+from connector_gateway.storage.sql.database import Database
+from harness.clocks import ManualClock
 from harness.requirement import requirement
 from harness.storage import read_only
 
-NAMES = names_of(CONNECTORS.values())
+NAMES = operation_names(CONNECTORS.values())
 READS, WRITES = CONNECTORS["notes"].operations[:2]
 
 
@@ -40,23 +40,25 @@ READS, WRITES = CONNECTORS["notes"].operations[:2]
 class Office:
     """Keys at two processes on one database."""
 
-    here: Keys
-    elsewhere: Keys
+    here: ApiKeys
+    elsewhere: ApiKeys
     workspace_id: WorkspaceId
-    clock: HandClock
+    clock: ManualClock
 
     async def issue(self, **more: Any) -> dict[str, Any]:
         return await self.here.create(self.workspace_id, **({"scope": "read_write"} | more))
 
 
 @pytest.fixture
-async def office(common_database_url: str, clock: HandClock) -> AsyncIterator[Office]:
+async def office(common_database_url: str, clock: ManualClock) -> AsyncIterator[Office]:
     async with Database(common_database_url) as here, Database(common_database_url) as elsewhere:
         workspace = await Workspaces(here, clock).create("tests")
-        yield Office(Keys(here, clock, operations=NAMES), Keys(elsewhere, clock), workspace["workspace_id"], clock)
+        yield Office(
+            ApiKeys(here, clock, operations=NAMES), ApiKeys(elsewhere, clock), workspace["workspace_id"], clock
+        )
 
 
-async def knows(keys: Keys, key: str) -> bool:
+async def knows(keys: ApiKeys, key: str) -> bool:
     try:
         await keys.authenticate(f"Bearer {key}")
     except InvalidApiKey:
@@ -69,47 +71,47 @@ async def knows(keys: Keys, key: str) -> bool:
 
 @requirement("common-63")
 def test_a_key_can_be_recognised_by_scanners() -> None:
-    key = new_key()
+    key = generate_key()
 
     assert key.startswith("cgw_")
     assert 4 + 43 + 6 == len(key)
-    assert well_formed(key)
+    assert is_well_formed(key)
 
 
 def test_no_two_keys_are_the_same() -> None:
-    assert 100 == len({new_key() for _ in range(100)})
+    assert 100 == len({generate_key() for _ in range(100)})
 
 
 @requirement("common-63")
 @pytest.mark.parametrize("place", [4, 20, 46, 47, 52])
 def test_a_typing_error_shows(place: int) -> None:
-    key = new_key()
+    key = generate_key()
     other = "x" if key[place] != "x" else "y"
 
-    assert not well_formed(key[:place] + other + key[place + 1 :])
+    assert not is_well_formed(key[:place] + other + key[place + 1 :])
 
 
 @pytest.mark.parametrize("key", ["", "cgw_", "sk_live_123", "cgw_" + "ä" * 49, "cgw_" + "a" * 49])
 def test_what_is_no_key_of_ours_is_known_without_looking(key: str) -> None:
-    assert not well_formed(key)
+    assert not is_well_formed(key)
 
 
 def test_a_key_with_too_little_or_too_much_is_none() -> None:
-    key = new_key()
+    key = generate_key()
 
-    assert not well_formed(key[:-1])
-    assert not well_formed(key + "0")
+    assert not is_well_formed(key[:-1])
+    assert not is_well_formed(key + "0")
 
 
 @pytest.mark.parametrize("header", [None, "", "Bearer", "Bearer  ", "Basic abc", "Token abc"])
 def test_a_header_without_a_key_is_missing_one(header: str | None) -> None:
     with pytest.raises(MissingApiKey):
-        bearer(header)
+        parse_bearer(header)
 
 
 @pytest.mark.parametrize("header", ["Bearer abc", "bearer abc", "BEARER   abc  "])
 def test_a_header_with_a_key_gives_it(header: str) -> None:
-    assert "abc" == bearer(header)
+    assert "abc" == parse_bearer(header)
 
 
 # Who they are for
@@ -158,7 +160,7 @@ async def test_keys_are_listed_newest_first(office: Office) -> None:
 
 @requirement("common-57")
 async def test_an_unknown_key_is_refused(office: Office) -> None:
-    assert not await knows(office.here, new_key())
+    assert not await knows(office.here, generate_key())
 
 
 async def test_a_key_for_no_workspace_is_not_made(office: Office) -> None:
@@ -169,9 +171,9 @@ async def test_a_key_for_no_workspace_is_not_made(office: Office) -> None:
 def test_a_reader_may_not_write() -> None:
     caller = Caller(KeyId("key_1"), WorkspaceId("ws_1"), "read", 120, None, None)
 
-    caller.require("notes", READS)
+    caller.check_allowed("notes", READS)
     with pytest.raises(WriteScopeRequired):
-        caller.require("notes", WRITES)
+        caller.check_allowed("notes", WRITES)
 
 
 @requirement("common-191")
@@ -179,10 +181,10 @@ async def test_a_key_of_some_operations_may_call_no_other(office: Office) -> Non
     key = await office.issue(operations=["notes_list_databases", "boards_*"])
     caller = await office.elsewhere.authenticate(f"Bearer {key['key']}")
 
-    caller.require("notes", READS)
-    caller.require("boards", WRITES)
+    caller.check_allowed("notes", READS)
+    caller.check_allowed("boards", WRITES)
     with pytest.raises(OperationNotAllowed, match="notes_create_page"):
-        caller.require("notes", WRITES)
+        caller.check_allowed("notes", WRITES)
 
 
 @requirement("common-191")
@@ -245,9 +247,9 @@ async def test_a_revoked_key_is_refused_elsewhere_within_three_seconds(office: O
     issued = await office.issue()
     before = await knows(office.elsewhere, issued["key"])
     await office.here.revoke(issued["key_id"])
-    office.clock.at += TRUSTED_SECONDS + 0.1
+    office.clock.at += CACHE_SECONDS + 0.1
 
-    assert 3.0 == TRUSTED_SECONDS
+    assert 3.0 == CACHE_SECONDS
     assert (True, False) == (before, await knows(office.elsewhere, issued["key"]))
 
 
@@ -268,12 +270,12 @@ async def test_however_long_a_look_up_takes_nobody_is_trusted_by_it_for_five_sec
     before = asyncio.create_task(knows(office.elsewhere, issued["key"]))
     await found.wait()
     await office.here.revoke(issued["key_id"])
-    office.clock.at += TRUSTED_SECONDS + 0.1
+    office.clock.at += CACHE_SECONDS + 0.1
     after = asyncio.create_task(knows(office.elsewhere, issued["key"]))
     await asyncio.sleep(0)
     answered.set()
 
-    assert TRUSTED_SECONDS + 0.1 < 5
+    assert CACHE_SECONDS + 0.1 < 5
     assert [True, False] == [await before, await after]
 
 
@@ -323,13 +325,13 @@ async def test_a_key_made_elsewhere_is_known_here_at_once(office: Office) -> Non
 
 @requirement("common-156")
 async def test_a_key_revoked_elsewhere_is_refused_in_time_though_the_clock_was_set_back(office: Office) -> None:
-    wall, steady = HandClock(), HandClock()
-    keys = Keys(office.here.database, wall, steady)
+    wall, steady = ManualClock(), ManualClock()
+    keys = ApiKeys(office.here.database, wall, steady)
     issued = await office.issue()
     before = await knows(keys, issued["key"])
     await office.elsewhere.revoke(issued["key_id"])
     wall.at -= 3600
-    steady.at += TRUSTED_SECONDS
+    steady.at += CACHE_SECONDS
 
     assert (True, False) == (before, await knows(keys, issued["key"]))
 
@@ -348,7 +350,7 @@ async def test_the_last_use_is_told_at_once_where_the_key_was_used(office: Offic
     await office.here.authenticate(f"Bearer {created['key']}")
     [newest, *_], _ = await office.here.page(office.workspace_id, None, 50)
 
-    assert instant(office.clock.now()) == newest["last_used_at"]
+    assert utc_datetime(office.clock.now()) == newest["last_used_at"]
 
 
 async def test_the_last_use_is_told_elsewhere_once_it_was_noted(office: Office) -> None:
@@ -359,7 +361,7 @@ async def test_the_last_use_is_told_elsewhere_once_it_was_noted(office: Office) 
     [after, *_], _ = await office.elsewhere.page(office.workspace_id, None, 50)
 
     assert before["last_used_at"] is None
-    assert (1, instant(office.clock.now())) == (noted, after["last_used_at"])
+    assert (1, utc_datetime(office.clock.now())) == (noted, after["last_used_at"])
 
 
 async def test_an_earlier_use_does_not_replace_a_later_one(office: Office) -> None:
@@ -371,7 +373,7 @@ async def test_an_earlier_use_does_not_replace_a_later_one(office: Office) -> No
     await office.here.last_used.store_last_used()
     [newest, *_], _ = await office.here.page(office.workspace_id, None, 50)
 
-    assert instant(office.clock.now()) == newest["last_used_at"]
+    assert utc_datetime(office.clock.now()) == newest["last_used_at"]
 
 
 async def test_what_is_noted_once_is_not_noted_again(office: Office) -> None:

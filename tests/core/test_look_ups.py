@@ -6,12 +6,12 @@ from typing import Any, cast
 
 import pytest
 
-from connector_gateway.core.memory import ConnectionMemory, Memories
-from connector_gateway.core.work import NoSteps
-from connector_gateway.kit.call import Call, LookUp
+from connector_gateway.core.calls.prepared_operation import ReadOnlySteps
+from connector_gateway.core.connections.connection_cache import ConnectionCaches, ConnectionMemory
+from connector_gateway.kit.context import CachedLookup, OperationContext
 from connector_gateway.kit.errors import GatewayError, PropertyNotFound, UpstreamConflict, UpstreamTimeout
 from connector_gateway.kit.identifiers import ConnectionId
-from harness.clocks import LoopClock, in_no_time
+from harness.clocks import LoopClock, run_in_virtual_time
 
 ONE, OTHER = ConnectionId("conn_1"), ConnectionId("conn_2")
 HANGS = UpstreamTimeout("It did not answer in time.")
@@ -33,15 +33,17 @@ class Library:
         return list(self.shelf)
 
     @property
-    def wanted(self) -> LookUp[list[str]]:
-        return LookUp("shelf", 60.0, self.find)
+    def wanted(self) -> CachedLookup[list[str]]:
+        return CachedLookup("shelf", 60.0, self.find)
 
 
-def calling(connection_id: ConnectionId = ONE, memories: Memories | None = None) -> Call[Any]:
+def calling(connection_id: ConnectionId = ONE, memories: ConnectionCaches | None = None) -> OperationContext[Any]:
     """A call that has nothing but its memory."""
     absent = cast("Any", None)
-    memory = (memories or Memories(LoopClock())).of(connection_id)
-    return Call(absent, connection_id, {}, None, memory, NoSteps(), absent, absent, absent, absent, absent, 60.0, 5.0)
+    memory = (memories or ConnectionCaches(LoopClock())).for_connection(connection_id)
+    return OperationContext(
+        absent, connection_id, {}, None, memory, ReadOnlySteps(), absent, absent, absent, absent, absent, 60.0, 5.0
+    )
 
 
 def time() -> float:
@@ -49,130 +51,130 @@ def time() -> float:
 
 
 def test_those_who_ask_at_the_same_time_share_one_look_up() -> None:
-    async def run(library: Library, call: Call[Any]) -> tuple[list[list[str]], float]:
-        return await asyncio.gather(*(call.recall(library.wanted) for _ in range(12))), time()
+    async def run(library: Library, call: OperationContext[Any]) -> tuple[list[list[str]], float]:
+        return await asyncio.gather(*(call.cached(library.wanted) for _ in range(12))), time()
 
     library = Library()
 
-    assert ([["first"]] * 12, 3.0) == in_no_time(run(library, calling()))
+    assert ([["first"]] * 12, 3.0) == run_in_virtual_time(run(library, calling()))
     assert 1 == library.asked
 
 
 def test_a_failure_is_shared_by_all_who_waited_for_it_and_not_remembered() -> None:
-    async def run(library: Library, call: Call[Any]) -> tuple[list[Any], float, list[str]]:
-        waiting = (call.recall(library.wanted) for _ in range(12))
+    async def run(library: Library, call: OperationContext[Any]) -> tuple[list[Any], float, list[str]]:
+        waiting = (call.cached(library.wanted) for _ in range(12))
         failed = await asyncio.gather(*waiting, return_exceptions=True)
-        return failed, time(), await call.recall(library.wanted)
+        return failed, time(), await call.cached(library.wanted)
 
     library = Library(failures=[HANGS])
 
-    assert ([HANGS] * 12, 3.0, ["first"]) == in_no_time(run(library, calling()))
+    assert ([HANGS] * 12, 3.0, ["first"]) == run_in_virtual_time(run(library, calling()))
     assert 2 == library.asked
 
 
 def test_the_first_who_asked_may_leave_and_the_others_get_their_answer() -> None:
-    async def run(library: Library, call: Call[Any]) -> list[str]:
-        first, second = (asyncio.create_task(call.recall(library.wanted)) for _ in range(2))
+    async def run(library: Library, call: OperationContext[Any]) -> list[str]:
+        first, second = (asyncio.create_task(call.cached(library.wanted)) for _ in range(2))
         await asyncio.sleep(1)
         first.cancel()
         return await second
 
     library = Library()
 
-    assert ["first"] == in_no_time(run(library, calling()))
+    assert ["first"] == run_in_virtual_time(run(library, calling()))
     assert 1 == library.asked
 
 
 def test_when_all_have_left_what_is_found_is_remembered_and_a_failure_is_nobodys() -> None:
-    async def leave(library: Library, call: Call[Any]) -> None:
-        alone = asyncio.create_task(call.recall(library.wanted))
+    async def leave(library: Library, call: OperationContext[Any]) -> None:
+        alone = asyncio.create_task(call.cached(library.wanted))
         await asyncio.sleep(1)
         alone.cancel()
         await asyncio.sleep(5)
 
-    async def run(library: Library, call: Call[Any]) -> list[str]:
+    async def run(library: Library, call: OperationContext[Any]) -> list[str]:
         await leave(library, call)
         await leave(library, call)
-        return await call.recall(library.wanted)
+        return await call.cached(library.wanted)
 
     library = Library(failures=[HANGS])
 
-    assert ["first"] == in_no_time(run(library, calling()))
+    assert ["first"] == run_in_virtual_time(run(library, calling()))
     assert 2 == library.asked
 
 
 def test_what_is_remembered_is_not_asked_for_until_its_time_is_over() -> None:
-    async def run(library: Library, call: Call[Any]) -> list[int]:
-        await call.recall(library.wanted)
+    async def run(library: Library, call: OperationContext[Any]) -> list[int]:
+        await call.cached(library.wanted)
         await asyncio.sleep(59)
-        await call.recall(library.wanted)
+        await call.cached(library.wanted)
         before = library.asked
         await asyncio.sleep(2)
-        await call.recall(library.wanted)
+        await call.cached(library.wanted)
         return [before, library.asked]
 
-    assert [1, 2] == in_no_time(run(Library(), calling()))
+    assert [1, 2] == run_in_virtual_time(run(Library(), calling()))
 
 
 def test_connections_look_up_for_themselves() -> None:
-    async def run(library: Library, memories: Memories) -> int:
+    async def run(library: Library, memories: ConnectionCaches) -> int:
         calls = [calling(ONE, memories), calling(OTHER, memories)]
-        await asyncio.gather(*(call.recall(library.wanted) for call in calls))
+        await asyncio.gather(*(call.cached(library.wanted) for call in calls))
         return library.asked
 
-    assert 2 == in_no_time(run(Library(), Memories(LoopClock())))
+    assert 2 == run_in_virtual_time(run(Library(), ConnectionCaches(LoopClock())))
 
 
 def test_what_does_not_suffice_is_read_again_once_for_all_who_found_that_out() -> None:
-    async def run(library: Library, call: Call[Any]) -> list[list[str]]:
-        await call.recall(library.wanted)
+    async def run(library: Library, call: OperationContext[Any]) -> list[list[str]]:
+        await call.cached(library.wanted)
         library.shelf.append("second")
-        waiting = (call.recall(library.wanted, suffices=lambda found: "second" in found) for _ in range(12))
+        waiting = (call.cached(library.wanted, suffices=lambda found: "second" in found) for _ in range(12))
         return await asyncio.gather(*waiting)
 
     library = Library()
 
-    assert [["first", "second"]] * 12 == in_no_time(run(library, calling()))
+    assert [["first", "second"]] * 12 == run_in_virtual_time(run(library, calling()))
     assert 2 == library.asked
 
 
 def test_whoever_comes_late_with_what_was_replaced_meanwhile_gets_the_new_one_unasked() -> None:
     async def run(library: Library, memory: ConnectionMemory) -> list[str]:
-        old = await memory.look_up(library.wanted, None)
+        old = await memory.get_or_load(library.wanted, None)
         library.shelf.append("second")
-        await memory.look_up(library.wanted, old)
-        return await memory.look_up(library.wanted, old)
+        await memory.get_or_load(library.wanted, old)
+        return await memory.get_or_load(library.wanted, old)
 
     library = Library()
 
-    assert ["first", "second"] == in_no_time(run(library, Memories(LoopClock()).of(ONE)))
+    assert ["first", "second"] == run_in_virtual_time(run(library, ConnectionCaches(LoopClock()).for_connection(ONE)))
     assert 2 == library.asked
 
 
 def test_what_is_remembered_stays_where_reading_it_again_fails() -> None:
-    async def run(library: Library, call: Call[Any]) -> list[str]:
-        await call.recall(library.wanted)
+    async def run(library: Library, call: OperationContext[Any]) -> list[str]:
+        await call.cached(library.wanted)
         library.failures.append(HANGS)
         with pytest.raises(UpstreamTimeout):
-            await call.renew(library.wanted)
-        return await call.recall(library.wanted)
+            await call.reload(library.wanted)
+        return await call.cached(library.wanted)
 
-    assert ["first"] == in_no_time(run(Library(), calling()))
+    assert ["first"] == run_in_virtual_time(run(Library(), calling()))
 
 
 def test_what_was_changed_by_ourselves_is_read_anew_by_those_who_ask_after_it() -> None:
-    async def run(library: Library, call: Call[Any]) -> tuple[list[str], list[str], list[str]]:
-        before = asyncio.create_task(call.recall(library.wanted))
+    async def run(library: Library, call: OperationContext[Any]) -> tuple[list[str], list[str], list[str]]:
+        before = asyncio.create_task(call.cached(library.wanted))
         await asyncio.sleep(2)
-        call.memory.forget("shelf")
-        after = asyncio.create_task(call.recall(library.wanted))
+        call.cache.forget("shelf")
+        after = asyncio.create_task(call.cached(library.wanted))
         first = await before
         library.shelf.append("second")
-        return first, await after, await call.recall(library.wanted)
+        return first, await after, await call.cached(library.wanted)
 
     library = Library()
 
-    assert (["first"], ["first", "second"], ["first", "second"]) == in_no_time(run(library, calling()))
+    assert (["first"], ["first", "second"], ["first", "second"]) == run_in_virtual_time(run(library, calling()))
     assert 2 == library.asked
 
 
@@ -194,8 +196,8 @@ class Reader:
         return f"{self.word} of {len(found)}"
 
 
-async def with_recalled(library: Library, call: Call[Any], reader: Reader) -> str:
-    return await call.with_recalled(
+async def with_recalled(library: Library, call: OperationContext[Any], reader: Reader) -> str:
+    return await call.with_cache_retry(
         library.wanted,
         reader.use,
         outdated=(PropertyNotFound, UpstreamConflict),
@@ -205,7 +207,7 @@ async def with_recalled(library: Library, call: Call[Any], reader: Reader) -> st
 
 async def after_a_change(library: Library, reader: Reader, *added: str) -> str:
     call = calling()
-    await call.recall(library.wanted)
+    await call.cached(library.wanted)
     library.shelf.extend(added)
     return await with_recalled(library, call, reader)
 
@@ -213,28 +215,28 @@ async def after_a_change(library: Library, reader: Reader, *added: str) -> str:
 def test_what_is_remembered_is_used_as_it_is() -> None:
     library, reader = Library(), Reader("first")
 
-    assert "first of 1" == in_no_time(after_a_change(library, reader, "second"))
+    assert "first of 1" == run_in_virtual_time(after_a_change(library, reader, "second"))
     assert (1, 1) == (library.asked, reader.used)
 
 
 def test_a_refusal_over_what_is_remembered_is_tried_once_more_with_what_is_there_now() -> None:
     library, reader = Library(), Reader("second")
 
-    assert "second of 2" == in_no_time(after_a_change(library, reader, "second"))
+    assert "second of 2" == run_in_virtual_time(after_a_change(library, reader, "second"))
     assert (2, 2) == (library.asked, reader.used)
 
 
 def test_a_suspicious_result_is_tried_once_more_with_what_is_there_now() -> None:
     library, reader = Library(["odd"]), Reader("odd")
 
-    assert "odd of 2" == in_no_time(after_a_change(library, reader, "second"))
+    assert "odd of 2" == run_in_virtual_time(after_a_change(library, reader, "second"))
     assert (2, 2) == (library.asked, reader.used)
 
 
 def test_a_refusal_over_what_is_there_now_holds() -> None:
     library, reader = Library(), Reader("third")
     with pytest.raises(PropertyNotFound):
-        in_no_time(after_a_change(library, reader, "second"))
+        run_in_virtual_time(after_a_change(library, reader, "second"))
 
     assert (2, 2) == (library.asked, reader.used)
 
@@ -242,7 +244,7 @@ def test_a_refusal_over_what_is_there_now_holds() -> None:
 def test_a_refusal_over_what_was_never_remembered_holds_at_once() -> None:
     library, reader = Library(), Reader("third")
     with pytest.raises(PropertyNotFound):
-        in_no_time(with_recalled(library, calling(), reader))
+        run_in_virtual_time(with_recalled(library, calling(), reader))
 
     assert (1, 1) == (library.asked, reader.used)
 
@@ -250,6 +252,6 @@ def test_a_refusal_over_what_was_never_remembered_holds_at_once() -> None:
 def test_a_refusal_that_leaves_something_in_doubt_is_not_tried_again() -> None:
     library, reader = Library(), Reader("third", UpstreamConflict("It may have been done.", doubt="failed"))
     with pytest.raises(UpstreamConflict):
-        in_no_time(after_a_change(library, reader, "second"))
+        run_in_virtual_time(after_a_change(library, reader, "second"))
 
     assert (1, 1) == (library.asked, reader.used)

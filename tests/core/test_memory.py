@@ -2,16 +2,16 @@
 
 import pytest
 
-from connector_gateway.core import memory
-from connector_gateway.core.memory import Memories
+from connector_gateway.core.connections import connection_cache
+from connector_gateway.core.connections.connection_cache import ConnectionCaches
 from connector_gateway.kit.identifiers import ConnectionId
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 
 ONE, OTHER = ConnectionId("conn_1"), ConnectionId("conn_2")
 
 
-def test_what_was_remembered_is_known_until_its_time_is_over(clock: HandClock) -> None:
-    remembered = Memories(clock).of(ONE)
+def test_what_was_remembered_is_known_until_its_time_is_over(clock: ManualClock) -> None:
+    remembered = ConnectionCaches(clock).for_connection(ONE)
     remembered.put("name", "value", 10)
     clock.at += 9.9
     before = remembered.get("name")
@@ -20,8 +20,8 @@ def test_what_was_remembered_is_known_until_its_time_is_over(clock: HandClock) -
     assert ("value", None) == (before, remembered.get("name"))
 
 
-def test_what_is_forgotten_is_gone(clock: HandClock) -> None:
-    remembered = Memories(clock).of(ONE)
+def test_what_is_forgotten_is_gone(clock: ManualClock) -> None:
+    remembered = ConnectionCaches(clock).for_connection(ONE)
     remembered.put("name", "value", 10)
     remembered.forget("name")
     remembered.forget("never known")
@@ -29,16 +29,16 @@ def test_what_is_forgotten_is_gone(clock: HandClock) -> None:
     assert None is remembered.get("name")
 
 
-def test_connections_do_not_share_what_they_remember(clock: HandClock) -> None:
-    memories = Memories(clock)
-    memories.of(ONE).put("name", "mine", 10)
+def test_connections_do_not_share_what_they_remember(clock: ManualClock) -> None:
+    memories = ConnectionCaches(clock)
+    memories.for_connection(ONE).put("name", "mine", 10)
 
-    assert None is memories.of(OTHER).get("name")
-    assert "mine" == memories.of(ONE).get("name")
+    assert None is memories.for_connection(OTHER).get("name")
+    assert "mine" == memories.for_connection(ONE).get("name")
 
 
-def test_remembering_anew_replaces_and_prolongs(clock: HandClock) -> None:
-    remembered = Memories(clock).of(ONE)
+def test_remembering_anew_replaces_and_prolongs(clock: ManualClock) -> None:
+    remembered = ConnectionCaches(clock).for_connection(ONE)
     remembered.put("name", "old", 10)
     clock.at += 9
     remembered.put("name", "new", 10)
@@ -48,10 +48,10 @@ def test_remembering_anew_replaces_and_prolongs(clock: HandClock) -> None:
 
 
 def test_when_there_is_too_much_the_least_used_is_forgotten_first(
-    clock: HandClock, monkeypatch: pytest.MonkeyPatch
+    clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "MAX_ITEMS", 2)
-    remembered = Memories(clock).of(ONE)
+    monkeypatch.setattr(connection_cache, "MAX_ITEMS", 2)
+    remembered = ConnectionCaches(clock).for_connection(ONE)
     remembered.put("a", 1, 10)
     remembered.put("b", 2, 10)
     remembered.get("a")

@@ -5,14 +5,14 @@ from collections.abc import AsyncIterator
 import pytest
 from sqlalchemy import delete, select
 
-from connector_gateway.core.operators import BUILT_IN, Operator, Operators
-from connector_gateway.core.secrets import SecretKeys
-from connector_gateway.core.sessions import IDLE_SECONDS, Sessions
-from connector_gateway.core.single_flight import TRUSTED_SECONDS
+from connector_gateway.core.access.operators import BUILT_IN, Operator, Operators
+from connector_gateway.core.access.sessions import IDLE_SECONDS, Sessions
+from connector_gateway.core.secrets.secret_keys import SecretKeys
+from connector_gateway.core.single_flight import CACHE_SECONDS
 from connector_gateway.kit.errors import InvalidParameters, OperatorNotFound
 from connector_gateway.storage import tables
-from connector_gateway.storage.database import Database
-from harness.clocks import HandClock
+from connector_gateway.storage.sql.database import Database
+from harness.clocks import ManualClock
 from harness.requirement import requirement
 
 TOKEN = "the token of the built-in operator"
@@ -26,12 +26,12 @@ async def database(common_database_url: str) -> AsyncIterator[Database]:
 
 
 @pytest.fixture
-def operators(database: Database, clock: HandClock) -> Operators:
+def operators(database: Database, clock: ManualClock) -> Operators:
     return Operators(database, TOKEN, clock)
 
 
 @pytest.fixture
-def sessions(database: Database, clock: HandClock) -> Sessions:
+def sessions(database: Database, clock: ManualClock) -> Sessions:
     return Sessions(database, SecretKeys(["a secret of these tests"]), TOKEN, clock)
 
 
@@ -91,20 +91,20 @@ async def test_a_name_is_not_given_again(operators: Operators) -> None:
 
 @requirement("administration-5")
 async def test_a_revoked_operator_is_refused_at_once_here_and_soon_elsewhere(
-    operators: Operators, database: Database, clock: HandClock
+    operators: Operators, database: Database, clock: ManualClock
 ) -> None:
     elsewhere = Operators(database, TOKEN, clock)
     token = (await operators.create("anna", "admin"))["token"]
     known = await elsewhere.find(token)
     await operators.revoke("anna")
     here = await operators.find(token)
-    clock.at += TRUSTED_SECONDS
+    clock.at += CACHE_SECONDS
 
     assert (True, None) == (known is not None, here)
     assert await elsewhere.find(token) is None
 
 
-async def test_revoking_again_keeps_the_first_time(operators: Operators, clock: HandClock) -> None:
+async def test_revoking_again_keeps_the_first_time(operators: Operators, clock: ManualClock) -> None:
     made = await operators.create("anna", "viewer")
     first = await operators.revoke("anna")
     clock.at += 60
@@ -148,7 +148,7 @@ async def test_sessions_of_a_revoked_operator_end_at_once(operators: Operators, 
 
 @requirement("administration-6")
 async def test_a_session_ends_after_idling_and_lasts_while_pages_are_asked_for(
-    sessions: Sessions, clock: HandClock
+    sessions: Sessions, clock: ManualClock
 ) -> None:
     session = await sessions.begin()
     clock.at += IDLE_SECONDS - 1
@@ -163,7 +163,7 @@ async def test_a_session_ends_after_idling_and_lasts_while_pages_are_asked_for(
 
 @requirement("administration-6")
 async def test_a_page_that_keeps_itself_up_to_date_does_not_keep_a_session(
-    sessions: Sessions, clock: HandClock
+    sessions: Sessions, clock: ManualClock
 ) -> None:
     session = await sessions.begin()
     clock.at += IDLE_SECONDS - 1

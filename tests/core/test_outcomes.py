@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.notes import NOTES
-from connector_gateway.core.key_outcomes import different_parameters
-from connector_gateway.core.outcomes import explain_run
-from connector_gateway.core.remedies import remedy_of
-from connector_gateway.kit.errors import catalogue
+from connector_gateway.core.calls.outcome_text import explain_run
+from connector_gateway.core.calls.remedies import resolve_remedy
+from connector_gateway.core.writes.key_outcomes import different_parameters
+from connector_gateway.kit.errors import all_errors
 
 CUT_OFF = "The call was cut off in the middle. Look in Notion whether it was done;"
 
@@ -83,11 +83,11 @@ def test_of_what_went_as_usual_there_is_nothing_to_tell(more: dict[str, Any]) ->
     assert explain_run(run(**more), NOTES) is None
 
 
-@pytest.mark.parametrize("error", list(catalogue()), ids=lambda error: error.code)
+@pytest.mark.parametrize("error", list(all_errors()), ids=lambda error: error.code)
 def test_every_error_is_told_with_its_remedy(error: Any) -> None:
     outcome = explain_run(run(status="error", code=error.code, details=[{"done": "create the page"}]), NOTES)
 
     assert outcome is not None
     said, stands = outcome.sentences
     assert (True, "Done before it failed: create the page.") == (said.endswith("."), stands)
-    assert remedy_of(error, "http", [NOTES]) == outcome.remedy
+    assert resolve_remedy(error, "http", [NOTES]) == outcome.remedy

@@ -9,29 +9,31 @@ from sqlalchemy import select, update
 from connector_gateway.kit.errors import GatewayError, OutcomeUnknown
 from connector_gateway.kit.identifiers import ulid
 from connector_gateway.storage import tables
-from harness.clocks import HandClock
-from harness.rehearsing import SETTLE_SECONDS, Stage, cover_thing, data, doubtful, make_thing, rehearsing
+from harness.clocks import ManualClock
+from harness.rehearsing import SETTLE_SECONDS, CoreFixture, cover_thing, data, doubtful, make_thing, rehearsing
 from harness.requirement import requirement
 
 
-async def make(stage: Stage, key: str | None = "key-1") -> Any:
+async def make(stage: CoreFixture, key: str | None = "key-1") -> Any:
     return data(await stage.put(key=key, operation=make_thing))["thing_id"]
 
 
-async def refusal(stage: Stage, key: str | None = "key-1") -> GatewayError:
+async def refusal(stage: CoreFixture, key: str | None = "key-1") -> GatewayError:
     with pytest.raises(GatewayError) as refused:
         await stage.put(key=key, operation=make_thing)
     return refused.value
 
 
-async def dropped(stage: Stage, key: str | None = "key-1") -> None:
+async def dropped(stage: CoreFixture, key: str | None = "key-1") -> None:
     """A call whose connection is cut before anything is done."""
     stage.shelf.troubles.append(doubtful("cut"))
     await refusal(stage, key)
 
 
 @requirement("common-97")
-async def test_what_was_made_since_and_belongs_to_nobody_is_the_calls_own(stage: Stage, clock: HandClock) -> None:
+async def test_what_was_made_since_and_belongs_to_nobody_is_the_calls_own(
+    stage: CoreFixture, clock: ManualClock
+) -> None:
     await dropped(stage)
     stage.shelf.things.append("cup")
     stage.shelf.made_at["thing 1"] = clock.at
@@ -42,7 +44,7 @@ async def test_what_was_made_since_and_belongs_to_nobody_is_the_calls_own(stage:
 
 
 @requirement("common-97")
-async def test_what_was_there_before_is_not_taken_for_the_calls_own(stage: Stage, clock: HandClock) -> None:
+async def test_what_was_there_before_is_not_taken_for_the_calls_own(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.things.append("cup")
     stage.shelf.made_at["thing 1"] = clock.at - 3
     await dropped(stage)
@@ -56,7 +58,7 @@ async def test_what_was_there_before_is_not_taken_for_the_calls_own(stage: Stage
 @requirement("common-98")
 @pytest.mark.parametrize("other", ["key-2", None])
 async def test_what_another_call_made_is_not_taken_for_the_calls_own(
-    stage: Stage, clock: HandClock, other: str | None
+    stage: CoreFixture, clock: ManualClock, other: str | None
 ) -> None:
     await dropped(stage)
     made = await make(stage, other)
@@ -68,7 +70,7 @@ async def test_what_another_call_made_is_not_taken_for_the_calls_own(
 
 
 @requirement("common-98")
-async def test_after_a_restart_it_still_is_not(database_url: str, clock: HandClock) -> None:
+async def test_after_a_restart_it_still_is_not(database_url: str, clock: ManualClock) -> None:
     async with rehearsing(database_url, clock) as before:
         await dropped(before)
         await make(before, "key-2")
@@ -85,7 +87,7 @@ async def test_after_a_restart_it_still_is_not(database_url: str, clock: HandClo
 
 
 @requirement("common-98")
-async def test_equal_objects_of_two_calls_in_doubt_are_shared_out(stage: Stage) -> None:
+async def test_equal_objects_of_two_calls_in_doubt_are_shared_out(stage: CoreFixture) -> None:
     stage.shelf.troubles += [doubtful("cut", done=True)] * 2
     made = await asyncio.gather(make(stage, "key-1"), make(stage, "key-2"))
 
@@ -95,7 +97,7 @@ async def test_equal_objects_of_two_calls_in_doubt_are_shared_out(stage: Stage) 
 
 @requirement("common-98")
 async def test_an_object_that_another_call_in_doubt_may_have_made_is_not_taken_while_the_own_request_is_on_its_way(
-    stage: Stage, clock: HandClock
+    stage: CoreFixture, clock: ManualClock
 ) -> None:
     await dropped(stage, "key-1")
     stage.shelf.things.append("cup")
@@ -115,7 +117,7 @@ async def test_an_object_that_another_call_in_doubt_may_have_made_is_not_taken_w
 
 @requirement("common-97")
 async def test_more_equal_objects_than_can_be_accounted_for_are_nobodys_and_nothing_is_sent_again(
-    stage: Stage, clock: HandClock
+    stage: CoreFixture, clock: ManualClock
 ) -> None:
     await dropped(stage)
     stage.shelf.things += ["cup", "cup"]
@@ -128,8 +130,10 @@ async def test_more_equal_objects_than_can_be_accounted_for_are_nobodys_and_noth
     assert ["cup", "cup"] == stage.shelf.things
 
 
-async def test_while_another_call_is_making_an_equal_object_nothing_is_claimed(stage: Stage, clock: HandClock) -> None:
-    await stage.app._processes.beat()
+async def test_while_another_call_is_making_an_equal_object_nothing_is_claimed(
+    stage: CoreFixture, clock: ManualClock
+) -> None:
+    await stage.app._processes.heartbeat()
     await dropped(stage, "key-2")
     stage.shelf.gate.clear()
     stage.shelf.visited.clear()
@@ -147,7 +151,7 @@ async def test_while_another_call_is_making_an_equal_object_nothing_is_claimed(s
 @requirement("common-98")
 @pytest.mark.parametrize(("maker", "repeat"), [("key-1", None), (None, "key-2"), ("key-1", "key-1")])
 async def test_what_a_repeat_under_a_key_may_go_on_with_is_not_taken_over_nor_is_anything_by_a_call_with_a_key(
-    stage: Stage, maker: str | None, repeat: str | None
+    stage: CoreFixture, maker: str | None, repeat: str | None
 ) -> None:
     await dropped(stage, maker)
     stage.shelf.things.append("cup")
@@ -157,7 +161,7 @@ async def test_what_a_repeat_under_a_key_may_go_on_with_is_not_taken_over_nor_is
 
 
 @requirement("common-98")
-async def test_what_is_taken_over_is_one_call_s_until_it_has_ended(stage: Stage) -> None:
+async def test_what_is_taken_over_is_one_call_s_until_it_has_ended(stage: CoreFixture) -> None:
     await dropped(stage, None)
     stage.shelf.things.append("cup")
     stage.shelf.gate.clear()
@@ -175,7 +179,7 @@ async def test_what_is_taken_over_is_one_call_s_until_it_has_ended(stage: Stage)
 
 
 @requirement("common-99")
-async def test_a_call_that_lost_its_claim_changes_nothing_any_more(stage: Stage) -> None:
+async def test_a_call_that_lost_its_claim_changes_nothing_any_more(stage: CoreFixture) -> None:
     stage.shelf.gate.clear()
     late = asyncio.create_task(refusal(stage))
     await stage.shelf.was_asked()
@@ -192,7 +196,7 @@ async def test_a_call_that_lost_its_claim_changes_nothing_any_more(stage: Stage)
 
 @requirement("common-100")
 async def test_a_first_call_that_can_no_longer_be_read_is_told_and_nothing_is_sent(
-    stage: Stage, clock: HandClock
+    stage: CoreFixture, clock: ManualClock
 ) -> None:
     await dropped(stage)
     spoilt = update(tables.claims).values(sealed=b"sealed with a key that is gone")
@@ -207,7 +211,7 @@ async def test_a_first_call_that_can_no_longer_be_read_is_told_and_nothing_is_se
 
 
 @requirement("common-84")
-async def test_a_key_of_a_thousand_characters_is_a_key(stage: Stage) -> None:
+async def test_a_key_of_a_thousand_characters_is_a_key(stage: CoreFixture) -> None:
     first = await make(stage, "é" * 1000)
     again = await make(stage, "é" * 1000)
     other = await make(stage, "é" * 999 + "e")
@@ -215,7 +219,7 @@ async def test_a_key_of_a_thousand_characters_is_a_key(stage: Stage) -> None:
     assert first == again != other
 
 
-async def test_rows_of_owners_are_purged_in_time(stage: Stage, clock: HandClock) -> None:
+async def test_rows_of_owners_are_purged_in_time(stage: CoreFixture, clock: ManualClock) -> None:
     await make(stage, f"key {ulid()}")
     clock.at += 3 * 24 * 60 * 60
     purged = await stage.app._owners.purge()

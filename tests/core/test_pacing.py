@@ -7,20 +7,20 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.core.pacing import (
+from connector_gateway.core.pacing.scheduler import (
     SLACK,
     SLACK_SECONDS,
     YIELD_SECONDS,
     AnonymousPacer,
+    BackgroundPacer,
     ConnectionPacer,
-    YieldingPacer,
-    stretched,
-    third_partys,
+    with_slack,
+    without_slack,
 )
-from connector_gateway.kit.budget import Budget, Charge, Deadline
 from connector_gateway.kit.errors import UpstreamRateLimited
-from connector_gateway.storage.memory import InMemory
-from harness.clocks import NOON, LoopClock, in_no_time
+from connector_gateway.kit.upstream.budget import Budget, Charge, Deadline
+from connector_gateway.storage.shared.memory import LocalCounters
+from harness.clocks import NOON, LoopClock, run_in_virtual_time
 from harness.requirement import requirement
 
 ONE = Charge("all")
@@ -28,7 +28,7 @@ BOTH = (Charge("all"), Charge("each"))
 
 
 @dataclass
-class Street:
+class PacingScenario:
     """Callers on their way through one pacer, and when each of them got through."""
 
     budgets: dict[str, Budget]
@@ -36,22 +36,22 @@ class Street:
     passed: list[tuple[Any, float]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.shared = InMemory(self.clock)
+        self.shared = LocalCounters(self.clock)
         self.pacer = self.pacer_of("account")
 
     def pacer_of(self, account: str) -> ConnectionPacer:
-        return ConnectionPacer("notes", stretched(self.budgets), account, self.shared, self.clock)
+        return ConnectionPacer("notes", with_slack(self.budgets), account, self.shared, self.clock)
 
     async def walk(
         self, name: Any = "", *, patience: float = 1000.0, charges: Sequence[Charge] = (ONE,), account: str = "account"
     ) -> None:
-        await self.pacer_of(account).admit(charges, Deadline(self.clock.now() + patience))
+        await self.pacer_of(account).acquire(charges, Deadline(self.clock.now() + patience))
         self.passed.append((name, round(self.clock.now() - NOON, 6)))
 
     async def poll(self, name: Any = "poll", *, patience: float = 1000.0) -> None:
         """A request that nobody waits for."""
-        pacer = YieldingPacer("notes", stretched(self.budgets), "account", self.shared, self.clock)
-        await pacer.admit((ONE,), Deadline(self.clock.now() + patience))
+        pacer = BackgroundPacer("notes", with_slack(self.budgets), "account", self.shared, self.clock)
+        await pacer.acquire((ONE,), Deadline(self.clock.now() + patience))
         self.passed.append((name, round(self.clock.now() - NOON, 6)))
 
     async def crowd(self, names: Iterable[int]) -> None:
@@ -80,9 +80,9 @@ class Street:
         return max(sum(at <= other < at + seconds - 1e-6 for other in self.times) for at in self.times)
 
 
-def street(*, each: str | None = None, **budgets: str) -> Street:
+def street(*, each: str | None = None, **budgets: str) -> PacingScenario:
     more = {"each": each} if each else {}
-    return Street({name: Budget.parse(text) for name, text in (budgets | more).items()})
+    return PacingScenario({name: Budget.parse(text) for name, text in (budgets | more).items()})
 
 
 @requirement("common-76")
@@ -92,7 +92,7 @@ def test_a_burst_leaves_in_the_order_in_which_it_came_and_within_the_budget() ->
     async def burst() -> None:
         await busy.crowd(range(30))
 
-    in_no_time(burst())
+    run_in_virtual_time(burst())
 
     assert list(range(30)) == busy.names
     assert 3 == busy.most_within(1.0)
@@ -107,7 +107,7 @@ def test_at_saturation_at_least_98_percent_of_the_budget_is_used(budget: str) ->
     async def burst() -> None:
         await busy.crowd(range(calls))
 
-    in_no_time(burst())
+    run_in_virtual_time(burst())
     rate = (calls - allowed.limit) / busy.times[-1]
 
     assert rate >= 0.98 * allowed.limit / allowed.per_seconds
@@ -126,7 +126,7 @@ def test_a_call_that_cannot_start_in_time_is_refused_at_once_with_the_true_wait(
         await waiting
         return answered_at, refused.value.retry_after
 
-    answered_at, retry_after = in_no_time(three())
+    answered_at, retry_after = run_in_virtual_time(three())
 
     assert 1.0 == answered_at
     assert 20 == retry_after
@@ -142,7 +142,7 @@ def test_a_refused_call_takes_nothing_from_those_who_wait() -> None:
             await busy.walk("impatient", patience=1)
         await busy.walk("patient")
 
-    in_no_time(three())
+    run_in_virtual_time(three())
 
     assert [0.0, round(10 * SLACK, 6)] == busy.times
 
@@ -158,7 +158,7 @@ def test_a_caller_who_leaves_the_queue_gives_the_turn_back() -> None:
         await asyncio.gather(leaving, return_exceptions=True)
         await busy.walk("next")
 
-    in_no_time(leave())
+    run_in_virtual_time(leave())
 
     assert [("first", 0.0), ("next", round(10 * SLACK, 6))] == busy.passed
 
@@ -167,13 +167,13 @@ def test_a_stale_turn_comes_again_in_order() -> None:
     busy = street(all="3/1")
 
     async def held_up() -> None:
-        turn = await busy.pacer.admit([ONE], Deadline(NOON))
+        turn = await busy.pacer.acquire([ONE], Deadline(NOON))
         await busy.clock.sleep(5)
         await busy.crowd(range(4))
-        await busy.pacer.again(turn, Deadline(NOON + 100))
+        await busy.pacer.reacquire(turn, Deadline(NOON + 100))
         busy.passed.append(("late", round(busy.clock.now() - NOON, 6)))
 
-    in_no_time(held_up())
+    run_in_virtual_time(held_up())
 
     assert [0, 1, 2, 3, "late"] == busy.names
     assert 3 == busy.most_within(1.0)
@@ -183,12 +183,12 @@ def test_a_call_that_is_held_up_beyond_its_patience_is_refused() -> None:
     busy = street(all="3/1")
 
     async def held_up() -> None:
-        turn = await busy.pacer.admit([ONE], Deadline(NOON))
+        turn = await busy.pacer.acquire([ONE], Deadline(NOON))
         await busy.clock.sleep(5)
-        await busy.pacer.again(turn, Deadline(NOON + 4))
+        await busy.pacer.reacquire(turn, Deadline(NOON + 4))
 
     with pytest.raises(UpstreamRateLimited):
-        in_no_time(held_up())
+        run_in_virtual_time(held_up())
 
 
 @pytest.mark.parametrize("seconds_before", [0.0, 2.0], ids=["closed already", "closed while it waits in line"])
@@ -197,18 +197,18 @@ def test_who_may_wait_long_in_line_is_told_at_once_of_a_budget_that_is_closed_fo
 
     async def throttled() -> float:
         await busy.walk("first")
-        closing = asyncio.create_task(_after(seconds_before, busy.pacer.close([ONE], 90)))
+        closing = asyncio.create_task(_after(seconds_before, busy.pacer.block([ONE], 90)))
         if not seconds_before:
             await closing
         with pytest.raises(UpstreamRateLimited) as refused:
-            await busy.pacer_of("account").admit([ONE], Deadline(NOON + 120, closed_seconds=30))
+            await busy.pacer_of("account").acquire([ONE], Deadline(NOON + 120, max_blocked_seconds=30))
         await closing
         with pytest.raises(UpstreamRateLimited):
             await busy.walk("impatient", patience=30)
         await busy.walk("patient", patience=120)
         return refused.value.retry_after or 0
 
-    retry_after = in_no_time(throttled())
+    retry_after = run_in_virtual_time(throttled())
 
     assert 80 <= retry_after <= 90
     assert [("first", 0.0), ("patient", seconds_before + 90)] == busy.passed
@@ -225,10 +225,10 @@ def test_a_throttling_third_party_stops_the_budget_for_everyone() -> None:
     async def throttle() -> None:
         waiting = asyncio.create_task(busy.crowd(range(6)))
         await asyncio.sleep(0.5)
-        await busy.pacer.close([ONE], 20)
+        await busy.pacer.block([ONE], 20)
         await asyncio.gather(waiting, busy.walk("late"))
 
-    in_no_time(throttle())
+    run_in_virtual_time(throttle())
 
     assert 4 == len([at for at in busy.times if at >= 20.5])
 
@@ -239,11 +239,11 @@ def test_after_throttling_the_queue_leaves_in_order_and_within_the_budget() -> N
     async def throttle() -> None:
         waiting = asyncio.create_task(busy.crowd(range(60)))
         await asyncio.sleep(0.5)
-        await busy.pacer.close([ONE], 5)
+        await busy.pacer.block([ONE], 5)
         await asyncio.sleep(0.1)
         await asyncio.gather(waiting, busy.crowd(range(60, 70)))
 
-    in_no_time(throttle())
+    run_in_virtual_time(throttle())
 
     assert sorted(busy.times) == busy.by_name
     assert 70 == len(busy.times)
@@ -255,12 +255,12 @@ def test_a_call_that_throttling_keeps_from_starting_in_time_is_refused_with_the_
 
     async def throttle() -> float | None:
         await busy.walk("first")
-        await busy.pacer.close([ONE], 100)
+        await busy.pacer.block([ONE], 100)
         with pytest.raises(UpstreamRateLimited) as refused:
             await busy.walk("second", patience=30)
         return refused.value.retry_after
 
-    assert 100 == in_no_time(throttle())
+    assert 100 == run_in_virtual_time(throttle())
 
 
 def test_a_call_that_waits_is_refused_when_throttling_outlasts_its_patience() -> None:
@@ -270,11 +270,11 @@ def test_a_call_that_waits_is_refused_when_throttling_outlasts_its_patience() ->
         await busy.walk("first")
         waiting = asyncio.create_task(busy.walk("second", patience=30))
         await asyncio.sleep(0.5)
-        await busy.pacer.close([ONE], 100)
+        await busy.pacer.block([ONE], 100)
         with pytest.raises(UpstreamRateLimited):
             await waiting
 
-    in_no_time(throttle())
+    run_in_virtual_time(throttle())
 
     assert ["first"] == busy.names
 
@@ -285,36 +285,36 @@ def test_every_account_has_a_budget_of_its_own() -> None:
     async def two() -> None:
         await asyncio.gather(busy.walk("one", account="one"), busy.walk("other", account="other"))
 
-    in_no_time(two())
+    run_in_virtual_time(two())
 
     assert [0.0, 0.0] == busy.times
 
 
 def test_a_charge_on_something_of_the_third_partys_is_shared_by_all_accounts() -> None:
     busy = street(all="1/10")
-    charge = (Charge("all", on="base"),)
+    charge = (Charge("all", scope_key="base"),)
 
     async def two() -> None:
         await asyncio.gather(
             busy.walk("one", account="one", charges=charge), busy.walk("other", account="other", charges=charge)
         )
 
-    in_no_time(two())
+    run_in_virtual_time(two())
 
     assert [0.0, round(10 * SLACK, 6)] == busy.times
 
 
 def test_who_was_asked_for_an_account_has_that_counted_for_it() -> None:
     busy = street(all="2/10", each="3/10")
-    charges = (Charge("all"), Charge("each", on="application"))
+    charges = (Charge("all"), Charge("each", scope_key="application"))
 
     async def three() -> None:
-        pacer = AnonymousPacer("notes", stretched(busy.budgets), "its secrets", busy.shared, busy.clock)
-        await pacer.admit(charges, Deadline(busy.clock.now()))
-        await pacer.count_for("account")
+        pacer = AnonymousPacer("notes", with_slack(busy.budgets), "its secrets", busy.shared, busy.clock)
+        await pacer.acquire(charges, Deadline(busy.clock.now()))
+        await pacer.attribute_to("account")
         await asyncio.gather(*(busy.walk(number, charges=charges) for number in range(2)))
 
-    in_no_time(three())
+    run_in_virtual_time(three())
 
     assert [0.0, round(10 * SLACK, 6)] == busy.times
 
@@ -325,7 +325,7 @@ def test_a_request_of_two_budgets_waits_for_both() -> None:
     async def three() -> None:
         await asyncio.gather(*(busy.walk(number, charges=BOTH) for number in range(3)))
 
-    in_no_time(three())
+    run_in_virtual_time(three())
 
     assert [0.0, 2 + SLACK_SECONDS, 4 + 2 * SLACK_SECONDS] == busy.times
 
@@ -333,9 +333,9 @@ def test_a_request_of_two_budgets_waits_for_both() -> None:
 @pytest.mark.parametrize(("text", "ours"), [("5/1", 1.006), ("100/10", 10.03), ("1/86400", 86659.2)])
 def test_our_windows_are_a_little_longer_than_the_third_partys(text: str, ours: float) -> None:
     budget = Budget.parse(text)
-    longer = stretched({"all": budget})["all"].per_seconds
+    longer = with_slack({"all": budget})["all"].per_seconds
 
-    assert (ours, budget.per_seconds) == (round(longer, 6), round(third_partys(longer), 6))
+    assert (ours, budget.per_seconds) == (round(longer, 6), round(without_slack(longer), 6))
 
 
 def test_one_full_budget_does_not_hold_back_those_who_do_not_need_it() -> None:
@@ -346,7 +346,7 @@ def test_one_full_budget_does_not_hold_back_those_who_do_not_need_it() -> None:
             busy.walk("first", charges=BOTH), busy.walk("second", charges=BOTH), busy.walk("free", charges=[ONE])
         )
 
-    in_no_time(three())
+    run_in_virtual_time(three())
 
     assert [("first", 0.0), ("free", 0.0), ("second", round(100 * SLACK, 6))] == busy.passed
 
@@ -357,7 +357,7 @@ def test_heavy_requests_take_more_of_the_budget() -> None:
     async def three() -> None:
         await asyncio.gather(*(busy.walk(number, charges=[Charge("all", units=5)]) for number in range(4)))
 
-    in_no_time(three())
+    run_in_virtual_time(three())
 
     assert [0.0, 0.0, 1 + SLACK_SECONDS, 1 + SLACK_SECONDS] == busy.times
 
@@ -369,7 +369,7 @@ def test_a_request_that_costs_nothing_never_waits() -> None:
         await busy.walk("first")
         await busy.walk("free", charges=[])
 
-    in_no_time(two())
+    run_in_virtual_time(two())
 
     assert [0.0, 0.0] == busy.times
 
@@ -381,7 +381,7 @@ def test_a_turn_that_is_free_now_is_taken_and_counted_even_after_the_deadline() 
         await busy.walk("late", patience=-5)
         await busy.walk("next")
 
-    in_no_time(two())
+    run_in_virtual_time(two())
 
     assert [0.0, round(10 * SLACK, 6)] == busy.times
 
@@ -395,7 +395,7 @@ def test_a_loop_that_stalls_makes_nobody_leave_too_early_or_out_of_order() -> No
         asyncio.get_running_loop()._ticks.time = 3.7  # type: ignore[attr-defined]  # the whole process was suspended
         await waiting
 
-    in_no_time(stall())
+    run_in_virtual_time(stall())
 
     assert sorted(busy.times) == busy.by_name
     assert 3 == busy.most_within(1.0)
@@ -413,7 +413,7 @@ def test_a_poll_leaves_room_for_the_next_call() -> None:
         assert asked == busy.clock.now()
         await polls
 
-    in_no_time(polls_then_a_call())
+    run_in_virtual_time(polls_then_a_call())
     polls = [at for name, at in busy.passed if name == "poll"]
 
     assert 20 == len(polls)
@@ -430,7 +430,7 @@ def test_calls_that_queue_go_before_polls() -> None:
         await busy.poll()
         await calls
 
-    in_no_time(a_poll_among_calls())
+    run_in_virtual_time(a_poll_among_calls())
 
     assert [*range(30), "poll"] == busy.names
 
@@ -446,7 +446,7 @@ def test_polls_leave_a_fifth_of_a_budget_to_calls() -> None:
         for poll in polls:
             poll.cancel()
 
-    in_no_time(calls_among_polls())
+    run_in_virtual_time(calls_among_polls())
 
     assert ["poll"] * 40 + [*range(10)] == busy.names
     assert 11 > busy.times[-1]
@@ -462,6 +462,6 @@ def test_a_poll_gets_its_turn_at_last_however_many_calls_there_are() -> None:
         await busy.poll()
         calls.cancel()
 
-    in_no_time(endless())
+    run_in_virtual_time(endless())
 
     assert YIELD_SECONDS < busy.passed[-1][1]

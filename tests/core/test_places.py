@@ -1,18 +1,18 @@
 """Every refusal says which part of a request it is about."""
 
-from connector_gateway.core.details import details_of
-from connector_gateway.kit.errors import InvalidRecipient, PageNotFound, UpstreamRefused, catalogue
+from connector_gateway.core.calls.error_details import public_details
+from connector_gateway.kit.errors import InvalidRecipient, PageNotFound, UpstreamRefused, all_errors
 from harness.live_document import PLACES
 from harness.requirement import requirement
 
 
 @requirement("common-226")
 def test_every_4xx_of_the_catalogue_has_a_detail_with_its_code_and_a_place() -> None:
-    refusals = [error for error in catalogue() if error.status < 500]
+    refusals = [error for error in all_errors() if error.status < 500]
     unplaced = [
         error.code
         for error in refusals
-        if not any(detail["code"] == error.code and detail.keys() & PLACES for detail in details_of(error("No.")))
+        if not any(detail["code"] == error.code and detail.keys() & PLACES for detail in public_details(error("No.")))
     ]
 
     assert [] == unplaced
@@ -22,12 +22,12 @@ def test_every_4xx_of_the_catalogue_has_a_detail_with_its_code_and_a_place() -> 
 def test_a_detail_that_names_its_place_keeps_it() -> None:
     refusal = UpstreamRefused("No.", {"property": "Stage", "vendor_code": "no"})
 
-    assert [{"code": "upstream_refused", "property": "Stage", "vendor_code": "no"}] == details_of(refusal)
+    assert [{"code": "upstream_refused", "property": "Stage", "vendor_code": "no"}] == public_details(refusal)
 
 
 @requirement("common-226")
 def test_a_detail_without_a_place_has_that_of_its_code() -> None:
-    assert [{"code": "invalid_recipient", "parameter": "to", "index": 1}] == details_of(
+    assert [{"code": "invalid_recipient", "parameter": "to", "index": 1}] == public_details(
         InvalidRecipient("No.", {"index": 1})
     )
 
@@ -36,4 +36,4 @@ def test_a_detail_without_a_place_has_that_of_its_code() -> None:
 def test_a_step_that_stands_is_no_fault() -> None:
     step = {"done": "create the page", "page_id": "p"}
 
-    assert [step, {"code": "page_not_found", "parameter": "page_id"}] == details_of(PageNotFound("No.", step))
+    assert [step, {"code": "page_not_found", "parameter": "page_id"}] == public_details(PageNotFound("No.", step))

@@ -11,11 +11,11 @@ import pytest
 
 from connector_gateway.app import App
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.connections.consent import CONSENT_SECONDS, Consents, NotConnected
+from connector_gateway.core.connections.oauth_flow import CONSENT_SECONDS, ConnectFailed, ConsentFlow
 from connector_gateway.kit.errors import QuotaExceeded, WorkspaceNotFound
 from connector_gateway.kit.identifiers import KeyId, WorkspaceId
 from connector_gateway.settings import Settings
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 from harness.requirement import requirement
 
 QUOTA = 4
@@ -57,13 +57,13 @@ KINDS = {
 
 
 @pytest.fixture
-async def apps(common_database_url: str, clock: HandClock) -> AsyncIterator[list[App]]:
+async def apps(common_database_url: str, clock: ManualClock) -> AsyncIterator[list[App]]:
     """Two processes on one database."""
     settings = Settings.read(SETTINGS | {"GATEWAY_DATABASE_URL": common_database_url}, CONNECTORS)
     async with AsyncExitStack() as stack:
-        apps = [App(settings, clock=clock, alone=False) for _ in range(2)]
+        apps = [App(settings, clock=clock, single_instance=False) for _ in range(2)]
         for app in apps:
-            await stack.enter_async_context(app.opened())
+            await stack.enter_async_context(app.open())
         yield apps
 
 
@@ -107,7 +107,7 @@ async def test_a_workspace_does_not_fill_the_quota_of_another(apps: list[App], n
     assert other == (await KINDS[name].create(apps[0], other))["workspace_id"]
 
 
-async def test_a_key_that_has_expired_does_not_count(apps: list[App], clock: HandClock) -> None:
+async def test_a_key_that_has_expired_does_not_count(apps: list[App], clock: ManualClock) -> None:
     app, workspace_id = apps[0], await new_workspace(apps[0])
     for _ in range(QUOTA):
         await app.keys.create(workspace_id, "read", expires_at=clock.now() + 60)
@@ -127,22 +127,24 @@ async def test_nothing_is_created_in_a_workspace_that_does_not_exist(apps: list[
 
 async def invite(app: App, workspace_id: WorkspaceId) -> str:
     """The token of a new connect link."""
-    made = await app.connecting.create(workspace_id, "notes", None)
+    made = await app.connection_service.create(workspace_id, "notes", None)
     return str(made["connect_url"].rpartition("/")[2])
 
 
-async def depart(consents: list[Consents], tokens: list[str]) -> Counter[str]:
+async def depart(consents: list[ConsentFlow], tokens: list[str]) -> Counter[str]:
     """What becomes of browsers that are sent away at the same time, one for each of *tokens*."""
     departing = [one.begin(token) for token in tokens for one in consents]
     ended = await asyncio.gather(*departing, return_exceptions=True)
-    return Counter(one.problem if isinstance(one, NotConnected) else type(one).__name__ for one in ended)
+    return Counter(one.problem if isinstance(one, ConnectFailed) else type(one).__name__ for one in ended)
 
 
 @requirement("limits-9")
 async def test_only_so_many_consents_are_pending_for_a_link(apps: list[App]) -> None:
     token = await invite(apps[0], await new_workspace(apps[0]))
 
-    assert {"Departure": 2, "too_many": 4} == await depart([app._new_consents() for app in apps], [token] * 3)
+    assert {"AuthorizationRedirect": 2, "too_many": 4} == await depart(
+        [app._new_consents() for app in apps], [token] * 3
+    )
 
 
 @requirement("limits-9")
@@ -150,13 +152,13 @@ async def test_only_so_many_consents_are_pending_for_a_workspace(apps: list[App]
     workspace_id = await new_workspace(apps[0])
     tokens = [await invite(apps[0], workspace_id) for _ in range(3)]
 
-    assert {"Departure": 3, "too_many": 3} == await depart([app._new_consents() for app in apps], tokens)
+    assert {"AuthorizationRedirect": 3, "too_many": 3} == await depart([app._new_consents() for app in apps], tokens)
 
 
 @requirement("limits-9")
-async def test_consents_that_were_not_completed_end_with_their_time(apps: list[App], clock: HandClock) -> None:
+async def test_consents_that_were_not_completed_end_with_their_time(apps: list[App], clock: ManualClock) -> None:
     consents, token = apps[0]._new_consents(), await invite(apps[0], await new_workspace(apps[0]))
     await depart([consents], [token] * 2)
     clock.at += CONSENT_SECONDS
 
-    assert {"Departure": 1} == await depart([consents], [token])
+    assert {"AuthorizationRedirect": 1} == await depart([consents], [token])

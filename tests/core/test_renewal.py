@@ -7,23 +7,30 @@ from typing import Any, cast
 
 import pytest
 
-from connector_gateway.core.connections import Connection, Connections, IdleRenewals, Renewals, Tokens, Vault
-from connector_gateway.core.connections.refresh import LEASE_SECONDS
-from connector_gateway.core.connections.tokens import GrantRefused
-from connector_gateway.core.events.changes import WatchChanges
-from connector_gateway.core.secrets import SecretKeys
-from connector_gateway.core.single_flight import TRUSTED_SECONDS
-from connector_gateway.core.workspaces import Workspaces
+from connector_gateway.core.access.workspaces import Workspaces
+from connector_gateway.core.connections import (
+    Connection,
+    ConnectionStore,
+    IdleTokenRefresher,
+    TokenEndpointClient,
+    TokenRefresher,
+    Vault,
+)
+from connector_gateway.core.connections.token_client import GrantRejected
+from connector_gateway.core.connections.token_refresh import LEASE_SECONDS
+from connector_gateway.core.events.watch_listener import WatchListener
+from connector_gateway.core.secrets.secret_keys import SecretKeys
+from connector_gateway.core.single_flight import CACHE_SECONDS
 from connector_gateway.kit.errors import ConnectionRevoked, StorageUnavailable, UpstreamError, UpstreamUnavailable
-from connector_gateway.kit.oauth import Endpoint, Grant, OAuth
-from connector_gateway.storage.database import Database
-from harness.clocks import HandClock
-from harness.rehearsing import Shelf, connectors
+from connector_gateway.kit.oauth import Endpoint, IssuedTokens, OAuthConfig
+from connector_gateway.storage.sql.database import Database
+from harness.clocks import ManualClock
+from harness.rehearsing import FakeUpstream, connectors
 from harness.requirement import requirement
 
 HOUR = 3600.0
 DAY = 24 * HOUR
-OAUTH = OAuth(
+OAUTH = OAuthConfig(
     "Shelf", Endpoint("base", "/authorize"), Endpoint("base", "/token"), margin_seconds=60, idle_seconds=60 * DAY
 )
 FIRST = {"token": "access-token-1", "refresh_token": "refresh-token-1"}
@@ -33,7 +40,7 @@ FIRST = {"token": "access-token-1", "refresh_token": "refresh-token-1"}
 class Issuer:
     """The third party: each refresh token is good once, and for its *grace*; the next pair has the next number."""
 
-    clock: HandClock
+    clock: ManualClock
     troubles: list[BaseException] = field(default_factory=list)
     lost: list[BaseException] = field(default_factory=list)
     """What happens to answers on the way back."""
@@ -42,17 +49,17 @@ class Issuer:
     asked: list[str] = field(default_factory=list)
     gate: asyncio.Event = field(default_factory=asyncio.Event)
     visited: asyncio.Event = field(default_factory=asyncio.Event)
-    known: OAuth | None = OAUTH
+    known: OAuthConfig | None = OAUTH
     good: int = 1
     changed_at: float = 0.0
 
     def __post_init__(self) -> None:
         self.gate.set()
 
-    def oauth(self, connector: str) -> OAuth | None:
+    def oauth(self, connector: str) -> OAuthConfig | None:
         return self.known
 
-    async def refresh(self, connector: str, refresh_token: str) -> Grant:
+    async def refresh(self, connector: str, refresh_token: str) -> IssuedTokens:
         self.asked.append(refresh_token)
         self.visited.set()
         await self.gate.wait()
@@ -60,29 +67,29 @@ class Issuer:
             raise self.troubles.pop(0)
         graced = refresh_token == f"refresh-token-{self.good - 1}" and self.clock.at - self.changed_at < self.grace
         if refresh_token != f"refresh-token-{self.good}" and not graced:
-            raise GrantRefused("invalid_grant")
+            raise GrantRejected("invalid_grant")
         self.good, self.changed_at = self.good + 1, self.clock.at
         if self.lost:
             raise self.lost.pop(0)
-        return Grant(f"access-token-{self.good}", f"refresh-token-{self.good}", HOUR)
+        return IssuedTokens(f"access-token-{self.good}", f"refresh-token-{self.good}", HOUR)
 
 
 @dataclass
 class Desk:
     """Two processes on one database, and a connection with tokens that end in an hour."""
 
-    here: Connections
-    elsewhere: Connections
+    here: ConnectionStore
+    elsewhere: ConnectionStore
     issuer: Issuer
-    clock: HandClock
+    clock: ManualClock
     connection_id: str
     idle_processes: int = 1
 
     @property
-    def idle(self) -> IdleRenewals:
+    def idle(self) -> IdleTokenRefresher:
         return idle(self.here, self.clock, self.idle_processes)
 
-    async def connection(self, of: Connections | None = None) -> Connection:
+    async def connection(self, of: ConnectionStore | None = None) -> Connection:
         found = await (of or self.here).find(self.connection_id)
         assert found is not None
         return found
@@ -92,23 +99,23 @@ class Desk:
         return shown["status"], shown["reason"]
 
 
-def idle(connections: Connections, clock: HandClock, processes: int = 1) -> IdleRenewals:
+def idle(connections: ConnectionStore, clock: ManualClock, processes: int = 1) -> IdleTokenRefresher:
     """What renews the tokens of *connections* that nobody uses."""
-    return IdleRenewals(
-        connections.database, connections.vault, connections.renewals, clock, processes=lambda: processes
+    return IdleTokenRefresher(
+        connections.database, connections.vault, connections.token_refresher, clock, processes=lambda: processes
     )
 
 
-def process(database: Database, issuer: Issuer, clock: HandClock) -> Connections:
+def process(database: Database, issuer: Issuer, clock: ManualClock) -> ConnectionStore:
     vault = Vault(SecretKeys(["a secret that only tests know"]))
-    known = {name: replace(one, oauth=OAUTH) for name, one in connectors(Shelf()).items()}
-    changes = WatchChanges(known, clock)
-    renewals = Renewals(database, vault, cast(Tokens, issuer), changes, clock)
-    return Connections(database, vault, known, clock, changes, renewals=renewals)
+    known = {name: replace(one, oauth=OAUTH) for name, one in connectors(FakeUpstream()).items()}
+    changes = WatchListener(known, clock)
+    renewals = TokenRefresher(database, vault, cast(TokenEndpointClient, issuer), changes, clock)
+    return ConnectionStore(database, vault, known, clock, changes, token_refresher=renewals)
 
 
 @pytest.fixture
-async def desk(database_url: str, clock: HandClock) -> AsyncIterator[Desk]:
+async def desk(database_url: str, clock: ManualClock) -> AsyncIterator[Desk]:
     async with Database(database_url, clock=clock.now) as here, Database(database_url, clock=clock.now) as elsewhere:
         issuer = Issuer(clock)
         workspace_id = (await Workspaces(here, clock).create("tests"))["workspace_id"]
@@ -281,6 +288,6 @@ async def test_credentials_that_are_replaced_meanwhile_stay(desk: Desk) -> None:
     await authorise(desk, {"token": "chosen-access-token", "refresh_token": "refresh-token-9"})
     desk.issuer.gate.set()
     await renewing
-    desk.clock.at += TRUSTED_SECONDS + 1
+    desk.clock.at += CACHE_SECONDS + 1
 
     assert "chosen-access-token" == (await desk.connection()).stored["token"]

@@ -9,20 +9,20 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, update
 
-from connector_gateway.core.claims import WINDOW_SECONDS
-from connector_gateway.core.restores import Lost, Restores
-from connector_gateway.core.writing import RESTORED
+from connector_gateway.core.writes.claims import WINDOW_SECONDS
+from connector_gateway.core.writes.protocol import CHECK_AFTER_RESTORE
+from connector_gateway.core.writes.restores import LostPeriod, RestoreDetector
 from connector_gateway.kit.errors import GatewayError, InvalidParameters, OutcomeUnknown
 from connector_gateway.storage import tables
-from connector_gateway.storage.database import Database
-from connector_gateway.storage.epochs import Epoch, FileWitness
-from connector_gateway.storage.files import Unusable
-from harness.clocks import HandClock
+from connector_gateway.storage.sql.database import Database
+from connector_gateway.storage.sql.epochs import Epoch, FileWitness
+from connector_gateway.storage.sql.sqlite_files import UnusableDatabase
+from harness.clocks import ManualClock
 from harness.databases import postgres_on
 from harness.postgres import drop_database, execute, new_database
 from harness.rehearsing import (
     SETTLE_SECONDS,
-    Stage,
+    CoreFixture,
     data,
     doubtful,
     label_thing,
@@ -65,9 +65,9 @@ def _copied_file(folder: Path) -> str:
 class Lives:
     """A gateway whose database is saved, goes on, and is restored."""
 
-    def __init__(self, url: str, copy: Callable[[], str], clock: HandClock) -> None:
+    def __init__(self, url: str, copy: Callable[[], str], clock: ManualClock) -> None:
         self._url, self._copy, self._clock = url, copy, clock
-        self.stage: Stage | None = None
+        self.stage: CoreFixture | None = None
 
     async def save(self) -> None:
         """Make the backup of a gateway that nobody has called yet."""
@@ -77,30 +77,30 @@ class Lives:
         self._clock.at += 60
 
     @asynccontextmanager
-    async def lost(self) -> AsyncIterator[Stage]:
+    async def lost(self) -> AsyncIterator[CoreFixture]:
         """Serve on the database that is lost afterwards."""
         async with rehearsing(self._url, self._clock, before=self.stage) as stage:
             yield stage
         self._clock.at += 60
 
     @asynccontextmanager
-    async def restored(self, *, settled: bool = True) -> AsyncIterator[Stage]:
+    async def restored(self, *, settled: bool = True) -> AsyncIterator[CoreFixture]:
         """Serve on the backup, as was declared; *settled*, a while later."""
         async with rehearsing(self._backup, self._clock, before=self.stage) as stage:
             await stage.app.restores.declare(self.backup_at)
-            await stage.app.restores.beat()
+            await stage.app.restores.count_epoch()
             self._clock.at += SETTLE_SECONDS if settled else 0.0
             yield stage
 
 
 @pytest.fixture
-async def lives(copied: tuple[str, Callable[[], str]], clock: HandClock) -> Lives:
+async def lives(copied: tuple[str, Callable[[], str]], clock: ManualClock) -> Lives:
     prepared = Lives(*copied, clock)
     await prepared.save()
     return prepared
 
 
-async def refusal(stage: Stage, **more: Any) -> GatewayError:
+async def refusal(stage: CoreFixture, **more: Any) -> GatewayError:
     with pytest.raises(GatewayError) as refused:
         await stage.put(**more)
     return refused.value
@@ -156,7 +156,7 @@ async def test_what_cannot_be_told_apart_is_unknown_and_made_by_a_call_without_a
         await stage.put(operation=make_thing, key=None)
 
     assert isinstance(refused, OutcomeUnknown)
-    assert (RESTORED, None) == (refused.remedy, refused.retry_after)
+    assert (CHECK_AFTER_RESTORE, None) == (refused.remedy, refused.retry_after)
     assert [{"candidate": "thing 1"}, {"candidate": "thing 2"}] == refused.details
     assert (["cup"] * 2, ["cup"] * 3) == (made, stage.shelf.things)
 
@@ -173,7 +173,7 @@ async def test_an_object_from_before_the_backup_is_not_taken_for_a_new_one(lives
 
 @requirement("keys-11")
 async def test_keys_of_the_backup_are_replayed_without_a_look(
-    copied: tuple[str, Callable[[], str]], clock: HandClock
+    copied: tuple[str, Callable[[], str]], clock: ManualClock
 ) -> None:
     lives = Lives(*copied, clock)
     async with rehearsing(lives._url, clock) as stage:
@@ -188,7 +188,7 @@ async def test_keys_of_the_backup_are_replayed_without_a_look(
 
 @requirement("keys-11", "writes-6")
 async def test_a_change_in_doubt_in_the_backup_is_not_sent_over_what_followed_it(
-    copied: tuple[str, Callable[[], str]], clock: HandClock
+    copied: tuple[str, Callable[[], str]], clock: ManualClock
 ) -> None:
     lives = Lives(*copied, clock)
     lives.backup_at = clock.at - 1
@@ -228,7 +228,7 @@ async def test_without_a_key_nothing_is_looked_for(lives: Lives) -> None:
 async def test_after_a_day_no_key_is_suspect_any_more(lives: Lives) -> None:
     async with lives.restored() as stage:
         lives._clock.at += WINDOW_SECONDS
-        await stage.app.restores.beat()
+        await stage.app.restores.count_epoch()
         await stage.put(operation=put_blindly)
 
     assert stage.app.restores.lost is None
@@ -242,7 +242,7 @@ async def test_of_an_old_backup_only_a_day_is_searched(lives: Lives) -> None:
         pass
 
     restored_at = lives._clock.at
-    assert Lost(restored_at - WINDOW_SECONDS, restored_at) == stage.app.restores.lost
+    assert LostPeriod(restored_at - WINDOW_SECONDS, restored_at) == stage.app.restores.lost
 
 
 @requirement("keys-13")
@@ -258,12 +258,12 @@ async def test_a_backup_that_is_newer_than_now_is_refused(lives: Lives) -> None:
 @requirement("keys-13")
 async def test_a_backup_is_no_newer_than_the_last_sign_of_life_in_it(lives: Lives) -> None:
     async with Database(lives._backup, clock=lives._clock.now) as database:
-        declared = await Restores(database, [], _nobody_reads).declare(lives._clock.at)
+        declared = await RestoreDetector(database, [], _nobody_reads).declare(lives._clock.at)
 
     assert lives.backup_at == declared["backup_at"] < lives._clock.at
 
 
-async def _nobody_reads(_: Lost) -> None:
+async def _nobody_reads(_: LostPeriod) -> None:
     """No connection is observed."""
 
 
@@ -273,23 +273,23 @@ async def _nobody_reads(_: Lost) -> None:
 class Served:
     """A database that is served, with a witness beside it."""
 
-    def __init__(self, clock: HandClock, witness: FileWitness) -> None:
+    def __init__(self, clock: ManualClock, witness: FileWitness) -> None:
         self.clock, self.witness = clock, witness
-        self.gaps: list[Lost] = []
+        self.gaps: list[LostPeriod] = []
 
-    async def _note(self, lost: Lost) -> None:
+    async def _note(self, lost: LostPeriod) -> None:
         self.gaps.append(lost)
 
     @asynccontextmanager
-    async def on(self, url: str) -> AsyncIterator[Restores]:
+    async def on(self, url: str) -> AsyncIterator[RestoreDetector]:
         async with Database(url, clock=self.clock.now) as database:
-            async with Restores(database, [self.witness], self._note) as restores:
+            async with RestoreDetector(database, [self.witness], self._note) as restores:
                 yield restores
             self.clock.at += HOUR
 
 
 @pytest.fixture
-def served(clock: HandClock, tmp_path: Path) -> Served:
+def served(clock: ManualClock, tmp_path: Path) -> Served:
     return Served(clock, FileWitness(tmp_path / "beside.db"))
 
 
@@ -302,7 +302,7 @@ async def test_a_database_that_is_older_than_what_is_beside_it_was_restored(live
     async with served.on(lives._backup) as again:
         pass
 
-    expected = Lost(lives.backup_at, restored_at)
+    expected = LostPeriod(lives.backup_at, restored_at)
     assert [None, expected, expected] == [whole.lost, restored.lost, again.lost]
     assert [expected] == served.gaps
 
@@ -312,12 +312,12 @@ async def test_a_database_that_is_restored_below_a_process_is_noticed_by_it(live
     async with served.on(lives._url) as restores:
         earlier = update(tables.installation).values(epoch=1, epoch_at=lives.backup_at)
         await restores._database.write(lambda writing: writing.execute(earlier))
-        await restores.beat()
+        await restores.count_epoch()
 
     assert [lives.backup_at] == [lost.since for lost in served.gaps]
 
 
-async def _given_to(url: str, clock: HandClock, installation_id: str | None) -> None:
+async def _given_to(url: str, clock: ManualClock, installation_id: str | None) -> None:
     """Let the database be of another installation; with None, of a release that gave no identifiers."""
     change = update(tables.installation).values(installation_id=installation_id)
     async with Database(url, clock=clock.now) as database:
@@ -334,7 +334,7 @@ async def test_a_backup_of_an_earlier_release_is_noticed_as_well(lives: Lives, s
     async with served.on(lives._backup) as restored:
         restored_at = served.clock.at
 
-    assert Lost(restored_at - WINDOW_SECONDS, restored_at) == restored.lost
+    assert LostPeriod(restored_at - WINDOW_SECONDS, restored_at) == restored.lost
 
 
 @requirement("keys-15")
@@ -342,11 +342,11 @@ async def test_a_database_of_another_installation_is_refused_until_it_is_declare
     async with served.on(lives._url):
         pass
     await _given_to(lives._backup, served.clock, "01ELSEWHERE")
-    with pytest.raises(Unusable, match=r"01ELSEWHERE.*connector-gateway restored --backup-at"):
+    with pytest.raises(UnusableDatabase, match=r"01ELSEWHERE.*connector-gateway restored --backup-at"):
         async with served.on(lives._backup):
             pass
     async with Database(lives._backup, clock=served.clock.now) as database:
-        await Restores(database, [served.witness], _nobody_reads).declare(served.clock.at)
+        await RestoreDetector(database, [served.witness], _nobody_reads).declare(served.clock.at)
     async with served.on(lives._backup) as declared:
         pass
 
@@ -354,7 +354,7 @@ async def test_a_database_of_another_installation_is_refused_until_it_is_declare
 
 
 @requirement("keys-15")
-async def test_a_new_database_starts_clean(clock: HandClock, served: Served, tmp_path: Path) -> None:
+async def test_a_new_database_starts_clean(clock: ManualClock, served: Served, tmp_path: Path) -> None:
     await served.witness.write(Epoch("01ELSEWHERE", 100))
     async with served.on(f"sqlite:///{tmp_path}/new.db") as restores:
         pass

@@ -3,9 +3,16 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from connector_gateway.core.retention import CALM_SECONDS, MOST_STEPS, PURGE_STEP, ROUND_SECONDS, SELDOM, JobRunner
+from connector_gateway.core.history.retention import (
+    MAX_IDLE_WAIT_SECONDS,
+    MAX_STEPS,
+    PURGE_STEP,
+    RARE_ROUNDS,
+    ROUND_SECONDS,
+    JobRunner,
+)
 from connector_gateway.kit.errors import StorageUnavailable
-from harness.clocks import HandClock, LoopClock, in_no_time
+from harness.clocks import LoopClock, ManualClock, run_in_virtual_time
 from harness.requirement import requirement
 
 
@@ -40,19 +47,19 @@ def after(
     """Let a retention go on for so long."""
 
     async def run() -> None:
-        async with JobRunner(LoopClock(), always=always, seldom=[seldom.purge] if seldom else [], calm=calm):
+        async with JobRunner(LoopClock(), always=always, rare=[seldom.purge] if seldom else [], wait_until_idle=calm):
             await asyncio.sleep(seconds)
 
-    in_no_time(run())
+    run_in_virtual_time(run())
 
 
 @requirement("common-155")
-async def test_a_round_takes_short_steps_and_goes_on_as_long_as_there_is_much_to_do(clock: HandClock) -> None:
+async def test_a_round_takes_short_steps_and_goes_on_as_long_as_there_is_much_to_do(clock: ManualClock) -> None:
     some, many = Pile(2 * PURGE_STEP + 7), Pile(100 * PURGE_STEP)
     await JobRunner(clock, always=[some.purge, many.purge]).run()
 
     assert [PURGE_STEP, PURGE_STEP, 7] == some.steps
-    assert [PURGE_STEP] * MOST_STEPS == many.steps
+    assert [PURGE_STEP] * MAX_STEPS == many.steps
 
 
 @requirement("common-155")
@@ -61,33 +68,33 @@ def test_rows_of_five_hundred_calls_a_second_are_deleted_as_fast_as_they_come() 
     after(30.0, pile.purge)
 
     assert 0 == pile.rows
-    assert 500 * ROUND_SECONDS < PURGE_STEP * MOST_STEPS
+    assert 500 * ROUND_SECONDS < PURGE_STEP * MAX_STEPS
 
 
 def test_what_comes_to_be_slowly_is_looked_for_seldom() -> None:
     always, seldom = Pile(10**6), Pile(10**6)
-    after(2 * SELDOM * ROUND_SECONDS + 1, always.purge, seldom=seldom)
+    after(2 * RARE_ROUNDS * ROUND_SECONDS + 1, always.purge, seldom=seldom)
 
-    assert (2 * SELDOM * MOST_STEPS, 2 * MOST_STEPS) == (len(always.steps), len(seldom.steps))
+    assert (2 * RARE_ROUNDS * MAX_STEPS, 2 * MAX_STEPS) == (len(always.steps), len(seldom.steps))
 
 
 def test_a_job_that_found_nothing_to_do_is_skipped_for_a_minute() -> None:
     pile = Pile(3)
-    after((2 + SELDOM) * ROUND_SECONDS + 1, pile.purge)
+    after((2 + RARE_ROUNDS) * ROUND_SECONDS + 1, pile.purge)
 
     assert [3, 0, 0] == pile.steps
 
 
-async def test_each_job_fails_alone(clock: HandClock) -> None:
+async def test_each_job_fails_alone(clock: ManualClock) -> None:
     away, broken, good = Pile(1, StorageUnavailable("Away.")), Pile(1, LookupError("odd")), Pile(1)
     await JobRunner(clock, always=[away.purge, broken.purge, good.purge]).run()
 
     assert [1] == good.steps
 
 
-async def test_a_step_waits_until_storage_is_calm(clock: HandClock) -> None:
+async def test_a_step_waits_until_storage_is_calm(clock: ManualClock) -> None:
     pile, calm = Pile(7), asyncio.Event()
-    purging = asyncio.create_task(JobRunner(clock, always=[pile.purge], calm=calm.wait).run())
+    purging = asyncio.create_task(JobRunner(clock, always=[pile.purge], wait_until_idle=calm.wait).run())
     await asyncio.sleep(0)
     before = pile.rows
     calm.set()
@@ -102,4 +109,4 @@ def test_storage_that_is_never_calm_does_not_keep_it_from_deleting_as_fast_as_ro
     never, pile = asyncio.Event(), Pile(2 * 500 * seconds)
     after(seconds, pile.purge, calm=never.wait)
 
-    assert pile.rows <= 2 * 500 * (ROUND_SECONDS + CALM_SECONDS)
+    assert pile.rows <= 2 * 500 * (ROUND_SECONDS + MAX_IDLE_WAIT_SECONDS)

@@ -5,27 +5,27 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.core.arguments import Arguments, Body
-from connector_gateway.core.key_outcomes import different_parameters
-from connector_gateway.core.key_text import KeyText
-from connector_gateway.core.runs import Run
-from connector_gateway.kit.encoding import encoded
+from connector_gateway.core.calls.arguments import Arguments, Body
+from connector_gateway.core.history.runs import Run
+from connector_gateway.core.writes.key_outcomes import different_parameters
+from connector_gateway.core.writes.key_text import KeyText
 from connector_gateway.kit.errors import GatewayError, IdempotencyKeyReused
-from harness.clocks import HandClock
-from harness.rehearsing import SETTLE_SECONDS, Stage, data, doubtful, place_thing
+from connector_gateway.kit.json_encoding import encode_json
+from harness.clocks import ManualClock
+from harness.rehearsing import SETTLE_SECONDS, CoreFixture, data, doubtful, place_thing
 from harness.requirement import requirement
 
 LONG = "k" * 300
 
 
-async def place(stage: Stage, name: str = "cup", *, board: str = "top", room: str = "hall") -> Any:
+async def place(stage: CoreFixture, name: str = "cup", *, board: str = "top", room: str = "hall") -> Any:
     """Put a thing on a board, which the path names, in a room, which the body names."""
     body = {"connection_id": stage.connection_id, "name": name, "room": room}
-    arguments = Arguments(path={"board": board}, body=Body(encoded(body)), key=KeyText.of("key-1"))
+    arguments = Arguments(path={"board": board}, body=Body(encode_json(body)), key=KeyText.parse("key-1"))
     return await stage.gateway.call(Run("test"), stage.caller, "shelf", place_thing, arguments)
 
 
-async def refusal(stage: Stage, **more: Any) -> GatewayError:
+async def refusal(stage: CoreFixture, **more: Any) -> GatewayError:
     with pytest.raises(IdempotencyKeyReused) as refused:
         await place(stage, **more)
     return refused.value
@@ -33,7 +33,7 @@ async def refusal(stage: Stage, **more: Any) -> GatewayError:
 
 @requirement("keys-9")
 @pytest.mark.parametrize("other", [{"board": "bottom"}, {"room": "cellar"}])
-async def test_a_key_that_was_used_for_another_object_is_refused(stage: Stage, other: dict[str, str]) -> None:
+async def test_a_key_that_was_used_for_another_object_is_refused(stage: CoreFixture, other: dict[str, str]) -> None:
     first = await place(stage)
     refused = await refusal(stage, **other)
 
@@ -42,7 +42,7 @@ async def test_a_key_that_was_used_for_another_object_is_refused(stage: Stage, o
 
 
 @requirement("keys-9")
-async def test_a_key_in_doubt_is_refused_for_another_object(stage: Stage, clock: HandClock) -> None:
+async def test_a_key_in_doubt_is_refused_for_another_object(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.troubles.append(doubtful("silent"))
     with pytest.raises(GatewayError):
         await place(stage)
@@ -54,7 +54,7 @@ async def test_a_key_in_doubt_is_refused_for_another_object(stage: Stage, clock:
 
 
 @requirement("keys-10")
-async def test_a_repeat_with_other_parameters_is_warned(stage: Stage) -> None:
+async def test_a_repeat_with_other_parameters_is_warned(stage: CoreFixture) -> None:
     first = await place(stage)
     again = await place(stage, "plate")
     run = await stage.app.runs.show(again.run_id, None)
@@ -70,7 +70,9 @@ async def test_a_repeat_with_other_parameters_is_warned(stage: Stage) -> None:
 
 
 @requirement("keys-10")
-async def test_a_doubt_is_settled_by_the_first_parameters_with_a_warning(stage: Stage, clock: HandClock) -> None:
+async def test_a_doubt_is_settled_by_the_first_parameters_with_a_warning(
+    stage: CoreFixture, clock: ManualClock
+) -> None:
     stage.shelf.troubles.append(doubtful("silent"))
     with pytest.raises(GatewayError):
         await place(stage)
@@ -82,7 +84,7 @@ async def test_a_doubt_is_settled_by_the_first_parameters_with_a_warning(stage: 
 
 
 @requirement("keys-10")
-async def test_null_is_no_other_parameter(stage: Stage) -> None:
+async def test_null_is_no_other_parameter(stage: CoreFixture) -> None:
     await stage.put()
     again = await stage.put(colour=None)
 
@@ -90,7 +92,7 @@ async def test_null_is_no_other_parameter(stage: Stage) -> None:
 
 
 @requirement("keys-7")
-async def test_a_key_that_spells_the_digest_of_a_long_one_is_a_key_of_its_own(stage: Stage) -> None:
+async def test_a_key_that_spells_the_digest_of_a_long_one_is_a_key_of_its_own(stage: CoreFixture) -> None:
     await stage.put(key=LONG)
     again = await stage.put(key="sha256:" + hashlib.sha256(LONG.encode()).hexdigest())
 

@@ -8,10 +8,10 @@ import pytest
 from sqlalchemy import insert, select, update
 
 from connector_gateway.core.connections import Vault
-from connector_gateway.core.rotation import SEALED, STEP, Rotated, Rotation
-from connector_gateway.core.secrets import SecretKeys
+from connector_gateway.core.secrets.rotation import ENCRYPTED_TABLES, STEP, RotationResult, SecretRotation
+from connector_gateway.core.secrets.secret_keys import SecretKeys
 from connector_gateway.storage import tables
-from connector_gateway.storage.database import Database
+from connector_gateway.storage.sql.database import Database
 from harness.requirement import requirement
 
 OLD, NEW, FOREIGN = "an old secret of ours", "a new secret of ours", "a secret of others"
@@ -47,7 +47,9 @@ class Kept:
         """What is sealed, with whom it is sealed for."""
 
         def ask(reading: Any) -> list[tuple[str, bytes]]:
-            found = [reading.execute(select(*table.primary_key, table.c.sealed)).all() for table in SEALED.values()]
+            found = [
+                reading.execute(select(*table.primary_key, table.c.sealed)).all() for table in ENCRYPTED_TABLES.values()
+            ]
             return [("\n".join(map(str, row[:-1])), bytes(row[-1])) for rows in found for row in rows if row[-1]]
 
         return await self.database.read(ask)
@@ -61,7 +63,7 @@ class Kept:
 
 @pytest.fixture
 async def kept(database_url: str) -> AsyncIterator[Kept]:
-    seal = vault(OLD).seal
+    seal = vault(OLD).encrypt
     connections = [connection(n, seal({"token": f"secret-token-{n}"}, f"conn_{n:04}")) for n in range(COUNT)]
     gone = connection(9999, b"", deleted=True)
     hook = {
@@ -88,7 +90,7 @@ async def kept(database_url: str) -> AsyncIterator[Kept]:
         | {
             "sequence": 2,
             "event_id": "evt_2",
-            "sealed": vault(OLD).seal_bytes(b'{"title": "private"}', "conn_0001\n2"),
+            "sealed": vault(OLD).encrypt_bytes(b'{"title": "private"}', "conn_0001\n2"),
         },
     ]
 
@@ -110,8 +112,8 @@ async def kept(database_url: str) -> AsyncIterator[Kept]:
 
 @requirement("common-165")
 async def test_everything_is_opened_by_the_newest_secret_alone_afterwards(kept: Kept) -> None:
-    told = await Rotation(kept.database, vault(NEW, OLD)).rotate()
-    opened = {owner: vault(NEW).open(sealed, owner) for owner, sealed in await kept.sealed()}
+    told = await SecretRotation(kept.database, vault(NEW, OLD)).rotate()
+    opened = {owner: vault(NEW).decrypt(sealed, owner) for owner, sealed in await kept.sealed()}
 
     assert {"connections": COUNT, "hooks": 1, "webhooks": 1, "claims": 1, "events": 1, "audit": 0} == {
         one["kind"]: one["resealed"] for one in told
@@ -123,21 +125,21 @@ async def test_everything_is_opened_by_the_newest_secret_alone_afterwards(kept: 
 
 
 async def test_a_second_rotation_has_nothing_to_do(kept: Kept) -> None:
-    await Rotation(kept.database, vault(NEW, OLD)).rotate()
+    await SecretRotation(kept.database, vault(NEW, OLD)).rotate()
     before = await kept.sealed()
-    told = await Rotation(kept.database, vault(NEW, OLD)).rotate()
+    told = await SecretRotation(kept.database, vault(NEW, OLD)).rotate()
 
-    assert [0] * len(SEALED) == [one["resealed"] for one in told]
+    assert [0] * len(ENCRYPTED_TABLES) == [one["resealed"] for one in told]
     assert before == await kept.sealed()
 
 
 async def test_what_no_secret_opens_is_told_and_left(kept: Kept) -> None:
-    foreign = vault(FOREIGN).seal({"token": "foreign-token"}, "conn_0001")
+    foreign = vault(FOREIGN).encrypt({"token": "foreign-token"}, "conn_0001")
     here = tables.connections.c.connection_id == "conn_0001"
     await kept.database.write(
         lambda writing: writing.execute(update(tables.connections).where(here), {"sealed": foreign})
     )
-    told = await Rotation(kept.database, vault(NEW, OLD)).rotate()
+    told = await SecretRotation(kept.database, vault(NEW, OLD)).rotate()
 
     assert {"kind": "connections", "resealed": COUNT - 1, "unreadable": ["conn_0001"]} == told[0]
     assert foreign in [sealed for _, sealed in await kept.sealed()]
@@ -145,14 +147,14 @@ async def test_what_no_secret_opens_is_told_and_left(kept: Kept) -> None:
 
 @requirement("common-165")
 async def test_what_is_changed_meanwhile_stays_as_it_was_changed(kept: Kept) -> None:
-    rotation = Rotation(kept.database, vault(NEW, OLD))
-    rows = await rotation._older(tables.connections, None)
-    renewed = vault(NEW).seal({"token": "renewed-token"}, "conn_0001")
+    rotation = SecretRotation(kept.database, vault(NEW, OLD))
+    rows = await rotation._read_older(tables.connections, None)
+    renewed = vault(NEW).encrypt({"token": "renewed-token"}, "conn_0001")
     here = tables.connections.c.connection_id == "conn_0001"
     await kept.database.write(
         lambda writing: writing.execute(update(tables.connections).where(here), {"sealed": renewed})
     )
-    await rotation._reseal(tables.connections, rows, rotated := Rotated())
+    await rotation._encrypt_again(tables.connections, rows, rotated := RotationResult())
 
     assert STEP - 1 == rotated.resealed
     assert ("conn_0001", renewed) in await kept.sealed()

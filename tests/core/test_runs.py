@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 from sqlalchemy import inspect
 
-from connector_gateway.core.claims import Claims
-from connector_gateway.core.keys import Caller
-from connector_gateway.core.processes import (
+from connector_gateway.core.access.keys import Caller
+from connector_gateway.core.calls.shutdown import Shutdown
+from connector_gateway.core.history.runs import Run, RunRecorder, RunStore
+from connector_gateway.core.process_registry import (
     DEAD_AFTER_SECONDS,
     HEARTBEAT_SECONDS,
     LIVE_SECONDS,
-    LOOK_SECONDS,
-    Processes,
+    PEER_CHECK_SECONDS,
+    ProcessRegistry,
 )
-from connector_gateway.core.runs import Recording, Run, Runs
-from connector_gateway.core.stopping import Stopping
+from connector_gateway.core.writes.claims import Claims
 from connector_gateway.kit.errors import (
     GatewayError,
     InternalError,
@@ -28,11 +28,11 @@ from connector_gateway.kit.errors import (
     StorageUnavailable,
     UpstreamRefused,
 )
-from connector_gateway.kit.identifiers import KeyId, ProcessId, RunId, WorkspaceId, run_id, ulid
-from connector_gateway.kit.upstream import Exchange
-from connector_gateway.storage.database import Database
-from connector_gateway.storage.files import AlreadyServed
-from harness.clocks import HandClock
+from connector_gateway.kit.identifiers import KeyId, ProcessId, RunId, WorkspaceId, new_run_id, ulid
+from connector_gateway.kit.upstream.client import RequestRecord
+from connector_gateway.storage.sql.database import Database
+from connector_gateway.storage.sql.sqlite_files import DatabaseInUse
+from harness.clocks import ManualClock
 from harness.postgres import temporary_database
 from harness.rehearsing import list_things, put_thing
 from harness.requirement import requirement
@@ -46,22 +46,22 @@ class Node:
     """What one process records."""
 
     database: Database
-    clock: HandClock
+    clock: ManualClock
     process_id: ProcessId = field(default_factory=lambda: ProcessId(f"proc_{ulid()}"))
     workspace_id: WorkspaceId = field(default_factory=lambda: WorkspaceId(f"ws_{ulid()}"))
 
     def __post_init__(self) -> None:
-        self.stopping = Stopping()
-        self.runs = Runs(self.database, self.process_id, self.clock, self.stopping)
+        self.stopping = Shutdown()
+        self.runs = RunStore(self.database, self.process_id, self.clock, self.stopping)
         self.claims = Claims(self.database, self.process_id, self.clock)
-        self.processes = Processes(
+        self.processes = ProcessRegistry(
             self.database,
             self.process_id,
             self.clock,
             runs=self.runs,
             claims=self.claims,
-            stopping=self.stopping,
-            stopwatch=self.clock.now,
+            shutdown=self.stopping,
+            monotonic=self.clock.now,
         )
         self.caller = Caller(KeyId("key_1"), self.workspace_id, "read_write", 120, None, None)
 
@@ -77,13 +77,13 @@ class Node:
         with nullcontext() if ends is None else pytest.raises(type(ends)):
             async with self.record_of(run, operation, connection_id) as recording:
                 await recording.open()
-                run.trace.exchanges.append(Exchange(self.clock.now(), "GET", "/x", 200, 1.23456, 2.0))
+                run.log.requests.append(RequestRecord(self.clock.now(), "GET", "/x", 200, 1.23456, 2.0))
                 if ends is not None:
                     raise ends
                 run.succeed("ok")
         return run
 
-    def record_of(self, run: Run, operation: Any, connection_id: str | None = None) -> Recording:
+    def record_of(self, run: Run, operation: Any, connection_id: str | None = None) -> RunRecorder:
         return self.runs.record(
             run,
             self.caller.workspace_id,
@@ -97,13 +97,13 @@ class Node:
         return [row["run_id"] for row in await self.runs.list(self.workspace_id, **filters)]
 
 
-def run_of(clock: HandClock) -> Run:
+def run_of(clock: ManualClock) -> Run:
     """A run whose identifier has the time of *clock*, by which the oldest are found."""
     return Run("test", RunId(f"run_{ulid(int(clock.at * 1000) << 80)}"))
 
 
 @pytest.fixture
-async def node(common_database_url: str, clock: HandClock) -> AsyncIterator[Node]:
+async def node(common_database_url: str, clock: ManualClock) -> AsyncIterator[Node]:
     async with Database(common_database_url, clock=clock.now) as database:
         yield Node(database, clock)
 
@@ -179,9 +179,9 @@ async def test_runs_are_filtered(node: Node) -> None:
 
 @requirement("common-41")
 def test_identifiers_sort_by_time_and_cannot_be_guessed() -> None:
-    minted = [run_id() for _ in range(5000)]
+    minted = [new_run_id() for _ in range(5000)]
 
-    assert f"run_{ulid(1 << 80)}" < f"run_{ulid(2 << 80)}" < run_id()
+    assert f"run_{ulid(1 << 80)}" < f"run_{ulid(2 << 80)}" < new_run_id()
     assert sorted(set(minted)) == minted
     assert 26 == len(ulid())
 
@@ -190,26 +190,26 @@ def test_identifiers_sort_by_time_and_cannot_be_guessed() -> None:
 
 
 @requirement("common-113")
-async def test_what_a_dead_process_was_doing_is_interrupted(database_url: str, clock: HandClock) -> None:
+async def test_what_a_dead_process_was_doing_is_interrupted(database_url: str, clock: ManualClock) -> None:
     async with Database(database_url, clock=clock.now) as database:
         dead, living = Node(database, clock), Node(database, clock)
-        await dead.processes.beat()
+        await dead.processes.heartbeat()
         async with dead.record_of(run := Run("test"), put_thing) as recording:
             await recording.open()
             clock.at += DEAD_AFTER_SECONDS - 1
-            await living.processes.beat()
+            await living.processes.heartbeat()
             before = (await living.runs.show(run.run_id, None))["status"]
             clock.at += 2
-            await living.processes.beat()
+            await living.processes.heartbeat()
             after = (await living.runs.show(run.run_id, None))["status"]
 
     assert ("running", "interrupted") == (before, after)
 
 
-async def test_an_embedded_database_has_no_other_process(database_url: str, clock: HandClock) -> None:
+async def test_an_embedded_database_has_no_other_process(database_url: str, clock: ManualClock) -> None:
     async with Database(database_url, clock=clock.now) as database:
         dead, living = Node(database, clock), Node(database, clock)
-        await dead.processes.beat()
+        await dead.processes.heartbeat()
         async with dead.record_of(run := Run("test"), put_thing) as recording:
             await recording.open()
             await living.processes.__aenter__()
@@ -254,8 +254,8 @@ async def test_a_run_whose_end_cannot_be_committed_ends_with_that_and_is_on_reco
         with pytest.raises(StorageUnavailable):
             async with node.record_of(run, list_things):
                 run.succeed("ok")
-        await node.processes.beat()
-    await node.processes.beat()
+        await node.processes.heartbeat()
+    await node.processes.heartbeat()
     told = await node.runs.show(run.run_id, None)
 
     assert ("error", 503, "storage_unavailable") == (told["status"], told["http_status"], told["code"])
@@ -303,12 +303,12 @@ async def test_a_run_of_a_living_process_whose_end_was_lost_is_interrupted_at_th
     async with node.record_of(going_on, put_thing) as recording:
         await recording.open()
         await node.record_of(lost, put_thing).open()
-        node.runs.under_way.discard(lost.run_id)
-        await node.processes.beat()
+        node.runs.open_runs.discard(lost.run_id)
+        await node.processes.heartbeat()
         statuses = [(await node.runs.show(run.run_id, None))["status"] for run in (lost, going_on)]
 
     assert ["interrupted", "running"] == statuses
-    assert set() == node.runs.under_way
+    assert set() == node.runs.open_runs
 
 
 # Signs of life
@@ -316,7 +316,7 @@ async def test_a_run_of_a_living_process_whose_end_was_lost_is_interrupted_at_th
 
 async def test_a_process_knows_how_old_its_last_sign_of_life_is(node: Node) -> None:
     before = node.processes.alive
-    await node.processes.beat()
+    await node.processes.heartbeat()
     node.clock.at += LIVE_SECONDS - 0.1
     young = node.processes.alive
     node.clock.at += 0.1
@@ -326,7 +326,7 @@ async def test_a_process_knows_how_old_its_last_sign_of_life_is(node: Node) -> N
 
 async def test_a_sign_of_life_that_could_not_be_committed_is_none(node: Node) -> None:
     with read_only(node.database):
-        await node.processes.beat()
+        await node.processes.heartbeat()
 
     assert not node.processes.alive
 
@@ -339,12 +339,12 @@ async def test_each_part_of_a_beat_fails_alone(node: Node, monkeypatch: pytest.M
     dead = Node(node.database, node.clock, workspace_id=node.workspace_id)
     await dead.record_of(run := Run("test"), put_thing).open()
     node.runs.process_id = dead.process_id
-    await node.processes.beat()
+    await node.processes.heartbeat()
 
     assert "interrupted" == (await node.runs.show(run.run_id, None))["status"]
 
 
-async def test_the_heartbeat_goes_on_after_storage_was_away(database_url: str, clock: HandClock) -> None:
+async def test_the_heartbeat_goes_on_after_storage_was_away(database_url: str, clock: ManualClock) -> None:
     async with Database(database_url, clock=clock.now) as database:
         node = Node(database, clock)
         async with node.processes:
@@ -368,14 +368,14 @@ async def until_alive(node: Node) -> None:
 # The only process
 
 
-class Beating(HandClock):
+class Beating(ManualClock):
     """A clock by which another process gives a sign of life whenever somebody sleeps."""
 
     other: Node
 
     async def sleep(self, seconds: float) -> None:
         await super().sleep(seconds)
-        await self.other.processes.give_sign_of_life()
+        await self.other.processes.write_heartbeat()
 
 
 @requirement("common-141")
@@ -383,36 +383,36 @@ async def test_a_second_process_is_refused_while_the_first_gives_signs_of_life(n
     clock = Beating()
     async with Database(new_postgres, clock=clock.now) as database:
         clock.other, second = Node(database, clock), Node(database, clock)
-        await clock.other.processes.beat()
+        await clock.other.processes.heartbeat()
         began = clock.at
-        with pytest.raises(AlreadyServed, match=f"another process, {clock.other.process_id}; stop that one first"):
-            await second.processes.require_alone()
+        with pytest.raises(DatabaseInUse, match=f"another process, {clock.other.process_id}; stop that one first"):
+            await second.processes.wait_until_single()
 
-    assert LOOK_SECONDS == clock.at - began
+    assert PEER_CHECK_SECONDS == clock.at - began
 
 
-async def test_a_process_takes_the_place_of_one_that_died(new_postgres: str, clock: HandClock) -> None:
+async def test_a_process_takes_the_place_of_one_that_died(new_postgres: str, clock: ManualClock) -> None:
     async with Database(new_postgres, clock=clock.now) as database:
         dead, next_one = Node(database, clock), Node(database, clock)
-        await dead.processes.beat()
+        await dead.processes.heartbeat()
         began = clock.at
-        await next_one.processes.require_alone()
+        await next_one.processes.wait_until_single()
         waited = clock.at - began
-        await next_one.processes.beat()
+        await next_one.processes.heartbeat()
 
     assert (LIVE_SECONDS, "") == (waited, next_one.stopping.reason)
 
 
 @requirement("common-141")
 async def test_of_two_that_start_together_or_after_a_lapse_the_later_one_stops(
-    new_postgres: str, clock: HandClock
+    new_postgres: str, clock: ManualClock
 ) -> None:
     async with Database(new_postgres, clock=clock.now) as database:
         first, second = Node(database, clock), Node(database, clock)
-        await first.processes.beat()
+        await first.processes.heartbeat()
         clock.at += 1
-        await second.processes.beat()
-        await first.processes.beat()
+        await second.processes.heartbeat()
+        await first.processes.heartbeat()
 
     assert ("", f"{first.process_id}, which was there first.") == (
         first.stopping.reason,
@@ -420,10 +420,10 @@ async def test_of_two_that_start_together_or_after_a_lapse_the_later_one_stops(
     )
 
 
-async def test_who_is_to_be_alone_looks_before_there_are_tables(postgres_server: str, clock: HandClock) -> None:
+async def test_who_is_to_be_alone_looks_before_there_are_tables(postgres_server: str, clock: ManualClock) -> None:
     with temporary_database(postgres_server) as address:
         database = Database(address, clock=clock.now)
-        await Node(database, clock).processes.require_alone()
+        await Node(database, clock).processes.wait_until_single()
         there = await database.read(lambda reading: inspect(reading).get_table_names())
         database.dispose()
 
@@ -436,7 +436,7 @@ async def test_who_is_to_be_alone_looks_before_there_are_tables(postgres_server:
 @requirement("common-144")
 async def test_a_call_that_is_cut_off_at_the_end_is_told_so_and_recorded(node: Node) -> None:
     run = Run("test")
-    node.stopping.begin()
+    node.stopping.start()
     with pytest.raises(Overloaded) as caught:
         async with node.record_of(run, list_things):
             raise asyncio.CancelledError

@@ -6,8 +6,8 @@ from sqlalchemy import insert
 from connector_gateway.app import App
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.connections import Vault
-from connector_gateway.core.seals import SecretsMissing, check_seals
-from connector_gateway.core.secrets import SecretKeys
+from connector_gateway.core.secrets.secret_keys import SecretKeys
+from connector_gateway.core.secrets.startup_check import MissingSecretKeys, check_decryptable
 from connector_gateway.kit.errors import HookNotFound
 from connector_gateway.settings import Settings
 from connector_gateway.storage import tables
@@ -20,7 +20,7 @@ REST = {"GATEWAY_OPERATOR_TOKEN": "op_0123456789abcdef", "GATEWAY_WATCH": "off"}
 def installation(database_url: str, secrets: str) -> App:
     """An installation on the database, with these secrets."""
     settings = {"GATEWAY_DATABASE_URL": database_url, "GATEWAY_SECRET_KEYS": secrets} | REST
-    return App(Settings.read(settings, CONNECTORS), alone=False)
+    return App(Settings.read(settings, CONNECTORS), single_instance=False)
 
 
 async def connect(app: App) -> str:
@@ -32,7 +32,7 @@ async def connect(app: App) -> str:
 
 async def hand_over(app: App, connector: str, secret: str) -> None:
     """Keep what *connector* signs its deliveries with, sealed with *secret*."""
-    sealed = Vault(SecretKeys([secret])).seal({"verification_token": "ntn_secret_two"}, connector)
+    sealed = Vault(SecretKeys([secret])).encrypt({"verification_token": "ntn_secret_two"}, connector)
     row = {"connector": connector, "sealed": sealed, "received_at": 0.0}
     await app.database.put(insert(tables.hooks), row)
 
@@ -44,7 +44,7 @@ async def test_a_start_without_the_secret_that_sealed_a_connection_is_refused(da
         connection_ids = [await connect(first), await connect(first)]
     second = installation(database_url, SECOND)
 
-    with pytest.raises(SecretsMissing) as refused:
+    with pytest.raises(MissingSecretKeys) as refused:
         async with second.http().lifespan():
             pass
 
@@ -61,14 +61,14 @@ async def test_a_start_without_the_secret_that_sealed_a_deliverys_is_refused(dat
         await hand_over(app, "notes", FIRST)
         await hand_over(app, "chat", SECOND)
 
-        with pytest.raises(SecretsMissing, match="what belongs to the deliveries of notes is missing; add"):
-            await check_seals(app.database, Vault(SecretKeys([SECOND])))
+        with pytest.raises(MissingSecretKeys, match="what belongs to the deliveries of notes is missing; add"):
+            await check_decryptable(app.database, Vault(SecretKeys([SECOND])))
 
 
 async def see(app: App, connection_id: str, sealed_by: str, observed_at: float) -> None:
     """Store an event as an installation with another secret key would."""
     row = {"connection_id": connection_id, "sequence": observed_at, "event_id": f"evt_{observed_at}", "type": "x"}
-    sealed = Vault(SecretKeys([sealed_by])).seal({}, f"{connection_id}\n{observed_at}")
+    sealed = Vault(SecretKeys([sealed_by])).encrypt({}, f"{connection_id}\n{observed_at}")
     await app.database.put(insert(tables.events), row | {"observed_at": observed_at, "data": {}, "sealed": sealed})
 
 
@@ -82,11 +82,11 @@ async def test_a_start_without_the_secret_that_sealed_events_is_refused_until_th
         connection_id = await connect(app)
         for number, secret in enumerate(sealed_by):
             await see(app, connection_id, secret, number)
-        with pytest.raises(SecretsMissing, match=f"belongs to events of {connection_id} is missing"):
-            await check_seals(app.database, Vault(SecretKeys([SECOND])))
-        await check_seals(app.database, Vault(SecretKeys([SECOND], decrypt_only=[FIRST])))
+        with pytest.raises(MissingSecretKeys, match=f"belongs to events of {connection_id} is missing"):
+            await check_decryptable(app.database, Vault(SecretKeys([SECOND])))
+        await check_decryptable(app.database, Vault(SecretKeys([SECOND], decrypt_only=[FIRST])))
         removed = await app.connections.remove(connection_id)
-        await check_seals(app.database, Vault(SecretKeys([SECOND])))
+        await check_decryptable(app.database, Vault(SecretKeys([SECOND])))
 
     assert "removed" == removed["status"]
 
@@ -117,7 +117,7 @@ async def test_where_the_secret_is_lost_what_it_sealed_can_be_removed(database_u
     async with second.database:
         removed = await second.connections.remove(connection_id)
         forgotten = await second.hooks.forget("notes")
-        await check_seals(second.database, Vault(SecretKeys([SECOND])))
+        await check_decryptable(second.database, Vault(SecretKeys([SECOND])))
         with pytest.raises(HookNotFound):
             await second.hooks.show("notes")
 

@@ -2,19 +2,19 @@
 
 import pytest
 
-from connector_gateway.kit.call import Call
+from connector_gateway.kit.context import OperationContext
 from connector_gateway.kit.errors import GatewayError, UpstreamError, UpstreamRefused
 from connector_gateway.kit.operation import writes
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 from harness.rehearsing import (
     MAKE,
     REFUSED,
     SETTLE_SECONDS,
+    CoreFixture,
+    Failure,
     PutThing,
     ShelfClient,
-    Stage,
     Thing,
-    Trouble,
     data,
     doubtful,
     make_thing,
@@ -24,7 +24,7 @@ from harness.requirement import requirement
 
 
 @writes("POST /tries")
-async def try_twice(call: Call[ShelfClient], params: PutThing) -> Thing:
+async def try_twice(call: OperationContext[ShelfClient], params: PutThing) -> Thing:
     """Put a thing on the shelf; where that is refused, try once more."""
     try:
         made = await call.step(MAKE, on_shelf(call, params))
@@ -33,13 +33,13 @@ async def try_twice(call: Call[ShelfClient], params: PutThing) -> Thing:
     return Thing(thing_id=made["id"])
 
 
-async def refusal(stage: Stage) -> GatewayError:
+async def refusal(stage: CoreFixture) -> GatewayError:
     with pytest.raises(GatewayError) as refused:
         await stage.put(operation=try_twice)
     return refused.value
 
 
-async def test_what_is_refused_is_tried_otherwise(stage: Stage) -> None:
+async def test_what_is_refused_is_tried_otherwise(stage: CoreFixture) -> None:
     stage.shelf.troubles = [REFUSED]
     made = await stage.put(operation=try_twice)
 
@@ -47,8 +47,8 @@ async def test_what_is_refused_is_tried_otherwise(stage: Stage) -> None:
     assert 2 == stage.shelf.asked
 
 
-async def test_what_is_not_refused_in_that_way_ends_the_write(stage: Stage) -> None:
-    stage.shelf.troubles = [Trouble(UpstreamError("It failed.", doubt="failed"))]
+async def test_what_is_not_refused_in_that_way_ends_the_write(stage: CoreFixture) -> None:
+    stage.shelf.troubles = [Failure(UpstreamError("It failed.", doubt="failed"))]
     failed = await refusal(stage)
 
     assert "upstream_error" == failed.code
@@ -56,7 +56,7 @@ async def test_what_is_not_refused_in_that_way_ends_the_write(stage: Stage) -> N
 
 
 @requirement("common-93")
-async def test_what_was_passed_over_is_not_sent_again_by_a_repeat(stage: Stage, clock: HandClock) -> None:
+async def test_what_was_passed_over_is_not_sent_again_by_a_repeat(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.troubles = [REFUSED, doubtful("silent")]
     await refusal(stage)
     stage.shelf.things.append("cup")
@@ -68,9 +68,9 @@ async def test_what_was_passed_over_is_not_sent_again_by_a_repeat(stage: Stage, 
 
 
 @requirement("common-93")
-async def test_what_was_refused_is_no_twin_of_what_is_made(stage: Stage) -> None:
+async def test_what_was_refused_is_no_twin_of_what_is_made(stage: CoreFixture) -> None:
     stage.shelf.troubles = [REFUSED, None, doubtful("cut", done=True)]
-    await stage.app._processes.beat()
+    await stage.app._processes.heartbeat()
     await stage.put(operation=try_twice)
     another = await stage.put(key="key-2", operation=make_thing)
 
@@ -78,7 +78,7 @@ async def test_what_was_refused_is_no_twin_of_what_is_made(stage: Stage) -> None
     assert ["cup", "cup"] == stage.shelf.things
 
 
-async def test_a_write_that_is_refused_both_ways_gives_its_key_free(stage: Stage) -> None:
+async def test_a_write_that_is_refused_both_ways_gives_its_key_free(stage: CoreFixture) -> None:
     stage.shelf.troubles = [REFUSED, REFUSED]
     refused = await refusal(stage)
     again = await stage.put("plate", operation=try_twice)

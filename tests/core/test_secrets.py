@@ -6,9 +6,9 @@ from secrets import token_hex, token_urlsafe
 
 import pytest
 
+from connector_gateway.core.calls.cursors import CursorSigner
 from connector_gateway.core.connections import Vault
-from connector_gateway.core.cursors import Cursors
-from connector_gateway.core.secrets import SecretKeys, weakness
+from connector_gateway.core.secrets.secret_keys import SecretKeys, weakness
 from connector_gateway.kit.errors import InvalidCursor, SecretUnreadable
 from harness.requirement import requirement
 
@@ -22,8 +22,8 @@ def vault(*secrets: str) -> Vault:
     return Vault(SecretKeys(secrets))
 
 
-def cursors(*secrets: str) -> Cursors:
-    return Cursors(SecretKeys(secrets))
+def cursors(*secrets: str) -> CursorSigner:
+    return CursorSigner(SecretKeys(secrets))
 
 
 # Secret keys
@@ -83,14 +83,14 @@ def test_secrets_of_128_random_bits_are_strong_whatever_words_they_happen_to_hav
 def test_a_key_that_only_decrypts_opens_what_it_sealed() -> None:
     keys = SecretKeys([NEW], decrypt_only=[OLD])
 
-    assert SECRETS == Vault(keys).open(vault(OLD).seal(SECRETS, OWNER), OWNER)
+    assert SECRETS == Vault(keys).decrypt(vault(OLD).encrypt(SECRETS, OWNER), OWNER)
 
 
 @requirement("secrets-3")
 def test_nothing_is_sealed_with_a_key_that_only_decrypts() -> None:
     keys = SecretKeys([NEW], decrypt_only=[OLD])
 
-    assert SECRETS == vault(NEW).open(Vault(keys).seal(SECRETS, OWNER), OWNER)
+    assert SECRETS == vault(NEW).decrypt(Vault(keys).encrypt(SECRETS, OWNER), OWNER)
 
 
 @requirement("secrets-3")
@@ -98,7 +98,7 @@ def test_a_cursor_that_is_signed_with_a_key_that_only_decrypts_is_forged() -> No
     keys = SecretKeys([NEW], decrypt_only=[OLD])
 
     with pytest.raises(InvalidCursor):
-        Cursors(keys).read(cursors(OLD).issue({"after": 1}))
+        CursorSigner(keys).read(cursors(OLD).issue({"after": 1}))
 
 
 def test_every_purpose_has_keys_of_its_own() -> None:
@@ -116,52 +116,52 @@ def test_secrets_do_not_show_themselves() -> None:
 
 
 def test_what_was_sealed_is_opened_for_its_owner() -> None:
-    assert SECRETS == vault(OLD).open(vault(OLD).seal(SECRETS, OWNER), OWNER)
+    assert SECRETS == vault(OLD).decrypt(vault(OLD).encrypt(SECRETS, OWNER), OWNER)
 
 
 def test_what_is_sealed_shows_nothing_and_is_never_the_same() -> None:
-    once, again = vault(OLD).seal(SECRETS, OWNER), vault(OLD).seal(SECRETS, OWNER)
+    once, again = vault(OLD).encrypt(SECRETS, OWNER), vault(OLD).encrypt(SECRETS, OWNER)
 
     assert b"sesame" not in once
     assert once != again
 
 
 def test_what_the_old_key_sealed_is_opened_after_a_rotation() -> None:
-    assert SECRETS == vault(NEW, OLD).open(vault(OLD).seal(SECRETS, OWNER), OWNER)
+    assert SECRETS == vault(NEW, OLD).decrypt(vault(OLD).encrypt(SECRETS, OWNER), OWNER)
 
 
 def test_the_new_key_seals_after_a_rotation() -> None:
-    assert SECRETS == vault(NEW).open(vault(NEW, OLD).seal(SECRETS, OWNER), OWNER)
+    assert SECRETS == vault(NEW).decrypt(vault(NEW, OLD).encrypt(SECRETS, OWNER), OWNER)
 
 
 def test_what_a_key_sealed_that_is_gone_stays_shut() -> None:
     with pytest.raises(SecretUnreadable):
-        vault(NEW).open(vault(OLD).seal(SECRETS, OWNER), OWNER)
+        vault(NEW).decrypt(vault(OLD).encrypt(SECRETS, OWNER), OWNER)
 
 
 def test_what_belongs_to_another_connection_stays_shut() -> None:
     with pytest.raises(SecretUnreadable):
-        vault(OLD).open(vault(OLD).seal(SECRETS, OWNER), "conn_2")
+        vault(OLD).decrypt(vault(OLD).encrypt(SECRETS, OWNER), "conn_2")
 
 
 @pytest.mark.parametrize("place", [0, 4, 10, 16, 20, -1])
 def test_what_was_altered_stays_shut(place: int) -> None:
-    sealed = bytearray(vault(OLD).seal(SECRETS, OWNER))
+    sealed = bytearray(vault(OLD).encrypt(SECRETS, OWNER))
     sealed[place] ^= 1
 
     with pytest.raises(SecretUnreadable):
-        vault(OLD).open(bytes(sealed), OWNER)
+        vault(OLD).decrypt(bytes(sealed), OWNER)
 
 
 @pytest.mark.parametrize("length", [0, 3, 4, 16, 20])
 def test_what_was_cut_off_stays_shut(length: int) -> None:
     with pytest.raises(SecretUnreadable):
-        vault(OLD).open(vault(OLD).seal(SECRETS, OWNER)[:length], OWNER)
+        vault(OLD).decrypt(vault(OLD).encrypt(SECRETS, OWNER)[:length], OWNER)
 
 
 def test_a_refusal_to_open_shows_no_secret() -> None:
     with pytest.raises(SecretUnreadable) as refused:
-        vault(NEW).open(vault(OLD).seal(SECRETS, OWNER), OWNER)
+        vault(NEW).decrypt(vault(OLD).encrypt(SECRETS, OWNER), OWNER)
 
     assert "sesame" not in f"{refused.value.message} {refused.value.private} {refused.value.details}"
 

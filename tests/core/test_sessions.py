@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator
 import pytest
 from sqlalchemy import delete, func, insert, select
 
-from connector_gateway.core.retention import PURGE_STEP
-from connector_gateway.core.secrets import SecretKeys
-from connector_gateway.core.sessions import LINK_SECONDS, SESSION_SECONDS, Session, Sessions
+from connector_gateway.core.access.sessions import LINK_SECONDS, SESSION_SECONDS, Session, Sessions
+from connector_gateway.core.history.retention import PURGE_STEP
+from connector_gateway.core.secrets.secret_keys import SecretKeys
 from connector_gateway.storage import tables
-from connector_gateway.storage.database import Database
-from harness.clocks import HandClock
+from connector_gateway.storage.sql.database import Database
+from harness.clocks import ManualClock
 from harness.requirement import requirement
 
 SECRETS = ["the first secret of tests", "the second secret of tests"]
@@ -25,7 +25,7 @@ async def database(common_database_url: str) -> AsyncIterator[Database]:
 
 
 @pytest.fixture
-def sessions(database: Database, clock: HandClock) -> Sessions:
+def sessions(database: Database, clock: ManualClock) -> Sessions:
     return Sessions(database, SecretKeys(SECRETS[:1]), "operator", clock)
 
 
@@ -36,7 +36,7 @@ def altered(token: str, place: int) -> str:
     return urlsafe_b64encode(bytes(raw)).decode().rstrip("=")
 
 
-async def kept_in_use(sessions: Sessions, session: Session, clock: HandClock, seconds: float) -> None:
+async def kept_in_use(sessions: Sessions, session: Session, clock: ManualClock, seconds: float) -> None:
     """Let time pass in which pages are asked for now and then."""
     for _ in range(100):
         clock.at += seconds / 100
@@ -81,7 +81,7 @@ async def test_who_never_signed_in_can_sign_out(sessions: Sessions) -> None:
 
 
 async def test_a_session_ends_after_its_time_and_is_deleted(
-    sessions: Sessions, database: Database, clock: HandClock
+    sessions: Sessions, database: Database, clock: ManualClock
 ) -> None:
     session = await sessions.begin()
     await kept_in_use(sessions, session, clock, SESSION_SECONDS - 1)
@@ -96,7 +96,9 @@ async def test_a_session_ends_after_its_time_and_is_deleted(
     assert 0 == await database.read(lambda reading: reading.execute(count).scalar())
 
 
-async def test_expired_sessions_are_deleted_in_steps(sessions: Sessions, database: Database, clock: HandClock) -> None:
+async def test_expired_sessions_are_deleted_in_steps(
+    sessions: Sessions, database: Database, clock: ManualClock
+) -> None:
     row = {"expires_at": clock.now()}
     rows = [row | {"digest": number.to_bytes(32, "big")} for number in range(PURGE_STEP + 1)]
     await database.write(lambda writing: writing.execute(insert(tables.console_sessions), rows).rowcount)
@@ -114,7 +116,7 @@ async def test_what_is_stored_opens_nothing(sessions: Sessions, database: Databa
 
 
 async def test_another_operator_token_ends_all_sessions(
-    sessions: Sessions, database: Database, clock: HandClock
+    sessions: Sessions, database: Database, clock: ManualClock
 ) -> None:
     session = await sessions.begin()
     changed = Sessions(database, SecretKeys(SECRETS[:1]), "another", clock)
@@ -123,7 +125,7 @@ async def test_another_operator_token_ends_all_sessions(
 
 
 async def test_sessions_outlive_a_new_secret_key_until_the_old_one_is_gone(
-    sessions: Sessions, database: Database, clock: HandClock
+    sessions: Sessions, database: Database, clock: ManualClock
 ) -> None:
     session = await sessions.begin()
     rotated = await Sessions(database, SecretKeys(SECRETS[::-1]), "operator", clock).find(session.token)
@@ -160,7 +162,7 @@ async def test_of_several_uses_of_a_link_one_begins_a_session(sessions: Sessions
 
 
 @requirement("administration-21")
-async def test_a_link_works_for_ten_minutes(sessions: Sessions, clock: HandClock) -> None:
+async def test_a_link_works_for_ten_minutes(sessions: Sessions, clock: ManualClock) -> None:
     links = [await sessions.create_link() for _ in range(2)]
     clock.at += LINK_SECONDS - 1
     in_time = await sessions.begin_by_link(links[0])

@@ -6,8 +6,8 @@ from functools import partial
 
 import pytest
 
-from connector_gateway.core.single_flight import TRUSTED_SECONDS, SingleFlight
-from harness.clocks import HandClock
+from connector_gateway.core.single_flight import CACHE_SECONDS, SingleFlight
+from harness.clocks import ManualClock
 
 
 @dataclass
@@ -52,16 +52,16 @@ class Reader:
     cache: SingleFlight[str, str | None]
 
     async def ask(self, name: str) -> str | None:
-        return await self.cache.get(name, partial(self.library.look_up, name), TRUSTED_SECONDS)
+        return await self.cache.get(name, partial(self.library.look_up, name), CACHE_SECONDS)
 
 
 @pytest.fixture
-def reader(library: Library, clock: HandClock) -> Reader:
+def reader(library: Library, clock: ManualClock) -> Reader:
     return Reader(library, SingleFlight(clock, 2, from_start=True))
 
 
 async def test_what_was_found_or_was_not_is_looked_up_once_in_three_seconds(
-    reader: Reader, library: Library, clock: HandClock
+    reader: Reader, library: Library, clock: ManualClock
 ) -> None:
     library.shelves["nothing"] = None
     for _ in range(3):
@@ -71,16 +71,16 @@ async def test_what_was_found_or_was_not_is_looked_up_once_in_three_seconds(
         )
     asked = library.asked
     library.shelves["name"] = "second"
-    clock.at += TRUSTED_SECONDS + 0.1
+    clock.at += CACHE_SECONDS + 0.1
 
     assert (2, "second") == (asked, await reader.ask("name"))
 
 
 async def test_those_who_ask_at_the_same_time_share_one_look_up(
-    reader: Reader, library: Library, clock: HandClock
+    reader: Reader, library: Library, clock: ManualClock
 ) -> None:
     await reader.ask("name")
-    clock.at += TRUSTED_SECONDS + 0.1
+    clock.at += CACHE_SECONDS + 0.1
     library.open.clear()
     waiting = [asyncio.create_task(reader.ask("name")) for _ in range(48)]
     await asyncio.sleep(0)
@@ -116,13 +116,13 @@ async def test_what_is_forgotten_during_a_look_up_is_looked_up_again(reader: Rea
 
 
 async def test_a_look_up_that_hangs_is_not_waited_for_by_those_who_come_three_seconds_later(
-    reader: Reader, library: Library, clock: HandClock
+    reader: Reader, library: Library, clock: ManualClock
 ) -> None:
     library.open.clear()
     hanging = asyncio.create_task(reader.ask("name"))
     await library.arrival()
     library.shelves["name"] = "second"
-    clock.at += TRUSTED_SECONDS + 0.1
+    clock.at += CACHE_SECONDS + 0.1
     later = asyncio.create_task(reader.ask("name"))
     await library.arrival()
     library.open.set()

@@ -4,12 +4,12 @@ import asyncio
 
 import pytest
 
-from connector_gateway.core.pacing import ConnectionPacer, YieldingPacer
-from connector_gateway.core.stopping import Stopping
-from connector_gateway.kit.budget import Budget, Charge, Deadline
+from connector_gateway.core.calls.shutdown import Shutdown
+from connector_gateway.core.pacing.scheduler import BackgroundPacer, ConnectionPacer
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.errors import Overloaded
-from connector_gateway.storage.memory import InMemory
+from connector_gateway.kit.upstream.budget import Budget, Charge, Deadline
+from connector_gateway.storage.shared.memory import LocalCounters
 from harness.requirement import requirement
 
 ONE = (Charge("all"),)
@@ -21,8 +21,8 @@ class Queue:
 
     def __init__(self) -> None:
         self.clock = SystemClock()
-        self.stopping = Stopping()
-        self.shared = InMemory(self.clock)
+        self.stopping = Shutdown()
+        self.shared = LocalCounters(self.clock)
 
     def pacer(self, kind: type[ConnectionPacer] = ConnectionPacer) -> ConnectionPacer:
         budgets = {"all": Budget(1, 3600)}
@@ -30,15 +30,15 @@ class Queue:
 
     async def stop_soon(self) -> None:
         await asyncio.sleep(0)
-        self.stopping.begin()
+        self.stopping.start()
 
 
 @requirement("common-143")
 async def test_who_waits_for_a_turn_is_refused_at_once_and_gives_the_turn_back() -> None:
     queue = Queue()
-    await queue.pacer().admit(ONE, FAR)
-    outcomes = await asyncio.gather(queue.pacer().admit(ONE, FAR), queue.stop_soon(), return_exceptions=True)
-    (ledger,) = queue.shared._ledgers.values()
+    await queue.pacer().acquire(ONE, FAR)
+    outcomes = await asyncio.gather(queue.pacer().acquire(ONE, FAR), queue.stop_soon(), return_exceptions=True)
+    (ledger,) = queue.shared._logs.values()
 
     assert isinstance(outcomes[0], Overloaded)
     assert outcomes[0].retry_after
@@ -48,17 +48,17 @@ async def test_who_waits_for_a_turn_is_refused_at_once_and_gives_the_turn_back()
 
 async def test_who_comes_while_stopping_is_refused() -> None:
     queue = Queue()
-    queue.stopping.begin()
+    queue.stopping.start()
 
     with pytest.raises(Overloaded):
-        await queue.pacer().admit(ONE, FAR)
+        await queue.pacer().acquire(ONE, FAR)
 
 
 async def test_who_has_begun_goes_on_waiting() -> None:
     queue = Queue()
     begun = queue.pacer()
-    await begun.admit(ONE, FAR)
-    waiting = asyncio.ensure_future(begun.admit(ONE, FAR))
+    await begun.acquire(ONE, FAR)
+    waiting = asyncio.ensure_future(begun.acquire(ONE, FAR))
     await queue.stop_soon()
     done, _ = await asyncio.wait({waiting}, timeout=0.01)
     waiting.cancel()
@@ -69,15 +69,15 @@ async def test_who_has_begun_goes_on_waiting() -> None:
 
 async def test_looks_are_ended_by_those_who_take_them() -> None:
     queue = Queue()
-    queue.stopping.begin()
+    queue.stopping.start()
 
-    turn = await queue.pacer(YieldingPacer).admit(ONE, FAR)
+    turn = await queue.pacer(BackgroundPacer).acquire(ONE, FAR)
 
     assert 0 == turn.wait
 
 
 async def test_what_is_there_in_time_is_given() -> None:
-    stopping = Stopping()
+    stopping = Shutdown()
 
     assert "there" == await stopping.wait(asyncio.sleep(0, "there"))
     assert set() == stopping._waiting
@@ -85,13 +85,13 @@ async def test_what_is_there_in_time_is_given() -> None:
 
 async def test_a_time_out_of_what_is_waited_for_stays_one() -> None:
     with pytest.raises(TimeoutError):
-        await Stopping().wait(asyncio.wait_for(asyncio.Event().wait(), 0.001))
+        await Shutdown().wait(asyncio.wait_for(asyncio.Event().wait(), 0.001))
 
 
 async def test_the_first_reason_to_stop_is_kept() -> None:
-    stopping = Stopping()
-    stopping.begin()
-    stopping.begin("Another process has taken over.")
-    stopping.begin("Something else.")
+    stopping = Shutdown()
+    stopping.start()
+    stopping.start("Another process has taken over.")
+    stopping.start("Something else.")
 
     assert "Another process has taken over." == stopping.reason

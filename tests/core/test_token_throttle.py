@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from connector_gateway.core.token_throttle import (
+from connector_gateway.core.access.token_throttle import (
     BURST,
     DELAY_SECONDS,
     MAX_ADDRESSES,
@@ -14,19 +14,19 @@ from connector_gateway.core.token_throttle import (
     TokenThrottle,
 )
 from connector_gateway.kit.errors import RateLimited
-from harness.clocks import HandClock, LoopClock, in_no_time
+from harness.clocks import LoopClock, ManualClock, run_in_virtual_time
 from harness.requirement import requirement
 
 HERE, THERE = "192.0.2.1", "192.0.2.2"
 
 
 @pytest.fixture
-def clock() -> HandClock:
-    return HandClock()
+def clock() -> ManualClock:
+    return ManualClock()
 
 
 @pytest.fixture
-def throttle(clock: HandClock) -> TokenThrottle:
+def throttle(clock: ManualClock) -> TokenThrottle:
     return TokenThrottle(clock)
 
 
@@ -35,7 +35,7 @@ async def fail(throttle: TokenThrottle, times: int, address: str = HERE) -> None
         await throttle.delay(address)
 
 
-async def test_a_burst_of_wrong_tokens_is_answered_at_once(throttle: TokenThrottle, clock: HandClock) -> None:
+async def test_a_burst_of_wrong_tokens_is_answered_at_once(throttle: TokenThrottle, clock: ManualClock) -> None:
     began = clock.at
     await fail(throttle, BURST)
 
@@ -43,14 +43,14 @@ async def test_a_burst_of_wrong_tokens_is_answered_at_once(throttle: TokenThrott
 
 
 @requirement("limits-2")
-async def test_answers_are_delayed_once_the_burst_is_used_up(throttle: TokenThrottle, clock: HandClock) -> None:
+async def test_answers_are_delayed_once_the_burst_is_used_up(throttle: TokenThrottle, clock: ManualClock) -> None:
     began = clock.at
     await fail(throttle, BURST + 2)
 
     assert began + 2 * DELAY_SECONDS == clock.at
 
 
-async def test_the_burst_comes_back_with_time(throttle: TokenThrottle, clock: HandClock) -> None:
+async def test_the_burst_comes_back_with_time(throttle: TokenThrottle, clock: ManualClock) -> None:
     await fail(throttle, BURST)
     clock.at += BURST / 2
     began = clock.at
@@ -59,7 +59,7 @@ async def test_the_burst_comes_back_with_time(throttle: TokenThrottle, clock: Ha
     assert began == clock.at
 
 
-async def test_each_address_is_delayed_for_its_own_tokens(throttle: TokenThrottle, clock: HandClock) -> None:
+async def test_each_address_is_delayed_for_its_own_tokens(throttle: TokenThrottle, clock: ManualClock) -> None:
     await fail(throttle, BURST)
     began = clock.at
     await throttle.delay(THERE)
@@ -82,7 +82,7 @@ def test_wrong_tokens_beyond_those_delayed_are_refused_and_nothing_is_left_of_th
 
     refused = {"NoneType": MAX_DELAYED_PER_ADDRESS, "RateLimited": 3}
 
-    assert [refused, {"NoneType": 1}] == in_no_time(guess())
+    assert [refused, {"NoneType": 1}] == run_in_virtual_time(guess())
 
 
 @requirement("limits-3")
@@ -93,7 +93,7 @@ def test_ten_thousand_wrong_tokens_from_a_hundred_addresses_delay_a_hundred_answ
 
     answered = 100 * BURST + MAX_DELAYED
 
-    assert {"NoneType": answered, "RateLimited": 10_000 - answered} == in_no_time(guess())
+    assert {"NoneType": answered, "RateLimited": 10_000 - answered} == run_in_virtual_time(guess())
 
 
 async def test_the_remedy_of_a_refusal_is_a_correct_token(throttle: TokenThrottle) -> None:

@@ -4,52 +4,52 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.kit.call import Call
+from connector_gateway.kit.context import OperationContext
 from connector_gateway.kit.errors import GatewayError, UpstreamError, UpstreamRefused
 from connector_gateway.kit.operation import writes
-from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
-from harness.clocks import HandClock
+from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
+from harness.clocks import ManualClock
 from harness.rehearsing import (
     PUT,
     SETTLE_SECONDS,
+    CoreFixture,
+    Failure,
     PutThing,
     ShelfClient,
-    Stage,
     Thing,
-    Trouble,
     data,
     doubtful,
 )
 
-ShelfCall = Call[ShelfClient]
+ShelfCall = OperationContext[ShelfClient]
 
 FOG = "fog"
 """While it lies on the shelf, nothing can be seen."""
 
 
-async def _put(call: ShelfCall, intent: Intent, _: str) -> Learned:
+async def _put(call: ShelfCall, intent: StepInput, _: str) -> StepResult:
     return {"id": await call.upstream.put(intent["name"])}
 
 
-async def _find(call: ShelfCall, intent: Intent, _: Sent) -> list[Found]:
+async def _find(call: ShelfCall, intent: StepInput, _: SentStep) -> list[Match]:
     things = call.upstream.shelf.things
     if FOG in things:
         raise UpstreamError("Nothing can be seen.")
-    return [Found({"id": intent["name"]})] if intent["name"] in things else []
+    return [Match({"id": intent["name"]})] if intent["name"] in things else []
 
 
-async def _take_away(call: ShelfCall, intent: Intent, _: str) -> Learned:
+async def _take_away(call: ShelfCall, intent: StepInput, _: str) -> StepResult:
     await call.upstream.put(f"no {intent['name']}")
     call.upstream.shelf.things.remove(intent["name"])
     return {}
 
 
-async def _find_gone(call: ShelfCall, intent: Intent, _: Sent) -> list[Found]:
-    return [] if intent["name"] in call.upstream.shelf.things else [Found({})]
+async def _find_gone(call: ShelfCall, intent: StepInput, _: SentStep) -> list[Match]:
+    return [] if intent["name"] in call.upstream.shelf.things else [Match({})]
 
 
-COVER = Step("put the lid on", _put, _find)
-TAKE_AWAY = Step("take the thing away", _take_away, _find_gone)
+COVER = WriteStep("put the lid on", _put, _find)
+TAKE_AWAY = WriteStep("take the thing away", _take_away, _find_gone)
 
 
 @writes("POST /boxes")
@@ -72,18 +72,18 @@ async def put_or_spare(call: ShelfCall, params: PutThing) -> Thing:
         return Thing(thing_id=(await call.step(COVER, {"name": "spare"}))["id"])
 
 
-def refused_once() -> Trouble:
+def refused_once() -> Failure:
     """A definite refusal; one of its own each time, since it is told what stands."""
-    return Trouble(UpstreamRefused("No."))
+    return Failure(UpstreamRefused("No."))
 
 
-async def refusal(stage: Stage, name: str, operation: Any, **more: Any) -> GatewayError:
+async def refusal(stage: CoreFixture, name: str, operation: Any, **more: Any) -> GatewayError:
     with pytest.raises(GatewayError) as refused:
         await stage.put(name, operation=operation, **more)
     return refused.value
 
 
-async def test_what_was_taken_back_is_not_told_and_gives_the_key_free(stage: Stage) -> None:
+async def test_what_was_taken_back_is_not_told_and_gives_the_key_free(stage: CoreFixture) -> None:
     stage.shelf.troubles += [None, refused_once()]
     refused = await refusal(stage, "box", put_box)
     await stage.put("crate", operation=put_box)
@@ -92,7 +92,7 @@ async def test_what_was_taken_back_is_not_told_and_gives_the_key_free(stage: Sta
     assert ["no box", "crate", "lid"] == stage.shelf.things
 
 
-async def test_nothing_is_taken_back_while_a_later_step_is_in_doubt(stage: Stage) -> None:
+async def test_nothing_is_taken_back_while_a_later_step_is_in_doubt(stage: CoreFixture) -> None:
     stage.shelf.troubles += [None, doubtful("silent")]
     unknown = await refusal(stage, "box", put_box)
 
@@ -100,7 +100,7 @@ async def test_nothing_is_taken_back_while_a_later_step_is_in_doubt(stage: Stage
     assert ["box"] == stage.shelf.things
 
 
-async def test_nothing_is_taken_back_where_it_cannot_be_seen_what_became_of_a_later_step(stage: Stage) -> None:
+async def test_nothing_is_taken_back_where_it_cannot_be_seen_what_became_of_a_later_step(stage: CoreFixture) -> None:
     stage.shelf.troubles += [None, doubtful("silent", done=True)]
     stage.shelf.things.append(FOG)
     await refusal(stage, "box", put_box)
@@ -113,7 +113,7 @@ async def test_nothing_is_taken_back_where_it_cannot_be_seen_what_became_of_a_la
 
 
 async def test_what_may_not_have_been_taken_back_is_told_and_taken_back_by_the_repeat(
-    stage: Stage, clock: HandClock
+    stage: CoreFixture, clock: ManualClock
 ) -> None:
     stage.shelf.troubles += [None, refused_once(), doubtful("silent")]
     refused = await refusal(stage, "box", put_box)
@@ -126,10 +126,10 @@ async def test_what_may_not_have_been_taken_back_is_told_and_taken_back_by_the_r
     assert ["no box", "crate", "lid"] == stage.shelf.things
 
 
-async def test_a_refusal_that_is_told_again_keeps_its_own_remedy(stage: Stage, clock: HandClock) -> None:
+async def test_a_refusal_that_is_told_again_keeps_its_own_remedy(stage: CoreFixture, clock: ManualClock) -> None:
     unwashed = UpstreamRefused("No.")
     unwashed.remedy = "Wash it first."
-    stage.shelf.troubles += [None, Trouble(unwashed), doubtful("silent")]
+    stage.shelf.troubles += [None, Failure(unwashed), doubtful("silent")]
     await refusal(stage, "box", put_box)
     clock.at += SETTLE_SECONDS
     again = await refusal(stage, "box", put_box)
@@ -138,7 +138,7 @@ async def test_a_refusal_that_is_told_again_keeps_its_own_remedy(stage: Stage, c
 
 
 async def test_a_step_without_which_a_write_went_on_is_not_sent_by_a_later_attempt(
-    stage: Stage, clock: HandClock
+    stage: CoreFixture, clock: ManualClock
 ) -> None:
     stage.shelf.troubles += [refused_once(), doubtful("silent")]
     await refusal(stage, "cup", put_or_spare)
@@ -149,7 +149,7 @@ async def test_a_step_without_which_a_write_went_on_is_not_sent_by_a_later_attem
     assert ["spare"] == stage.shelf.things
 
 
-async def test_nothing_is_left_of_a_write_without_a_key_that_was_refused(stage: Stage) -> None:
+async def test_nothing_is_left_of_a_write_without_a_key_that_was_refused(stage: CoreFixture) -> None:
     stage.shelf.troubles += [None, refused_once()]
     refused = await refusal(stage, "box", put_box, key=None)
 

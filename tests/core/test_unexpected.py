@@ -2,7 +2,7 @@
 
 import pytest
 
-from connector_gateway.core.unexpected import MAX_PLACES, UnexpectedAnswers
+from connector_gateway.core.history.unexpected_responses import MAX_PATHS, UnexpectedResponses
 from connector_gateway.kit.errors import GatewayError, OutcomeUnknown, PageNotFound, UpstreamUnexpected
 
 
@@ -10,8 +10,8 @@ def unexpected(*places: str) -> UpstreamUnexpected:
     return UpstreamUnexpected("Unknown.", *({"place": place} for place in places))
 
 
-def counted(*errors: GatewayError) -> UnexpectedAnswers:
-    answers = UnexpectedAnswers()
+def counted(*errors: GatewayError) -> UnexpectedResponses:
+    answers = UnexpectedResponses()
     for error in errors:
         answers.count("notes", error)
     return answers
@@ -35,8 +35,8 @@ def test_other_refusals_are_not_counted() -> None:
 
 
 def test_after_a_hundred_places_others_are_counted_together() -> None:
-    wanted = [unexpected(f"field_{number}") for number in range(MAX_PLACES + 5)]
+    wanted = [unexpected(f"field_{number}") for number in range(MAX_PATHS + 5)]
     answers = counted(*wanted, wanted[0])
 
     assert (2, 5) == (answers.counts["notes", "field_0"], answers.counts["notes", "other"])
-    assert MAX_PLACES + 1 == len(answers.counts)
+    assert MAX_PATHS + 1 == len(answers.counts)

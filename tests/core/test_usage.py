@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.core.pacing import ConnectionPacer, stretched
-from connector_gateway.core.usage import MOST, SLOT_SECONDS, SLOTS, BudgetUse, Usage
-from connector_gateway.kit.budget import Budget, Charge, Deadline
+from connector_gateway.core.pacing.scheduler import ConnectionPacer, with_slack
+from connector_gateway.core.pacing.usage import BUCKET_SECONDS, MAX_BUCKETS, MAX_BUDGETS, BudgetUsage, UsageTracker
 from connector_gateway.kit.errors import UpstreamRateLimited
-from connector_gateway.storage.memory import InMemory
-from connector_gateway.storage.shared import Take
-from harness.clocks import HandClock, LoopClock, in_no_time
+from connector_gateway.kit.upstream.budget import Budget, Charge, Deadline
+from connector_gateway.storage.shared.interface import ResolvedCharge
+from connector_gateway.storage.shared.memory import LocalCounters
+from harness.clocks import LoopClock, ManualClock, run_in_virtual_time
 
 BUDGETS = {"all": Budget(2, 10), "each": Budget(5, 10)}
 
@@ -24,33 +24,33 @@ class Street:
     clock: LoopClock = field(default_factory=LoopClock)
 
     def __post_init__(self) -> None:
-        self.shared = InMemory(self.clock)
-        self.usage = Usage(self.shared, self.clock)
+        self.shared = LocalCounters(self.clock)
+        self.usage = UsageTracker(self.shared, self.clock)
 
     async def send(self, *charges: Charge, account: str = "account", seconds: float = 100.0) -> None:
         pacer = ConnectionPacer(
             "notes",
-            stretched(BUDGETS),
+            with_slack(BUDGETS),
             account,
             self.shared,
             self.clock,
             usage=self.usage,
             connection_id=f"of {account}",
         )
-        await pacer.admit(charges or (Charge("all"),), Deadline(self.clock.now() + seconds))
+        await pacer.acquire(charges or (Charge("all"),), Deadline(self.clock.now() + seconds))
 
-    def one(self) -> BudgetUse:
+    def one(self) -> BudgetUsage:
         (use,) = self.usage.list()
         return use
 
 
 def test_what_was_sent_is_told_with_what_is_left() -> None:
-    async def story() -> tuple[BudgetUse, float]:
+    async def story() -> tuple[BudgetUsage, float]:
         street = Street()
         await street.send()
-        return street.one(), await street.usage.left(street.one())
+        return street.one(), await street.usage.remaining(street.one())
 
-    use, left = in_no_time(story())
+    use, left = run_in_virtual_time(story())
 
     assert ("notes", "all", "account", "of account") == (use.connector, use.budget, use.whose, use.connection_id)
     assert (2, 1, 0) == (use.limit, left, use.waiting)
@@ -67,10 +67,10 @@ def test_who_waits_is_counted_until_his_turn_comes() -> None:
         after = street.one()
         return [_told(before), _told(after)]
 
-    assert [(2, 2, 2), (0, 2, 4)] == in_no_time(story())
+    assert [(2, 2, 2), (0, 2, 4)] == run_in_virtual_time(story())
 
 
-def _told(use: BudgetUse) -> tuple[int, int, float]:
+def _told(use: BudgetUsage) -> tuple[int, int, float]:
     """How many wait, how many waited at most, and what was sent."""
     return use.waiting, max(slot.waiting for slot in use.history), sum(slot.sent for slot in use.history)
 
@@ -84,7 +84,7 @@ def test_a_queue_is_in_the_history_of_every_moment_that_it_lasted() -> None:
         await asyncio.gather(*callers)
         return [slot.waiting for slot in use.history[-2:]]
 
-    assert [1, 1] == in_no_time(story())
+    assert [1, 1] == run_in_virtual_time(story())
 
 
 def test_who_gives_up_waits_no_more() -> None:
@@ -97,7 +97,7 @@ def test_who_gives_up_waits_no_more() -> None:
         await asyncio.gather(caller, return_exceptions=True)
         return street.one().waiting
 
-    assert 0 == in_no_time(story())
+    assert 0 == run_in_virtual_time(story())
 
 
 def test_who_is_refused_at_once_never_waited_and_sent_nothing() -> None:
@@ -108,7 +108,7 @@ def test_who_is_refused_at_once_never_waited_and_sent_nothing() -> None:
             await street.send(seconds=0.5)
         return _told(street.one())
 
-    waiting, _, sent = in_no_time(story())
+    waiting, _, sent = run_in_virtual_time(story())
 
     assert (0, 2) == (waiting, sent)
 
@@ -116,20 +116,20 @@ def test_who_is_refused_at_once_never_waited_and_sent_nothing() -> None:
 def test_each_budget_of_a_request_is_noted_and_those_with_a_queue_come_first() -> None:
     async def story() -> list[tuple[str, str]]:
         street = Street()
-        await street.send(Charge("each", on="a place"), account="first")
+        await street.send(Charge("each", scope_key="a place"), account="first")
         callers = [asyncio.create_task(street.send(account="second")) for _ in range(3)]
         await asyncio.sleep(0.1)
         seen = [(use.budget, use.whose) for use in street.usage.list()]
         await asyncio.gather(*callers)
         return seen
 
-    assert [("all", "second"), ("each", "a place")] == in_no_time(story())
+    assert [("all", "second"), ("each", "a place")] == run_in_virtual_time(story())
 
 
-def test_the_budget_of_which_more_was_sent_comes_first_however_long_its_window_is(clock: HandClock) -> None:
-    usage = Usage(InMemory(clock), clock)
-    usage.sent([Take("upstream:mail:day:a", Budget(2000, 86_400), 2)], "conn")
-    usage.sent([Take("upstream:mail:minute:a", Budget(20, 60), 2)], "conn")
+def test_the_budget_of_which_more_was_sent_comes_first_however_long_its_window_is(clock: ManualClock) -> None:
+    usage = UsageTracker(LocalCounters(clock), clock)
+    usage.record_sent([ResolvedCharge("upstream:mail:day:a", Budget(2000, 86_400), 2)], "conn")
+    usage.record_sent([ResolvedCharge("upstream:mail:minute:a", Budget(20, 60), 2)], "conn")
 
     assert ["minute", "day"] == [use.budget for use in usage.list()]
 
@@ -141,38 +141,38 @@ def test_only_the_budgets_of_some_connections_are_told() -> None:
         await street.send(account="second")
         return [use.whose for use in street.usage.list({"of second"})]
 
-    assert ["second"] == in_no_time(story())
+    assert ["second"] == run_in_virtual_time(story())
 
 
-def test_what_is_older_than_the_history_is_told_no_more(clock: HandClock) -> None:
-    usage = Usage(InMemory(clock), clock)
-    usage.sent([_take("a")], "conn")
-    clock.at += SLOT_SECONDS * (SLOTS - 1)
+def test_what_is_older_than_the_history_is_told_no_more(clock: ManualClock) -> None:
+    usage = UsageTracker(LocalCounters(clock), clock)
+    usage.record_sent([_take("a")], "conn")
+    clock.at += BUCKET_SECONDS * (MAX_BUCKETS - 1)
     still = usage.list()
-    clock.at += SLOT_SECONDS * 2
+    clock.at += BUCKET_SECONDS * 2
     gone = usage.list()
 
     assert [1, 0] == [len(still), len(gone)]
     assert 1 == still[0].history[0].sent
 
 
-def test_only_so_many_budgets_are_remembered(clock: HandClock) -> None:
-    usage = Usage(InMemory(clock), clock)
-    for number in range(MOST + 3):
-        usage.sent([_take(str(number))], "conn")
+def test_only_so_many_budgets_are_remembered(clock: ManualClock) -> None:
+    usage = UsageTracker(LocalCounters(clock), clock)
+    for number in range(MAX_BUDGETS + 3):
+        usage.record_sent([_take(str(number))], "conn")
 
-    assert MOST == len(usage.list())
+    assert MAX_BUDGETS == len(usage.list())
 
 
-def test_a_budget_without_requests_for_a_while_has_a_gap_in_its_history(clock: HandClock) -> None:
-    usage: Any = Usage(InMemory(clock), clock)
-    usage.sent([_take("a")], "conn")
-    clock.at += 3 * SLOT_SECONDS
-    usage.sent([_take("a")], "conn")
+def test_a_budget_without_requests_for_a_while_has_a_gap_in_its_history(clock: ManualClock) -> None:
+    usage: Any = UsageTracker(LocalCounters(clock), clock)
+    usage.record_sent([_take("a")], "conn")
+    clock.at += 3 * BUCKET_SECONDS
+    usage.record_sent([_take("a")], "conn")
     (use,) = usage.list()
 
     assert [1, 0, 0, 1] == [slot.sent for slot in use.history[-4:]]
 
 
-def _take(whose: str) -> Take:
-    return Take(f"upstream:notes:all:{whose}", Budget(10, 1))
+def _take(whose: str) -> ResolvedCharge:
+    return ResolvedCharge(f"upstream:notes:all:{whose}", Budget(10, 1))

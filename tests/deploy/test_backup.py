@@ -16,7 +16,7 @@ from connector_gateway.connectors.boards import BOARDS
 from connector_gateway.connectors.chat import CHAT
 from connector_gateway.connectors.mail import MAIL
 from connector_gateway.connectors.notes import NOTES
-from connector_gateway.core.restores import Lost
+from connector_gateway.core.writes.restores import LostPeriod
 from connector_gateway.kit.operation import AnyConnector
 from harness.databases import postgres_on, sqlite_in
 from harness.playing import playing
@@ -98,7 +98,7 @@ def test_what_is_restored_serves_and_does_no_write_twice(
         declare(new_url, backup_at)
         with serving(sandbox, tmp_path, connectors=ROOMS, database_url=new_url) as again:
             caller = again.asked_by(before)
-            wait_until(lambda: time() > (again.app.restores.lost or Lost(0, 0)).until + float(SETTLE_SECONDS))
+            wait_until(lambda: time() > (again.app.restores.lost or LostPeriod(0, 0)).until + float(SETTLE_SECONDS))
             repeated = [write(caller, "before"), write(caller, "after"), write(caller, "after")]
             kept = caller.request("GET", "/v1/runs", params={"limit": 200}).data
             sent_again = made(caller)
@@ -117,7 +117,7 @@ def test_a_restore_in_place_is_noticed_without_being_told(tmp_path: Path) -> Non
             lost = write(before, "after")
         run(BLOCKS[1], **variables)
         with serving(sandbox, tmp_path, connectors=ROOMS, database_url=url) as again:
-            wait_until(lambda: time() > (again.app.restores.lost or Lost(0, 0)).until + float(SETTLE_SECONDS))
+            wait_until(lambda: time() > (again.app.restores.lost or LostPeriod(0, 0)).until + float(SETTLE_SECONDS))
             repeated = write(again.asked_by(before), "after")
 
     assert lost == repeated

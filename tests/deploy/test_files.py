@@ -35,7 +35,7 @@ def deployment(
 ) -> Iterator[Deployment]:
     folder, logs = tmp_path_factory.mktemp("deployment"), tmp_path_factory.mktemp("logs")
     with playing(notes=NotesEmulator) as sandbox:
-        sandbox.emulators["notes"].stage.knobs["limits"] = False
+        sandbox.emulators["notes"].context.knobs["limits"] = False
         own = {
             "GATEWAY_DATABASE_URL": common_postgres.replace("+psycopg", ""),
             "GATEWAY_SHARED_URL": valkey_of_tests.url,

@@ -41,7 +41,7 @@ def address(postgres_server: str) -> Iterator[str]:
 def deployment(address: str, valkey_of_tests: Server, tmp_path: Path) -> Iterator[Deployment]:
     """One gateway of each release; that of the release before has made the schema, and the other is not started."""
     with playing(notes=NotesEmulator) as sandbox, ExitStack() as stack:
-        sandbox.emulators["notes"].stage.knobs["limits"] = False
+        sandbox.emulators["notes"].context.knobs["limits"] = False
         environment = {
             "GATEWAY_DATABASE_URL": address.replace("+psycopg", ""),
             "GATEWAY_SHARED_URL": valkey_of_tests.url,
@@ -73,7 +73,7 @@ def test_both_go_on_reading_and_writing_and_nothing_is_lost_or_done_twice(deploy
             wait_until(lambda: min(len(by_old) - seen, len(by_new)) >= 10)
     second = deployment.write(NEW, "by new")
     repeats = [deployment.write(NEW, "by old"), deployment.write(OLD, "by new")]
-    made = deployment.sandbox.emulators["notes"].stage.journal
+    made = deployment.sandbox.emulators["notes"].context.request_log
     engine = create_engine(make_url(address).set(drivername="postgresql+psycopg"))
     with engine.connect() as connection:
         version = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
@@ -82,13 +82,13 @@ def test_both_go_on_reading_and_writing_and_nothing_is_lost_or_done_twice(deploy
     engine.dispose()
 
     assert {200} == {*by_old, *by_new}
-    assert schema.newest() == version
+    assert schema.newest_version() == version
     assert [first["data"], second["data"]] == [repeat["data"] for repeat in repeats]
     assert len(by_old) + len(by_new) + 2 == sum(one.path == "/v1/pages" for one in made)
     assert len(by_old) + len(by_new) + 4 == kept
 
 
-@pytest.mark.skipif(NEWEST_BEFORE == schema.newest(), reason="the release before has the same schema")
+@pytest.mark.skipif(NEWEST_BEFORE == schema.newest_version(), reason="the release before has the same schema")
 def test_the_release_before_does_not_start_on_the_new_schema_and_says_why(deployment: Deployment) -> None:
     old, new = deployment.gateways
     new.start()
@@ -97,4 +97,4 @@ def test_the_release_before_does_not_start_on_the_new_schema_and_says_why(deploy
     status, told = old.start_in_vain()
 
     assert (0, 3) == (ended, status)
-    assert f"The database was brought to schema {schema.newest()} by a newer version of this service" in told
+    assert f"The database was brought to schema {schema.newest_version()} by a newer version of this service" in told

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from connector_gateway.http.guides import guides
+from connector_gateway.http.pages.guides import guides
 from harness.requirement import requirement
 
 REPOSITORY = Path(__file__).parents[2]
@@ -19,7 +19,7 @@ REPOSITORY = Path(__file__).parents[2]
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    subprocess.run(build, cwd=REPOSITORY, check=True, capture_output=True, timeout=60)
+    subprocess.run(build, cwd=REPOSITORY / "gateway", check=True, capture_output=True, timeout=60)
     return next(folder.glob("*.whl"))
 
 

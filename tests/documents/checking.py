@@ -64,7 +64,7 @@ def endpoint_of(exchange: Exchange, documents: Sequence[Document]) -> tuple[Docu
 
 
 @dataclass(frozen=True)
-class Held:
+class CheckedExchange:
     """An exchange beside what a document says of it."""
 
     exchange: Exchange
@@ -122,7 +122,7 @@ def checked(seen: Iterable[Exchange], documents: Sequence[Document]) -> tuple[Co
             continue
         counts["answers"] += 1
         counts["requests"] += exchange.is_accepted and exchange.is_of_library
-        for finding in Held(exchange, *known).findings():
+        for finding in CheckedExchange(exchange, *known).findings():
             found.setdefault(finding.kind, finding)
     return counts, [found[kind] for kind in sorted(found)]
 

@@ -65,7 +65,7 @@ def recording() -> Iterator[list[Exchange]]:
     """What every sandbox that is made inside serves: behind the faults, so that what a test plants is not in it."""
     seen: list[Exchange] = []
     # One recording may be inside another.
-    staged = vars(sandbox)["staged"]
+    staged = vars(sandbox)["with_faults_and_log"]
 
     def watched(emulator: Emulator, application: web.Application) -> web.Application:
         @web.middleware
@@ -84,7 +84,7 @@ def recording() -> Iterator[list[Exchange]]:
         return made
 
     # The one place where a sandbox puts something in front of its stand-ins; no route of theirs is changed.
-    with patch("workspace_sandbox.sandbox.staged", watched):
+    with patch("workspace_sandbox.sandbox.with_faults_and_log", watched):
         yield seen
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("*.md", "client/*.md", "sandbox/*.md", "docs/**/*.md", "src/**/*.md")
+FOLDERS = ("*.md", "client/*.md", "sandbox/*.md", "docs/**/*.md", "gateway/**/*.md", "sandbox/src/**/*.md")
 WRITTEN = sorted(str(page.relative_to(ROOT)) for folder in FOLDERS for page in ROOT.glob(folder))
 """The pages of the documentation, as paths in the project."""
 

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from connector_gateway.cli import main
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.kit.errors import catalogue
+from connector_gateway.kit.errors import all_errors
 from examples.shells import PATHS, Shell, shell, typed_in, until_told
 
 __all__ = ["shell"]
@@ -61,7 +61,7 @@ def test_the_index_leads_to_every_guide() -> None:
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_the_codes_of_what_goes_wrong_are_those_of_the_catalogue(room: str) -> None:
-    codes = {error.code for error in catalogue()} | {"withdrawn", "refresh_interrupted"}
+    codes = {error.code for error in all_errors()} | {"withdrawn", "refresh_interrupted"}
     rows = TEXTS[room].partition("## What goes wrong\n")[2].partition("\n## ")[0].splitlines()[3:]
     named = {code for row in rows for code in re.findall(r"`([a-z_]+)`", row.split("|")[1:2][0] if "|" in row else "")}
 

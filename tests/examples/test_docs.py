@@ -61,7 +61,7 @@ def test_the_guide_tells_the_defaults_there_are() -> None:
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_every_room_has_a_checklist_with_nothing_open(room: str) -> None:
-    readme = ROOT / "src" / "connector_gateway" / "connectors" / room / "README.md"
+    readme = ROOT / "gateway" / "src" / "connector_gateway" / "connectors" / room / "README.md"
     lines = [line for line in readme.read_text(encoding="utf-8").splitlines() if line.startswith("- [")]
 
     assert len(lines) >= 20

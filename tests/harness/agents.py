@@ -19,7 +19,7 @@ PATH = "/mcp"
 
 
 @dataclass
-class Told:
+class ProgressLog:
     """What a client is told of a call that goes on."""
 
     messages: list[str | None] = field(default_factory=list)

@@ -10,7 +10,7 @@ from harness.serving import OPERATOR, Gateway
 
 
 @dataclass(frozen=True)
-class Shown:
+class HtmlPage:
     """A page as it came."""
 
     response: httpx.Response = field(repr=False)
@@ -72,11 +72,11 @@ class Browser:
         # A socket that is left open is blamed on whichever test comes later.
         gateway.opened.callback(self.http.close)
 
-    def open(self, address: str, **query: str) -> Shown:
+    def open(self, address: str, **query: str) -> HtmlPage:
         """Go to an address."""
-        return Shown(self.http.get(address, params=query or None))
+        return HtmlPage(self.http.get(address, params=query or None))
 
-    def submit(self, page: Shown, button: str, **fields: str) -> Shown:
+    def submit(self, page: HtmlPage, button: str, **fields: str) -> HtmlPage:
         """Fill in the form of *page* that has this button, and press it."""
         form = page.form(button)
         values = {
@@ -86,9 +86,9 @@ class Browser:
         chosen = {str(one["name"]): _chosen(one) for one in form.select("select[name]")}
         texts = {str(one["name"]): one.text for one in form.select("textarea[name]")}
         address = urljoin(str(page.response.url), str(form.get("action", "")))
-        return Shown(self.http.post(address, data={**values, **chosen, **texts, **fields}))
+        return HtmlPage(self.http.post(address, data={**values, **chosen, **texts, **fields}))
 
-    def sign_in(self, token: str = OPERATOR, at: str = "/console") -> Shown:
+    def sign_in(self, token: str = OPERATOR, at: str = "/console") -> HtmlPage:
         """Enter the operator token where the page at this address asks for it."""
         return self.submit(self.open(at), "Sign in", operator_token=token)
 

@@ -35,7 +35,7 @@ def writings(room: str) -> Sequence[str]:
 
 
 @dataclass(frozen=True)
-class Outside:
+class VendorView:
     """The third parties, asked past the gateway and past the proxy."""
 
     sandbox: Sandbox
@@ -47,7 +47,7 @@ class Outside:
 
     async def ask(self, room: str, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Any:
         """The answer to somebody else than the gateway."""
-        address = self.sandbox.emulators[room].stage.addresses["base"]
+        address = self.sandbox.emulators[room].context.addresses["base"]
         async with httpx.AsyncClient() as client:
             return (await client.request(method, address + path, json=body, headers=dict(headers))).json()
 

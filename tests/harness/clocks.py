@@ -13,7 +13,7 @@ NOON = 1_795_000_000.0
 """Some instant in seconds since the epoch, at which the clocks of tests begin."""
 
 
-class HandClock:
+class ManualClock:
     """Stands still until it is set; whoever sleeps sets it."""
 
     def __init__(self, at: float = NOON) -> None:
@@ -79,7 +79,7 @@ class _Loop(asyncio.SelectorEventLoop):
         return self._ticks.time
 
 
-def in_no_time(coroutine: Coroutine[Any, Any, T]) -> T:
+def run_in_virtual_time(coroutine: Coroutine[Any, Any, T]) -> T:
     """The result of *coroutine*, run on a loop whose years take milliseconds; for code without threads and sockets."""
     with asyncio.Runner(loop_factory=_Loop) as runner:
         return runner.run(coroutine)

@@ -15,7 +15,7 @@ from harness.serving import Gateway
 
 
 @dataclass
-class User:
+class BrowserUser:
     """A browser with its cookies, in front of a gateway and the stand-ins behind it."""
 
     gateway: Gateway
@@ -58,10 +58,10 @@ class User:
 
 
 @contextmanager
-def user(gateway: Gateway) -> Iterator[User]:
+def user(gateway: Gateway) -> Iterator[BrowserUser]:
     """Somebody with a new browser."""
     with httpx.Client(timeout=30) as http:
-        yield User(gateway, http)
+        yield BrowserUser(gateway, http)
 
 
 def heading(page: httpx.Response) -> str:
@@ -78,7 +78,7 @@ def invited(gateway: Gateway, **more: Any) -> dict[str, Any]:
     return data
 
 
-def connected(someone: User) -> str:
+def connected(someone: BrowserUser) -> str:
     """A connection that *someone* has connected."""
     invitation = invited(someone.gateway)
     assert 200 == someone.allow(invitation["connect_url"]).status_code

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from connector_gateway.storage.database import Database
+from connector_gateway.storage.sql.database import Database
 from connector_gateway.storage.tables import metadata
 from harness.postgres import drop_database, execute, new_database
 

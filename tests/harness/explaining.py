@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import Connection, event
 
-from connector_gateway.storage.database import Database
+from connector_gateway.storage.sql.database import Database
 
 
 async def plans(database: Database, ask: Callable[[], Any]) -> list[str]:

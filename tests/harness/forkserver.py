@@ -22,7 +22,7 @@ from harness import starting
 
 IMPORTED = (
     "connector_gateway.app",
-    "connector_gateway.cli.serving",
+    "connector_gateway.cli.serve.server",
     "workspace_sandbox.cli",
     "rich.table",
     "rich.syntax",

@@ -21,7 +21,7 @@ from workspace_sandbox.sandbox import Sandbox
 
 
 @dataclass
-class Calling:
+class CallThread:
     """A call under way, in a thread of its own; its answer is none when the connection broke."""
 
     call: Callable[[], httpx.Response]
@@ -70,7 +70,7 @@ class Installation:
             **{
                 f"GATEWAY_{name.upper()}_{host.upper()}_URL": address
                 for name, emulator in self.sandbox.emulators.items()
-                for host, address in emulator.stage.addresses.items()
+                for host, address in emulator.context.addresses.items()
             },
             **{f"GATEWAY_{name.upper()}_BUDGET": WIDE for name in self.sandbox.emulators},
         }

@@ -8,12 +8,12 @@ from pydantic_core import to_json
 from sqlalchemy import insert
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.arguments import Arguments, Body
-from connector_gateway.core.asked import Asked, asked
-from connector_gateway.core.claims import Claim, ClaimName
-from connector_gateway.core.journal import JournalEntry, owner_of
-from connector_gateway.core.key_text import KeyText
-from connector_gateway.core.owners import OPEN
+from connector_gateway.core.calls.arguments import Arguments, Body
+from connector_gateway.core.writes.claims import Claim, ClaimName
+from connector_gateway.core.writes.journal import JournalEntry, encryption_context
+from connector_gateway.core.writes.key_text import KeyText
+from connector_gateway.core.writes.ownership import INSERT_ROW
+from connector_gateway.core.writes.request_digests import RequestDigests, digest_request
 from connector_gateway.kit.identifiers import ConnectionId, RunId, WorkspaceId
 from connector_gateway.storage import tables
 from harness.serving import Gateway
@@ -49,12 +49,12 @@ def interrupted(  # noqa: PLR0917  # told in the order of the sentence
 ) -> None:
     """Leave a claim behind; *makes* gives the kind of object that the steps of a name make."""
     app, connection_id = gateway.app, ConnectionId(gateway.connections[connector])
-    name = ClaimName.of(WorkspaceId(gateway.workspace_id), connection_id, operation, KeyText.of(key))
-    claim = Claim(name, RunId("run_of_the_dead"), 1, Asked("", ""))
+    name = ClaimName.create(WorkspaceId(gateway.workspace_id), connection_id, operation, KeyText.parse(key))
+    claim = Claim(name, RunId("run_of_the_dead"), 1, RequestDigests("", ""))
     rows = []
     for entry in entries:
         if entry.name in (makes or {}):
-            row = app._owners.row(
+            row = app._owners.new_row(
                 f"{key} {entry.name}"[:40],
                 connector,
                 (makes or {})[entry.name],
@@ -66,16 +66,16 @@ def interrupted(  # noqa: PLR0917  # told in the order of the sentence
             rows.append(row | {"process_id": None})
     arguments = Arguments(dict(path or {}), [], Body(to_json({"connection_id": connection_id, **body})))
     declared = next(one for one in CONNECTORS[connector].operations if one.name == operation)
-    target, parameters = asked(declared, arguments.read(declared.params))
-    whose = gateway.run(app.connections.get(connection_id)).whose
-    kept = {"arguments": arguments.kept(), "whose": whose, "entries": [asdict(entry) for entry in entries]}
+    target, parameters = digest_request(declared, arguments.read(declared.params))
+    whose = gateway.run(app.connections.get(connection_id)).identity
+    kept = {"arguments": arguments.to_json(), "whose": whose, "entries": [asdict(entry) for entry in entries]}
     row = name.columns | {
         "target": target,
         "parameters": parameters,
         "run_id": claim.run_id,
         "attempt": 1,
         "state": "doubtful",
-        "sealed": app._vault.seal(kept, owner_of(claim.name)),
+        "sealed": app._vault.encrypt(kept, encryption_context(claim.name)),
         "settle_seconds": 0.0,
         "settles_at": 0.0,
         "expires_at": app.clock.now() + 1000,
@@ -85,7 +85,7 @@ def interrupted(  # noqa: PLR0917  # told in the order of the sentence
         def write(writing: Any) -> None:
             writing.execute(insert(tables.claims), row)
             if rows:
-                writing.execute(OPEN, rows)
+                writing.execute(INSERT_ROW, rows)
 
         await app.database.write(write)
 

@@ -17,13 +17,13 @@ from sqlalchemy import select
 from starlette.types import Message, Receive, Scope, Send
 from structlog.testing import LogCapture
 
-from connector_gateway.core.connections import ConnectLinks, Consents, Tokens, Vault
-from connector_gateway.core.connections.consent import OWNER
-from connector_gateway.core.events.hooks import HANDED_OVER
-from connector_gateway.core.keys import Keys
-from connector_gateway.core.sessions import Sessions
+from connector_gateway.core.access.keys import ApiKeys
+from connector_gateway.core.access.sessions import Sessions
+from connector_gateway.core.connections import ConnectLinks, ConsentFlow, TokenEndpointClient, Vault
+from connector_gateway.core.connections.oauth_flow import OWNER
+from connector_gateway.core.events.inbound_hooks import VERIFICATION_FIELD
 from connector_gateway.storage import tables
-from connector_gateway.storage.database import Database
+from connector_gateway.storage.sql.database import Database
 
 LEAST = 12
 """Characters that a secret of a test has at least: shorter ones are words as well, and could not be looked for."""
@@ -106,22 +106,26 @@ LEAKS = Leaks()
 
 def listen() -> None:
     """Learn every secret where it is made or sealed, and hear what is logged where tests capture it."""
-    _before(Vault, "seal", _sealing)
-    _before(Tokens, "redeem", lambda _, code, *__: LEAKS.learn([code], "a code"))
+    _before(Vault, "encrypt", _sealing)
+    _before(TokenEndpointClient, "redeem", lambda _, code, *__: LEAKS.learn([code], "a code"))
     _before(LogCapture, "__call__", lambda _, __, event: LEAKS.heard("the log", repr(event)))
-    _after(Tokens, "_grant", lambda grant: LEAKS.learn(filter(None, (grant.token, grant.refresh_token)), "a token"))
-    _after(Keys, "create", lambda made: LEAKS.learn([made["key"]], "an API key"))
+    _after(
+        TokenEndpointClient,
+        "_grant",
+        lambda grant: LEAKS.learn(filter(None, (grant.token, grant.refresh_token)), "a token"),
+    )
+    _after(ApiKeys, "create", lambda made: LEAKS.learn([made["key"]], "an API key"))
     _after(Sessions, "begin", lambda session: LEAKS.learn([session.token], "a session"))
     _after(Sessions, "create_link", lambda link: LEAKS.learn([link], "a sign-in link"))
     _after(Sessions, "begin_by_link", lambda session: LEAKS.learn([session.token] if session else [], "a session"))
     _after(ConnectLinks, "issue", lambda issued: LEAKS.learn([issued["connect_url"].split("/")[-1]], "a connect link"))
-    _after(Consents, "begin", _departing)
+    _after(ConsentFlow, "begin", _departing)
     _overhear_databases()
 
 
 def _sealing(secrets: Mapping[str, Any], owner: str) -> None:
-    if HANDED_OVER in secrets:
-        LEAKS.learn([secrets[HANDED_OVER]], "a hook's secret")
+    if VERIFICATION_FIELD in secrets:
+        LEAKS.learn([secrets[VERIFICATION_FIELD]], "a hook's secret")
     if owner.startswith("wh_"):
         LEAKS.learn((one["secret"] for one in secrets["secrets"]), "a webhook's secret")
     if owner.startswith(("conn_", OWNER)):

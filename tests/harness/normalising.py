@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from random import Random
 from typing import Any
 
-from connector_gateway.kit.clock import instant
+from connector_gateway.kit.clock import utc_datetime
 from connector_gateway.kit.identifiers import ulid
 
 SHOWN_AT = datetime(2026, 11, 2, 9, tzinfo=UTC).timestamp()
@@ -62,7 +62,7 @@ class Normaliser:
         after = datetime.fromisoformat(found[0]).timestamp() - self._started_at
         if not -STEP_SECONDS / 2 < after < LONGEST_SECONDS:
             return found[0]
-        shown = instant(SHOWN_AT + round(after / STEP_SECONDS) * STEP_SECONDS)
+        shown = utc_datetime(SHOWN_AT + round(after / STEP_SECONDS) * STEP_SECONDS)
         return shown.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
     def _counted(self, found: re.Match[str]) -> str:

@@ -9,7 +9,7 @@ from typing import TypeVar
 from aiohttp.web_app import _cached_build_middleware
 
 from workspace_sandbox.kit.emulator import Emulator
-from workspace_sandbox.kit.threads import loop_beside
+from workspace_sandbox.kit.threads import event_loop_thread
 from workspace_sandbox.sandbox import Sandbox
 
 E = TypeVar("E")
@@ -30,7 +30,7 @@ def stand_in(sandbox: Sandbox, kind: type[E]) -> E:
 def playing(**emulators: type[Emulator]) -> Iterator[Sandbox]:
     """A started sandbox of *emulators* by connector name; its ``emulators`` may be looked at directly."""
     sandbox = Sandbox(emulators)
-    with loop_beside("sandbox") as beside:
+    with event_loop_thread("sandbox") as beside:
         try:
             beside.run(sandbox.start())
             yield sandbox

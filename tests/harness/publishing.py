@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 @dataclass(frozen=True)
-class Published:
+class ScriptedResponse:
     """What is answered at one path: only the headers given, then the pieces of the body."""
 
     pieces: Iterable[bytes] = ()
@@ -16,24 +16,26 @@ class Published:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-def published(content: bytes, mime_type: str = "image/png", **headers: str) -> Published:
+def published(content: bytes, mime_type: str = "image/png", **headers: str) -> ScriptedResponse:
     """A file as honest servers answer it."""
     about = {"Content-Type": mime_type, "Content-Length": str(len(content))}
-    return Published([content], headers=about | {name.replace("_", "-"): value for name, value in headers.items()})
+    return ScriptedResponse(
+        [content], headers=about | {name.replace("_", "-"): value for name, value in headers.items()}
+    )
 
 
-def moved(target: str, status: int = 302) -> Published:
+def moved(target: str, status: int = 302) -> ScriptedResponse:
     """A redirect."""
-    return Published(status=status, headers={"Location": target, "Content-Length": "0"})
+    return ScriptedResponse(status=status, headers={"Location": target, "Content-Length": "0"})
 
 
 @contextmanager
-def publishing(pages: Mapping[str, Published]) -> Iterator[str]:
+def publishing(pages: Mapping[str, ScriptedResponse]) -> Iterator[str]:
     """The address under which *pages* are served by their paths; anything else is a 404."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            page = pages.get(self.path, Published(status=404))
+            page = pages.get(self.path, ScriptedResponse(status=404))
             self.send_response_only(page.status)
             for name, value in page.headers.items():
                 self.send_header(name, value)

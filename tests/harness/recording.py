@@ -9,8 +9,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.files import Files
-from connector_gateway.http.routes import PREFIX
+from connector_gateway.core.upstream_files.remote_files import PublicFileFetcher
+from connector_gateway.http.api.routes import PREFIX
 from connector_gateway.management.declaration import ManagementRoute
 from connector_gateway.management.routes import MANAGEMENT
 from harness.normalising import Normaliser
@@ -24,7 +24,7 @@ from workspace_sandbox import EMULATORS
 Arguments = Mapping[str, Any]
 Recorded = dict[str, dict[str, Any]]
 
-KEPT = Path(__file__).parents[2] / "src" / "connector_gateway" / "http" / "openapi" / "examples.json"
+KEPT = Path(__file__).parents[2] / "gateway" / "src" / "connector_gateway" / "http" / "openapi" / "examples.json"
 
 WATCHING: Mapping[str, Any] = {
     "GATEWAY_WATCH": "on",
@@ -53,7 +53,7 @@ SECRETS = {
 @contextmanager
 def playground(folder: Path) -> Iterator[Gateway]:
     """A gateway in front of every stand-in, with something observed in notes and chat."""
-    files = Files(2, 1_000_000, reachable=lambda address: address == "127.0.0.1")
+    files = PublicFileFetcher(2, 1_000_000, is_reachable=lambda address: address == "127.0.0.1")
     with (
         playing(**EMULATORS) as sandbox,
         serving(sandbox, folder, connectors=UNHURRIED, files=files, **WATCHING) as gateway,

@@ -9,52 +9,52 @@ from typing import Any
 from pydantic_core import from_json, to_json
 
 from connector_gateway.app import App
-from connector_gateway.core.arguments import Arguments, Body
-from connector_gateway.core.envelope import Envelope
-from connector_gateway.core.key_text import KeyText
-from connector_gateway.core.keys import Caller
-from connector_gateway.core.runs import Run
-from connector_gateway.kit.budget import Budget
-from connector_gateway.kit.call import Call
+from connector_gateway.core.access.keys import Caller
+from connector_gateway.core.calls.arguments import Arguments, Body
+from connector_gateway.core.calls.envelope import Envelope
+from connector_gateway.core.history.runs import Run
+from connector_gateway.core.writes.key_text import KeyText
 from connector_gateway.kit.clock import Clock
-from connector_gateway.kit.error_table import ErrorTable, Reason, Rejection
-from connector_gateway.kit.errors import Doubt, GatewayError, OutcomeUnknown, UpstreamRefused
+from connector_gateway.kit.context import OperationContext
+from connector_gateway.kit.errors import GatewayError, InDoubtReason, OutcomeUnknown, UpstreamRefused
+from connector_gateway.kit.errors.table import ErrorTable, Reason, Rejection
 from connector_gateway.kit.identifiers import ulid
 from connector_gateway.kit.operation import Connector, reads, writes
 from connector_gateway.kit.shapes import Cursor, IdempotencyKey, Page, Params, Result
-from connector_gateway.kit.transport import Answer
-from connector_gateway.kit.upstream import Upstream
-from connector_gateway.kit.writing import Found, Intent, Learned, Sent, Step
+from connector_gateway.kit.upstream.budget import Budget
+from connector_gateway.kit.upstream.client import UpstreamClient
+from connector_gateway.kit.upstream.pool import UpstreamResponse
+from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 from connector_gateway.settings import Settings
 
 SETTLE_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
-class Trouble:
+class Failure:
     """How one attempt ends, and whether the thing was put on the shelf all the same."""
 
     error: BaseException
     done: bool = False
 
 
-def doubtful(doubt: Doubt, *, done: bool = False) -> Trouble:
+def doubtful(doubt: InDoubtReason, *, done: bool = False) -> Failure:
     """An attempt nobody can tell the outcome of."""
-    return Trouble(OutcomeUnknown("Nobody knows.", doubt=doubt), done)
+    return Failure(OutcomeUnknown("Nobody knows.", doubt=doubt), done)
 
 
-REFUSED = Trouble(UpstreamRefused("No."))
+REFUSED = Failure(UpstreamRefused("No."))
 
 
 @dataclass
-class Shelf:
+class FakeUpstream:
     """The third party: things are put on it, and found on it."""
 
     things: list[str] = field(default_factory=list)
-    troubles: list[Trouble | None] = field(default_factory=list)
+    troubles: list[Failure | None] = field(default_factory=list)
     """What goes wrong with the next attempts, in turn."""
 
-    looks: list[Sent] = field(default_factory=list)
+    looks: list[SentStep] = field(default_factory=list)
     """What was looked for."""
 
     looked_at: list[float] = field(default_factory=list)
@@ -132,126 +132,126 @@ class Thing(Result):
 class ShelfClient:
     """A client of the shelf, for one run."""
 
-    def __init__(self, shelf: Shelf, upstream: Upstream) -> None:
+    def __init__(self, shelf: FakeUpstream, upstream: UpstreamClient) -> None:
         self.shelf = shelf
         self._upstream = upstream
 
     async def put(self, name: str) -> str:
-        self._upstream.written_at, self._upstream.answered = self._upstream.third_party.clock.now(), None
+        self._upstream.written_at, self._upstream.write_response = self._upstream.service.clock.now(), None
         try:
             return await self.shelf.put(name)
         except GatewayError as error:
             # An error in doubt has no response, unless the shelf itself has failed.
             if error.doubt in {None, "failed"}:
-                self._upstream.answered = Answer(500 if error.doubt else 400, {}, b"")
+                self._upstream.write_response = UpstreamResponse(500 if error.doubt else 400, {}, b"")
             raise
 
     async def label(self, thing_id: str, label: str) -> None:
-        self._upstream.written_at = self._upstream.third_party.clock.now()
+        self._upstream.written_at = self._upstream.service.clock.now()
         self.shelf.label(thing_id, label)
 
 
-async def _put(call: Call[ShelfClient], intent: Intent, _: str) -> Learned:
+async def _put(call: OperationContext[ShelfClient], intent: StepInput, _: str) -> StepResult:
     return {"id": await call.upstream.put(intent["name"])}
 
 
-async def _find(call: Call[ShelfClient], intent: Intent, sent: Sent) -> list[Found]:
+async def _find(call: OperationContext[ShelfClient], intent: StepInput, sent: SentStep) -> list[Match]:
     shelf = call.upstream.shelf
     shelf.looks.append(sent)
     shelf.looked_at.append(call.clock.now())
     return [
-        Found({"id": f"thing {place}"}, f"thing {place}", shelf.made_at.get(f"thing {place}"))
+        Match({"id": f"thing {place}"}, f"thing {place}", shelf.made_at.get(f"thing {place}"))
         for place, name in enumerate(shelf.things, 1)
         if name == intent["name"]
     ]
 
 
-async def _label(call: Call[ShelfClient], intent: Intent, _: str) -> Learned:
+async def _label(call: OperationContext[ShelfClient], intent: StepInput, _: str) -> StepResult:
     await call.upstream.label("thing 1", intent["name"])
     return {}
 
 
-async def _find_label(call: Call[ShelfClient], intent: Intent, _: Sent) -> list[Found]:
-    return [Found({})] if call.upstream.shelf.labels.get("thing 1") == intent["name"] else []
+async def _find_label(call: OperationContext[ShelfClient], intent: StepInput, _: SentStep) -> list[Match]:
+    return [Match({})] if call.upstream.shelf.labels.get("thing 1") == intent["name"] else []
 
 
-async def _find_nothing(call: Call[ShelfClient], intent: Intent, sent: Sent) -> list[Found]:
+async def _find_nothing(call: OperationContext[ShelfClient], intent: StepInput, sent: SentStep) -> list[Match]:
     return []
 
 
-PUT = Step("put the thing", _put, _find)
+PUT = WriteStep("put the thing", _put, _find)
 """Evidence that proves by itself."""
 
-MAKE = Step("make the thing", _put, _find, makes="thing", within=lambda intent: str(intent["shelf"]))
+MAKE = WriteStep("make the thing", _put, _find, object_kind="thing", account_scope=lambda intent: str(intent["shelf"]))
 """Evidence by circumstances."""
 
-LABEL = Step(
+LABEL = WriteStep(
     "label the thing",
     _label,
     _find_label,
-    within=lambda intent: str(intent["shelf"]),
+    account_scope=lambda intent: str(intent["shelf"]),
     changes=lambda _: ["thing 1"],
 )
 """A change that a later one may overwrite."""
 
-BLIND = Step("put the thing", _put, _find_nothing)
+BLIND = WriteStep("put the thing", _put, _find_nothing)
 
 
 @writes("POST /things")
-async def put_thing(call: Call[ShelfClient], params: PutThing) -> Thing:
+async def put_thing(call: OperationContext[ShelfClient], params: PutThing) -> Thing:
     """Put a thing on the shelf."""
     return Thing(thing_id=(await call.step(PUT, {"name": params.name}))["id"])
 
 
 @writes("POST /boards/{board}/things", targets=["room"])
-async def place_thing(call: Call[ShelfClient], params: PlaceThing) -> Thing:
+async def place_thing(call: OperationContext[ShelfClient], params: PlaceThing) -> Thing:
     """Put a thing on a board."""
     return Thing(thing_id=(await call.step(PUT, {"name": params.name}))["id"])
 
 
 @writes("POST /made")
-async def make_thing(call: Call[ShelfClient], params: PutThing) -> Thing:
+async def make_thing(call: OperationContext[ShelfClient], params: PutThing) -> Thing:
     """Put a thing on the shelf that looks like any other of its name."""
     return Thing(thing_id=(await call.step(MAKE, on_shelf(call, params)))["id"])
 
 
 @writes("POST /labelled")
-async def label_thing(call: Call[ShelfClient], params: PutThing) -> Thing:
+async def label_thing(call: OperationContext[ShelfClient], params: PutThing) -> Thing:
     """Give the first thing another name."""
     await call.step(LABEL, on_shelf(call, params))
     return Thing(thing_id="thing 1")
 
 
-def on_shelf(call: Call[ShelfClient], params: PutThing) -> Intent:
+def on_shelf(call: OperationContext[ShelfClient], params: PutThing) -> StepInput:
     """A thing of this shelf, which numbers its things by itself."""
     return {"name": params.name, "shelf": call.upstream.shelf.name}
 
 
 @writes("POST /left")
-async def cover_thing(call: Call[ShelfClient], params: PutThing) -> Thing:
+async def cover_thing(call: OperationContext[ShelfClient], params: PutThing) -> Thing:
     """Put a lid on the first thing if an interrupted call has left it without one, else on a new one."""
     made = on_shelf(call, params)
-    left = await call.plan(lambda: call.take_over(MAKE, made, "thing 1"))
+    left = await call.plan(lambda: call.adopt(MAKE, made, "thing 1"))
     thing_id = "thing 1" if left else (await call.step(MAKE, made))["id"]
     await call.step(PUT, {"name": f"lid of {thing_id}"})
     return Thing(thing_id=thing_id)
 
 
 @writes("POST /blind")
-async def put_blindly(call: Call[ShelfClient], params: PutThing) -> Thing:
+async def put_blindly(call: OperationContext[ShelfClient], params: PutThing) -> Thing:
     """Put a thing on the shelf, with no way of looking for it afterwards."""
     return Thing(thing_id=(await call.step(BLIND, {"name": params.name}))["id"])
 
 
 @writes("POST /pairs")
-async def put_pair(call: Call[ShelfClient], params: PutThing) -> Thing:
+async def put_pair(call: OperationContext[ShelfClient], params: PutThing) -> Thing:
     """Put two things on the shelf."""
     await call.step(PUT, {"name": params.name})
     return Thing(thing_id=(await call.step(PUT, {"name": params.name + " too"}))["id"])
 
 
 @reads("GET /things")
-async def list_things(call: Call[ShelfClient], params: ListThings) -> Page[Thing]:
+async def list_things(call: OperationContext[ShelfClient], params: ListThings) -> Page[Thing]:
     """List the things on the shelf."""
     shelf = call.upstream.shelf
     start = call.position["start"] if call.position else 0
@@ -262,10 +262,10 @@ async def list_things(call: Call[ShelfClient], params: ListThings) -> Page[Thing
     )
 
 
-class Stage:
+class CoreFixture:
     """The core on stage: one workspace, one caller, one connection."""
 
-    def __init__(self, app: App, shelf: Shelf) -> None:
+    def __init__(self, app: App, shelf: FakeUpstream) -> None:
         self.app = app
         self.shelf = shelf
         self.clock = app.clock
@@ -297,7 +297,7 @@ class Stage:
         """Put a thing on the shelf as a caller would."""
         body = {"connection_id": self.connection_id, "name": name} | ({"idempotency_key": key} if key else {}) | more
         arguments = Arguments(
-            path={}, body=Body(to_json(body)), key=None if header is None else KeyText.of_header(header.encode())
+            path={}, body=Body(to_json(body)), key=None if header is None else KeyText.parse_header(header.encode())
         )
         return await self.gateway.call(Run("test"), self.caller, "shelf", operation, arguments)
 
@@ -312,20 +312,20 @@ def data(envelope: Envelope) -> Any:
     return from_json(b"".join(map(bytes, envelope.data)))
 
 
-def connectors(shelf: Shelf) -> Mapping[str, Connector[Any]]:
+def connectors(shelf: FakeUpstream) -> Mapping[str, Connector[Any]]:
     """The shelf as a connector."""
     connector: Connector[Any] = Connector(
         name="shelf",
         summary="A shelf.",
-        addresses={"base": "http://shelf.invalid"},
+        base_urls={"base": "http://shelf.invalid"},
         budgets={"all": Budget(1000, 1)},
-        authorise=lambda credentials: credentials,
+        auth_headers=lambda credentials: credentials,
         client=lambda upstream: ShelfClient(shelf, upstream),
         operations=(put_thing, place_thing, make_thing, label_thing, cover_thing, put_blindly, put_pair, list_things),
         settle_seconds=SETTLE_SECONDS,
         error_table=ErrorTable(
             lambda answer: Reason(str(answer.status)),
-            rejections=(Rejection({400}, "here"), Rejection({500}, "here", ended=True)),
+            rejections=(Rejection({400}, "here"), Rejection({500}, "here", only_ended=True)),
         ),
     )
     return {"shelf": connector}
@@ -333,10 +333,10 @@ def connectors(shelf: Shelf) -> Mapping[str, Connector[Any]]:
 
 @asynccontextmanager
 async def rehearsing(
-    database_url: str, clock: Clock, shelf: Shelf | None = None, *, before: Stage | None = None
-) -> AsyncIterator[Stage]:
+    database_url: str, clock: Clock, shelf: FakeUpstream | None = None, *, before: CoreFixture | None = None
+) -> AsyncIterator[CoreFixture]:
     """The core of one process, on *database_url*; with the shelf and the caller that a process had *before*."""
-    shelf = shelf or (before.shelf if before else Shelf())
+    shelf = shelf or (before.shelf if before else FakeUpstream())
     environment = {
         "GATEWAY_DATABASE_URL": database_url,
         "GATEWAY_SECRET_KEYS": "a secret that only tests know",
@@ -345,7 +345,7 @@ async def rehearsing(
     made = connectors(shelf)
     app = App(Settings.read(environment, made), connectors=made, clock=clock)
     async with app.database, app.restores:
-        stage = Stage(app, shelf)
+        stage = CoreFixture(app, shelf)
         if before is None:
             await stage.prepare()
         else:

@@ -13,7 +13,7 @@ REFUSAL = b"SFATAL\0C08P01\0Munsupported startup parameter: options\0\0"
 
 
 @dataclass
-class Relay:
+class PostgresProxy:
     """What passes between a gateway and its server."""
 
     path: str
@@ -77,10 +77,10 @@ class Relay:
 
 
 @asynccontextmanager
-async def relaying(address: str, *, refuses_options: bool = False) -> AsyncIterator[tuple[Relay, str]]:
+async def relaying(address: str, *, refuses_options: bool = False) -> AsyncIterator[tuple[PostgresProxy, str]]:
     """A relay in front of the server at *address*, and the address through it."""
     url = make_url(address)
-    relay = Relay(f"{url.query['host']}/.s.PGSQL.5432", refuses_options)
+    relay = PostgresProxy(f"{url.query['host']}/.s.PGSQL.5432", refuses_options)
     async with await asyncio.start_server(relay.serve, "127.0.0.1", 0) as server:
         relay.server = server
         port = server.sockets[0].getsockname()[1]

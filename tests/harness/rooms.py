@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.files import Files
-from connector_gateway.kit.budget import Budget
-from connector_gateway.kit.call import RemoteFile
+from connector_gateway.core.upstream_files.remote_files import PublicFileFetcher
+from connector_gateway.kit.context import RemoteFile
 from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.kit.operation import AnyConnector
-from harness.calls import Outside, Reading, calls_of
+from connector_gateway.kit.upstream.budget import Budget
+from harness.calls import Reading, VendorView, calls_of
 from harness.serving import Gateway, serving
 from simulation.writes import KINDS, PublicFiles, World
 from workspace_sandbox.sandbox import Sandbox
@@ -31,7 +31,7 @@ def only(room: str) -> dict[str, AnyConnector]:
     return {room: UNHURRIED[room]}
 
 
-class NoNetwork(Files):
+class NoNetwork(PublicFileFetcher):
     """Files behind public links, without a network."""
 
     async def fetch(self, url: str, keep_bytes: int) -> RemoteFile:
@@ -39,7 +39,7 @@ class NoNetwork(Files):
 
 
 @dataclass
-class Rooms:
+class AllConnectors:
     """A gateway with all rooms, and the third parties behind it."""
 
     gateway: Gateway
@@ -67,11 +67,11 @@ class Rooms:
 
 
 @contextmanager
-def rooms(sandbox: Sandbox, folder: Path, **settings: Any) -> Iterator[Rooms]:
+def rooms(sandbox: Sandbox, folder: Path, **settings: Any) -> Iterator[AllConnectors]:
     """A started gateway with all rooms in front of *sandbox*; *settings* are those of ``serving``."""
     pace = {f"GATEWAY_{room.upper()}_SETTLE_SECONDS": str(SETTLE_SECONDS) for room in CONNECTORS}
     more: dict[str, Any] = pace | {"GATEWAY_GRACE_SECONDS": str(GRACE_SECONDS)} | settings
     with serving(sandbox, folder, connectors=UNHURRIED, files=NoNetwork(2, 12_000_000), **more) as gateway:
         for room in CONNECTORS:
             gateway.clear(room)
-        yield Rooms(gateway, World(Outside(sandbox)))
+        yield AllConnectors(gateway, World(VendorView(sandbox)))

@@ -17,17 +17,17 @@ from sqlalchemy import delete
 from urllib3 import BaseHTTPResponse, PoolManager
 
 from connector_gateway.app import App
-from connector_gateway.cli.installation import stand_ins
-from connector_gateway.cli.serving import server
+from connector_gateway.cli.installation import emulator_settings
+from connector_gateway.cli.serve.server import server
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.files import Files
-from connector_gateway.core.keys import KeyScope
+from connector_gateway.core.access.keys import KeyScope
+from connector_gateway.core.upstream_files.remote_files import PublicFileFetcher
 from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.settings import Settings
 from connector_gateway.storage import tables
-from connector_gateway.storage.memory import InMemory
-from connector_gateway.storage.shared import UPSTREAM
+from connector_gateway.storage.shared.interface import UPSTREAM
+from connector_gateway.storage.shared.memory import LocalCounters
 from harness.databases import sqlite_in
 from harness.leaks import LEAKS, Overheard
 from harness.live_document import check_details, check_response
@@ -113,7 +113,7 @@ class Reply:
         return [detail for detail in told if detail]
 
 
-def told(status: int, headers: list[tuple[str, str]], body: bytes) -> Reply:
+def parse_reply(status: int, headers: list[tuple[str, str]], body: bytes) -> Reply:
     """What an answer says."""
     named = httpx.Headers(headers)
     is_json = named.get("content-type", "").endswith(("/json", "+json"))
@@ -175,7 +175,7 @@ class Gateway:
         sent = {"Authorization": f"Bearer {self.key}"} | dict(headers or {})
         address = self.base_url + path + (f"?{httpx.QueryParams(params)}" if params else "")
         response = self._sent(method, address, sent, json, content)
-        reply = told(response.status, list(response.headers.items()), response.data)
+        reply = parse_reply(response.status, list(response.headers.items()), response.data)
         if method != "HEAD":
             check_response(method, path, reply.status, reply.headers, reply.body)
             check_details(reply.status, reply.body)
@@ -207,17 +207,17 @@ class Gateway:
 
     def journal(self, connector: str) -> Sequence[tuple[str, str, int | None]]:
         """Method, path and status of what reached the third party since the last ``clear``."""
-        return [(seen.method, seen.path, seen.status) for seen in self.sandbox.emulators[connector].stage.journal]
+        return [(seen.method, seen.path, seen.status) for seen in self.sandbox.emulators[connector].context.request_log]
 
     def clear(self, connector: str) -> None:
         """Forget the journal and faults, open what was closed, and put the knobs back with limits off.
 
         What a fault still holds up goes on and is waited for, so that it is in no later journal.
         """
-        stage = self.sandbox.emulators[connector].stage
-        stage.forget_faults()
-        wait_until(lambda: not stage.under_way)
-        stage.journal.clear()
+        stage = self.sandbox.emulators[connector].context
+        stage.clear_faults()
+        wait_until(lambda: not stage.requests_in_progress)
+        stage.request_log.clear()
         stage.knobs.update({**stage.default_knobs, "limits": False})
         self.run(self._open_budgets(connector))
 
@@ -232,8 +232,8 @@ class Gateway:
 
     async def _open_budgets(self, connector: str) -> None:
         """Open the budgets that refusals have closed: the next test is not about them."""
-        if isinstance(self.app._shared, InMemory):
-            self.app._shared.reopen(f"{UPSTREAM}:{connector}:")
+        if isinstance(self.app._shared, LocalCounters):
+            self.app._shared.unblock(f"{UPSTREAM}:{connector}:")
 
     def fault(self, connector: str, **fault: Any) -> None:
         """Let the next matching request to the third party go wrong (see the control route)."""
@@ -286,7 +286,7 @@ def serving(
     *,
     connectors: Mapping[str, AnyConnector] = CONNECTORS,
     database_url: str | None = None,
-    files: Files | None = None,
+    files: PublicFileFetcher | None = None,
     alone: bool = True,
     port: int = 0,
     **settings: str,
@@ -309,7 +309,7 @@ def serving(
         environment | settings_for(sandbox, connectors) | budgets | settling | FAST | settings, connectors
     )
     read = replace(read, timeouts=replace(read.timeouts, backoff_seconds=BACKOFF_SECONDS))
-    app = App(read, connectors=connectors, files=files, alone=alone)
+    app = App(read, connectors=connectors, files=files, single_instance=alone)
     LEAKS.learn([OPERATOR], "the operator token")
     LEAKS.learn((site.client.client_secret for site in read.sites.values() if site.client), "a secret of a client")
     running = server(cast(Any, Overheard(app.http())), "127.0.0.1", port)
@@ -344,7 +344,7 @@ def settings_for(sandbox: Sandbox, connectors: Collection[str] = tuple(CONNECTOR
     """The settings with which the stand-ins of *sandbox* are asked in place of the applications."""
     described = sandbox.describe()
     upstreams = {name: one for name, one in described["upstreams"].items() if name in connectors}
-    return stand_ins(upstreams, described["clients"])
+    return emulator_settings(upstreams, described["clients"])
 
 
 def _caller(

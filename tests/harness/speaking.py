@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-from connector_gateway.http.protocol import ClientProtocol
+from connector_gateway.http.server.protocol import ClientProtocol
 from harness.serving import Gateway
 
 
-class Speaker:
+class RawHttpClient:
     """One connection to a server."""
 
     def __init__(self, connection: socket.socket, host: str) -> None:
@@ -55,7 +55,7 @@ class Speaker:
 
 
 @contextmanager
-def speaking(base_url: str, *, buffer_bytes: int = 0) -> Iterator[Speaker]:
+def speaking(base_url: str, *, buffer_bytes: int = 0) -> Iterator[RawHttpClient]:
     """A connection to *base_url*; with a small buffer, the server soon notices that nothing is read."""
     place = urlsplit(base_url)
     with socket.socket() as connection:
@@ -63,14 +63,14 @@ def speaking(base_url: str, *, buffer_bytes: int = 0) -> Iterator[Speaker]:
         if buffer_bytes:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer_bytes)
         connection.connect((place.hostname, place.port))
-        yield Speaker(connection, place.netloc)
+        yield RawHttpClient(connection, place.netloc)
 
 
 def passing(gateway: Gateway, seconds: float) -> None:
     """Let the server believe that so much time has passed."""
 
     async def sweep() -> None:
-        gateway.app.clients.sweep(asyncio.get_running_loop().time() + seconds)
+        gateway.app.clients.check_timeouts(asyncio.get_running_loop().time() + seconds)
 
     gateway.run(sweep())
 

@@ -25,7 +25,7 @@ ONE_AT_A_TIME = threading.Lock()
 def start(*words: str, wrapper: Sequence[str] = (), **options: Any) -> "subprocess.Popen[Any]":
     """The command with these *words*, behind those of a *wrapper*; options are those of ``subprocess.Popen``."""
     alike = sys.platform == "linux" and not wrapper and _is_like_this(options.get("env"))
-    kind = Forked if alike else subprocess.Popen
+    kind = ForkedProcess if alike else subprocess.Popen
     return kind([*wrapper, *COMMAND, *words], **options)
 
 
@@ -50,7 +50,7 @@ def of_python(environment: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environment.items() if name.startswith(("PYTHON", "LC_", "LANG"))}
 
 
-class Forked(subprocess.Popen[Any]):
+class ForkedProcess(subprocess.Popen[Any]):
     """A process that was not started anew, but forked from one that has imported everything."""
 
     def _execute_child(self, args: list[str], *more: Any) -> None:
@@ -76,12 +76,12 @@ class Forked(subprocess.Popen[Any]):
 def beside(server: socket.socket) -> type[subprocess.Popen[Any]]:
     """What starts processes, but asks *server* for those that we are ourselves."""
 
-    class Beside(Forked):
+    class Beside(ForkedProcess):
         def _execute_child(self, args: list[str], *more: Any) -> None:
             if args[: len(OWN)] == OWN:
                 self._fork(server, args[len(OWN) :], more, has_folder=False)
             else:
-                super(Forked, self)._execute_child(args, *more)  # type: ignore[misc]  # the class's own
+                super(ForkedProcess, self)._execute_child(args, *more)  # type: ignore[misc]  # the class's own
 
     return Beside
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, event
 
-from connector_gateway.storage.database import Database
+from connector_gateway.storage.sql.database import Database
 
 
 @contextmanager

@@ -12,8 +12,8 @@ import pytest
 from valkey import Valkey as Client
 from valkey.exceptions import ConnectionError as NotThere
 
-from connector_gateway.storage.valkey import COUNTING, TRUE_TIME, Valkey
-from harness.clocks import NOON, HandClock
+from connector_gateway.storage.shared.valkey import COUNTING, TRUE_TIME, ValkeyCounters
+from harness.clocks import NOON, ManualClock
 from harness.serving import free_port
 from harness.waiting import wait_until
 
@@ -83,7 +83,7 @@ def _program() -> Path:
     return Path(get_binary_path())
 
 
-class StoreClock(HandClock):
+class StoreClock(ManualClock):
     """A clock set by hand, which is the store's too."""
 
     def __init__(self, server: Server) -> None:
@@ -101,10 +101,10 @@ class StoreClock(HandClock):
 
 
 @asynccontextmanager
-async def store_of(server: Server, clock: HandClock, *, by_hand: bool = True) -> AsyncIterator[Valkey]:
+async def store_of(server: Server, clock: ManualClock, *, by_hand: bool = True) -> AsyncIterator[ValkeyCounters]:
     """The store as a new installation has it, its time set by hand."""
     script = COUNTING.replace(TRUE_TIME, HAND_SET) if by_hand else COUNTING
-    store = Valkey(server.url, clock, seconds=20, script=script, connectors=["notes"])
+    store = ValkeyCounters(server.url, clock, seconds=20, script=script, connectors=["notes"])
     async with store:
         await store.begin(f"test-{next(INSTALLATIONS)}", fresh=True)
         yield store

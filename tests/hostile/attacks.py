@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from harness.installed import Installation
-from harness.speaking import Speaker, speaking
+from harness.speaking import RawHttpClient, speaking
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -97,7 +97,7 @@ def half_bodies(installation: Installation) -> None:
     """A hundred bodies of a mebibyte that stop before their end."""
     headers = [f"Authorization: Bearer {installation.key}", "Content-Type: application/json"]
 
-    def begin(speaker: Speaker) -> None:
+    def begin(speaker: RawHttpClient) -> None:
         length = f"Content-Length: {MIB}"
         speaker.ask("POST", "/v1/connectors/notes/pages", *headers, length, body=b"x" * (MIB - 10))
 
@@ -181,7 +181,7 @@ def _pour(installation: Installation, begin: bytes, more: bytes, size: int) -> N
             return
 
 
-def _hold_open(installation: Installation, many: int, begin: Callable[[Speaker], None]) -> None:
+def _hold_open(installation: Installation, many: int, begin: Callable[[RawHttpClient], None]) -> None:
     """Begin something on many connections, and then neither read nor write."""
     with ExitStack() as stack, ThreadPoolExecutor(20) as pool:
         made = [stack.enter_context(speaking(installation.base_url, buffer_bytes=4096)) for _ in range(many)]
@@ -190,7 +190,7 @@ def _hold_open(installation: Installation, many: int, begin: Callable[[Speaker],
         time.sleep(STALLED_SECONDS)
 
 
-def _unless_cut(begin: Callable[[Speaker], None], speaker: Speaker) -> None:
+def _unless_cut(begin: Callable[[RawHttpClient], None], speaker: RawHttpClient) -> None:
     try:
         begin(speaker)
     except OSError:

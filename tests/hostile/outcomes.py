@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.remedies import remedy_of
-from connector_gateway.core.writing import LOOK_FIRST
+from connector_gateway.core.calls.remedies import resolve_remedy
+from connector_gateway.core.writes.protocol import CHECK_UPSTREAM_FIRST
 from connector_gateway.kit.errors import OutcomeUnknown
 from harness.calls import defects
 from harness.playing import playing
-from harness.rooms import Rooms, rooms
+from harness.rooms import AllConnectors, rooms
 from harness.serving import Gateway, Reply
 from simulation.vendors import OWN, REFUSALS, SHAPES, Unexpected
 from simulation.writes import KINDS
@@ -112,7 +112,7 @@ def some_cases() -> Iterator[Case]:
 class Walk:
     """A gateway with every connector, before vendors that respond as they should not."""
 
-    started: Rooms
+    started: AllConnectors
 
     def wrong(self, case: Case) -> Iterator[str]:
         """What is wrong with what came of *case*."""
@@ -136,9 +136,9 @@ class Walk:
         )
         first = self._write(case, content)
         yield from self._wrong_first(case, first, gateway)
-        (fault,) = gateway.sandbox.emulators[case.room].stage.faults
+        (fault,) = gateway.sandbox.emulators[case.room].context.faults
         yield from ["the step was never sent"] * (fault.done == 0)
-        gateway.sandbox.emulators[case.room].stage.forget_faults()
+        gateway.sandbox.emulators[case.room].context.clear_faults()
         if case.keyed:
             # A doubt ends within the settle time, which is shorter than a repeat waits.
             again = self._write(case, content)
@@ -162,7 +162,7 @@ class Walk:
             yield "answered 200 for what was not done"
         if not case.rejects and reply.status != 200 and not case.keyed:
             remedy = reply.body["error"]["remedy"]
-            wanted = remedy_of(OutcomeUnknown("", remedy=LOOK_FIRST), "http", [CONNECTORS[case.room]])
+            wanted = resolve_remedy(OutcomeUnknown("", remedy=CHECK_UPSTREAM_FIRST), "http", [CONNECTORS[case.room]])
             yield from [f"the remedy is {remedy!r}"] * (remedy != wanted)
         if not case.rejects and not case.keyed and len(sent) > 1:
             yield f"sent {len(sent)} times without a key"

@@ -15,7 +15,7 @@ from yarl import URL
 
 from hostile.mangling import mangled
 from simulation.vendors import READS
-from workspace_sandbox.kit.threads import loop_beside
+from workspace_sandbox.kit.threads import event_loop_thread
 from workspace_sandbox.sandbox import Sandbox
 
 ONE_IN_THREE = 1 / 3
@@ -79,7 +79,7 @@ class Mangling:
 def mangling(sandbox: Sandbox) -> Iterator[Mangling]:
     """A started proxy in front of *sandbox*; it mangles nothing until it is told to."""
     made, stack = Mangling(), AsyncExitStack()
-    with loop_beside("proxy") as beside:
+    with event_loop_thread("proxy") as beside:
         try:
             beside.run(_start(made, stack, sandbox))
             yield made
@@ -92,7 +92,7 @@ async def _start(made: Mangling, stack: AsyncExitStack, sandbox: Sandbox) -> Non
         aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), cookie_jar=aiohttp.DummyCookieJar())
     )
     for room, emulator in sandbox.emulators.items():
-        for host, address in emulator.stage.addresses.items():
+        for host, address in emulator.context.addresses.items():
             application = web.Application(client_max_size=64 * 1024 * 1024)
             application.router.add_route("*", "/{path:.*}", _forwarding(made, session, room, address))
             runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0)

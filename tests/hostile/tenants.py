@@ -21,10 +21,10 @@ from sqlalchemy import select, update
 
 from connector_gateway.app import App
 from connector_gateway.connectors.chat import CHAT
-from connector_gateway.core.events.feed import data_of
-from connector_gateway.core.restores import identify
+from connector_gateway.core.events.feed import decrypt_data
+from connector_gateway.core.writes.restores import get_or_create_installation
 from connector_gateway.kit.clock import SystemClock
-from connector_gateway.kit.observing import Delivery
+from connector_gateway.kit.events import HookRequest
 from connector_gateway.settings import Settings
 from connector_gateway.storage import tables
 from connectors.chat.observing import signed
@@ -170,7 +170,7 @@ class History:
         outer = {"type": "event_callback", "team_id": team, "api_app_id": app, "authorizations": given}
         body = json.dumps({**outer, **more, "event": event}).encode()
         headers = {name.lower(): value for name, value in signed(body).items()}
-        await self.app.hooks.receive("chat", Delivery(headers, body, time.time()))
+        await self.app.hooks.receive("chat", HookRequest(headers, body, time.time()))
 
     async def _compare(self) -> None:
         names = [connected.connection_id for connected in self.world.connected]
@@ -182,7 +182,7 @@ class History:
         revoked = set(await self.app.database.read(lambda reading: reading.execute(ended).scalars().all()))
         for connected in self.world.connected:
             own = [row for row in rows if row.connection_id == connected.connection_id]
-            seen = {data_of(row, self.app._vault)["text"] for row in own}
+            seen = {decrypt_data(row, self.app._vault)["text"] for row in own}
             where = f"seed {self.world.seed}: {connected}"
             assert seen <= connected.may, f"{where} has seen {sorted(seen - connected.may)} of others"
             assert connected.must <= seen, f"{where} has missed {sorted(connected.must - seen)}"
@@ -201,8 +201,8 @@ async def gateway_on(database_url: str) -> AsyncIterator[App]:
     connectors = {"chat": CHAT}
     app = App(Settings.read(environment, connectors), connectors=connectors, clock=SystemClock())
     async with app.database, app._transport:
-        await identify(app.database)
-        await app._processes.beat()
+        await get_or_create_installation(app.database)
+        await app._processes.heartbeat()
         yield app
 
 

@@ -20,7 +20,7 @@ VALUE = {"id": "1", "count": 2, "open": True, "by": {"name": "Ada"}, "labels": [
 @pytest.fixture(scope="module")
 def boards() -> Iterator[Sandbox]:
     with playing(boards=BoardsEmulator) as sandbox:
-        sandbox.emulators["boards"].stage.knobs["limits"] = False
+        sandbox.emulators["boards"].context.knobs["limits"] = False
         yield sandbox
 
 

@@ -10,7 +10,7 @@ from connector_gateway.connectors import CONNECTORS
 from harness.calls import Reading, read
 from harness.playing import playing
 from harness.requirement import requirement
-from harness.rooms import Rooms, rooms
+from harness.rooms import AllConnectors, rooms
 from hostile.values import answers
 from workspace_sandbox import EMULATORS
 
@@ -20,14 +20,14 @@ ASTRAY = re.compile(r"/\.{0,2}(?=/|$)|/%2e|[?#].*[?#]", re.IGNORECASE)
 
 
 @pytest.fixture(scope="module")
-def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rooms]:
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]:
     with playing(**EMULATORS) as sandbox, rooms(sandbox, tmp_path_factory.mktemp("paths")) as started:
         yield started
 
 
 @requirement("common-162")
 @pytest.mark.parametrize("room", CONNECTORS)
-def test_no_text_leads_elsewhere(started: Rooms, room: str) -> None:
+def test_no_text_leads_elsewhere(started: AllConnectors, room: str) -> None:
     given = list(answers(started, room, TRICKS))
     paths = {path for _, path, _ in started.gateway.journal(room)}
 
@@ -46,7 +46,7 @@ def test_no_text_leads_elsewhere(started: Rooms, room: str) -> None:
         if operation.method == "GET" and operation.path_names
     ],
 )
-def test_no_part_of_an_address_leads_elsewhere(started: Rooms, room: str, path: str, trick: str) -> None:
+def test_no_part_of_an_address_leads_elsewhere(started: AllConnectors, room: str, path: str, trick: str) -> None:
     started.gateway.clear(room)
     address = re.sub(r"\{\w+\}", quote(trick, safe=""), path)
     reply = read(started.gateway, room, Reading("GET", address, {}))

@@ -6,8 +6,8 @@ import pytest
 
 import connector_gateway
 from connector_gateway import connectors
-from connector_gateway.kit.pasting import LONGEST
-from connector_gateway.kit.redaction import Redaction
+from connector_gateway.kit.pasted_urls import MAX_URL_LENGTH
+from connector_gateway.kit.upstream.redaction import Redaction
 from harness.slowing import Found, modules, patterns_of, seconds, slow, slow_texts
 
 KIB = 1024
@@ -56,7 +56,7 @@ SECRETS = ("aaaaaaaa", "%&#0 +/\\")
 @pytest.mark.parametrize("form", sorted(ADDRESSES))
 def test_the_form_of_a_pasted_address_costs_little_at_the_length_up_to_which_it_is_looked_at(form: str) -> None:
     found = Found(form, re.compile(form), searched=False)
-    texts = slow_texts(found.pattern, LONGEST)
+    texts = slow_texts(found.pattern, MAX_URL_LENGTH)
 
     assert max(seconds(found, text) for text in texts) < 0.02
 

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from connector_gateway.core.refusals import RECORDED
+from connector_gateway.core.history.rejected_calls import MAX_RECORDED
 from harness.installed import Installation, installed
 from harness.playing import playing
 from harness.requirement import requirement
@@ -49,12 +49,12 @@ def kept(installation: Installation) -> Any:
 
 @requirement("common-121")
 def test_whoever_calls_on_after_the_minute_is_used_up_fills_no_disk(installation: Installation) -> None:
-    refused = call_on(installation, narrow_key(installation), 1 + RECORDED + MORE)[1:]
-    wait_until(lambda: kept(installation) == (RECORDED, MORE))
+    refused = call_on(installation, narrow_key(installation), 1 + MAX_RECORDED + MORE)[1:]
+    wait_until(lambda: kept(installation) == (MAX_RECORDED, MORE))
     headers = {"Authorization": f"Bearer {OPERATOR}"}
     found = [
         installation.http.get(f"{installation.base_url}/v1/runs/{answer.json()['run_id']}", headers=headers)
-        for answer in (refused[RECORDED - 1], refused[-1])
+        for answer in (refused[MAX_RECORDED - 1], refused[-1])
     ]
 
     assert {429} == {answer.status_code for answer in refused}

@@ -10,12 +10,12 @@ import pytest
 from httpx import QueryParams
 
 from connector_gateway.connectors import CONNECTORS
-from harness.calls import Outside
+from harness.calls import VendorView
 from harness.installed import Installation, installed
 from harness.playing import playing
 from harness.requirement import requirement
-from harness.rooms import GRACE_SECONDS, SETTLE_SECONDS, Rooms
-from harness.serving import Gateway, Reply, told
+from harness.rooms import GRACE_SECONDS, SETTLE_SECONDS, AllConnectors
+from harness.serving import Gateway, Reply, parse_reply
 from hostile.beside import least_held_ms
 from hostile.values import Placed, answers
 from simulation.writes import World
@@ -47,14 +47,14 @@ class Outsider(Gateway):
         # As an address, it would be gone through character by character, which costs more than all the calls.
         sent, aside = {"Authorization": f"Bearer {self.key}"} | dict(headers or {}), {"target": target.encode()}
         response = self.http.request(method, self.base_url, headers=sent, extensions=aside, **more)
-        return told(response.status_code, response.headers.multi_items(), response.content)
+        return parse_reply(response.status_code, response.headers.multi_items(), response.content)
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """The result of *coroutine*, which asks only third parties."""
         return asyncio.run(coroutine)
 
 
-def outside(installation: Installation, sandbox: Sandbox) -> Rooms:
+def outside(installation: Installation, sandbox: Sandbox) -> AllConnectors:
     """All rooms of *installation*, with a key that nothing is counted against."""
     (workspace,) = installation.manage("GET", "/v1/workspaces")
     wide = {"workspace_id": workspace["workspace_id"], "scope": "read_write", "calls_per_minute": 1_000_000}
@@ -62,21 +62,23 @@ def outside(installation: Installation, sandbox: Sandbox) -> Rooms:
     nobody = cast("Any", None)
     own = (workspace["workspace_id"], installation.connections, nobody, installation.http)
     caller = Outsider(installation.base_url, nobody, sandbox, key, *own)
-    return Rooms(caller, World(Outside(sandbox)))
+    return AllConnectors(caller, World(VendorView(sandbox)))
 
 
 @pytest.fixture(scope="module")
-def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Installation, Rooms]]:
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Installation, AllConnectors]]:
     with playing(**EMULATORS) as sandbox:
         for emulator in sandbox.emulators.values():
-            emulator.stage.knobs["limits"] = False
+            emulator.context.knobs["limits"] = False
         with installed(sandbox, tmp_path_factory.mktemp("slow"), **UNHURRIED) as installation:
             yield installation, outside(installation, sandbox)
 
 
 @requirement("common-166")
 @pytest.mark.parametrize("room", CONNECTORS)
-def test_nobody_waits_for_a_text_that_is_made_to_be_slow(started: tuple[Installation, Rooms], room: str) -> None:
+def test_nobody_waits_for_a_text_that_is_made_to_be_slow(
+    started: tuple[Installation, AllConnectors], room: str
+) -> None:
     installation, rooms = started
     given: list[tuple[Placed, str, Reply]] = []
     held_ms = least_held_ms(installation, lambda: given.extend(answers(rooms, room, TEXTS)), HELD_MS)
@@ -86,7 +88,9 @@ def test_nobody_waits_for_a_text_that_is_made_to_be_slow(started: tuple[Installa
     assert held_ms < HELD_MS
 
 
-def test_a_process_that_stands_still_for_longer_is_noticed_each_time(started: tuple[Installation, Rooms]) -> None:
+def test_a_process_that_stands_still_for_longer_is_noticed_each_time(
+    started: tuple[Installation, AllConnectors],
+) -> None:
     installation, _ = started
     held_ms = least_held_ms(installation, lambda: stand_still(installation, 10 * HELD_MS), HELD_MS)
 

@@ -13,7 +13,7 @@ from structlog.typing import EventDict
 
 from harness.calls import Reading, defects, read, write, writings
 from harness.playing import playing
-from harness.rooms import Rooms, rooms
+from harness.rooms import AllConnectors, rooms
 from harness.serving import Reply
 from hostile.proxy import Mangling, mangling
 from workspace_sandbox import EMULATORS
@@ -29,7 +29,7 @@ UNEXPECTED = {"poll failed", "polls could not be claimed", "a poll did not end w
 
 
 @dataclass
-class Hostile(Rooms):
+class Hostile(AllConnectors):
     """A gateway behind the proxy, the third parties before it, and what the gateway logged."""
 
     proxy: Mangling

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from connector_gateway.connectors import CONNECTORS
 from harness.calls import Reading as Call
 from harness.calls import read, writings
-from harness.rooms import Rooms
+from harness.rooms import AllConnectors
 from harness.serving import Reply
 from simulation.writes import KINDS
 
@@ -35,7 +35,7 @@ class Placed:
         return replace(self.call, values=_put(self.call.values, self.where, value))
 
 
-def calls(started: Rooms, room: str) -> list[Call]:
+def calls(started: AllConnectors, room: str) -> list[Call]:
     """Valid calls of *room*, of every operation; first those that go through."""
     made = []
     for name in writings(room):
@@ -44,7 +44,7 @@ def calls(started: Rooms, room: str) -> list[Call]:
     return [*made, *started.readings(room)]
 
 
-def places(started: Rooms, room: str) -> list[Placed]:
+def places(started: AllConnectors, room: str) -> list[Placed]:
     """Every text parameter of every operation of *room*, each once; also those that no call gives."""
     found: dict[tuple[Any, ...], Placed] = {}
     for call in calls(started, room):
@@ -96,7 +96,7 @@ def _put(values: Any, where: tuple[Any, ...], value: str) -> Any:
     return [_put(one, tuple(rest), value) if index == first else one for index, one in enumerate(values or [None])]
 
 
-def answers(started: Rooms, room: str, texts: Sequence[str]) -> Iterator[tuple[Placed, str, Reply]]:
+def answers(started: AllConnectors, room: str, texts: Sequence[str]) -> Iterator[tuple[Placed, str, Reply]]:
     """What is answered to each of *texts* in each place of *room*; in queries as much of it as an address may hold."""
     for placed in places(started, room):
         for text in texts:

@@ -98,7 +98,7 @@ class Watching:
         """Have everything polled, also what may have been missed in the last minute, and wait for the end of it."""
         gateway, app = self.hostile.gateway, self.hostile.gateway.app
         this = tables.watches.c.connection_id == connection_id
-        gateway.run(app._watches.fall_behind(time.time() - 60, this))
+        gateway.run(app._watches.mark_behind(time.time() - 60, this))
         settle(gateway, connection_id)
 
     # Polls

@@ -6,18 +6,18 @@ import pytest
 
 from connector_gateway.connectors.notes import NOTES
 from harness.playing import playing
-from harness.rehearsing import Shelf, connectors
+from harness.rehearsing import FakeUpstream, connectors
 from harness.serving import Gateway, serving
 from workspace_sandbox.notes import NotesEmulator
 
 
 @pytest.fixture(scope="module")
-def shelf() -> Shelf:
-    return Shelf()
+def shelf() -> FakeUpstream:
+    return FakeUpstream()
 
 
 @pytest.fixture(scope="module")
-def house(shelf: Shelf, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+def house(shelf: FakeUpstream, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     rooms = {"notes": NOTES, **connectors(shelf)}
     with (
         playing(notes=NotesEmulator) as sandbox,
@@ -30,7 +30,7 @@ def house(shelf: Shelf, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ga
 
 
 @pytest.fixture
-def gateway(house: Gateway, shelf: Shelf) -> Gateway:
+def gateway(house: Gateway, shelf: FakeUpstream) -> Gateway:
     house.clear("notes")
     shelf.things.clear()
     shelf.troubles.clear()

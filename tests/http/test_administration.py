@@ -103,7 +103,7 @@ def test_a_viewer_is_refused_however_the_body_looks(viewer: Asking) -> None:
 
 @requirement("administration-4")
 def test_a_viewer_does_not_see_a_token_that_was_handed_over(gateway: Gateway, viewer: Asking) -> None:
-    gateway.run(gateway.app.hooks._keep_secret("notes", "secret_handed_over"))
+    gateway.run(gateway.app.hooks._store_secret("notes", "secret_handed_over"))
     seen, known = viewer("GET", "/v1/hooks/notes").data, gateway.operator("GET", "/v1/hooks/notes").data
     gateway.operator("DELETE", "/v1/hooks/notes")
 

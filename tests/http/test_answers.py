@@ -5,25 +5,25 @@ from typing import Any
 import pytest
 from starlette.types import Message
 
-from connector_gateway.http.answers import HttpExchange, HttpResponse
+from connector_gateway.http.api.responses import HttpResponse, RequestContext
 from harness.requirement import requirement
 
 
 class Held:
     """A client that notes what is held for it."""
 
-    late = False
+    body_overdue = False
 
     def __init__(self) -> None:
         self.noted: list[int] = []
 
-    def hold(self, size_bytes: int) -> None:
+    def reserve_buffer(self, size_bytes: int) -> None:
         self.noted.append(size_bytes)
 
     def release(self) -> None:
         self.noted.append(0)
 
-    async def writable(self) -> None:
+    async def drain(self) -> None:
         """It takes everything at once."""
 
 
@@ -38,7 +38,7 @@ async def sent(answer: HttpResponse, method: str = "GET", client: Held | None = 
         messages.append(dict(message))
 
     scope = {"type": "http", "method": method, "headers": [], "state": {"client": client or Held()}}
-    await HttpExchange(scope, receive).send(answer, send)
+    await RequestContext(scope, receive).send(answer, send)
     return messages
 
 

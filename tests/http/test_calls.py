@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.rehearsing import REFUSED, Shelf, doubtful
+from harness.rehearsing import REFUSED, FakeUpstream, doubtful
 from harness.requirement import requirement
 from harness.serving import Gateway, Reply
 
@@ -175,7 +175,7 @@ def test_an_answer_has_the_envelope_and_nothing_more(gateway: Gateway) -> None:
 
 
 @requirement("common-44")
-def test_a_refusal_has_the_error_shape(gateway: Gateway, shelf: Shelf) -> None:
+def test_a_refusal_has_the_error_shape(gateway: Gateway, shelf: FakeUpstream) -> None:
     shelf.troubles.append(REFUSED)
     reply = put(gateway)
 
@@ -241,7 +241,7 @@ def test_a_repeat_says_that_it_is_one(gateway: Gateway) -> None:
 
 
 @requirement("common-46", "common-80")
-def test_an_unknown_outcome_says_how_to_go_on(gateway: Gateway, shelf: Shelf) -> None:
+def test_an_unknown_outcome_says_how_to_go_on(gateway: Gateway, shelf: FakeUpstream) -> None:
     shelf.troubles.append(doubtful("silent"))
     reply = put(gateway, idempotency_key="silent")
 
@@ -251,7 +251,7 @@ def test_an_unknown_outcome_says_how_to_go_on(gateway: Gateway, shelf: Shelf) ->
 
 
 @requirement("common-55")
-def test_a_fault_of_ours_has_the_error_shape_and_tells_nothing_of_itself(gateway: Gateway, shelf: Shelf) -> None:
+def test_a_fault_of_ours_has_the_error_shape_and_tells_nothing_of_itself(gateway: Gateway, shelf: FakeUpstream) -> None:
     shelf.things.append(5)  # type: ignore[arg-type]
     reply = gateway.get("/shelf/things")
 

@@ -10,20 +10,25 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from structlog.testing import capture_logs
 
-from connector_gateway.http.clients import MOST_TOLD, ClientLimits, Clients, network
-from connector_gateway.http.protocol import (
+from connector_gateway.http.server.connection_limits import (
+    MAX_LOG_LINES,
+    ClientConnections,
+    ConnectionLimits,
+    client_network,
+)
+from connector_gateway.http.server.protocol import (
     BODY_SECONDS,
     HEAD_SECONDS,
-    LEAVING_SECONDS,
-    MAX_AHEAD,
+    LINGER_SECONDS,
     MAX_HEAD_BYTES,
+    MAX_PIPELINED,
     UNREAD_SECONDS,
-    Phase,
+    ConnectionState,
 )
-from harness.rehearsing import Shelf, connectors
+from harness.rehearsing import FakeUpstream, connectors
 from harness.requirement import requirement
 from harness.serving import Gateway, serving
-from harness.speaking import Speaker, passing, peers, speaking, unread
+from harness.speaking import RawHttpClient, passing, peers, speaking, unread
 from harness.waiting import wait_until
 from workspace_sandbox.sandbox import Sandbox
 
@@ -36,13 +41,13 @@ def connected(gateway: Gateway) -> int:
     return len(peers(gateway))
 
 
-def waits_for(gateway: Gateway, phase: Phase) -> bool:
+def waits_for(gateway: Gateway, phase: ConnectionState) -> bool:
     """Whether the server waits for that of somebody."""
     return phase in {peer._phase for peer in peers(gateway)}
 
 
 @pytest.fixture
-def speaker(gateway: Gateway) -> Iterator[Speaker]:
+def speaker(gateway: Gateway) -> Iterator[RawHttpClient]:
     """A connection to the server."""
     with speaking(gateway.base_url) as made:
         yield made
@@ -62,7 +67,9 @@ def latest(gateway: Gateway) -> dict[str, Any]:
 
 
 @requirement("common-168")
-def test_a_key_that_has_no_calls_left_is_told_so_before_its_body_is_read(gateway: Gateway, speaker: Speaker) -> None:
+def test_a_key_that_has_no_calls_left_is_told_so_before_its_body_is_read(
+    gateway: Gateway, speaker: RawHttpClient
+) -> None:
     caller = gateway.with_key(calls_per_minute=1)
     caller.get("/shelf/things")
     speaker.ask("POST", THINGS, authorised(caller), JSON, "Content-Length: 1000")
@@ -73,7 +80,7 @@ def test_a_key_that_has_no_calls_left_is_told_so_before_its_body_is_read(gateway
 
 
 @requirement("common-168")
-def test_a_key_that_may_only_read_is_told_so_before_the_body_is_read(gateway: Gateway, speaker: Speaker) -> None:
+def test_a_key_that_may_only_read_is_told_so_before_the_body_is_read(gateway: Gateway, speaker: RawHttpClient) -> None:
     speaker.ask("POST", THINGS, authorised(gateway.with_key("read")), JSON, "Content-Length: 1000")
     status, body = speaker.answer()
 
@@ -81,7 +88,7 @@ def test_a_key_that_may_only_read_is_told_so_before_the_body_is_read(gateway: Ga
 
 
 def test_who_sends_the_rest_of_a_body_that_nobody_reads_goes_on_with_the_same_connection(
-    gateway: Gateway, speaker: Speaker
+    gateway: Gateway, speaker: RawHttpClient
 ) -> None:
     speaker.ask("POST", THINGS, JSON, "Content-Length: 1000")
     first, _ = speaker.answer()
@@ -93,7 +100,7 @@ def test_who_sends_the_rest_of_a_body_that_nobody_reads_goes_on_with_the_same_co
 
 @requirement("common-169")
 @pytest.mark.parametrize("header", ["Authorization", "Idempotency-Key", "Content-Type"])
-def test_a_header_that_decides_something_must_stand_once(gateway: Gateway, speaker: Speaker, header: str) -> None:
+def test_a_header_that_decides_something_must_stand_once(gateway: Gateway, speaker: RawHttpClient, header: str) -> None:
     headers = {"Authorization": f"Bearer {gateway.key}", "Content-Type": "application/json", "Idempotency-Key": "k"}
     lines = [f"{name}: {value}" for name, value in headers.items()]
     speaker.ask("POST", THINGS, *lines, f"{header}: {headers[header]}", "Content-Length: 2", body=b"{}")
@@ -104,7 +111,7 @@ def test_a_header_that_decides_something_must_stand_once(gateway: Gateway, speak
 
 
 @requirement("common-169")
-def test_a_key_of_a_write_that_stands_twice_is_found_in_the_history(gateway: Gateway, speaker: Speaker) -> None:
+def test_a_key_of_a_write_that_stands_twice_is_found_in_the_history(gateway: Gateway, speaker: RawHttpClient) -> None:
     speaker.ask("POST", THINGS, authorised(gateway), JSON, *["Idempotency-Key: k"] * 2, "Content-Length: 2", body=b"{}")
     _, body = speaker.answer()
 
@@ -112,7 +119,9 @@ def test_a_key_of_a_write_that_stands_twice_is_found_in_the_history(gateway: Gat
 
 
 @pytest.mark.parametrize("path", ["/v1/workspaces", "/v1/nothing"])
-def test_other_routes_refuse_a_second_authorisation_as_well(gateway: Gateway, speaker: Speaker, path: str) -> None:
+def test_other_routes_refuse_a_second_authorisation_as_well(
+    gateway: Gateway, speaker: RawHttpClient, path: str
+) -> None:
     speaker.ask("GET", path, authorised(gateway), authorised(gateway))
 
     assert speaker.answer()[0] in {400, 404}
@@ -131,7 +140,9 @@ def test_other_routes_refuse_a_second_authorisation_as_well(gateway: Gateway, sp
     ],
     ids=["one", "many", "address"],
 )
-def test_headers_that_are_too_large_are_refused_in_our_shape(gateway: Gateway, speaker: Speaker, head: str) -> None:
+def test_headers_that_are_too_large_are_refused_in_our_shape(
+    gateway: Gateway, speaker: RawHttpClient, head: str
+) -> None:
     speaker.say(head + "\r\n")
     status, body = speaker.answer()
 
@@ -140,28 +151,28 @@ def test_headers_that_are_too_large_are_refused_in_our_shape(gateway: Gateway, s
 
 
 @requirement("common-171")
-def test_a_header_without_end_is_refused_before_it_ends(gateway: Gateway, speaker: Speaker) -> None:
+def test_a_header_without_end_is_refused_before_it_ends(gateway: Gateway, speaker: RawHttpClient) -> None:
     speaker.say("GET /healthz HTTP/1.1\r\nX-Endless: " + "x" * 400_000)
 
     assert 431 == speaker.answer()[0]
 
 
 @requirement("common-171")
-def test_trailers_without_end_break_the_connection(gateway: Gateway, speaker: Speaker) -> None:
+def test_trailers_without_end_break_the_connection(gateway: Gateway, speaker: RawHttpClient) -> None:
     speaker.ask("POST", THINGS, authorised(gateway), JSON, "Transfer-Encoding: chunked")
     speaker.say("2\r\n{}\r\n0\r\n" + f"X-More: {'x' * 100}\r\n" * 1000)
 
     assert b"" == speaker.hear()
 
 
-def test_a_trailer_is_no_header(gateway: Gateway, speaker: Speaker) -> None:
+def test_a_trailer_is_no_header(gateway: Gateway, speaker: RawHttpClient) -> None:
     speaker.ask("POST", THINGS, JSON, "Transfer-Encoding: chunked")
     speaker.say(f"2\r\n{{}}\r\n0\r\n{authorised(gateway)}\r\n\r\n")
 
     assert 401 == speaker.answer()[0]
 
 
-def test_a_body_in_very_small_chunks_is_read(gateway: Gateway, speaker: Speaker) -> None:
+def test_a_body_in_very_small_chunks_is_read(gateway: Gateway, speaker: RawHttpClient) -> None:
     body = f'{{"connection_id": "{gateway.connections["shelf"]}", "name": "{"n" * 20_000}"}}'
     speaker.ask("POST", THINGS, authorised(gateway), JSON, "Transfer-Encoding: chunked")
     speaker.say("".join(f"1\r\n{character}\r\n" for character in body) + "0\r\n\r\n")
@@ -169,7 +180,7 @@ def test_a_body_in_very_small_chunks_is_read(gateway: Gateway, speaker: Speaker)
     assert 200 == speaker.answer()[0]
 
 
-def test_chunks_with_endless_extensions_break_the_connection(gateway: Gateway, speaker: Speaker) -> None:
+def test_chunks_with_endless_extensions_break_the_connection(gateway: Gateway, speaker: RawHttpClient) -> None:
     speaker.ask("POST", THINGS, authorised(gateway), JSON, "Transfer-Encoding: chunked")
     speaker.say(f"1;{'x' * 1000}\r\n \r\n" * 500)
 
@@ -180,7 +191,7 @@ def test_chunks_with_endless_extensions_break_the_connection(gateway: Gateway, s
 @pytest.mark.parametrize(
     "text", ["HELLO\r\n\r\n", "CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n", "GET /é HTTP/1.1\r\n\r\n", "\x16\x03\x01\x02"]
 )
-def test_what_is_no_http_is_refused_in_our_shape(gateway: Gateway, speaker: Speaker, text: str) -> None:
+def test_what_is_no_http_is_refused_in_our_shape(gateway: Gateway, speaker: RawHttpClient, text: str) -> None:
     speaker.say(text)
     status, body = speaker.answer()
 
@@ -188,13 +199,13 @@ def test_what_is_no_http_is_refused_in_our_shape(gateway: Gateway, speaker: Spea
     assert body["run_id"].startswith("run_")
 
 
-def test_what_asks_for_another_protocol_is_answered_in_this_one(gateway: Gateway, speaker: Speaker) -> None:
+def test_what_asks_for_another_protocol_is_answered_in_this_one(gateway: Gateway, speaker: RawHttpClient) -> None:
     speaker.ask("GET", "/healthz", "Connection: Upgrade", "Upgrade: websocket")
 
     assert (200, {"status": "alive"}) == speaker.answer()
 
 
-def test_a_few_requests_may_be_sent_ahead(gateway: Gateway, speaker: Speaker) -> None:
+def test_a_few_requests_may_be_sent_ahead(gateway: Gateway, speaker: RawHttpClient) -> None:
     speaker.say("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n" * 50)
     speaker.say("GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
 
@@ -202,10 +213,10 @@ def test_a_few_requests_may_be_sent_ahead(gateway: Gateway, speaker: Speaker) ->
 
 
 @requirement("common-170")
-def test_requests_without_end_sent_ahead_break_the_connection(gateway: Gateway, speaker: Speaker) -> None:
-    speaker.say("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n" * (MAX_AHEAD + 2))
+def test_requests_without_end_sent_ahead_break_the_connection(gateway: Gateway, speaker: RawHttpClient) -> None:
+    speaker.say("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n" * (MAX_PIPELINED + 2))
 
-    assert speaker.hear().count(b"HTTP/1.1 200 OK") < MAX_AHEAD
+    assert speaker.hear().count(b"HTTP/1.1 200 OK") < MAX_PIPELINED
 
 
 # What is refused before there is a call is counted, and told to the operator
@@ -227,7 +238,7 @@ def refusals(gateway: Gateway, reason: str) -> float:
     ],
 )
 def test_what_the_protocol_refuses_is_counted_and_logged_without_its_content(
-    gateway: Gateway, speaker: Speaker, text: str, reason: str
+    gateway: Gateway, speaker: RawHttpClient, text: str, reason: str
 ) -> None:
     before = refusals(gateway, reason)
     passing(gateway, 0)  # lines are counted anew
@@ -240,10 +251,10 @@ def test_what_the_protocol_refuses_is_counted_and_logged_without_its_content(
     assert [{**told, "run_id": body["run_id"]}] == logged
 
 
-def test_headers_that_come_late_are_counted(gateway: Gateway, speaker: Speaker) -> None:
+def test_headers_that_come_late_are_counted(gateway: Gateway, speaker: RawHttpClient) -> None:
     before = refusals(gateway, "request_incomplete")
     speaker.say("GET /healthz HTTP/1.1\r\nX-Slow: ")
-    wait_until(lambda: waits_for(gateway, Phase.HEAD))
+    wait_until(lambda: waits_for(gateway, ConnectionState.HEAD))
     passing(gateway, HEAD_SECONDS)
     speaker.answer()
 
@@ -253,22 +264,24 @@ def test_headers_that_come_late_are_counted(gateway: Gateway, speaker: Speaker) 
 def test_many_refusals_are_told_in_a_few_lines() -> None:
     counted = clients()
     with capture_logs() as logged:
-        deque(map(counted.refuse, [Peer("a", 0)] * (MOST_TOLD + 5), repeat("malformed_request")), maxlen=0)
-        counted.sweep(0)
-        counted.refuse(Peer("a", 0), "malformed_request")
+        deque(
+            map(counted.record_rejection, [Peer("a", 0)] * (MAX_LOG_LINES + 5), repeat("malformed_request")), maxlen=0
+        )
+        counted.check_timeouts(0)
+        counted.record_rejection(Peer("a", 0), "malformed_request")
 
-    assert MOST_TOLD + 6 == counted.refused["malformed_request"]
+    assert MAX_LOG_LINES + 6 == counted.rejections["malformed_request"]
     assert [5] == [line["and_more"] for line in logged if "and_more" in line]
-    assert MOST_TOLD + 2 == len(logged)
+    assert MAX_LOG_LINES + 2 == len(logged)
 
 
 # Time
 
 
 @requirement("common-172")
-def test_headers_that_do_not_come_in_time_are_refused(gateway: Gateway, speaker: Speaker) -> None:
+def test_headers_that_do_not_come_in_time_are_refused(gateway: Gateway, speaker: RawHttpClient) -> None:
     speaker.say("GET /healthz HTTP/1.1\r\nX-Slow: ")
-    wait_until(lambda: waits_for(gateway, Phase.HEAD))
+    wait_until(lambda: waits_for(gateway, ConnectionState.HEAD))
     passing(gateway, HEAD_SECONDS - 1)
     speaker.say("x")
     passing(gateway, HEAD_SECONDS)
@@ -279,18 +292,18 @@ def test_headers_that_do_not_come_in_time_are_refused(gateway: Gateway, speaker:
 
 
 @requirement("common-172")
-def test_who_connects_and_says_nothing_is_cut(gateway: Gateway, speaker: Speaker) -> None:
-    wait_until(lambda: waits_for(gateway, Phase.NEW))
+def test_who_connects_and_says_nothing_is_cut(gateway: Gateway, speaker: RawHttpClient) -> None:
+    wait_until(lambda: waits_for(gateway, ConnectionState.NEW))
     passing(gateway, HEAD_SECONDS)
 
     assert b"" == speaker.hear()
 
 
-def test_empty_lines_do_not_keep_a_connection_open(gateway: Gateway, speaker: Speaker) -> None:
+def test_empty_lines_do_not_keep_a_connection_open(gateway: Gateway, speaker: RawHttpClient) -> None:
     speaker.ask("GET", "/healthz")
     speaker.answer()
     speaker.say("\r\n")
-    wait_until(lambda: waits_for(gateway, Phase.HEAD))
+    wait_until(lambda: waits_for(gateway, ConnectionState.HEAD))
     passing(gateway, HEAD_SECONDS)
 
     assert 408 == speaker.answer()[0]
@@ -298,13 +311,13 @@ def test_empty_lines_do_not_keep_a_connection_open(gateway: Gateway, speaker: Sp
 
 @requirement("common-173")
 def test_a_body_that_does_not_come_in_time_is_refused_and_found_in_the_history(
-    gateway: Gateway, speaker: Speaker
+    gateway: Gateway, speaker: RawHttpClient
 ) -> None:
     speaker.ask("POST", THINGS, authorised(gateway), JSON, "Content-Length: 1000", body=b"{")
-    wait_until(lambda: waits_for(gateway, Phase.BODY))
+    wait_until(lambda: waits_for(gateway, ConnectionState.BODY))
     passing(gateway, BODY_SECONDS)
     status, body = speaker.answer()
-    passing(gateway, BODY_SECONDS + LEAVING_SECONDS)
+    passing(gateway, BODY_SECONDS + LINGER_SECONDS)
 
     assert (408, "request_incomplete") == (status, body["error"]["code"])
     assert b"" == speaker.hear()
@@ -312,7 +325,7 @@ def test_a_body_that_does_not_come_in_time_is_refused_and_found_in_the_history(
 
 
 @requirement("common-173")
-def test_a_call_whose_body_breaks_off_is_not_carried_out(gateway: Gateway, shelf: Shelf) -> None:
+def test_a_call_whose_body_breaks_off_is_not_carried_out(gateway: Gateway, shelf: FakeUpstream) -> None:
     gateway.get("/shelf/things")
     before = latest(gateway)["run_id"]
     body = f'{{"connection_id": "{gateway.connections["shelf"]}", "name": "n"}}'.encode()
@@ -324,7 +337,7 @@ def test_a_call_whose_body_breaks_off_is_not_carried_out(gateway: Gateway, shelf
     assert [] == shelf.things
 
 
-def test_a_call_that_takes_long_is_not_cut_while_its_client_waits(gateway: Gateway, shelf: Shelf) -> None:
+def test_a_call_that_takes_long_is_not_cut_while_its_client_waits(gateway: Gateway, shelf: FakeUpstream) -> None:
     shelf.gate.clear()
     with speaking(gateway.base_url) as speaker:
         body = f'{{"connection_id": "{gateway.connections["shelf"]}", "name": "n"}}'.encode()
@@ -339,7 +352,7 @@ def test_a_call_that_takes_long_is_not_cut_while_its_client_waits(gateway: Gatew
 # Answers that nobody reads
 
 
-def stall(speaker: Speaker, gateway: Gateway) -> None:
+def stall(speaker: RawHttpClient, gateway: Gateway) -> None:
     """Ask for more than fits on the way, and read nothing of it."""
     speaker.say("GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 40)
     wait_until(lambda: unread(gateway) == 1)
@@ -362,7 +375,7 @@ def test_an_answer_that_nobody_reads_is_cut(gateway: Gateway) -> None:
 @pytest.fixture
 def narrow(tmp_path: Path) -> Iterator[Gateway]:
     limits: dict[str, Any] = {"GATEWAY_MAX_CONNECTIONS": "4", "GATEWAY_MAX_CONNECTIONS_PER_ADDRESS": "2"}
-    with serving(Sandbox({}), tmp_path, connectors=connectors(Shelf()), **limits) as gateway:
+    with serving(Sandbox({}), tmp_path, connectors=connectors(FakeUpstream()), **limits) as gateway:
         yield gateway
 
 
@@ -392,28 +405,28 @@ class Peer:
 
     def __init__(self, address: str, moved_at: float) -> None:
         self.address = address
-        self.moved_at = moved_at
+        self.last_active_at = moved_at
         self.was_cut = False
 
-    def sweep(self, now: float) -> None:
+    def check_timeouts(self, now: float) -> None:
         """Nothing is ever late."""
 
-    def cut(self, reason: str) -> None:
+    def abort(self, reason: str) -> None:
         self.was_cut = True
         self.reason = reason
 
 
-def clients(**limits: int) -> Clients:
-    return Clients(ClientLimits(**limits))
+def clients(**limits: int) -> ClientConnections:
+    return ClientConnections(ConnectionLimits(**limits))
 
 
 @requirement("common-176")
 def test_of_what_is_held_too_much_those_are_cut_that_stood_still_longest() -> None:
     counted = clients(held_bytes_per_address=100, held_bytes=1000)
     slowest, slow, newest = Peer("a", 1), Peer("a", 2), Peer("a", 0)
-    counted.hold(slow, 40)
-    counted.hold(slowest, 40)
-    counted.hold(newest, 50)
+    counted.reserve_buffer(slow, 40)
+    counted.reserve_buffer(slowest, 40)
+    counted.reserve_buffer(newest, 50)
 
     assert [True, False, False] == [peer.was_cut for peer in (slowest, slow, newest)]
 
@@ -422,8 +435,8 @@ def test_of_what_is_held_too_much_those_are_cut_that_stood_still_longest() -> No
 def test_an_address_does_not_cost_another_its_answers() -> None:
     counted = clients(held_bytes_per_address=100, held_bytes=1000)
     other, newest = Peer("b", 0), Peer("a", 5)
-    counted.hold(other, 90)
-    counted.hold(newest, 90)
+    counted.reserve_buffer(other, 90)
+    counted.reserve_buffer(newest, 90)
 
     assert [False, False] == [peer.was_cut for peer in (other, newest)]
 
@@ -431,8 +444,8 @@ def test_an_address_does_not_cost_another_its_answers() -> None:
 def test_all_addresses_together_are_bounded_too() -> None:
     counted = clients(held_bytes_per_address=100, held_bytes=150)
     other, newest = Peer("b", 0), Peer("a", 5)
-    counted.hold(other, 90)
-    counted.hold(newest, 90)
+    counted.reserve_buffer(other, 90)
+    counted.reserve_buffer(newest, 90)
 
     assert [True, False] == [peer.was_cut for peer in (other, newest)]
 
@@ -440,9 +453,9 @@ def test_all_addresses_together_are_bounded_too() -> None:
 def test_what_is_released_counts_no_more() -> None:
     counted = clients(held_bytes_per_address=100, held_bytes=1000)
     other, newest = Peer("a", 0), Peer("a", 5)
-    counted.hold(other, 90)
+    counted.reserve_buffer(other, 90)
     counted.release(other)
-    counted.hold(newest, 90)
+    counted.reserve_buffer(newest, 90)
 
     assert not other.was_cut
 
@@ -450,7 +463,7 @@ def test_what_is_released_counts_no_more() -> None:
 def test_one_that_is_larger_than_all_room_is_not_cut_for_itself() -> None:
     counted = clients(held_bytes_per_address=100, held_bytes=100)
     only = Peer("a", 0)
-    counted.hold(only, 500)
+    counted.reserve_buffer(only, 500)
 
     assert not only.was_cut
 
@@ -466,7 +479,7 @@ def test_one_that_is_larger_than_all_room_is_not_cut_for_itself() -> None:
     ],
 )
 def test_of_ipv6_a_network_counts_as_one_address(address: str, counted_as: str) -> None:
-    assert counted_as == network(address)
+    assert counted_as == client_network(address)
 
 
 # What names a connection
@@ -477,9 +490,9 @@ def test_of_ipv6_a_network_counts_as_one_address(address: str, counted_as: str) 
 def test_what_cannot_name_a_connection_is_neither_remembered_nor_repeated_at_length(
     gateway: Gateway, named: str
 ) -> None:
-    known = len(gateway.app.connections._known._values)
+    known = len(gateway.app.connections._cache._values)
     reply = gateway.get("/shelf/things", connection_id=named)
 
     assert (404, "connection_not_found") == (reply.status, reply.code)
     assert len(str(reply.body)) < 1000
-    assert known == len(gateway.app.connections._known._values)
+    assert known == len(gateway.app.connections._cache._values)

@@ -10,8 +10,8 @@ from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.key_text import MAX_KEY_CHARACTERS
-from connector_gateway.http.answers import DRY_RUN
+from connector_gateway.core.writes.key_text import MAX_KEY_CHARACTERS
+from connector_gateway.http.api.responses import DRY_RUN
 from connector_gateway.http.openapi import openapi
 from connector_gateway.http.openapi.examples import examples
 from connector_gateway.management.routes import MANAGEMENT
@@ -27,7 +27,7 @@ ROUTES: Mapping[str, Schema] = {
 }
 REFUSALS = {
     **{
-        f"{room.name}_{operation.name}": operation.refusals
+        f"{room.name}_{operation.name}": operation.all_errors
         for room in CONNECTORS.values()
         for operation in room.operations
     },

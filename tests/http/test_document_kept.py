@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.notes import NOTES
-from connector_gateway.core import token_throttle
+from connector_gateway.core.access import token_throttle
 from connector_gateway.http.openapi import openapi
 from harness.serving import OPERATOR, Gateway
 

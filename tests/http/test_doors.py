@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.core.token_throttle import BURST, DELAY_SECONDS, MAX_DELAYED_PER_ADDRESS, TokenThrottle
+from connector_gateway.core.access.token_throttle import BURST, DELAY_SECONDS, MAX_DELAYED_PER_ADDRESS, TokenThrottle
 from harness.agents import PATH as AGENTS
 from harness.agents import posted
 from harness.clocks import NOON

@@ -5,12 +5,12 @@ from urllib.parse import quote
 
 import pytest
 
-from connector_gateway.core.remedies import general_remedy
-from connector_gateway.kit.errors import GatewayError, catalogue
+from connector_gateway.core.calls.remedies import general_remedy
+from connector_gateway.kit.errors import GatewayError, all_errors
 from harness.requirement import requirement
 from harness.serving import Gateway
 
-ERRORS = [pytest.param(error, id=error.code) for error in catalogue()]
+ERRORS = [pytest.param(error, id=error.code) for error in all_errors()]
 BROWSER = {"Accept": "text/html,application/xhtml+xml"}
 
 
@@ -44,7 +44,7 @@ def test_a_page_names_the_operations_that_may_end_so(gateway: Gateway) -> None:
 
 def test_one_page_lists_all_codes(gateway: Gateway) -> None:
     page = gateway.http.get(f"{gateway.base_url}/docs/errors").text
-    codes = [error.code for error in catalogue()]
+    codes = [error.code for error in all_errors()]
 
     assert codes == re.findall(r'<section id="([a-z_]+)">', page)
 

@@ -2,7 +2,7 @@
 
 import re
 
-from connector_gateway.http.guides import INDEX, guide_address, guides, render
+from connector_gateway.http.pages.guides import INDEX, guide_path, guides, render
 from harness.requirement import requirement
 from harness.serving import Gateway
 
@@ -14,12 +14,12 @@ def test_the_index_lists_every_guide(gateway: Gateway) -> None:
     page = gateway.http.get(gateway.base_url + INDEX).text
     linked = set(HREF.findall(page))
 
-    assert {guide_address(path) for path in guides() if path.startswith("guide/")} <= linked
+    assert {guide_path(path) for path in guides() if path.startswith("guide/")} <= linked
 
 
 @requirement("common-229")
 def test_every_link_of_every_page_leads_to_a_page_and_a_heading(gateway: Gateway) -> None:
-    pages = {guide_address(path): gateway.http.get(gateway.base_url + guide_address(path)) for path in guides()}
+    pages = {guide_path(path): gateway.http.get(gateway.base_url + guide_path(path)) for path in guides()}
     links = {
         (href.partition("#")[0] or address, href.partition("#")[2])
         for address, page in pages.items()

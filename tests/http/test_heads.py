@@ -8,7 +8,7 @@ import pytest
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-from connector_gateway.http.heads import with_heads
+from connector_gateway.http.server.response_head import with_response_heads
 
 LENGTH = (b"content-length", b"2")
 USUAL = [(b"content-type", b"application/json"), (b"x-run-id", b"run_1"), (b"warning", b'199 - "\tLate\xe9"'), LENGTH]
@@ -68,7 +68,7 @@ def written(
             await send({"type": "http.response.body", "body": piece, "more_body": True})
         await send({"type": "http.response.body", "body": last})
 
-    asyncio.run(cycle.run_asgi(with_heads(cycle, cast("Any", app)) if ours else cast("Any", app)))
+    asyncio.run(cycle.run_asgi(with_response_heads(cycle, cast("Any", app)) if ours else cast("Any", app)))
     return connection
 
 

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from connector_gateway.core.details import shortened
-from connector_gateway.kit.nearest import nearest
+from connector_gateway.core.calls.error_details import truncate_details
+from connector_gateway.kit.errors.suggestions import closest_match
 from harness.requirement import requirement
 from harness.serving import Gateway
 
@@ -161,7 +161,7 @@ def test_a_key_that_cannot_be_one_is_told_apart_from_one_that_is_unknown(
 
 @requirement("common-182")
 def test_an_unknown_option_of_a_third_party_is_recognised_as_well() -> None:
-    (told,) = shortened([{"property": "Stage", "value": "opne", "allowed": ["Open", "Won"]}])
+    (told,) = truncate_details([{"property": "Stage", "value": "opne", "allowed": ["Open", "Won"]}])
 
     assert "Open" == told["did_you_mean"]
 
@@ -170,6 +170,6 @@ def test_names_without_end_are_compared_with_nothing() -> None:
     known = [f"{'x' * 90}{number}" for number in range(5000)]
     started = time.thread_time()
 
-    assert nearest("y" * 1_000_000, known) is None
-    assert nearest("x" * 80 + "y" * 20, known) is not None
+    assert closest_match("y" * 1_000_000, known) is None
+    assert closest_match("x" * 80 + "y" * 20, known) is not None
     assert time.thread_time() - started < 1

@@ -10,7 +10,7 @@ from pydantic_core import from_json
 
 from connector_gateway.cli import main
 from connector_gateway_client import Gateway as Client
-from connector_gateway_client.calls import Call
+from connector_gateway_client.calls import RequestSpec
 from harness.agents import agent
 from harness.playing import playing
 from harness.requirement import requirement
@@ -155,4 +155,4 @@ def test_other_parameters_are_warned_of(gateway: Gateway, target: dict[str, Any]
 @pytest.mark.parametrize("key", ["a\0b", "a\ud800b"], ids=ascii)
 def test_the_client_says_what_no_header_can_carry(key: str) -> None:
     with pytest.raises(ValueError, match=r"^An idempotency key travels in a header, which cannot carry .*at 1\)"):
-        _ = Call("POST", "/", {}, writes=True, key=key).headers
+        _ = RequestSpec("POST", "/", {}, writes=True, key=key).headers

@@ -12,8 +12,8 @@ from schemathesis.core.result import Ok
 
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.http.openapi import openapi
-from connector_gateway.kit.errors import UpstreamUnexpected, catalogue
-from harness.rehearsing import Shelf, Trouble
+from connector_gateway.kit.errors import UpstreamUnexpected, all_errors
+from harness.rehearsing import Failure, FakeUpstream
 from harness.requirement import requirement
 from harness.serving import OPERATOR, Gateway, serving
 from harness.storage import read_only
@@ -70,9 +70,9 @@ def test_calls_are_counted_by_operation_and_status(gateway: Gateway) -> None:
     assert 1 <= counted(gateway, **(labels | {"status": "422"}))
 
 
-def test_answers_of_an_unexpected_shape_are_counted_by_place(gateway: Gateway, shelf: Shelf) -> None:
+def test_answers_of_an_unexpected_shape_are_counted_by_place(gateway: Gateway, shelf: FakeUpstream) -> None:
     places = ["items[3].id", "items[4].id"]
-    shelf.troubles += [Trouble(UpstreamUnexpected("Unknown.", {"place": place})) for place in places]
+    shelf.troubles += [Failure(UpstreamUnexpected("Unknown.", {"place": place})) for place in places]
     gateway.post("/shelf/things", name="one")
     gateway.post("/shelf/things", name="another")
 
@@ -154,7 +154,7 @@ def test_the_document_of_all_rooms_names_every_operation() -> None:
 
 @requirement("common-45")
 def test_every_error_has_a_code_of_its_own_a_status_and_a_remedy() -> None:
-    errors = list(catalogue())
+    errors = list(all_errors())
 
     assert len(errors) == len({error.code for error in errors})
     assert all(400 <= error.status <= 504 for error in errors)

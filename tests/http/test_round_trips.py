@@ -7,23 +7,23 @@ from uuid import uuid4
 
 from connector_gateway.connectors.notes import NOTES
 from harness.playing import playing
-from harness.relaying import Relay, relaying
+from harness.relaying import PostgresProxy, relaying
 from harness.serving import Gateway, Reply, serving
 from workspace_sandbox.notes import NotesEmulator
 
 
-def asked(relay: Relay, call: Callable[[], Reply]) -> int:
+def asked(relay: PostgresProxy, call: Callable[[], Reply]) -> int:
     """How often *call* asks the server, the least of several: what the service does by itself asks now and then."""
     return min(_asked_once(relay, call) for _ in range(5))
 
 
-def _asked_once(relay: Relay, call: Callable[[], Reply]) -> int:
+def _asked_once(relay: PostgresProxy, call: Callable[[], Reply]) -> int:
     relay.round_trips = 0
     assert 200 == call().status
     return relay.round_trips
 
 
-def figures(relay: Relay, gateway: Gateway) -> dict[str, int]:
+def figures(relay: PostgresProxy, gateway: Gateway) -> dict[str, int]:
     """The round trips of each kind of call."""
     page = {"database_id": gateway.examples("notes")["database_id"], "properties": {"Name": "Acme"}}
 
@@ -40,7 +40,7 @@ def figures(relay: Relay, gateway: Gateway) -> dict[str, int]:
 
 
 async def test_a_read_asks_a_server_once_and_a_write_with_a_key_twice(new_postgres: str, tmp_path: Path) -> None:
-    def count(relay: Relay, address: str) -> dict[str, int]:
+    def count(relay: PostgresProxy, address: str) -> dict[str, int]:
         rooms = {"notes": NOTES}
         with (
             playing(notes=NotesEmulator) as sandbox,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from connector_gateway.connectors.notes import NOTES
-from connector_gateway.storage import valkey
+from connector_gateway.storage.shared import valkey
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.serving import Gateway, serving
@@ -26,7 +26,7 @@ def own(tmp_path: Path) -> Iterator[Server]:
 @pytest.fixture(autouse=True)
 def _unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """No store counts as away because other tests keep the machine busy."""
-    monkeypatch.setattr(valkey, "ANSWER_SECONDS", 10)
+    monkeypatch.setattr(valkey, "TIMEOUT_SECONDS", 10)
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_after_a_minute_calls_are_refused_and_the_service_is_not_ready(
     own: Server, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own.stop()
-    monkeypatch.setattr("connector_gateway.storage.share.LONGEST_SECONDS", 0.0)
+    monkeypatch.setattr("connector_gateway.storage.shared.degraded_mode.MAX_DEGRADED_SECONDS", 0.0)
     refused, ready = gateway.get("/notes/databases", limit=1), gateway.request("GET", "/readyz")
 
     assert (503, "shared_store_unavailable") == (refused.status, refused.code)

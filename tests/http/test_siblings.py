@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from connector_gateway.http.siblings import END, Siblings
+from connector_gateway.http.server.worker_metrics import END, WorkerMetrics
 from harness.requirement import requirement
 
 TOLD = b"# HELP calls_total Calls.\n# TYPE calls_total counter\ncalls_total 12.0\n"
 
 
 @asynccontextmanager
-async def telling(folder: Path, told: bytes) -> AsyncIterator[Siblings]:
+async def telling(folder: Path, told: bytes) -> AsyncIterator[WorkerMetrics]:
     """The only worker of a supervisor, which tells *told* and ends."""
 
     async def tell(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -22,7 +22,7 @@ async def telling(folder: Path, told: bytes) -> AsyncIterator[Siblings]:
         writer.close()
 
     async with await asyncio.start_unix_server(tell, folder / "1.sock"):
-        yield Siblings(folder, 1, 1)
+        yield WorkerMetrics(folder, 1, 1)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import create_engine, select
 
 from connector_gateway.storage import tables
-from harness.installed import Calling, Installation, installed
+from harness.installed import CallThread, Installation, installed
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.waiting import wait_until
@@ -36,8 +36,8 @@ def test_a_call_under_way_is_answered_and_then_the_process_ends(
         url = f"{installation.base_url}/v1/connectors/notes/databases"
         query = {"connection_id": installation.connections["notes"]}
         headers = {"Authorization": f"Bearer {installation.key}"}
-        calling = Calling(lambda: httpx.get(url, params=query, headers=headers, timeout=60))
-        wait_until(lambda: not sandbox.emulators["notes"].stage.faults[0].times)
+        calling = CallThread(lambda: httpx.get(url, params=query, headers=headers, timeout=60))
+        wait_until(lambda: not sandbox.emulators["notes"].context.faults[0].times)
         code = installation.end(signal.SIGTERM)
         answer = calling.ended()
         with pytest.raises(httpx.TransportError):
@@ -54,19 +54,19 @@ def test_a_call_under_way_is_answered_and_then_the_process_ends(
     assert [] == processes
 
 
-def asked(installation: Installation, query: str = "databases") -> Calling:
+def asked(installation: Installation, query: str = "databases") -> CallThread:
     """A read under way."""
     url = f"{installation.base_url}/v1/connectors/notes/{query}"
     headers = {"Authorization": f"Bearer {installation.key}"}
     params = {"connection_id": installation.connections["notes"]}
-    return Calling(lambda: httpx.get(url, params=params, headers=headers, timeout=60))
+    return CallThread(lambda: httpx.get(url, params=params, headers=headers, timeout=60))
 
 
-def written(installation: Installation, key: str | None = None) -> Calling:
+def written(installation: Installation, key: str | None = None) -> CallThread:
     """A page under way."""
     database_id = installation.sandbox.emulators["notes"].examples()["database_id"]
     body = {"database_id": database_id, "properties": {}, "idempotency_key": key}
-    return Calling(lambda: installation.call("POST", "/notes/pages", **body))
+    return CallThread(lambda: installation.call("POST", "/notes/pages", **body))
 
 
 def runs(folder: Path) -> dict[str, tuple[Any, ...]]:
@@ -85,7 +85,7 @@ def test_a_call_that_waits_for_its_turn_is_refused_at_once(sandbox: Sandbox, tmp
     settings = {"GATEWAY_NOTES_BUDGET": "2/60", "GATEWAY_QUEUE_SECONDS": "1000"}
     with installed(sandbox, tmp_path, **settings) as installation:
         going_on = asked(installation)
-        wait_until(lambda: "/v1/search" in [one.path for one in sandbox.emulators["notes"].stage.journal])
+        wait_until(lambda: "/v1/search" in [one.path for one in sandbox.emulators["notes"].context.request_log])
         waiting = written(installation, "key-0")
         wait_until(lambda: ("running", None, None) in runs(tmp_path).values())
         began = time.monotonic()
@@ -110,7 +110,7 @@ def test_a_call_that_waits_for_another_with_its_key_is_refused_at_once(sandbox: 
     with installed(sandbox, tmp_path) as installation:
         installation.http.post(f"{sandbox.address}/_control/notes/faults", json=fault)
         first = written(installation, "key-1")
-        wait_until(lambda: not sandbox.emulators["notes"].stage.faults[0].times)
+        wait_until(lambda: not sandbox.emulators["notes"].context.faults[0].times)
         second = written(installation, "key-1")
         wait_until(lambda: 2 == len(runs(tmp_path)))
         installation.end(signal.SIGTERM)
@@ -140,7 +140,7 @@ def test_a_call_that_does_not_end_in_time_is_answered_with_its_run(sandbox: Sand
     with installed(sandbox, tmp_path, GATEWAY_STOP_SECONDS="0.3") as installation:
         installation.http.post(f"{sandbox.address}/_control/notes/faults", json=fault)
         calling = asked(installation)
-        wait_until(lambda: not sandbox.emulators["notes"].stage.faults[0].times)
+        wait_until(lambda: not sandbox.emulators["notes"].context.faults[0].times)
         code = installation.end(signal.SIGTERM)
         answer = calling.ended()
 
@@ -157,7 +157,7 @@ def test_a_second_ctrl_c_cuts_calls_off_which_are_answered_all_the_same(sandbox:
     with installed(sandbox, tmp_path, GATEWAY_UPSTREAM_TIMEOUT_SECONDS="60") as installation:
         installation.http.post(f"{sandbox.address}/_control/notes/faults", json=fault)
         calling = asked(installation)
-        wait_until(lambda: not sandbox.emulators["notes"].stage.faults[0].times)
+        wait_until(lambda: not sandbox.emulators["notes"].context.faults[0].times)
         assert installation.process is not None
         installation.process.send_signal(signal.SIGINT)
         wait_until(lambda: not takes_connections(installation))
@@ -181,7 +181,7 @@ def test_a_write_that_is_cut_off_while_it_is_carried_out_is_told_as_unknown(sand
     with installed(sandbox, tmp_path, GATEWAY_STOP_SECONDS="0.3") as installation:
         installation.http.post(f"{sandbox.address}/_control/notes/faults", json=fault)
         calling = written(installation, "cut off")
-        wait_until(lambda: not sandbox.emulators["notes"].stage.faults[0].times)
+        wait_until(lambda: not sandbox.emulators["notes"].context.faults[0].times)
         installation.end(signal.SIGTERM)
         answer = calling.ended()
 

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from connector_gateway.app import App
 from connector_gateway.connectors.notes import NOTES
 from connector_gateway.storage import tables
-from connector_gateway.storage.files import AlreadyServed
+from connector_gateway.storage.sql.sqlite_files import DatabaseInUse
 from harness.playing import playing
 from harness.requirement import requirement
 from harness.serving import Gateway, serving
@@ -72,13 +72,13 @@ def test_a_second_gateway_on_the_database_is_refused(gateway: Gateway) -> None:
         async with second.http().lifespan():
             pass
 
-    with pytest.raises(AlreadyServed):
+    with pytest.raises(DatabaseInUse):
         gateway.run(open_it())
     assert 200 == gateway.get("/notes/databases", limit=1).status
 
 
 def test_several_may_be_opened_where_that_is_wanted(gateway: Gateway) -> None:
-    second = App(gateway.app.settings, connectors={"notes": NOTES}, alone=False)
+    second = App(gateway.app.settings, connectors={"notes": NOTES}, single_instance=False)
 
     async def processes() -> int:
         async with second.http().lifespan():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from connector_gateway.kit.clock import ahead
+from connector_gateway.kit.clock import clock_skew
 
 AT = 1_784_894_400.0
 """Fri, 24 Jul 2026 12:00:00 GMT."""
@@ -21,4 +21,4 @@ AT = 1_784_894_400.0
     ],
 )
 def test_a_date_tells_how_far_its_clock_is_ahead(date: str | None, seconds: float) -> None:
-    assert seconds == ahead(date, AT)
+    assert seconds == clock_skew(date, AT)

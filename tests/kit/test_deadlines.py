@@ -5,8 +5,8 @@ from collections.abc import Awaitable
 
 import pytest
 
-from connector_gateway.kit.deadlines import Deadlines
-from harness.clocks import in_no_time
+from connector_gateway.kit.upstream.deadlines import Deadlines
+from harness.clocks import run_in_virtual_time
 
 
 async def within(deadlines: Deadlines, work: Awaitable[object]) -> float | type[BaseException]:
@@ -21,7 +21,7 @@ async def within(deadlines: Deadlines, work: Awaitable[object]) -> float | type[
 
 
 def test_who_is_in_time_is_not_disturbed() -> None:
-    assert 9.9 == in_no_time(within(Deadlines(10), asyncio.sleep(9.9)))
+    assert 9.9 == run_in_virtual_time(within(Deadlines(10), asyncio.sleep(9.9)))
 
 
 def test_who_takes_longer_leaves_when_the_time_is_over() -> None:
@@ -29,7 +29,7 @@ def test_who_takes_longer_leaves_when_the_time_is_over() -> None:
         ended = await within(Deadlines(10), asyncio.sleep(100))
         return ended, asyncio.get_running_loop().time()
 
-    how, at = in_no_time(late())
+    how, at = run_in_virtual_time(late())
 
     assert TimeoutError is how
     assert 10 == pytest.approx(at)
@@ -46,7 +46,7 @@ def test_everybody_has_the_same_time_from_when_they_began() -> None:
 
         return list(await asyncio.gather(begin(0, 5), begin(1, 100), begin(4, 9), begin(7, 100), begin(30, 100)))
 
-    ended = in_no_time(one_after_the_other())
+    ended = run_in_virtual_time(one_after_the_other())
 
     assert [5, TimeoutError, 9, TimeoutError, TimeoutError] == [how for how, _ in ended]
     assert [5, 11, 13, 17, 40] == [pytest.approx(at) for _, at in ended]
@@ -58,7 +58,7 @@ def test_one_task_may_come_again() -> None:
         return [await within(deadlines, asyncio.sleep(takes)) for takes in (100, 8, 100, 8)]
 
     assert [TimeoutError, 8, TimeoutError, 8] == [
-        how if isinstance(how, type) else pytest.approx(how) for how in in_no_time(twice())
+        how if isinstance(how, type) else pytest.approx(how) for how in run_in_virtual_time(twice())
     ]
 
 
@@ -69,8 +69,8 @@ def test_who_is_cancelled_by_others_is_cancelled() -> None:
         task.cancel()
         return await task
 
-    assert asyncio.CancelledError is in_no_time(cancelled(5))
-    assert asyncio.CancelledError is in_no_time(cancelled(10)), "at the same instant"
+    assert asyncio.CancelledError is run_in_virtual_time(cancelled(5))
+    assert asyncio.CancelledError is run_in_virtual_time(cancelled(10)), "at the same instant"
 
 
 def test_a_fault_of_the_work_stays_what_it_is() -> None:
@@ -80,8 +80,8 @@ def test_a_fault_of_the_work_stays_what_it_is() -> None:
         finally:
             raise ValueError
 
-    assert ValueError is in_no_time(within(Deadlines(10), fails(5)))
-    assert ValueError is in_no_time(within(Deadlines(10), fails(100))), "even if it was interrupted"
+    assert ValueError is run_in_virtual_time(within(Deadlines(10), fails(5)))
+    assert ValueError is run_in_virtual_time(within(Deadlines(10), fails(100))), "even if it was interrupted"
 
 
 def test_it_can_be_waited_again_after_a_timeout() -> None:
@@ -91,4 +91,4 @@ def test_it_can_be_waited_again_after_a_timeout() -> None:
         task = asyncio.current_task()
         return task is not None and task.cancelling() == 0
 
-    assert in_no_time(interrupted())
+    assert run_in_virtual_time(interrupted())

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.core.pacing import ConnectionPacer
-from connector_gateway.kit.budget import Budget, Charge
-from connector_gateway.kit.error_table import MAX_MESSAGE, ErrorTable, Reason, Rejection, vendor_reason
+from connector_gateway.core.pacing.scheduler import ConnectionPacer
 from connector_gateway.kit.errors import OutcomeUnknown, UpstreamError, UpstreamUnavailable
-from connector_gateway.kit.transport import Answer, Transport
-from connector_gateway.kit.upstream import ThirdParty, Timeouts, Trace, Upstream, standard_throttle
-from connector_gateway.storage.memory import InMemory
-from harness.clocks import NOON, HandClock
+from connector_gateway.kit.errors.table import MAX_MESSAGE, ErrorTable, Reason, Rejection, reason_details
+from connector_gateway.kit.upstream.budget import Budget, Charge
+from connector_gateway.kit.upstream.client import Timeouts, UpstreamClient, UpstreamLog, UpstreamService, parse_throttle
+from connector_gateway.kit.upstream.pool import Transport, UpstreamResponse
+from connector_gateway.storage.shared.memory import LocalCounters
+from harness.clocks import NOON, ManualClock
 from harness.requirement import requirement
 from kit.third import OK, Door, Third
 
@@ -85,9 +85,9 @@ STRANGE = (
 """Bodies that are no vendor's."""
 
 
-def response(status: int, body: Any, **headers: str) -> Answer:
+def response(status: int, body: Any, **headers: str) -> UpstreamResponse:
     """A response with that body."""
-    return Answer(status, headers, (body if isinstance(body, str) else dumps(body)).encode("latin-1"))
+    return UpstreamResponse(status, headers, (body if isinstance(body, str) else dumps(body)).encode("latin-1"))
 
 
 # The tables
@@ -114,14 +114,15 @@ def test_every_error_of_a_table_has_a_message(name: str) -> None:
     ],
 )
 def test_a_reason_is_one_line_of_text_without_credentials(code: Any, message: Any, told: list[dict[str, str]]) -> None:
-    assert vendor_reason(code, message) == told
+    assert reason_details(code, message) == told
 
 
 @requirement("outcomes-1")
 @pytest.mark.parametrize("name", CONNECTORS)
 def test_what_a_vendor_documents_as_not_done_releases_the_key(name: str) -> None:
     doubts = {
-        dumps(body): CONNECTORS[name].error_table.doubt(response(status, body)) for status, body in EXAMPLES[name]
+        dumps(body): CONNECTORS[name].error_table.in_doubt_reason(response(status, body))
+        for status, body in EXAMPLES[name]
     }
 
     assert dict.fromkeys(doubts) == doubts
@@ -142,7 +143,9 @@ def test_every_row_names_the_page_that_it_is_from(name: str) -> None:
 def test_a_body_of_another_shape_proves_nothing_whatever_its_status(name: str, body: str) -> None:
     # Plain text of one vendor cannot be told from plain text of others.
     statuses = [] if (name, body) == ("boards", "\xff") else range(100, 600)
-    released = [status for status in statuses if CONNECTORS[name].error_table.doubt(response(status, body)) is None]
+    released = [
+        status for status in statuses if CONNECTORS[name].error_table.in_doubt_reason(response(status, body)) is None
+    ]
 
     assert [] == released
 
@@ -151,7 +154,7 @@ def test_a_body_of_another_shape_proves_nothing_whatever_its_status(name: str, b
 @pytest.mark.parametrize("name", CONNECTORS)
 @pytest.mark.parametrize("status", [302, 303, 307, 308, 405, 408, 418, 421, 425, 451, 499, 502, 504, 520, 524])
 def test_statuses_of_an_edge_prove_nothing_whatever_their_body(name: str, status: int) -> None:
-    doubts = {CONNECTORS[name].error_table.doubt(response(status, body)) for _, body in EXAMPLES[name]}
+    doubts = {CONNECTORS[name].error_table.in_doubt_reason(response(status, body)) for _, body in EXAMPLES[name]}
 
     assert {"edge"} == doubts
 
@@ -162,19 +165,25 @@ def test_a_failure_in_the_vendors_shape_ends_the_work_and_one_of_an_edge_does_no
     status, body = ENDED[name]
     table = CONNECTORS[name].error_table
 
-    assert ("failed", "edge") == (table.doubt(response(status, body)), table.doubt(response(500, "Server Error")))
+    assert ("failed", "edge") == (
+        table.in_doubt_reason(response(status, body)),
+        table.in_doubt_reason(response(500, "Server Error")),
+    )
 
 
 def test_a_batch_in_which_something_was_done_proves_nothing() -> None:
     body = {"results": [{"id": "7"}], "errors": [{"status": "error", "category": "VALIDATION_ERROR"}]}
 
-    assert "garbled" == CONNECTORS["crm"].error_table.doubt(response(207, body))
+    assert "garbled" == CONNECTORS["crm"].error_table.in_doubt_reason(response(207, body))
 
 
 def test_a_throttled_post_needs_no_body_if_it_says_when_to_come_back() -> None:
     table = CONNECTORS["chat"].error_table
 
-    assert (None, "edge") == (table.doubt(response(429, "", **{"Retry-After": "3"})), table.doubt(response(429, "")))
+    assert (None, "edge") == (
+        table.in_doubt_reason(response(429, "", **{"Retry-After": "3"})),
+        table.in_doubt_reason(response(429, "")),
+    )
 
 
 # The client
@@ -184,20 +193,20 @@ class Sending:
     """A client in front of a server that speaks plain bytes."""
 
     def __init__(self, third: Third, transport: Transport) -> None:
-        self.clock = HandClock()
-        pacer = ConnectionPacer("shelf", {"all": Budget(100, 1)}, "account", InMemory(self.clock), self.clock)
-        party = ThirdParty(
+        self.clock = ManualClock()
+        pacer = ConnectionPacer("shelf", {"all": Budget(100, 1)}, "account", LocalCounters(self.clock), self.clock)
+        party = UpstreamService(
             {"base": third.address},
             lambda _: {},
-            standard_throttle,
+            parse_throttle,
             transport,
             self.clock,
             self.clock.now,
             error_table=TABLE,
         )
-        self.upstream = Upstream(party, Door(), pacer, Timeouts(), Trace())
+        self.upstream = UpstreamClient(party, Door(), pacer, Timeouts(), UpstreamLog())
 
-    async def write(self) -> Answer:
+    async def write(self) -> UpstreamResponse:
         """The response to a write."""
         return await self.upstream.send("POST", "/things", Charge("all"), writes=True, json={})
 
@@ -266,7 +275,7 @@ async def test_a_change_of_protocol_leaves_a_write_in_doubt(third: Third) -> Non
 async def test_a_write_that_never_left_is_not_in_doubt(third: Third) -> None:
     async with Transport(5.0) as transport:
         sending = Sending(third, transport)
-        sending.upstream.third_party.addresses["base"] = "http://127.0.0.1:9"  # type: ignore[index]
+        sending.upstream.service.base_urls["base"] = "http://127.0.0.1:9"  # type: ignore[index]
         with pytest.raises(UpstreamUnavailable):
             await sending.write()
 

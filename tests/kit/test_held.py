@@ -3,68 +3,68 @@
 import pytest
 
 from connector_gateway.kit.errors import Overloaded
-from connector_gateway.kit.held import HeldBytes, Holding, Written
+from connector_gateway.kit.upstream.memory_budget import MemoryBudget, MemoryReservation, WriteResponseMeter
 
 
 def test_what_is_kept_beyond_the_total_is_refused_with_a_time() -> None:
-    total = HeldBytes(100)
-    first, second = Holding(total), Holding(total)
-    first.keep(60)
+    total = MemoryBudget(100)
+    first, second = MemoryReservation(total), MemoryReservation(total)
+    first.reserve(60)
 
     with pytest.raises(Overloaded) as refused:
-        second.keep(41)
+        second.reserve(41)
     assert 2 == refused.value.retry_after
 
 
 def test_the_end_of_a_call_gives_back_what_it_kept() -> None:
-    total = HeldBytes(100)
-    with Holding(total) as first:
-        first.keep(60)
-    second = Holding(total)
+    total = MemoryBudget(100)
+    with MemoryReservation(total) as first:
+        first.reserve(60)
+    second = MemoryReservation(total)
 
-    second.keep(100)
+    second.reserve(100)
 
     with pytest.raises(Overloaded):
-        second.keep(1)
+        second.reserve(1)
 
 
 def test_of_answers_that_were_read_one_after_the_other_the_largest_counts() -> None:
-    total = HeldBytes(100)
-    holding = Holding(total)
+    total = MemoryBudget(100)
+    holding = MemoryReservation(total)
 
-    holding.keep_largest(30)
-    holding.keep_largest(70)
-    holding.keep_largest(50)
-    total.take(30)
+    holding.count_response(30)
+    holding.count_response(70)
+    holding.count_response(50)
+    total.reserve(30)
 
     with pytest.raises(Overloaded):
-        total.take(1)
+        total.reserve(1)
 
 
 def test_a_refused_call_has_kept_nothing_more() -> None:
-    total = HeldBytes(100)
-    with Holding(total) as holding:
-        holding.keep(80)
+    total = MemoryBudget(100)
+    with MemoryReservation(total) as holding:
+        holding.reserve(80)
         with pytest.raises(Overloaded):
-            holding.keep(30)
+            holding.reserve(30)
 
-    total.take(100)
+    total.reserve(100)
 
     with pytest.raises(Overloaded):
-        total.take(1)
+        total.reserve(1)
 
 
 def test_the_answer_to_a_write_counts_and_is_not_refused() -> None:
-    total = HeldBytes(100)
-    with Holding(total) as holding:
-        Written(holding).keep_largest(150)
+    total = MemoryBudget(100)
+    with MemoryReservation(total) as holding:
+        WriteResponseMeter(holding).count_response(150)
         with pytest.raises(Overloaded):
-            Holding(total).keep(1)
+            MemoryReservation(total).reserve(1)
 
-    Holding(total).keep(100)
+    MemoryReservation(total).reserve(100)
 
 
 async def test_answers_to_writes_are_read_one_at_a_time_with_the_others_of_the_call() -> None:
-    holding = Holding(HeldBytes(100))
+    holding = MemoryReservation(MemoryBudget(100))
 
-    assert Written(holding).turn is holding.turn
+    assert WriteResponseMeter(holding).large_response is holding.large_response

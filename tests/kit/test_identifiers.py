@@ -6,13 +6,13 @@ import time
 import pytest
 
 from connector_gateway.kit import identifiers
-from connector_gateway.kit.identifiers import MOST, ulid
+from connector_gateway.kit.identifiers import MAX_PER_MILLISECOND, ulid
 
 
 @pytest.fixture
-def mint(monkeypatch: pytest.MonkeyPatch) -> identifiers._Mint:
-    minted = identifiers._Mint()
-    monkeypatch.setattr(identifiers, "_mint", minted)
+def mint(monkeypatch: pytest.MonkeyPatch) -> identifiers.UlidGenerator:
+    minted = identifiers.UlidGenerator()
+    monkeypatch.setattr(identifiers, "_ulid_generator", minted)
     return minted
 
 
@@ -27,7 +27,7 @@ def test_each_identifier_sorts_behind_those_before_it() -> None:
 
 
 def test_an_identifier_tells_its_millisecond_as_the_specification_has_it(
-    mint: identifiers._Mint, monkeypatch: pytest.MonkeyPatch
+    mint: identifiers.UlidGenerator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stand_still(monkeypatch, 1_469_918_176_385)
     made = ulid()
@@ -38,16 +38,16 @@ def test_an_identifier_tells_its_millisecond_as_the_specification_has_it(
 
 
 def test_more_identifiers_than_a_millisecond_holds_go_on_in_the_next(
-    mint: identifiers._Mint, monkeypatch: pytest.MonkeyPatch
+    mint: identifiers.UlidGenerator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stand_still(monkeypatch, 1_469_918_176_385)
-    made = [ulid() for _ in range(2 * MOST)]
+    made = [ulid() for _ in range(2 * MAX_PER_MILLISECOND)]
 
     assert made == sorted(set(made))
 
 
 def test_identifiers_go_on_growing_when_the_clock_is_set_back(
-    mint: identifiers._Mint, monkeypatch: pytest.MonkeyPatch
+    mint: identifiers.UlidGenerator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stand_still(monkeypatch, 2_000)
     before = ulid()
@@ -59,4 +59,4 @@ def test_identifiers_go_on_growing_when_the_clock_is_set_back(
 def test_what_is_random_differs_in_each() -> None:
     made = [ulid() for _ in range(1000)]
 
-    assert 1000 == len({one[-identifiers.TAIL :] for one in made})
+    assert 1000 == len({one[-identifiers.TAIL_LENGTH :] for one in made})

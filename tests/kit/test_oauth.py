@@ -9,27 +9,27 @@ from pydantic_core import from_json, to_json
 from connector_gateway.kit.errors import UpstreamError, UpstreamUnexpected
 from connector_gateway.kit.oauth import (
     Endpoint,
-    Grant,
-    OAuth,
+    IssuedTokens,
     OAuthClient,
-    challenge,
-    new_verifier,
-    standard_grant,
-    standard_refusal,
+    OAuthConfig,
+    create_challenge,
+    create_verifier,
+    parse_token_error,
+    parse_token_response,
 )
-from connector_gateway.kit.transport import Answer
+from connector_gateway.kit.upstream.pool import UpstreamResponse
 from harness.requirement import requirement
 
 ADDRESSES = {"base": "https://api.test", "consent": "https://sign-in.test"}
 CLIENT = OAuthClient("the client", "its:secret")
-PLAIN = OAuth("Plain", Endpoint("consent", "/authorize"), Endpoint("base", "/token"))
+PLAIN = OAuthConfig("Plain", Endpoint("consent", "/authorize"), Endpoint("base", "/token"))
 
 
-def answer(status: int, body: object) -> Answer:
-    return Answer(status, {}, to_json(body))
+def answer(status: int, body: object) -> UpstreamResponse:
+    return UpstreamResponse(status, {}, to_json(body))
 
 
-def asked(oauth: OAuth) -> dict[str, str]:
+def asked(oauth: OAuthConfig) -> dict[str, str]:
     """The query of the address for consent."""
     url = urlsplit(oauth.consent_url(ADDRESSES, "the client", "https://us.test/connect/x/callback", "s t", "verifier"))
     assert ("https", "sign-in.test", "/authorize") == (url.scheme, url.netloc, url.path)
@@ -40,11 +40,11 @@ def test_the_challenge_is_that_of_the_standard() -> None:
     """The example is that of RFC 7636, appendix B."""
     verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
 
-    assert "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM" == challenge(verifier)
+    assert "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM" == create_challenge(verifier)
 
 
 def test_a_verifier_is_long_and_never_the_same() -> None:
-    one, other = new_verifier(), new_verifier()
+    one, other = create_verifier(), create_verifier()
 
     assert one != other
     assert 43 <= len(one) <= 128
@@ -62,7 +62,7 @@ def test_the_plainest_consent_asks_for_a_code() -> None:
 
 
 def test_a_consent_has_scopes_a_challenge_and_more_where_they_are_declared() -> None:
-    oauth = OAuth(
+    oauth = OAuthConfig(
         "Full",
         PLAIN.authorize,
         PLAIN.token,
@@ -74,19 +74,19 @@ def test_a_consent_has_scopes_a_challenge_and_more_where_they_are_declared() -> 
     query = asked(oauth)
 
     assert ("read,write", "consent", "S256") == (query["scope"], query["prompt"], query["code_challenge_method"])
-    assert challenge("verifier") == query["code_challenge"]
+    assert create_challenge("verifier") == query["code_challenge"]
 
 
 def test_a_client_proves_itself_in_the_body_of_a_form() -> None:
-    headers, body = PLAIN.request(CLIENT, {"code": "a b"})
+    headers, body = PLAIN.create_token_request(CLIENT, {"code": "a b"})
 
     assert "Authorization" not in headers
     assert {"client_id": "the client", "client_secret": "its:secret", "code": "a b"} == dict(parse_qsl(body.decode()))
 
 
 def test_a_client_proves_itself_by_basic_with_a_body_of_json() -> None:
-    oauth = OAuth("Basic", PLAIN.authorize, PLAIN.token, client_auth="basic", body="json")
-    headers, body = oauth.request(CLIENT, {"code": "a b"})
+    oauth = OAuthConfig("Basic", PLAIN.authorize, PLAIN.token, client_auth="basic", body="json")
+    headers, body = oauth.create_token_request(CLIENT, {"code": "a b"})
 
     assert "the+client:its%3Asecret" == b64decode(headers["Authorization"].removeprefix("Basic ")).decode()
     assert {"code": "a b"} == from_json(body)
@@ -96,25 +96,25 @@ def test_a_client_proves_itself_by_basic_with_a_body_of_json() -> None:
 @requirement("connections-24")
 def test_clients_and_grants_show_no_secrets() -> None:
     assert "secret" not in repr(CLIENT)
-    assert "hidden" not in repr(Grant("hidden", "hidden"))
+    assert "hidden" not in repr(IssuedTokens("hidden", "hidden"))
 
 
 @pytest.mark.parametrize("scope", ["read write", "read,write", " read  write "])
 def test_tokens_are_read_as_the_standard_has_them(scope: str) -> None:
     issued = {"access_token": "a", "refresh_token": "r", "expires_in": 3600, "scope": scope, "token_type": "Bearer"}
 
-    assert Grant("a", "r", 3600, frozenset({"read", "write"})) == standard_grant(answer(200, issued))
+    assert IssuedTokens("a", "r", 3600, frozenset({"read", "write"})) == parse_token_response(answer(200, issued))
 
 
 def test_tokens_may_come_alone() -> None:
-    assert Grant("a") == standard_grant(answer(200, {"access_token": "a"}))
+    assert IssuedTokens("a") == parse_token_response(answer(200, {"access_token": "a"}))
 
 
 def test_what_is_no_answer_with_tokens_is_a_failure_of_the_application() -> None:
     with pytest.raises(UpstreamUnexpected):
-        standard_grant(answer(200, {"token": "a"}))
+        parse_token_response(answer(200, {"token": "a"}))
     with pytest.raises(UpstreamError):
-        standard_grant(Answer(200, {}, b"<html>"))
+        parse_token_response(UpstreamResponse(200, {}, b"<html>"))
 
 
 @pytest.mark.parametrize(
@@ -128,12 +128,14 @@ def test_what_is_no_answer_with_tokens_is_a_failure_of_the_application() -> None
     ],
 )
 def test_the_code_of_a_refusal_is_read(status: int, body: object, code: str | None) -> None:
-    assert code == standard_refusal(answer(status, body))
+    assert code == parse_token_error(answer(status, body))
 
 
 @requirement("connections-16")
 def test_scopes_that_operations_need_are_missed_and_others_are_not() -> None:
-    oauth = OAuth("Scoped", PLAIN.authorize, PLAIN.token, scopes={"read": ["list"], "write": ["change"], "email": []})
+    oauth = OAuthConfig(
+        "Scoped", PLAIN.authorize, PLAIN.token, scopes={"read": ["list"], "write": ["change"], "email": []}
+    )
 
-    assert {"write": ["change"]} == oauth.missing({"read"})
-    assert {} == oauth.missing(None)
+    assert {"write": ["change"]} == oauth.missing_scopes({"read"})
+    assert {} == oauth.missing_scopes(None)

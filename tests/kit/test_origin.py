@@ -8,10 +8,10 @@ import aiohttp
 import pytest
 from yarl import URL
 
-from connector_gateway.kit import origin as origins
-from connector_gateway.kit.held import uncounted
-from connector_gateway.kit.origin import Origin, Stale
-from connector_gateway.kit.transport import Answer, Cut, NotSent, TimedOut, TooLarge, Transport
+from connector_gateway.kit.upstream import http_origin as origins
+from connector_gateway.kit.upstream.http_origin import HttpOrigin, SendWindowMissed
+from connector_gateway.kit.upstream.memory_budget import unmetered
+from connector_gateway.kit.upstream.pool import ConnectionLost, NotSent, TimedOut, TooLarge, Transport, UpstreamResponse
 from kit.third import OK, Third, address_of
 
 BEARER = {"Authorization": "Bearer t"}
@@ -49,7 +49,7 @@ async def test_a_request_is_that_which_the_session_would_send(
     third: Third, transport: Transport, method: str, headers: dict[str, str], body: bytes | None
 ) -> None:
     url = f"{third.address}/a%2Fb?q=%20x&q=1"
-    await transport.exchange(method, url, headers, body)
+    await transport.send(method, url, headers, body)
     async with aiohttp.ClientSession(headers={"User-Agent": "connector-gateway"}) as session:
         await session.request(method, URL(url, encoded=True), headers=headers, data=body)
 
@@ -58,7 +58,7 @@ async def test_a_request_is_that_which_the_session_would_send(
 
 async def test_an_answer_has_status_headers_and_body(third: Third, transport: Transport) -> None:
     third.answers = [b"HTTP/1.1 404 Gone\r\ncontent-length: 3\r\nDate: now\r\n\r\nno!"]
-    answer = await transport.exchange("GET", f"{third.address}/x", BEARER, None)
+    answer = await transport.send("GET", f"{third.address}/x", BEARER, None)
 
     assert (404, "now", b"no!") == (answer.status, answer.headers.get("date"), answer.body)
 
@@ -74,7 +74,7 @@ async def test_an_answer_has_status_headers_and_body(third: Third, transport: Tr
 )
 async def test_an_answer_is_read_however_it_is_framed(third: Third, transport: Transport, answer: bytes) -> None:
     third.answers = [answer]
-    answers = [await transport.exchange("GET", f"{third.address}/x", BEARER, None) for _ in range(2)]
+    answers = [await transport.send("GET", f"{third.address}/x", BEARER, None) for _ in range(2)]
 
     assert [(200, b"ok"), (200, b"ok")] == [(answer.status, answer.body) for answer in answers]
     assert 1 == third.connections
@@ -84,16 +84,16 @@ async def test_an_answer_is_read_however_it_is_framed(third: Third, transport: T
 async def test_what_is_too_late_once_there_is_a_connection_is_not_sent(
     third: Third, transport: Transport, size: int
 ) -> None:
-    with pytest.raises(Stale):
-        await transport.exchange("POST", f"{third.address}/late", BEARER, b"x" * size, stale=lambda: True)
-    await transport.exchange("GET", f"{third.address}/next", BEARER, None)
+    with pytest.raises(SendWindowMissed):
+        await transport.send("POST", f"{third.address}/late", BEARER, b"x" * size, stale=lambda: True)
+    await transport.send("GET", f"{third.address}/next", BEARER, None)
 
     assert (1, 1) == (third.connections, len(third.requests))
 
 
 async def test_an_answer_without_length_ends_with_its_connection(third: Third, transport: Transport) -> None:
     third.answers, third.closes = [b"HTTP/1.1 200 OK\r\n\r\nok"], True
-    answers = [await transport.exchange("GET", f"{third.address}/x", BEARER, None) for _ in range(2)]
+    answers = [await transport.send("GET", f"{third.address}/x", BEARER, None) for _ in range(2)]
 
     assert [b"ok", b"ok"] == [answer.body for answer in answers]
     assert 2 == third.connections
@@ -106,14 +106,14 @@ async def test_a_connection_is_not_used_again_after_more_than_an_answer_or_its_e
     third: Third, transport: Transport, answer: bytes
 ) -> None:
     third.answers = [answer]
-    await transport.exchange("GET", f"{third.address}/1", BEARER, None)
-    await transport.exchange("GET", f"{third.address}/2", BEARER, None)
+    await transport.send("GET", f"{third.address}/1", BEARER, None)
+    await transport.send("GET", f"{third.address}/2", BEARER, None)
 
     assert 2 == third.connections
 
 
-async def exchanged(transport: Transport, url: str) -> Answer:
-    return await transport.exchange("POST", url, BEARER, b"{}")
+async def exchanged(transport: Transport, url: str) -> UpstreamResponse:
+    return await transport.send("POST", url, BEARER, b"{}")
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ async def exchanged(transport: Transport, url: str) -> Answer:
 async def test_an_answer_that_breaks_off_or_is_none_is_a_cut(third: Third, transport: Transport, answer: bytes) -> None:
     third.answers, third.closes = [answer], True
 
-    with pytest.raises(Cut):
+    with pytest.raises(ConnectionLost):
         await exchanged(transport, f"{third.address}/x")
 
 
@@ -132,7 +132,7 @@ async def test_an_answer_that_breaks_off_or_is_none_is_a_cut(third: Third, trans
     [(b'{"a": "\xc3\xa4"}', True), (b"5", True), (b" null ", False), (b"", False), (b"[1,", False), (b'"\xff"', False)],
 )
 def test_a_body_is_json_or_not(body: bytes, *, is_json: bool) -> None:
-    assert is_json == Answer(200, {}, body).is_json
+    assert is_json == UpstreamResponse(200, {}, body).is_json
 
 
 async def test_where_nobody_listens_nothing_was_sent(third: Third, transport: Transport) -> None:
@@ -154,7 +154,7 @@ async def test_silence_is_told_after_its_time_and_its_connection_is_closed(third
 async def test_an_answer_that_is_too_large_is_refused(
     third: Third, transport: Transport, monkeypatch: pytest.MonkeyPatch, framing: str
 ) -> None:
-    monkeypatch.setattr(origins, "MAX_ANSWER_BYTES", 1000)
+    monkeypatch.setattr(origins, "MAX_RESPONSE_BYTES", 1000)
     third.answers, third.closes = [f"HTTP/1.1 200 OK\r\n{framing}\r\n\r\n".encode() + b"x" * 3000], True
 
     with pytest.raises(TooLarge):
@@ -168,7 +168,7 @@ async def test_no_value_becomes_a_line_of_its_own(third: Third, transport: Trans
     target = text if place == "target" else "v"
 
     with pytest.raises(ValueError, match="control characters"):
-        await transport.exchange(text if place == "method" else "GET", f"{third.address}/{target}", headers, None)
+        await transport.send(text if place == "method" else "GET", f"{third.address}/{target}", headers, None)
     assert [] == third.requests
 
 
@@ -185,9 +185,9 @@ async def test_a_connection_on_which_a_request_still_goes_out_is_not_used_again(
     server = await asyncio.start_server(early, "127.0.0.1", 0, limit=1024)
     address = address_of(server)
     async with aiohttp.ClientSession() as session:
-        origin = Origin(session, address)
-        await origin.exchange("POST", "/x", {}, b"x" * 16 * 1024 * 1024, uncounted())
-        await origin.exchange("GET", "/x", {}, None, uncounted())
+        origin = HttpOrigin(session, address)
+        await origin.send("POST", "/x", {}, b"x" * 16 * 1024 * 1024, unmetered())
+        await origin.send("GET", "/x", {}, None, unmetered())
     gate.set()
     server.close()
 

@@ -5,12 +5,12 @@ from typing import Annotated
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from connector_gateway.kit.pasting import LONGEST, identifier_or_address, name_or_address
+from connector_gateway.kit.pasted_urls import MAX_URL_LENGTH, id_or_url, name_or_url
 from connector_gateway.kit.shapes import Identifier, Name
 
 FORMS = (r"cards\.example/c/([a-z0-9]+)(?:[/?#].*)?", r"cards\.example/m/([0-9]+)-([0-9]+)")
-CARD = TypeAdapter(Annotated[Identifier, identifier_or_address("a card", *FORMS)])
-NAME = TypeAdapter(Annotated[Name, name_or_address(*FORMS)])
+CARD = TypeAdapter(Annotated[Identifier, id_or_url("a card", *FORMS)])
+NAME = TypeAdapter(Annotated[Name, name_or_url(*FORMS)])
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_an_identifier_and_an_address_are_the_same_thing(given: str, meant: str)
         "https://cards.example@evil.test/c/abc123",
         "https://cards.example/b/abc123",
         "https://",
-        f"https://cards.example/c/{'a' * LONGEST}",
+        f"https://cards.example/c/{'a' * MAX_URL_LENGTH}",
     ],
 )
 def test_another_address_is_no_identifier_but_may_be_a_name(given: str) -> None:

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from connector_gateway.kit import upstream
+from connector_gateway.kit.upstream import client
 
 
 @pytest.mark.parametrize(
@@ -18,4 +18,4 @@ from connector_gateway.kit import upstream
     ],
 )
 def test_a_query_is_quoted_as_forms_are(query: Mapping[str, Any] | Sequence[tuple[str, Any]]) -> None:
-    assert f"?{urlencode(query)}" == upstream._encoded(query)
+    assert f"?{urlencode(query)}" == client._encode_query(query)

@@ -10,8 +10,8 @@ from urllib.parse import quote, quote_plus
 import pytest
 
 from connector_gateway.kit.errors import UpstreamRefused
-from connector_gateway.kit.redaction import Redaction
-from connector_gateway.kit.upstream import Request
+from connector_gateway.kit.upstream.client import Request
+from connector_gateway.kit.upstream.redaction import Redaction
 from harness.requirement import requirement
 
 SECRET = "xoxb-12345/abcdefgh+IJKL mnop&é="  # made up
@@ -102,8 +102,8 @@ def test_a_request_that_is_printed_shows_no_credentials() -> None:
         charges=(),
         writes=False,
         expects=(),
-        collides=lambda _: False,
-        used=headers,
+        is_conflict=lambda _: False,
+        credentials=headers,
     )
 
     assert "<GET /v1/pages>" == repr(request)

@@ -3,14 +3,14 @@
 import pytest
 
 from connector_gateway.kit.errors import InvalidParameters
-from connector_gateway.kit.upstream import _require_segments
+from connector_gateway.kit.upstream.client import _check_segments
 from harness.requirement import requirement
 
 
 def refused(path: str) -> bool:
     """Whether a path is refused."""
     try:
-        _require_segments(path)
+        _check_segments(path)
     except InvalidParameters:
         return True
     return False

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from pydantic_core import from_json, to_json
 
-from connector_gateway.kit.shapes import BOUNDARY, Base64, Encoded, Instant, Result, json_pieces
+from connector_gateway.kit.shapes import BOUNDARY, Base64, Base64Bytes, Result, UtcDatetime, json_pieces
 from harness.requirement import requirement
 
 PIECES = [b"ABC", b"DEF", b"G"]
@@ -22,14 +22,14 @@ class Enclosed(Result):
 def test_a_file_is_passed_on_without_a_copy() -> None:
     pieces = json_pieces(Enclosed(name="a", content=PIECES))
 
-    assert [b'{"name":"a","content":"', *map(Encoded, PIECES), b'"}'] == pieces
-    assert isinstance(pieces[1], Encoded)
+    assert [b'{"name":"a","content":"', *map(Base64Bytes, PIECES), b'"}'] == pieces
+    assert isinstance(pieces[1], Base64Bytes)
     assert PIECES[0] is pieces[1].content
 
 
 @pytest.mark.parametrize("content", [b"", b"A", b"AB", b"ABC", b"ABCD"])
 def test_what_will_be_base64_knows_how_long_it_will_be(content: bytes) -> None:
-    encoded = Encoded(content)
+    encoded = Base64Bytes(content)
 
     assert b64decode(bytes(encoded)) == content
     assert len(bytes(encoded)) == len(encoded)
@@ -68,8 +68,8 @@ def test_a_file_is_text_to_readers_of_the_schema() -> None:
 class Moment(Result):
     """Something that happened."""
 
-    at: Instant
-    ended_at: Instant | None = None
+    at: UtcDatetime
+    ended_at: UtcDatetime | None = None
 
 
 @requirement("common-17")

@@ -2,14 +2,14 @@
 
 import pytest
 
-from connector_gateway.core.pacing import ConnectionPacer
-from connector_gateway.kit.budget import Budget, Charge
-from connector_gateway.kit.error_table import ErrorTable, Reason, Rejection
+from connector_gateway.core.pacing.scheduler import ConnectionPacer
 from connector_gateway.kit.errors import UpstreamRateLimited
-from connector_gateway.kit.transport import Transport
-from connector_gateway.kit.upstream import ThirdParty, Timeouts, Trace, Upstream, standard_throttle
-from connector_gateway.storage.memory import InMemory
-from harness.clocks import NOON, HandClock
+from connector_gateway.kit.errors.table import ErrorTable, Reason, Rejection
+from connector_gateway.kit.upstream.budget import Budget, Charge
+from connector_gateway.kit.upstream.client import Timeouts, UpstreamClient, UpstreamLog, UpstreamService, parse_throttle
+from connector_gateway.kit.upstream.pool import Transport
+from connector_gateway.storage.shared.memory import LocalCounters
+from harness.clocks import NOON, ManualClock
 from harness.requirement import requirement
 from kit.third import Door, Third
 
@@ -25,13 +25,13 @@ def told_to_wait(seconds: int) -> bytes:
 async def second(third: Third, *, first_writes: bool, seconds: int) -> float:
     """How long a call's second request, which writes, has waited when a vendor tells it to come back later."""
     third.answers += [DONE, told_to_wait(seconds), DONE]
-    clock = HandClock()
-    pacer = ConnectionPacer("notes", {"all": Budget(100, 1)}, "account", InMemory(clock), clock)
+    clock = ManualClock()
+    pacer = ConnectionPacer("notes", {"all": Budget(100, 1)}, "account", LocalCounters(clock), clock)
     async with Transport(5.0) as transport:
-        third_party = ThirdParty(
-            {"base": third.address}, lambda _: {}, standard_throttle, transport, clock, clock.now, error_table=TABLE
+        third_party = UpstreamService(
+            {"base": third.address}, lambda _: {}, parse_throttle, transport, clock, clock.now, error_table=TABLE
         )
-        upstream = Upstream(third_party, Door(), pacer, TIMES, Trace())
+        upstream = UpstreamClient(third_party, Door(), pacer, TIMES, UpstreamLog())
         await upstream.send("POST", "/search", Charge("all"), writes=first_writes, json={})
         await upstream.send("POST", "/pages", Charge("all"), writes=True, json={})
     return clock.at - NOON

@@ -39,7 +39,7 @@ class Door:
     async def credentials(self) -> dict[str, str]:
         return {"token": "token"}
 
-    async def renew(self, _: object) -> bool:
+    async def refresh(self, _: object) -> bool:
         return False
 
 

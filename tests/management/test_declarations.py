@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner
 from pydantic import Field
 
-from connector_gateway.cli.management import RouteCommand, print_result
-from connector_gateway.core.remedies import ACTS
-from connector_gateway.kit.fields import label
+from connector_gateway.cli.manage.commands import RouteCommand, print_result
+from connector_gateway.core.calls.remedies import PHRASES
+from connector_gateway.kit.fields import to_label
 from connector_gateway.kit.shapes import Listing, Params, Result
 from connector_gateway.management import RESOURCES
 from connector_gateway.management.declaration import Command, ManagementRoute, Resource
@@ -81,19 +81,23 @@ def test_secrets_of_results_are_marked() -> None:
     ],
 )
 def test_the_label_of_a_field_is_its_name_for_people(name: str, shown: str) -> None:
-    assert shown == label(name)
+    assert shown == to_label(name)
 
 
-@pytest.mark.parametrize("route", [route for route in MANAGEMENT if route.name in ACTS], ids=lambda route: route.name)
+@pytest.mark.parametrize(
+    "route", [route for route in MANAGEMENT if route.name in PHRASES], ids=lambda route: route.name
+)
 def test_remedies_name_routes_and_commands_as_they_are_declared(route: ManagementRoute) -> None:
-    http, command, *_ = ACTS[route.name]
+    http, command, *_ = PHRASES[route.name]
 
     assert f"{route.method} {route.path}" == http
     assert f"'connector-gateway {route.resource.name} {route.commands[0].name}'" == command
 
 
 def test_help_of_commands_loads_no_service() -> None:
-    program = "import sys; from connector_gateway.cli.management import management_group; management_group('keys'); "
+    program = (
+        "import sys; from connector_gateway.cli.manage.commands import management_group; management_group('keys'); "
+    )
     loaded = "print([name for name in ('sqlalchemy', 'aiohttp', 'starlette') if name in sys.modules])"
 
     ended = subprocess.run([sys.executable, "-c", program + loaded], capture_output=True, text=True, check=True)

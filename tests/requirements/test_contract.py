@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from connector_gateway.conformance.checks import OF_OPERATIONS, OF_THE_SERVICE
+from connector_gateway.conformance.checks import OPERATION_CHECKS, SERVICE_CHECKS
 from requirements.contract import PAGES, PROJECT, clauses
 
 CLAUSES = [clause for page in PAGES for clause in clauses(page)]
@@ -46,7 +46,7 @@ def test_tests_cite_only_clauses_that_stand(shown: Mapping[str, str]) -> None:
 
 
 def test_every_clause_that_is_built_is_shown_by_a_test(shown: Mapping[str, str]) -> None:
-    checked = {name for check in (*OF_OPERATIONS, *OF_THE_SERVICE) for name in check.clauses}
+    checked = {name for check in (*OPERATION_CHECKS, *SERVICE_CHECKS) for name in check.clauses}
 
     assert [] == [clause.name for clause in STANDING if clause.built and clause.name not in {*shown, *checked}]
 

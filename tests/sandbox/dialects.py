@@ -127,7 +127,7 @@ class Application:
         self.dialect = dialect
         self.emulator = emulator
         self.client = emulator.client()
-        self._base = emulator.stage.addresses["base"]
+        self._base = emulator.context.addresses["base"]
         self._http = http
 
     def endpoint(self, path: str) -> str:

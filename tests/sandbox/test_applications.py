@@ -11,10 +11,10 @@ import pytest
 import workspace_sandbox
 from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
 from workspace_sandbox.kit.emulator import Emulator
-from workspace_sandbox.tables.attachments import SAMPLE_PATH
+from workspace_sandbox.tables.api.attachments import SAMPLE_PATH
 
 FOLDER = Path(workspace_sandbox.__file__).parent
-SHARED = {"__init__", "emulator", "state", "seed", "routes", "wire", "access", "throttle", "acts", "sowing"}
+SHARED = {"__init__", "emulator", "routes", "wire", "access", "throttle", "user_actions"}
 """What every stand-in has; ``deliveries`` besides where it delivers, and a file for each of the vendor's nouns."""
 
 NOUNLESS = {"utils", "helpers", "common", "base", "manager"}
@@ -31,7 +31,7 @@ def stand_ins() -> Mapping[str, Emulator]:
 
 def refusal_of(emulator: Emulator, action: Mapping[str, Any]) -> type[Exception] | None:
     try:
-        emulator.act(action)
+        emulator.perform(action)
     except ValueError:
         return ValueError
     return None
@@ -104,7 +104,7 @@ def test_a_stand_in_tells_its_knobs_with_their_first_values(application: str) ->
 @pytest.mark.parametrize("application", APPLICATIONS)
 def test_an_act_without_a_field_that_it_needs_is_refused(stand_ins: Mapping[str, Emulator], application: str) -> None:
     emulator = stand_ins[application]
-    needy = [name for name, act in emulator.acts.items() if any(field.needed for field in act.fields)]
+    needy = [name for name, act in emulator.user_actions.items() if any(field.needed for field in act.fields)]
 
     assert [ValueError] * len(needy) == [refusal_of(emulator, {"action": name}) for name in needy]
 
@@ -114,8 +114,8 @@ def test_an_act_without_a_field_that_it_needs_is_refused(stand_ins: Mapping[str,
 def test_an_act_that_there_is_not_is_refused_with_those_there_are(
     stand_ins: Mapping[str, Emulator], application: str, action: dict[str, str]
 ) -> None:
-    with pytest.raises(ValueError, match=f"; there are {', '.join(stand_ins[application].acts)}"):
-        stand_ins[application].act(action)
+    with pytest.raises(ValueError, match=f"; there are {', '.join(stand_ins[application].user_actions)}"):
+        stand_ins[application].perform(action)
 
 
 @pytest.mark.parametrize("application", APPLICATIONS)
@@ -124,5 +124,7 @@ def test_a_stand_in_has_no_file_that_is_named_for_nothing(application: str) -> N
 
 
 @pytest.mark.parametrize("application", APPLICATIONS)
-def test_a_stand_in_is_one_folder_deep(application: str) -> None:
-    assert [] == [path.name for path in (FOLDER / application).glob("*/__init__.py")]
+def test_emulators_have_the_same_folders(application: str) -> None:
+    folders = {path.parent.name for path in (FOLDER / application).glob("*/__init__.py")}
+
+    assert {"api", "data"} <= folders <= {"api", "data", "content", "formulas"}

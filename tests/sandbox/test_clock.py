@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from harness.clocks import NOON, HandClock, LoopClock, in_no_time
+from harness.clocks import NOON, LoopClock, ManualClock, run_in_virtual_time
 from sandbox.notes.asking import me
 from workspace_sandbox import APPLICATIONS, Sandbox
-from workspace_sandbox.kit.clock import SteeredClock, has_passed
+from workspace_sandbox.kit.clock import ControllableClock, has_passed
 
 REQUESTS = {
     "notes": "/v1/users/me",
@@ -30,7 +30,7 @@ def statuses(sandbox: Sandbox, name: str) -> Iterator[int]:
     query = {"key": credentials["key"], "token": credentials["token"]} if "key" in credentials else {}
     bearer = {"Authorization": f"Bearer {credentials['token']}", "Notion-Version": "2026-03-11"}
     headers = {} if query else bearer
-    with httpx.Client(base_url=emulator.stage.addresses["base"], params=query, headers=headers) as client:
+    with httpx.Client(base_url=emulator.context.addresses["base"], params=query, headers=headers) as client:
         while True:
             yield client.get(path).status_code
 
@@ -122,7 +122,7 @@ def test_a_period_is_over_at_its_end_and_when_time_has_gone_back_to_before_it() 
 
 def test_time_that_goes_back_lengthens_no_wait() -> None:
     async def story() -> float:
-        clock = SteeredClock(LoopClock())
+        clock = ControllableClock(LoopClock())
         clock.set(NOON + 3600)
         waiting = asyncio.create_task(clock.sleep(30))
         await asyncio.sleep(10)
@@ -130,12 +130,12 @@ def test_time_that_goes_back_lengthens_no_wait() -> None:
         await waiting
         return clock.now()
 
-    assert NOON + 30 == in_no_time(story())
+    assert NOON + 30 == run_in_virtual_time(story())
 
 
 def test_whoever_waits_is_woken_when_the_clock_is_moved() -> None:
     async def story() -> float:
-        clock = SteeredClock(LoopClock())
+        clock = ControllableClock(LoopClock())
         clock.freeze()
         waiting = asyncio.create_task(clock.sleep(600))
         await asyncio.sleep(1000)
@@ -144,15 +144,15 @@ def test_whoever_waits_is_woken_when_the_clock_is_moved() -> None:
         await waiting
         return clock.now()
 
-    assert NOON + 600 == in_no_time(story())
+    assert NOON + 600 == run_in_virtual_time(story())
 
 
 def test_waiting_takes_as_long_as_it_takes_by_the_clock_below() -> None:
     async def story() -> float:
-        clock = SteeredClock(HandClock())
+        clock = ControllableClock(ManualClock())
         clock.set(NOON + 60)
         await clock.sleep(30)
         await clock.sleep(-1)
         return clock.now()
 
-    assert NOON + 90 == in_no_time(story())
+    assert NOON + 90 == run_in_virtual_time(story())

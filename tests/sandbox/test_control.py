@@ -8,8 +8,8 @@ import pytest
 from harness.waiting import wait_until
 from sandbox.notes.asking import me
 from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
-from workspace_sandbox.kit.knobs import turned
-from workspace_sandbox.running import running
+from workspace_sandbox.kit.knobs import parse_knobs
+from workspace_sandbox.runner import run_sandbox
 
 
 @pytest.mark.parametrize(("method", "path"), [("GET", "/"), ("GET", "/_control/notes/act"), ("PUT", "/nope")])
@@ -49,11 +49,11 @@ def test_a_request_that_a_fault_holds_up_goes_on_when_faults_are_cleared(
     control.post("/notes/faults", json={"fault": "delay", "seconds": 600})
     with ThreadPoolExecutor() as pool:
         held_up = pool.submit(me, sandbox)
-        wait_until(lambda: sandbox.emulators["notes"].stage.under_way == 1)
+        wait_until(lambda: sandbox.emulators["notes"].context.requests_in_progress == 1)
         control.delete("/notes/faults")
 
         assert 200 == held_up.result(60).status_code
-    assert 0 == sandbox.emulators["notes"].stage.under_way
+    assert 0 == sandbox.emulators["notes"].context.requests_in_progress
 
 
 def test_a_cut_connection_is_in_the_journal_without_a_status(sandbox: Sandbox, control: httpx.Client) -> None:
@@ -120,7 +120,7 @@ def test_what_a_knob_does_not_take_is_refused(
 def test_every_first_value_is_one_that_its_knob_takes(name: str) -> None:
     emulator = EMULATORS[name]
 
-    assert dict(emulator.knobs) == turned(emulator.knobs, emulator.knobs, emulator.knob_readers)
+    assert dict(emulator.knobs) == parse_knobs(emulator.knobs, emulator.knobs, emulator.knob_readers)
     assert emulator.knob_readers.keys() <= emulator.knobs.keys()
 
 
@@ -135,7 +135,7 @@ def test_an_unknown_emulator_is_refused_with_those_there_are(control: httpx.Clie
 @pytest.mark.parametrize("value", ["x", [1], {"a": []}], ids=str)
 def test_an_act_with_a_list_that_is_none_is_refused(field: str, value: object) -> None:
     letter = {"action": "receive", "from": "a@b.test", "subject": "s", "body_html": "b", field: value}
-    with running("mail") as mail, httpx.Client(base_url=f"{mail.url}/_control") as control:
+    with run_sandbox("mail") as mail, httpx.Client(base_url=f"{mail.url}/_control") as control:
         reply = control.post("/mail/act", json=letter)
 
     assert 422 == reply.status_code

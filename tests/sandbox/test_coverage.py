@@ -16,7 +16,7 @@ def coverage(sandbox: Sandbox, name: str) -> dict[str, Any]:
 
 
 def address(sandbox: Sandbox, name: str, path: str) -> str:
-    return sandbox.emulators[name].stage.addresses["base"] + re.sub(r"\{\w+\}", "1", path)
+    return sandbox.emulators[name].context.addresses["base"] + re.sub(r"\{\w+\}", "1", path)
 
 
 @pytest.mark.parametrize("name", APPLICATIONS)

@@ -9,7 +9,7 @@ import pytest
 
 from harness.playing import stand_in
 from workspace_sandbox import Sandbox
-from workspace_sandbox.kit.faults import KINDS, fault_of
+from workspace_sandbox.kit.faults import KINDS, parse_fault
 from workspace_sandbox.notes import NotesEmulator
 
 NOTES = {"Notion-Version": "2026-03-11"}
@@ -18,16 +18,16 @@ NOTES = {"Notion-Version": "2026-03-11"}
 @pytest.fixture
 def control(sandbox: Sandbox) -> Iterator[httpx.Client]:
     for emulator in sandbox.emulators.values():
-        emulator.stage.forget_faults()
+        emulator.context.clear_faults()
     with httpx.Client(base_url=f"{sandbox.address}/_control") as control:
         yield control
 
 
 def me(sandbox: Sandbox, token: str = "") -> httpx.Response:
     notes = sandbox.emulators["notes"]
-    notes.stage.knobs["limits"] = False
+    notes.context.knobs["limits"] = False
     bearer = {"Authorization": f"Bearer {token or notes.credentials()['token']}"}
-    return httpx.get(f"{notes.stage.addresses['base']}/v1/users/me", headers=NOTES | bearer)
+    return httpx.get(f"{notes.context.addresses['base']}/v1/users/me", headers=NOTES | bearer)
 
 
 @pytest.mark.parametrize(
@@ -100,17 +100,17 @@ def test_a_token_is_found_where_vendors_take_it(
     sandbox: Sandbox, control: httpx.Client, request_: dict[str, Any]
 ) -> None:
     control.post("/chat/faults", json={"fault": "status", "status": 502, "token": "t1"})
-    address = sandbox.emulators["chat"].stage.addresses["base"]
+    address = sandbox.emulators["chat"].context.addresses["base"]
 
     assert 502 == httpx.request("POST", f"{address}/api/auth.test", **request_).status_code
 
 
 def test_a_fault_by_chance_repeats_exactly() -> None:
-    first, again = (fault_of({"fault": "delay", "times": 100, "probability": 0.3, "seed": 7}) for _ in range(2))
+    first, again = (parse_fault({"fault": "delay", "times": 100, "probability": 0.3, "seed": 7}) for _ in range(2))
 
-    met = [first.strikes() for _ in range(100)]
+    met = [first.consume() for _ in range(100)]
 
-    assert met == [again.strikes() for _ in range(100)]
+    assert met == [again.consume() for _ in range(100)]
     assert 15 <= sum(met) <= 45
 
 
@@ -141,7 +141,7 @@ def test_a_throttle_speaks_as_the_vendor_does(
 ) -> None:
     control.post(f"/{name}/faults", json={"fault": "throttle", "seconds": 7})
 
-    answer = httpx.get(f"{sandbox.emulators[name].stage.addresses['base']}/any")
+    answer = httpx.get(f"{sandbox.emulators[name].context.addresses['base']}/any")
 
     assert status == answer.status_code
     assert said in answer.text
@@ -151,14 +151,14 @@ def test_a_throttle_speaks_as_the_vendor_does(
 def test_a_throttle_names_the_seconds_where_the_vendor_does(sandbox: Sandbox, control: httpx.Client, name: str) -> None:
     control.post(f"/{name}/faults", json={"fault": "throttle", "seconds": 7})
 
-    answer = httpx.get(f"{sandbox.emulators[name].stage.addresses['base']}/any")
+    answer = httpx.get(f"{sandbox.emulators[name].context.addresses['base']}/any")
 
     assert "7" == answer.headers["Retry-After"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_fault_can_be_asked_for(kind: str) -> None:
-    assert kind == fault_of({"fault": kind, "method": None}).fault
+    assert kind == parse_fault({"fault": kind, "method": None}).fault
 
 
 @pytest.mark.parametrize(
@@ -178,14 +178,14 @@ def test_a_fault_strikes_before_or_after_the_work(
     sandbox: Sandbox, control: httpx.Client, fault: dict[str, Any], answered: int | None, *, written: bool
 ) -> None:
     notes = stand_in(sandbox, NotesEmulator)
-    notes.stage.knobs["limits"] = False
+    notes.context.knobs["limits"] = False
     control.post("/notes/faults", json={"method": "POST", "path": "/v1/pages", **fault})
     before, status = len(notes.workspace.pages), None
     headers = NOTES | {"Authorization": f"Bearer {notes.credentials()['token']}"}
     page = {"parent": {"database_id": notes.examples()["database_id"]}, "properties": {}}
 
     with suppress(httpx.TransportError):
-        answer = httpx.post(f"{notes.stage.addresses['base']}/v1/pages", headers=headers, json=page)
+        answer = httpx.post(f"{notes.context.addresses['base']}/v1/pages", headers=headers, json=page)
         status = answer.status_code
         assert (b"<html>" in answer.content) == (fault["fault"] == "garbage")
 
@@ -210,9 +210,9 @@ def test_a_failure_of_the_stand_in_is_logged_and_looks_like_one_of_the_vendors(
     name: str,
     said: str,
 ) -> None:
-    monkeypatch.setattr(sandbox.emulators[name], "check", None)
+    monkeypatch.setattr(sandbox.emulators[name], "check_request", None)
 
-    answer = httpx.get(f"{sandbox.emulators[name].stage.addresses['base']}/any")
+    answer = httpx.get(f"{sandbox.emulators[name].context.addresses['base']}/any")
 
     assert 500 == answer.status_code
     assert said in answer.text

@@ -9,30 +9,30 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 from harness.receiving import Answer, Inbox
 from workspace_sandbox import EMULATORS, Sandbox
-from workspace_sandbox.kit.hooks import Hooks, Letter
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.context import EmulatorContext
+from workspace_sandbox.kit.hooks import HookSender, OutgoingHook
 
 FAILED: Answer = (500, {}, b"")
 
 
 @pytest.fixture
-def clock() -> HandClock:
-    return HandClock(0.0)
+def clock() -> ManualClock:
+    return ManualClock(0.0)
 
 
 @pytest.fixture
-async def hooks(clock: HandClock) -> AsyncIterator[Hooks]:
-    made, application = Hooks(Stage(clock)), web.Application()
+async def hooks(clock: ManualClock) -> AsyncIterator[HookSender]:
+    made, application = HookSender(EmulatorContext(clock)), web.Application()
     await made.start(application)
     yield made
     await made.stop(application)
 
 
-def letter(url: str, **more: Any) -> Letter:
-    usual = Letter(
+def letter(url: str, **more: Any) -> OutgoingHook:
+    usual = OutgoingHook(
         event_id="e1",
         type="made",
         url=url,
@@ -42,68 +42,70 @@ def letter(url: str, **more: Any) -> Letter:
     return replace(usual, **more)
 
 
-async def sent(hooks: Hooks, sending: Letter) -> Sequence[tuple[int, int | None, str | None]]:
+async def sent(hooks: HookSender, sending: OutgoingHook) -> Sequence[tuple[int, int | None, str | None]]:
     """The attempts that there were: their numbers, statuses and reasons."""
     hooks.send(sending)
     await asyncio.sleep(0)
     # Not all tasks of the loop: a browser that shares it has some that never end.
     await asyncio.gather(*hooks._tasks)
-    return [(one.attempt, one.status, one.reason) for one in hooks.journal]
+    return [(one.attempt, one.status, one.reason) for one in hooks.log]
 
 
-async def test_a_failed_delivery_is_tried_again_after_its_pauses(hooks: Hooks, clock: HandClock, inbox: Inbox) -> None:
+async def test_a_failed_delivery_is_tried_again_after_its_pauses(
+    hooks: HookSender, clock: ManualClock, inbox: Inbox
+) -> None:
     inbox.answers += [FAILED] * 2
-    attempts = await sent(hooks, letter(inbox.address, pauses=[60, 300, 900]))
+    attempts = await sent(hooks, letter(inbox.address, retry_delays=[60, 300, 900]))
 
     assert [(1, 500, "http_error"), (2, 500, "http_error"), (3, 200, None)] == attempts
     assert [b"1 None", b"2 http_error", b"3 http_error"] == [inbox.take()[1] for _ in range(3)]
     assert 360 == clock.at
 
 
-async def test_a_delivery_is_given_up_after_its_last_pause(hooks: Hooks, inbox: Inbox) -> None:
+async def test_a_delivery_is_given_up_after_its_last_pause(hooks: HookSender, inbox: Inbox) -> None:
     inbox.answers += [FAILED] * 3
 
-    assert 2 == len(await sent(hooks, letter(inbox.address, pauses=[1])))
+    assert 2 == len(await sent(hooks, letter(inbox.address, retry_delays=[1])))
 
 
 @pytest.mark.parametrize("status", [200, 201, 204, 299])
-async def test_any_success_will_do(hooks: Hooks, inbox: Inbox, status: int) -> None:
+async def test_any_success_will_do(hooks: HookSender, inbox: Inbox, status: int) -> None:
     inbox.answers.append((status, {}, b""))
 
-    assert [(1, status, None)] == await sent(hooks, letter(inbox.address, pauses=[1]))
+    assert [(1, status, None)] == await sent(hooks, letter(inbox.address, retry_delays=[1]))
 
 
 @pytest.mark.parametrize("answer", [FAILED, (404, {}, b""), (307, {"Location": "/elsewhere"}, b"")])
-async def test_anything_else_is_a_failure(hooks: Hooks, inbox: Inbox, answer: Answer) -> None:
+async def test_anything_else_is_a_failure(hooks: HookSender, inbox: Inbox, answer: Answer) -> None:
     inbox.answers.append(answer)
 
     assert [(1, answer[0], "http_error")] == await sent(hooks, letter(inbox.address))
 
 
 @pytest.mark.parametrize(("url", "reason"), [("http://127.0.0.1:1/", "connection_failed"), ("no", "unknown_error")])
-async def test_an_address_that_cannot_be_reached_is_a_failure(hooks: Hooks, url: str, reason: str) -> None:
+async def test_an_address_that_cannot_be_reached_is_a_failure(hooks: HookSender, url: str, reason: str) -> None:
     assert [(1, None, reason)] == await sent(hooks, letter(url))
 
 
-async def test_a_receiver_that_says_nothing_is_not_waited_for(hooks: Hooks) -> None:
+async def test_a_receiver_that_says_nothing_is_not_waited_for(hooks: HookSender) -> None:
     with create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
 
         assert [(1, None, "http_timeout")] == await sent(hooks, letter(url, ack_seconds=0.05))
 
 
-async def test_a_success_can_be_sent_twice(hooks: Hooks, inbox: Inbox) -> None:
-    assert [(1, 200, None), (2, 200, None)] == await sent(hooks, letter(inbox.address, twice=True))
+async def test_a_success_can_be_sent_twice(hooks: HookSender, inbox: Inbox) -> None:
+    assert [(1, 200, None), (2, 200, None)] == await sent(hooks, letter(inbox.address, repeats_success=True))
 
 
-async def test_whoever_counts_attempts_can_end_them(hooks: Hooks, inbox: Inbox) -> None:
+async def test_whoever_counts_attempts_can_end_them(hooks: HookSender, inbox: Inbox) -> None:
     inbox.answers.append(FAILED)
 
-    assert 1 == len(await sent(hooks, letter(inbox.address, pauses=[1], tried=lambda _: False)))
+    assert 1 == len(await sent(hooks, letter(inbox.address, retry_delays=[1], on_attempt=lambda _: False)))
 
 
-@pytest.mark.parametrize("name", [name for name, one in EMULATORS.items() if "deliveries" in one.acts])
+@pytest.mark.parametrize("name", [name for name, one in EMULATORS.items() if "deliveries" in one.user_actions])
 def test_the_deliveries_are_told(name: str) -> None:
     emulator = Sandbox({name: EMULATORS[name]}).emulators[name]
 
-    assert {"deliveries": []} == emulator.act({"action": "deliveries"})
+    assert {"deliveries": []} == emulator.perform({"action": "deliveries"})

@@ -7,34 +7,34 @@ import httpx
 import pytest
 
 from harness.waiting import wait_until
-from workspace_sandbox.running import Running, running
+from workspace_sandbox.runner import RunningSandbox, run_sandbox
 
 
 @pytest.fixture(scope="module")
-def one() -> Iterator[Running]:
-    with running("chat", "tables") as started:
+def one() -> Iterator[RunningSandbox]:
+    with run_sandbox("chat", "tables") as started:
         yield started
 
 
-def last_text(sandbox: Running) -> str:
+def last_text(sandbox: RunningSandbox) -> str:
     channel = sandbox.chat._emulator.workspace.channels[sandbox.chat.examples["channel_id"]]  # type: ignore[attr-defined]
     return str(next(channel.newest_first()).text)
 
 
-def test_two_at_a_time_never_meet(one: Running) -> None:
-    with running("chat") as other:
+def test_two_at_a_time_never_meet(one: RunningSandbox) -> None:
+    with run_sandbox("chat") as other:
         before = last_text(other)
         one.chat.act("message", channel_id=one.chat.examples["channel_id"], text="Only here")
         one.chat.fault("throttle", path="/api")
         one.clock.freeze()
 
         assert ("Only here", before) == (last_text(one), last_text(other))
-        assert [] == other.chat._emulator.stage.faults
+        assert [] == other.chat._emulator.context.faults
         assert other._sandbox.clock.stopped_at is None
         assert {one.url, *one.chat.urls.values()}.isdisjoint({other.url, *other.chat.urls.values()})
 
 
-def test_nothing_listens_but_on_loopback(one: Running) -> None:
+def test_nothing_listens_but_on_loopback(one: RunningSandbox) -> None:
     hosts = {host for runner in one._sandbox._runners for host, _ in runner.addresses}
 
     assert 4 == len(one._sandbox._runners)
@@ -42,8 +42,8 @@ def test_nothing_listens_but_on_loopback(one: Running) -> None:
 
 
 def test_what_is_still_held_up_ends_with_the_sandbox() -> None:
-    with running("chat") as ending:
-        stage = ending.chat._emulator.stage
+    with run_sandbox("chat") as ending:
+        stage = ending.chat._emulator.context
         ending.chat.fault("delay", path="/api/auth.test", seconds=60)
         with pytest.raises(httpx.ReadTimeout):
             httpx.post(f"{ending.chat.url}/api/auth.test", timeout=0.2)

@@ -3,16 +3,16 @@
 import pytest
 
 from workspace_sandbox import EMULATORS
+from workspace_sandbox.kit.context import RecordedRequest
 from workspace_sandbox.kit.emulator import Emulator
-from workspace_sandbox.kit.journal import Journal
-from workspace_sandbox.kit.stage import Exchange
+from workspace_sandbox.kit.request_log import RequestLog
 from workspace_sandbox.sandbox import Sandbox
 
-SEEN = Exchange(at=1.5, method="GET", path="/seen", status=200)
+SEEN = RecordedRequest(at=1.5, method="GET", path="/seen", status=200)
 
 
 def test_a_journal_is_read_while_it_is_written() -> None:
-    journal: Journal[Exchange] = Journal(10)
+    journal: RequestLog[RecordedRequest] = RequestLog(10)
     journal.append(SEEN)
 
     for seen in journal:
@@ -22,13 +22,13 @@ def test_a_journal_is_read_while_it_is_written() -> None:
 
 
 def test_the_oldest_fall_out_first() -> None:
-    journal: Journal[Exchange] = Journal(2)
+    journal: RequestLog[RecordedRequest] = RequestLog(2)
     for number in range(3):
-        journal.append(Exchange(at=number, method="GET", path="/", status=None))
+        journal.append(RecordedRequest(at=number, method="GET", path="/", status=None))
 
-    assert [1, 2] == [seen["at"] for seen in journal.described()]
+    assert [1, 2] == [seen["at"] for seen in journal.to_json()]
 
 
 @pytest.mark.parametrize("emulator", Sandbox(EMULATORS).emulators.values(), ids=EMULATORS)
 def test_every_journal_of_an_application_is_such_a_one(emulator: Emulator) -> None:
-    assert [Journal, Journal] == [type(emulator.stage.journal), type(emulator.hooks.journal)]
+    assert [RequestLog, RequestLog] == [type(emulator.context.request_log), type(emulator.hooks.log)]

@@ -12,9 +12,9 @@ from harness.playing import stand_in
 from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
 from workspace_sandbox.boards import BoardsEmulator
 from workspace_sandbox.cli import sandbox as command
-from workspace_sandbox.kit.keeping import Beginning
-from workspace_sandbox.kit.sowing import InvalidSeed
-from workspace_sandbox.running import running
+from workspace_sandbox.kit.data.seed_values import InvalidSeed
+from workspace_sandbox.kit.data.serialization import InitialState
+from workspace_sandbox.runner import run_sandbox
 from workspace_sandbox.seedfile import SeedFile, UnreadableSeed
 
 EXAMPLE = Path(__file__).parents[2] / "sandbox" / "examples" / "seed.yaml"
@@ -28,12 +28,12 @@ def fault_in(path: Path) -> str:
     """What is said of the file, which has a fault."""
     told = SeedFile(path, APPLICATIONS)
     with pytest.raises(InvalidSeed) as fault:
-        sown(dict(told.told))
-    return str(told.explained(fault.value)).removeprefix(f"{path.parent}/")
+        sown(dict(told.data))
+    return str(told.with_location(fault.value)).removeprefix(f"{path.parent}/")
 
 
 def test_the_example_is_sown_in_every_application() -> None:
-    told = SeedFile(EXAMPLE, APPLICATIONS).told
+    told = SeedFile(EXAMPLE, APPLICATIONS).data
 
     seeded = sown(dict(told)).describe()["seeded"]
 
@@ -45,7 +45,7 @@ def test_the_example_is_sown_in_every_application() -> None:
 
 def test_what_was_sown_is_answered_on_the_wire_and_there_again_after_a_reset() -> None:
     told = {"chat": {"channels": [{"name": "launch", "bot": True, "messages": ["We ship", {"text": "Fine"}]}]}}
-    with running("chat", seeds=told) as sandbox:
+    with run_sandbox("chat", seeds=told) as sandbox:
         chat, channel = sandbox.chat, sandbox.seeded["chat"]["channels"]["launch"]["channel_id"]
 
         def texts() -> list[str]:
@@ -64,8 +64,8 @@ def test_nobody_is_told_of_what_is_sown() -> None:
     told = {"chat": {"channels": [{"name": "general", "messages": ["By a seed"]}]}}
     sandbox = Sandbox({"chat": EMULATORS["chat"]}, seeds=told, hooks_url="http://127.0.0.1:9")
 
-    assert [] == sandbox.emulators["chat"].act({"action": "deliveries"})["deliveries"]
-    assert "http://127.0.0.1:9/chat" == sandbox.emulators["chat"].stage.knobs["events_url"]
+    assert [] == sandbox.emulators["chat"].perform({"action": "deliveries"})["deliveries"]
+    assert "http://127.0.0.1:9/chat" == sandbox.emulators["chat"].context.knobs["events_url"]
 
 
 @pytest.mark.parametrize(
@@ -169,9 +169,9 @@ def test_the_command_ends_with_the_fault_of_a_seed(tmp_path: Path) -> None:
 def test_a_beginning_has_what_was_sown() -> None:
     sandbox = sown({"boards": {"boards": [{"name": "Sown"}]}})
     boards = stand_in(sandbox, BoardsEmulator)
-    beginning: Beginning = next(iter(sandbox._beginnings.values()))
-    boards.stage.touches += 1
+    beginning: InitialState = next(iter(sandbox._initial_states.values()))
+    boards.context.change_count += 1
 
-    beginning.return_to()
+    beginning.restore()
 
     assert 1 == [board.name for board in boards.store.boards.values()].count("Sown")

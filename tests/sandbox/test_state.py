@@ -12,15 +12,15 @@ from typing import Any
 import httpx
 import pytest
 
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 from harness.playing import stand_in
 from sandbox.notes.asking import me
 from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
-from workspace_sandbox.kit.asking import Misread
-from workspace_sandbox.kit.keeping import Unreadable, held, restore
+from workspace_sandbox.kit.arguments import InvalidInput
+from workspace_sandbox.kit.data.serialization import Unreadable, dump_state, restore
 from workspace_sandbox.mail import MailEmulator
 from workspace_sandbox.notes import NotesEmulator
-from workspace_sandbox.snapshots import MOST_BYTES, Folder, Snapshots, Unusable
+from workspace_sandbox.snapshots import MAX_BYTES, Snapshots, StateFolder, UnusableFolder
 
 ACT = {"action": "create_page", "properties": {"Name": "Kept"}}
 
@@ -31,8 +31,8 @@ def pages(sandbox: Sandbox) -> set[str]:
 
 def touched(sandbox: Sandbox, name: str) -> None:
     """Let the application be one that somebody has asked."""
-    sandbox.emulators[name].stage.touches += 1
-    sandbox.emulators[name].awaken()
+    sandbox.emulators[name].context.change_count += 1
+    sandbox.emulators[name].load_state()
 
 
 def left_behind() -> list[str]:
@@ -54,14 +54,14 @@ def new_page(control: httpx.Client, sandbox: Sandbox) -> None:
 @pytest.mark.parametrize("name", APPLICATIONS)
 def test_what_an_application_holds_is_the_same_when_it_is_read_again(sandbox: Sandbox, name: str) -> None:
     emulator = sandbox.emulators[name]
-    restore(emulator, held(emulator))
-    content = held(emulator)
+    restore(emulator, dump_state(emulator))
+    content = dump_state(emulator)
     emulator.revoke()
 
     restore(emulator, content)
 
     # Sets are written in no order.
-    assert len(content) == len(held(emulator))
+    assert len(content) == len(dump_state(emulator))
 
 
 def test_a_reset_returns_to_the_beginning(sandbox: Sandbox, control: httpx.Client) -> None:
@@ -73,7 +73,7 @@ def test_a_reset_returns_to_the_beginning(sandbox: Sandbox, control: httpx.Clien
     control.post("/reset")
 
     assert [first + 1, first] == [made, len(pages(sandbox))]
-    assert 10_000 == sandbox.emulators["notes"].stage.knobs["row_cap"]
+    assert 10_000 == sandbox.emulators["notes"].context.knobs["row_cap"]
     assert 200 == me(sandbox).status_code
 
 
@@ -91,7 +91,7 @@ def test_resets_one_after_the_other_lead_to_the_same(sandbox: Sandbox, control: 
 def made_in(sandbox: Sandbox, name: str) -> str:
     """What a new object of an application is called; chat tells objects apart by time alone."""
     emulator = sandbox.emulators[name]
-    emulator.stage.touches += 1
+    emulator.context.change_count += 1
     examples = emulator.examples()
     acts: Mapping[str, tuple[str, Mapping[str, Any]]] = {
         "notes": ("page_id", {**ACT, "database_id": examples.get("database_id")}),
@@ -101,7 +101,7 @@ def made_in(sandbox: Sandbox, name: str) -> str:
         "tables": ("id", {"action": "create_record", "base_id": examples.get("base_id"), "fields": {"Name": "Kept"}}),
     }
     key, act = acts[name]
-    return str(emulator.act({"table": examples.get("table"), **act})[key])
+    return str(emulator.perform({"table": examples.get("table"), **act})[key])
 
 
 WITH_IDENTIFIERS = [name for name in APPLICATIONS if name != "chat"]
@@ -109,21 +109,21 @@ WITH_IDENTIFIERS = [name for name in APPLICATIONS if name != "chat"]
 
 @pytest.mark.parametrize("name", WITH_IDENTIFIERS)
 def test_a_reset_forgets_what_was_made(name: str) -> None:
-    sandbox = Sandbox({name: EMULATORS[name]}, clock=HandClock())
+    sandbox = Sandbox({name: EMULATORS[name]}, clock=ManualClock())
     emulator = sandbox.emulators[name]
-    before, examples = len(held(emulator)), emulator.examples()
+    before, examples = len(dump_state(emulator)), emulator.examples()
     made_in(sandbox, name)
-    more = len(held(emulator))
+    more = len(dump_state(emulator))
 
     sandbox.reset()
 
-    assert more > before == len(held(emulator))
+    assert more > before == len(dump_state(emulator))
     assert examples == emulator.examples()
 
 
 @pytest.mark.parametrize("name", WITH_IDENTIFIERS)
 def test_no_identifier_comes_again(name: str) -> None:
-    sandbox = Sandbox({name: EMULATORS[name]}, clock=HandClock())
+    sandbox = Sandbox({name: EMULATORS[name]}, clock=ManualClock())
     sandbox.save("beginning")
     made = [made_in(sandbox, name)]
     for again in (sandbox.reset, sandbox.reset, partial(sandbox.load, "beginning"), partial(sandbox.load, "beginning")):
@@ -136,7 +136,7 @@ def test_no_identifier_comes_again(name: str) -> None:
 @pytest.mark.parametrize("name", WITH_IDENTIFIERS)
 def test_the_same_steps_make_the_same_identifiers(name: str) -> None:
     def steps() -> Iterator[str]:
-        sandbox = Sandbox({name: EMULATORS[name]}, clock=HandClock())
+        sandbox = Sandbox({name: EMULATORS[name]}, clock=ManualClock())
         yield made_in(sandbox, name)
         sandbox.reset()
         yield made_in(sandbox, name)
@@ -146,18 +146,18 @@ def test_the_same_steps_make_the_same_identifiers(name: str) -> None:
 
 @pytest.mark.parametrize("name", WITH_IDENTIFIERS)
 def test_a_distinct_sandbox_makes_none_that_another_made(name: str) -> None:
-    first, second = (Sandbox({name: EMULATORS[name]}, clock=HandClock(), distinct=True) for _ in range(2))
+    first, second = (Sandbox({name: EMULATORS[name]}, clock=ManualClock(), distinct=True) for _ in range(2))
 
     assert first.describe() == second.describe()
     assert made_in(first, name) != made_in(second, name)
 
 
 def test_an_application_that_nobody_asked_is_left_as_it_is(sandbox: Sandbox, control: httpx.Client) -> None:
-    before = stand_in(sandbox, MailEmulator).desk
+    before = stand_in(sandbox, MailEmulator).services
 
     control.post("/reset")
 
-    assert before is stand_in(sandbox, MailEmulator).desk
+    assert before is stand_in(sandbox, MailEmulator).services
 
 
 @pytest.mark.parametrize("name", APPLICATIONS)
@@ -183,8 +183,8 @@ def test_a_reset_application_holds_nothing_until_it_is_asked() -> None:
 
     sandbox.emulators["crm"].examples()
 
-    assert {"stage", "hooks", "_wake"} == asleep
-    assert vars(sandbox.emulators["crm"]).keys() > {"stage", "portal"}
+    assert {"context", "hooks", "_wake"} == asleep
+    assert vars(sandbox.emulators["crm"]).keys() > {"context", "portal"}
 
 
 def test_knobs_that_are_turned_after_a_reset_stay_when_the_application_is_asked() -> None:
@@ -192,11 +192,11 @@ def test_knobs_that_are_turned_after_a_reset_stay_when_the_application_is_asked(
     asyncio.run(sandbox.prepare())
     touched(sandbox, "crm")
     sandbox.reset()
-    sandbox.emulators["crm"].stage.knobs["search_cap"] = 5
+    sandbox.emulators["crm"].context.knobs["search_cap"] = 5
 
     sandbox.emulators["crm"].examples()
 
-    assert 5 == sandbox.emulators["crm"].stage.knobs["search_cap"]
+    assert 5 == sandbox.emulators["crm"].context.knobs["search_cap"]
 
 
 def test_an_attribute_that_there_is_not_is_none_of_a_sleeping_application_either() -> None:
@@ -252,10 +252,10 @@ def test_a_snapshot_can_be_forgotten(sandbox: Sandbox, control: httpx.Client) ->
 
 def test_snapshots_in_memory_are_bounded() -> None:
     snapshots = Snapshots(None)
-    snapshots.save("first", {"notes": bytes(MOST_BYTES - 10)})
-    snapshots.save("first", {"notes": bytes(MOST_BYTES - 5)})
+    snapshots.save("first", {"notes": bytes(MAX_BYTES - 10)})
+    snapshots.save("first", {"notes": bytes(MAX_BYTES - 5)})
 
-    with pytest.raises(Misread, match="64 MiB at most, and there are first: forget one"):
+    with pytest.raises(InvalidInput, match="64 MiB at most, and there are first: forget one"):
         snapshots.save("second", {"notes": bytes(6)})
 
 
@@ -263,7 +263,7 @@ def test_applications_that_a_snapshot_does_not_have_return_to_their_beginning(
     tmp_path: Path, sandbox: Sandbox, control: httpx.Client
 ) -> None:
     new_page(control, sandbox)
-    sandbox.snapshots._saved["of chat"] = {"chat": held(sandbox.emulators["chat"])}
+    sandbox.snapshots._saved["of chat"] = {"chat": dump_state(sandbox.emulators["chat"])}
     more = len(pages(sandbox))
 
     sandbox.load("of chat")
@@ -273,7 +273,7 @@ def test_applications_that_a_snapshot_does_not_have_return_to_their_beginning(
 
 
 def test_a_snapshot_of_some_takes_the_place_of_one_of_all(tmp_path: Path) -> None:
-    folder = Folder(tmp_path)
+    folder = StateFolder(tmp_path)
     folder.replace("one", {"notes": b"old", "chat": b"old"})
 
     folder.replace("one", {"notes": b"new"})
@@ -302,8 +302,8 @@ def one_life(folder: Path, *, acting: bool, **options: Any) -> int:
         await sandbox.start()
         notes = stand_in(sandbox, NotesEmulator)
         if acting:
-            notes.act({**ACT, "database_id": notes.examples()["database_id"]})
-            notes.stage.touches += 1
+            notes.perform({**ACT, "database_id": notes.examples()["database_id"]})
+            notes.context.change_count += 1
         found = len(pages(sandbox))
         await sandbox.stop()
         return found
@@ -322,10 +322,10 @@ def test_a_folder_knows_of_a_reset(tmp_path: Path) -> None:
         sandbox = Sandbox({"notes": EMULATORS["notes"]}, data=tmp_path)
         await sandbox.start()
         notes = stand_in(sandbox, NotesEmulator)
-        notes.act({**ACT, "database_id": notes.examples()["database_id"]})
-        notes.stage.touches += 1
+        notes.perform({**ACT, "database_id": notes.examples()["database_id"]})
+        notes.context.change_count += 1
         assert sandbox._folder
-        sandbox._keep(sandbox._folder)
+        sandbox._write_changes(sandbox._folder)
         sandbox.reset()
         await sandbox.stop()
 
@@ -340,8 +340,8 @@ def test_nothing_is_written_after_the_end(tmp_path: Path) -> None:
         sandbox = Sandbox({"notes": EMULATORS["notes"]}, data=tmp_path)
         await sandbox.start()
         await sandbox.stop()
-        assert sandbox._keeping
-        return sandbox._keeping.done()
+        assert sandbox._write_task
+        return sandbox._write_task.done()
 
     assert asyncio.run(live())
 
@@ -392,21 +392,21 @@ def test_a_supervised_sandbox_forgets_the_state_of_another_version(tmp_path: Pat
 def test_a_folder_of_another_version_is_refused_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "sandbox.json").write_text(json.dumps({"written_by": "0.0.1+abc"}))
 
-    with pytest.raises(Unusable, match=r"was written by workspace-sandbox 0\.0\.1\+abc, and this is 0\.1\.0\+"):
-        Folder(tmp_path)
+    with pytest.raises(UnusableFolder, match=r"was written by workspace-sandbox 0\.0\.1\+abc, and this is 0\.1\.0\+"):
+        StateFolder(tmp_path)
 
 
 def test_a_folder_of_other_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("precious")
 
-    with pytest.raises(Unusable, match="holds other files"):
-        Folder(tmp_path)
+    with pytest.raises(UnusableFolder, match="holds other files"):
+        StateFolder(tmp_path)
 
 
 def test_a_folder_is_used_by_one_sandbox_at_a_time(tmp_path: Path) -> None:
-    first = Folder(tmp_path)
+    first = StateFolder(tmp_path)
 
-    with pytest.raises(Unusable, match="Another sandbox uses the folder"):
-        Folder(tmp_path)
+    with pytest.raises(UnusableFolder, match="Another sandbox uses the folder"):
+        StateFolder(tmp_path)
     first.close()
-    Folder(tmp_path).close()
+    StateFolder(tmp_path).close()

@@ -34,7 +34,7 @@ def test_a_page_cannot_steer(sandbox: Sandbox, headers: dict[str, str], status: 
     reply = httpx.post(f"{sandbox.address}/_control/notes/knobs", content=b'{"limits": false}', headers=headers)
 
     assert status == reply.status_code
-    assert sandbox.emulators["notes"].stage.knobs["limits"]
+    assert sandbox.emulators["notes"].context.knobs["limits"]
 
 
 def test_a_page_is_not_asked_for_leave_in_advance(sandbox: Sandbox) -> None:

@@ -335,7 +335,7 @@ def _throttled(history: "History") -> Iterator[str]:
     for room, emulator in history.world.vendors.emulators.items():
         if room in delayed:
             continue
-        refused = [one for one in emulator.stage.journal if one.status == 429]
+        refused = [one for one in emulator.context.request_log if one.status == 429]
         if refused:
             yield f"I7 {room} refused {len(refused)} requests as too many"
 

@@ -7,14 +7,14 @@ from typing import Any, Literal, get_args
 from urllib.parse import quote
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.kit.errors import catalogue
+from connector_gateway.kit.errors import all_errors
 from connector_gateway.kit.operation import AnyOperation
 from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD
 from simulation.process import Reply
 
 Form = Literal["header", "padded", "display", "decomposed", "body", "both", "tool"]
 FORMS: tuple[Form, ...] = get_args(Form)
-STATUSES = {error.code: error.status for error in catalogue()}
+STATUSES = {error.code: error.status for error in all_errors()}
 
 
 @dataclass(frozen=True)

@@ -19,12 +19,12 @@ from typing import Any
 import structlog
 
 from connector_gateway.app import App
-from connector_gateway.core.restores import Lost, Restores
+from connector_gateway.core.writes.restores import LostPeriod, RestoreDetector
 from connector_gateway.kit import identifiers
 from connector_gateway.kit.errors import GatewayError
-from connector_gateway.storage.database import Database
-from connector_gateway.storage.epochs import FileWitness
-from harness.clocks import NOON, HandClock
+from connector_gateway.storage.sql.database import Database
+from connector_gateway.storage.sql.epochs import FileWitness
+from harness.clocks import NOON, ManualClock
 from simulation.accounts import WAYS, Rewire, Way, connected, rewire
 from simulation.checks import left_over, verdict
 from simulation.forms import FORMS, request
@@ -134,7 +134,7 @@ class History:
         self.lines.append(f"{at:8.3f} " + " ".join(map(str, what)))
 
 
-class SeededMint(identifiers._Mint):
+class SeededMint(identifiers.UlidGenerator):
     """Makes the identifiers of a history from its seed, and from its own time."""
 
     def __init__(self, random: Random) -> None:
@@ -162,7 +162,7 @@ def install() -> Installation:
 def _installed() -> Installation:
     vendors = Vendors()
     template = Path(tempfile.mkdtemp(dir=FOLDER, prefix="simulation-")) / "template.db"
-    app = App(settings(environment(vendors, template, limits=True, watch=False)), clock=HandClock())
+    app = App(settings(environment(vendors, template, limits=True, watch=False)), clock=ManualClock())
 
     async def prepare() -> list[Way]:
         async with app.database:
@@ -183,11 +183,11 @@ def _installed() -> Installation:
 @contextmanager
 def _undone() -> Iterator[None]:
     """Put back what a history changes for the whole interpreter."""
-    mint, state, logs = identifiers._mint, global_random.getstate(), structlog.get_config()
+    mint, state, logs = identifiers._ulid_generator, global_random.getstate(), structlog.get_config()
     try:
         yield
     finally:
-        identifiers._mint = mint
+        identifiers._ulid_generator = mint
         global_random.setstate(state)
         structlog.configure(**logs)
 
@@ -219,7 +219,7 @@ def happen(installation: Installation, story: Story, *, tidy: bool = False) -> t
     world = World(installation.vendors)
     history = History(story, world, storage, sent=installation.vendors.sent)
     try:
-        simulate(Telling(installation, history).tell(tidy=tidy))
+        simulate(SimulationRun(installation, history).tell(tidy=tidy))
         broken = verdict(history)
     except Stopped:
         broken = ["nothing will ever happen again, and somebody still waits"]
@@ -229,7 +229,7 @@ def happen(installation: Installation, story: Story, *, tidy: bool = False) -> t
     return broken, timeline(history)
 
 
-class Telling:
+class SimulationRun:
     """Lets a story happen."""
 
     def __init__(self, installation: Installation, history: History) -> None:
@@ -250,7 +250,7 @@ class Telling:
 
     async def tell(self, *, tidy: bool) -> None:
         """From the beginning to the end."""
-        identifiers._mint = SeededMint(Random(f"{self.story.seed} mints"))
+        identifiers._ulid_generator = SeededMint(Random(f"{self.story.seed} mints"))
         self.vendors.random = Random(f"{self.story.seed} travels")
         self.vendors.limits = self.story.limits
         await self.vendors.start()
@@ -359,9 +359,9 @@ class Telling:
     async def _declare(self, item: Restore) -> None:
         """Run the command, on a machine without the file beside the database."""
         path = self.history.storage.path
-        FileWitness(path).forget()
+        FileWitness(path).remove()
         async with Database(f"sqlite:///{path}", clock=steady_time) as database:
-            await Restores(database, [], _no_feeds).declare(NOON + self.history.began + item.backup_at)
+            await RestoreDetector(database, [], _no_feeds).declare(NOON + self.history.began + item.backup_at)
 
     @staticmethod
     def _backup(path: Path) -> Path:
@@ -550,7 +550,7 @@ class Telling:
                 self.history.feeds[room] = reply.body.get("data") or []
 
 
-async def _no_feeds(_: Lost) -> None:
+async def _no_feeds(_: LostPeriod) -> None:
     """Nobody reads feeds where restores happen."""
 
 

@@ -12,7 +12,7 @@ from pydantic_core import from_json, to_json
 from connector_gateway.app import App
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.settings import Settings
-from connector_gateway.storage.database import Database
+from connector_gateway.storage.sql.database import Database
 from harness.clocks import NOON
 from simulation.loop import HOST, later, simulated_loop
 from simulation.storage import Storage, attach
@@ -117,8 +117,8 @@ class Process:
             clock=self.clock,
             steady=SteadyTime(self.clock.skew),
             database=Database(self.settings.database_url, seconds=self.settings.storage_seconds, clock=steady_time),
-            stopwatch=loop.time,
-            alone=False,
+            monotonic=loop.time,
+            single_instance=False,
             files=self.files,
             transport=self.vendors.transport(host, self.settings.upstream_timeout_seconds),
         )

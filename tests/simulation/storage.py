@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import event
 
-from connector_gateway.storage.database import Database
+from connector_gateway.storage.sql.database import Database
 from simulation.loop import HOST
 
 AWAY = "the database is away"

@@ -19,13 +19,20 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
 from connector_gateway.connectors import CONNECTORS
-from connector_gateway.kit.transport import NO_SECRETS, Answer, Cut, NotSent, TimedOut, Transport
+from connector_gateway.kit.upstream.pool import (
+    NO_SECRETS,
+    ConnectionLost,
+    NotSent,
+    TimedOut,
+    Transport,
+    UpstreamResponse,
+)
 from harness.clocks import NOON
 from simulation.loop import apart
 from workspace_sandbox import EMULATORS
+from workspace_sandbox.kit.context import EmulatorContext
 from workspace_sandbox.kit.emulator import Emulator
-from workspace_sandbox.kit.server import staged
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.server import with_faults_and_log
 
 if TYPE_CHECKING:
     from simulation.process import Incarnation
@@ -88,9 +95,9 @@ class Unexpected:
     def __str__(self) -> str:
         return f"{self.status} with {self.shape}"
 
-    def answer(self, room: str) -> Answer:
+    def answer(self, room: str) -> UpstreamResponse:
         """The response, as from the vendor of *room*."""
-        return Answer(self.status, _headers("text/html"), self._content(room))
+        return UpstreamResponse(self.status, _headers("text/html"), self._content(room))
 
     def _content(self, room: str) -> bytes:
         body = REFUSALS[room][1] if self.shape == OWN else SHAPES[self.shape]
@@ -98,7 +105,9 @@ class Unexpected:
 
     def rejects(self, room: str) -> bool:
         """Whether the connector's table lists it as a proof that nothing was done."""
-        return CONNECTORS[room].error_table.doubt(Answer(self.status, {}, self._content(room))) is None
+        return (
+            CONNECTORS[room].error_table.in_doubt_reason(UpstreamResponse(self.status, {}, self._content(room))) is None
+        )
 
 
 BY_ITSELF = {"failure": FAILURES, "refusal": REFUSALS}
@@ -208,16 +217,16 @@ class Vendors:
 
     def __post_init__(self) -> None:
         self.emulators: dict[str, Emulator] = {
-            name: emulator(Stage(self.clock, **emulator.knobs)) for name, emulator in EMULATORS.items()
+            name: emulator(EmulatorContext(self.clock, **emulator.knobs)) for name, emulator in EMULATORS.items()
         }
         self._applications: dict[str, tuple[str, Emulator, web.Application]] = {}
         for name, emulator in self.emulators.items():
             for host, application in emulator.applications().items():
-                emulator.stage.addresses[host] = f"http://{host}.{name}.invalid"
+                emulator.context.addresses[host] = f"http://{host}.{name}.invalid"
                 self._applications[f"{host}.{name}.invalid"] = (
                     name,
                     emulator,
-                    staged(emulator, application),
+                    with_faults_and_log(emulator, application),
                 )
 
     async def start(self) -> None:
@@ -225,7 +234,7 @@ class Vendors:
         self._steps = self._reads = 0
         self._under_way: set[asyncio.Task[None]] = set()
         for emulator in self.emulators.values():
-            emulator.stage.knobs["limits"] = self.limits
+            emulator.context.knobs["limits"] = self.limits
         for _, _, application in self._applications.values():
             application.freeze()
             await application.startup()
@@ -236,7 +245,7 @@ class Vendors:
         return {
             f"GATEWAY_{name.upper()}_{host.upper()}_URL": address
             for name, emulator in self.emulators.items()
-            for host, address in emulator.stage.addresses.items()
+            for host, address in emulator.context.addresses.items()
         }
 
     def transport(self, host: "Incarnation", timeout_seconds: float) -> "SimulatedTransport":
@@ -250,7 +259,7 @@ class Vendors:
 
     async def ask(self, room: str, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Any:
         """The answer to somebody else than the gateway."""
-        address = self.emulators[room].stage.addresses["base"]
+        address = self.emulators[room].context.addresses["base"]
         answer = await self.serve(method, address + path, headers, json.dumps(body).encode())
         return answer.json()
 
@@ -285,14 +294,14 @@ class Vendors:
             answer = await self._reach(sent, url, headers, body)
             if isinstance(trouble.told, str) and trouble.told in BODIES:
                 await asyncio.sleep(max(0.0, sent.at + trouble.told_after - _now()))
-                _tell(told, Answer(answer.status, answer.headers, BODIES[trouble.told](answer.body)))
+                _tell(told, UpstreamResponse(answer.status, answer.headers, BODIES[trouble.told](answer.body)))
         await seen
 
     async def _told(self, sent: Sent, trouble: Trouble, told: asyncio.Future[Any]) -> None:
         """What the gateway is told without regard to what the third party does."""
         await asyncio.sleep(trouble.told_after)
         if trouble.told == "cut":
-            _tell(told, Cut("the connection broke"))
+            _tell(told, ConnectionLost("the connection broke"))
         elif trouble.told == "refused":
             _tell(told, NotSent("nothing accepted the connection"))
         elif isinstance(trouble.told, Unexpected):
@@ -301,13 +310,16 @@ class Vendors:
             status, body = BY_ITSELF[trouble.told][sent.room]
             content = body.encode() if isinstance(body, str) else json.dumps(body).encode()
             _tell(
-                told, Answer(status, _headers("text/plain" if isinstance(body, str) else "application/json"), content)
+                told,
+                UpstreamResponse(
+                    status, _headers("text/plain" if isinstance(body, str) else "application/json"), content
+                ),
             )
         elif trouble.told.isdigit():
             status = int(trouble.told)
-            _tell(told, Answer(status, _headers("text/html"), ERROR_PAGE % (status, status)))
+            _tell(told, UpstreamResponse(status, _headers("text/html"), ERROR_PAGE % (status, status)))
 
-    async def _reach(self, sent: Sent, url: str, headers: Mapping[str, str], body: bytes | None) -> Answer:
+    async def _reach(self, sent: Sent, url: str, headers: Mapping[str, str], body: bytes | None) -> UpstreamResponse:
         answer = await self.serve(sent.method, url, headers, body)
         sent.status = answer.status
         return answer
@@ -315,7 +327,7 @@ class Vendors:
     def _way(self) -> float:
         return self.random.uniform(0.005, self.slowest)
 
-    async def serve(self, method: str, url: str, headers: Mapping[str, str], body: bytes | None) -> Answer:
+    async def serve(self, method: str, url: str, headers: Mapping[str, str], body: bytes | None) -> UpstreamResponse:
         """What the third party answers, without a network."""
         address = URL(url, encoded=True)
         _, _, application = self._applications[str(address.raw_authority)]
@@ -327,7 +339,7 @@ class Vendors:
         content = response.body if isinstance(response, web.Response) else b""
         told = CIMultiDict(response.headers)
         told.setdefault("Date", formatdate(self.clock.now(), usegmt=True))
-        return Answer(response.status, CIMultiDictProxy(told), content if isinstance(content, bytes) else b"")
+        return UpstreamResponse(response.status, CIMultiDictProxy(told), content if isinstance(content, bytes) else b"")
 
 
 class SimulatedTransport(Transport):
@@ -344,9 +356,9 @@ class SimulatedTransport(Transport):
     async def __aexit__(self, *_: object) -> None:
         return None
 
-    async def exchange(
+    async def send(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, *_: object, **__: object
-    ) -> Answer:
+    ) -> UpstreamResponse:
         """Send one request and wait for its answer, no longer than the time-out."""
         loop = asyncio.get_running_loop()
         told: asyncio.Future[Any] = loop.create_future()
@@ -358,7 +370,7 @@ class SimulatedTransport(Transport):
         self._vendors.on_its_way(apart(self._vendors.carry(sent, url, dict(headers), body, told)))
         try:
             async with asyncio.timeout(self._timeout_seconds):
-                answer: Answer | Exception = await told
+                answer: UpstreamResponse | Exception = await told
         except TimeoutError:
             sent.told = "silence"
             raise TimedOut("no answer in time") from None
@@ -368,14 +380,14 @@ class SimulatedTransport(Transport):
             sent.told = "refused" if isinstance(answer, NotSent) else "cut"
             raise answer
         sent.told = _told(sent, answer)
-        return Answer(answer.status, answer.headers, answer.body)
+        return UpstreamResponse(answer.status, answer.headers, answer.body)
 
     @asynccontextmanager
     async def stream(
         self, method: str, url: str, headers: Mapping[str, str], secrets: Mapping[str, str] = NO_SECRETS
     ) -> AsyncIterator[tuple[int, Mapping[str, str], AsyncIterator[bytes]]]:
         """The same, with the body in one piece."""
-        answer = await self.exchange(method, url, headers, None, secrets=secrets)
+        answer = await self.send(method, url, headers, None, secrets=secrets)
 
         async def pieces() -> AsyncIterator[bytes]:
             yield answer.body
@@ -442,7 +454,7 @@ def _consistent(trouble: Trouble | None, room: str) -> Trouble | None:
     return Trouble(told, None, trouble.told_after)
 
 
-def _told(sent: Sent, answer: Answer) -> str:
+def _told(sent: Sent, answer: UpstreamResponse) -> str:
     """What the gateway was told, as far as that counts."""
     told = None if sent.trouble is None else sent.trouble.told
     if told == "refusal" or (isinstance(told, Unexpected) and told.rejects(sent.room)):

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from connector_gateway.kit.call import RemoteFile
+from connector_gateway.kit.context import RemoteFile
 
 Body = dict[str, Any]
 Data = Mapping[str, Any]
@@ -73,7 +73,7 @@ class World:
 
     def act(self, room: str, told: str, **action: Any) -> str:
         """What somebody does in the application; the id of what is made is in the field *told*."""
-        return str(self.emulator(room).act(action)[told])
+        return str(self.emulator(room).perform(action)[told])
 
     def by_hand(self, room: str, told: str, **action: Any) -> None:
         """What a colleague makes that is equal to what a caller asks for."""
@@ -242,9 +242,9 @@ class RenamePage(Update):
 
 
 def _stamp(at: float) -> str:
-    from connector_gateway.kit.clock import instant  # noqa: PLC0415  # the one place that needs it
+    from connector_gateway.kit.clock import utc_datetime  # noqa: PLC0415  # the one place that needs it
 
-    return instant(at).isoformat()
+    return utc_datetime(at).isoformat()
 
 
 # Boards
@@ -366,7 +366,7 @@ class Letter(Kind):
         return "POST", self.path, {"to": ["ada@example.com"], "subject": content, "body_html": "<p>Hi.</p>"}
 
     def made(self, world: World, content: str) -> Iterable[Made]:
-        office = world.emulator("mail").desk.office
+        office = world.emulator("mail").services.transport
         mailbox = office.mailboxes[world.example("mail", "address")]
         drafts = {message.id: draft_id for draft_id, message in mailbox.drafts.items()}
         for message in mailbox.messages.values():
@@ -394,7 +394,7 @@ class ChangeLabels(Update):
         return "POST", path, {"add": [content], "create_missing": True}
 
     def made(self, world: World, content: str) -> Iterable[Made]:
-        office = world.emulator("mail").desk.office
+        office = world.emulator("mail").services.transport
         mailbox = office.mailboxes[world.example("mail", "address")]
         message = mailbox.messages[world.example("mail", "message_id")]
         for label_id in message.label_ids:

@@ -12,10 +12,10 @@ from sqlalchemy import Connection, create_engine, insert, make_url, select, text
 from sqlalchemy.exc import IntegrityError, ProgrammingError
 
 from connector_gateway.kit.errors import StorageUnavailable
-from connector_gateway.storage import database as module
 from connector_gateway.storage import tables
-from connector_gateway.storage.database import Database
-from harness.clocks import HandClock
+from connector_gateway.storage.sql import database as module
+from connector_gateway.storage.sql.database import Database
+from harness.clocks import ManualClock
 from harness.requirement import requirement
 from harness.storage import Attempts, Stuck, lose_acknowledgements, read_only
 
@@ -187,7 +187,7 @@ async def test_one_reader_too_many_is_refused_at_once(hurried: Database, monkeyp
 @requirement("common-138")
 async def test_what_is_owed_is_written_once_storage_is_back(database: Database) -> None:
     with read_only(database):
-        database.eventually(adding("owed"))
+        database.write_deferred(adding("owed"))
         await database.flush()
         before = await names(database)
     await database.flush()
@@ -196,7 +196,7 @@ async def test_what_is_owed_is_written_once_storage_is_back(database: Database) 
 
 
 async def test_what_is_owed_is_tried_at_once(database: Database) -> None:
-    database.eventually(adding("owed"))
+    database.write_deferred(adding("owed"))
     assert database._flushing is not None
     await database._flushing
 
@@ -207,7 +207,7 @@ async def test_what_is_owed_is_tried_at_once(database: Database) -> None:
 async def test_what_is_owed_is_written_at_the_end(database_url: str) -> None:
     async with Database(database_url) as database:
         with read_only(database):
-            database.eventually(adding("owed"))
+            database.write_deferred(adding("owed"))
             await database.flush()
 
     async with Database(database_url) as again:
@@ -216,17 +216,17 @@ async def test_what_is_owed_is_written_at_the_end(database_url: str) -> None:
 
 async def test_what_can_never_be_written_is_owed_no_more(database: Database) -> None:
     await database.put(INSERT, workspace("taken"))
-    database.eventually(lambda writing: writing.execute(INSERT, workspace("taken")))
+    database.write_deferred(lambda writing: writing.execute(INSERT, workspace("taken")))
     await database.flush()
 
     assert {} == database._owed
 
 
 async def test_only_so_much_is_owed(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_OWED", 1)
+    monkeypatch.setattr(module, "MAX_DEFERRED", 1)
     with read_only(database):
-        database.eventually(adding("first"))
-        database.eventually(adding("second"))
+        database.write_deferred(adding("first"))
+        database.write_deferred(adding("second"))
         await database.flush()
     await database.flush()
 
@@ -246,7 +246,7 @@ async def test_the_database_tells_the_time_in_any_statement(database: Database) 
     assert 0 <= found.age < 1
 
 
-async def test_a_clock_that_is_handed_in_stands_in_for_the_databases(database_url: str, clock: HandClock) -> None:
+async def test_a_clock_that_is_handed_in_stands_in_for_the_databases(database_url: str, clock: ManualClock) -> None:
     async with Database(database_url, clock=clock.now) as database:
         first = await database.read(lambda reading: reading.execute(select(database.now)).scalar())
         clock.at += 60
@@ -312,7 +312,7 @@ async def test_a_server_that_is_not_there_is_told_as_unavailable() -> None:
 @requirement("common-154")
 async def test_looks_into_the_history_delay_no_other_reader(database: Database) -> None:
     stuck = Stuck()
-    browsing = [asyncio.create_task(database.browse(stuck)) for _ in range(20)]
+    browsing = [asyncio.create_task(database.read_slow(stuck)) for _ in range(20)]
     await asyncio.to_thread(stuck.begun.wait, 10)
     read = await names(database)
     unfinished = [task.done() for task in browsing]
@@ -327,6 +327,6 @@ async def test_one_look_into_the_history_too_many_is_refused_at_once(
     hurried: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MAX_BROWSING", 2)
-    browsing = [hurried.browse(lambda reading: reading.execute(text("SELECT NULL")).scalar()) for _ in range(3)]
+    browsing = [hurried.read_slow(lambda reading: reading.execute(text("SELECT NULL")).scalar()) for _ in range(3)]
 
     assert ["ok", "ok", "storage_unavailable"] == await told(*browsing)

@@ -10,9 +10,16 @@ from pathlib import Path
 import pytest
 from sqlalchemy import insert
 
-from connector_gateway.storage import checkpoints, tables
-from connector_gateway.storage.checkpoints import CALM_PAGES, LONG_BYTES, LONG_PAGES, TURNS, Checkpoints
-from connector_gateway.storage.database import Database
+from connector_gateway.storage import tables
+from connector_gateway.storage.sql import sqlite_checkpoints
+from connector_gateway.storage.sql.database import Database
+from connector_gateway.storage.sql.sqlite_checkpoints import (
+    CALM_PAGES,
+    LONG_BYTES,
+    LONG_PAGES,
+    MAX_ROUNDS,
+    WalCheckpointer,
+)
 from harness.requirement import requirement
 
 LETTERS = "x" * 50_000
@@ -42,7 +49,7 @@ async def shortened(database: Database, log: Path) -> None:
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look often."""
-    monkeypatch.setattr(checkpoints, "POLL_SECONDS", 0.02)
+    monkeypatch.setattr(sqlite_checkpoints, "POLL_SECONDS", 0.02)
 
 
 @pytest.mark.usefixtures("hurried")
@@ -81,14 +88,14 @@ async def test_a_reader_that_stays_keeps_nobody_waiting(tmp_path: Path) -> None:
 class Told:
     """Stands for the log: tells how long it is and how much of it is moved, turn after turn."""
 
-    checkpoints: Checkpoints
+    checkpoints: WalCheckpointer
     turns: list[tuple[int, int]]
     made: list[tuple[str, bool]] = field(default_factory=list)
     """What was done, and whether others were told that they may write what is in no hurry."""
 
     def __call__(self, how: str) -> tuple[int, int]:
         """Note it, and tell what is to be told next."""
-        self.made.append((how, self.checkpoints.calm.is_set()))
+        self.made.append((how, self.checkpoints.is_idle.is_set()))
         return self.turns.pop(0)
 
 
@@ -113,22 +120,22 @@ async def test_a_log_begins_anew_once_little_was_written_during_a_turn(tmp_path:
 
 @requirement("common-155")
 async def test_what_is_in_no_hurry_waits_until_little_is_left(tmp_path: Path) -> None:
-    growing = [(LONG_PAGES + 400 * turn,) * 2 for turn in range(TURNS + 2)]
+    growing = [(LONG_PAGES + 400 * turn,) * 2 for turn in range(MAX_ROUNDS + 2)]
     async with Database(f"sqlite:///{tmp_path / 'gateway.db'}") as database:
         made = await moved(database, *growing, growing[-1])
         async with asyncio.timeout(1):
-            await database.calm()
+            await database.wait_until_idle()
 
-    assert [*[("PASSIVE", True)] * TURNS, *[("PASSIVE", False)] * 3, ("RESTART", False)] == made
+    assert [*[("PASSIVE", True)] * MAX_ROUNDS, *[("PASSIVE", False)] * 3, ("RESTART", False)] == made
 
 
 @requirement("common-155")
 async def test_a_log_whose_writers_are_faster_is_left_to_the_next_look(tmp_path: Path) -> None:
-    growing = [(LONG_PAGES + 400 * turn,) * 2 for turn in range(2 * TURNS)]
+    growing = [(LONG_PAGES + 400 * turn,) * 2 for turn in range(2 * MAX_ROUNDS)]
     async with Database(f"sqlite:///{tmp_path / 'gateway.db'}") as database:
         made = await moved(database, *growing)
 
-    assert [*[("PASSIVE", True)] * TURNS, *[("PASSIVE", False)] * TURNS] == made
+    assert [*[("PASSIVE", True)] * MAX_ROUNDS, *[("PASSIVE", False)] * MAX_ROUNDS] == made
 
 
 async def test_a_log_is_cut_only_when_it_stays_calm(tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ from alembic.migration import MigrationContext
 from sqlalchemy import Connection, insert, select, text
 from sqlalchemy.exc import DBAPIError
 
-from connector_gateway.core.runs import PUT_RUN
+from connector_gateway.core.history.runs import PUT_RUN
 from connector_gateway.storage import tables
-from connector_gateway.storage.database import Database
+from connector_gateway.storage.sql.database import Database
 from harness.storage import Attempts
 
 INSERT = insert(tables.workspaces)

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import make_url, text
 
 from connector_gateway.kit.errors import StorageUnavailable
-from connector_gateway.storage.database import Database
+from connector_gateway.storage.sql.database import Database
 from harness.encrypted import behind_tls, certificate
 from harness.requirement import requirement
 

@@ -4,14 +4,14 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from connector_gateway.core.restores import Lost, Restores
+from connector_gateway.core.writes.restores import LostPeriod, RestoreDetector
 from connector_gateway.kit.clock import SystemClock
-from connector_gateway.storage.database import Database
-from connector_gateway.storage.epochs import Epoch
-from connector_gateway.storage.memory import InMemory
-from connector_gateway.storage.share import WithFallback
-from connector_gateway.storage.shared import StoreAway
-from harness.clocks import HandClock
+from connector_gateway.storage.shared.degraded_mode import FallbackCounters
+from connector_gateway.storage.shared.interface import StoreUnavailable
+from connector_gateway.storage.shared.memory import LocalCounters
+from connector_gateway.storage.sql.database import Database
+from connector_gateway.storage.sql.epochs import Epoch
+from harness.clocks import ManualClock
 from harness.databases import postgres_on
 from harness.postgres import drop_database, new_database
 from harness.requirement import requirement
@@ -21,22 +21,22 @@ HERE = "01HERE"
 
 
 @pytest.fixture
-async def shared(valkey_of_tests: Server) -> AsyncIterator[WithFallback]:
+async def shared(valkey_of_tests: Server) -> AsyncIterator[FallbackCounters]:
     clock = SystemClock()
-    async with store_of(valkey_of_tests, HandClock(), by_hand=False) as store:
-        yield WithFallback(store, InMemory(clock), clock, lambda: 1)
+    async with store_of(valkey_of_tests, ManualClock(), by_hand=False) as store:
+        yield FallbackCounters(store, LocalCounters(clock), clock, lambda: 1)
 
 
-async def test_the_store_tells_the_last_epoch(shared: WithFallback) -> None:
+async def test_the_store_tells_the_last_epoch(shared: FallbackCounters) -> None:
     before = await shared.read(HERE)
     await shared.write(Epoch(HERE, 7))
 
     assert [Epoch(HERE, 0), Epoch(HERE, 7)] == [before, await shared.read(HERE)]
 
 
-async def test_a_store_that_is_away_tells_nothing_and_is_not_overwritten(shared: WithFallback) -> None:
+async def test_a_store_that_is_away_tells_nothing_and_is_not_overwritten(shared: FallbackCounters) -> None:
     await shared.write(Epoch(HERE, 7))
-    shared.lost(StoreAway("for a test"))
+    shared.enter_degraded_mode(StoreUnavailable("for a test"))
     await shared.write(Epoch(HERE, 1))
     told, kept = await shared.read(HERE), await shared.store.epoch()
 
@@ -44,19 +44,21 @@ async def test_a_store_that_is_away_tells_nothing_and_is_not_overwritten(shared:
 
 
 @requirement("keys-14")
-async def test_a_database_that_is_older_than_the_store_was_restored(shared: WithFallback, postgres_server: str) -> None:
+async def test_a_database_that_is_older_than_the_store_was_restored(
+    shared: FallbackCounters, postgres_server: str
+) -> None:
     url = postgres_on(postgres_server)
-    gaps: list[Lost] = []
+    gaps: list[LostPeriod] = []
 
-    async def note(lost: Lost) -> None:
+    async def note(lost: LostPeriod) -> None:
         gaps.append(lost)
 
-    async with Database(url) as database, Restores(database, [shared], note):
+    async with Database(url) as database, RestoreDetector(database, [shared], note):
         pass
     backup = new_database(postgres_server, like=url.rpartition("/")[2].partition("?")[0])
-    async with Database(url) as database, Restores(database, [shared], note) as whole:
-        await whole.beat()
-    async with Database(backup) as database, Restores(database, [shared], note) as restored:
+    async with Database(url) as database, RestoreDetector(database, [shared], note) as whole:
+        await whole.count_epoch()
+    async with Database(backup) as database, RestoreDetector(database, [shared], note) as restored:
         pass
     for one in (url, backup):
         drop_database(postgres_server, one)

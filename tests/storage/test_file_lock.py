@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import make_url
 
-from connector_gateway.storage.engines import database_file
-from connector_gateway.storage.files import AlreadyServed, FileLock, Unusable
+from connector_gateway.storage.sql.engines import database_file
+from connector_gateway.storage.sql.sqlite_files import DatabaseInUse, FileLock, UnusableDatabase
 from harness.requirement import requirement
 
 
@@ -15,7 +15,7 @@ from harness.requirement import requirement
 async def test_a_second_process_is_refused_in_a_sentence_that_names_the_first(tmp_path: Path) -> None:
     database = tmp_path / "gateway.db"
     async with FileLock(database):
-        with pytest.raises(AlreadyServed, match=f"gateway.db .* process {os.getpid()} on .+; stop that one first"):
+        with pytest.raises(DatabaseInUse, match=f"gateway.db .* process {os.getpid()} on .+; stop that one first"):
             await FileLock(database).__aenter__()
 
 
@@ -32,12 +32,12 @@ async def test_two_names_of_one_file_are_one_database(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
     async with FileLock(tmp_path / "real/gateway.db"):
-        with pytest.raises(AlreadyServed):
+        with pytest.raises(DatabaseInUse):
             await FileLock(tmp_path / "link/gateway.db").__aenter__()
 
 
 async def test_a_folder_that_is_not_there_is_said_in_a_sentence(tmp_path: Path) -> None:
-    with pytest.raises(Unusable, match=f"^The database's folder {tmp_path}/nowhere does not exist; "):
+    with pytest.raises(UnusableDatabase, match=f"^The database's folder {tmp_path}/nowhere does not exist; "):
         await FileLock(tmp_path / "nowhere/gateway.db").__aenter__()
 
 

@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import insert
 
 from connector_gateway.storage import tables
-from connector_gateway.storage.database import Database
-from connector_gateway.storage.files import FileLock, check_file, make_private, make_private_folder
+from connector_gateway.storage.sql.database import Database
+from connector_gateway.storage.sql.sqlite_files import FileLock, check_file, make_private, make_private_folder
 from harness.requirement import requirement
 
 OWN = {"gateway.db": 0o600, "gateway.db-wal": 0o600, "gateway.db-shm": 0o600, "gateway.db.lock": 0o600}

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from connector_gateway.kit.budget import Budget
-from connector_gateway.storage.ledger import PRUNE_FROM, Ledger, LedgerEntry
+from connector_gateway.kit.upstream.budget import Budget
+from connector_gateway.storage.shared.sliding_window import PRUNE_FROM, LogEntry, SlidingWindowLog
 
 NOON = 1_795_000_000.0
 TICK = 0.05
@@ -18,9 +18,9 @@ TICK = 0.05
 class History:
     """Requests that reserve, leave, wake late and go, on one ledger; and the instants at which they really went."""
 
-    ledger: Ledger
+    ledger: SlidingWindowLog
     now: float = NOON
-    waiting: list[LedgerEntry] = field(default_factory=list)
+    waiting: list[LogEntry] = field(default_factory=list)
     gone: list[tuple[float, float]] = field(default_factory=list)
     turns: int = 0
 
@@ -28,16 +28,16 @@ class History:
         """Take the earliest place there is."""
         at = self.ledger.earliest(self.now, units)
         self.turns += 1
-        entry = LedgerEntry(at, units, self.turns if at > self.now else 0)
+        entry = LogEntry(at, units, self.turns if at > self.now else 0)
         self.ledger.insert(entry)
         if at > self.now:
             self.waiting.append(entry)
         else:
             self.go(entry)
 
-    def go(self, entry: LedgerEntry) -> None:
+    def go(self, entry: LogEntry) -> None:
         """Note that a request went."""
-        entry.turn = 0
+        entry.queue_number = 0
         self.gone.append((self.now, entry.units))
 
     def leave(self, which: int) -> None:
@@ -50,7 +50,7 @@ class History:
         awake = [entry for entry in self.waiting if entry.at <= self.now]
         if awake:
             entry = awake[which % len(awake)]
-            due = self.ledger.due(entry, self.now)
+            due = self.ledger.due_at(entry, self.now)
             assert due >= self.now
             self.ledger.remove(entry)
             entry.at = due
@@ -69,7 +69,7 @@ class History:
         elif act == "wake":
             self.wake(number)
         elif act == "close":
-            self.ledger.closed_until = max(self.ledger.closed_until, self.now + number * TICK)
+            self.ledger.blocked_until = max(self.ledger.blocked_until, self.now + number * TICK)
         else:
             self.now += number * TICK
 
@@ -91,13 +91,13 @@ class History:
         )
 
 
-def placed(ledger: Ledger, *requests: tuple[float, float]) -> list[float]:
+def placed(ledger: SlidingWindowLog, *requests: tuple[float, float]) -> list[float]:
     """Where requests of so many units, so many seconds apart, get their places."""
     now, places = NOON, []
     for units, pause in requests:
         now += pause
         places.append(ledger.earliest(now, units))
-        ledger.insert(LedgerEntry(places[-1], units))
+        ledger.insert(LogEntry(places[-1], units))
     return places
 
 
@@ -111,7 +111,7 @@ def placed(ledger: Ledger, *requests: tuple[float, float]) -> list[float]:
 )
 @settings(max_examples=400, deadline=None)
 def test_no_window_ever_holds_more_than_the_limit(limit: int, per_seconds: float, acts: list[tuple[str, int]]) -> None:
-    history = History(Ledger(Budget(limit, per_seconds)))
+    history = History(SlidingWindowLog(Budget(limit, per_seconds)))
     history.live(acts)
 
     assert history.most <= limit
@@ -120,7 +120,7 @@ def test_no_window_ever_holds_more_than_the_limit(limit: int, per_seconds: float
 @given(st.lists(st.tuples(st.just(1.0), st.floats(0, 3)), max_size=60))
 @settings(max_examples=200, deadline=None)
 def test_equal_requests_get_places_in_the_order_in_which_they_come(requests: list[tuple[float, float]]) -> None:
-    places = placed(Ledger(Budget(5, 2)), *requests)
+    places = placed(SlidingWindowLog(Budget(5, 2)), *requests)
 
     assert sorted(places) == places
 
@@ -128,15 +128,15 @@ def test_equal_requests_get_places_in_the_order_in_which_they_come(requests: lis
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=60))
 @settings(max_examples=200, deadline=None)
 def test_the_earliest_place_is_never_later_than_it_must_be(requests: list[int]) -> None:
-    places = placed(Ledger(Budget(5, 1.0)), *((units, 0.0) for units in requests))
+    places = placed(SlidingWindowLog(Budget(5, 1.0)), *((units, 0.0) for units in requests))
 
     assert max(places) - NOON <= len(requests) - 1
 
 
 def test_what_is_given_back_can_be_taken_again() -> None:
-    ledger = Ledger(Budget(1, 10))
-    ledger.insert(LedgerEntry(NOON, 1))
-    waiting = LedgerEntry(ledger.earliest(NOON, 1), 1)
+    ledger = SlidingWindowLog(Budget(1, 10))
+    ledger.insert(LogEntry(NOON, 1))
+    waiting = LogEntry(ledger.earliest(NOON, 1), 1)
     ledger.insert(waiting)
     ledger.remove(waiting)
 
@@ -144,10 +144,10 @@ def test_what_is_given_back_can_be_taken_again() -> None:
 
 
 def test_what_has_left_the_window_cannot_be_given_back() -> None:
-    ledger = Ledger(Budget(2, 10))
-    past = LedgerEntry(NOON, 1)
+    ledger = SlidingWindowLog(Budget(2, 10))
+    past = LogEntry(NOON, 1)
     ledger.insert(past)
-    ledger.insert(LedgerEntry(NOON + 5, 1))
+    ledger.insert(LogEntry(NOON + 5, 1))
     ledger.earliest(NOON + 11, 1)
     ledger.remove(past)
 
@@ -155,57 +155,57 @@ def test_what_has_left_the_window_cannot_be_given_back() -> None:
 
 
 def test_a_closed_ledger_gives_no_place_before_it_opens() -> None:
-    ledger = Ledger(Budget(3, 1))
-    ledger.closed_until = NOON + 30
+    ledger = SlidingWindowLog(Budget(3, 1))
+    ledger.blocked_until = NOON + 30
 
     assert NOON + 30 == ledger.earliest(NOON, 1)
 
 
 def test_a_reopened_ledger_gives_the_places_that_it_gave_before_it_was_closed() -> None:
-    ledger = Ledger(Budget(1, 1))
-    ledger.insert(LedgerEntry(NOON, 1))
+    ledger = SlidingWindowLog(Budget(1, 1))
+    ledger.insert(LogEntry(NOON, 1))
     before = ledger.earliest(NOON, 1)
-    ledger.closed_until = NOON + 3600
+    ledger.blocked_until = NOON + 3600
     closed = ledger.earliest(NOON, 1)
 
-    ledger.reopen()
+    ledger.unblock()
 
     assert (NOON + 1, NOON + 3600) == (before, closed)
     assert before == ledger.earliest(NOON, 1)
 
 
 def test_a_closed_ledger_is_not_idle() -> None:
-    ledger = Ledger(Budget(3, 1))
-    ledger.closed_until = NOON + 30
+    ledger = SlidingWindowLog(Budget(3, 1))
+    ledger.blocked_until = NOON + 30
 
-    assert not ledger.idle(NOON)
-    assert ledger.idle(NOON + 30)
+    assert not ledger.drop_if_idle(NOON)
+    assert ledger.drop_if_idle(NOON + 30)
 
 
 def test_a_ledger_is_idle_once_its_window_is_empty() -> None:
-    ledger = Ledger(Budget(3, 1))
-    ledger.insert(LedgerEntry(NOON, 1))
+    ledger = SlidingWindowLog(Budget(3, 1))
+    ledger.insert(LogEntry(NOON, 1))
 
-    assert not ledger.idle(NOON + 0.5)
-    assert ledger.idle(NOON + 1)
+    assert not ledger.drop_if_idle(NOON + 0.5)
+    assert ledger.drop_if_idle(NOON + 1)
 
 
 def test_more_than_the_limit_at_once_never_fits() -> None:
     with pytest.raises(ValueError, match="never fit"):
-        Ledger(Budget(3, 1)).earliest(NOON, 4)
+        SlidingWindowLog(Budget(3, 1)).earliest(NOON, 4)
 
 
 def test_a_small_request_may_use_a_gap_that_a_large_one_cannot() -> None:
-    ledger = Ledger(Budget(5, 10))
-    ledger.insert(LedgerEntry(NOON, 4))
+    ledger = SlidingWindowLog(Budget(5, 10))
+    ledger.insert(LogEntry(NOON, 4))
     large = ledger.earliest(NOON, 3)
-    ledger.insert(LedgerEntry(large, 3))
+    ledger.insert(LogEntry(large, 3))
 
     assert (NOON + 10, NOON) == (large, ledger.earliest(NOON, 1))
 
 
 def test_what_is_long_past_is_dropped() -> None:
-    ledger = Ledger(Budget(10_000, 1))
+    ledger = SlidingWindowLog(Budget(10_000, 1))
     placed(ledger, *[(1.0, 1.0)] * (PRUNE_FROM * 3))
 
     assert len(ledger._entries) <= PRUNE_FROM + 1

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 import pytest
 
 from connector_gateway.kit.errors import UpstreamConflict
-from connector_gateway.kit.upstream import Timeouts
-from connector_gateway.storage.locks import RETRY_SECONDS, Locks
-from harness.clocks import in_no_time
+from connector_gateway.kit.upstream.client import Timeouts
+from connector_gateway.storage.shared.locks import RETRY_SECONDS, NamedLocks
+from harness.clocks import run_in_virtual_time
 
 PATIENCE = Timeouts(queue_seconds=30, run_seconds=120)
 
@@ -17,12 +17,12 @@ PATIENCE = Timeouts(queue_seconds=30, run_seconds=120)
 class CredentialSource:
     """Those who hold one name for a time, and when each of them came in or gave up."""
 
-    locks: Locks = field(default_factory=lambda: Locks(PATIENCE))
+    locks: NamedLocks = field(default_factory=lambda: NamedLocks(PATIENCE))
     story: list[tuple[str, str, float]] = field(default_factory=list)
 
     async def hold(self, who: str, seconds: float) -> None:
         try:
-            async with self.locks.hold("page"):
+            async with self.locks.acquire("page"):
                 self.tell(who, "in")
                 await asyncio.sleep(seconds)
         except UpstreamConflict:
@@ -37,7 +37,7 @@ class CredentialSource:
 
 def test_behind_one_who_does_not_let_go_all_others_give_up_in_order_and_leave_no_trace() -> None:
     door = CredentialSource()
-    in_no_time(door.each(a=1000, b=1, c=1))
+    run_in_virtual_time(door.each(a=1000, b=1, c=1))
 
     assert [("a", "in", 0), ("b", "gave up", 30), ("c", "gave up", 30)] == door.story
     assert {} == door.locks._queues
@@ -45,14 +45,14 @@ def test_behind_one_who_does_not_let_go_all_others_give_up_in_order_and_leave_no
 
 def test_in_a_queue_that_moves_nobody_is_refused() -> None:
     door = CredentialSource()
-    in_no_time(door.each(a=25, b=25, c=25, d=25))
+    run_in_virtual_time(door.each(a=25, b=25, c=25, d=25))
 
     assert [("a", "in", 0), ("b", "in", 25), ("c", "in", 50), ("d", "in", 75)] == door.story
 
 
 def test_nobody_waits_longer_than_a_run_may_take() -> None:
     door = CredentialSource()
-    in_no_time(door.each(a=29, b=29, c=29, d=29, e=29, f=29))
+    run_in_virtual_time(door.each(a=29, b=29, c=29, d=29, e=29, f=29))
 
     assert [("e", "in", 116), ("f", "gave up", 120)] == door.story[-2:]
 
@@ -65,7 +65,7 @@ def test_whoever_gives_up_is_not_waited_for() -> None:
         await waiting
 
     door = CredentialSource()
-    in_no_time(run(door))
+    run_in_virtual_time(run(door))
 
     assert [("a", "in", 0), ("b", "gave up", 30), ("c", "in", 31)] == door.story
 
@@ -78,7 +78,7 @@ def test_whoever_leaves_while_waiting_leaves_the_others_their_turn() -> None:
         await asyncio.gather(first, last)
 
     door = CredentialSource()
-    in_no_time(run(door))
+    run_in_virtual_time(run(door))
 
     assert [("a", "in", 0), ("c", "in", 10)] == door.story
     assert {} == door.locks._queues
@@ -86,16 +86,16 @@ def test_whoever_leaves_while_waiting_leaves_the_others_their_turn() -> None:
 
 def test_a_turn_that_comes_with_the_end_of_patience_is_had_by_the_next() -> None:
     door = CredentialSource()
-    in_no_time(door.each(a=30, b=1, c=1))
+    run_in_virtual_time(door.each(a=30, b=1, c=1))
 
     assert {} == door.locks._queues
     assert 3 == len(door.story)
 
 
 async def test_a_refusal_tells_when_to_try_again_and_that_nothing_was_sent() -> None:
-    locks = Locks(Timeouts(queue_seconds=0))
-    async with locks.hold("page"):
+    locks = NamedLocks(Timeouts(queue_seconds=0))
+    async with locks.acquire("page"):
         with pytest.raises(UpstreamConflict, match="was not sent") as refusal:
-            await locks.hold("page").__aenter__()
+            await locks.acquire("page").__aenter__()
 
     assert (RETRY_SECONDS, None) == (refusal.value.retry_after, refusal.value.doubt)

@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import create_engine, make_url, select, text
 
 from connector_gateway.storage import schema, tables
-from connector_gateway.storage.database import Database
-from connector_gateway.storage.files import Unusable
+from connector_gateway.storage.sql.database import Database
+from connector_gateway.storage.sql.sqlite_files import UnusableDatabase
 from harness.requirement import requirement
 
 NEXT = """
@@ -37,7 +37,7 @@ VALUES ('ws_1', 'conn_1', 'create_page', 'key', 'digest', 'digest', 'run_1', 1, 
 async def test_a_database_from_before_the_first_release_is_refused_in_one_sentence(database: Database) -> None:
     await database.write(lambda writing: writing.execute(text("UPDATE alembic_version SET version_num = '0027'")))
 
-    with pytest.raises(Unusable, match=r"^The database has schema 0027, from .*an empty database\.$"):
+    with pytest.raises(UnusableDatabase, match=r"^The database has schema 0027, from .*an empty database\.$"):
         await asyncio.to_thread(database.migrate)
 
 
@@ -64,10 +64,10 @@ async def test_a_migration_that_gets_no_lock_is_tried_again(
     database = Database(empty_postgres)
     await asyncio.to_thread(database.migrate)
     migrations = shutil.copytree(schema.MIGRATIONS, tmp_path / "migrations")
-    (migrations / "versions/9999_next.py").write_text(NEXT.format(newest=schema.newest()))
+    (migrations / "versions/9999_next.py").write_text(NEXT.format(newest=schema.newest_version()))
     monkeypatch.setattr(schema, "MIGRATIONS", migrations)
     monkeypatch.setattr(schema, "LOCK_MILLISECONDS", 50)
-    monkeypatch.setattr(schema, "TRIES", 1_000)
+    monkeypatch.setattr(schema, "MAX_ATTEMPTS", 1_000)
     engine = create_engine(make_url(empty_postgres).set(drivername="postgresql+psycopg"))
     with engine.connect() as other:
         other.execute(text("SELECT 1 FROM runs"))

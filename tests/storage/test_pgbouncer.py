@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from sqlalchemy import func, insert, select
 
-from connector_gateway.core.claims import CLAIM
+from connector_gateway.core.writes.claims import CLAIM
 from connector_gateway.storage import tables
-from connector_gateway.storage.database import Database
+from connector_gateway.storage.sql.database import Database
 from harness.pgbouncer import pooled
 
 INSERT = insert(tables.workspaces)

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from valkey.asyncio.connection import Connection
 
-from connector_gateway.storage.pipeline import Pipeline
-from connector_gateway.storage.shared import StoreAway
+from connector_gateway.storage.shared.interface import StoreUnavailable
+from connector_gateway.storage.shared.valkey_pipeline import ValkeyPipeline
 from harness.serving import free_port
 from harness.valkey import Server
 
@@ -27,9 +27,9 @@ async def test_what_is_asked_in_one_turn_of_the_loop_travels_together_and_is_ans
 ) -> None:
     connection = Counted(port=valkey_of_tests.port, socket_timeout=None)
     connection.packets = []
-    async with Pipeline(lambda: connection, 20) as pipeline:
-        answers = await asyncio.gather(*(pipeline.ask("ECHO", word) for word in ("a", "b", "c")))
-        last = await pipeline.ask("ECHO", "d")
+    async with ValkeyPipeline(lambda: connection, 20) as pipeline:
+        answers = await asyncio.gather(*(pipeline.send("ECHO", word) for word in ("a", "b", "c")))
+        last = await pipeline.send("ECHO", "d")
 
     assert ([b"a", b"b", b"c"], b"d") == (answers, last)
     assert [3, 1] == connection.packets
@@ -37,15 +37,15 @@ async def test_what_is_asked_in_one_turn_of_the_loop_travels_together_and_is_ans
 
 async def test_without_a_connection_it_is_told_at_once_that_there_is_none() -> None:
     port = free_port()
-    async with Pipeline(lambda: Connection(port=port, socket_timeout=None), 20) as pipeline:
-        pipeline.tell("PING")
-        with pytest.raises(StoreAway, match="ConnectionError"):
-            await pipeline.ask("PING")
+    async with ValkeyPipeline(lambda: Connection(port=port, socket_timeout=None), 20) as pipeline:
+        pipeline.send_no_reply("PING")
+        with pytest.raises(StoreUnavailable, match="ConnectionError"):
+            await pipeline.send("PING")
 
 
 async def test_who_waits_is_told_when_it_is_closed(valkey_of_tests: Server) -> None:
-    async with Pipeline(lambda: Connection(port=valkey_of_tests.port, socket_timeout=None), 20) as pipeline:
-        waiting = pipeline.ask("BLPOP", "nothing", 0)
+    async with ValkeyPipeline(lambda: Connection(port=valkey_of_tests.port, socket_timeout=None), 20) as pipeline:
+        waiting = pipeline.send("BLPOP", "nothing", 0)
         await asyncio.sleep(0)
-    with pytest.raises(StoreAway):
+    with pytest.raises(StoreUnavailable):
         await waiting

@@ -8,11 +8,12 @@ import pytest
 from sqlalchemy import Connection, bindparam, func, insert, select, text, update
 from sqlalchemy.dialects.postgresql import insert as insert_or_not
 
-from connector_gateway.core.claims import CLAIM, INTEND
+from connector_gateway.core.writes.claims import CLAIM, SET_INTENT
 from connector_gateway.kit.errors import StorageUnavailable
-from connector_gateway.storage import engines, tables
-from connector_gateway.storage.database import Database
-from harness.relaying import Relay, relaying
+from connector_gateway.storage import tables
+from connector_gateway.storage.sql import engines
+from connector_gateway.storage.sql.database import Database
+from harness.relaying import PostgresProxy, relaying
 from harness.storage import Stuck
 
 INSERT = insert(tables.workspaces)
@@ -52,7 +53,7 @@ async def names(database: Database) -> list[str]:
 
 
 @pytest.fixture
-async def relayed(new_postgres: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[Relay, Database]]:
+async def relayed(new_postgres: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[PostgresProxy, Database]]:
     """A database behind a relay, that was written to a moment ago."""
     # However slow this machine is, no connection is asked whether it still lives.
     monkeypatch.setattr(engines, "IDLE_SECONDS", 60)
@@ -68,7 +69,7 @@ async def served(new_postgres: str) -> AsyncIterator[Database]:
         yield database
 
 
-async def test_rows_are_committed_in_one_round_trip(relayed: tuple[Relay, Database]) -> None:
+async def test_rows_are_committed_in_one_round_trip(relayed: tuple[PostgresProxy, Database]) -> None:
     relay, database = relayed
     await asyncio.gather(*(database.put(INSERT, workspace(f"ws {number}")) for number in range(40)))
 
@@ -76,7 +77,7 @@ async def test_rows_are_committed_in_one_round_trip(relayed: tuple[Relay, Databa
     assert 43 == len(await names(database))
 
 
-async def test_rows_behind_fences_are_committed_in_one_as_well(relayed: tuple[Relay, Database]) -> None:
+async def test_rows_behind_fences_are_committed_in_one_as_well(relayed: tuple[PostgresProxy, Database]) -> None:
     relay, database = relayed
     fences = [(CLAIM, claim(f"key {number}", f"run {number}")) for number in range(20)]
     held = await asyncio.gather(*(database.put_all([(INSERT, workspace(f[1]["run_id"]))], f) for f in fences))
@@ -103,7 +104,7 @@ async def test_each_fence_of_a_commit_is_told_apart_by_who_holds_the_claim(serve
     tries = [("a", "run a"), ("b", "run of another"), ("c", "run c"), ("d", "run d")]
     held = await asyncio.gather(
         *(
-            served.put_all([(INSERT, workspace(key))], (INTEND, mine(key, run_id, key.encode() * 3)), key)
+            served.put_all([(INSERT, workspace(key))], (SET_INTENT, mine(key, run_id, key.encode() * 3)), key)
             for key, run_id in tries
         )
     )
@@ -159,7 +160,7 @@ async def test_two_writers_about_one_thing_never_share_a_statement(served: Datab
     assert ["third"] == await names(served)
 
 
-async def test_what_was_cut_after_it_was_sent_is_not_tried_again(relayed: tuple[Relay, Database]) -> None:
+async def test_what_was_cut_after_it_was_sent_is_not_tried_again(relayed: tuple[PostgresProxy, Database]) -> None:
     relay, database = relayed
     relay.cut_after = b"INSERT"
     outcomes = await asyncio.gather(*(database.put(INSERT, workspace(name)) for name in "ab"), return_exceptions=True)
@@ -170,7 +171,7 @@ async def test_what_was_cut_after_it_was_sent_is_not_tried_again(relayed: tuple[
 
 
 async def test_rows_behind_fences_that_were_cut_after_they_were_sent_are_not_tried_again(
-    relayed: tuple[Relay, Database],
+    relayed: tuple[PostgresProxy, Database],
 ) -> None:
     relay, database = relayed
     relay.cut_after = b"COMMIT"
@@ -182,7 +183,7 @@ async def test_rows_behind_fences_that_were_cut_after_they_were_sent_are_not_tri
     assert ["a", "b", "c"] == (await names(database))[:3]
 
 
-async def test_what_was_cut_before_its_commit_was_sent_is_tried_again(relayed: tuple[Relay, Database]) -> None:
+async def test_what_was_cut_before_its_commit_was_sent_is_tried_again(relayed: tuple[PostgresProxy, Database]) -> None:
     relay, database = relayed
     relay.cut_after = b"INSERT"
     await asyncio.gather(*(database.write(adding(name), name) for name in "ab"))
@@ -196,8 +197,8 @@ async def test_rows_behind_a_fence_that_does_not_hold_are_not_written_beside_oth
     held = await asyncio.gather(
         served.put_all([(INSERT, workspace("without a fence"))]),
         served.put_all(rename, (CLAIM, claim("taken", "second"))),
-        served.put_all([(INSERT, workspace("fenced"))], (INTEND, mine("taken", "first", b"x"))),
-        served.put_all([(INSERT, workspace("lost"))], (INTEND, mine("taken", "second", b"y")), "second"),
+        served.put_all([(INSERT, workspace("fenced"))], (SET_INTENT, mine("taken", "first", b"x"))),
+        served.put_all([(INSERT, workspace("lost"))], (SET_INTENT, mine("taken", "second", b"y")), "second"),
     )
 
     assert [True, False, True, False] == list(held)
@@ -205,7 +206,7 @@ async def test_rows_behind_a_fence_that_does_not_hold_are_not_written_beside_oth
 
 
 async def test_connections_that_were_cut_while_idle_are_noticed_before_they_are_used(
-    relayed: tuple[Relay, Database],
+    relayed: tuple[PostgresProxy, Database],
 ) -> None:
     relay, database = relayed
     relay.cut()

@@ -5,16 +5,16 @@ from typing import Any
 import pytest
 from sqlalchemy import Dialect, Insert, create_engine, insert
 
-from connector_gateway.core.runs import PUT_RUN
+from connector_gateway.core.history.runs import PUT_RUN
 from connector_gateway.storage import tables
-from connector_gateway.storage.rows import MOST_ROWS, _Compiled
+from connector_gateway.storage.sql.bulk_insert import MAX_ROWS, _Compiled
 
 SQLITE: Dialect = create_engine("sqlite://").dialect
 POSTGRESQL: Dialect = create_engine("postgresql+psycopg://").dialect
 COLUMNS = [column.name for column in tables.runs.columns]
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 11, MOST_ROWS])
+@pytest.mark.parametrize("count", [1, 2, 3, 11, MAX_ROWS])
 @pytest.mark.parametrize("dialect", [SQLITE, POSTGRESQL], ids=lambda dialect: dialect.name)
 @pytest.mark.parametrize("statement", [insert(tables.runs), PUT_RUN], ids=["insert", "upsert"])
 def test_the_text_for_any_number_of_rows_is_that_of_sqlalchemy(statement: Insert, dialect: Dialect, count: int) -> None:

@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, event, insert, make_url, select, text
 
-from connector_gateway.core.asked import Asked
-from connector_gateway.core.claims import Claim, ClaimName, Claims
-from connector_gateway.core.key_text import KeyText
-from connector_gateway.core.processes import Processes
-from connector_gateway.core.runs import Run, Runs
+from connector_gateway.core.history.runs import Run, RunStore
+from connector_gateway.core.process_registry import ProcessRegistry
+from connector_gateway.core.writes.claims import Claim, ClaimName, Claims
+from connector_gateway.core.writes.key_text import KeyText
+from connector_gateway.core.writes.request_digests import RequestDigests
 from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.errors import IdempotencyInProgress, StorageUnavailable
 from connector_gateway.kit.identifiers import ConnectionId, ProcessId, WorkspaceId
 from connector_gateway.storage import tables
-from connector_gateway.storage.database import Database
+from connector_gateway.storage.sql.database import Database
 from harness.postgres import execute, new_database, postgres, stopped
 from harness.relaying import relaying
 from harness.storage import read_only
@@ -67,7 +67,7 @@ async def test_a_server_that_restarts_is_away_and_then_back_with_what_was_owed(o
         before = await put(database, "before")
         with stopped(own_server):
             away = await put(database, "a", "b")
-            database.eventually(partial(_add, "owed"))
+            database.write_deferred(partial(_add, "owed"))
             await database.flush()
         after = await put(database, "c", "d")
         await database.flush()
@@ -168,14 +168,14 @@ class Skewed(SystemClock):
 
 
 async def test_replicas_whose_clocks_are_an_hour_apart_leave_each_others_claims_alone(new_postgres: str) -> None:
-    name = ClaimName.of(WorkspaceId("ws"), ConnectionId("conn"), "make", KeyText.of("key"))
+    name = ClaimName.create(WorkspaceId("ws"), ConnectionId("conn"), "make", KeyText.parse("key"))
     async with Database(new_postgres) as one, Database(new_postgres) as other:
         early, late = (replica(database, skew) for database, skew in ((one, -HOUR), (other, HOUR)))
         async with early[0], late[0]:
             recording = early[1].record(Run("http"), *WHAT, connection_id="conn")
             claim = await early[2].take(name, ASKED, recording, 0)
-            await late[0].beat()
-            await early[0].beat()
+            await late[0].heartbeat()
+            await early[0].heartbeat()
             with pytest.raises(IdempotencyInProgress):
                 await late[2].take(name, ASKED, late[1].record(Run("http"), *WHAT, connection_id="conn"), 0)
 
@@ -185,11 +185,11 @@ async def test_replicas_whose_clocks_are_an_hour_apart_leave_each_others_claims_
 
 
 WHAT = (WorkspaceId("ws"), "notes", "make")
-ASKED = Asked("target", "parameters")
+ASKED = RequestDigests("target", "parameters")
 
 
-def replica(database: Database, skew: float) -> tuple[Processes, Runs, Claims]:
+def replica(database: Database, skew: float) -> tuple[ProcessRegistry, RunStore, Claims]:
     """What a process at another machine writes, and by which clock."""
     process_id, clock = ProcessId(f"proc {skew}"), Skewed(skew)
-    runs, claims = Runs(database, process_id, clock), Claims(database, process_id, clock)
-    return Processes(database, process_id, clock, runs=runs, claims=claims, alone=False), runs, claims
+    runs, claims = RunStore(database, process_id, clock), Claims(database, process_id, clock)
+    return ProcessRegistry(database, process_id, clock, runs=runs, claims=claims, single_instance=False), runs, claims

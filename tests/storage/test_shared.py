@@ -6,10 +6,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from connector_gateway.kit.budget import Budget
-from connector_gateway.storage.memory import InMemory
-from connector_gateway.storage.shared import Counting, Take, Turn
-from harness.clocks import HandClock
+from connector_gateway.kit.upstream.budget import Budget
+from connector_gateway.storage.shared.interface import Reservation, ResolvedCharge, SharedCounters
+from connector_gateway.storage.shared.memory import LocalCounters
+from harness.clocks import ManualClock
 from harness.requirement import requirement
 from harness.valkey import Server, StoreClock, store_of
 
@@ -17,58 +17,58 @@ MINUTE = Budget(3, 60)
 
 
 @pytest.fixture(params=["memory", "valkey"])
-def clock(request: pytest.FixtureRequest) -> HandClock:
+def clock(request: pytest.FixtureRequest) -> ManualClock:
     if request.param == "memory":
-        return HandClock()
+        return ManualClock()
     return StoreClock(request.getfixturevalue("valkey_of_tests"))
 
 
 @pytest.fixture
-async def shared(clock: HandClock, request: pytest.FixtureRequest) -> AsyncIterator[Counting]:
+async def shared(clock: ManualClock, request: pytest.FixtureRequest) -> AsyncIterator[SharedCounters]:
     if not isinstance(clock, StoreClock):
-        yield InMemory(clock)
+        yield LocalCounters(clock)
         return
     async with store_of(request.getfixturevalue("valkey_of_tests"), clock) as store:
         yield store
 
 
-def take(name: str = "key:1", units: float = 1) -> Take:
-    return Take(name, MINUTE, units)
+def take(name: str = "key:1", units: float = 1) -> ResolvedCharge:
+    return ResolvedCharge(name, MINUTE, units)
 
 
-async def test_spending_counts_down_and_then_tells_the_wait(shared: Counting, clock: HandClock) -> None:
-    left = [(await shared.spend(take())).remaining for _ in range(3)]
+async def test_spending_counts_down_and_then_tells_the_wait(shared: SharedCounters, clock: ManualClock) -> None:
+    left = [(await shared.consume(take())).remaining for _ in range(3)]
     clock.at += 20
-    refused = await shared.spend(take())
+    refused = await shared.consume(take())
 
     assert [2, 1, 0] == left
     assert (3, 0, 40.0) == (refused.limit, refused.remaining, refused.retry_after)
 
 
 @requirement("common-72")
-async def test_what_was_refused_does_not_count(shared: Counting, clock: HandClock) -> None:
+async def test_what_was_refused_does_not_count(shared: SharedCounters, clock: ManualClock) -> None:
     for _ in range(10):
-        await shared.spend(take())
+        await shared.consume(take())
     clock.at += 60
 
-    assert 2 == (await shared.spend(take())).remaining
+    assert 2 == (await shared.consume(take())).remaining
 
 
-async def test_looking_takes_nothing(shared: Counting, clock: HandClock) -> None:
+async def test_looking_takes_nothing(shared: SharedCounters, clock: ManualClock) -> None:
     looked = [(await shared.peek(take())).remaining for _ in range(5)]
 
     assert [3] * 5 == looked
     assert 0 == (await shared.peek(take())).retry_after
 
 
-async def test_names_count_for_themselves(shared: Counting, clock: HandClock) -> None:
-    await shared.spend(take("key:1", 3))
+async def test_names_count_for_themselves(shared: SharedCounters, clock: ManualClock) -> None:
+    await shared.consume(take("key:1", 3))
 
-    assert 2 == (await shared.spend(take("key:2"))).remaining
+    assert 2 == (await shared.consume(take("key:2"))).remaining
 
 
-async def test_a_turn_is_reserved_in_all_budgets_at_once(shared: Counting, clock: HandClock) -> None:
-    await shared.spend(take("upstream:notes:a", 3))
+async def test_a_turn_is_reserved_in_all_budgets_at_once(shared: SharedCounters, clock: ManualClock) -> None:
+    await shared.consume(take("upstream:notes:a", 3))
     clock.at += 10
     turn = await shared.reserve([take("upstream:notes:a"), take("upstream:notes:b")], 100)
 
@@ -79,62 +79,64 @@ async def test_a_turn_is_reserved_in_all_budgets_at_once(shared: Counting, clock
     )
 
 
-async def test_a_turn_after_the_deadline_takes_nothing(shared: Counting, clock: HandClock) -> None:
-    await shared.spend(take("upstream:notes:a", 3))
+async def test_a_turn_after_the_deadline_takes_nothing(shared: SharedCounters, clock: ManualClock) -> None:
+    await shared.consume(take("upstream:notes:a", 3))
     turn = await shared.reserve([take("upstream:notes:a"), take("upstream:notes:b")], 59)
 
     assert (60, False) == (turn.wait, turn.granted)
     assert 3 == (await shared.peek(take("upstream:notes:b"))).remaining
 
 
-async def test_a_turn_given_back_can_be_had_by_another(shared: Counting, clock: HandClock) -> None:
+async def test_a_turn_given_back_can_be_had_by_another(shared: SharedCounters, clock: ManualClock) -> None:
     turn = await shared.reserve([take("upstream:notes:a", 3)], 0)
     turn.release()
 
     assert 0 == (await shared.reserve([take("upstream:notes:a", 3)], 0)).wait
 
 
-async def test_a_turn_is_confirmed_when_it_has_come(shared: Counting, clock: HandClock) -> None:
-    await shared.spend(take("upstream:notes:a", 3))
+async def test_a_turn_is_confirmed_when_it_has_come(shared: SharedCounters, clock: ManualClock) -> None:
+    await shared.consume(take("upstream:notes:a", 3))
     turn = await shared.reserve([take("upstream:notes:a")], 100)
     clock.at += turn.wait
 
     assert 0 == await turn.confirm()
 
 
-async def test_a_closed_budget_gives_no_turns_until_it_opens(shared: Counting, clock: HandClock) -> None:
-    await shared.close([take("upstream:notes:a")], 30)
-    await shared.close([take("upstream:notes:a")], 10)
+async def test_a_closed_budget_gives_no_turns_until_it_opens(shared: SharedCounters, clock: ManualClock) -> None:
+    await shared.block([take("upstream:notes:a")], 30)
+    await shared.block([take("upstream:notes:a")], 10)
 
     assert 30 == (await shared.reserve([take("upstream:notes:a")], 100)).wait
     assert 0 == (await shared.reserve([take("upstream:notes:b")], 100)).wait
 
 
-async def test_a_spare_turn_leaves_room_for_another_request(shared: Counting, clock: HandClock) -> None:
-    turns = [await shared.reserve_if_spare([take("upstream:notes:a")]) for _ in range(3)]
+async def test_a_spare_turn_leaves_room_for_another_request(shared: SharedCounters, clock: ManualClock) -> None:
+    turns = [await shared.try_reserve_idle([take("upstream:notes:a")]) for _ in range(3)]
 
     assert [True, True, False] == [turn.granted for turn in turns]
     assert 60 == turns[2].wait
     assert 1 == (await shared.peek(take("upstream:notes:a"))).remaining
 
 
-async def test_of_a_larger_budget_a_spare_turn_leaves_a_fifth(shared: Counting, clock: HandClock) -> None:
-    one = Take("upstream:notes:a", Budget(20, 60), 1)
-    turns = [await shared.reserve_if_spare([one]) for _ in range(17)]
+async def test_of_a_larger_budget_a_spare_turn_leaves_a_fifth(shared: SharedCounters, clock: ManualClock) -> None:
+    one = ResolvedCharge("upstream:notes:a", Budget(20, 60), 1)
+    turns = [await shared.try_reserve_idle([one]) for _ in range(17)]
 
     assert [True] * 16 + [False] == [turn.granted for turn in turns]
     assert [0] * 4 == [(await shared.reserve([one], 0)).wait for _ in range(4)]
 
 
-async def test_a_small_request_goes_before_a_large_one_that_has_to_wait(shared: Counting, clock: HandClock) -> None:
-    await shared.spend(take("upstream:notes:a", 2))
+async def test_a_small_request_goes_before_a_large_one_that_has_to_wait(
+    shared: SharedCounters, clock: ManualClock
+) -> None:
+    await shared.consume(take("upstream:notes:a", 2))
     large = await shared.reserve([take("upstream:notes:a", 3)], 100)
     small = await shared.reserve([take("upstream:notes:a", 1)], 100)
 
     assert (60, 0) == (round(large.wait), small.wait)
 
 
-async def test_who_was_late_delays_those_behind(shared: Counting, clock: HandClock) -> None:
+async def test_who_was_late_delays_those_behind(shared: SharedCounters, clock: ManualClock) -> None:
     await shared.reserve([take("upstream:notes:a", 3)], 0)
     first = await shared.reserve([take("upstream:notes:a", 3)], 100)
     second = await shared.reserve([take("upstream:notes:a", 3)], 200)
@@ -146,23 +148,23 @@ async def test_who_was_late_delays_those_behind(shared: Counting, clock: HandClo
     assert 10 == round(await second.confirm(), 3)
 
 
-async def test_a_request_counts_from_when_it_can_have_arrived(shared: Counting, clock: HandClock) -> None:
+async def test_a_request_counts_from_when_it_can_have_arrived(shared: SharedCounters, clock: ManualClock) -> None:
     turn = await shared.reserve([take("upstream:notes:a", 3)], 0)
     clock.at += 20
-    turn.answered()
+    turn.record_response()
     clock.at += 1
 
     assert 59 == round((await shared.reserve([take("upstream:notes:a")], 100)).wait, 3)
 
 
 async def test_a_request_that_leaves_late_counts_from_then_on_before_it_is_answered(
-    shared: Counting, clock: HandClock
+    shared: SharedCounters, clock: ManualClock
 ) -> None:
     turns = [await shared.reserve([take("upstream:notes:a")], 0) for _ in range(3)]
     for turn in turns[:2]:
-        turn.left()
+        turn.record_sent()
     clock.at += 25
-    turns[2].left()
+    turns[2].record_sent()
     # The store is told in order, and knows by now.
     await shared.peek(take("upstream:notes:a"))
     clock.at += 35
@@ -172,36 +174,36 @@ async def test_a_request_that_leaves_late_counts_from_then_on_before_it_is_answe
 
 
 async def test_a_turn_that_was_not_used_comes_again_behind_those_who_have_gone(
-    shared: Counting, clock: HandClock
+    shared: SharedCounters, clock: ManualClock
 ) -> None:
     turn = await shared.reserve([take("upstream:notes:a")], 0)
-    at_once = turn.stale()
+    at_once = turn.is_expired()
     clock.at += 61
     await shared.reserve([take("upstream:notes:a", 3)], 0)
 
-    assert (False, True) == (at_once, turn.stale())
+    assert (False, True) == (at_once, turn.is_expired())
     assert 60 == round(await turn.confirm(), 3)
 
 
-async def test_a_turn_that_comes_again_counts_once_and_from_then_on(shared: Counting, clock: HandClock) -> None:
+async def test_a_turn_that_comes_again_counts_once_and_from_then_on(shared: SharedCounters, clock: ManualClock) -> None:
     turn = await shared.reserve([take("upstream:notes:a", 2)], 0)
     clock.at += 40
     gone = await turn.confirm()
     clock.at += 30
 
-    assert (0, False) == (gone, turn.stale())
+    assert (0, False) == (gone, turn.is_expired())
     assert 1 == (await shared.peek(take("upstream:notes:a"))).remaining
 
 
-async def test_what_takes_nothing_never_waits(shared: Counting, clock: HandClock) -> None:
+async def test_what_takes_nothing_never_waits(shared: SharedCounters, clock: ManualClock) -> None:
     turn = await shared.reserve([], -1)
-    turn.answered()
+    turn.record_response()
     turn.release()
 
     assert (0, True) == (turn.wait, turn.granted)
 
 
-async def test_an_idle_budget_is_counted_though_another_one_is_new(shared: Counting, clock: HandClock) -> None:
+async def test_an_idle_budget_is_counted_though_another_one_is_new(shared: SharedCounters, clock: ManualClock) -> None:
     (await shared.reserve([take("upstream:notes:a")], 0)).release()
     await shared.peek(take("key:1"))
     await shared.reserve([take("upstream:notes:a"), take("upstream:notes:b")], 0)
@@ -215,10 +217,10 @@ ACTS = ("reserve", "reserve", "both", "spend", "spare", "confirm", "release", "t
 class Story:
     """What happens to a store, and what it answers."""
 
-    def __init__(self, shared: Counting, clock: HandClock) -> None:
+    def __init__(self, shared: SharedCounters, clock: ManualClock) -> None:
         self._shared = shared
         self._clock = clock
-        self._turns: list[Turn] = []
+        self._turns: list[Reservation] = []
         self.told: list[tuple[str, float]] = []
 
     async def live(self, acts: Iterable[tuple[str, int]]) -> None:
@@ -227,29 +229,29 @@ class Story:
 
     async def act(self, act: str, number: int) -> None:
         units = float(number % 3 + 1)
-        a, b = take("upstream:notes:a", units), Take("upstream:notes:b", Budget(5, 10), units)
+        a, b = take("upstream:notes:a", units), ResolvedCharge("upstream:notes:b", Budget(5, 10), units)
         if act == "spend":
-            allowance = await self._shared.spend(take("key:1", units))
+            allowance = await self._shared.consume(take("key:1", units))
             self._tell(f"{act} {allowance.remaining}", allowance.retry_after)
         elif act == "spare":
-            self._take(await self._shared.reserve_if_spare([b]))
+            self._take(await self._shared.try_reserve_idle([b]))
         elif act in {"reserve", "both"}:
             self._take(await self._shared.reserve([a, b] if act == "both" else [a], number * 20.0))
         elif act == "time":
             self._clock.at += number * 2
         elif act == "close":
-            await self._shared.close([b], number)
+            await self._shared.block([b], number)
         elif self._turns:
             await self._use(self._turns[number % len(self._turns)], act)
 
-    async def _use(self, turn: Turn, act: str) -> None:
+    async def _use(self, turn: Reservation, act: str) -> None:
         self._turns.remove(turn)
         if act == "release":
             turn.release()
         elif turn.wait > 0:
             self._tell(act, await turn.confirm())
 
-    def _take(self, turn: Turn) -> None:
+    def _take(self, turn: Reservation) -> None:
         self._tell(str(turn.granted), turn.wait)
         if turn.granted:
             self._turns.append(turn)
@@ -261,9 +263,9 @@ class Story:
 @given(st.lists(st.tuples(st.sampled_from(ACTS), st.integers(0, 12)), min_size=5, max_size=40))
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_both_stores_tell_the_same_story(valkey_of_tests: Server, acts: list[tuple[str, int]]) -> None:
-    by_hand, of_store = HandClock(), StoreClock(valkey_of_tests)
+    by_hand, of_store = ManualClock(), StoreClock(valkey_of_tests)
     async with store_of(valkey_of_tests, of_store) as store:
-        in_memory, in_store = Story(InMemory(by_hand), by_hand), Story(store, of_store)
+        in_memory, in_store = Story(LocalCounters(by_hand), by_hand), Story(store, of_store)
         await in_memory.live(acts)
         await in_store.live(acts)
 

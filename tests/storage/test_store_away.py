@@ -9,14 +9,19 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.kit.budget import Budget
-from connector_gateway.kit.clock import Clock, SteadyClock
+from connector_gateway.kit.clock import Clock, MonotonicClock
 from connector_gateway.kit.errors import SharedStoreUnavailable, UpstreamConflict
-from connector_gateway.storage.memory import InMemory
-from connector_gateway.storage.share import LONGEST_SECONDS, PROBE_SECONDS, REMEMBERED, WithFallback
-from connector_gateway.storage.shared import StoreAway, Take
-from connector_gateway.storage.valkey import LEASE_SECONDS, Valkey, version_of
-from harness.clocks import NOON, HandClock, ShiftedClock
+from connector_gateway.kit.upstream.budget import Budget
+from connector_gateway.storage.shared.degraded_mode import (
+    MAX_DEGRADED_SECONDS,
+    MAX_TRACKED_BUDGETS,
+    PROBE_SECONDS,
+    FallbackCounters,
+)
+from connector_gateway.storage.shared.interface import ResolvedCharge, StoreUnavailable
+from connector_gateway.storage.shared.memory import LocalCounters
+from connector_gateway.storage.shared.valkey import LEASE_SECONDS, ValkeyCounters, parse_version
+from harness.clocks import NOON, ManualClock, ShiftedClock
 from harness.requirement import requirement
 from harness.valkey import Server, StoreClock, store_of, valkey_server
 from harness.waiting import until
@@ -25,8 +30,8 @@ PREFIX = "cg:one:"
 """What all names in the store begin with."""
 
 MINUTE = Budget(10, 60)
-KEY = Take("key:1", MINUTE)
-NOTES = Take("upstream:notes:all:account", MINUTE)
+KEY = ResolvedCharge("key:1", MINUTE)
+NOTES = ResolvedCharge("upstream:notes:all:account", MINUTE)
 
 
 class Ahead(ShiftedClock):
@@ -49,21 +54,21 @@ async def with_fallback(
     installation: str = "one",
     fresh: bool = True,
     seconds: float = 10,
-) -> AsyncIterator[WithFallback]:
-    clock = clock or SteadyClock()
-    store = Valkey(server.url, clock, seconds=seconds, queue_seconds=0.2, connectors=["notes"])
-    shared = WithFallback(store, InMemory(clock), clock, lambda: processes)
-    async with shared.opened(installation, fresh=fresh):
+) -> AsyncIterator[FallbackCounters]:
+    clock = clock or MonotonicClock()
+    store = ValkeyCounters(server.url, clock, seconds=seconds, queue_seconds=0.2, connectors=["notes"])
+    shared = FallbackCounters(store, LocalCounters(clock), clock, lambda: processes)
+    async with shared.open(installation, fresh=fresh):
         yield shared
 
 
-async def left(shared: WithFallback, take: Take = KEY) -> tuple[int, int, bool]:
-    allowance = await shared.spend(take)
-    return allowance.limit, allowance.remaining, allowance.local
+async def left(shared: FallbackCounters, take: ResolvedCharge = KEY) -> tuple[int, int, bool]:
+    allowance = await shared.consume(take)
+    return allowance.limit, allowance.remaining, allowance.is_local
 
 
-async def is_back(shared: WithFallback) -> bool:
-    return shared.away_seconds is None
+async def is_back(shared: FallbackCounters) -> bool:
+    return shared.unavailable_seconds is None
 
 
 @requirement("common-196")
@@ -94,9 +99,9 @@ async def test_after_a_minute_calls_are_refused_with_when_to_come_back(own: Serv
     own.stop()
     async with with_fallback(own, clock=clock) as shared:
         await shared.check()
-        clock.ahead = LONGEST_SECONDS
+        clock.ahead = MAX_DEGRADED_SECONDS
         with pytest.raises(SharedStoreUnavailable) as refused:
-            await shared.spend(KEY)
+            await shared.consume(KEY)
         with pytest.raises(SharedStoreUnavailable):
             await shared.reserve([NOTES], 10)
         with pytest.raises(SharedStoreUnavailable):
@@ -148,19 +153,19 @@ async def test_a_store_that_may_only_be_read_counts_as_away(own: Server) -> None
 
 
 async def test_a_server_that_is_too_old_counts_as_away(valkey_of_tests: Server) -> None:
-    async with store_of(valkey_of_tests, HandClock(), by_hand=False) as store:
-        store.version = version_of("# Server\r\nredis_version:6.2.7\r\n")
-        with pytest.raises(StoreAway, match=r"6\.2\.7 is too old"):
+    async with store_of(valkey_of_tests, ManualClock(), by_hand=False) as store:
+        store.version = parse_version("# Server\r\nredis_version:6.2.7\r\n")
+        with pytest.raises(StoreUnavailable, match=r"6\.2\.7 is too old"):
             await store.check()
 
 
 @requirement("common-196")
 async def test_what_others_took_of_a_short_window_leaves_it_before_the_share_begins(own: Server) -> None:
-    second = Take("upstream:tables:base:account", Budget(5, 1))
+    second = ResolvedCharge("upstream:tables:base:account", Budget(5, 1))
     own.stop()
     async with with_fallback(own, processes=2) as one_of_two, with_fallback(own) as alone:
         waits = [(await shared.reserve([take], 10)) for shared in (one_of_two, alone) for take in (second, NOTES)]
-        poll = await one_of_two.reserve_if_spare([second])
+        poll = await one_of_two.try_reserve_idle([second])
 
     assert [PROBE_SECONDS, 0, 0, 0] == [turn.wait for turn in waits]
     assert not poll.granted
@@ -200,12 +205,12 @@ async def test_processes_whose_clocks_are_an_hour_apart_share_one_budget(own: Se
 
 async def test_a_turn_whose_store_goes_away_is_waited_for_locally(own: Server) -> None:
     async with with_fallback(own) as shared, with_fallback(own, fresh=False) as other:
-        await other.reserve([Take(NOTES.name, MINUTE, 10)], 0)
+        await other.reserve([ResolvedCharge(NOTES.name, MINUTE, 10)], 0)
         turn = await shared.reserve([NOTES], 100)
         own.stop()
 
         assert 0 == await turn.confirm()
-        turn.answered()
+        turn.record_response()
         turn.release()
 
 
@@ -222,7 +227,7 @@ async def test_what_a_process_has_used_through_the_store_counts_against_its_shar
 async def test_what_was_used_of_the_share_is_told_to_the_store_when_it_is_back(own: Server) -> None:
     async with with_fallback(own) as shared:
         own.client.script_flush()
-        shared.lost(StoreAway("for a moment"))
+        shared.enter_degraded_mode(StoreUnavailable("for a moment"))
         meanwhile = [await left(shared), await left(shared)]
         await shared.reserve([NOTES], 0)
         await until(lambda: is_back(shared))
@@ -234,8 +239,8 @@ async def test_what_was_used_of_the_share_is_told_to_the_store_when_it_is_back(o
 
 async def test_who_waits_for_the_share_goes_back_to_the_queue_once_the_store_is_back(own: Server) -> None:
     async with with_fallback(own) as shared:
-        shared.lost(StoreAway("for a moment"))
-        await shared.reserve([Take(NOTES.name, MINUTE, 5)], 0)
+        shared.enter_degraded_mode(StoreUnavailable("for a moment"))
+        await shared.reserve([ResolvedCharge(NOTES.name, MINUTE, 5)], 0)
         turn = await shared.reserve([NOTES], 100)
         meanwhile = turn.wait
         await until(lambda: is_back(shared))
@@ -247,9 +252,9 @@ async def test_who_waits_for_the_share_goes_back_to_the_queue_once_the_store_is_
 
 async def test_a_turn_keeps_its_place_in_the_queue_of_a_store_that_was_away_for_a_moment(own: Server) -> None:
     async with with_fallback(own) as shared:
-        await shared.reserve([Take(NOTES.name, MINUTE, 10)], 0)
+        await shared.reserve([ResolvedCharge(NOTES.name, MINUTE, 10)], 0)
         turn = await shared.reserve([NOTES], 100)
-        shared.lost(StoreAway("for a moment"))
+        shared.enter_degraded_mode(StoreUnavailable("for a moment"))
         meanwhile = await turn.confirm()
         await until(lambda: is_back(shared))
         own.client.config_resetstat()
@@ -281,7 +286,7 @@ async def test_who_is_frozen_before_the_stores_answer_counts_from_when_he_goes_o
 ) -> None:
     clock = HeldUp(valkey_of_tests, 0, 40)
     async with store_of(valkey_of_tests, clock) as store:
-        turn = await (store.reserve([NOTES], 0) if how == "reserve" else store.reserve_if_spare([NOTES]))
+        turn = await (store.reserve([NOTES], 0) if how == "reserve" else store.try_reserve_idle([NOTES]))
         clock.at += 30
 
         assert (True, 0) == (turn.granted, turn.wait)
@@ -296,7 +301,7 @@ async def test_who_is_frozen_until_others_have_used_the_window_does_not_send(
     async with store_of(valkey_of_tests, clock) as store:
         entries = f"{store.prefix}{{notes}}:{NOTES.name}:entries"
         valkey_of_tests.client.zadd(entries, {"g99:10": (NOON + 65) * 1_000_000})
-        turn = await (store.reserve([NOTES], 0) if how == "reserve" else store.reserve_if_spare([NOTES]))
+        turn = await (store.reserve([NOTES], 0) if how == "reserve" else store.try_reserve_idle([NOTES]))
 
     assert told == (turn.granted, turn.wait)
 
@@ -306,10 +311,10 @@ async def test_what_a_store_that_hung_let_through_is_counted_by_now(
 ) -> None:
     clock = StoreClock(valkey_of_tests)
     async with store_of(valkey_of_tests, clock) as store:
-        turn = await store.reserve([Take(NOTES.name, MINUTE, 10)], 0)
+        turn = await store.reserve([ResolvedCharge(NOTES.name, MINUTE, 10)], 0)
         # Asked so long before, and answered at once when it went on.
-        turn.since -= 20
-        turn.answered()
+        turn.queried_at -= 20
+        turn.record_response()
         waiting = await store.reserve([NOTES], 100)
         clock.at += 1
 
@@ -330,7 +335,7 @@ async def test_a_turn_that_nobody_heard_of_is_given_back(valkey_of_tests: Server
 
 async def test_a_budget_that_is_closed_stays_closed_while_the_store_is_away(own: Server) -> None:
     async with with_fallback(own) as shared:
-        await shared.close([NOTES], 30)
+        await shared.block([NOTES], 30)
         own.stop()
 
         assert 29 < (await shared.reserve([NOTES], 0)).wait <= 30
@@ -343,7 +348,7 @@ async def test_a_share_is_never_less_than_one_request(
     own: Server, limit: int, processes: int, share: tuple[float, float]
 ) -> None:
     async with with_fallback(own, processes=processes) as shared:
-        budget = shared._share(Take("upstream:notes:all:x", Budget(limit, 10))).budget
+        budget = shared._local_charge(ResolvedCharge("upstream:notes:all:x", Budget(limit, 10))).budget
 
     assert share == (budget.limit, budget.per_seconds)
 
@@ -351,9 +356,9 @@ async def test_a_share_is_never_less_than_one_request(
 @requirement("common-203")
 async def test_whatever_is_in_the_store_ends_by_itself(own: Server) -> None:
     async with with_fallback(own) as shared:
-        (await shared.reserve([NOTES], 10)).answered()
+        (await shared.reserve([NOTES], 10)).record_response()
         await left(shared)
-        async with shared.exclusive("page"):
+        async with shared.lock("page"):
             names = [name for name in own.client.scan_iter() if not name.endswith((b"began", b"turns"))]
             for_ever = [name for name in names if own.client.ttl(name) == -1]
 
@@ -367,10 +372,10 @@ async def test_whatever_is_in_the_store_ends_by_itself(own: Server) -> None:
 @requirement("common-201")
 async def test_an_object_is_held_by_one_process_at_a_time(own: Server) -> None:
     async with with_fallback(own) as one, with_fallback(own, fresh=False) as other:
-        async with one.exclusive("page"):
+        async with one.lock("page"):
             with pytest.raises(UpstreamConflict):
-                await other.exclusive("page").__aenter__()
-        async with other.exclusive("page") as lease:
+                await other.lock("page").__aenter__()
+        async with other.lock("page") as lease:
             assert lease is not None
             lease.check()
 
@@ -378,7 +383,7 @@ async def test_an_object_is_held_by_one_process_at_a_time(own: Server) -> None:
 @requirement("common-201")
 async def test_who_was_frozen_beyond_the_end_of_his_lease_sends_nothing_more(own: Server) -> None:
     clock = Ahead()
-    async with with_fallback(own, clock=clock) as shared, shared.exclusive("page") as lease:
+    async with with_fallback(own, clock=clock) as shared, shared.lock("page") as lease:
         assert lease is not None
         lease.check()
         clock.ahead += LEASE_SECONDS
@@ -390,16 +395,18 @@ async def test_who_was_frozen_beyond_the_end_of_his_lease_sends_nothing_more(own
 async def test_without_the_store_an_object_is_held_only_by_the_one_process_there_is(own: Server) -> None:
     own.stop()
     async with with_fallback(own) as alone, with_fallback(own, processes=2) as one_of_two:
-        async with alone.exclusive("page") as lease:
+        async with alone.lock("page") as lease:
             assert lease is None
         with pytest.raises(SharedStoreUnavailable, match="nothing was sent"):
-            await one_of_two.exclusive("page").__aenter__()
+            await one_of_two.lock("page").__aenter__()
 
 
 async def test_what_was_largest_is_remembered_of_the_budgets_that_were_used_last(own: Server) -> None:
     own.stop()
     async with with_fallback(own) as shared:
-        await shared.close([Take(f"account {number}", Budget(10, 1), 5) for number in range(REMEMBERED + 5)], 0)
+        await shared.block(
+            [ResolvedCharge(f"account {number}", Budget(10, 1), 5) for number in range(MAX_TRACKED_BUDGETS + 5)], 0
+        )
 
-        assert REMEMBERED == len(shared._most)
-        assert "account 4" not in shared._most
+        assert MAX_TRACKED_BUDGETS == len(shared._max_units)
+        assert "account 4" not in shared._max_units

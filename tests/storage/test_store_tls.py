@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from connector_gateway.kit.budget import Budget
-from connector_gateway.kit.clock import SteadyClock
-from connector_gateway.storage.shared import StoreAway, Take
-from connector_gateway.storage.valkey import Valkey
+from connector_gateway.kit.clock import MonotonicClock
+from connector_gateway.kit.upstream.budget import Budget
+from connector_gateway.storage.shared.interface import ResolvedCharge, StoreUnavailable
+from connector_gateway.storage.shared.valkey import ValkeyCounters
 from harness.encrypted import behind_tls, certificate
 from harness.requirement import requirement
 from harness.valkey import Server
 
-TAKE = Take("key:tls", Budget(3, 60))
+TAKE = ResolvedCharge("key:tls", Budget(3, 60))
 
 
 @requirement("deployment-4")
@@ -22,11 +22,13 @@ async def test_what_is_behind_tls_is_counted_once_its_certificate_was_checked(
     certified = certificate(tmp_path)
     async with behind_tls(valkey_of_tests.port, certified) as port:
         url = f"rediss://127.0.0.1:{port}/0"
-        async with Valkey(f"{url}?ssl_ca_certs={certified}", SteadyClock(), seconds=20, connectors=["notes"]) as store:
+        async with ValkeyCounters(
+            f"{url}?ssl_ca_certs={certified}", MonotonicClock(), seconds=20, connectors=["notes"]
+        ) as store:
             await store.begin("tls", fresh=True)
-            left = [(await store.spend(TAKE)).remaining for _ in range(2)]
-        async with Valkey(url, SteadyClock(), seconds=20) as trusting_nobody:
-            with pytest.raises(StoreAway):
+            left = [(await store.consume(TAKE)).remaining for _ in range(2)]
+        async with ValkeyCounters(url, MonotonicClock(), seconds=20) as trusting_nobody:
+            with pytest.raises(StoreUnavailable):
                 await trusting_nobody.check()
 
     assert [2, 1] == left
@@ -37,6 +39,6 @@ async def test_a_trusted_certificate_of_another_server_is_refused(valkey_of_test
     certified = certificate(tmp_path, "127.0.0.2")
     async with behind_tls(valkey_of_tests.port, certified) as port:
         url = f"valkeys://127.0.0.1:{port}/0?ssl_ca_certs={certified}"
-        async with Valkey(url, SteadyClock(), seconds=20) as store:
-            with pytest.raises(StoreAway):
+        async with ValkeyCounters(url, MonotonicClock(), seconds=20) as store:
+            with pytest.raises(StoreUnavailable):
                 await store.check()

@@ -7,7 +7,7 @@ from typing import Any
 from harness.serving import Gateway, Reply
 from workspace_sandbox.boards import BoardsEmulator
 from workspace_sandbox.boards.access import APP
-from workspace_sandbox.boards.state import Author
+from workspace_sandbox.boards.data.state import Author
 
 UNKNOWN = "0123456789abcdef01234567"
 STEPS = ["Draft", "Ask", "Draft", "Ship 🚀", "Tell"]
@@ -69,7 +69,7 @@ class Desk:
 
     def author(self, *, seconds_ago: float = 0.0, person: bool = False) -> Author:
         """The account as the author of something, through this application; or a colleague, by hand."""
-        seed, at = self.emulator.seed, self.emulator.stage.now() - seconds_ago
+        seed, at = self.emulator.seed, self.emulator.context.now() - seconds_ago
         return Author(seed.colleague, None, at) if person else Author(seed.owner, APP.id, at)
 
     def holds_comment(self, text: str, author: Author) -> str:
@@ -105,7 +105,7 @@ class Desk:
     def place(self) -> tuple[bool, bool]:
         """Whether the card is the first of its list, and whether it is the last."""
         card = self.emulator.store.cards[self.card_id]
-        places = [other.pos for other in card.beside()]
+        places = [other.pos for other in card.siblings()]
         return card.pos == min(places), card.pos == max(places)
 
     def cards_called(self, name: str) -> int:

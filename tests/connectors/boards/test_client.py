@@ -6,8 +6,14 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.boards import wire
-from connector_gateway.connectors.boards.client import authorise, throttled
-from connector_gateway.connectors.boards.refusals import ERRORS, Sought, refusal_of, scrubbed, unwrap
+from connector_gateway.connectors.boards.client import authorise, throttle_delay
+from connector_gateway.connectors.boards.errors import (
+    ERRORS,
+    MissingTarget,
+    remove_credentials,
+    to_gateway_error,
+    unwrap,
+)
 from connector_gateway.kit.errors import (
     BoardNotAuthorised,
     CardNotFound,
@@ -20,17 +26,17 @@ from connector_gateway.kit.errors import (
     UpstreamRefused,
     UpstreamUnexpected,
 )
-from connector_gateway.kit.transport import Answer
-from connector_gateway.kit.upstream import Pause
+from connector_gateway.kit.upstream.client import ThrottleDelay
+from connector_gateway.kit.upstream.pool import UpstreamResponse
 
 KEY = "0d2f5b7c9e1a4836b5c7d9e0f1a2b3c4"
 TOKEN = "ATTA" + "4b1d9f7e3c5a6802" * 4
-CARD = Sought(CardNotFound, "card_id", "c1")
+CARD = MissingTarget(CardNotFound, "card_id", "c1")
 
 
-def answer(status: int, body: Any = "", **headers: str) -> Answer:
+def answer(status: int, body: Any = "", **headers: str) -> UpstreamResponse:
     text = body if isinstance(body, str) else json.dumps(body)
-    return Answer(status, {name.replace("_", "-"): value for name, value in headers.items()}, text.encode())
+    return UpstreamResponse(status, {name.replace("_", "-"): value for name, value in headers.items()}, text.encode())
 
 
 def test_credentials_travel_in_a_header_and_cannot_break_out_of_it() -> None:
@@ -66,11 +72,11 @@ def test_credentials_travel_in_a_header_and_cannot_break_out_of_it() -> None:
     ],
 )
 def test_a_refusal_is_read_by_status_and_words(status: int, body: Any, refusal: type[GatewayError]) -> None:
-    assert refusal_of(answer(status, body), CARD) is refusal
+    assert to_gateway_error(answer(status, body), CARD) is refusal
 
 
 def test_a_404_to_no_question_in_particular_is_unexpected() -> None:
-    assert refusal_of(answer(404, "Cannot GET /1/nothing"), None) is UpstreamUnexpected
+    assert to_gateway_error(answer(404, "Cannot GET /1/nothing"), None) is UpstreamUnexpected
 
 
 def test_the_vendors_words_are_private_and_hold_no_credentials() -> None:
@@ -86,7 +92,7 @@ def test_the_vendors_words_are_private_and_hold_no_credentials() -> None:
 
 @pytest.mark.parametrize("secret", [KEY, TOKEN, "f" * 64])
 def test_bare_secrets_are_scrubbed_and_identifiers_kept(secret: str) -> None:
-    assert "no … for 5f00aa00aa00aa00aa00aa00" == scrubbed(f"no {secret} for 5f00aa00aa00aa00aa00aa00")
+    assert "no … for 5f00aa00aa00aa00aa00aa00" == remove_credentials(f"no {secret} for 5f00aa00aa00aa00aa00aa00")
 
 
 def test_an_accepted_answer_that_is_no_json_is_a_failure() -> None:
@@ -116,18 +122,18 @@ def test_a_reason_is_text_or_json(body: Any, details: list[dict[str, str]]) -> N
     [
         (answer(200), None),
         (answer(503), None),
-        (answer(429), Pause(10.0, {"token"})),
-        (answer(429, "<html>"), Pause(10.0, {"token"})),
-        (answer(429, {"error": "API_TOKEN_LIMIT_EXCEEDED"}), Pause(10.0, {"token"})),
-        (answer(429, {"error": "API_TOKEN_DB_LIMIT_EXCEEDED"}), Pause(10.0, {"token"})),
-        (answer(429, {"error": "API_KEY_LIMIT_EXCEEDED"}), Pause(10.0, {"key"})),
+        (answer(429), ThrottleDelay(10.0, {"token"})),
+        (answer(429, "<html>"), ThrottleDelay(10.0, {"token"})),
+        (answer(429, {"error": "API_TOKEN_LIMIT_EXCEEDED"}), ThrottleDelay(10.0, {"token"})),
+        (answer(429, {"error": "API_TOKEN_DB_LIMIT_EXCEEDED"}), ThrottleDelay(10.0, {"token"})),
+        (answer(429, {"error": "API_KEY_LIMIT_EXCEEDED"}), ThrottleDelay(10.0, {"key"})),
         (
             answer(429, {"error": "RATE_LIMIT_EXCEEDED", "message": "Exceeded rate limit to /1/member"}),
-            Pause(900.0, {"members"}),
+            ThrottleDelay(900.0, {"members"}),
         ),
-        (answer(429, {"error": "API_KEY_LIMIT_EXCEEDED"}, Retry_After="3"), Pause(3.0, {"key"})),
+        (answer(429, {"error": "API_KEY_LIMIT_EXCEEDED"}, Retry_After="3"), ThrottleDelay(3.0, {"key"})),
         (answer(429, {"error": "API_TOO_MANY_CARDS_REQUESTED"}), None),
     ],
 )
-def test_a_throttle_rests_the_budget_that_is_used_up(told: Answer, pause: Pause | None) -> None:
-    assert throttled(told) == pause
+def test_a_throttle_rests_the_budget_that_is_used_up(told: UpstreamResponse, pause: ThrottleDelay | None) -> None:
+    assert throttle_delay(told) == pause

@@ -10,7 +10,7 @@ from connectors.boards.desk import STEPS, Desk, Move
 from harness.interrupting import done, interrupted, planned, sent
 from harness.requirement import requirement
 from workspace_sandbox.boards.access import APP
-from workspace_sandbox.boards.state import stamp
+from workspace_sandbox.boards.data.state import format_timestamp
 
 HTML = "<html><body>Bad Gateway</body></html>"
 
@@ -32,7 +32,7 @@ def fail_item(desk: Desk, index: int, **fault: Any) -> None:
 
 def ago(desk: Desk, seconds: float) -> float:
     """An instant that many seconds ago."""
-    return desk.emulator.stage.clock.now() - seconds
+    return desk.emulator.context.clock.now() - seconds
 
 
 def dies_commenting(desk: Desk, key: str, text: str = "Last words") -> None:
@@ -58,7 +58,7 @@ def dies_commenting(desk: Desk, key: str, text: str = "Last words") -> None:
 def test_a_token_rests_alone_and_a_key_with_all_its_tokens(desk: Desk, impatient: Move, error: str, other: int) -> None:
     desk = impatient(desk)
     oauth = desk.emulator.oauth
-    credentials = {"key": APP.key, "token": oauth.issue_key(oauth.seeded.grant, None).value}
+    credentials = {"key": APP.key, "token": oauth.issue_key(oauth.default_token.grant, None).value}
     made = desk.gateway.operator(
         "POST",
         "/v1/connections",
@@ -226,7 +226,7 @@ def test_a_move_that_is_found_later_was_when_the_application_logged_it(desk: Des
     again = desk.move(desk.examples["list_ids"][1], headers=key)
 
     assert "outcome_unknown" == first.code
-    assert stamp(moved_at) == stamp(datetime.fromisoformat(again.data["moved_at"]).timestamp())
+    assert format_timestamp(moved_at) == format_timestamp(datetime.fromisoformat(again.data["moved_at"]).timestamp())
 
 
 def test_of_a_move_within_one_list_nothing_is_claimed(desk: Desk) -> None:

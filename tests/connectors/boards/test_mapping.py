@@ -8,7 +8,7 @@ import pytest
 from connector_gateway.connectors.boards import mapping, wire
 from connector_gateway.connectors.boards.models import CreateCard
 from connector_gateway.kit.errors import LabelNotOnBoard, ListNotFound
-from connector_gateway.kit.wire import converted
+from connector_gateway.kit.wire import convert
 from connectors.boards.desk import STEPS, UNKNOWN
 
 SOME_DAY = "2026-11-20T10:00:00.000Z"
@@ -34,7 +34,7 @@ def card(**more: Any) -> wire.Card:
         "idBoard": "b",
         "idList": "l",
     }
-    return converted(told | {"shortUrl": "", "dateLastActivity": SOME_DAY} | more, wire.Card)
+    return convert(told | {"shortUrl": "", "dateLastActivity": SOME_DAY} | more, wire.Card)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_an_action_is_ours_by_member_and_by_application_where_known(
 ) -> None:
     told = {"id": "1", "date": SOME_DAY, "data": {}, "idMemberCreator": member, "appCreator": creator}
 
-    assert mapping.is_by(converted(told, wire.Action), "m", known) is ours
+    assert mapping.created_by(convert(told, wire.Action), "m", known) is ours
 
 
 def test_the_spacing_of_items_tells_how_many_there_are_to_be() -> None:
@@ -167,14 +167,14 @@ def test_an_unfinished_checklist_is_a_beginning_of_the_right_length(
     ],
 )
 def test_missing_items_are_counted_not_only_named(there: list[tuple[str, float]], missing: list[int]) -> None:
-    found = mapping.missing_items(mapping.kept_checklist(holding(*there)), STEPS)
+    found = mapping.missing_items(mapping.stored_checklist(holding(*there)), STEPS)
 
     assert found == [(index, STEPS[index], mapping.positions(5)[index]) for index in missing]
 
 
 def test_lists_stand_by_position_and_labels_once_without_the_nameless() -> None:
     lists = [wire.BoardList(id="b", name="Doing", pos=2.5), wire.BoardList(id="a", name="To do", pos=1)]
-    cards = [wire.Placed(id=str(number), id_list=place) for number, place in enumerate(("b", "archived", "b"))]
+    cards = [wire.CardLocation(id=str(number), id_list=place) for number, place in enumerate(("b", "archived", "b"))]
 
     described = mapping.board(wire.Board(name="Ops", labels=LABELS), lists, cards)
 
@@ -202,4 +202,4 @@ def test_without_labels_none_are_told() -> None:
     ],
 )
 def test_an_instant_is_written_as_the_vendor_writes_it(moment: datetime, text: str) -> None:
-    assert mapping.stamp(moment) == text
+    assert mapping.to_timestamp(moment) == text

@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from connector_gateway.connectors.boards.models import CommentOnCard
-from connector_gateway.core.arguments import Arguments, Body
+from connector_gateway.core.calls.arguments import Arguments, Body
 from connectors.boards.desk import Desk
 from harness.requirement import requirement
 

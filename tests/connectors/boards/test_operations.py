@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.boards import BOARDS
-from connector_gateway.kit.budget import Budget
+from connector_gateway.kit.upstream.budget import Budget
 from connectors.boards.desk import STEPS, UNKNOWN, Desk
 from harness.requirement import requirement
 

@@ -52,7 +52,7 @@ def connect(gateway: Gateway, **settings: Any) -> str:
 
 def prove(gateway: Gateway, connection_id: str) -> None:
     """Deliver something to the connection's bot, which proves its app, and wait until it listens."""
-    gateway.loop.call_soon_threadsafe(gateway.app._watches.roused.set)
+    gateway.loop.call_soon_threadsafe(gateway.app._watches.wake_event.set)
     wait_until(lambda: is_introduced(gateway, connection_id))
     deliver(gateway, callback({"type": "app_home_opened"}))
     heed(gateway, connection_id)
@@ -72,7 +72,7 @@ def change(gateway: Gateway, connection_id: str, **settings: Any) -> None:
 
 def heed(gateway: Gateway, connection_id: str) -> None:
     """Let the watchers not wait for their next round, and wait until they have polled."""
-    gateway.loop.call_soon_threadsafe(gateway.app._watches.roused.set)
+    gateway.loop.call_soon_threadsafe(gateway.app._watches.wake_event.set)
     wait_until(lambda: listens(gateway, connection_id))
 
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from harness.serving import Gateway
 from workspace_sandbox.chat import ChatEmulator
-from workspace_sandbox.chat.channel import Message
-from workspace_sandbox.chat.state import Workspace
+from workspace_sandbox.chat.data.channel import Message
+from workspace_sandbox.chat.data.state import Workspace
 
 GENERAL = "C04GENERAL1"
 RANDOM = "C04RANDOM01"

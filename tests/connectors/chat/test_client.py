@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.chat import wire
-from connector_gateway.connectors.chat.refusals import unwrap
+from connector_gateway.connectors.chat.errors import unwrap
 from connector_gateway.kit.errors import (
     ChannelArchived,
     ChannelNotFound,
@@ -20,12 +20,12 @@ from connector_gateway.kit.errors import (
     UpstreamRefused,
     UpstreamUnexpected,
 )
-from connector_gateway.kit.transport import Answer
+from connector_gateway.kit.upstream.pool import UpstreamResponse
 
 
 def refusal(code: str, **more: Any) -> GatewayError:
     with pytest.raises(GatewayError) as refused:
-        unwrap(Answer(200, {}, json.dumps({"ok": False, "error": code, **more}).encode()), wire.Posted)
+        unwrap(UpstreamResponse(200, {}, json.dumps({"ok": False, "error": code, **more}).encode()), wire.Posted)
     return refused.value
 
 

@@ -12,7 +12,7 @@ from slack_sdk.signature import SignatureVerifier
 from structlog.testing import capture_logs
 
 from connector_gateway.cli import main
-from connector_gateway.core.events import hooks
+from connector_gateway.core.events import inbound_hooks
 from connectors.chat.observing import (
     APP,
     BOT_USER,
@@ -357,7 +357,7 @@ def rejected(gateway: Gateway, connection_id: str) -> Any:
 def test_a_connection_whose_deliveries_are_rejected_says_so_and_the_log_does_once(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hooks, "REJECTED_SECONDS", 0.0)
+    monkeypatch.setattr(inbound_hooks, "REJECTED_SECONDS", 0.0)
     connection = connect(gateway, channels=[EMPTY])
     body = json.dumps(callback(message(RANDOM, "signed elsewhere"))).encode()
     with capture_logs() as lines:

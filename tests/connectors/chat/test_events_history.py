@@ -11,12 +11,12 @@ import pytest
 from sqlalchemy import update
 
 from connector_gateway.connectors.chat import client, events
-from connector_gateway.core.events.watchers import Poll
-from connector_gateway.core.events.watches import Claimed
-from connector_gateway.core.runs import Run
+from connector_gateway.core.events.polling import PollSession
+from connector_gateway.core.events.watches import LeasedPoll
+from connector_gateway.core.history.runs import Run
 from connector_gateway.kit.errors import Overloaded, UpstreamError
+from connector_gateway.kit.events import FORMER, RENEWED_AT, HookRequest, HookResult
 from connector_gateway.kit.identifiers import WorkspaceId
-from connector_gateway.kit.observing import FORMER, RENEWED_AT, Delivery, Receipt
 from connector_gateway.storage import tables
 from connectors.chat.observing import APP, BOT_USER, TEAM, callback, signed
 from connectors.chat.observing import events as feed
@@ -32,7 +32,7 @@ from workspace_sandbox.chat import ChatEmulator
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET
 
 AT = 1_790_000_000.0
-RETRIED_SECONDS = events.deliveries.RETRIED_SECONDS
+RETRIED_SECONDS = events.deliveries.REDELIVERY_SECONDS
 MINUTE = 60.0
 HOUR = 3600.0
 
@@ -43,22 +43,24 @@ class Watching:
 
     gateway: Gateway
     connection_id: str
-    claimed: Claimed
+    claimed: LeasedPoll
     began: float
 
-    def poll(self, clock: ShiftedClock | None = None, *, behind_since: float | None, pushed: bool = True) -> Poll:
+    def poll(
+        self, clock: ShiftedClock | None = None, *, behind_since: float | None, pushed: bool = True
+    ) -> PollSession:
         """Take a poll; what it was."""
         claimed = replace(self.claimed, behind_since=behind_since, state=self.state)
         taken = self.gateway.run(self._prepare(claimed, clock or ShiftedClock()))
-        taken.pushed = pushed
+        taken.receives_changes = pushed
         self.gateway.run(events.polls.poll(taken))
         return taken
 
-    async def _prepare(self, claimed: Claimed, clock: ShiftedClock) -> Poll:
+    async def _prepare(self, claimed: LeasedPoll, clock: ShiftedClock) -> PollSession:
         app, run = self.gateway.app, Run("watch")
-        connection = (await app.connections.several([self.connection_id]))[self.connection_id]
-        prepared = Poll(claimed, connection, run, database=app.database, feed=app._feed, clock=clock)
-        with app._gateway().watcher(run, connection) as prepared.upstream:
+        connection = (await app.connections.get_many([self.connection_id]))[self.connection_id]
+        prepared = PollSession(claimed, connection, run, database=app.database, feed=app._feed, clock=clock)
+        with app._gateway().poll_client(run, connection) as prepared.upstream:
             return prepared
 
     @property
@@ -88,7 +90,7 @@ class Watching:
     def notes(self) -> Any:
         """The snapshots of channels that were read."""
         poll = self.gateway.run(self._prepare(self.claimed, ShiftedClock()))
-        return self.gateway.run(poll.recall(events.filling.SEEN))
+        return self.gateway.run(poll.snapshots(events.backfill.READ_UNTIL))
 
 
 @pytest.fixture(scope="module")
@@ -346,7 +348,7 @@ def test_threads_that_are_not_reached_in_time_are_told_to_be_missing(gateway: Ga
     for number in range(3):
         parent = say(gateway, channel_id, f"question {number}")
         say(gateway, channel_id, f"answer {number}", thread_ts=parent)
-    watch.poll(ShiftedClock(step=events.filling.FILL_SECONDS * 0.3), behind_since=watch.began)
+    watch.poll(ShiftedClock(step=events.backfill.MAX_BACKFILL_SECONDS * 0.3), behind_since=watch.began)
 
     (warning,) = watch.warnings
     assert channel_id in warning
@@ -360,7 +362,7 @@ def test_channels_that_are_not_reached_in_time_are_told_to_be_missing_and_read_n
     watch = watching(gateway, channels=[channel_id, RANDOM])
     say(gateway, channel_id, "in one")
     say(gateway, RANDOM, "in the other")
-    watch.poll(ShiftedClock(step=events.filling.FILL_SECONDS / 3), behind_since=watch.began)
+    watch.poll(ShiftedClock(step=events.backfill.MAX_BACKFILL_SECONDS / 3), behind_since=watch.began)
     reached = watch.texts
     (warning,) = watch.warnings
     (late,) = watch.notes.items()
@@ -495,7 +497,7 @@ def test_where_looks_are_frequent_only_the_first_tells_that_a_channel_may_not_be
 def test_a_watched_name_beyond_the_channels_that_can_be_listed_is_told(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client, "CHANNEL_PAGES", 1)
+    monkeypatch.setattr(client, "MAX_CHANNEL_PAGES", 1)
     monkeypatch.setattr(client, "PAGE_SIZE", 1)
     watch = watching(gateway, channels=["no-such-channel"])
     poll = watch.poll(behind_since=watch.began)
@@ -520,7 +522,7 @@ def test_where_looks_are_frequent_what_is_late_is_read_by_the_next(gateway: Gate
     watch = watching(gateway, channels=[channel_id, RANDOM])
     say(gateway, channel_id, "in one")
     say(gateway, RANDOM, "in the other")
-    watch.poll(ShiftedClock(step=events.filling.FILL_SECONDS / 3), behind_since=watch.began, pushed=False)
+    watch.poll(ShiftedClock(step=events.backfill.MAX_BACKFILL_SECONDS / 3), behind_since=watch.began, pushed=False)
     watch.poll(behind_since=watch.began + HOUR, pushed=False)
 
     assert {"in one", "in the other"} == set(watch.texts)
@@ -530,9 +532,9 @@ def test_where_looks_are_frequent_what_is_late_is_read_by_the_next(gateway: Gate
 # Deliveries that say more than what was written
 
 
-def authorised(**about: Any) -> Receipt:
+def authorised(**about: Any) -> HookResult:
     """A receipt for the bot of the app."""
-    return Receipt(app=APP, accounts={f"{TEAM}/{BOT_USER}"}, app_accounts={f"{TEAM}/{BOT_USER}"}, **about)
+    return HookResult(app=APP, accounts={f"{TEAM}/{BOT_USER}"}, app_accounts={f"{TEAM}/{BOT_USER}"}, **about)
 
 
 @pytest.mark.parametrize(
@@ -545,7 +547,7 @@ def authorised(**about: Any) -> Receipt:
         ),
         (
             callback({"type": "tokens_revoked", "tokens": {"oauth": [PERSON]}}),
-            Receipt(app=APP, accounts={f"{TEAM}/{PERSON}"}, app_accounts=set(), revoked=True, missed_since=AT),
+            HookResult(app=APP, accounts={f"{TEAM}/{PERSON}"}, app_accounts=set(), revoked=True, missed_since=AT),
         ),
         (callback({"type": "channel_rename", "channel": {}}), authorised(places={TEAM}, wakes=["channels"])),
         (callback({"type": "member_joined_channel", "user": BOT_USER}), authorised(wakes=["channels"])),
@@ -557,7 +559,7 @@ def authorised(**about: Any) -> Receipt:
         ),
         (
             {"type": "app_rate_limited", "team_id": TEAM, "api_app_id": APP, "minute_rate_limited": 1000},
-            Receipt(
+            HookResult(
                 app=APP,
                 accounts=frozenset(),
                 app_accounts=frozenset(),
@@ -566,12 +568,12 @@ def authorised(**about: Any) -> Receipt:
                 missed_since=1000 - RETRIED_SECONDS,
             ),
         ),
-        ({"type": "url_verification", "challenge": "abc"}, Receipt(reply={"challenge": "abc"})),
+        ({"type": "url_verification", "challenge": "abc"}, HookResult(reply={"challenge": "abc"})),
     ],
     ids=str,
 )
-def test_deliveries_are_about_what_they_say(envelope: dict[str, Any], receipt: Receipt) -> None:
+def test_deliveries_are_about_what_they_say(envelope: dict[str, Any], receipt: HookResult) -> None:
     body = json.dumps(envelope).encode()
     headers = {name.lower(): value for name, value in signed(body, AT).items()}
 
-    assert receipt == events.deliveries.receive(Delivery(headers, body, AT), [SIGNING_SECRET])
+    assert receipt == events.deliveries.receive(HookRequest(headers, body, AT), [SIGNING_SECRET])

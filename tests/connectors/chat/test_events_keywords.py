@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.chat import mapping, wire
-from connector_gateway.kit.wire import converted
+from connector_gateway.kit.wire import convert
 from harness.requirement import requirement
 
 STATE = {"team_id": "T1", "user_id": "U0", "bot_id": "B0", "names": {"ops": "C1", "gone": None}}
@@ -13,7 +13,7 @@ STATE = {"team_id": "T1", "user_id": "U0", "bot_id": "B0", "names": {"ops": "C1"
 
 def said(**fields: Any) -> wire.Message:
     told = {"type": "message", "ts": "1790000000.000100", "user": "U7", "text": "deploy now"}
-    return converted(told | fields, wire.Message)
+    return convert(told | fields, wire.Message)
 
 
 @requirement("chat-42")
@@ -70,7 +70,7 @@ def said(**fields: Any) -> wire.Message:
     ],
 )
 def test_a_keyword_is_found_as_a_reader_would_find_it(keyword: str, text: str) -> None:
-    assert [keyword] == mapping.keywords.matching(text, [keyword])
+    assert [keyword] == mapping.keywords.matching_keywords(text, [keyword])
 
 
 @requirement("chat-42")
@@ -98,11 +98,11 @@ def test_a_keyword_is_found_as_a_reader_would_find_it(keyword: str, text: str) -
     ],
 )
 def test_a_part_of_a_word_is_no_keyword(keyword: str, text: str) -> None:
-    assert [] == mapping.keywords.matching(text, [keyword])
+    assert [] == mapping.keywords.matching_keywords(text, [keyword])
 
 
 def test_keywords_that_are_the_same_to_a_reader_count_once() -> None:
-    assert ["Deploy", "now"] == mapping.keywords.matching("deploy now", ["Deploy", "DEPLOY", "now", "never"])
+    assert ["Deploy", "now"] == mapping.keywords.matching_keywords("deploy now", ["Deploy", "DEPLOY", "now", "never"])
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_keywords_that_are_the_same_to_a_reader_count_once() -> None:
     ],
 )
 def test_markup_is_read_as_it_is_shown(text: str, shown: str) -> None:
-    assert shown == mapping.texts.shown(text)
+    assert shown == mapping.texts.plain_text(text)
 
 
 @pytest.mark.parametrize(
@@ -137,23 +137,23 @@ def test_markup_is_read_as_it_is_shown(text: str, shown: str) -> None:
 def test_what_is_searched_grows_no_faster_than_the_message(text: str) -> None:
     keywords = ["a" * 99 + "b", "<a|" * 33, *(f"deploy deploy {number}" for number in range(98))]
 
-    assert "deploy deploy 7" not in mapping.keywords.matching(text, keywords)
+    assert "deploy deploy 7" not in mapping.keywords.matching_keywords(text, keywords)
     assert (
-        len(mapping.keywords._within_edges(mapping.keywords.folded_text(mapping.texts.shown(text))))
+        len(mapping.keywords._within_edges(mapping.keywords.folded_text(mapping.texts.plain_text(text))))
         <= 3 * len(text) + 2
     )
 
 
 @requirement("chat-30", "chat-41")
 def test_without_keywords_a_message_is_one_observation() -> None:
-    (seen,) = mapping.events.observed(said(text="R&amp;D <@U1>"), "C1", {}, STATE)
+    (seen,) = mapping.events.observe(said(text="R&amp;D <@U1>"), "C1", {}, STATE)
 
     assert ("message.posted", "C1") == (seen.type, seen.channel)
     assert {"channel_id": "C1", "author": "U7", "text": "R&amp;D <@U1>", "matched_keyword": None} == seen.data
 
 
 def test_each_keyword_is_an_observation_of_its_own() -> None:
-    seen = mapping.events.observed(said(), "C1", {"keywords": ["now", "deploy", "never"]}, STATE)
+    seen = mapping.events.observe(said(), "C1", {"keywords": ["now", "deploy", "never"]}, STATE)
 
     assert ["now", "deploy"] == [one.data["matched_keyword"] for one in seen]
     assert {"message.keyword"} == {one.type for one in seen}
@@ -161,15 +161,15 @@ def test_each_keyword_is_an_observation_of_its_own() -> None:
 
 
 def test_a_keyword_spelt_anew_is_the_same_observation() -> None:
-    (before,) = mapping.events.observed(said(), "C1", {"keywords": ["Deploy"]}, STATE)
-    (after,) = mapping.events.observed(said(team="T2"), "C1", {"keywords": ["DEPLOY "]}, STATE)
+    (before,) = mapping.events.observe(said(), "C1", {"keywords": ["Deploy"]}, STATE)
+    (after,) = mapping.events.observe(said(team="T2"), "C1", {"keywords": ["DEPLOY "]}, STATE)
 
     assert before.identity == after.identity
 
 
 @pytest.mark.parametrize("subtype", [None, "bot_message", "file_share", "me_message", "thread_broadcast"])
 def test_what_somebody_wrote_is_observed(subtype: str | None) -> None:
-    assert mapping.events.observed(said(subtype=subtype), "C1", {}, STATE)
+    assert mapping.events.observe(said(subtype=subtype), "C1", {}, STATE)
 
 
 @pytest.mark.parametrize(
@@ -188,11 +188,11 @@ def test_what_somebody_wrote_is_observed(subtype: str | None) -> None:
     ids=str,
 )
 def test_anything_else_is_not(fields: dict[str, Any]) -> None:
-    assert [] == mapping.events.observed(said(**fields), "C1", {}, STATE)
+    assert [] == mapping.events.observe(said(**fields), "C1", {}, STATE)
 
 
 def test_a_message_without_a_person_is_by_its_bot() -> None:
-    (seen,) = mapping.events.observed(said(user=None, bot_id="B9", subtype="bot_message"), "C1", {}, STATE)
+    (seen,) = mapping.events.observe(said(user=None, bot_id="B9", subtype="bot_message"), "C1", {}, STATE)
 
     assert "B9" == seen.data["author"]
 

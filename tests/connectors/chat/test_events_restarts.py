@@ -70,7 +70,7 @@ def heard(installation: Installation, what: str) -> Sequence[str]:
 
 def delivered(installation: Installation) -> int:
     """How many deliveries were taken."""
-    tried = installation.sandbox.emulators["chat"].act({"action": "deliveries"})["deliveries"]
+    tried = installation.sandbox.emulators["chat"].perform({"action": "deliveries"})["deliveries"]
     return sum(delivery["reason"] is None for delivery in tried)
 
 

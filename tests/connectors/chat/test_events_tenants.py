@@ -25,7 +25,7 @@ from harness.serving import Gateway
 from harness.waiting import wait_until
 from harness.watches import settle, watch_of
 from workspace_sandbox.chat.access import VISITOR_TOKEN
-from workspace_sandbox.chat.seed import VISITOR
+from workspace_sandbox.chat.data.default_data import VISITOR
 
 NAMED = {"team_id": TEAM, "user_id": BOT_USER, "is_bot": True}
 MANY = 1000
@@ -51,7 +51,7 @@ def other(gateway: Gateway) -> str:
     workspace_id = gateway.operator("POST", "/v1/workspaces", json={"name": "B"}).data["workspace_id"]
     body = {"workspace_id": workspace_id, "connector": "chat", "credentials": {"token": VISITOR_TOKEN}}
     connection_id: str = gateway.operator("POST", "/v1/connections", json=body).data["connection_id"]
-    gateway.loop.call_soon_threadsafe(gateway.app._watches.roused.set)
+    gateway.loop.call_soon_threadsafe(gateway.app._watches.wake_event.set)
     wait_until(lambda: watch_of(gateway, connection_id).account is not None)
     settle(gateway, connection_id)
     return connection_id

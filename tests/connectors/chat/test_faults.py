@@ -211,7 +211,10 @@ def test_an_equal_post_of_somebody_elses_is_not_taken_for_ones_own(gateway: Gate
 @pytest.mark.parametrize("was_posted", [0, 1])
 def test_a_post_of_a_process_that_died_is_made_once(gateway: Gateway, was_posted: int) -> None:
     key, text = f"died {was_posted}", f"last words {was_posted}"
-    space, mark = workspace(gateway), {"event_type": client.MARK, "event_payload": {"k": f"mark {was_posted}"}}
+    space, mark = (
+        workspace(gateway),
+        {"event_type": client.MARKER_EVENT_TYPE, "event_payload": {"k": f"mark {was_posted}"}},
+    )
     [space.post_as_bot(space.channels[RANDOM], text, metadata=mark) for _ in range(was_posted)]
     intent = {"channel_id": RANDOM, "text": text, "thread_ts": None}
     step = sent("post the message", intent, at=gateway.app.clock.now() - 1, mark=f"mark {was_posted}")
@@ -234,7 +237,7 @@ def test_while_not_all_that_was_written_can_be_read_nothing_is_posted_again(
     post()
     space = workspace(gateway)
     [space.post(space.channels[RANDOM], "chatter", PERSON) for _ in range(5)]
-    monkeypatch.setattr(client, "MESSAGE_PAGES", 2)
+    monkeypatch.setattr(client, "MAX_MESSAGE_PAGES", 2)
     monkeypatch.setattr(client, "PAGE_SIZE", 2)
 
     again = post()
@@ -348,7 +351,7 @@ def test_a_reaction_that_cannot_be_looked_for_is_completed_all_the_same(gateway:
 def test_a_name_beyond_the_channels_that_can_be_listed_is_not_called_unknown(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client, "CHANNEL_PAGES", 1)
+    monkeypatch.setattr(client, "MAX_CHANNEL_PAGES", 1)
     monkeypatch.setattr(client, "PAGE_SIZE", 1)
 
     reply = gateway.post(

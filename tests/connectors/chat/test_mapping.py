@@ -7,7 +7,7 @@ import pytest
 
 from connector_gateway.connectors.chat import mapping, wire
 from connector_gateway.kit.errors import AmbiguousChannel, ChannelListTooLong, ChannelNotFound
-from connector_gateway.kit.wire import converted
+from connector_gateway.kit.wire import convert
 from harness.requirement import requirement
 
 ANYWHERE = {"chat:write", "chat:write.public"}
@@ -16,7 +16,7 @@ MEMBERS_ONLY = {"chat:write"}
 
 def channel(**fields: Any) -> wire.Conversation:
     told = {"id": "C1", "name": "ops", "is_private": False, "is_member": False, "num_members": 4}
-    return converted(told | fields, wire.Conversation)
+    return convert(told | fields, wire.Conversation)
 
 
 def conversation(**fields: Any) -> wire.Conversation:
@@ -24,7 +24,7 @@ def conversation(**fields: Any) -> wire.Conversation:
 
 
 def message(**fields: Any) -> wire.Message:
-    return converted({"ts": "1790000001.000200"} | fields, wire.Message)
+    return convert({"ts": "1790000001.000200"} | fields, wire.Message)
 
 
 @requirement("chat-2")
@@ -179,13 +179,13 @@ def test_a_permalink_names_the_thread_if_there_is_one(thread_ts: str | None, exp
     ],
 )
 def test_a_message_identifier_names_an_instant_to_the_microsecond(ts: str, expected: datetime) -> None:
-    assert expected == mapping.messages.instant(ts)
+    assert expected == mapping.messages.parse_ts(ts)
 
 
 def test_an_edit_that_the_vendor_does_not_date_happened_now() -> None:
     now = datetime(2026, 11, 2, tzinfo=UTC)
 
-    kept = mapping.messages.kept_edit("C1", "1790000001.000200", None, now.timestamp())
+    kept = mapping.messages.stored_edit("C1", "1790000001.000200", None, now.timestamp())
 
     assert mapping.messages.edited_message(kept).edited_at == now
 
@@ -210,7 +210,7 @@ def test_an_emoji_loses_the_colons_around_it(given: str, expected: str) -> None:
     ],
 )
 def test_a_message_is_ours_by_its_marker(metadata: Any, *, expected: bool) -> None:
-    assert expected == mapping.evidence.bears(message(metadata=metadata), "mark", "m1")
+    assert expected == mapping.evidence.has_marker(message(metadata=metadata), "mark", "m1")
 
 
 @pytest.mark.parametrize(
@@ -234,4 +234,4 @@ def test_a_reaction_is_ours_by_name_and_user(name: str, user_id: str, *, expecte
     ],
 )
 def test_a_body_is_recognised_through_the_vendors_escaping(stored: str | None, text: str, *, expected: bool) -> None:
-    assert expected == mapping.evidence.says(message(text=stored), text)
+    assert expected == mapping.evidence.has_text(message(text=stored), text)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.chat.models import EDIT_LENGTH, PostMessage
-from connector_gateway.core.arguments import Arguments, Body
+from connector_gateway.core.calls.arguments import Arguments, Body
 from connectors.chat.reading import RANDOM, message, said
 from harness.agents import agent
 from harness.requirement import requirement

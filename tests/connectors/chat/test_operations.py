@@ -172,7 +172,7 @@ def test_capitals_that_name_nothing_are_no_channel(gateway: Gateway, capitals: s
 def test_a_permalink_is_the_one_the_application_gives(gateway: Gateway) -> None:
     root = post(gateway, "permalink root")
     posted = gateway.post("/chat/messages", channel=RANDOM, text="permalink reply", thread_ts=root).data
-    address = gateway.sandbox.emulators["chat"].stage.addresses["base"]
+    address = gateway.sandbox.emulators["chat"].context.addresses["base"]
     token = gateway.sandbox.emulators["chat"].credentials()["token"]
 
     theirs = gateway.http.get(

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from workspace_sandbox.crm import CrmEmulator
-from workspace_sandbox.crm.records import Record
+from workspace_sandbox.crm.data.records import Record
 
 
 @dataclass(frozen=True)

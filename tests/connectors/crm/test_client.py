@@ -7,19 +7,19 @@ from typing import Any, cast
 import pytest
 
 from connector_gateway.connectors.crm.client import CrmClient
-from connector_gateway.connectors.crm.refusals import unwrap
+from connector_gateway.connectors.crm.errors import unwrap
 from connector_gateway.connectors.crm.wire import Record
-from connector_gateway.kit.budget import Charge
 from connector_gateway.kit.errors import (
-    AnswerTooLarge,
     GatewayError,
     OptionMissing,
+    ResponseTooLarge,
     UpstreamForbidden,
     UpstreamRefused,
     UpstreamUnexpected,
 )
-from connector_gateway.kit.transport import Answer
-from connector_gateway.kit.upstream import Upstream
+from connector_gateway.kit.upstream.budget import Charge
+from connector_gateway.kit.upstream.client import UpstreamClient
+from connector_gateway.kit.upstream.pool import UpstreamResponse
 from harness.requirement import requirement
 
 
@@ -28,9 +28,9 @@ class Questions:
 
     def __init__(self, **body: Any) -> None:
         self.asked: list[Mapping[str, Any]] = []
-        self._answer = Answer(200, {}, json.dumps(body).encode())
+        self._answer = UpstreamResponse(200, {}, json.dumps(body).encode())
 
-    async def send(self, method: str, path: str, charge: Charge, *, writes: bool, **more: Any) -> Answer:
+    async def send(self, method: str, path: str, charge: Charge, *, writes: bool, **more: Any) -> UpstreamResponse:
         del method, path, charge, writes
         self.asked.append(more["json"])
         return self._answer
@@ -38,14 +38,14 @@ class Questions:
 
 def refusal(status: int, **body: Any) -> GatewayError:
     with pytest.raises(GatewayError) as refused:
-        unwrap(Answer(status, {}, json.dumps(body).encode()), Record)
+        unwrap(UpstreamResponse(status, {}, json.dumps(body).encode()), Record)
     return refused.value
 
 
 async def test_a_batch_read_asks_for_everything_that_the_published_document_requires() -> None:
     questions = Questions(results=[])
 
-    await CrmClient(cast(Upstream, questions)).batch_read_objects(
+    await CrmClient(cast(UpstreamClient, questions)).batch_read_objects(
         "deals", [str(number) for number in range(101)], ["a"]
     )
 
@@ -60,10 +60,10 @@ MANY = 30
 class LargeAnswers(Questions):
     """Answers only what is asked for few records."""
 
-    async def send(self, method: str, path: str, charge: Charge, *, writes: bool, **more: Any) -> Answer:
+    async def send(self, method: str, path: str, charge: Charge, *, writes: bool, **more: Any) -> UpstreamResponse:
         answer = await super().send(method, path, charge, writes=writes, **more)
         if len(more["json"]["inputs"]) > MANY:
-            raise AnswerTooLarge("too large")
+            raise ResponseTooLarge("too large")
         return answer
 
 
@@ -71,7 +71,7 @@ class LargeAnswers(Questions):
 async def test_a_batch_whose_answer_is_too_large_is_read_in_smaller_ones() -> None:
     questions = LargeAnswers(results=[])
 
-    await CrmClient(cast(Upstream, questions)).batch_read_objects("deals", [str(n) for n in range(60)], ["a"])
+    await CrmClient(cast(UpstreamClient, questions)).batch_read_objects("deals", [str(n) for n in range(60)], ["a"])
 
     # A quarter of what was asked for, then as much again as is left.
     assert [60, 15, 45, 11, 34, 8, 26] == [len(body["inputs"]) for body in questions.asked]
@@ -81,7 +81,7 @@ async def test_a_search_that_goes_on_behind_nothing_is_not_taken_as_ended() -> N
     questions = Questions(results=[], paging={"next": {"after": "7"}})
 
     with pytest.raises(UpstreamUnexpected):
-        await CrmClient(cast(Upstream, questions)).search_every("deals", lambda after: {"after": after})
+        await CrmClient(cast(UpstreamClient, questions)).search_all("deals", lambda after: {"after": after})
 
 
 def test_the_reason_of_a_refusal_is_passed_on_without_credentials() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.crm import casts, mapping
-from connector_gateway.connectors.crm.client import throttled
-from connector_gateway.connectors.crm.refusals import unwrap
+from connector_gateway.connectors.crm.client import throttle_delay
+from connector_gateway.connectors.crm.errors import unwrap
 from connector_gateway.connectors.crm.wire import Definition, Owner, Record
 from connector_gateway.kit.errors import (
     ConnectionRevoked,
@@ -24,15 +24,15 @@ from connector_gateway.kit.errors import (
     UpstreamRefused,
     UpstreamUnexpected,
 )
-from connector_gateway.kit.transport import Answer
-from connector_gateway.kit.wire import converted
+from connector_gateway.kit.upstream.pool import UpstreamResponse
+from connector_gateway.kit.wire import convert
 from harness.requirement import requirement
 
 OPTIONS = [{"value": "a", "label": "A"}, {"value": "b", "label": "B"}]
 
 
 def described(kind: str, **more: Any) -> Definition:
-    return converted({"name": "p", "label": "P", "type": kind, **more}, Definition)
+    return convert({"name": "p", "label": "P", "type": kind, **more}, Definition)
 
 
 ONE = described("enumeration", fieldType="select", options=OPTIONS)
@@ -128,7 +128,7 @@ def test_a_value_that_is_no_option_is_refused_with_those_that_are(definition: De
     ],
 )
 def test_texts_that_mean_the_same_are_the_same(definition: Definition, sent: str, held: str | None) -> None:
-    assert casts.same(definition, sent, held)
+    assert casts.equal_values(definition, sent, held)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_texts_that_mean_the_same_are_the_same(definition: Definition, sent: str
     ],
 )
 def test_texts_that_mean_something_else_are_not(definition: Definition, sent: str, held: str | None) -> None:
-    assert not casts.same(definition, sent, held)
+    assert not casts.equal_values(definition, sent, held)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_texts_that_mean_something_else_are_not(definition: Definition, sent: st
     ],
 )
 def test_a_search_compares_instants_as_milliseconds(definition: Definition, value: str, wanted: str) -> None:
-    assert casts.wanted(definition, value) == wanted
+    assert casts.filter_value(definition, value) == wanted
 
 
 def test_every_computed_property_is_named() -> None:
@@ -192,23 +192,26 @@ def test_a_company_goes_by_its_bare_domain(reference: str, domain: str | None) -
 
 
 def test_a_note_keeps_its_words_and_lines() -> None:
-    note = mapping.notes.note_properties('a < b & "c"\r\nd\re', mapping.records.instant("2026-11-20T09:12:00Z"))
+    note = mapping.notes.note_properties('a < b & "c"\r\nd\re', mapping.records.parse_datetime("2026-11-20T09:12:00Z"))
 
     assert {"hs_timestamp": "2026-11-20T09:12:00.000Z", "hs_note_body": 'a &lt; b &amp; "c"<br>d<br>e'} == note
 
 
 def test_a_note_that_grows_too_long_is_refused() -> None:
     with pytest.raises(InvalidParameters):
-        mapping.notes.note_properties("&" * 13_108, mapping.records.instant("2026-11-20T09:12:00Z"))
+        mapping.notes.note_properties("&" * 13_108, mapping.records.parse_datetime("2026-11-20T09:12:00Z"))
 
 
 @pytest.mark.parametrize("text", ["2026-11-20T09:12:00Z", "2026-11-20T10:12:00.000+01:00", "1795165920000"])
 def test_an_instant_is_read_in_all_its_forms(text: str) -> None:
-    assert mapping.records.instant(text).isoformat() in {"2026-11-20T09:12:00+00:00", "2026-11-20T10:12:00+01:00"}
+    assert mapping.records.parse_datetime(text).isoformat() in {
+        "2026-11-20T09:12:00+00:00",
+        "2026-11-20T10:12:00+01:00",
+    }
 
 
-def answer(status: int, body: Any = "", **headers: str) -> Answer:
-    return Answer(status, headers, body.encode() if isinstance(body, str) else json.dumps(body).encode())
+def answer(status: int, body: Any = "", **headers: str) -> UpstreamResponse:
+    return UpstreamResponse(status, headers, body.encode() if isinstance(body, str) else json.dumps(body).encode())
 
 
 @pytest.mark.parametrize(
@@ -226,8 +229,8 @@ def answer(status: int, body: Any = "", **headers: str) -> Answer:
         (answer(477), 60.0),
     ],
 )
-def test_a_throttled_answer_says_how_long_to_rest(given: Answer, pause: float | None) -> None:
-    assert throttled(given) == pause
+def test_a_throttled_answer_says_how_long_to_rest(given: UpstreamResponse, pause: float | None) -> None:
+    assert throttle_delay(given) == pause
 
 
 @pytest.mark.parametrize(
@@ -247,7 +250,7 @@ def test_a_throttled_answer_says_how_long_to_rest(given: Answer, pause: float | 
         (answer(415), UpstreamUnexpected),
     ],
 )
-def test_a_refusal_is_one_of_the_catalogue(given: Answer, refusal: type[GatewayError]) -> None:
+def test_a_refusal_is_one_of_the_catalogue(given: UpstreamResponse, refusal: type[GatewayError]) -> None:
     with pytest.raises(refusal) as refused:
         unwrap(given, Record, DealNotFound, "7")
 

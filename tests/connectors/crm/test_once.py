@@ -238,7 +238,7 @@ def test_deals_of_a_contact_that_cannot_be_listed_to_their_end_prove_nothing(wri
     lost = writer.open_for(**keyed(writer))
     unlisted = writer.open_for(**keyed(writer))
     # How often both have looked is a matter of time.
-    writer.gateway.sandbox.emulators["crm"].stage.forget_faults()
+    writer.gateway.sandbox.emulators["crm"].context.clear_faults()
     found = writer.open_for(**keyed(writer))
 
     assert ("outcome_unknown", "upstream_error") == (lost.code, unlisted.code)

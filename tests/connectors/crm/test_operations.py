@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.kit.casts import NO_INSTANT
+from connector_gateway.kit.casts import NOT_A_DATETIME
 from connectors.crm.looking import Looking
 from harness.requirement import requirement
 from harness.serving import Gateway
-from workspace_sandbox.crm.definitions import Definition
-from workspace_sandbox.crm.kinds import CONTACTS
-from workspace_sandbox.crm.seed import OWNERS
+from workspace_sandbox.crm.data.default_data import OWNERS
+from workspace_sandbox.crm.data.definitions import Definition
+from workspace_sandbox.crm.data.object_types import CONTACTS
 
 STAGES = [
     *("Appointment Scheduled", "Qualified To Buy", "Presentation Scheduled", "Decision Maker Bought-In"),
@@ -228,9 +228,9 @@ def test_everything_that_is_wrong_with_the_properties_of_a_contact_is_told_at_on
 @pytest.mark.parametrize(
     ("properties", "message"),
     [
-        ({"renewal_date": "2026-02-30"}, f"cannot become date without loss: {NO_INSTANT}."),
+        ({"renewal_date": "2026-02-30"}, f"cannot become date without loss: {NOT_A_DATETIME}."),
         ({"last_demo_at": 10**30}, "cannot become datetime without loss: it is beyond the years 1 to 9999."),
-        ({"last_demo_at": "0001-01-01T00:00:00+14:00"}, f"without loss: {NO_INSTANT}."),
+        ({"last_demo_at": "0001-01-01T00:00:00+14:00"}, f"without loss: {NOT_A_DATETIME}."),
         ({"nps_score": "many"}, "cannot become number without loss: it is no plain decimal number."),
         ({"tier": "pla'ti\"num"}, '"tier" has no option "pla\'ti"num".'),
         ({"no_such": 1}, 'The portal has no property "no_such".'),

@@ -13,8 +13,8 @@ import httpx
 
 from harness.serving import Gateway
 from workspace_sandbox.mail import MailEmulator
-from workspace_sandbox.mail.mime import decoded
-from workspace_sandbox.mail.state import Label, Mailbox, Message
+from workspace_sandbox.mail.data.mime import decode_words
+from workspace_sandbox.mail.data.state import Label, Mailbox, Message
 
 OWN = "nora@brightfjord.test"
 
@@ -28,7 +28,7 @@ class Looking:
     @property
     def own(self) -> Mailbox:
         """The connected mailbox."""
-        return self.emulator.desk.office.mailboxes[OWN]
+        return self.emulator.services.transport.mailboxes[OWN]
 
     def under(self, subject: str, label: str) -> list[Message]:
         """The messages with that label whose subject is exactly that."""
@@ -53,11 +53,11 @@ class Looking:
 
     def receive(self, raw: bytes, *labels: str) -> Message:
         """Put a message into the mailbox just as its sender wrote it."""
-        return self.own.add(raw, list(labels) or ["INBOX"], self.emulator.desk.office.now_ms())
+        return self.own.add(raw, list(labels) or ["INBOX"], self.emulator.services.transport.now_ms())
 
 
 def _is(message: Message, subject: str) -> bool:
-    return decoded(message.header("Subject")) == subject
+    return decode_words(message.header("Subject")) == subject
 
 
 def read(raw: bytes) -> EmailMessage:

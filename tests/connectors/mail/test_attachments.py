@@ -11,16 +11,16 @@ import httpx
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from connector_gateway.core.concurrency import OF_ONE_LINK
-from connector_gateway.http.protocol import UNREAD_SECONDS
+from connector_gateway.core.calls.concurrency import MAX_PER_LINK
+from connector_gateway.http.server.protocol import UNREAD_SECONDS
 from connectors.mail.looking import Looking, code_of, file, follow, one, received
 from harness.requirement import requirement
 from harness.rooms import only
 from harness.serving import Gateway, Reply, serving
 from harness.speaking import passing, speaking, unread
 from harness.waiting import wait_until
-from workspace_sandbox.mail.compose import FILLER
-from workspace_sandbox.mail.specimens import CSV, PDF
+from workspace_sandbox.mail.data.compose import FILLER
+from workspace_sandbox.mail.data.edge_cases import CSV, PDF
 from workspace_sandbox.sandbox import Sandbox
 
 MANIFEST = 'subject:"Manifest for sailing 41"'
@@ -105,7 +105,7 @@ def test_the_applications_own_names_are_taken_too(gateway: Gateway, mailbox: Loo
     attachment_id, message_id = attachment(gateway, place=1)
     message = mailbox.own.messages[message_id]
     (_, csv) = message.root.attachments
-    own = mailbox.emulator.desk.attachments.identify(message, csv)
+    own = mailbox.emulator.services.attachments.create_id(message, csv)
 
     reply = fetch(gateway, own, message_id)
 
@@ -115,7 +115,7 @@ def test_the_applications_own_names_are_taken_too(gateway: Gateway, mailbox: Loo
 def test_the_applications_own_name_is_told_apart_among_files_of_one_size(gateway: Gateway, mailbox: Looking) -> None:
     files = [file("a.txt", b"first"), file("b.txt", b"other"), file("c.txt", b"third")]
     message = mailbox.own.messages[received(gateway, "Three of one size", *files)]
-    own = mailbox.emulator.desk.attachments.identify(message, message.root.attachments[1])
+    own = mailbox.emulator.services.attachments.create_id(message, message.root.attachments[1])
 
     data = fetch(gateway, own, message.id, "base64").data
 
@@ -253,13 +253,13 @@ def test_many_who_stall_at_one_link_take_no_more_than_its_places_and_are_cut(
     (listed,) = one(gateway, 'subject:"Stalled"', include_body=True)["attachments"]
     url = urlsplit(fetch(gateway, listed["attachment_id"], message_id).data["download_url"]).path
     with ExitStack() as stack:
-        stalled = [stack.enter_context(speaking(gateway.base_url, buffer_bytes=4096)) for _ in range(OF_ONE_LINK)]
+        stalled = [stack.enter_context(speaking(gateway.base_url, buffer_bytes=4096)) for _ in range(MAX_PER_LINK)]
         for speaker in stalled:
             speaker.ask("GET", url)
         run_ids = [speaker.headers()["x-run-id"] for speaker in stalled]
         refused = follow(gateway, url)
         other = follow(gateway, link_to(gateway, "other.pdf"))
-        wait_until(lambda: unread(gateway) == OF_ONE_LINK)
+        wait_until(lambda: unread(gateway) == MAX_PER_LINK)
         passing(gateway, 0)
         passing(gateway, UNREAD_SECONDS + 1)
         wait_until(lambda: {status(gateway, run_id) for run_id in run_ids} == {"interrupted"})

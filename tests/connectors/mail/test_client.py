@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.mail import wire
-from connector_gateway.connectors.mail.client import Content, throttled
-from connector_gateway.connectors.mail.refusals import unwrap
+from connector_gateway.connectors.mail.client import Base64JsonReader, throttle_delay
+from connector_gateway.connectors.mail.errors import unwrap
 from connector_gateway.kit.errors import (
     ConnectionRevoked,
     ConnectionScopeMissing,
@@ -22,45 +22,48 @@ from connector_gateway.kit.errors import (
     UpstreamRefused,
     UpstreamUnexpected,
 )
-from connector_gateway.kit.transport import Answer
-from connector_gateway.kit.upstream import Pause
+from connector_gateway.kit.upstream.client import ThrottleDelay
+from connector_gateway.kit.upstream.pool import UpstreamResponse
 
 DATE = {"Date": "Fri, 20 Nov 2026 10:00:00 GMT"}
 
 
-def refusal(status: int, reason: str = "", message: str = "", **headers: str) -> Answer:
+def refusal(status: int, reason: str = "", message: str = "", **headers: str) -> UpstreamResponse:
     error = {"code": status, "message": message, "errors": [{"reason": reason, "message": message}]}
-    return Answer(status, DATE | headers, json.dumps({"error": error}).encode())
+    return UpstreamResponse(status, DATE | headers, json.dumps({"error": error}).encode())
 
 
 @pytest.mark.parametrize(
     ("answer", "pause"),
     [
-        (refusal(429, "rateLimitExceeded", "Too many concurrent requests for user."), Pause(1.0, {"user"})),
-        (refusal(403, "rateLimitExceeded", "Quota exceeded for quota metric 'Queries'"), Pause(1.0, {"user"})),
-        (refusal(403, "userRateLimitExceeded", "x", **{"Retry-After": "7"}), Pause(7.0, {"user"})),
-        (refusal(429, "x", "Limit.  Retry after 2026-11-20T10:15:00.000Z"), Pause(900.0, {"user"})),
-        (refusal(403, "userRateLimitExceeded", "Retry after 2026-11-20T10:00:30Z"), Pause(30.0, {"user"})),
-        (refusal(429, "x", "Retry after 2026-11-20T09:59:00.000Z"), Pause(1.0, {"user"})),
-        (refusal(429, "x", "Retry after 2026-11-21T08:00:00.000Z"), Pause(79_200.0, {"sending"})),
-        (refusal(429, "x", "Retry after 2026-99-99T99:99:99Z"), Pause(1.0, {"user"})),
+        (refusal(429, "rateLimitExceeded", "Too many concurrent requests for user."), ThrottleDelay(1.0, {"user"})),
+        (refusal(403, "rateLimitExceeded", "Quota exceeded for quota metric 'Queries'"), ThrottleDelay(1.0, {"user"})),
+        (refusal(403, "userRateLimitExceeded", "x", **{"Retry-After": "7"}), ThrottleDelay(7.0, {"user"})),
+        (refusal(429, "x", "Limit.  Retry after 2026-11-20T10:15:00.000Z"), ThrottleDelay(900.0, {"user"})),
+        (refusal(403, "userRateLimitExceeded", "Retry after 2026-11-20T10:00:30Z"), ThrottleDelay(30.0, {"user"})),
+        (refusal(429, "x", "Retry after 2026-11-20T09:59:00.000Z"), ThrottleDelay(1.0, {"user"})),
+        (refusal(429, "x", "Retry after 2026-11-21T08:00:00.000Z"), ThrottleDelay(79_200.0, {"sending"})),
+        (refusal(429, "x", "Retry after 2026-99-99T99:99:99Z"), ThrottleDelay(1.0, {"user"})),
         (
             refusal(429, "x", "Retry after 2026-11-20T10:15:00Z", Date="Fri, 20 Nov 2026 10:00:00 -0000"),
-            Pause(900.0, {"user"}),
+            ThrottleDelay(900.0, {"user"}),
         ),
-        (Answer(403, {}, b'{"error":{"errors":[{"reason":"quotaExceeded"},{"message":"x"}]}}'), Pause(1.0, {"user"})),
-        (Answer(403, {}, b'{"error":{"errors":[{"reason":{"is":"quotaExceeded"}}]}}'), None),
-        (refusal(403, "dailyLimitExceeded", "Daily Limit Exceeded"), Pause(3600.0, {"user"})),
-        (Answer(429, {}, b"<html>Too many</html>"), Pause(1.0, {"user"})),
+        (
+            UpstreamResponse(403, {}, b'{"error":{"errors":[{"reason":"quotaExceeded"},{"message":"x"}]}}'),
+            ThrottleDelay(1.0, {"user"}),
+        ),
+        (UpstreamResponse(403, {}, b'{"error":{"errors":[{"reason":{"is":"quotaExceeded"}}]}}'), None),
+        (refusal(403, "dailyLimitExceeded", "Daily Limit Exceeded"), ThrottleDelay(3600.0, {"user"})),
+        (UpstreamResponse(429, {}, b"<html>Too many</html>"), ThrottleDelay(1.0, {"user"})),
         (refusal(403, "insufficientPermissions"), None),
         (refusal(403, "domainPolicy"), None),
-        (Answer(403, {}, b"<html>No</html>"), None),
+        (UpstreamResponse(403, {}, b"<html>No</html>"), None),
         (refusal(400, "rateLimitExceeded"), None),
-        (Answer(200, {}, b"{}"), None),
+        (UpstreamResponse(200, {}, b"{}"), None),
     ],
 )
-def test_a_refusal_that_means_later_says_how_much_later(answer: Answer, pause: Pause | None) -> None:
-    assert throttled(answer) == pause
+def test_a_refusal_that_means_later_says_how_much_later(answer: UpstreamResponse, pause: ThrottleDelay | None) -> None:
+    assert throttle_delay(answer) == pause
 
 
 @pytest.mark.parametrize(
@@ -77,16 +80,22 @@ def test_a_refusal_that_means_later_says_how_much_later(answer: Answer, pause: P
         (refusal(409, "aborted"), False, UpstreamConflict),
         (refusal(413, "uploadTooLarge"), False, UpstreamRefused),
         (refusal(418), True, UpstreamUnexpected),
-        (Answer(403, {}, b'["odd"]'), False, UpstreamForbidden),
-        (Answer(403, {}, b'{"error":{"errors":[7],"details":null}}'), False, UpstreamForbidden),
-        (Answer(400, {}, b'{"error":{"errors":{"reason":"insufficientPermissions"}}}'), False, UpstreamRefused),
-        (Answer(418, {}, b'{"error":"no"}'), False, UpstreamUnexpected),
-        (Answer(200, {}, b"<html>"), False, UpstreamError),
-        (Answer(200, {}, b'{"id":7}'), False, UpstreamUnexpected),
-        (Answer(200, {}, b'{"id":7}', doubt="garbled"), False, OutcomeUnknown),
+        (UpstreamResponse(403, {}, b'["odd"]'), False, UpstreamForbidden),
+        (UpstreamResponse(403, {}, b'{"error":{"errors":[7],"details":null}}'), False, UpstreamForbidden),
+        (
+            UpstreamResponse(400, {}, b'{"error":{"errors":{"reason":"insufficientPermissions"}}}'),
+            False,
+            UpstreamRefused,
+        ),
+        (UpstreamResponse(418, {}, b'{"error":"no"}'), False, UpstreamUnexpected),
+        (UpstreamResponse(200, {}, b"<html>"), False, UpstreamError),
+        (UpstreamResponse(200, {}, b'{"id":7}'), False, UpstreamUnexpected),
+        (UpstreamResponse(200, {}, b'{"id":7}', doubt="garbled"), False, OutcomeUnknown),
     ],
 )
-def test_a_refusal_becomes_an_error_of_the_catalogue(answer: Answer, error: type[GatewayError], *, named: bool) -> None:
+def test_a_refusal_becomes_an_error_of_the_catalogue(
+    answer: UpstreamResponse, error: type[GatewayError], *, named: bool
+) -> None:
     with pytest.raises(error) as refused:
         unwrap(answer, wire.Labelled, MessageNotFound, named=named)
 
@@ -117,17 +126,17 @@ URLSAFE = urlsafe_b64encode(BYTES).decode()
 )
 @pytest.mark.parametrize("step", [1, 2, 3, 5, 64, 100_000])
 def test_content_is_read_whatever_the_pieces_it_comes_in(answer: bytes, step: int) -> None:
-    content = Content()
+    content = Base64JsonReader()
 
-    told = b"".join(content.take(answer[at : at + step]) for at in range(0, len(answer), step))
+    told = b"".join(content.decode(answer[at : at + step]) for at in range(0, len(answer), step))
     content.finish()
 
     assert BYTES == told
 
 
 def read(answer: bytes) -> bytes:
-    content = Content()
-    told = content.take(answer)
+    content = Base64JsonReader()
+    told = content.decode(answer)
     content.finish()
     return told
 
@@ -156,11 +165,11 @@ def test_content_that_broke_off_is_no_content(answer: bytes) -> None:
 
 def test_content_is_never_held_whole() -> None:
     piece = urlsafe_b64encode(b"x" * 48 * 1024)
-    content = Content()
+    content = Base64JsonReader()
     tracemalloc.start()
 
-    content.take(b'{"size": 1, "data": "')
-    passed = sum(len(content.take(piece)) for _ in range(500))
+    content.decode(b'{"size": 1, "data": "')
+    passed = sum(len(content.decode(piece)) for _ in range(500))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.mail import client
-from connector_gateway.core.journal import JournalEntry
+from connector_gateway.core.writes.journal import JournalEntry
 from connectors.mail.looking import OWN, Looking, received
 from harness.interrupting import done, interrupted, planned, sent
 from harness.requirement import requirement
@@ -388,7 +388,7 @@ def letter(writer: Writer) -> dict[str, Any]:
         "in_reply_to": "",
         "references": [],
         "thread_id": None,
-        "written_at": writer.mailbox.emulator.desk.office.now_ms() / 1000,
+        "written_at": writer.mailbox.emulator.services.transport.now_ms() / 1000,
     }
 
 
@@ -443,7 +443,7 @@ def test_the_message_that_a_process_sent_before_it_died_is_found(writer: Writer)
     draft_id = dies_sending(writer)
     application = writer.gateway.sandbox.emulators["mail"]
     token = {"Authorization": f"Bearer {application.credentials()['token']}"}
-    writer.gateway.http.post(application.stage.addresses["base"] + SEND, json={"id": draft_id}, headers=token)
+    writer.gateway.http.post(application.context.addresses["base"] + SEND, json={"id": draft_id}, headers=token)
 
     reply = writer.keyed("send", subject="Another letter")
 

@@ -183,7 +183,7 @@ def test_a_label_deleted_elsewhere_a_moment_ago_is_missing(gateway: Gateway, mai
     message_id = received(gateway, "Deleted elsewhere")
     mailbox.add_label("Label_922", "Soon gone")
     change(gateway, message_id, add=["Soon gone"])
-    mailbox.own.forget_label("Label_922")
+    mailbox.own.delete_label("Label_922")
 
     reply = change(gateway, message_id, add=["Soon gone"])
 

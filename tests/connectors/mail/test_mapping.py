@@ -6,7 +6,7 @@ from connector_gateway.connectors.mail import mapping, wire
 from connector_gateway.connectors.mail.mime import Mailbox
 from connector_gateway.connectors.mail.wire import SendAs
 from connector_gateway.kit.errors import AttachmentNotFound, ThreadNotFound, UpstreamUnexpected
-from connector_gateway.kit.wire import UnexpectedShape, converted
+from connector_gateway.kit.wire import UnexpectedShape, convert
 
 NAMES = {"INBOX": "INBOX", "Label_1": "Clients", "Label_2": "clients", "Label_3": "Büro"}
 
@@ -56,21 +56,27 @@ def message(at: int, *labels: str, **headers: str) -> wire.Message:
 @pytest.mark.parametrize(
     ("messages", "parent"),
     [
-        ([message(1, Subject="Plan", Message_ID="<a@x>")], mapping.letters.Parent("Re: Plan", "<a@x>", ["<a@x>"])),
-        ([message(1, Subject="re: Plan", Message_Id="<a@x>")], mapping.letters.Parent("re: Plan", "<a@x>", ["<a@x>"])),
-        ([message(1, Subject="", Message_ID="<a@x>")], mapping.letters.Parent("Re:", "<a@x>", ["<a@x>"])),
-        ([message(1, SUBJECT="Plan")], mapping.letters.Parent("Re: Plan")),
+        (
+            [message(1, Subject="Plan", Message_ID="<a@x>")],
+            mapping.outgoing.ReplyTarget("Re: Plan", "<a@x>", ["<a@x>"]),
+        ),
+        (
+            [message(1, Subject="re: Plan", Message_Id="<a@x>")],
+            mapping.outgoing.ReplyTarget("re: Plan", "<a@x>", ["<a@x>"]),
+        ),
+        ([message(1, Subject="", Message_ID="<a@x>")], mapping.outgoing.ReplyTarget("Re:", "<a@x>", ["<a@x>"])),
+        ([message(1, SUBJECT="Plan")], mapping.outgoing.ReplyTarget("Re: Plan")),
         (
             [message(1, Subject="Plan", Message_ID="<b@x>", References="<a@x>\r\n <r@x>")],
-            mapping.letters.Parent("Re: Plan", "<b@x>", ["<a@x>", "<r@x>", "<b@x>"]),
+            mapping.outgoing.ReplyTarget("Re: Plan", "<b@x>", ["<a@x>", "<r@x>", "<b@x>"]),
         ),
         (
             [message(1, Subject="Plan", Message_ID="<b@x>", In_Reply_To="<a@x> (by Ben)")],
-            mapping.letters.Parent("Re: Plan", "<b@x>", ["<a@x>", "<b@x>"]),
+            mapping.outgoing.ReplyTarget("Re: Plan", "<b@x>", ["<a@x>", "<b@x>"]),
         ),
         (
             [message(2, Subject="Two", Message_ID="<b@x>"), message(1, Subject="One", Message_ID="<a@x>")],
-            mapping.letters.Parent("Re: Two", "<b@x>", ["<b@x>"]),
+            mapping.outgoing.ReplyTarget("Re: Two", "<b@x>", ["<b@x>"]),
         ),
         (
             [
@@ -78,15 +84,15 @@ def message(at: int, *labels: str, **headers: str) -> wire.Message:
                 message(2, "DRAFT", Subject="Two", Message_ID="<b@x>"),
                 message(3, "TRASH", Subject="Three", Message_ID="<c@x>"),
             ],
-            mapping.letters.Parent("Re: One", "<a@x>", ["<a@x>"]),
+            mapping.outgoing.ReplyTarget("Re: One", "<a@x>", ["<a@x>"]),
         ),
-        ([message(1, Subject="Plan", Message_ID="<é@x> <a b@x>")], mapping.letters.Parent("Re: Plan")),
+        ([message(1, Subject="Plan", Message_ID="<é@x> <a b@x>")], mapping.outgoing.ReplyTarget("Re: Plan")),
     ],
 )
 def test_a_reply_follows_the_last_message_that_counts(
-    messages: list[wire.Message], parent: mapping.letters.Parent
+    messages: list[wire.Message], parent: mapping.outgoing.ReplyTarget
 ) -> None:
-    found = mapping.letters.parent(wire.Thread(messages=messages), "t")
+    found = mapping.outgoing.parent(wire.Thread(messages=messages), "t")
 
     assert (found.subject, found.message_id, list(found.references)) == (
         parent.subject,
@@ -98,7 +104,7 @@ def test_a_reply_follows_the_last_message_that_counts(
 def test_a_long_chain_keeps_its_first_and_its_last_identifiers() -> None:
     chain = [f"<{number}@x>" for number in range(60)]
 
-    found = mapping.letters.parent(
+    found = mapping.outgoing.parent(
         wire.Thread(messages=[message(1, Message_ID="<60@x>", References=" ".join(chain))]), "t"
     )
 
@@ -108,7 +114,7 @@ def test_a_long_chain_keeps_its_first_and_its_last_identifiers() -> None:
 @pytest.mark.parametrize("messages", [[], [message(1, "DRAFT")], [message(1, "TRASH", "INBOX")]])
 def test_a_thread_without_a_message_that_counts_is_none(messages: list[wire.Message]) -> None:
     with pytest.raises(ThreadNotFound):
-        mapping.letters.parent(wire.Thread(messages=messages), "t")
+        mapping.outgoing.parent(wire.Thread(messages=messages), "t")
 
 
 @pytest.mark.parametrize(
@@ -124,7 +130,7 @@ def test_a_thread_without_a_message_that_counts_is_none(messages: list[wire.Mess
     ],
 )
 def test_a_recipient_is_an_address_perhaps_with_a_name(written: str, recipient: Mailbox) -> None:
-    assert mapping.letters.recipients([written]) == [recipient]
+    assert mapping.outgoing.recipients([written]) == [recipient]
 
 
 ALIAS = SendAs(send_as_email="alias@x.test", display_name="Sales")
@@ -139,7 +145,7 @@ PRIMARY = SendAs(send_as_email="a@x.test", display_name="Ana", is_primary=True)
     ],
 )
 def test_mail_is_sent_from_the_connected_address(addresses: list[SendAs], own: Mailbox) -> None:
-    assert mapping.letters.own_mailbox(addresses) == own
+    assert mapping.outgoing.own_mailbox(addresses) == own
 
 
 @pytest.mark.parametrize(
@@ -147,19 +153,19 @@ def test_mail_is_sent_from_the_connected_address(addresses: list[SendAs], own: M
 )
 def test_an_address_that_fits_no_header_is_not_sent_from(addresses: list[SendAs]) -> None:
     with pytest.raises(UpstreamUnexpected):
-        mapping.letters.own_mailbox(addresses)
+        mapping.outgoing.own_mailbox(addresses)
 
 
 @pytest.mark.parametrize("told", ["", "soon", "1e9", "1795125600000000", "-99999999999999"])
 def test_an_instant_that_is_none_is_not_decoded(told: str) -> None:
     with pytest.raises(UnexpectedShape) as refused:
-        converted({"id": "1", "threadId": "1", "internalDate": told}, wire.Message)
+        convert({"id": "1", "threadId": "1", "internalDate": told}, wire.Message)
 
-    assert "internalDate" == refused.value.place
+    assert "internalDate" == refused.value.json_path
 
 
 @pytest.mark.parametrize("told", ["0", "-9999999999999", "99999999999999"])
 def test_an_instant_that_is_decoded_is_one(told: str) -> None:
-    message = converted({"id": "1", "threadId": "1", "internalDate": told}, wire.Message)
+    message = convert({"id": "1", "threadId": "1", "internalDate": told}, wire.Message)
 
     assert mapping.messages.message(message, {}).received_at.timestamp() * 1000 == int(told)

@@ -12,7 +12,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from connector_gateway.connectors.mail import mime
-from connector_gateway.connectors.mail.mime import Letter, Mailbox
+from connector_gateway.connectors.mail.mime import Mailbox, OutgoingMessage
 from connector_gateway.connectors.mail.wire import Content, Header, Part
 from connector_gateway.kit.errors import UpstreamUnexpected
 from harness.requirement import requirement
@@ -95,7 +95,7 @@ def test_the_body_is_what_the_sender_meant(payload: Part, mime_type: str, found:
     [([], None), ([""], ""), (["one"], "one"), (["one", "two"], "one\ntwo"), (["one\n", "two\n"], "one\ntwo\n")],
 )
 def test_the_parts_of_a_body_begin_on_lines_of_their_own(texts: list[str], whole: str | None) -> None:
-    assert whole == mime.joined(texts)
+    assert whole == mime.join_texts(texts)
 
 
 @pytest.mark.parametrize("data", [b'"A"', b"1234", b"[1234]", b"true"])
@@ -152,7 +152,7 @@ def test_headers_are_read_whether_the_vendor_decoded_them_or_not(value: str, dec
     assert mime.header(part("text/plain", SUBJECT=value), "Subject") == decoded
 
 
-def letter(**more: Any) -> Letter:
+def letter(**more: Any) -> OutgoingMessage:
     given: dict[str, Any] = {
         "sender": Mailbox("Nora Lind", "nora@brightfjord.test"),
         "to": [Mailbox("", "ben@acmefreight.test")],
@@ -161,7 +161,7 @@ def letter(**more: Any) -> Letter:
         "marker": ("X-Marker", "01ABC"),
         "written_at": datetime(2026, 11, 20, 8, tzinfo=UTC),
     }
-    return Letter(**(given | more))
+    return OutgoingMessage(**(given | more))
 
 
 def test_a_letter_is_written_out() -> None:
@@ -188,7 +188,7 @@ def test_a_letter_is_written_out() -> None:
         "PHA+SGk8L3A+\r\n"
         "\r\n"
         "--=_01ABC--\r\n"
-    ) == mime.written(letter()).decode()
+    ) == mime.to_bytes(letter()).decode()
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_a_letter_is_written_out() -> None:
     ["", "Ben Roe", "Roe, Ben", 'The "Captain"', "Müller, Greta", "佐藤 由紀", "=?utf-8?q?trick?="],
 )
 def test_a_name_is_read_as_it_was_written(name: str) -> None:
-    raw = mime.written(letter(to=[Mailbox(name, "x@y.test"), Mailbox(name, "z@y.test")]))
+    raw = mime.to_bytes(letter(to=[Mailbox(name, "x@y.test"), Mailbox(name, "z@y.test")]))
 
     addresses = message_from_bytes(raw, policy=default)["To"].addresses
     assert [(name, "x@y.test"), (name, "z@y.test")] == [(each.display_name, each.addr_spec) for each in addresses]
@@ -206,7 +206,7 @@ def test_a_name_is_read_as_it_was_written(name: str) -> None:
     "subject", ["", "Plan", "Grüße", "重要" * 300, "long " * 300, "y" * 2000, "=?utf-8?q?a?=", "a =?b"]
 )
 def test_a_subject_is_read_as_it_was_written(subject: str) -> None:
-    raw = mime.written(letter(subject=subject))
+    raw = mime.to_bytes(letter(subject=subject))
 
     assert str(message_from_bytes(raw, policy=default)["Subject"]) == subject.strip()
 
@@ -217,7 +217,7 @@ def chain(length: int) -> Sequence[str]:
 
 @pytest.mark.parametrize("length", [1, 2, 21])
 def test_long_identifiers_stay_whole(length: int) -> None:
-    raw = mime.written(letter(in_reply_to=chain(length)[-1], references=chain(length)))
+    raw = mime.to_bytes(letter(in_reply_to=chain(length)[-1], references=chain(length)))
 
     lines = raw.split(b"\r\n")
     read = message_from_bytes(raw, policy=default)
@@ -227,7 +227,7 @@ def test_long_identifiers_stay_whole(length: int) -> None:
 
 
 def test_every_line_of_every_header_is_short_enough() -> None:
-    raw = mime.written(letter(subject="重要案件" * 400, to=[Mailbox("Ü" * 300, f"a{n}@x.test") for n in range(500)]))
+    raw = mime.to_bytes(letter(subject="重要案件" * 400, to=[Mailbox("Ü" * 300, f"a{n}@x.test") for n in range(500)]))
 
     assert max(len(line) for line in raw.split(b"\r\n")) < 998
     assert max(len(word) for word in raw.split() if word.startswith(b"=?")) <= 75

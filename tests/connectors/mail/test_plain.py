@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from connector_gateway.connectors.mail.plain import NO_TEXT, plain_text
+from connector_gateway.connectors.mail.html_text import NO_TEXT, html_to_text
 from harness.requirement import requirement
 
 
@@ -58,13 +58,13 @@ from harness.requirement import requirement
     ],
 )  # fmt: skip
 def test_html_is_readable_as_plain_text(html: str, text: str) -> None:
-    assert text == plain_text(html)
+    assert text == html_to_text(html)
 
 
 def seconds(html: str) -> float:
     """How much of the processor's time it takes to make text of *html*."""
     began = time.thread_time()
-    assert plain_text(html)
+    assert html_to_text(html)
     return time.thread_time() - began
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.core.details import cut
+from connector_gateway.core.calls.error_details import truncate
 from connectors.mail.looking import OWN, Looking, plain, received, recipients
 from harness.requirement import requirement
 from harness.serving import Gateway, Reply
@@ -89,7 +89,7 @@ def test_every_recipient_gets_it_once_whatever_the_name(gateway: Gateway, mailbo
 def test_it_arrives(gateway: Gateway, mailbox: Looking) -> None:
     send(gateway, "For Priya", to=["Priya Raman <priya@brightfjord.test>"])
 
-    inbox = mailbox.emulator.desk.office.mailboxes["priya@brightfjord.test"].messages.values()
+    inbox = mailbox.emulator.services.transport.mailboxes["priya@brightfjord.test"].messages.values()
     assert ["For Priya"] == [message.header("Subject") for message in inbox if message.header("Subject") == "For Priya"]
 
 
@@ -149,7 +149,7 @@ def test_what_is_no_address_is_refused(gateway: Gateway, recipient: str) -> None
     reply = send(gateway, "Never sent", to=[recipient])
 
     assert (422, "invalid_recipient") == (reply.status, reply.code)
-    assert [(0, cut(recipient))] == [(detail["index"], detail["value"]) for detail in reply.details]
+    assert [(0, truncate(recipient))] == [(detail["index"], detail["value"]) for detail in reply.details]
     assert [] == gateway.journal("mail")
 
 

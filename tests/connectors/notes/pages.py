@@ -5,7 +5,7 @@ from uuid import uuid4
 
 from harness.serving import Gateway, Reply
 from workspace_sandbox.notes import NotesEmulator
-from workspace_sandbox.notes.state import Workspace
+from workspace_sandbox.notes.data.state import Workspace
 
 PAGES = "/v1/pages"
 BLOCKS = "/v1/blocks"

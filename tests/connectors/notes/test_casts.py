@@ -9,7 +9,7 @@ import pytest
 from pydantic_core import to_json
 
 from connector_gateway.connectors.notes import casts, mapping, wire
-from connector_gateway.kit.casts import as_sent
+from connector_gateway.kit.casts import to_sent_json
 from connector_gateway.kit.errors import (
     AmbiguousDatabase,
     InvalidParameters,
@@ -18,7 +18,7 @@ from connector_gateway.kit.errors import (
     SelectOptionMissing,
     UnsupportedBlock,
 )
-from connector_gateway.kit.wire import converted
+from connector_gateway.kit.wire import convert
 from harness.requirement import requirement
 from workspace_sandbox.notes.checks import utf16_length
 
@@ -29,14 +29,14 @@ OPTIONS = [{"id": "o1", "name": "Open"}, {"id": "o2", "name": "Won, at last"}, {
 
 def described(kind: str) -> wire.Property:
     config = {"options": OPTIONS} if kind in OPTIONED else {}
-    return converted({"id": "p1", "name": "P", "type": kind, kind: config}, wire.Property)
+    return convert({"id": "p1", "name": "P", "type": kind, kind: config}, wire.Property)
 
 
 OPTIONED = {"select", "multi_select", "status"}
 
 
 def cast(kind: str, value: Any) -> Any:
-    return casts.writing.cast("P", described(kind), value)
+    return casts.to_vendor.cast("P", described(kind), value)
 
 
 def text(*parts: str) -> list[dict[str, Any]]:
@@ -253,7 +253,7 @@ def test_what_would_lose_something_is_refused_with_property_type_and_value(kind:
 
     assert ("P", kind) == (detail["property"], detail["type"])
     assert not re.search("<class|isoformat|hexadecimal|decimal\\.|month|[\\[\\]]", refused.value.message)
-    assert as_sent(value) == detail["value"]
+    assert to_sent_json(value) == detail["value"]
     assert to_json(detail)
 
 
@@ -279,14 +279,14 @@ def test_every_option_that_is_not_configured_is_named() -> None:
 @pytest.mark.parametrize("letter", ["a", "é", "会", "👩‍👩‍👧", "🎉"])
 def test_long_text_is_split_into_parts_that_the_vendor_takes(letter: str) -> None:
     content = letter * 3000
-    parts = [part["text"]["content"] for part in casts.writing.rich_text(content)]
+    parts = [part["text"]["content"] for part in casts.to_vendor.rich_text(content)]
 
     assert content == "".join(parts)
     assert max(map(utf16_length, parts)) <= 2000
 
 
 def test_the_longest_text_is_what_a_hundred_parts_hold() -> None:
-    assert len(casts.writing.rich_text("x" * 190_000)) <= 100
+    assert len(casts.to_vendor.rich_text("x" * 190_000)) <= 100
 
 
 @requirement("notes-13")
@@ -297,8 +297,10 @@ def test_several_properties_are_written_by_their_ids_and_computed_ones_skipped()
         "Score": {"id": "s", "name": "Score", "type": "formula", "formula": {}},
         "Mood": {"id": "m", "name": "Mood", "type": "sentiment", "sentiment": {}},
     }
-    known = converted(schema, dict[str, wire.Property])
-    written, skipped = mapping.properties.writable(known, {"Score": 1, "Stage": "Open", "Mood": "good", "Name": "Acme"})
+    known = convert(schema, dict[str, wire.Property])
+    written, skipped = mapping.properties.to_vendor_properties(
+        known, {"Score": 1, "Stage": "Open", "Mood": "good", "Name": "Acme"}
+    )
 
     assert {"a%3Ab": {"select": {"id": "o1"}}, "title": {"title": text("Acme")}} == written
     assert ["Score", "Mood"] == skipped
@@ -307,7 +309,7 @@ def test_several_properties_are_written_by_their_ids_and_computed_ones_skipped()
 @requirement("notes-51")
 def test_every_unknown_property_is_named() -> None:
     with pytest.raises(PropertyNotFound) as refused:
-        mapping.properties.writable({"Name": described("title")}, {"Name": "a", "name": "b", "Nope": "c"})
+        mapping.properties.to_vendor_properties({"Name": described("title")}, {"Name": "a", "name": "b", "Nope": "c"})
 
     assert ["name", "Nope"] == [detail["property"] for detail in refused.value.details]
 
@@ -315,7 +317,7 @@ def test_every_unknown_property_is_named() -> None:
 def test_everything_that_cannot_be_written_is_told_at_once_in_the_order_of_the_request() -> None:
     schema = {"Name": described("title"), "Stage": described("select"), "Value": described("number")}
     with pytest.raises(LossyCast) as refused:
-        mapping.properties.writable(schema, {"Value": "12 €", "Nope": 1, "Stage": "Shut", "Name": "fine"})
+        mapping.properties.to_vendor_properties(schema, {"Value": "12 €", "Nope": 1, "Stage": "Shut", "Name": "fine"})
 
     assert [("lossy_cast", "Value"), ("property_not_found", "Nope"), ("select_option_missing", "P")] == [
         (detail["code"], detail["property"]) for detail in refused.value.details
@@ -330,7 +332,7 @@ def raw(kind: str, content: Any, **more: Any) -> dict[str, Any]:
 
 
 def value(kind: str, content: Any, **more: Any) -> wire.Value:
-    return converted(raw(kind, content, **more), wire.Value)
+    return convert(raw(kind, content, **more), wire.Value)
 
 
 def page(kind: str, content: Any, **more: Any) -> wire.Page:
@@ -405,7 +407,7 @@ READ = [
 @requirement("notes-39")
 @pytest.mark.parametrize(("kind", "content", "found"), READ)
 def test_a_value_is_found_by_its_texts(kind: str, content: Any, found: list[str]) -> None:
-    assert found == casts.reading.texts(value(kind, content))
+    assert found == casts.from_vendor.texts(value(kind, content))
 
 
 @requirement("notes-37", "notes-38", "notes-39")
@@ -531,7 +533,7 @@ def test_periods_and_times_of_a_zone_are_compared_so_too(held: dict[str, Any], w
     ],
 )
 def test_a_page_bears_what_was_written_on_it(kind: str, written: Any, held: Any) -> None:
-    assert mapping.evidence.bears(page(kind, held), {"p1": {kind: cast(kind, written)}})
+    assert mapping.evidence.has_values(page(kind, held), {"p1": {kind: cast(kind, written)}})
 
 
 @pytest.mark.parametrize("kind", ["people", "relation"])
@@ -539,7 +541,7 @@ def test_a_page_that_shows_only_part_of_a_long_list_bears_it_nevertheless(kind: 
     ids = [f"{number:08x}-4f50-4617-8293-a4b5c6d7e8f9" for number in range(40)]
     part = page(kind, [{"id": uid} for uid in ids[:25]], has_more=True)
 
-    assert mapping.evidence.bears(part, {"p1": {kind: cast(kind, ids)}})
+    assert mapping.evidence.has_values(part, {"p1": {kind: cast(kind, ids)}})
 
 
 @pytest.mark.parametrize(
@@ -559,7 +561,7 @@ def test_a_page_that_shows_only_part_of_a_long_list_bears_it_nevertheless(kind: 
     ],
 )
 def test_a_page_that_holds_something_else_does_not_bear_it(kind: str, written: Any, held: Any) -> None:
-    assert not mapping.evidence.bears(page(kind, held), {"p1": {kind: cast(kind, written)}})
+    assert not mapping.evidence.has_values(page(kind, held), {"p1": {kind: cast(kind, written)}})
 
 
 @pytest.mark.parametrize(
@@ -583,7 +585,7 @@ def test_a_page_that_holds_something_else_does_not_bear_it(kind: str, written: A
     ],
 )
 def test_a_value_that_was_not_written_is_as_on_a_new_page(kind: str, held: Any, *, is_blank: bool) -> None:
-    assert is_blank == casts.comparing.blank(value(kind, held), "o1")
+    assert is_blank == casts.comparison.is_default(value(kind, held), "o1")
 
 
 # Blocks in doubt
@@ -612,7 +614,7 @@ def blocks(*texts: str) -> list[dict[str, Any]]:
 def test_blocks_are_appended_if_ours_go_beyond_those_before_or_say_what_nothing_above_them_says(
     groups: list[str], ours: str, *, is_there: bool
 ) -> None:
-    wanted = mapping.blocks.appended("p", [blocks(*group) for group in groups])[-1]
+    wanted = mapping.blocks.append_steps("p", [blocks(*group) for group in groups])[-1]
 
     assert is_there == mapping.evidence.is_appended(
         [mapping.evidence.signature_written(block) for block in blocks(*ours)], wanted

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from harness.installed import Calling, Installation, installed
+from harness.installed import CallThread, Installation, installed
 from harness.requirement import requirement
 from harness.waiting import wait_until
 from workspace_sandbox.notes import NotesEmulator
@@ -21,8 +21,8 @@ SETTLE_SECONDS = "4"
 def emulator(sandbox: Sandbox) -> NotesEmulator:
     emulator = sandbox.emulators["notes"]
     assert isinstance(emulator, NotesEmulator)
-    emulator.stage.faults.clear()
-    emulator.stage.knobs["limits"] = False
+    emulator.context.faults.clear()
+    emulator.context.knobs["limits"] = False
     return emulator
 
 
@@ -48,8 +48,8 @@ def killed_in(installation: Installation, emulator: NotesEmulator, fault: dict[s
     """The name of a page whose creation was killed while *fault* held a request up; the gateway lives again."""
     name = f"Crash {uuid4()}"
     installation.http.post(f"{emulator_control(installation)}/faults", json=fault).raise_for_status()
-    calling = Calling(lambda: create(installation, emulator, name, **more))
-    wait_until(lambda: not emulator.stage.faults[0].times)
+    calling = CallThread(lambda: create(installation, emulator, name, **more))
+    wait_until(lambda: not emulator.context.faults[0].times)
     installation.end()
     assert calling.ended() is None
     installation.start()

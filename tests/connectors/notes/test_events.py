@@ -118,11 +118,11 @@ def test_changes_back_and_forth_within_a_minute_are_as_many_events(watched: Watc
 @requirement("notes-72")
 @pytest.mark.parametrize("seconds", [-90, 90])
 def test_the_clock_of_the_application_may_be_off(watched: Watched, page: str, seconds: float) -> None:
-    watched.emulator.stage.clock = ShiftedClock(seconds)
+    watched.emulator.context.clock = ShiftedClock(seconds)
     watched.update(page, Value=2)
     made = watched.create(Name="by another clock")
     watched.poll()
-    watched.emulator.stage.clock = ShiftedClock(0)
+    watched.emulator.context.clock = ShiftedClock(0)
 
     assert [("Value", "1", "2")] == watched.changes(page)
     assert made in watched.created()

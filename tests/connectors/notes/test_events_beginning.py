@@ -14,7 +14,7 @@ from harness.requirement import requirement
 from harness.waiting import wait_until
 from workspace_sandbox.kit.faults import Fault
 from workspace_sandbox.notes import NotesEmulator
-from workspace_sandbox.notes.seeding import Seeder
+from workspace_sandbox.notes.data.data_builder import DataBuilder
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def test_a_page_made_before_the_first_look_has_read_anything_is_an_event(fresh: 
 def test_a_page_made_during_the_first_look_is_one_event(watched: Watched) -> None:
     everything = watched.source("Everything").id
     watched.gateway.fault("notes", fault="delay", path=f"/v1/data_sources/{everything}/query", seconds=0.5)
-    wait_until(lambda: sum(fault.times for fault in watched.emulator.stage.faults) == 0)
+    wait_until(lambda: sum(fault.times for fault in watched.emulator.context.faults) == 0)
     made = {watched.create(Name="its database was read"), watched.create("Everything", Title="it is being read")}
     watched.settle()
     watched.poll()
@@ -87,9 +87,9 @@ def test_a_page_made_during_the_first_look_is_one_event(watched: Watched) -> Non
 
 @requirement("notes-73")
 def test_a_page_of_minutes_before_is_no_event_and_one_of_the_very_minute_is(room: Watched) -> None:
-    room.emulator.stage.clock = ShiftedClock(-121)
+    room.emulator.context.clock = ShiftedClock(-121)
     before = room.create(Name="made two minutes before")
-    room.emulator.stage.clock = ShiftedClock(0)
+    room.emulator.context.clock = ShiftedClock(0)
     in_doubt = room.create(Name="nobody can tell whether that was before")
     room.gateway.connections["notes"] = connect(room)
     room.settle()
@@ -115,13 +115,13 @@ def test_a_change_made_before_the_first_look_has_read_the_page_is_told_to_be_mis
 @requirement("notes-73")
 def test_a_vendor_whose_clock_is_behind_hides_no_page(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "connector_gateway.connectors.notes.client.ahead",
+        "connector_gateway.connectors.notes.client.clock_skew",
         lambda date, now: -90.0 if date and now else 0.0,
     )
-    watched.emulator.stage.clock = ShiftedClock(-90)
+    watched.emulator.context.clock = ShiftedClock(-90)
     page_id = watched.create(Name="made by a clock that is behind")
     watched.settle()
-    watched.emulator.stage.clock = ShiftedClock(0)
+    watched.emulator.context.clock = ShiftedClock(0)
 
     assert page_id in watched.created()
 
@@ -131,13 +131,13 @@ def test_a_page_made_between_the_beginning_and_a_kill_is_an_event(tmp_path: Path
     with playing(notes=NotesEmulator) as sandbox:
         emulator = sandbox.emulators["notes"]
         assert isinstance(emulator, NotesEmulator)
-        emulator.stage.knobs |= {"limits": False}
+        emulator.context.knobs |= {"limits": False}
         share(emulator, "Leads")
-        emulator.stage.faults.append(Fault("delay", path="/v1/search", seconds=2))
+        emulator.context.faults.append(Fault("delay", path="/v1/search", seconds=2))
         with installed(sandbox, tmp_path, GATEWAY_WATCH="on") as installation:
-            wait_until(lambda: emulator.stage.faults[0].times == 0)
+            wait_until(lambda: emulator.context.faults[0].times == 0)
             database_id = source_of(emulator, "Leads").parent.id
-            made = emulator.act({"action": "create_page", "database_id": database_id, "properties": {}})
+            made = emulator.perform({"action": "create_page", "database_id": database_id, "properties": {}})
             installation.end()
             installation.start()
             query = {"connection_id": installation.connections["notes"]}
@@ -153,7 +153,7 @@ def test_a_page_made_between_the_beginning_and_a_kill_is_an_event(tmp_path: Path
 def test_what_is_made_in_a_database_while_credentials_are_replaced_is_an_event(tmp_path: Path) -> None:
     with watched_from_now(tmp_path, "Leads") as watched:
         watched.gateway.revoke("notes")
-        seeder = Seeder(watched.emulator.workspace)
+        seeder = DataBuilder(watched.emulator.workspace)
         seeder.people = [watched.emulator.seeded.person]
         made = seeder.table("Made meanwhile", time.time(), [seeder.property("title", "Name")])
         made.created_at = time.time()

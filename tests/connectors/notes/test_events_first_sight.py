@@ -17,7 +17,7 @@ from harness.requirement import requirement
 from harness.serving import WIDE
 from harness.waiting import wait_until
 from workspace_sandbox.notes import NotesEmulator
-from workspace_sandbox.notes.seeding import Seeder
+from workspace_sandbox.notes.data.data_builder import DataBuilder
 
 
 def remembered_rows(watched: Watched, title: str) -> int:
@@ -91,7 +91,7 @@ def test_changes_that_a_search_finds_are_seen_first(watched: Watched) -> None:
     asked = queries(watched)
 
     assert watched.source("Design bugs").id in asked[:4]
-    assert len(asked) <= events.polls.SOURCES_AT_ONCE + 4
+    assert len(asked) <= events.polls.SOURCES_PER_POLL + 4
     assert 1 == len(watched.changes(page_id))
 
 
@@ -145,7 +145,7 @@ def test_a_database_that_is_shared_later_is_seen_in_silence(tmp_path: Path) -> N
 @requirement("notes-58")
 def test_a_database_that_is_made_meanwhile_is_new_with_all_its_rows(tmp_path: Path) -> None:
     with watched_from_now(tmp_path, "Leads") as watched:
-        seeder = Seeder(watched.emulator.workspace)
+        seeder = DataBuilder(watched.emulator.workspace)
         seeder.people = [watched.emulator.seeded.person]
         made = seeder.table("Made meanwhile", time.time(), [seeder.property("title", "Name")])
         made.created_at = time.time()
@@ -187,7 +187,7 @@ def test_what_is_no_longer_shared_is_left_alone_until_it_is_shared_again(tmp_pat
 
 @requirement("notes-74", "notes-85")
 def test_a_large_data_source_is_read_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events.sources, "PAGES_AT_ONCE", 2)
+    monkeypatch.setattr(events.sources, "MAX_NEW_PAGES", 2)
     with watched_from_now(tmp_path, "Everything") as watched:
         newest, *_, oldest = (page.id for page in watched.rows("Everything"))
         begun = remembered_rows(watched, "Everything")
@@ -238,10 +238,10 @@ def test_more_rows_of_one_minute_than_are_listed_are_a_gap_that_is_told_once(tmp
 def test_a_row_that_slips_from_one_page_of_a_list_to_the_one_before_is_found(tmp_path: Path) -> None:
     with watched_from_now(tmp_path, "Everything", short_pages=True) as watched:
         newest = [page.id for page in watched.rows("Everything")[:70]]
-        watched.emulator.stage.clock = ShiftedClock(-90)
+        watched.emulator.context.clock = ShiftedClock(-90)
         watched.update(*newest, Number=4711)
-        watched.emulator.stage.clock = ShiftedClock(0)
-        watched.emulator.stage.journal.clear()
+        watched.emulator.context.clock = ShiftedClock(0)
+        watched.emulator.context.request_log.clear()
         watched.gateway.fault("notes", fault="delay", path="/v1/data_sources", seconds=0)
         watched.gateway.fault("notes", fault="delay", path="/v1/data_sources", seconds=0.5)
         watched.begin_to_look()
@@ -261,23 +261,25 @@ def test_killed_in_the_middle_of_the_first_look_it_loses_and_doubles_nothing(tmp
     with playing(notes=NotesEmulator) as sandbox:
         emulator = sandbox.emulators["notes"]
         assert isinstance(emulator, NotesEmulator)
-        emulator.stage.knobs |= {"limits": False, "short_pages": True}
+        emulator.context.knobs |= {"limits": False, "short_pages": True}
         share(emulator, "Everything")
         settings = {"GATEWAY_WATCH": "on", "GATEWAY_NOTES_WATCH_SECONDS": "0.5", "GATEWAY_NOTES_BUDGET": "4/1"}
         with installed(sandbox, tmp_path, **settings) as installation:
-            wait_until(lambda: 3 <= len([seen for seen in emulator.stage.journal if seen.path.endswith("/query")]))
+            wait_until(
+                lambda: 3 <= len([seen for seen in emulator.context.request_log if seen.path.endswith("/query")])
+            )
             installation.end()
-            emulator.stage.knobs["short_pages"] = False
-            pages = emulator.workspace.live_rows(source_of(emulator, "Everything"))
+            emulator.context.knobs["short_pages"] = False
+            pages = emulator.workspace.active_rows(source_of(emulator, "Everything"))
             edited = {"action": "update_page", "page_id": pages[0].id, "properties": {"Title": "edited"}}
-            emulator.act(edited)
+            emulator.perform(edited)
             database_id = source_of(emulator, "Everything").parent.id
-            made = emulator.act({"action": "create_page", "database_id": database_id, "properties": {}})
+            made = emulator.perform({"action": "create_page", "database_id": database_id, "properties": {}})
             installation.settings = {**settings, "GATEWAY_NOTES_BUDGET": WIDE}
             installation.start()
             wait_until(lambda: 2 <= len(read(installation)))
-            seen = len(emulator.stage.journal)
-            wait_until(lambda: seen + 6 <= len(emulator.stage.journal))
+            seen = len(emulator.context.request_log)
+            wait_until(lambda: seen + 6 <= len(emulator.context.request_log))
 
             assert {("page.created", made["page_id"]), ("page.property_updated", pages[0].id)} == set(
                 read(installation)

@@ -38,8 +38,8 @@ def token(room: Watched) -> str:
 @pytest.fixture
 def watched(room: Watched, token: str) -> Watched:
     """The room, with nothing under way."""
-    room.emulator.stage.knobs["events_url"] = ""
-    room.emulator.hooks.drop()
+    room.emulator.context.knobs["events_url"] = ""
+    room.emulator.hooks.cancel_all()
     room.settle()
     return room
 
@@ -48,7 +48,7 @@ def watched(room: Watched, token: str) -> Watched:
 def delivered(watched: Watched) -> Iterator[Watched]:
     """The room, while the stand-in delivers what happens."""
     address = f"{watched.gateway.base_url}/hooks/notes"
-    watched.emulator.stage.knobs |= {"events_url": address, "deliver_twice": False, "deliver_disordered": False}
+    watched.emulator.context.knobs |= {"events_url": address, "deliver_twice": False, "deliver_disordered": False}
     yield watched
     # One that arrives later would wake the room while the next test looks whether something else does.
     wait_until(lambda: watched.emulator.hooks.is_idle)
@@ -106,7 +106,7 @@ def test_a_change_is_seen_at_once_when_it_is_delivered(delivered: Watched) -> No
 
 @requirement("notes-70")
 def test_a_delivered_hint_costs_two_requests(watched: Watched, token: str) -> None:
-    watched.emulator.stage.journal.clear()
+    watched.emulator.context.request_log.clear()
     body = delivery(watched)
     reply = deliver(watched, body, signed(body, token))
     wait_until(lambda: len(watched.gateway.journal("notes")) >= 2)
@@ -119,7 +119,7 @@ def test_a_delivered_hint_costs_two_requests(watched: Watched, token: str) -> No
 
 @requirement("notes-68", "notes-90")
 def test_deliveries_that_come_twice_and_out_of_order_add_nothing(delivered: Watched) -> None:
-    delivered.emulator.stage.knobs |= {"deliver_twice": True, "deliver_disordered": True}
+    delivered.emulator.context.knobs |= {"deliver_twice": True, "deliver_disordered": True}
     made = [delivered.create(Name=str(number)) for number in range(5)]
     delivered.update(*made, Value=1)
     wait_until(lambda: set(made) <= set(delivered.created()))

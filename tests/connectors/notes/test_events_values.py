@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.notes import casts, mapping, wire
-from connector_gateway.kit.wire import converted
+from connector_gateway.kit.wire import convert
 from harness.requirement import requirement
 
 DATE = {"start": "2026-11-02", "end": None, "time_zone": None}
@@ -30,7 +30,7 @@ def page(value: dict[str, Any]) -> wire.Page:
         created_by=wire.Reference(id="u1"),
         last_edited_by=wire.Reference(id="u1"),
         parent=wire.Parent(),
-        properties={"P": converted(value, wire.Value)},
+        properties={"P": convert(value, wire.Value)},
     )
 
 
@@ -38,7 +38,7 @@ def changes(before: dict[str, Any], after: dict[str, Any], described: Any = None
     """What changed of a property that had one value and has another."""
     known = mapping.changes.entries(page(before))
     schema = {"P": {"id": "p%3A1", "name": "P", "type": after["type"], **(described or {})}}
-    found = mapping.changes.changes(page(after), known, converted(schema, dict[str, wire.Property]))
+    found = mapping.changes.changes(page(after), known, convert(schema, dict[str, wire.Property]))
     return [(change.before, change.after) for change in found]
 
 
@@ -83,11 +83,11 @@ def changes(before: dict[str, Any], after: dict[str, Any], described: Any = None
     ],
 )
 def test_a_value_is_told_as_one_text(kind: str, content: Any, text: str) -> None:
-    assert text == casts.observing.text(converted(value(kind, content), wire.Value))
+    assert text == casts.event_text.text(convert(value(kind, content), wire.Value))
 
 
 def test_every_type_that_can_be_written_is_observed() -> None:
-    assert casts.writing.CASTS.keys() == casts.observing.ONE_TEXT.keys()
+    assert casts.to_vendor.CASTS.keys() == casts.event_text.TEXT_CONVERTERS.keys()
 
 
 @requirement("notes-79")

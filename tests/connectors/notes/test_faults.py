@@ -355,7 +355,7 @@ def test_a_limit_of_rows_is_said_at_once(gateway: Gateway, leads: str) -> None:
 
     assert (403, "upstream_forbidden") == (reply.status, reply.code)
     assert [{"vendor_code": "row_limit_exceeded"}] == reply.facts
-    assert 1 == len([sent for sent in gateway.sandbox.emulators["notes"].stage.journal if sent.status == 409])
+    assert 1 == len([sent for sent in gateway.sandbox.emulators["notes"].context.request_log if sent.status == 409])
 
 
 def test_a_firewall_in_between_is_no_refusal_of_the_vendors(gateway: Gateway) -> None:

@@ -22,8 +22,9 @@ from harness.playing import playing
 from harness.requirement import requirement
 from harness.serving import Gateway, Reply, Restarting, serving
 from sandbox.notes.asking import Notes, text
-from workspace_sandbox.notes import NotesEmulator, edits
-from workspace_sandbox.notes.state import User, Workspace
+from workspace_sandbox.notes import NotesEmulator
+from workspace_sandbox.notes.data import edits
+from workspace_sandbox.notes.data.state import User, Workspace
 
 HTML = "<html><body>Bad Gateway</body></html>"
 TIED = "This says the same."
@@ -51,7 +52,7 @@ def page_id(gateway: Gateway, leads: str) -> str:
 def value_of(workspace: Workspace, page_id: str, name: str) -> Any:
     """What a page holds."""
     page = workspace.pages[page_id]
-    source = workspace.source_of(page)
+    source = workspace.get_source(page)
     assert source is not None
     prop = source.find(name)
     assert prop is not None

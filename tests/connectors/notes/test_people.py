@@ -12,7 +12,7 @@ from connector_gateway.kit.errors import PersonNotFound
 from connectors.notes.pages import new_name, workspace_of
 from harness.requirement import requirement
 from harness.serving import Gateway, Reply, serving
-from workspace_sandbox.notes.state import User
+from workspace_sandbox.notes.data.state import User
 
 
 @pytest.fixture
@@ -126,7 +126,7 @@ def test_users_are_listed_once_for_many_calls(fresh: Gateway, leads: str) -> Non
 
 @requirement("notes-95")
 def test_without_user_information_people_go_by_identifier(fresh: Gateway, leads: str, ada: User) -> None:
-    knobs = fresh.sandbox.emulators["notes"].stage.knobs
+    knobs = fresh.sandbox.emulators["notes"].context.knobs
     knobs["user_information"] = "none"
 
     refused, accepted = create(fresh, leads, "Ada Lindqvist"), create(fresh, leads, ada.id)

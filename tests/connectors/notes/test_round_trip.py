@@ -10,10 +10,10 @@ from connector_gateway.connectors.notes import casts, wire
 from connectors.notes.pages import update, workspace_of
 from harness.requirement import requirement
 from harness.serving import Gateway, Reply
-from workspace_sandbox.notes.state import DataSource, Page
-from workspace_sandbox.notes.values import answered
+from workspace_sandbox.notes.data.state import DataSource, Page
+from workspace_sandbox.notes.data.values import property_value
 
-WRITABLE = casts.writing.CASTS.keys()
+WRITABLE = casts.to_vendor.CASTS.keys()
 ROWS = range(2, 26)
 """Rows of the seeded table, without those whose values are too long to be shown whole."""
 
@@ -32,7 +32,9 @@ def values(gateway: Gateway, page: Page) -> dict[str, wire.Value]:
     """The values of a page's writable properties as the application shows them, but for files that it hosts."""
     shown = {
         prop.name: msgspec.convert(
-            {"id": prop.id, "type": prop.type, **answered(workspace_of(gateway), page, prop)}, wire.Value, strict=False
+            {"id": prop.id, "type": prop.type, **property_value(workspace_of(gateway), page, prop)},
+            wire.Value,
+            strict=False,
         )
         for prop in everything(gateway).properties.values()
         if prop.type in WRITABLE
@@ -44,7 +46,9 @@ def values(gateway: Gateway, page: Page) -> dict[str, wire.Value]:
 
 def seen(found: Mapping[str, wire.Value]) -> dict[str, tuple[Any, str]]:
     """What a value is, and what an event says of it."""
-    return {name: (casts.comparing.trace(value), casts.observing.text(value)) for name, value in found.items()}
+    return {
+        name: (casts.comparison.comparison_key(value), casts.event_text.text(value)) for name, value in found.items()
+    }
 
 
 def written_back(gateway: Gateway, page: Page) -> Reply:
@@ -58,7 +62,7 @@ def test_the_text_of_an_event_can_be_written_back(gateway: Gateway) -> None:
     before = [seen(values(gateway, page)) for page in pages]
     replies = [written_back(gateway, page) for page in pages]
     after = [seen(values(gateway, page)) for page in pages]
-    filled = {value.type for page in pages for value in values(gateway, page).values() if casts.observing.text(value)}
+    filled = {value.type for page in pages for value in values(gateway, page).values() if casts.event_text.text(value)}
 
     assert [] == [reply.body for reply in replies if reply.status != 200]
     assert before == after
@@ -75,4 +79,4 @@ def test_null_restores_what_a_new_page_has(gateway: Gateway, kind: str) -> None:
     update(gateway, page.id, properties={name: None})
 
     new = values(gateway, workspace_of(gateway).pages[made])[name]
-    assert casts.comparing.trace(new) == casts.comparing.trace(values(gateway, page)[name])
+    assert casts.comparison.comparison_key(new) == casts.comparison.comparison_key(values(gateway, page)[name])

@@ -15,7 +15,7 @@ from harness.playing import playing
 from harness.serving import Gateway, serving
 from harness.waiting import wait_until
 from workspace_sandbox.notes import NotesEmulator
-from workspace_sandbox.notes.state import DataSource, Page
+from workspace_sandbox.notes.data.state import DataSource, Page
 
 NO_KNOBS: Mapping[str, Any] = {}
 
@@ -47,7 +47,7 @@ class Watched:
 
     def rows(self, title: str) -> list[Page]:
         """The rows of a data source that are not in the trash."""
-        return self.emulator.workspace.live_rows(self.source(title))
+        return self.emulator.workspace.active_rows(self.source(title))
 
     def create(self, title: str = "Leads", **properties: Any) -> str:
         """Let a person make a page; its identifier."""
@@ -72,7 +72,7 @@ class Watched:
 
     def rouse(self) -> None:
         """Let what is due be noticed at once."""
-        self.gateway.loop.call_soon_threadsafe(self.gateway.app._watches.roused.set)
+        self.gateway.loop.call_soon_threadsafe(self.gateway.app._watches.wake_event.set)
 
     def poll(self) -> None:
         """Have everything polled, and wait for the end of that."""
@@ -121,7 +121,7 @@ def watching(
     with playing(notes=NotesEmulator) as sandbox:
         emulator = sandbox.emulators["notes"]
         assert isinstance(emulator, NotesEmulator)
-        emulator.stage.knobs |= {"limits": False, "search_lag_seconds": 0.0, **knobs}
+        emulator.context.knobs |= {"limits": False, "search_lag_seconds": 0.0, **knobs}
         if titles:
             share(emulator, *titles)
         read: dict[str, Any] = {"GATEWAY_WATCH": "on", "GATEWAY_NOTES_WATCH_SECONDS": "3600"} | settings

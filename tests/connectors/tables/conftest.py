@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.core.files import Files
+from connector_gateway.core.upstream_files.remote_files import PublicFileFetcher
 from connector_gateway.kit.identifiers import WorkspaceId
-from connectors.tables.looking import Looking, copied, looking_at
+from connectors.tables.looking import VendorInspector, copied, looking_at
 from harness.rooms import only
 from harness.serving import Gateway, serving
 from workspace_sandbox.sandbox import Sandbox
-from workspace_sandbox.tables.state import Base
+from workspace_sandbox.tables.data.state import Base
 
 
-def local_files() -> Files:
+def local_files() -> PublicFileFetcher:
     """Files that may lie on this machine."""
-    return Files(2, 12_000_000, reachable=lambda address: address == "127.0.0.1")
+    return PublicFileFetcher(2, 12_000_000, is_reachable=lambda address: address == "127.0.0.1")
 
 
 @pytest.fixture(scope="module")
@@ -56,5 +56,5 @@ def unsettled(gateway: Gateway, tmp_path: Path) -> Iterator[Gateway]:
 
 
 @pytest.fixture
-def inside(gateway: Gateway) -> Looking:
+def inside(gateway: Gateway) -> VendorInspector:
     return looking_at(gateway)

@@ -8,13 +8,13 @@ from typing import Any
 from harness.serving import Gateway
 from harness.waiting import wait_until
 from workspace_sandbox.tables import TablesEmulator
-from workspace_sandbox.tables.state import Base, Field, Table, find
+from workspace_sandbox.tables.data.state import Base, Field, Table, find
 
 LEADS = "Leads"
 
 
 @dataclass(frozen=True)
-class Looking:
+class VendorInspector:
     """Somebody who looks into the application, and changes things there."""
 
     emulator: TablesEmulator
@@ -51,7 +51,7 @@ class Looking:
     def record(self, record_id: str, base: Base | None = None) -> dict[str, Any]:
         """The cells of a record."""
         base = base or self.sales
-        home = base.home(record_id)
+        home = base.find_record(record_id)
         assert home is not None
         fields: dict[str, Any] = self.emulator.reader(base).record(*home)["fields"]
         return fields
@@ -63,7 +63,7 @@ class Looking:
     def made_by_hand(self, *, seconds_ago: float = 0.0, **fields: Any) -> str:
         """A lead that a colleague makes, now or some time ago."""
         action = {"action": "create_record", "base_id": self.sales.id, "table": LEADS, "fields": fields}
-        record_id: str = self.emulator.act(action)["id"]
+        record_id: str = self.emulator.perform(action)["id"]
         self.table().records[record_id].created_at -= seconds_ago
         return record_id
 
@@ -73,13 +73,13 @@ class Looking:
 
     def forget(self, record_id: str) -> None:
         """Take a record away."""
-        home = self.sales.home(record_id)
+        home = self.sales.find_record(record_id)
         assert home is not None
         self.emulator.workspace.delete(self.sales, home[0], [record_id])
 
     def sent(self, method: str) -> list[str]:
         """The paths that reached the application with *method*."""
-        return [seen.path for seen in self.emulator.stage.journal if seen.method == method]
+        return [seen.path for seen in self.emulator.context.request_log if seen.method == method]
 
 
 def copied(bases: Sequence[Base]) -> list[Base]:
@@ -92,8 +92,8 @@ def _copied_table(table: Table) -> Table:
     return replace(table, fields=deepcopy(table.fields), views=list(table.views), records=records)
 
 
-def looking_at(gateway: Gateway) -> Looking:
+def looking_at(gateway: Gateway) -> VendorInspector:
     """A look into the application behind *gateway*."""
     emulator = gateway.sandbox.emulators["tables"]
     assert isinstance(emulator, TablesEmulator)
-    return Looking(emulator)
+    return VendorInspector(emulator)

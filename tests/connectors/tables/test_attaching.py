@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from connectors.tables.looking import Looking
-from harness.publishing import Published, moved, published, publishing
+from connectors.tables.looking import VendorInspector
+from harness.publishing import ScriptedResponse, moved, published, publishing
 from harness.requirement import requirement
 from harness.serving import Gateway, Reply
 
@@ -26,12 +26,12 @@ def site() -> Iterator[str]:
         "/": published(PNG),
         "/largest.bin": published(bytes(LARGEST_UPLOAD), "application/octet-stream"),
         "/film.mp4": published(bytes(LARGEST_UPLOAD + 1), "video/mp4"),
-        "/stream.mp4": Published([bytes(1_000_000)] * 6, headers={"Content-Type": "video/mp4"}),
-        "/huge.bin": Published([b"x"], headers={"Content-Length": str(MOST + 1)}),
+        "/stream.mp4": ScriptedResponse([bytes(1_000_000)] * 6, headers={"Content-Type": "video/mp4"}),
+        "/huge.bin": ScriptedResponse([b"x"], headers={"Content-Length": str(MOST + 1)}),
         "/moved": moved("/logo.png"),
         "/to-private": moved("http://10.0.0.1/logo.png"),
-        "/gone.png": Published(status=410),
-        "/breaks-off.png": Published([b"x"], headers={"Content-Length": "100"}),
+        "/gone.png": ScriptedResponse(status=410),
+        "/breaks-off.png": ScriptedResponse([b"x"], headers={"Content-Length": "100"}),
     }
     with publishing(pages) as address:
         yield address
@@ -48,7 +48,7 @@ def see(gateway: Gateway, table: str = "Leads", **query: Any) -> list[str]:
     return [record["record_id"] for record in gateway.get("/tables/records", **query).data]
 
 
-def files(inside: Looking, record_id: str, field: str = "Files") -> list[Mapping[str, Any]]:
+def files(inside: VendorInspector, record_id: str, field: str = "Files") -> list[Mapping[str, Any]]:
     return list(inside.record(record_id).get(field, []))
 
 
@@ -60,7 +60,7 @@ def keyed(key: str) -> Mapping[str, str]:
 
 
 @requirement("tables-20", "tables-21", "tables-31")
-def test_a_file_is_attached_behind_those_that_are_there(gateway: Gateway, inside: Looking, site: str) -> None:
+def test_a_file_is_attached_behind_those_that_are_there(gateway: Gateway, inside: VendorInspector, site: str) -> None:
     record_id = gateway.examples("tables")["record_id"]
     before = files(inside, record_id)
     reply = attach(gateway, f"{site}/logo.png")
@@ -82,7 +82,7 @@ def test_a_file_is_attached_behind_those_that_are_there(gateway: Gateway, inside
     assert ("image/png", len(PNG)) == (after[-1]["type"], after[-1]["size"])
 
 
-def test_the_bytes_arrive_as_they_are(gateway: Gateway, inside: Looking, site: str) -> None:
+def test_the_bytes_arrive_as_they_are(gateway: Gateway, inside: VendorInspector, site: str) -> None:
     attach(gateway, f"{site}/logo.png")
     url = files(inside, gateway.examples("tables")["record_id"])[-1]["url"]
 
@@ -95,14 +95,14 @@ def test_a_file_is_named_by_its_link(gateway: Gateway, site: str) -> None:
 
 
 @requirement("tables-22")
-def test_a_file_may_be_given_another_name(gateway: Gateway, inside: Looking, site: str) -> None:
+def test_a_file_may_be_given_another_name(gateway: Gateway, inside: VendorInspector, site: str) -> None:
     reply = attach(gateway, f"{site}/logo.png", filename="Logo, neu.png")
 
     assert "Logo, neu.png" == reply.data["filename"]
     assert "Logo, neu.png" == files(inside, reply.data["record_id"])[-1]["filename"]
 
 
-def test_files_attached_at_the_same_time_are_all_there(gateway: Gateway, inside: Looking, site: str) -> None:
+def test_files_attached_at_the_same_time_are_all_there(gateway: Gateway, inside: VendorInspector, site: str) -> None:
     see(gateway)
     replies = gateway.together(*[lambda: attach(gateway, f"{site}/logo.png")] * 8)
 
@@ -110,7 +110,7 @@ def test_files_attached_at_the_same_time_are_all_there(gateway: Gateway, inside:
     assert 2 + 8 == len(files(inside, gateway.examples("tables")["record_id"]))
 
 
-def test_the_largest_file_that_is_sent_along(gateway: Gateway, inside: Looking, site: str) -> None:
+def test_the_largest_file_that_is_sent_along(gateway: Gateway, inside: VendorInspector, site: str) -> None:
     reply = attach(gateway, f"{site}/largest.bin")
 
     assert LARGEST_UPLOAD == reply.data["size_bytes"]
@@ -123,7 +123,7 @@ def test_the_largest_file_that_is_sent_along(gateway: Gateway, inside: Looking, 
 @requirement("tables-30")
 @pytest.mark.parametrize(("path", "size_bytes"), [("/film.mp4", LARGEST_UPLOAD + 1), ("/stream.mp4", 6_000_000)])
 def test_a_larger_file_is_handed_over_by_its_address(
-    gateway: Gateway, inside: Looking, site: str, path: str, size_bytes: int
+    gateway: Gateway, inside: VendorInspector, site: str, path: str, size_bytes: int
 ) -> None:
     record_id = gateway.examples("tables")["record_id"]
     before = files(inside, record_id)
@@ -137,7 +137,7 @@ def test_a_larger_file_is_handed_over_by_its_address(
 
 
 def test_large_and_small_files_attached_at_the_same_time_are_all_there(
-    gateway: Gateway, inside: Looking, site: str
+    gateway: Gateway, inside: VendorInspector, site: str
 ) -> None:
     see(gateway)
     calls = [lambda: attach(gateway, f"{site}/film.mp4"), lambda: attach(gateway, f"{site}/logo.png")] * 3
@@ -148,7 +148,7 @@ def test_large_and_small_files_attached_at_the_same_time_are_all_there(
 
 
 @requirement("tables-29")
-def test_a_file_over_the_limit_is_too_large(gateway: Gateway, inside: Looking, site: str) -> None:
+def test_a_file_over_the_limit_is_too_large(gateway: Gateway, inside: VendorInspector, site: str) -> None:
     reply = attach(gateway, f"{site}/huge.bin")
 
     assert (413, "file_too_large") == (reply.status, reply.code)
@@ -181,7 +181,7 @@ def test_only_public_web_addresses_are_fetched(gateway: Gateway, site: str, url:
 
 @requirement("tables-28")
 @pytest.mark.parametrize("path", ["/gone.png", "/nothing-here.png", "/breaks-off.png"])
-def test_what_cannot_be_fetched_is_unreachable(gateway: Gateway, inside: Looking, site: str, path: str) -> None:
+def test_what_cannot_be_fetched_is_unreachable(gateway: Gateway, inside: VendorInspector, site: str, path: str) -> None:
     reply = attach(gateway, site + path)
 
     assert (422, "url_unreachable") == (reply.status, reply.code)
@@ -210,14 +210,14 @@ def test_parameters_must_be_right(gateway: Gateway, more: dict[str, Any], parame
 
 
 @requirement("tables-23")
-def test_a_record_that_was_seen_is_not_looked_for(gateway: Gateway, inside: Looking, site: str) -> None:
+def test_a_record_that_was_seen_is_not_looked_for(gateway: Gateway, inside: VendorInspector, site: str) -> None:
     see(gateway)
     attach(gateway, f"{site}/logo.png")
 
     assert "/v0/meta/bases" not in inside.sent("GET")
 
 
-def test_a_record_that_was_just_created_is_not_looked_for(gateway: Gateway, inside: Looking, site: str) -> None:
+def test_a_record_that_was_just_created_is_not_looked_for(gateway: Gateway, inside: VendorInspector, site: str) -> None:
     base_id = gateway.examples("tables")["base_id"]
     created = gateway.post("/tables/records", base_id=base_id, table="Leads", records=[{"Name": "new"}])
     attach(gateway, f"{site}/logo.png", record_id=created.data["created"][0])
@@ -226,7 +226,9 @@ def test_a_record_that_was_just_created_is_not_looked_for(gateway: Gateway, insi
 
 
 @requirement("tables-24")
-def test_a_record_that_was_never_seen_is_looked_for_in_every_base(gateway: Gateway, inside: Looking, site: str) -> None:
+def test_a_record_that_was_never_seen_is_looked_for_in_every_base(
+    gateway: Gateway, inside: VendorInspector, site: str
+) -> None:
     gateway.knob("tables", bases_per_page=1)
     record_id = next(iter(inside.table("Inventory", inside.office).records))
     reply = attach(gateway, f"{site}/logo.png", field="Photos", record_id=record_id)
@@ -235,7 +237,7 @@ def test_a_record_that_was_never_seen_is_looked_for_in_every_base(gateway: Gatew
     assert "logo.png" == inside.record(record_id, inside.office)["Photos"][0]["filename"]
 
 
-def test_a_record_is_looked_for_once(gateway: Gateway, inside: Looking, site: str) -> None:
+def test_a_record_is_looked_for_once(gateway: Gateway, inside: VendorInspector, site: str) -> None:
     attach(gateway, f"{site}/logo.png")
     gateway.clear("tables")
     attach(gateway, f"{site}/logo.png")
@@ -244,7 +246,7 @@ def test_a_record_is_looked_for_once(gateway: Gateway, inside: Looking, site: st
 
 
 def test_a_field_name_that_several_tables_have_is_told_apart_by_the_record(
-    gateway: Gateway, inside: Looking, site: str
+    gateway: Gateway, inside: VendorInspector, site: str
 ) -> None:
     inside.field("Contracts", "Companies / Konten").name = "Files"
     record_id = next(iter(inside.table("Companies / Konten").records))
@@ -262,13 +264,17 @@ def test_a_record_that_no_base_has_is_not_found(gateway: Gateway, site: str, rec
     assert (404, "record_not_found") == (reply.status, reply.code)
 
 
-def test_a_record_of_a_base_that_is_not_shared_is_not_found(gateway: Gateway, inside: Looking, site: str) -> None:
+def test_a_record_of_a_base_that_is_not_shared_is_not_found(
+    gateway: Gateway, inside: VendorInspector, site: str
+) -> None:
     hidden = next(iter(inside.emulator.workspace.bases[2].tables[0].records))
 
     assert "record_not_found" == attach(gateway, f"{site}/logo.png", record_id=hidden).code
 
 
-def test_a_record_that_was_deleted_since_it_was_seen_is_not_found(gateway: Gateway, inside: Looking, site: str) -> None:
+def test_a_record_that_was_deleted_since_it_was_seen_is_not_found(
+    gateway: Gateway, inside: VendorInspector, site: str
+) -> None:
     record_id = see(gateway)[5]
     inside.forget(record_id)
 
@@ -276,7 +282,7 @@ def test_a_record_that_was_deleted_since_it_was_seen_is_not_found(gateway: Gatew
 
 
 def test_a_record_whose_base_went_away_since_it_was_seen_is_not_found(
-    gateway: Gateway, inside: Looking, site: str
+    gateway: Gateway, inside: VendorInspector, site: str
 ) -> None:
     seen = see(gateway, "Inventory", base_id=inside.office.id)
     inside.office.permission = "none"
@@ -318,7 +324,9 @@ def test_a_computed_field_is_refused(gateway: Gateway, site: str) -> None:
     assert "read_only_field" == attach(gateway, f"{site}/logo.png", "Value per star").code
 
 
-def test_a_field_that_was_added_since_the_table_was_seen_is_found(gateway: Gateway, inside: Looking, site: str) -> None:
+def test_a_field_that_was_added_since_the_table_was_seen_is_found(
+    gateway: Gateway, inside: VendorInspector, site: str
+) -> None:
     see(gateway)
     inside.table().fields.append(replace(inside.field("Files"), id="fldScans0000000", name="Scans"))
 
@@ -331,7 +339,7 @@ def test_a_field_that_was_added_since_the_table_was_seen_is_found(gateway: Gatew
 @pytest.mark.parametrize("path", ["/logo.png", "/film.mp4"])
 @pytest.mark.parametrize("fault", ["drop_after", "garbage"])
 def test_an_attachment_made_although_no_answer_came_is_found(
-    gateway: Gateway, inside: Looking, site: str, path: str, fault: str
+    gateway: Gateway, inside: VendorInspector, site: str, path: str, fault: str
 ) -> None:
     attach(gateway, site + path)
     gateway.fault("tables", method=WRITES[path], fault=fault)
@@ -342,7 +350,7 @@ def test_an_attachment_made_although_no_answer_came_is_found(
 
 
 def test_an_application_that_refuses_the_size_says_so_and_leaves_the_key_free(
-    gateway: Gateway, inside: Looking, site: str
+    gateway: Gateway, inside: VendorInspector, site: str
 ) -> None:
     body = {"error": {"type": "REQUEST_TOO_LARGE", "message": "No."}}
     gateway.fault("tables", method="POST", fault="status", status=413, body=body)

@@ -8,9 +8,9 @@ import pytest
 
 from connector_gateway.connectors.tables import casts
 from connector_gateway.connectors.tables.wire import Field
-from connector_gateway.kit.casts import as_sent
+from connector_gateway.kit.casts import to_sent_json
 from connector_gateway.kit.errors import LossyCast
-from workspace_sandbox.tables.cells import STRICT
+from workspace_sandbox.tables.data.cells import STRICT
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "number": {"precision": 2},
@@ -33,12 +33,12 @@ def described(kind: str) -> Field:
 
 
 def test_every_type_that_the_application_lets_write_has_a_cast() -> None:
-    assert STRICT.keys() == casts.writing.CASTS.keys()
+    assert STRICT.keys() == casts.to_vendor.CASTS.keys()
 
 
-@pytest.mark.parametrize("kind", casts.writing.CASTS)
+@pytest.mark.parametrize("kind", casts.to_vendor.CASTS)
 def test_null_clears_a_field_of_any_type(kind: str) -> None:
-    assert casts.writing.cast(described(kind), None, creates=False) is None
+    assert casts.to_vendor.cast(described(kind), None, creates=False) is None
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_null_clears_a_field_of_any_type(kind: str) -> None:
     ],
 )
 def test_a_value_that_fits_is_cast_exactly(kind: str, value: Any, expected: Any) -> None:
-    cast = casts.writing.cast(described(kind), value, creates=True)
+    cast = casts.to_vendor.cast(described(kind), value, creates=True)
 
     assert (type(expected), expected) == (type(cast), cast)
 
@@ -161,9 +161,9 @@ def test_a_value_that_fits_is_cast_exactly(kind: str, value: Any, expected: Any)
 )
 def test_a_value_that_would_lose_something_is_refused(kind: str, value: Any) -> None:
     with pytest.raises(LossyCast) as refused:
-        casts.writing.cast(described(kind), value, creates=True)
+        casts.to_vendor.cast(described(kind), value, creates=True)
 
-    assert [{"field": "It", "type": kind, "value": as_sent(value)}] == refused.value.details
+    assert [{"field": "It", "type": kind, "value": to_sent_json(value)}] == refused.value.details
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_a_value_that_would_lose_something_is_refused(kind: str, value: Any) -> 
 )
 def test_why_a_value_is_refused_is_said_without_words_of_python(kind: str, value: Any) -> None:
     with pytest.raises(LossyCast) as refused:
-        casts.writing.cast(described(kind), value, creates=True)
+        casts.to_vendor.cast(described(kind), value, creates=True)
 
     assert not re.search(r"decimal\.|isoformat|[Ii]nvalid|<class|must be|range|limit|digits \(", refused.value.message)
 
@@ -187,15 +187,15 @@ def test_why_a_value_is_refused_is_said_without_words_of_python(kind: str, value
     "value", [[{"id": "att1"}], [{"id": "att1", "url": "https://example.com/b", "filename": "b.png", "size": 1}]]
 )
 def test_an_update_keeps_attachments_by_their_id(value: Any) -> None:
-    assert [{"id": "att1"}] == casts.writing.cast(described("multipleAttachments"), value, creates=False)
+    assert [{"id": "att1"}] == casts.to_vendor.cast(described("multipleAttachments"), value, creates=False)
 
 
 def test_digits_are_counted_as_the_field_shows_them() -> None:
     whole = Field(id="fld1", name="It", type="duration", told={"durationFormat": "h:mm"})
 
-    assert 61 == casts.writing.cast(whole, 61, creates=True)
+    assert 61 == casts.to_vendor.cast(whole, 61, creates=True)
     with pytest.raises(LossyCast):
-        casts.writing.cast(whole, "61.5", creates=True)
+        casts.to_vendor.cast(whole, "61.5", creates=True)
 
 
 # Options
@@ -231,7 +231,7 @@ def test_options_are_compared_by_every_character(kind: str, written: Any, missin
     ],
 )
 def test_values_are_shown_as_they_were_given(value: Any, shown: Any) -> None:
-    assert shown == as_sent(value)
+    assert shown == to_sent_json(value)
 
 
 # Comparing
@@ -259,7 +259,7 @@ def test_values_are_shown_as_they_were_given(value: Any, shown: Any) -> None:
     ],
 )
 def test_what_was_written_is_recognised_when_it_is_read(kind: str, written: Any, held: Any) -> None:
-    assert casts.comparing.same(kind, written, held)
+    assert casts.comparison.equals_written(kind, written, held)
 
 
 @pytest.mark.parametrize(
@@ -281,4 +281,4 @@ def test_what_was_written_is_recognised_when_it_is_read(kind: str, written: Any,
     ],
 )
 def test_what_is_different_is_not_taken_for_the_same(kind: str, written: Any, held: Any) -> None:
-    assert not casts.comparing.same(kind, written, held)
+    assert not casts.comparison.equals_written(kind, written, held)

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.tables import wire
-from connector_gateway.connectors.tables.client import throttled
-from connector_gateway.connectors.tables.refusals import unwrap
+from connector_gateway.connectors.tables.client import throttle_delay
+from connector_gateway.connectors.tables.errors import unwrap
 from connector_gateway.kit.errors import (
     BaseNotFound,
     ConnectionRevoked,
@@ -25,12 +25,12 @@ from connector_gateway.kit.errors import (
     UpstreamUnexpected,
     ViewNotFound,
 )
-from connector_gateway.kit.transport import Answer
-from connector_gateway.kit.upstream import Pause
+from connector_gateway.kit.upstream.client import ThrottleDelay
+from connector_gateway.kit.upstream.pool import UpstreamResponse
 
 
-def answer(status: int, body: Any = b"", headers: Mapping[str, str] | None = None) -> Answer:
-    return Answer(status, headers or {}, body if isinstance(body, bytes) else json.dumps(body).encode())
+def answer(status: int, body: Any = b"", headers: Mapping[str, str] | None = None) -> UpstreamResponse:
+    return UpstreamResponse(status, headers or {}, body if isinstance(body, bytes) else json.dumps(body).encode())
 
 
 def refusal(kind: str, message: str = "No.") -> dict[str, Any]:
@@ -74,21 +74,21 @@ def refusal(kind: str, message: str = "No.") -> dict[str, Any]:
 )
 def test_a_refusal_becomes_ours(status: int, body: Any, expected: type[GatewayError]) -> None:
     with pytest.raises(GatewayError) as raised:
-        unwrap(answer(status, body), wire.Row)
+        unwrap(answer(status, body), wire.RecordFields)
 
     assert expected is type(raised.value)
 
 
 def test_what_is_missing_depends_on_what_was_asked_for() -> None:
     with pytest.raises(BaseNotFound):
-        unwrap(answer(404), wire.Row, missing=BaseNotFound)
+        unwrap(answer(404), wire.RecordFields, missing=BaseNotFound)
     with pytest.raises(BaseNotFound):
-        unwrap(answer(403, refusal("INVALID_PERMISSIONS_OR_MODEL_NOT_FOUND")), wire.Row, model=BaseNotFound)
+        unwrap(answer(403, refusal("INVALID_PERMISSIONS_OR_MODEL_NOT_FOUND")), wire.RecordFields, model=BaseNotFound)
 
 
 def test_the_applications_words_are_in_the_details_and_not_in_the_message() -> None:
     with pytest.raises(UpstreamRefused) as raised:
-        unwrap(answer(422, refusal("INVALID_VALUE_FOR_COLUMN", 'Field "Größe" takes no text')), wire.Row)
+        unwrap(answer(422, refusal("INVALID_VALUE_FOR_COLUMN", 'Field "Größe" takes no text')), wire.RecordFields)
 
     assert 'INVALID_VALUE_FOR_COLUMN: Field "Größe" takes no text' == raised.value.private
     assert "The application refused the values." == raised.value.message
@@ -99,33 +99,33 @@ def test_the_applications_words_are_in_the_details_and_not_in_the_message() -> N
 
 def test_why_something_is_forbidden_is_told_without_credentials() -> None:
     with pytest.raises(UpstreamForbidden) as raised:
-        unwrap(answer(403, refusal("INVALID_PERMISSIONS", "Bearer patSecret may not do that.")), wire.Row)
+        unwrap(answer(403, refusal("INVALID_PERMISSIONS", "Bearer patSecret may not do that.")), wire.RecordFields)
 
     assert [{"vendor_code": "INVALID_PERMISSIONS", "vendor_message": "… may not do that."}] == raised.value.details
 
 
 def test_what_was_not_found_is_told_in_our_words_only() -> None:
     with pytest.raises(FieldNotFound) as raised:
-        unwrap(answer(422, refusal("UNKNOWN_FIELD_NAME", 'Unknown field name: "Nmae"')), wire.Row)
+        unwrap(answer(422, refusal("UNKNOWN_FIELD_NAME", 'Unknown field name: "Nmae"')), wire.RecordFields)
 
     assert [] == raised.value.details
 
 
 def test_an_accepted_answer_is_read() -> None:
-    assert wire.Row(id="recA", fields={"fld1": 5}) == unwrap(
-        answer(200, {"id": "recA", "fields": {"fld1": 5}}), wire.Row
+    assert wire.RecordFields(id="recA", fields={"fld1": 5}) == unwrap(
+        answer(200, {"id": "recA", "fields": {"fld1": 5}}), wire.RecordFields
     )
 
 
 @pytest.mark.parametrize("body", [{}, [], {"id": 5}, {"id": "recA", "fields": []}, None, "recA"])
 def test_an_accepted_answer_in_an_unknown_shape_is_unexpected(body: Any) -> None:
     with pytest.raises(UpstreamUnexpected):
-        unwrap(answer(200, body), wire.Row)
+        unwrap(answer(200, body), wire.RecordFields)
 
 
 def test_an_accepted_answer_that_is_no_json_is_a_failure() -> None:
     with pytest.raises(UpstreamError):
-        unwrap(answer(200, b"<html>"), wire.Row)
+        unwrap(answer(200, b"<html>"), wire.RecordFields)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_an_accepted_answer_that_is_no_json_is_a_failure() -> None:
 def test_the_base_rests_after_a_throttled_request(
     status: int, body: Any, headers: Mapping[str, str], seconds: float
 ) -> None:
-    assert Pause(seconds, {"base"}) == throttled(answer(status, body, headers))
+    assert ThrottleDelay(seconds, {"base"}) == throttle_delay(answer(status, body, headers))
 
 
 @pytest.mark.parametrize(
@@ -158,4 +158,4 @@ def test_the_base_rests_after_a_throttled_request(
     ],
 )
 def test_nothing_else_is_throttling(status: int, body: Any) -> None:
-    assert throttled(answer(status, body)) is None
+    assert throttle_delay(answer(status, body)) is None

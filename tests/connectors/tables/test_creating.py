@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from connectors.tables.looking import Looking
+from connectors.tables.looking import VendorInspector
 from harness.requirement import requirement
 from harness.serving import Gateway, Reply
 
@@ -26,7 +26,7 @@ def names(records: Sequence[Mapping[str, Any]]) -> list[Any]:
 
 
 @requirement("tables-6", "tables-8")
-def test_records_are_created_in_their_order(gateway: Gateway, inside: Looking) -> None:
+def test_records_are_created_in_their_order(gateway: Gateway, inside: VendorInspector) -> None:
     reply = create(gateway, {"Name": "Acme", "Stage": "Open", "Value": 12.5}, {"Name": "Bolt"}, {})
 
     assert reply.body == {
@@ -41,7 +41,7 @@ def test_records_are_created_in_their_order(gateway: Gateway, inside: Looking) -
 
 
 @requirement("tables-6")
-def test_ten_records_take_one_request(gateway: Gateway, inside: Looking) -> None:
+def test_ten_records_take_one_request(gateway: Gateway, inside: VendorInspector) -> None:
     reply = create(gateway, *({"Name": f"Ten {number}"} for number in range(10)))
 
     assert 10 == len(reply.data["created"])
@@ -69,7 +69,7 @@ def test_records_are_a_list_of_objects(gateway: Gateway, records: Any) -> None:
     assert [] == gateway.journal("tables")
 
 
-def test_a_table_that_is_filled_from_elsewhere_takes_no_records(gateway: Gateway, inside: Looking) -> None:
+def test_a_table_that_is_filled_from_elsewhere_takes_no_records(gateway: Gateway, inside: VendorInspector) -> None:
     reply = create(gateway, {"Name": "x"}, base_id=inside.office.id, table="Imported people")
 
     assert (403, "upstream_forbidden") == (reply.status, reply.code)
@@ -93,7 +93,9 @@ def test_a_table_that_is_filled_from_elsewhere_takes_no_records(gateway: Gateway
         ("Tags", "us", "select_option_missing"),
     ],
 )
-def test_the_third_of_five_fails_alone(gateway: Gateway, inside: Looking, field: str, value: Any, error: str) -> None:
+def test_the_third_of_five_fails_alone(
+    gateway: Gateway, inside: VendorInspector, field: str, value: Any, error: str
+) -> None:
     bad = {"Name": "bad", field: value}
     reply = create(gateway, {"Name": "1"}, {"Name": "2"}, bad, {"Name": "4"}, {"Name": "5"})
 
@@ -104,7 +106,7 @@ def test_the_third_of_five_fails_alone(gateway: Gateway, inside: Looking, field:
 
 
 @requirement("tables-41")
-def test_everything_that_is_wrong_with_every_record_is_told(gateway: Gateway, inside: Looking) -> None:
+def test_everything_that_is_wrong_with_every_record_is_told(gateway: Gateway, inside: VendorInspector) -> None:
     wrong = {"Stage": "Maybe", "Value": "x", "Tags": ["us", "uk"], "Call": 1, "Nmae": 1}
     reply = create(gateway, wrong, {"Name": "fine"}, {"Hot": 5, "Due": "soon"})
 
@@ -166,7 +168,7 @@ def test_a_warning_has_message_and_remedy_of_every_failed_record(gateway: Gatewa
 
 
 @requirement("tables-11")
-def test_when_all_fail_nothing_is_sent(gateway: Gateway, inside: Looking) -> None:
+def test_when_all_fail_nothing_is_sent(gateway: Gateway, inside: VendorInspector) -> None:
     reply = create(gateway, {"Nmae": "x"}, {"Stage": "Maybe"})
 
     assert ("partial", []) == (reply.body["status"], reply.data["created"])
@@ -192,7 +194,7 @@ def test_failures_of_both_kinds_are_told_in_the_order_of_the_request(gateway: Ga
     ],
 )
 def test_the_third_of_five_that_the_application_refuses_fails_alone_with_its_reason(
-    gateway: Gateway, inside: Looking, field: str, value: Any, reason: str
+    gateway: Gateway, inside: VendorInspector, field: str, value: Any, reason: str
 ) -> None:
     bad = {"Name": "bad", field: value}
     reply = create(gateway, {"Name": "1"}, {"Name": "2"}, bad, {"Name": "4"}, {"Name": "5"})
@@ -206,7 +208,7 @@ def test_the_third_of_five_that_the_application_refuses_fails_alone_with_its_rea
     assert [] == inside.records(Name="bad")
 
 
-def test_a_refusal_that_names_no_field_is_told_without_one(gateway: Gateway, inside: Looking) -> None:
+def test_a_refusal_that_names_no_field_is_told_without_one(gateway: Gateway, inside: VendorInspector) -> None:
     gateway.fault("tables", method="POST", fault="status", status=422, body={"error": "INVALID_REQUEST"}, times=2)
     reply = create(gateway, {"Name": "strange", "Notes": "x"})
 
@@ -233,7 +235,7 @@ def test_a_refused_record_tells_the_applications_own_reason(gateway: Gateway) ->
     ] == reply.data["failed"]
 
 
-def test_a_field_renamed_while_it_was_remembered_is_found(gateway: Gateway, inside: Looking) -> None:
+def test_a_field_renamed_while_it_was_remembered_is_found(gateway: Gateway, inside: VendorInspector) -> None:
     create(gateway, {"Name": "first"})
     base_id = gateway.examples("tables")["base_id"]
     gateway.act("tables", action="rename_field", base_id=base_id, table="Leads", field="Name", name="Lead")
@@ -244,7 +246,7 @@ def test_a_field_renamed_while_it_was_remembered_is_found(gateway: Gateway, insi
 
 
 def test_a_field_that_became_computed_while_it_was_remembered_fails_its_records_only(
-    gateway: Gateway, inside: Looking
+    gateway: Gateway, inside: VendorInspector
 ) -> None:
     create(gateway, {"Name": "first"})
     inside.field("Phone").type = "autoNumber"
@@ -260,7 +262,7 @@ def test_a_field_that_became_computed_while_it_was_remembered_fails_its_records_
 
 
 @requirement("tables-13")
-def test_an_option_that_is_allowed_is_added_once(gateway: Gateway, inside: Looking) -> None:
+def test_an_option_that_is_allowed_is_added_once(gateway: Gateway, inside: VendorInspector) -> None:
     reply = create(
         gateway,
         {"Stage": "Paused"},
@@ -290,7 +292,7 @@ def test_an_option_that_is_allowed_is_added_once(gateway: Gateway, inside: Looki
     ],
 )
 def test_allowing_options_allows_nothing_else(
-    gateway: Gateway, inside: Looking, fields: dict[str, Any], error: str, field: str
+    gateway: Gateway, inside: VendorInspector, fields: dict[str, Any], error: str, field: str
 ) -> None:
     companies = len(inside.table("Companies / Konten").records)
     reply = create(gateway, fields, allow_new_options=True)
@@ -300,7 +302,9 @@ def test_allowing_options_allows_nothing_else(
     assert companies == len(inside.table("Companies / Konten").records)
 
 
-def test_an_account_that_may_not_add_options_fails_those_records_only(gateway: Gateway, inside: Looking) -> None:
+def test_an_account_that_may_not_add_options_fails_those_records_only(
+    gateway: Gateway, inside: VendorInspector
+) -> None:
     where = {"base_id": inside.office.id, "table": "Inventory"}
     reply = create(gateway, {"Kind": "Plants"}, {"Kind": "Hardware", "Item": "x"}, allow_new_options=True, **where)
 
@@ -308,7 +312,7 @@ def test_an_account_that_may_not_add_options_fails_those_records_only(gateway: G
     assert 1 == len(reply.data["created"])
 
 
-def test_what_was_created_is_told_when_the_rest_is_forbidden(gateway: Gateway, inside: Looking) -> None:
+def test_what_was_created_is_told_when_the_rest_is_forbidden(gateway: Gateway, inside: VendorInspector) -> None:
     gateway.fault("tables", method="POST", fault="delay", seconds=0)
     gateway.fault("tables", method="POST", fault="status", status=403, body=FORBIDDEN)
     reply = create(gateway, {"Name": "one"}, {"Name": "two", "Stage": "Paused"}, allow_new_options=True)
@@ -324,7 +328,7 @@ def test_what_was_created_is_told_when_the_rest_is_forbidden(gateway: Gateway, i
 @requirement("common-79")
 @pytest.mark.parametrize("fault", ["drop_after", "garbage"])
 def test_records_that_were_made_although_no_answer_came_are_found(
-    gateway: Gateway, inside: Looking, fault: str
+    gateway: Gateway, inside: VendorInspector, fault: str
 ) -> None:
     gateway.fault("tables", method="POST", fault=fault)
     fields = {

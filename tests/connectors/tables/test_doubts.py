@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from connectors.tables.looking import Looking
-from harness.publishing import Published, published, publishing
+from connectors.tables.looking import VendorInspector
+from harness.publishing import ScriptedResponse, published, publishing
 from harness.requirement import requirement
 from harness.serving import Gateway, Reply
 
@@ -75,18 +75,20 @@ def see(gateway: Gateway) -> None:
     gateway.get("/tables/records", base_id=gateway.examples("tables")["base_id"], table="Leads", limit=100)
 
 
-def example(gateway: Gateway, inside: Looking) -> dict[str, Any]:
+def example(gateway: Gateway, inside: VendorInspector) -> dict[str, Any]:
     return inside.record(gateway.examples("tables")["record_id"])
 
 
-def attachments(gateway: Gateway, inside: Looking) -> list[Any]:
+def attachments(gateway: Gateway, inside: VendorInspector) -> list[Any]:
     return [item["id"] for item in example(gateway, inside)["Files"]]
 
 
 # Records, once per key
 
 
-def test_what_the_application_says_to_have_failed_is_not_waited_for(unsettled: Gateway, inside: Looking) -> None:
+def test_what_the_application_says_to_have_failed_is_not_waited_for(
+    unsettled: Gateway, inside: VendorInspector
+) -> None:
     fail(unsettled, fault="status", status=500, body={"error": {"type": "SERVER_ERROR"}})
     create(unsettled, {"Name": "failed"}, key="failed")
     again = create(unsettled, {"Name": "failed"}, key="failed")
@@ -105,7 +107,7 @@ def test_what_the_application_says_to_have_failed_is_not_waited_for(unsettled: G
 )
 @pytest.mark.parametrize("record", [{"Stage": "Open"}, {}], ids=str)
 def test_a_record_from_before_the_call_is_never_taken(
-    gateway: Gateway, inside: Looking, record: dict[str, Any], fault: dict[str, Any], key: str | None
+    gateway: Gateway, inside: VendorInspector, record: dict[str, Any], fault: dict[str, Any], key: str | None
 ) -> None:
     inside.hide_authors()
     inside.made_by_hand(seconds_ago=30, **record)
@@ -116,7 +118,7 @@ def test_a_record_from_before_the_call_is_never_taken(
 
 
 @requirement("common-97", "tables-15")
-def test_a_record_that_says_another_made_it_is_never_taken(gateway: Gateway, inside: Looking) -> None:
+def test_a_record_that_says_another_made_it_is_never_taken(gateway: Gateway, inside: VendorInspector) -> None:
     fail(gateway, fault="drop_before")
     create(gateway, {"Stage": "Open"}, key="authors")
     theirs = inside.made_by_hand(Stage="Open")
@@ -129,7 +131,7 @@ def test_a_record_that_says_another_made_it_is_never_taken(gateway: Gateway, ins
 @pytest.mark.parametrize("more", [{"Notes": "by hand"}, {"Hot": True}, {"Tags": ["eu"]}], ids=str)
 @pytest.mark.parametrize("record", [{"Name": "same"}, {}], ids=str)
 def test_a_record_that_holds_more_than_was_asked_for_is_never_taken(
-    gateway: Gateway, inside: Looking, record: dict[str, Any], more: dict[str, Any]
+    gateway: Gateway, inside: VendorInspector, record: dict[str, Any], more: dict[str, Any]
 ) -> None:
     inside.hide_authors()
     fail(gateway, fault="drop_before")
@@ -142,7 +144,9 @@ def test_a_record_that_holds_more_than_was_asked_for_is_never_taken(
 
 
 @requirement("tables-15")
-def test_a_record_is_found_that_has_default_values_if_those_were_seen_before(gateway: Gateway, inside: Looking) -> None:
+def test_a_record_is_found_that_has_default_values_if_those_were_seen_before(
+    gateway: Gateway, inside: VendorInspector
+) -> None:
     inside.field("Stage").default = "Open"
     create(gateway, {"Name": "seen"})
     fail(gateway, fault="drop_after")
@@ -154,7 +158,7 @@ def test_a_record_is_found_that_has_default_values_if_those_were_seen_before(gat
 
 
 @requirement("tables-15")
-def test_when_only_a_part_of_the_records_is_there_it_is_not_ours(gateway: Gateway, inside: Looking) -> None:
+def test_when_only_a_part_of_the_records_is_there_it_is_not_ours(gateway: Gateway, inside: VendorInspector) -> None:
     inside.hide_authors()
     fail(gateway, fault="drop_before")
     create(gateway, {"Name": "part"}, {"Name": "whole"}, key="part")
@@ -168,7 +172,7 @@ def test_when_only_a_part_of_the_records_is_there_it_is_not_ours(gateway: Gatewa
 @requirement("common-97", "tables-15")
 @pytest.mark.parametrize("record", [{"Name": "alike"}, {}], ids=str)
 def test_of_two_records_that_it_may_have_made_none_is_taken(
-    gateway: Gateway, inside: Looking, record: dict[str, Any]
+    gateway: Gateway, inside: VendorInspector, record: dict[str, Any]
 ) -> None:
     inside.hide_authors()
     see(gateway)
@@ -191,7 +195,7 @@ def test_of_two_records_that_it_may_have_made_none_is_taken(
 @pytest.mark.parametrize("fault", NOT_DONE, ids=str)
 @pytest.mark.parametrize("key", [None, "half"])
 def test_records_that_stand_are_told_when_the_others_are_in_doubt(
-    gateway: Gateway, inside: Looking, fault: dict[str, Any], key: str | None
+    gateway: Gateway, inside: VendorInspector, fault: dict[str, Any], key: str | None
 ) -> None:
     fail(gateway, after=1, **fault)
     reply = create_both(gateway, "half", key and f"{key} {fault}")
@@ -205,7 +209,9 @@ def test_records_that_stand_are_told_when_the_others_are_in_doubt(
 
 @requirement("common-95", "tables-16")
 @pytest.mark.parametrize("fault", NOT_DONE, ids=str)
-def test_a_repeat_completes_what_was_half_made(gateway: Gateway, inside: Looking, fault: dict[str, Any]) -> None:
+def test_a_repeat_completes_what_was_half_made(
+    gateway: Gateway, inside: VendorInspector, fault: dict[str, Any]
+) -> None:
     fail(gateway, after=1, **fault)
     first = create_both(gateway, "rest", key=f"rest {fault}")
     again = create_both(gateway, "rest", key=f"rest {fault}")
@@ -215,7 +221,7 @@ def test_a_repeat_completes_what_was_half_made(gateway: Gateway, inside: Looking
     assert 2 == len(inside.records(Name="rest"))
 
 
-def test_what_was_made_stays_made_when_the_table_has_changed_since(gateway: Gateway, inside: Looking) -> None:
+def test_what_was_made_stays_made_when_the_table_has_changed_since(gateway: Gateway, inside: VendorInspector) -> None:
     fail(gateway, after=1, fault="status", status=500)
     records = [{"Name": "half", "Phone": "1"}, {"Name": "half", "Stage": "Paused"}]
     create(gateway, *records, allow_new_options=True, key="changed")
@@ -228,7 +234,7 @@ def test_what_was_made_stays_made_when_the_table_has_changed_since(gateway: Gate
 @requirement("tables-16")
 @pytest.mark.parametrize("fault", NOT_DONE, ids=str)
 def test_records_that_are_created_singly_after_a_refusal_come_once(
-    gateway: Gateway, inside: Looking, fault: dict[str, Any]
+    gateway: Gateway, inside: VendorInspector, fault: dict[str, Any]
 ) -> None:
     fail(gateway, after=2, **fault)
     records = [{"Name": "one"}, {"Name": "two"}, NOBODY, {"Name": "three"}]
@@ -242,7 +248,7 @@ def test_records_that_are_created_singly_after_a_refusal_come_once(
     assert [1, 1, 1] == [len(inside.records(Name=name)) for name in ("one", "two", "three")]
 
 
-def test_a_refusal_is_told_alike_by_a_repeat(gateway: Gateway, inside: Looking) -> None:
+def test_a_refusal_is_told_alike_by_a_repeat(gateway: Gateway, inside: VendorInspector) -> None:
     fail(gateway, after=2, fault="drop_before")
     create(gateway, NOBODY, {"Name": "alone"}, key="told")
     again = create(gateway, NOBODY, {"Name": "alone"}, key="told")
@@ -257,7 +263,7 @@ def test_a_refusal_is_told_alike_by_a_repeat(gateway: Gateway, inside: Looking) 
     assert 4 == len(inside.sent("POST"))
 
 
-def test_a_refusal_is_not_told_as_done_and_leaves_the_key_free(gateway: Gateway, inside: Looking) -> None:
+def test_a_refusal_is_not_told_as_done_and_leaves_the_key_free(gateway: Gateway, inside: VendorInspector) -> None:
     fail(gateway, after=1, fault="status", status=403, body=FORBIDDEN)
     first = create(gateway, NOBODY, {"Name": "fine"}, key="refused")
     again = create(gateway, {"Name": "another"}, key="refused")
@@ -266,7 +272,9 @@ def test_a_refusal_is_not_told_as_done_and_leaves_the_key_free(gateway: Gateway,
     assert ["another"] == [inside.record(made)["Name"] for made in again.data["created"]]
 
 
-def test_a_record_that_was_refused_does_not_stand_in_the_way_of_an_equal_one(gateway: Gateway, inside: Looking) -> None:
+def test_a_record_that_was_refused_does_not_stand_in_the_way_of_an_equal_one(
+    gateway: Gateway, inside: VendorInspector
+) -> None:
     gateway.fault("tables", method="POST", fault="status", status=422, body={"error": "INVALID_REQUEST"}, times=2)
     create(gateway, {"Name": "equal"})
     fail(gateway, fault="drop_after")
@@ -277,7 +285,7 @@ def test_a_record_that_was_refused_does_not_stand_in_the_way_of_an_equal_one(gat
 
 
 @requirement("tables-16")
-def test_limits_that_are_met_on_the_way_tell_what_stands(unsettled: Gateway, inside: Looking) -> None:
+def test_limits_that_are_met_on_the_way_tell_what_stands(unsettled: Gateway, inside: VendorInspector) -> None:
     throttled = {"errors": [{"error": "RATE_LIMIT_REACHED", "message": "Rate limit exceeded."}]}
     fail(unsettled, after=1, fault="status", status=429, body=throttled, headers={"Retry-After": "3600"})
     reply = create_both(unsettled, "limits")
@@ -290,7 +298,7 @@ def test_limits_that_are_met_on_the_way_tell_what_stands(unsettled: Gateway, ins
 # Changes
 
 
-def test_a_change_of_a_record_that_is_gone_since_ends_in_a_refusal(gateway: Gateway, inside: Looking) -> None:
+def test_a_change_of_a_record_that_is_gone_since_ends_in_a_refusal(gateway: Gateway, inside: VendorInspector) -> None:
     fail(gateway, "PATCH", fault="drop_before")
     record_id = gateway.examples("tables")["record_id"]
     update(gateway, record_id, Phone="+46 1", key="gone")
@@ -301,7 +309,7 @@ def test_a_change_of_a_record_that_is_gone_since_ends_in_a_refusal(gateway: Gate
 
 
 def test_a_change_that_is_refused_is_sent_again_only_if_the_table_has_changed(
-    gateway: Gateway, inside: Looking
+    gateway: Gateway, inside: VendorInspector
 ) -> None:
     reply = update(gateway, Owner="usrNobody")
 
@@ -313,12 +321,12 @@ def test_a_change_that_is_refused_is_sent_again_only_if_the_table_has_changed(
 
 
 @pytest.fixture
-def pages() -> dict[str, Published]:
+def pages() -> dict[str, ScriptedResponse]:
     return {"/logo.png": PNG, "/film.mp4": FILM, "/other.png": OTHER}
 
 
 @pytest.fixture
-def site(pages: dict[str, Published]) -> Iterator[str]:
+def site(pages: dict[str, ScriptedResponse]) -> Iterator[str]:
     with publishing(pages) as address:
         yield address
 
@@ -329,7 +337,7 @@ WRITES = [("/logo.png", "POST"), ("/film.mp4", "PATCH")]
 @requirement("common-87")
 @pytest.mark.parametrize("fault", ["drop_before", "drop_after"])
 def test_a_repeat_with_another_link_gets_what_the_first_attached(
-    gateway: Gateway, inside: Looking, site: str, fault: str
+    gateway: Gateway, inside: VendorInspector, site: str, fault: str
 ) -> None:
     before = attachments(gateway, inside)
     fail(gateway, fault=fault)
@@ -343,7 +351,7 @@ def test_a_repeat_with_another_link_gets_what_the_first_attached(
 @requirement("common-98")
 @pytest.mark.parametrize(("path", "method"), WRITES)
 def test_equal_files_attached_at_once_and_both_cut_are_told_apart(
-    gateway: Gateway, inside: Looking, site: str, path: str, method: str
+    gateway: Gateway, inside: VendorInspector, site: str, path: str, method: str
 ) -> None:
     before = attachments(gateway, inside)
     gateway.fault("tables", method=method, fault="drop_after", times=2)
@@ -355,7 +363,7 @@ def test_equal_files_attached_at_once_and_both_cut_are_told_apart(
 
 
 def test_files_of_one_name_and_size_that_were_both_cut_are_told_apart_by_their_number(
-    gateway: Gateway, inside: Looking, site: str
+    gateway: Gateway, inside: VendorInspector, site: str
 ) -> None:
     fail(gateway, fault="drop_before", times=2)
     attach(gateway, f"{site}/logo.png", key="one")
@@ -366,7 +374,7 @@ def test_files_of_one_name_and_size_that_were_both_cut_are_told_apart_by_their_n
     assert [one.data["attachment_id"], other.data["attachment_id"]] == attachments(gateway, inside)[-2:]
 
 
-def test_an_attachment_of_another_size_is_not_taken(gateway: Gateway, inside: Looking, site: str) -> None:
+def test_an_attachment_of_another_size_is_not_taken(gateway: Gateway, inside: VendorInspector, site: str) -> None:
     fail(gateway, fault="drop_before")
     attach(gateway, f"{site}/logo.png", key="sizes")
     theirs = attach(gateway, f"{site}/film.mp4", filename="logo.png")
@@ -376,7 +384,7 @@ def test_an_attachment_of_another_size_is_not_taken(gateway: Gateway, inside: Lo
 
 
 def test_what_was_attached_in_between_stays_when_a_large_file_is_handed_over_again(
-    gateway: Gateway, inside: Looking, site: str
+    gateway: Gateway, inside: VendorInspector, site: str
 ) -> None:
     before = attachments(gateway, inside)
     fail(gateway, "PATCH", fault="drop_before")
@@ -390,7 +398,7 @@ def test_what_was_attached_in_between_stays_when_a_large_file_is_handed_over_aga
 @requirement("tables-32")
 @pytest.mark.parametrize("now", [OTHER, FILM], ids=["other", "large"])
 def test_a_link_that_leads_to_another_file_since_is_told_and_leaves_the_key_free(
-    gateway: Gateway, inside: Looking, site: str, pages: dict[str, Published], now: Published
+    gateway: Gateway, inside: VendorInspector, site: str, pages: dict[str, ScriptedResponse], now: ScriptedResponse
 ) -> None:
     before = attachments(gateway, inside)
     fail(gateway, fault="drop_before")
@@ -404,7 +412,7 @@ def test_a_link_that_leads_to_another_file_since_is_told_and_leaves_the_key_free
 
 
 def test_a_file_that_was_attached_is_found_although_its_link_leads_nowhere_since(
-    gateway: Gateway, inside: Looking, site: str, pages: dict[str, Published]
+    gateway: Gateway, inside: VendorInspector, site: str, pages: dict[str, ScriptedResponse]
 ) -> None:
     before = attachments(gateway, inside)
     gateway.fault("tables", method="POST", fault="drop_after")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from connectors.tables.looking import Looking
+from connectors.tables.looking import VendorInspector
 from harness.requirement import requirement
 from harness.serving import Gateway, Reply
 
@@ -69,7 +69,7 @@ def test_a_token_without_its_scopes_is_forbidden(gateway: Gateway, call: Call) -
     ids=str,
 )
 def test_a_write_that_certainly_was_not_done_is_sent_again(
-    gateway: Gateway, inside: Looking, method: str, fault: dict[str, Any]
+    gateway: Gateway, inside: VendorInspector, method: str, fault: dict[str, Any]
 ) -> None:
     gateway.fault("tables", method=method, fault="status", **fault)
     reply = {"POST": create, "PATCH": update}[method](gateway)

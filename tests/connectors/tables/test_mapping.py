@@ -16,7 +16,7 @@ from connector_gateway.kit.errors import (
     UpstreamRefused,
     UpstreamUnexpected,
 )
-from connector_gateway.kit.wire import UnexpectedShape, converted, decoded
+from connector_gateway.kit.wire import UnexpectedShape, convert, decode_json
 
 FIELDS: list[dict[str, Any]] = [
     {"id": "fldName", "name": "Name", "type": "singleLineText"},
@@ -29,18 +29,18 @@ FILES = {"id": "fldFiles", "name": "Files"}
 
 def leads(*more: Mapping[str, Any]) -> wire.Table:
     about = {"id": "tblA", "name": "Leads", "primaryFieldId": "fldName", "fields": [*FIELDS, *more]}
-    return converted(about, wire.Table)
+    return convert(about, wire.Table)
 
 
 TABLE = leads()
 
 
 def held(record_id: str, at: str = "2026-11-02T09:30:00.000Z", **fields: Any) -> wire.Record:
-    return converted({"id": record_id, "createdTime": at, "fields": fields}, wire.Record)
+    return convert({"id": record_id, "createdTime": at, "fields": fields}, wire.Record)
 
 
-def row(**fields: Any) -> wire.Row:
-    return wire.Row(id="rec1", fields=fields)
+def row(**fields: Any) -> wire.RecordFields:
+    return wire.RecordFields(id="rec1", fields=fields)
 
 
 def draft(index: int = 0, **values: Any) -> Draft:
@@ -72,7 +72,7 @@ def test_a_record_that_holds_more_than_was_written_is_another() -> None:
     full, bare = held("rec1", fldName="A", fldStage="Open"), held("rec2", fldName="A")
     intent = wanted({"fldName": "A"}, {"fldName": "A", "fldStage": "Open"})
 
-    assert [(0, "rec2"), (1, "rec1")] == slots(mapping.evidence.made_of(TABLE, intent, [full, bare]))
+    assert [(0, "rec2"), (1, "rec1")] == slots(mapping.evidence.matching_records(TABLE, intent, [full, bare]))
 
 
 def test_what_is_computed_or_not_known_makes_no_other_record() -> None:
@@ -88,14 +88,14 @@ def test_what_is_computed_or_not_known_makes_no_other_record() -> None:
 def test_what_a_table_was_seen_to_fill_in_by_itself_makes_no_other_record(
     fields: dict[str, Any], *, expected: bool
 ) -> None:
-    filled = mapping.batches.filled_in(row(fldName="Z", fldStage="Open"), {"fldName": "Z"})
+    filled = mapping.batches.unwritten_values(row(fldName="Z", fldStage="Open"), {"fldName": "Z"})
 
     assert expected == mapping.evidence.is_record(TABLE, {"fldName": "A", **fields}, {"fldName": "A"}, filled)
 
 
 def test_equal_rows_may_have_each_of_the_records_the_oldest_first() -> None:
     younger, older = held("rec1", fldName="A"), held("rec2", "2026-11-02T09:29:59.000Z", fldName="A")
-    found = mapping.evidence.made_of(
+    found = mapping.evidence.matching_records(
         TABLE, wanted({"fldName": "A"}, {"fldName": " A", "fldStage": None}), [younger, older]
     )
 
@@ -106,13 +106,13 @@ def test_equal_rows_may_have_each_of_the_records_the_oldest_first() -> None:
     "rows", [[{"fldName": "A"}, {"fldName": "B"}], [{"fldName": "A"}, {"fldName": "A"}], [{"fldName": "A", "fldX": 1}]]
 )
 def test_a_part_of_the_records_is_none_of_them(rows: list[dict[str, Any]]) -> None:
-    assert [] == mapping.evidence.made_of(TABLE, wanted(*rows), [held("rec1", fldName="A")])
+    assert [] == mapping.evidence.matching_records(TABLE, wanted(*rows), [held("rec1", fldName="A")])
 
 
 def test_rows_that_make_records_which_look_alike_have_equal_contents() -> None:
     first = {"fldName": "A ", "fldStage": "", "fldCompany": ["recB", "recA"]}
     second = {"fldCompany": ["recA", "recB"], "fldName": "A"}
-    contents = mapping.evidence.contents(wanted(first, second, {"fldName": "A"}))
+    contents = mapping.evidence.comparison_keys(wanted(first, second, {"fldName": "A"}))
 
     assert contents[0] == contents[1]
     assert contents[1] != contents[2]
@@ -151,7 +151,7 @@ def test_what_a_draft_links_to_is_told_by_table() -> None:
 def test_a_refusal_is_told_with_the_field_that_it_names(private: str, error: str, field: str | None) -> None:
     fields = {"Name": "A", "Stage": "Paused", "Company": ["recX"]}
     made = draft(3, fldName="A", fldStage="Paused", fldCompany=["recX"])
-    failed = mapping.batches.refused_record(NAMES, made, fields, UpstreamRefused("No.", private=private))
+    failed = mapping.batches.rejected_record(NAMES, made, fields, UpstreamRefused("No.", private=private))
 
     assert (3, error, field) == (failed.index, failed.error, failed.field)
     assert (fields[field] if field else None) == failed.value
@@ -159,7 +159,7 @@ def test_a_refusal_is_told_with_the_field_that_it_names(private: str, error: str
 
 def test_a_missing_option_stays_one_when_its_field_is_known() -> None:
     refused = SelectOptionMissing("No.", private='Insufficient permissions to create ""Paused""')
-    failed = mapping.batches.refused_record(NAMES, draft(fldStage="Paused"), {"Stage": "Paused"}, refused)
+    failed = mapping.batches.rejected_record(NAMES, draft(fldStage="Paused"), {"Stage": "Paused"}, refused)
 
     assert ("select_option_missing", "Stage", "Paused") == (failed.error, failed.field, failed.value)
 
@@ -204,7 +204,7 @@ def test_a_file_that_the_answer_does_not_show_is_in_doubt(cell: Any) -> None:
     intent = {"field": FILES, "filename": "a.png", "size_bytes": 10, "digest": "d1"}
 
     with pytest.raises(OutcomeUnknown) as raised:
-        mapping.attachments.made_attachment(row(fldFiles=cell), intent, ["att0"])
+        mapping.attachments.created_attachment(row(fldFiles=cell), intent, ["att0"])
 
     assert "garbled" == raised.value.doubt
 
@@ -224,7 +224,7 @@ def test_bases_that_the_account_sees_from_outside_only_are_not_asked() -> None:
 
 def test_all_faults_are_told_in_the_order_given_and_the_first_names_the_error() -> None:
     with pytest.raises(GatewayError) as raised:
-        mapping.records.writable(TABLE, {"Company": 5, "Nmae": "x", "Name": "fine", "Stage": "Open"})
+        mapping.records.to_vendor_fields(TABLE, {"Company": 5, "Nmae": "x", "Name": "fine", "Stage": "Open"})
 
     assert "lossy_cast" == raised.value.code
     assert [("lossy_cast", "Company"), ("field_not_found", "Nmae"), ("select_option_missing", "Stage")] == [
@@ -242,7 +242,7 @@ def schema(kind: str, options: Any) -> bytes:
 
 @pytest.mark.parametrize("options", [{"max": "high"}, {"choices": 5}, ["anything"], "text", None])
 def test_a_new_type_of_field_may_be_set_up_in_any_way(options: Any) -> None:
-    (table,) = decoded(schema("emotionScale", options), wire.Schema).tables
+    (table,) = decode_json(schema("emotionScale", options), wire.Schema).tables
 
     assert wire.NO_OPTIONS == table.fields[0].options()
 
@@ -259,9 +259,9 @@ def test_a_new_type_of_field_may_be_set_up_in_any_way(options: Any) -> None:
 )
 def test_a_known_field_that_is_set_up_in_an_unknown_way_is_told_with_its_place(kind: str, options: Any) -> None:
     with pytest.raises(UnexpectedShape) as raised:
-        decoded(schema(kind, options), wire.Schema)
+        decode_json(schema(kind, options), wire.Schema)
 
-    assert "tables[0].fields[0]" == raised.value.place
+    assert "tables[0].fields[0]" == raised.value.json_path
 
 
 @pytest.mark.parametrize("at", ["2026-11-02T09:30:00", "yesterday", "2026-13-01T00:00:00Z", 5, None])

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from connectors.tables.looking import Looking
+from connectors.tables.looking import VendorInspector
 from harness.publishing import published, publishing
 from harness.serving import Gateway, Reply
 
@@ -94,7 +94,7 @@ def test_bases_without_tables_hold_no_record(gateway: Gateway, site: str) -> Non
 
 @pytest.mark.parametrize("cell", ["att1", [{"filename": "a"}], [{"id": "att1", "size": "large"}], {"id": "att1"}])
 def test_attachments_in_an_unknown_shape_are_never_overwritten(
-    gateway: Gateway, inside: Looking, site: str, cell: Any
+    gateway: Gateway, inside: VendorInspector, site: str, cell: Any
 ) -> None:
     read(gateway, site)
     body = {"id": "rec1", "fields": {inside.field("Files").id: cell}}
@@ -107,7 +107,7 @@ def test_attachments_in_an_unknown_shape_are_never_overwritten(
 
 @pytest.mark.parametrize("body", PAGES, ids=str)
 def test_records_that_cannot_be_looked_for_stay_in_doubt_until_they_can(
-    gateway: Gateway, inside: Looking, site: str, body: Any
+    gateway: Gateway, inside: VendorInspector, site: str, body: Any
 ) -> None:
     describe(gateway, site)
     gateway.fault("tables", fault="drop_after", method="POST")
@@ -123,7 +123,7 @@ def test_records_that_cannot_be_looked_for_stay_in_doubt_until_they_can(
 
 @pytest.mark.parametrize("cell", [None, "att1", [5]])
 def test_a_file_that_the_answer_does_not_show_is_in_doubt(
-    gateway: Gateway, inside: Looking, site: str, cell: Any
+    gateway: Gateway, inside: VendorInspector, site: str, cell: Any
 ) -> None:
     body = {"id": "rec1", "fields": {inside.field("Files").id: cell}}
     fault(gateway, "/v0/", body, method="POST")

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.connectors.tables.casts.writing import CASTS
-from connectors.tables.looking import Looking
+from connector_gateway.connectors.tables.casts.to_vendor import CASTS
+from connectors.tables.looking import VendorInspector
 from harness.requirement import requirement
 from harness.serving import Gateway, Reply
 
@@ -27,7 +27,7 @@ def update(gateway: Gateway, fields: Mapping[str, Any], record_id: str | None = 
 
 
 @requirement("common-16", "tables-1", "tables-2")
-def test_a_page_of_records_is_read(gateway: Gateway, inside: Looking) -> None:
+def test_a_page_of_records_is_read(gateway: Gateway, inside: VendorInspector) -> None:
     reply = read(gateway, limit=1)
     record_id = gateway.examples("tables")["record_id"]
 
@@ -43,7 +43,7 @@ def test_a_page_of_records_is_read(gateway: Gateway, inside: Looking) -> None:
 
 
 @requirement("common-5", "common-38", "tables-5")
-def test_every_record_is_on_one_page_only(gateway: Gateway, inside: Looking) -> None:
+def test_every_record_is_on_one_page_only(gateway: Gateway, inside: VendorInspector) -> None:
     pages = gateway.pages("/tables/records", base_id=gateway.examples("tables")["base_id"], table="Leads", limit=100)
     found = [record["record_id"] for page in pages for record in page.data]
 
@@ -52,7 +52,7 @@ def test_every_record_is_on_one_page_only(gateway: Gateway, inside: Looking) -> 
 
 
 @requirement("tables-3")
-def test_a_view_filters_and_sorts(gateway: Gateway, inside: Looking) -> None:
+def test_a_view_filters_and_sorts(gateway: Gateway, inside: VendorInspector) -> None:
     place = {"base_id": gateway.examples("tables")["base_id"], "table": "Leads", "view": "Open leads"}
     found = [record["fields"] for record in gateway.items("/tables/records", **place, limit=100)]
     values = [fields.get("Value", 0) for fields in found]
@@ -73,7 +73,7 @@ def test_a_view_that_lets_nothing_through_gives_an_empty_page(gateway: Gateway) 
 
 
 @requirement("tables-1")
-def test_tables_and_views_may_be_named_by_their_identifiers(gateway: Gateway, inside: Looking) -> None:
+def test_tables_and_views_may_be_named_by_their_identifiers(gateway: Gateway, inside: VendorInspector) -> None:
     table = inside.table()
     view = next(view for view in table.views if view.name == "Open leads")
 
@@ -115,7 +115,7 @@ def test_a_known_table_costs_one_request(gateway: Gateway) -> None:
 
 
 @requirement("tables-4")
-def test_calls_that_begin_together_read_the_schema_once(gateway: Gateway, inside: Looking) -> None:
+def test_calls_that_begin_together_read_the_schema_once(gateway: Gateway, inside: VendorInspector) -> None:
     replies = gateway.together(*[lambda: read(gateway, limit=1)] * 10)
 
     assert [200] * 10 == [reply.status for reply in replies]
@@ -157,14 +157,16 @@ def test_a_cursor_whose_list_is_no_longer_kept_is_invalid(gateway: Gateway) -> N
     assert (422, "invalid_cursor") == (reply.status, reply.code)
 
 
-def test_a_table_that_was_renamed_a_moment_ago_is_found_by_its_new_name(gateway: Gateway, inside: Looking) -> None:
+def test_a_table_that_was_renamed_a_moment_ago_is_found_by_its_new_name(
+    gateway: Gateway, inside: VendorInspector
+) -> None:
     read(gateway)
     inside.table().name = "Prospects"
 
     assert 1 == len(read(gateway, "Prospects", limit=1).data)
 
 
-def test_a_table_that_was_deleted_a_moment_ago_is_not_found(gateway: Gateway, inside: Looking) -> None:
+def test_a_table_that_was_deleted_a_moment_ago_is_not_found(gateway: Gateway, inside: VendorInspector) -> None:
     read(gateway)
     inside.sales.tables.remove(inside.table())
     reply = read(gateway)
@@ -173,7 +175,7 @@ def test_a_table_that_was_deleted_a_moment_ago_is_not_found(gateway: Gateway, in
     assert ["Companies / Konten"] == reply.details[0]["allowed"]
 
 
-def test_a_view_that_was_deleted_a_moment_ago_is_not_found(gateway: Gateway, inside: Looking) -> None:
+def test_a_view_that_was_deleted_a_moment_ago_is_not_found(gateway: Gateway, inside: VendorInspector) -> None:
     read(gateway, view="Gallery")
     inside.table().views.pop(6)
     reply = read(gateway, view="Gallery")
@@ -186,7 +188,7 @@ def test_a_view_that_was_deleted_a_moment_ago_is_not_found(gateway: Gateway, ins
 
 
 @requirement("tables-17", "tables-18")
-def test_the_named_fields_are_updated_and_no_others(gateway: Gateway, inside: Looking) -> None:
+def test_the_named_fields_are_updated_and_no_others(gateway: Gateway, inside: VendorInspector) -> None:
     record_id = gateway.examples("tables")["record_id"]
     before = inside.record(record_id)
     reply = update(gateway, {"Stage": "Won", "Value": "12.50", "Hot": False})
@@ -208,7 +210,7 @@ def test_the_named_fields_are_updated_and_no_others(gateway: Gateway, inside: Lo
     }
 
 
-def test_null_clears_a_field(gateway: Gateway, inside: Looking) -> None:
+def test_null_clears_a_field(gateway: Gateway, inside: VendorInspector) -> None:
     update(gateway, {"Tags": None, "Due": None, "Owner": None})
 
     assert {"Tags", "Due", "Owner"}.isdisjoint(inside.record(gateway.examples("tables")["record_id"]))
@@ -222,7 +224,9 @@ def test_null_clears_a_field(gateway: Gateway, inside: Looking) -> None:
         *("No.", "Call", "Summary", "Source", "Manual sort", "Mood"),
     ],
 )
-def test_a_field_that_is_computed_or_not_known_is_refused(gateway: Gateway, inside: Looking, field: str) -> None:
+def test_a_field_that_is_computed_or_not_known_is_refused(
+    gateway: Gateway, inside: VendorInspector, field: str
+) -> None:
     reply = update(gateway, {"Name": "Never", field: "1"})
 
     assert (422, "read_only_field") == (reply.status, reply.code)
@@ -232,7 +236,7 @@ def test_a_field_that_is_computed_or_not_known_is_refused(gateway: Gateway, insi
 
 
 @requirement("tables-40")
-def test_unknown_fields_are_not_found_and_all_of_them_are_named(gateway: Gateway, inside: Looking) -> None:
+def test_unknown_fields_are_not_found_and_all_of_them_are_named(gateway: Gateway, inside: VendorInspector) -> None:
     reply = update(gateway, {"name": "x", "Name": "y", "Nmae": 1})
 
     assert (404, "field_not_found") == (reply.status, reply.code)
@@ -250,7 +254,7 @@ def test_the_field_that_was_probably_meant_is_told_whatever_the_value_is(gateway
 
 
 @requirement("common-30", "common-47", "tables-41")
-def test_all_that_is_wrong_with_a_change_is_told_at_once(gateway: Gateway, inside: Looking) -> None:
+def test_all_that_is_wrong_with_a_change_is_told_at_once(gateway: Gateway, inside: VendorInspector) -> None:
     wrong = {"Value": "a lot", "Tags": ["us", "eu", "uk"], "Call": 1, "Due": None, "Nmae": {"a": [1]}, "Hot": "maybe"}
     reply = update(gateway, {"Name": "fine", **wrong})
 
@@ -272,7 +276,7 @@ def test_all_that_is_wrong_with_a_change_is_told_at_once(gateway: Gateway, insid
     [("Stage", "Maybe", {"value": "Maybe"}), ("Tags", ["eu", "EU"], {"value": "EU", "did_you_mean": "eu"})],
 )
 def test_an_option_that_is_missing_is_never_added(
-    gateway: Gateway, inside: Looking, field: str, value: Any, told: Mapping[str, str]
+    gateway: Gateway, inside: VendorInspector, field: str, value: Any, told: Mapping[str, str]
 ) -> None:
     reply = update(gateway, {field: value})
 
@@ -290,7 +294,7 @@ def test_a_record_that_does_not_exist_is_not_found(gateway: Gateway) -> None:
 
 
 @requirement("tables-39")
-def test_a_record_of_another_table_is_not_found(gateway: Gateway, inside: Looking) -> None:
+def test_a_record_of_another_table_is_not_found(gateway: Gateway, inside: VendorInspector) -> None:
     record_id = next(iter(inside.table("Companies / Konten").records))
 
     assert "record_not_found" == update(gateway, {"Name": "x"}, record_id).code
@@ -303,7 +307,7 @@ def test_a_record_is_updated_with_something(gateway: Gateway) -> None:
     assert ["fields"] == [detail["parameter"] for detail in reply.details]
 
 
-def test_a_field_renamed_while_it_was_remembered_goes_by_either_name(gateway: Gateway, inside: Looking) -> None:
+def test_a_field_renamed_while_it_was_remembered_goes_by_either_name(gateway: Gateway, inside: VendorInspector) -> None:
     update(gateway, {"Name": "first"})
     base_id = gateway.examples("tables")["base_id"]
     gateway.act("tables", action="rename_field", base_id=base_id, table="Leads", field="Name", name="Lead")
@@ -315,7 +319,7 @@ def test_a_field_renamed_while_it_was_remembered_goes_by_either_name(gateway: Ga
     assert "field_not_found" == update(gateway, {"Name": "gone by now"}).code
 
 
-def test_a_field_deleted_while_it_was_remembered_is_not_found(gateway: Gateway, inside: Looking) -> None:
+def test_a_field_deleted_while_it_was_remembered_is_not_found(gateway: Gateway, inside: VendorInspector) -> None:
     update(gateway, {"Phone": "+46"})
     inside.table().fields.remove(inside.field("Phone"))
     reply = update(gateway, {"Phone": "+47"})
@@ -324,7 +328,7 @@ def test_a_field_deleted_while_it_was_remembered_is_not_found(gateway: Gateway, 
     assert "Phone" not in reply.details[0]["allowed"]
 
 
-def test_an_option_added_while_the_others_were_remembered_is_used(gateway: Gateway, inside: Looking) -> None:
+def test_an_option_added_while_the_others_were_remembered_is_used(gateway: Gateway, inside: VendorInspector) -> None:
     update(gateway, {"Stage": "Won"})
     options = inside.field("Stage").options or {}
     options["choices"].append({"id": "selNew", "name": "Paused", "color": "redLight2"})
@@ -332,7 +336,9 @@ def test_an_option_added_while_the_others_were_remembered_is_used(gateway: Gatew
     assert ["Stage"] == update(gateway, {"Stage": "Paused"}).data["updated_fields"]
 
 
-def test_a_field_that_became_computed_while_it_was_remembered_is_refused(gateway: Gateway, inside: Looking) -> None:
+def test_a_field_that_became_computed_while_it_was_remembered_is_refused(
+    gateway: Gateway, inside: VendorInspector
+) -> None:
     update(gateway, {"Phone": "+46"})
     inside.field("Phone").type = "autoNumber"
 
@@ -356,7 +362,7 @@ def test_a_value_that_the_application_refuses_is_named(gateway: Gateway, field: 
 
 
 @requirement("tables-44")
-def test_every_value_that_a_read_returns_can_be_written_back(gateway: Gateway, inside: Looking) -> None:
+def test_every_value_that_a_read_returns_can_be_written_back(gateway: Gateway, inside: VendorInspector) -> None:
     writable = {field.name for field in inside.table().fields if field.type in CASTS}
     records = read(gateway, limit=40).data
     before = [inside.record(record["record_id"]) for record in records]
@@ -375,7 +381,7 @@ def test_every_value_that_a_read_returns_can_be_written_back(gateway: Gateway, i
 
 @requirement("common-225", "tables-17")
 @pytest.mark.parametrize("kind", sorted(CASTS))
-def test_null_restores_what_a_new_record_has(gateway: Gateway, inside: Looking, kind: str) -> None:
+def test_null_restores_what_a_new_record_has(gateway: Gateway, inside: VendorInspector, kind: str) -> None:
     names = {field.name for field in inside.table().fields if field.type == kind}
     record_id = next(record["record_id"] for record in read(gateway, limit=40).data if names & record["fields"].keys())
 
@@ -394,7 +400,7 @@ def stable(cells: Mapping[str, Any], writable: Collection[str]) -> dict[str, Any
     }
 
 
-def test_a_table_that_is_filled_from_elsewhere_takes_no_writes(gateway: Gateway, inside: Looking) -> None:
+def test_a_table_that_is_filled_from_elsewhere_takes_no_writes(gateway: Gateway, inside: VendorInspector) -> None:
     record_id = next(iter(inside.table("Imported people", inside.office).records))
     reply = update(gateway, {"Name": "x"}, record_id, base_id=inside.office.id, table="Imported people")
 
@@ -405,7 +411,7 @@ def test_a_table_that_is_filled_from_elsewhere_takes_no_writes(gateway: Gateway,
 
 
 @requirement("tables-33", "tables-34")
-def test_tables_are_described(gateway: Gateway, inside: Looking) -> None:
+def test_tables_are_described(gateway: Gateway, inside: VendorInspector) -> None:
     reply = gateway.get("/tables/tables", base_id=gateway.examples("tables")["other_base_id"])
     inventory = inside.table("Inventory", inside.office)
 
@@ -439,7 +445,7 @@ def test_views_are_left_out_when_they_are_not_wanted(gateway: Gateway) -> None:
     assert {"table", "table_id", "primary_field", "fields"} == set(reply.data[0])
 
 
-def test_tables_are_always_told_as_they_are_now(gateway: Gateway, inside: Looking) -> None:
+def test_tables_are_always_told_as_they_are_now(gateway: Gateway, inside: VendorInspector) -> None:
     base_id = gateway.examples("tables")["base_id"]
     gateway.get("/tables/tables", base_id=base_id)
     inside.table().name = "Prospects"

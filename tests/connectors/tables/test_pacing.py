@@ -43,7 +43,7 @@ def test_a_burst_is_spread_over_the_seconds_it_needs_and_none_of_it_is_refused(p
     examples = paced.examples("tables")
     tables = [(examples["base_id"], "Leads"), (examples["other_base_id"], "Inventory")] * 8
     replies = paced.together(*[partial(read, paced, *table) for table in tables])
-    seen = [exchange.at for exchange in paced.sandbox.emulators["tables"].stage.journal]
+    seen = [exchange.at for exchange in paced.sandbox.emulators["tables"].context.request_log]
 
     assert [200] * 16 == [reply.status for reply in replies]
     assert 2 + 16 == len(seen)

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from connector_gateway.app import App
-from connector_gateway.core.events.watchers import Watchers
-from connector_gateway.core.events.watches import Watches
-from connector_gateway.kit.budget import Budget
+from connector_gateway.core.events.polling import PollScheduler
+from connector_gateway.core.events.watches import WatchStore
 from connector_gateway.kit.errors import InvalidSignature
-from connector_gateway.kit.observing import Delivery, Observation, Observing, Receipt, Snapshot, Watch
+from connector_gateway.kit.events import EventSource, HookRequest, HookResult, Observation, PollContext, Snapshot
 from connector_gateway.kit.operation import Connector
-from connector_gateway.kit.shapes import Instant, Result
+from connector_gateway.kit.shapes import Result, UtcDatetime
+from connector_gateway.kit.upstream.budget import Budget
 from connector_gateway.settings import Settings
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 
 SECRET = "garden-secret"
 
@@ -27,7 +27,7 @@ class Sprouted(Result):
     event_id: str
     type: str
     plant: str
-    observed_at: Instant
+    observed_at: UtcDatetime
 
 
 def sprouted(plant: str, bed: str | None = None, kind: str = "sprouted") -> Observation:
@@ -35,22 +35,22 @@ def sprouted(plant: str, bed: str | None = None, kind: str = "sprouted") -> Obse
     return Observation((plant, kind), kind, {"plant": plant}, bed)
 
 
-class Garden:
+class FakeConnector:
     """A room whose polls do what the tests say."""
 
     def __init__(self) -> None:
-        self.polls: list[Watch[Any]] = []
+        self.polls: list[PollContext[Any]] = []
         self.script: list[Any] = []
         self.begun = asyncio.Event()
         self.gate = asyncio.Event()
         self.gate.set()
 
-    async def poll(self, watch: Watch[Any]) -> None:
+    async def poll(self, watch: PollContext[Any]) -> None:
         """Note the poll, wait at the gate, then do what comes next in the script."""
         self.polls.append(watch)
         self.begun.set()
         await self.gate.wait()
-        await watch.keep(state={"seen": len(self.polls)}, account="garden-1")
+        await watch.commit(state={"seen": len(self.polls)}, account="garden-1")
         step = self.script.pop(0) if self.script else None
         if isinstance(step, BaseException):
             raise step
@@ -58,11 +58,11 @@ class Garden:
             await step(watch)
 
     @staticmethod
-    def receive(delivery: Delivery, secrets: Sequence[str]) -> Receipt:
+    def receive(delivery: HookRequest, secrets: Sequence[str]) -> HookResult:
         """Take what is signed with one of *secrets* in the plainest way; hand one over while there are none."""
         signed_with = delivery.headers.get("x-secret")
         if signed_with is None and not secrets:
-            return Receipt(secret=SECRET)
+            return HookResult(secret=SECRET)
         if signed_with not in secrets:
             raise InvalidSignature("The delivery is not signed.")
         return RECEIPTS[delivery.body.decode()]
@@ -74,30 +74,30 @@ class Garden:
 
 
 RECEIPTS = {
-    "grew": Receipt(accounts=["garden-1"], event={"plant": "pushed"}),
-    "poll": Receipt(accounts=["garden-1"], wakes=["bed 3", "bed 4"]),
-    "gone": Receipt(accounts=["garden-1"], revoked=True),
-    "lost": Receipt(accounts=["garden-1"], missed_since=1000.0),
-    "whose": Receipt(about=("beds", "bed 7"), wakes=["bed 7"]),
-    "hello": Receipt(reply={"challenge": "abc"}),
+    "grew": HookResult(accounts=["garden-1"], event={"plant": "pushed"}),
+    "poll": HookResult(accounts=["garden-1"], wakes=["bed 3", "bed 4"]),
+    "gone": HookResult(accounts=["garden-1"], revoked=True),
+    "lost": HookResult(accounts=["garden-1"], missed_since=1000.0),
+    "whose": HookResult(about=("beds", "bed 7"), wakes=["bed 7"]),
+    "hello": HookResult(reply={"challenge": "abc"}),
 }
 
 
-def connector(garden: Garden, *, pushed: bool) -> Connector[Any]:
+def connector(garden: FakeConnector, *, pushed: bool) -> Connector[Any]:
     """The garden as a connector."""
     return Connector(
         name="garden",
         summary="A garden.",
-        addresses={"base": "http://garden.invalid"},
+        base_urls={"base": "http://garden.invalid"},
         budgets={"all": Budget(1000, 1)},
-        authorise=lambda credentials: credentials,
+        auth_headers=lambda credentials: credentials,
         client=lambda upstream: upstream,
         operations=(),
-        observing=Observing(
+        event_source=EventSource(
             poll=garden.poll,
-            every_seconds=60.0,
+            poll_interval_seconds=60.0,
             signed_with="secret",
-            hands_over=True,
+            vendor_issues_secret=True,
             receive=garden.receive,
             read=garden.read if pushed else None,
         ),
@@ -109,12 +109,12 @@ class Node:
     """One process with its part in observing, whose watchers are started by hand."""
 
     app: App
-    garden: Garden
-    clock: HandClock
-    tasks: list[Watchers] = field(default_factory=list)
+    garden: FakeConnector
+    clock: ManualClock
+    tasks: list[PollScheduler] = field(default_factory=list)
 
     @property
-    def watches(self) -> Watches:
+    def watches(self) -> WatchStore:
         return self.app._watches
 
     async def connect(self, plan: Any = "paid", **settings: Any) -> Any:
@@ -125,7 +125,7 @@ class Node:
         )
         return made["connection_id"]
 
-    async def watch(self) -> Watchers:
+    async def watch(self) -> PollScheduler:
         """Start this node's watchers."""
         watchers = self.app._watchers(self.app._gateway())
         await watchers.__aenter__()
@@ -144,20 +144,20 @@ class Node:
     async def deliver(self, body: str, secret: str = SECRET) -> Mapping[str, Any]:
         """Hand a delivery in."""
         headers = {"x-secret": secret}
-        return await self.app.hooks.receive("garden", Delivery(headers, body.encode(), self.clock.now()))
+        return await self.app.hooks.receive("garden", HookRequest(headers, body.encode(), self.clock.now()))
 
     async def hand_over(self) -> Mapping[str, Any]:
         """Hand the garden's secret over, at the address that the operator made for it."""
         _, _, address = (await self.app.hooks.open("garden"))["url"].rpartition("/")
-        return await self.app.hooks.receive("garden", Delivery({}, b"", self.clock.now()), address)
+        return await self.app.hooks.receive("garden", HookRequest({}, b"", self.clock.now()), address)
 
 
 @pytest.fixture
-def garden() -> Garden:
-    return Garden()
+def garden() -> FakeConnector:
+    return FakeConnector()
 
 
-async def _node(database_url: str, garden: Garden, clock: HandClock, **settings: str) -> AsyncIterator[Node]:
+async def _node(database_url: str, garden: FakeConnector, clock: ManualClock, **settings: str) -> AsyncIterator[Node]:
     environment = {
         "GATEWAY_DATABASE_URL": database_url,
         "GATEWAY_SECRET_KEYS": "a secret that only tests know",
@@ -166,7 +166,7 @@ async def _node(database_url: str, garden: Garden, clock: HandClock, **settings:
     made = {"garden": connector(garden, pushed="GATEWAY_GARDEN_HOOK_SECRET" in settings)}
     app = App(Settings.read(environment | settings, made), connectors=made, clock=clock)
     async with app.database, app._transport:
-        await app._processes.beat()
+        await app._processes.heartbeat()
         node = Node(app, garden, clock)
         try:
             yield node
@@ -176,14 +176,14 @@ async def _node(database_url: str, garden: Garden, clock: HandClock, **settings:
 
 
 @pytest.fixture
-async def node(database_url: str, garden: Garden, clock: HandClock) -> AsyncIterator[Node]:
+async def node(database_url: str, garden: FakeConnector, clock: ManualClock) -> AsyncIterator[Node]:
     """A process whose third party only says where to poll."""
     async for made in _node(database_url, garden, clock):
         yield made
 
 
 @pytest.fixture
-async def pushed(database_url: str, garden: Garden, clock: HandClock) -> AsyncIterator[Node]:
+async def pushed(database_url: str, garden: FakeConnector, clock: ManualClock) -> AsyncIterator[Node]:
     """A process whose third party delivers the changes themselves."""
     async for made in _node(database_url, garden, clock, GATEWAY_GARDEN_HOOK_SECRET=f"{SECRET},older"):
         yield made

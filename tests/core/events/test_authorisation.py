@@ -6,21 +6,21 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.core.events.authorisation import (
-    ANOTHER_AFTER_SECONDS,
+from connector_gateway.core.events.authorisation_probe import (
+    BACKOFF_SECONDS,
     BURST,
-    MOST,
-    TROUBLE_SECONDS,
+    MAX_CONNECTIONS,
+    SECONDS_PER_REQUEST,
 )
-from connector_gateway.core.events.authorisation import Authorisations as Asking
-from connector_gateway.core.events.changes import SILENT_SECONDS
-from connector_gateway.core.events.watchers import TakenOver
+from connector_gateway.core.events.authorisation_probe import AuthorisationProbe as Asking
+from connector_gateway.core.events.polling import LeaseLost
+from connector_gateway.core.events.watch_listener import MAX_SEARCH_BACK_SECONDS
 from connector_gateway.kit.errors import ConnectionRevoked, UpstreamError
+from connector_gateway.kit.events import CHANGED_AT, FORMER, RENEWED_AT
 from connector_gateway.kit.identifiers import ConnectionId
-from connector_gateway.kit.observing import CHANGED_AT, FORMER, RENEWED_AT
 from core.events.conftest import Node, Sprouted, sprouted
 from core.events.test_watching import polled, row, take
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 from harness.requirement import requirement
 
 ONE = ConnectionId("conn_1")
@@ -55,7 +55,7 @@ async def observe(node: Node, connection_id: Any, status: str, **more: Any) -> N
     """Note what a call has found out."""
     connection = await node.app.connections.find(connection_id)
     assert connection is not None
-    await node.app.connections.observe(connection, status, **more)
+    await node.app.connections.record_status(connection, status, **more)
 
 
 async def look_at_once(node: Node) -> None:
@@ -70,36 +70,38 @@ async def look_at_once(node: Node) -> None:
 
 
 async def test_whoever_reads_a_few_times_is_always_answered_by_the_third_party(
-    vendor: Vendor, clock: HandClock
+    vendor: Vendor, clock: ManualClock
 ) -> None:
     asking = Asking(clock)
-    confirmed = [await asking.confirm(ONE, vendor.ask) for _ in range(BURST + 1)]
-    clock.at += ANOTHER_AFTER_SECONDS
-    later = [await asking.confirm(ONE, vendor.ask), await asking.confirm(ONE, vendor.ask)]
+    confirmed = [await asking.is_accepted(ONE, vendor.ask) for _ in range(BURST + 1)]
+    clock.at += SECONDS_PER_REQUEST
+    later = [await asking.is_accepted(ONE, vendor.ask), await asking.is_accepted(ONE, vendor.ask)]
 
     assert [*([True] * BURST), False] == confirmed
     assert [True, False] == later
     assert BURST + 1 == vendor.asked
 
 
-async def test_a_third_party_that_cannot_say_is_left_alone_for_a_while(vendor: Vendor, clock: HandClock) -> None:
+async def test_a_third_party_that_cannot_say_is_left_alone_for_a_while(vendor: Vendor, clock: ManualClock) -> None:
     asking = Asking(clock)
     vendor.fault = UpstreamError("Broken.")
-    failed = await asking.confirm(ONE, vendor.ask)
+    failed = await asking.is_accepted(ONE, vendor.ask)
     vendor.fault = None
-    left_alone = await asking.confirm(ONE, vendor.ask)
-    clock.at += TROUBLE_SECONDS
-    again = await asking.confirm(ONE, vendor.ask)
+    left_alone = await asking.is_accepted(ONE, vendor.ask)
+    clock.at += BACKOFF_SECONDS
+    again = await asking.is_accepted(ONE, vendor.ask)
 
     assert (False, False, True) == (failed, left_alone, again)
     assert 2 == vendor.asked
 
 
-async def test_what_was_asked_is_remembered_of_so_many_connections_only(vendor: Vendor, clock: HandClock) -> None:
+async def test_what_was_asked_is_remembered_of_so_many_connections_only(vendor: Vendor, clock: ManualClock) -> None:
     asking = Asking(clock)
-    await asyncio.gather(*(asking.confirm(ConnectionId(f"conn_{number}"), vendor.ask) for number in range(MOST + 1)))
+    await asyncio.gather(
+        *(asking.is_accepted(ConnectionId(f"conn_{number}"), vendor.ask) for number in range(MAX_CONNECTIONS + 1))
+    )
 
-    assert MOST == len(asking._allowances)
+    assert MAX_CONNECTIONS == len(asking._allowances)
 
 
 # Reading
@@ -158,7 +160,7 @@ async def test_what_is_observed_of_a_removed_connection_is_not_noted(node: Node)
     connection = await node.app.connections.find(connection_id)
     assert connection is not None
     await node.app.connections.remove(connection_id)
-    await node.app.connections.observe(connection, "revoked")
+    await node.app.connections.record_status(connection, "revoked")
 
     assert await row(node, connection_id) is None
 
@@ -183,13 +185,13 @@ async def test_what_was_not_pushed_is_looked_for_no_longer_ago_than_events_are_k
     await _forget_being_behind(pushed, connection)
     await observe(pushed, connection, "revoked")
 
-    assert pushed.clock.at - SILENT_SECONDS == (await row(pushed, connection)).behind_since
+    assert pushed.clock.at - MAX_SEARCH_BACK_SECONDS == (await row(pushed, connection)).behind_since
 
 
 async def _forget_being_behind(node: Node, connection_id: Any) -> None:
     """Undo what the end of the process has left word of."""
     (claimed,) = await node.watches.claim("garden", 10)
-    await node.watches.give_back(claimed, whole_at=None, behind_since=None, failures=0)
+    await node.watches.finish(claimed, whole_at=None, behind_since=None, failures=0)
     assert (await row(node, connection_id)).behind_since is None
 
 
@@ -223,5 +225,5 @@ async def test_a_look_with_old_credentials_ends_where_they_are_replaced(node: No
     poll = await take(node, claimed)
     await node.app.connections.change(connection, credentials={"token": "second-token"})
 
-    with pytest.raises(TakenOver):
-        await poll.keep([sprouted("of the old account")])
+    with pytest.raises(LeaseLost):
+        await poll.commit([sprouted("of the old account")])

@@ -7,12 +7,12 @@ import pytest
 from sqlalchemy import func, select, update
 
 from connector_gateway.core.events.feed import DAY_SECONDS, Feed, Gap
-from connector_gateway.core.retention import PURGE_STEP
-from connector_gateway.kit.clock import instant
+from connector_gateway.core.history.retention import PURGE_STEP
+from connector_gateway.kit.clock import utc_datetime
 from connector_gateway.kit.errors import SecretUnreadable
 from connector_gateway.kit.identifiers import RunId
 from connector_gateway.storage import tables
-from connector_gateway.storage.database import Database
+from connector_gateway.storage.sql.database import Database
 from core.events.conftest import Node, Sprouted, sprouted
 from harness.clocks import NOON
 from harness.leaks import contents
@@ -68,7 +68,7 @@ async def test_events_since_an_instant_include_that_instant(node: Node) -> None:
     page = await node.app._feed.page(connection, Sprouted, None, limit=10)
 
     assert ["b"] == await node.plants(connection, since=page.items[1].observed_at)
-    assert [] == await node.plants(connection, since=instant(NOON + 60))
+    assert [] == await node.plants(connection, since=utc_datetime(NOON + 60))
 
 
 async def test_events_are_told_apart_by_type_and_channel(node: Node) -> None:
@@ -117,7 +117,7 @@ async def test_a_purge_takes_bounded_steps_and_leaves_what_is_still_kept(node: N
 
 async def test_whoever_asks_for_what_is_no_longer_kept_is_told_so(node: Node) -> None:
     connection = await node.connect()
-    page = await node.app._feed.page(connection, Sprouted, None, limit=10, since=instant(NOON - 31 * DAY_SECONDS))
+    page = await node.app._feed.page(connection, Sprouted, None, limit=10, since=utc_datetime(NOON - 31 * DAY_SECONDS))
 
     (warning,) = page.warnings
     assert "no longer kept" in warning
@@ -126,16 +126,16 @@ async def test_whoever_asks_for_what_is_no_longer_kept_is_told_so(node: Node) ->
 @requirement("common-104")
 async def test_a_gap_is_told_to_everyone_who_reads_over_it(node: Node) -> None:
     connection = await node.connect()
-    await node.app._feed.miss(connection, Gap(RunId("run_1"), NOON - 600, NOON - 300, "It was dark.", "bed 1"))
+    await node.app._feed.record_gap(connection, Gap(RunId("run_1"), NOON - 600, NOON - 300, "It was dark.", "bed 1"))
 
     async def warnings(**filters: Any) -> int:
         page = await node.app._feed.page(connection, Sprouted, None, limit=10, **filters)
         return len(page.warnings)
 
     assert 1 == await warnings()
-    assert 1 == await warnings(since=instant(NOON - 400), channel="bed 1")
+    assert 1 == await warnings(since=utc_datetime(NOON - 400), channel="bed 1")
     assert 0 == await warnings(channel="bed 2")
-    assert 0 == await warnings(since=instant(NOON - 200))
+    assert 0 == await warnings(since=utc_datetime(NOON - 200))
 
 
 async def test_nothing_is_entered_for_a_connection_that_was_removed(node: Node) -> None:
@@ -239,10 +239,10 @@ async def test_the_latest_events_are_told_though_the_connection_was_revoked(node
     await node.see(connection, sprouted("a", bed="b"))
     known = await node.app.connections.find(connection)
     assert known is not None
-    await node.app.connections.observe(known, "revoked")
+    await node.app.connections.record_status(known, "revoked")
     (event,), _ = await node.app._feed.latest(connection)
 
-    assert ("sprouted", "b", instant(NOON)) == (event["type"], event["channel"], event["observed_at"])
+    assert ("sprouted", "b", utc_datetime(NOON)) == (event["type"], event["channel"], event["observed_at"])
 
 
 @requirement("keys-16")

@@ -6,12 +6,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from connector_gateway.core.events.handover import WINDOW_SECONDS, Handover
-from connector_gateway.core.secrets import SecretKeys
-from connector_gateway.kit.clock import instant
+from connector_gateway.core.events.hook_verification import WINDOW_SECONDS, HookVerification
+from connector_gateway.core.secrets.secret_keys import SecretKeys
+from connector_gateway.kit.clock import utc_datetime
 from connector_gateway.kit.errors import InvalidSignature
-from connector_gateway.storage.database import Database
-from harness.clocks import HandClock
+from connector_gateway.storage.sql.database import Database
+from harness.clocks import ManualClock
 from harness.databases import sqlite_in
 from harness.requirement import requirement
 
@@ -19,8 +19,8 @@ SECRETS = SecretKeys(["a secret of this installation"])
 
 
 @pytest.fixture
-def clock() -> HandClock:
-    return HandClock()
+def clock() -> ManualClock:
+    return ManualClock()
 
 
 @pytest.fixture
@@ -30,71 +30,71 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 
 
 @pytest.fixture
-def handover(database: Database, clock: HandClock) -> Handover:
-    return Handover(database, SECRETS, "https://gateway.example", clock)
+def handover(database: Database, clock: ManualClock) -> HookVerification:
+    return HookVerification(database, SECRETS, "https://gateway.example", clock)
 
 
 def address_in(opened: dict[str, str]) -> str:
     return urlsplit(opened["url"]).path.removeprefix("/hooks/notes/")
 
 
-async def test_a_window_has_an_address_of_its_own_and_an_end(handover: Handover, clock: HandClock) -> None:
+async def test_a_window_has_an_address_of_its_own_and_an_end(handover: HookVerification, clock: ManualClock) -> None:
     opened = handover.open("notes")
 
     assert opened["url"].startswith("https://gateway.example/hooks/notes/")
-    assert instant(clock.now() + WINDOW_SECONDS) == opened["closes_at"]
+    assert utc_datetime(clock.now() + WINDOW_SECONDS) == opened["closes_at"]
 
 
 @requirement("notes-86")
-async def test_a_secret_is_let_in_until_the_window_closes(handover: Handover, clock: HandClock) -> None:
+async def test_a_secret_is_let_in_until_the_window_closes(handover: HookVerification, clock: ManualClock) -> None:
     address = address_in(handover.open("notes"))
     clock.at += WINDOW_SECONDS - 1
-    await handover.require("notes", address)
+    await handover.check_window("notes", address)
     clock.at += 1
 
     with pytest.raises(InvalidSignature, match="time for handing over"):
-        await handover.require("notes", address)
+        await handover.check_window("notes", address)
 
 
 @requirement("notes-86")
-async def test_a_window_can_be_closed_before_its_time(handover: Handover, clock: HandClock) -> None:
+async def test_a_window_can_be_closed_before_its_time(handover: HookVerification, clock: ManualClock) -> None:
     address = address_in(handover.open("notes"))
     clock.at += 60
     closed = await handover.close("notes")
 
-    assert {"connector": "notes", "closed_at": instant(clock.now())} == closed
+    assert {"connector": "notes", "closed_at": utc_datetime(clock.now())} == closed
     with pytest.raises(InvalidSignature, match="time for handing over"):
-        await handover.require("notes", address)
+        await handover.check_window("notes", address)
 
 
 async def test_a_window_that_is_opened_after_another_was_closed_lets_a_secret_in(
-    handover: Handover, clock: HandClock
+    handover: HookVerification, clock: ManualClock
 ) -> None:
     await handover.close("notes")
     await handover.close("notes")
     clock.at += 1
-    await handover.require("notes", address_in(handover.open("notes")))
+    await handover.check_window("notes", address_in(handover.open("notes")))
 
     with pytest.raises(InvalidSignature):
-        await handover.require("notes", "")
+        await handover.check_window("notes", "")
 
 
 @requirement("notes-86")
 @pytest.mark.parametrize("address", ["", "x", "A" * 60, "ä", "../..", "\ud800"])
-async def test_a_guessed_address_lets_nothing_in(handover: Handover, address: str) -> None:
+async def test_a_guessed_address_lets_nothing_in(handover: HookVerification, address: str) -> None:
     with pytest.raises(InvalidSignature, match="No secret is taken"):
-        await handover.require("notes", address)
+        await handover.check_window("notes", address)
 
 
-async def test_the_address_of_one_connector_lets_nothing_in_for_another(handover: Handover) -> None:
+async def test_the_address_of_one_connector_lets_nothing_in_for_another(handover: HookVerification) -> None:
     with pytest.raises(InvalidSignature):
-        await handover.require("chat", address_in(handover.open("notes")))
+        await handover.check_window("chat", address_in(handover.open("notes")))
 
 
 async def test_the_address_of_another_installation_lets_nothing_in(
-    database: Database, clock: HandClock, handover: Handover
+    database: Database, clock: ManualClock, handover: HookVerification
 ) -> None:
-    other = Handover(database, SecretKeys(["a secret of another one"]), "https://gateway.example", clock)
+    other = HookVerification(database, SecretKeys(["a secret of another one"]), "https://gateway.example", clock)
 
     with pytest.raises(InvalidSignature):
-        await handover.require("notes", address_in(other.open("notes")))
+        await handover.check_window("notes", address_in(other.open("notes")))

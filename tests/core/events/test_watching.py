@@ -7,27 +7,27 @@ import pytest
 from sqlalchemy import insert, select, update
 from structlog.testing import capture_logs
 
-from connector_gateway.core.events.watchers import (
-    FIRST_PAUSE_SECONDS,
-    FIRST_REVOKED_SECONDS,
+from connector_gateway.core.events.polling import (
+    FIRST_BACKOFF_SECONDS,
+    MIN_REVOKED_SECONDS,
     REVOKED_SECONDS,
     TICK_SECONDS,
-    Poll,
-    TakenOver,
-    _pause_after,
+    LeaseLost,
+    PollSession,
+    _retry_delay,
 )
-from connector_gateway.core.events.watches import Watches
-from connector_gateway.core.processes import DEAD_AFTER_SECONDS
-from connector_gateway.core.runs import Run
-from connector_gateway.kit.clock import instant
+from connector_gateway.core.events.watches import WatchStore
+from connector_gateway.core.history.runs import Run
+from connector_gateway.core.process_registry import DEAD_AFTER_SECONDS
+from connector_gateway.kit.clock import utc_datetime
 from connector_gateway.kit.errors import ConnectionRevoked, UpstreamError, UpstreamRateLimited
+from connector_gateway.kit.events import PollContext, Snapshot
 from connector_gateway.kit.identifiers import ProcessId
-from connector_gateway.kit.observing import Snapshot, Watch
 from connector_gateway.storage import tables
-from connector_gateway.storage.database import Database
-from connector_gateway.storage.faults import unavailable
+from connector_gateway.storage.sql.availability import storage_unavailable
+from connector_gateway.storage.sql.database import Database
 from core.events.conftest import Node, Sprouted, forget, sprouted
-from harness.clocks import NOON, HandClock
+from harness.clocks import NOON, ManualClock
 from harness.requirement import requirement
 from harness.storage import read_only
 from harness.waiting import until
@@ -50,15 +50,17 @@ async def polled(node: Node, times: int = 1) -> None:
     await until(ended)
 
 
-async def take(node: Node, poll: Any) -> Poll:
+async def take(node: Node, poll: Any) -> PollSession:
     """A claimed poll, to be used by hand."""
-    connection = (await node.app.connections.several([poll.connection_id]))[poll.connection_id]
-    return Poll(poll, connection, Run("watch"), database=node.app.database, feed=node.app._feed, clock=node.clock)
+    connection = (await node.app.connections.get_many([poll.connection_id]))[poll.connection_id]
+    return PollSession(
+        poll, connection, Run("watch"), database=node.app.database, feed=node.app._feed, clock=node.clock
+    )
 
 
-async def other_process(node: Node) -> Watches:
+async def other_process(node: Node) -> WatchStore:
     """Another process on the same database."""
-    return Watches(node.app.database, ProcessId("proc_other"))
+    return WatchStore(node.app.database, ProcessId("proc_other"))
 
 
 async def test_a_new_connection_is_looked_at_at_once(node: Node) -> None:
@@ -67,7 +69,7 @@ async def test_a_new_connection_is_looked_at_at_once(node: Node) -> None:
     await polled(node)
 
     (poll,) = node.garden.polls
-    assert (connection, True) == (poll.connection_id, poll.whole)
+    assert (connection, True) == (poll.connection_id, poll.polls_everything)
 
 
 async def test_deferred_polls_start_only_when_they_are_allowed_to(node: Node) -> None:
@@ -98,12 +100,12 @@ async def test_a_connection_tells_since_when_everything_was_read(node: Node) -> 
     await polled(node, 2)
 
     assert before is None
-    assert instant(NOON) == await watching_since(node, connection)
+    assert utc_datetime(NOON) == await watching_since(node, connection)
 
 
 @requirement("common-187")
 async def test_what_was_not_read_to_its_end_is_not_watched_yet(node: Node) -> None:
-    async def leave_a_rest(watch: Watch[Any]) -> None:
+    async def leave_a_rest(watch: PollContext[Any]) -> None:
         watch.unfinished = True
 
     node.garden.script = [leave_a_rest, UpstreamRateLimited("Later.", retry_after=1)]
@@ -119,11 +121,11 @@ async def test_what_was_not_read_to_its_end_is_not_watched_yet(node: Node) -> No
 
 @requirement("common-187")
 async def test_a_connection_tells_how_much_was_read_until_everything_was(node: Node) -> None:
-    async def read_a_part(watch: Watch[Any]) -> None:
+    async def read_a_part(watch: PollContext[Any]) -> None:
         watch.unfinished = True
         await watch.progress(1, 4)
 
-    async def read_the_rest(watch: Watch[Any]) -> None:
+    async def read_the_rest(watch: PollContext[Any]) -> None:
         await watch.progress(4, 4)
 
     node.garden.script = [read_a_part, read_the_rest]
@@ -180,7 +182,7 @@ async def test_processes_that_claim_at_once_never_get_the_same(node: Node, datab
     alive = {"process_id": "proc_other", "started_at": now, "seen_at": now}
     await node.app.database.put(insert(tables.processes), alive)
     async with Database(database_url, clock=node.clock.now) as database:
-        other = Watches(database, ProcessId("proc_other"))
+        other = WatchStore(database, ProcessId("proc_other"))
         claims = await asyncio.gather(*(watches.claim("garden", 3) for watches in [node.watches, other] * 10))
     claimed = [poll.connection_id for claim in claims for poll in claim]
 
@@ -195,8 +197,8 @@ async def test_the_looks_of_a_dead_process_are_taken_over(node: Node) -> None:
     poll = await take(node, dead)
 
     assert connection == taken.connection_id
-    with pytest.raises(TakenOver):
-        await poll.keep([sprouted("late")])
+    with pytest.raises(LeaseLost):
+        await poll.commit([sprouted("late")])
     assert [] == await node.plants(connection)
 
 
@@ -204,11 +206,11 @@ async def test_what_was_seen_and_what_things_are_like_are_kept_together(node: No
     connection = await node.connect()
     (claimed,) = await node.watches.claim("garden", 10)
     poll = await take(node, claimed)
-    await poll.keep([sprouted("a")], [Snapshot("beds", "1", {"plants": 2}), Snapshot("beds", "2", 3)])
-    await poll.keep([], [Snapshot("beds", "1", {"plants": 3}), forget("2")])
+    await poll.commit([sprouted("a")], [Snapshot("beds", "1", {"plants": 2}), Snapshot("beds", "2", 3)])
+    await poll.commit([], [Snapshot("beds", "1", {"plants": 3}), forget("2")])
 
-    assert {"1": {"plants": 3}} == await poll.recall("beds")
-    assert {} == await poll.recall("beds", ["2"])
+    assert {"1": {"plants": 3}} == await poll.snapshots("beds")
+    assert {} == await poll.snapshots("beds", ["2"])
     assert ["a"] == await node.plants(connection)
 
 
@@ -222,7 +224,7 @@ async def test_a_look_that_failed_comes_again_later_and_later(node: Node) -> Non
     await polled(node, 2)
     second = (await row(node, connection)).due_at - node.clock.at
 
-    assert (FIRST_PAUSE_SECONDS, 120) == (first, second)
+    assert (FIRST_BACKOFF_SECONDS, 120) == (first, second)
     runs = await node.app.runs.list(None, connection_id=connection)
     assert [("observe_events", "error", "upstream_rate_limited")] == [
         (run["operation"], run["status"], run["code"]) for run in runs
@@ -232,7 +234,7 @@ async def test_a_look_that_failed_comes_again_later_and_later(node: Node) -> Non
 @requirement("common-156")
 async def test_looks_go_on_in_time_though_the_clock_was_set_back(node: Node) -> None:
     await node.connect()
-    node.app.clock = wall = HandClock()
+    node.app.clock = wall = ManualClock()
     await node.watch()
     await polled(node)
     wall.at -= 3600
@@ -258,7 +260,7 @@ async def test_looks_that_an_earlier_process_put_off_by_a_later_clock_are_taken_
 
 async def test_a_poll_whose_end_cannot_be_noted_is_not_stuck(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     await node.connect()
-    give_back = node.watches.give_back
+    give_back = node.watches.finish
     faults = [OSError("the disk is full")]
 
     async def sometimes(*arguments: Any, **values: Any) -> None:
@@ -266,10 +268,10 @@ async def test_a_poll_whose_end_cannot_be_noted_is_not_stuck(node: Node, monkeyp
             raise faults.pop()
         await give_back(*arguments, **values)
 
-    monkeypatch.setattr(node.watches, "give_back", sometimes)
+    monkeypatch.setattr(node.watches, "finish", sometimes)
     await node.watch()
     await polled(node)
-    node.clock.at += FIRST_PAUSE_SECONDS
+    node.clock.at += FIRST_BACKOFF_SECONDS
     await polled(node, 2)
 
     assert 2 == len(node.garden.polls)
@@ -280,7 +282,7 @@ async def test_a_fault_of_ours_ends_one_look_only(node: Node) -> None:
     node.garden.script = [KeyError("oops")]
     await node.watch()
     await polled(node)
-    node.clock.at += FIRST_PAUSE_SECONDS
+    node.clock.at += FIRST_BACKOFF_SECONDS
     await polled(node, 2)
 
     assert 0 == (await row(node, connection)).failures
@@ -293,14 +295,14 @@ async def test_a_withdrawn_authorisation_is_noted_and_tried_again_seldom(node: N
     await polled(node)
 
     assert "revoked" == (await node.app.connections.show(connection))["status"]
-    assert node.clock.at + FIRST_REVOKED_SECONDS == (await row(node, connection)).due_at
-    assert REVOKED_SECONDS == _pause_after(ConnectionRevoked("Gone."), 10)
+    assert node.clock.at + MIN_REVOKED_SECONDS == (await row(node, connection)).due_at
+    assert REVOKED_SECONDS == _retry_delay(ConnectionRevoked("Gone."), 10)
 
 
 def test_however_often_polls_have_failed_the_next_one_is_a_minute_later_or_when_the_application_says() -> None:
     failed, throttled = UpstreamError("Failed."), UpstreamRateLimited("Slow down.", retry_after=90)
 
-    assert [5, 40, 60, 90] == [_pause_after(failed, times) for times in (0, 3, 10)] + [_pause_after(throttled, 10)]
+    assert [5, 40, 60, 90] == [_retry_delay(failed, times) for times in (0, 3, 10)] + [_retry_delay(throttled, 10)]
 
 
 async def test_a_changed_connection_is_looked_at_at_once(node: Node) -> None:
@@ -310,7 +312,7 @@ async def test_a_changed_connection_is_looked_at_at_once(node: Node) -> None:
     await node.app.connections.change(connection, credentials={"token": "a-newer-token"})
     await polled(node, 2)
 
-    assert [True, True] == [poll.whole for poll in node.garden.polls]
+    assert [True, True] == [poll.polls_everything for poll in node.garden.polls]
     assert "garden-1" == (await row(node, connection)).account
 
 
@@ -331,20 +333,20 @@ async def test_a_removed_connection_is_watched_no_more(node: Node) -> None:
     connection = await node.connect()
     (claimed,) = await node.watches.claim("garden", 10)
     poll = await take(node, claimed)
-    await poll.keep([sprouted("a")], [Snapshot("beds", "1", 1)])
+    await poll.commit([sprouted("a")], [Snapshot("beds", "1", 1)])
     await node.app.connections.remove(connection)
     await node.app._feed.purge()
 
     assert await row(node, connection) is None
-    assert {} == await poll.recall("beds")
+    assert {} == await poll.snapshots("beds")
 
 
 @requirement("common-104")
 async def test_what_may_have_been_missed_is_told_in_feed_and_history(node: Node) -> None:
     connection = await node.connect()
 
-    async def miss(watch: Watch[Any]) -> None:
-        await watch.miss(node.clock.at - 60, node.clock.at, "It was dark.", "bed 1")
+    async def miss(watch: PollContext[Any]) -> None:
+        await watch.record_gap(node.clock.at - 60, node.clock.at, "It was dark.", "bed 1")
 
     node.garden.script = [miss]
     await node.watch()
@@ -366,7 +368,7 @@ async def test_a_delivery_wakes_a_look_where_it_says(node: Node) -> None:
     await node.deliver("poll")
     await polled(node, 2)
 
-    assert ({"bed 3", "bed 4"}, False) == (set(node.garden.polls[1].wakes), node.garden.polls[1].whole)
+    assert ({"bed 3", "bed 4"}, False) == (set(node.garden.polls[1].wakes), node.garden.polls[1].polls_everything)
     assert node.clock.at + 60 == (await row(node, connection)).whole_at
 
 
@@ -400,7 +402,7 @@ async def test_a_delivery_during_a_look_is_not_lost(node: Node) -> None:
 async def test_a_look_that_was_cut_short_is_taken_again_at_everything(node: Node, *, stopped: bool) -> None:
     connection = await node.connect()
     (first,) = await node.watches.claim("garden", 10)
-    await node.watches.give_back(first, whole_at=node.clock.at + 60, behind_since=None, failures=0)
+    await node.watches.finish(first, whole_at=node.clock.at + 60, behind_since=None, failures=0)
     await node.watches.wake([connection], ["bed 3"])
     dead = await other_process(node)
     (hinted,) = await dead.claim("garden", 10)
@@ -416,9 +418,9 @@ async def test_a_delivery_is_overheard_by_the_look_under_way(node: Node) -> None
     await node.connect()
     heard: list[Any] = []
 
-    async def listen(watch: Watch[Any]) -> None:
+    async def listen(watch: PollContext[Any]) -> None:
         await node.deliver("poll")
-        heard.extend([sorted(await watch.overhear()), await watch.overhear()])
+        heard.extend([sorted(await watch.take_wakes()), await watch.take_wakes()])
 
     node.garden.script = [listen]
     await node.watch()
@@ -431,7 +433,7 @@ async def test_a_delivery_is_overheard_by_the_look_under_way(node: Node) -> None
 async def test_what_was_pushed_once_is_looked_at_when_it_is_pushed_no_more(node: Node) -> None:
     connection = await node.connect()
     (claimed,) = await node.watches.claim("garden", 10)
-    await node.watches.give_back(claimed, whole_at=None, behind_since=None, failures=0)
+    await node.watches.finish(claimed, whole_at=None, behind_since=None, failures=0)
     await node.watch()
     await polled(node)
 
@@ -442,8 +444,8 @@ async def test_a_delivery_finds_whoever_holds_what_it_is_about(node: Node) -> No
     await node.hand_over()
     await node.connect()
 
-    async def keep(watch: Watch[Any]) -> None:
-        await watch.keep(snapshots=[Snapshot("beds", "bed 7", 1)])
+    async def keep(watch: PollContext[Any]) -> None:
+        await watch.commit(snapshots=[Snapshot("beds", "bed 7", 1)])
 
     node.garden.script = [keep]
     await node.watch()
@@ -498,7 +500,7 @@ async def test_a_stopped_process_leaves_word_since_when_nobody_listens(pushed: N
 async def test_a_poll_goes_by_the_clock_that_all_processes_share(node: Node) -> None:
     connection = await node.connect()
     watchers = node.app._watchers(node.app._gateway())
-    watchers.clock = HandClock(node.clock.at + 3600)
+    watchers.clock = ManualClock(node.clock.at + 3600)
     node.tasks.append(await watchers.__aenter__())
     await polled(node)
 
@@ -518,13 +520,13 @@ async def test_a_process_that_stops_while_storage_is_away_stops_well(node: Node)
     assert before == await row(node, connection)
 
 
-async def test_after_a_crash_it_is_known_since_when_nobody_listened(pushed: Node, clock: HandClock) -> None:
+async def test_after_a_crash_it_is_known_since_when_nobody_listened(pushed: Node, clock: ManualClock) -> None:
     connection = await pushed.connect()
     await pushed.watch()
     await polled(pushed)
     last_sign_of_life = clock.at
     clock.at += DEAD_AFTER_SECONDS + 1
-    absent_since = await pushed.app._processes._last_sign_of_life()
+    absent_since = await pushed.app._processes._last_heartbeat()
 
     assert last_sign_of_life == absent_since
     assert (await row(pushed, connection)).behind_since is None
@@ -560,16 +562,16 @@ def test_others_changes_are_noticed_within_a_second() -> None:
 
 
 def is_away(*_: object, **__: object) -> Any:
-    raise unavailable("the server has gone")
+    raise storage_unavailable("the server has gone")
 
 
 async def test_storage_that_is_away_is_told_in_one_line_for_claims_and_polls(
     node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def lose_storage(_: Watch[Any]) -> None:
+    async def lose_storage(_: PollContext[Any]) -> None:
         monkeypatch.setattr(node.watches, "claim", is_away)
-        monkeypatch.setattr(node.app.connections, "observe", is_away)
-        node.watches.roused.set()
+        monkeypatch.setattr(node.app.connections, "record_status", is_away)
+        node.watches.wake_event.set()
 
     async def both_told() -> bool:
         return {"claiming polls", "a poll"} <= {line.get("job") for line in lines}

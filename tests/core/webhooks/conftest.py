@@ -8,14 +8,14 @@ import pytest
 from sqlalchemy import Connection, delete
 
 from connector_gateway.app import App
-from connector_gateway.core.webhooks.deliverer import Deliverer
-from connector_gateway.kit.call import Call
+from connector_gateway.core.webhooks.delivery import DeliveryWorker
+from connector_gateway.kit.context import OperationContext
 from connector_gateway.kit.operation import reads
 from connector_gateway.kit.shapes import Page, Params
 from connector_gateway.settings import Settings
 from connector_gateway.storage import tables
-from core.events.conftest import Garden, Sprouted, connector, sprouted
-from harness.clocks import HandClock
+from core.events.conftest import FakeConnector, Sprouted, connector, sprouted
+from harness.clocks import ManualClock
 from harness.receiving import Inbox, receiving
 
 
@@ -26,7 +26,7 @@ class ReadGrowth(Params):
 
 
 @reads("GET /events")
-async def read_events(call: Call[Any], params: ReadGrowth) -> Page[Sprouted]:
+async def read_events(call: OperationContext[Any], params: ReadGrowth) -> Page[Sprouted]:
     """Read what grew."""
     raise NotImplementedError
 
@@ -36,13 +36,13 @@ class Post:
     """A process that delivers when it is told to."""
 
     app: App
-    clock: HandClock
+    clock: ManualClock
     workspace_id: Any
     connection_id: Any
 
     @property
-    def deliverer(self) -> Deliverer:
-        return self.app.deliverer
+    def deliverer(self) -> DeliveryWorker:
+        return self.app.delivery_worker
 
     async def connect(self) -> Any:
         """Another connection of the workspace."""
@@ -67,7 +67,7 @@ class Post:
     async def deliver(self) -> int:
         """Deliver what is due, until all of it has ended; how many positions that were."""
         begun = await self.deliverer.deliver()
-        await self.deliverer.settled()
+        await self.deliverer.join()
         return begun
 
     async def runs(self) -> list[tuple[str, int | None]]:
@@ -89,9 +89,9 @@ def settings(database_url: str, **more: str) -> dict[str, str]:
     } | more
 
 
-async def posting(database_url: str, clock: HandClock, **more: str) -> AsyncIterator[Post]:
+async def posting(database_url: str, clock: ManualClock, **more: str) -> AsyncIterator[Post]:
     """A process on a database, with a new workspace and connection."""
-    made = {"garden": replace(connector(Garden(), pushed=False), operations=(read_events,))}
+    made = {"garden": replace(connector(FakeConnector(), pushed=False), operations=(read_events,))}
     app = App(Settings.read(settings(database_url, **more), made), connectors=made, clock=clock)
     async with app.database, app._sender:
         workspace_id = (await app.workspaces.create("tests"))["workspace_id"]
@@ -101,7 +101,7 @@ async def posting(database_url: str, clock: HandClock, **more: str) -> AsyncIter
 
 
 @pytest.fixture
-async def post(common_database_url: str, clock: HandClock) -> AsyncIterator[Post]:
+async def post(common_database_url: str, clock: ManualClock) -> AsyncIterator[Post]:
     """A process that may deliver to this machine; it leaves no webhooks to the tests that follow."""
     async for made in posting(common_database_url, clock, GATEWAY_PRIVATE_WEBHOOKS="on"):
         yield made

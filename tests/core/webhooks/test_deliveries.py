@@ -8,27 +8,27 @@ from typing import Any
 
 import pytest
 
-from connector_gateway.core.backlog import Backlogs
 from connector_gateway.core.events.feed import Gap
-from connector_gateway.core.events.gaps import written
-from connector_gateway.core.webhooks.deliverer import (
-    DISABLED_AFTER_SECONDS,
-    FIRST_PAUSE_SECONDS,
-    LEFT_OUT_AFTER_SECONDS,
-    LONGEST_PAUSE_SECONDS,
-    STEP,
-    STEPS,
-    pause_after,
+from connector_gateway.core.events.gaps import format_time
+from connector_gateway.core.history.backlog import BacklogMonitor
+from connector_gateway.core.webhooks.delivery import (
+    BATCH_SIZE,
+    DISABLE_AFTER_SECONDS,
+    FIRST_BACKOFF_SECONDS,
+    MAX_BACKOFF_SECONDS,
+    MAX_BATCHES,
+    SKIP_AFTER_SECONDS,
+    retry_delay,
 )
-from connector_gateway.core.webhooks.positions import CLAIM_SECONDS, OF_ONE_WEBHOOK
-from connector_gateway.core.webhooks.sender import Sender
-from connector_gateway.kit.clock import instant
+from connector_gateway.core.webhooks.progress import CLAIM_SECONDS, MAX_PER_WEBHOOK
+from connector_gateway.core.webhooks.sender import WebhookSender
+from connector_gateway.kit.clock import utc_datetime
 from connector_gateway.kit.errors import InvalidParameters
 from connector_gateway.kit.identifiers import RunId
-from connector_gateway.kit.shapes import timestamp
+from connector_gateway.kit.shapes import format_timestamp
 from connector_gateway_client.webhooks import verify
 from core.webhooks.conftest import Post, posting
-from harness.clocks import NOON, HandClock
+from harness.clocks import NOON, ManualClock
 from harness.databases import sqlite_in
 from harness.receiving import Inbox
 from harness.requirement import requirement
@@ -55,7 +55,7 @@ async def test_an_event_is_delivered_signed_as_its_route_tells_it(post: Post, in
 
     assert {
         "type": "sprouted",
-        "timestamp": timestamp(instant(NOON)),
+        "timestamp": format_timestamp(utc_datetime(NOON)),
         "connector": "garden",
         "connection_id": post.connection_id,
     } == delivery
@@ -66,7 +66,9 @@ async def test_an_event_is_delivered_signed_as_its_route_tells_it(post: Post, in
 @requirement("deliveries-5", "keys-11")
 async def test_messages_name_a_gap_for_a_day(post: Post, inbox: Inbox) -> None:
     await post.webhook(inbox.address)
-    await post.app._feed.miss(post.connection_id, Gap(RunId("run_1"), NOON - 60, NOON, "the database was restored."))
+    await post.app._feed.record_gap(
+        post.connection_id, Gap(RunId("run_1"), NOON - 60, NOON, "the database was restored.")
+    )
     await post.see("a")
     await post.deliver()
     _, named = inbox.take()
@@ -75,7 +77,7 @@ async def test_messages_name_a_gap_for_a_day(post: Post, inbox: Inbox) -> None:
     await post.deliver()
     _, silent = inbox.take()
 
-    between = f"between {written(NOON - 60)} and {written(NOON)}"
+    between = f"between {format_time(NOON - 60)} and {format_time(NOON)}"
     warning = f"Events {between} may be missing: the database was restored. See run run_1."
     assert [warning] == json.loads(named)["warnings"]
     assert "warnings" not in json.loads(silent)
@@ -179,11 +181,11 @@ async def test_what_is_refused_is_tried_again_and_what_is_behind_it_waits(post: 
     inbox.answers = [FAILED, FAILED]
     await post.see(*"ab")
     begun = [await post.deliver(), await post.deliver()]
-    post.clock.at += FIRST_PAUSE_SECONDS
+    post.clock.at += FIRST_BACKOFF_SECONDS
     begun.append(await post.deliver())
     await post.see("c")
     early = await post.deliver()
-    post.clock.at += 2 * FIRST_PAUSE_SECONDS
+    post.clock.at += 2 * FIRST_BACKOFF_SECONDS
     await post.deliver()
 
     assert ([1, 0, 1], 0, list("aaabc")) == (begun, early, plants(inbox))
@@ -192,13 +194,13 @@ async def test_what_is_refused_is_tried_again_and_what_is_behind_it_waits(post: 
 
 @requirement("deliveries-6")
 async def test_pauses_grow_and_are_not_the_same_for_all() -> None:
-    pauses = [pause_after(failures) for failures in range(40)]
-    longest = FIRST_PAUSE_SECONDS * 2.0**39
+    pauses = [retry_delay(failures) for failures in range(40)]
+    longest = FIRST_BACKOFF_SECONDS * 2.0**39
 
-    assert all(0.8 * min(FIRST_PAUSE_SECONDS * 2.0**n, LONGEST_PAUSE_SECONDS) <= pauses[n] for n in range(40))
-    assert all(pauses[n] <= min(FIRST_PAUSE_SECONDS * 2.0**n, LONGEST_PAUSE_SECONDS) for n in range(40))
+    assert all(0.8 * min(FIRST_BACKOFF_SECONDS * 2.0**n, MAX_BACKOFF_SECONDS) <= pauses[n] for n in range(40))
+    assert all(pauses[n] <= min(FIRST_BACKOFF_SECONDS * 2.0**n, MAX_BACKOFF_SECONDS) for n in range(40))
     assert len(set(pauses)) > 30
-    assert (7200.0, LONGEST_PAUSE_SECONDS) == (pause_after(0, 7200.0), pause_after(0, longest))
+    assert (7200.0, MAX_BACKOFF_SECONDS) == (retry_delay(0, 7200.0), retry_delay(0, longest))
 
 
 @requirement("deliveries-6")
@@ -220,20 +222,20 @@ async def test_a_webhook_that_fails_for_days_is_disabled_and_goes_on_where_it_st
     inbox.answers = [FAILED] * 5
     await post.see(*"ab")
     await post.deliver()
-    post.clock.at += DISABLED_AFTER_SECONDS - 1
+    post.clock.at += DISABLE_AFTER_SECONDS - 1
     await post.deliver()
     before = await post.app.webhooks.show(made["webhook_id"])
-    post.clock.at += LONGEST_PAUSE_SECONDS
+    post.clock.at += MAX_BACKOFF_SECONDS
     await post.deliver()
     disabled = await post.app.webhooks.show(made["webhook_id"])
     await post.see("c")
-    post.clock.at += LONGEST_PAUSE_SECONDS
+    post.clock.at += MAX_BACKOFF_SECONDS
     meanwhile = await post.deliver()
     enabled = await post.app.webhooks.change(made["webhook_id"], status="active")
     await post.deliver()
 
     assert ["active", "disabled", "active"] == [told["status"] for told in (before, disabled, enabled)]
-    assert ("failing", instant(NOON), 1) == (disabled["reason"], disabled["failing_since"], disabled["behind"])
+    assert ("failing", utc_datetime(NOON), 1) == (disabled["reason"], disabled["failing_since"], disabled["behind"])
     assert ("refused", 500) == (disabled["failing_result"], disabled["failing_status"])
     assert (0, list("aabababc")) == (meanwhile, plants(inbox))
     assert [("delivery_failed", 500), ("webhook_disabled", 500)] == await post.runs()
@@ -250,8 +252,8 @@ async def test_an_event_is_left_out_once_the_one_behind_it_is_accepted_after_a_d
     made = await post.webhook(inbox.address)
     inbox.answers = [FAILED, FAILED, FAILED, (204, {}, b""), FAILED]
     await post.see(*"abc")
-    await fail_for(post, LEFT_OUT_AFTER_SECONDS - 1)
-    await fail_for(post, LONGEST_PAUSE_SECONDS)
+    await fail_for(post, SKIP_AFTER_SECONDS - 1)
+    await fail_for(post, MAX_BACKOFF_SECONDS)
     await post.deliver()
     told = await post.app.webhooks.show(made["webhook_id"])
 
@@ -265,7 +267,7 @@ async def test_nothing_is_left_out_where_the_receiver_has_just_come_back(post: P
     await post.webhook(inbox.address)
     inbox.answers = [FAILED, FAILED]
     await post.see(*"abc")
-    await fail_for(post, LEFT_OUT_AFTER_SECONDS)
+    await fail_for(post, SKIP_AFTER_SECONDS)
     await post.deliver()
 
     assert list("aabac") == plants(inbox)
@@ -277,8 +279,8 @@ async def test_nothing_is_left_out_while_the_event_behind_fails_too(post: Post, 
     await post.webhook(inbox.address)
     inbox.answers = [FAILED, FAILED, FAILED]
     await post.see(*"ab")
-    await fail_for(post, LEFT_OUT_AFTER_SECONDS)
-    await fail_for(post, LONGEST_PAUSE_SECONDS)
+    await fail_for(post, SKIP_AFTER_SECONDS)
+    await fail_for(post, MAX_BACKOFF_SECONDS)
     await post.deliver()
 
     assert list("aabab") == plants(inbox)
@@ -291,12 +293,12 @@ async def test_a_webhook_that_accepts_events_of_others_is_not_disabled(post: Pos
     await post.see("a")
     await fail_for(post, 1)
     await post.see("b", connection_id=other)
-    await fail_for(post, DISABLED_AFTER_SECONDS)
+    await fail_for(post, DISABLE_AFTER_SECONDS)
     await post.deliver()
     told = await post.app.webhooks.show(made["webhook_id"])
 
     assert (list("aba"), "active") == (plants(inbox), told["status"])
-    assert (post.connection_id, instant(NOON)) == (told["failing_connection_id"], told["failing_since"])
+    assert (post.connection_id, utc_datetime(NOON)) == (told["failing_connection_id"], told["failing_since"])
 
 
 @requirement("deliveries-6")
@@ -333,7 +335,7 @@ async def test_the_history_does_not_show_the_path_of_a_receiver(post: Post, inbo
 
 
 @pytest.fixture
-async def guarded(tmp_path: Any, clock: HandClock) -> AsyncIterator[Post]:
+async def guarded(tmp_path: Any, clock: ManualClock) -> AsyncIterator[Post]:
     """A process that delivers to public addresses only."""
     async for made in posting(sqlite_in(tmp_path), clock):
         yield made
@@ -376,7 +378,10 @@ async def test_a_receiver_that_does_not_answer_is_left_after_a_while() -> None:
             await reader.read()
         writer.close()
 
-    async with await asyncio.start_server(silent, "127.0.0.1") as server, Sender(private=True, seconds=0.05) as sender:
+    async with (
+        await asyncio.start_server(silent, "127.0.0.1") as server,
+        WebhookSender(private=True, seconds=0.05) as sender,
+    ):
         port = server.sockets[0].getsockname()[1]
         attempt = await sender.send(f"http://127.0.0.1:{port}/", {}, b"{}")
 
@@ -396,7 +401,7 @@ async def test_a_receiver_that_is_away_is_tried_again(post: Post) -> None:
 @requirement("deliveries-8")
 async def test_one_webhook_does_not_take_the_place_of_others(post: Post, inbox: Inbox) -> None:
     slow = await post.webhook(inbox.address)
-    connections = [await post.connect() for _ in range(OF_ONE_WEBHOOK + 1)]
+    connections = [await post.connect() for _ in range(MAX_PER_WEBHOOK + 1)]
     for connection_id in connections:
         await post.see("a", connection_id=connection_id)
     claimed = await post.app._positions.claim(50)
@@ -404,13 +409,13 @@ async def test_one_webhook_does_not_take_the_place_of_others(post: Post, inbox: 
     await post.see("b")
     further = await post.app._positions.claim(50, without=[slow["webhook_id"]])
 
-    assert [slow["webhook_id"]] * OF_ONE_WEBHOOK == [one.webhook_id for one in claimed]
+    assert [slow["webhook_id"]] * MAX_PER_WEBHOOK == [one.webhook_id for one in claimed]
     assert [later["webhook_id"]] == [one.webhook_id for one in further]
 
 
 async def test_a_long_backlog_is_delivered_in_turns(post: Post, inbox: Inbox) -> None:
     await post.webhook(inbox.address)
-    wanted = [str(number) for number in range(STEP * STEPS + 1)]
+    wanted = [str(number) for number in range(BATCH_SIZE * MAX_BATCHES + 1)]
     await post.see(*wanted)
     begun = [await post.deliver(), await post.deliver(), await post.deliver()]
 
@@ -423,9 +428,9 @@ async def test_metrics_tell_how_late_deliveries_are_and_for_how_long_they_fail(p
     inbox.answers = [FAILED]
     await post.see("a")
     await fail_for(post, 100)
-    told = await Backlogs(post.app.database, post.clock, 60).now()
+    told = await BacklogMonitor(post.app.database, post.clock, 60).now()
     await post.deliver()
-    well = await Backlogs(post.app.database, post.clock, 60).now()
+    well = await BacklogMonitor(post.app.database, post.clock, 60).now()
 
     assert told is not None
     assert (100.0, True) == (told.webhook_failing_seconds, 95.0 <= told.webhook_lag_seconds <= 96.0)
@@ -457,7 +462,7 @@ async def test_what_a_dead_process_had_begun_is_taken_over(post: Post, inbox: In
     late = await post.deliver()
 
     assert (0, 1, ["a"]) == (early, late, plants(inbox))
-    assert "TakenOver" == await taken_over(post, dead)
+    assert "ClaimLost" == await taken_over(post, dead)
 
 
 @requirement("deliveries-5")
@@ -482,7 +487,7 @@ async def test_an_event_that_comes_while_others_are_delivered_is_not_forgotten(p
     await post.see("a")
     (claimed,) = await post.app._positions.claim(10)
     await post.see("b")
-    await post.app._positions.give_back(claimed.up_to(1))
+    await post.app._positions.finish(claimed.up_to(1))
 
     assert (1, ["b"]) == (await post.deliver(), plants(inbox))
 
@@ -565,7 +570,7 @@ async def test_a_replay_ends_the_delivery_under_way(post: Post, inbox: Inbox) ->
     (claimed,) = await post.app._positions.claim(10)
     await post.app.webhooks.replay(made["webhook_id"], post.connection_id)
 
-    assert "TakenOver" == await taken_over(post, claimed)
+    assert "ClaimLost" == await taken_over(post, claimed)
 
 
 # Removed and forgotten
@@ -586,6 +591,6 @@ async def test_positions_of_removed_connections_are_purged(post: Post, inbox: In
     await post.see("a")
     await post.deliver()
     kept = await post.app._positions.purge()
-    await post.app.connecting.remove(post.connection_id)
+    await post.app.connection_service.remove(post.connection_id)
 
     assert (0, 1, 0) == (kept, await post.app._positions.purge(), await post.app._positions.purge())

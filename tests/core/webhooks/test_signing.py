@@ -5,8 +5,8 @@ from base64 import b64encode
 
 import pytest
 
-from connector_gateway.core.webhooks.signing import new_secret, rotated, signed
-from connector_gateway_client.webhooks import NotGenuine, verify
+from connector_gateway.core.webhooks.signing import new_secret, rotate_secrets, sign
+from connector_gateway_client.webhooks import SignatureMismatch, verify
 from harness.clocks import NOON
 
 BODY = b'{"type": "page.created"}'
@@ -16,15 +16,15 @@ ONE = [{"secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "ends_at": None}]
 def test_it_is_the_signature_of_the_convention() -> None:
     """The example of the convention's own libraries: standard-webhooks, libraries/python/tests/test_webhooks.py."""
     body = b'{"test": 2432232314}'
-    headers = signed(ONE, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330.9, body)
+    headers = sign(ONE, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330.9, body)
 
     assert "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=" == headers["webhook-signature"]
     assert "1614265330" == headers["webhook-timestamp"]
 
 
 def test_both_secrets_sign_while_they_overlap() -> None:
-    both = rotated(ONE, NOON, overlap_seconds=60)
-    headers, later = signed(both, "evt_1", NOON + 59, BODY), signed(both, "evt_1", NOON + 60, BODY)
+    both = rotate_secrets(ONE, NOON, overlap_seconds=60)
+    headers, later = sign(both, "evt_1", NOON + 59, BODY), sign(both, "evt_1", NOON + 60, BODY)
 
     verify(headers, BODY, ONE[0]["secret"] or "", now=NOON)
     verify(headers, BODY, both[0]["secret"], now=NOON)
@@ -32,16 +32,16 @@ def test_both_secrets_sign_while_they_overlap() -> None:
 
 
 def test_a_secret_that_became_known_ends_at_once() -> None:
-    assert 1 == len(rotated(ONE, NOON, overlap_seconds=0))
+    assert 1 == len(rotate_secrets(ONE, NOON, overlap_seconds=0))
 
 
 def test_a_second_rotation_does_not_prolong_the_first_secret() -> None:
-    thrice = rotated(rotated(ONE, NOON, overlap_seconds=60), NOON + 1, overlap_seconds=3600)
+    thrice = rotate_secrets(rotate_secrets(ONE, NOON, overlap_seconds=60), NOON + 1, overlap_seconds=3600)
 
     assert [None, NOON + 3601, NOON + 60] == [one["ends_at"] for one in thrice]
 
 
-HEADERS = signed(ONE, "evt_1", NOON, BODY)
+HEADERS = sign(ONE, "evt_1", NOON, BODY)
 SECRET = str(ONE[0]["secret"])
 
 
@@ -68,7 +68,7 @@ def test_what_is_genuine_is_read_whatever_the_case_of_its_headers() -> None:
     ],
 )
 def test_anything_else_is_refused(changed: dict[str, str], body: bytes, at: float, why: str) -> None:
-    with pytest.raises(NotGenuine, match=why):
+    with pytest.raises(SignatureMismatch, match=why):
         verify(HEADERS | changed, body, SECRET, now=at)
 
 
@@ -76,13 +76,13 @@ def test_anything_else_is_refused(changed: dict[str, str], body: bytes, at: floa
 def test_a_header_that_is_missing_is_named(name: str) -> None:
     rest = {other: value for other, value in HEADERS.items() if other != name}
 
-    with pytest.raises(NotGenuine, match=name):
+    with pytest.raises(SignatureMismatch, match=name):
         verify(rest, BODY, SECRET, now=NOON)
 
 
 def test_what_is_signed_and_not_readable_is_refused() -> None:
-    with pytest.raises(NotGenuine, match="not readable"):
-        verify(signed(ONE, "evt_1", NOON, b"{"), b"{", SECRET, now=NOON)
+    with pytest.raises(SignatureMismatch, match="not readable"):
+        verify(sign(ONE, "evt_1", NOON, b"{"), b"{", SECRET, now=NOON)
 
 
 @pytest.mark.parametrize("secret", ["whsec_?", "whsec_\u00e9", "whsec_", ""])

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from connector_gateway.connectors.notes import NOTES
-from harness.connecting import User, user
+from harness.connecting import BrowserUser, user
 from harness.playing import playing
 from harness.serving import Gateway, serving
 from workspace_sandbox.notes import NotesEmulator
@@ -31,6 +31,6 @@ def gateway(house: Gateway) -> Gateway:
 
 
 @pytest.fixture
-def someone(gateway: Gateway) -> Iterator[User]:
+def someone(gateway: Gateway) -> Iterator[BrowserUser]:
     with user(gateway) as someone:
         yield someone

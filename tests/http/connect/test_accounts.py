@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.connecting import User, connected, shown
+from harness.connecting import BrowserUser, connected, shown
 from harness.requirement import requirement
 from harness.serving import Gateway, Reply
 
@@ -63,7 +63,9 @@ def test_an_application_that_fails_is_no_reason_to_refuse_credentials(gateway: G
 
 
 @requirement("connections-17")
-def test_credentials_of_another_account_are_refused_unless_it_is_allowed(gateway: Gateway, someone: User) -> None:
+def test_credentials_of_another_account_are_refused_unless_it_is_allowed(
+    gateway: Gateway, someone: BrowserUser
+) -> None:
     connection_id = connected(someone)
     body = {"credentials": {"token": gateway.sandbox.emulators["notes"].credentials()["token"]}}
     refused = gateway.operator("PATCH", f"/v1/connections/{connection_id}", json=body)
@@ -74,7 +76,7 @@ def test_credentials_of_another_account_are_refused_unless_it_is_allowed(gateway
 
 
 @requirement("connections-31")
-def test_credentials_that_are_not_asked_about_leave_the_account_known(gateway: Gateway, someone: User) -> None:
+def test_credentials_that_are_not_asked_about_leave_the_account_known(gateway: Gateway, someone: BrowserUser) -> None:
     connection_id = connected(someone)
     before = shown(gateway, connection_id)
     body = {"credentials": {"token": gateway.sandbox.emulators["notes"].credentials()["token"]}, "verify": False}

@@ -7,9 +7,9 @@ from sqlalchemy import update
 from structlog.testing import capture_logs
 
 from connector_gateway.connectors.notes.oauth import OAUTH as NOTES_OAUTH
-from connector_gateway.core.keys import KeyScope
+from connector_gateway.core.access.keys import KeyScope
 from connector_gateway.storage import tables
-from harness.connecting import User, connected, heading, invited, reconnecting, shown, user
+from harness.connecting import BrowserUser, connected, heading, invited, reconnecting, shown, user
 from harness.consenting import Browser
 from harness.requirement import requirement
 from harness.serving import Gateway
@@ -28,7 +28,7 @@ def test_without_credentials_a_connection_is_pending_and_comes_with_a_link(gatew
 
 
 @requirement("connections-3", "connections-4")
-def test_a_user_who_allows_the_access_has_connected_an_account(gateway: Gateway, someone: User) -> None:
+def test_a_user_who_allows_the_access_has_connected_an_account(gateway: Gateway, someone: BrowserUser) -> None:
     made = invited(gateway)
     asked = someone.open(made["connect_url"])
     done = someone.allow(made["connect_url"])
@@ -36,7 +36,7 @@ def test_a_user_who_allows_the_access_has_connected_an_account(gateway: Gateway,
     call = gateway.get("/notes/databases", connection_id=made["connection_id"])
 
     assert [True] * 4 == [
-        one in asked.text for one in ("Notion", "Acme", *NOTES_OAUTH.reads[:1], *NOTES_OAUTH.changes[:1])
+        one in asked.text for one in ("Notion", "Acme", *NOTES_OAUTH.readable[:1], *NOTES_OAUTH.changeable[:1])
     ]
     assert (200, "Connected") == (done.status_code, heading(done))
     assert ("active", None) == (connection["status"], connection["expires_at"])
@@ -45,7 +45,7 @@ def test_a_user_who_allows_the_access_has_connected_an_account(gateway: Gateway,
 
 
 @requirement("connections-5")
-def test_the_user_is_sent_back_to_the_customer_with_the_connection(gateway: Gateway, someone: User) -> None:
+def test_the_user_is_sent_back_to_the_customer_with_the_connection(gateway: Gateway, someone: BrowserUser) -> None:
     made = invited(gateway, return_url=f"{RETURN_URL}?user=5")
     sent = someone.allow(made["connect_url"])
 
@@ -80,7 +80,7 @@ def test_nobody_is_sent_where_the_workspace_does_not_allow_it(gateway: Gateway, 
 
 
 @requirement("connections-5")
-def test_an_address_that_is_allowed_no_longer_is_not_gone_back_to(gateway: Gateway, someone: User) -> None:
+def test_an_address_that_is_allowed_no_longer_is_not_gone_back_to(gateway: Gateway, someone: BrowserUser) -> None:
     made = invited(gateway, return_url=RETURN_URL)
     gateway.operator("PATCH", f"/v1/workspaces/{gateway.workspace_id}", json={"return_urls": []})
 
@@ -101,7 +101,7 @@ def test_a_workspace_allows_only_addresses_that_are_safe_to_go_to(gateway: Gatew
 
 
 @requirement("connections-6")
-def test_a_user_who_does_not_allow_it_is_told_and_may_try_again(gateway: Gateway, someone: User) -> None:
+def test_a_user_who_does_not_allow_it_is_told_and_may_try_again(gateway: Gateway, someone: BrowserUser) -> None:
     made = invited(gateway)
     refused = someone.cancel(made["connect_url"])
     before = shown(gateway, made["connection_id"])["status"]
@@ -114,7 +114,7 @@ def test_a_user_who_does_not_allow_it_is_told_and_may_try_again(gateway: Gateway
 
 @requirement("connections-7")
 @pytest.mark.parametrize("state", ["", "forged", "x" * 5000])
-def test_a_forged_state_is_not_known(gateway: Gateway, someone: User, state: str) -> None:
+def test_a_forged_state_is_not_known(gateway: Gateway, someone: BrowserUser, state: str) -> None:
     made = invited(gateway)
     consent = someone.depart(made["connect_url"])
     page = someone.come_back(consent, {"code": "abc", "state": state})
@@ -124,7 +124,7 @@ def test_a_forged_state_is_not_known(gateway: Gateway, someone: User, state: str
 
 
 @requirement("connections-7")
-def test_an_answer_is_good_once(gateway: Gateway, someone: User) -> None:
+def test_an_answer_is_good_once(gateway: Gateway, someone: BrowserUser) -> None:
     made = invited(gateway)
     consent = someone.depart(made["connect_url"])
     cookies = dict(someone.http.cookies)
@@ -144,7 +144,7 @@ async def let_pass(gateway: Gateway) -> None:
 
 
 @requirement("connections-7")
-def test_an_answer_that_comes_too_late_does_not_count(gateway: Gateway, someone: User) -> None:
+def test_an_answer_that_comes_too_late_does_not_count(gateway: Gateway, someone: BrowserUser) -> None:
     made = invited(gateway)
     consent = someone.depart(made["connect_url"])
     gateway.run(let_pass(gateway))
@@ -156,7 +156,7 @@ def test_an_answer_that_comes_too_late_does_not_count(gateway: Gateway, someone:
 
 
 @requirement("connections-7")
-def test_an_answer_counts_only_in_the_browser_that_was_sent(gateway: Gateway, someone: User) -> None:
+def test_an_answer_counts_only_in_the_browser_that_was_sent(gateway: Gateway, someone: BrowserUser) -> None:
     made = invited(gateway)
     consent = someone.depart(made["connect_url"])
     with Browser() as there, user(gateway) as other:
@@ -169,7 +169,7 @@ def test_an_answer_counts_only_in_the_browser_that_was_sent(gateway: Gateway, so
 
 
 @requirement("connections-7")
-def test_a_cookie_that_somebody_else_has_set_does_not_fit(gateway: Gateway, someone: User) -> None:
+def test_a_cookie_that_somebody_else_has_set_does_not_fit(gateway: Gateway, someone: BrowserUser) -> None:
     made = invited(gateway)
     with Browser() as there, user(gateway) as attacker:
         consent = attacker.depart(made["connect_url"])
@@ -181,7 +181,7 @@ def test_a_cookie_that_somebody_else_has_set_does_not_fit(gateway: Gateway, some
 
 
 @requirement("connections-7")
-def test_a_callback_of_another_connector_is_not_known(gateway: Gateway, someone: User) -> None:
+def test_a_callback_of_another_connector_is_not_known(gateway: Gateway, someone: BrowserUser) -> None:
     consent = someone.depart(invited(gateway)["connect_url"])
     with Browser() as there:
         answer = there.allow(consent)
@@ -192,7 +192,9 @@ def test_a_callback_of_another_connector_is_not_known(gateway: Gateway, someone:
 
 @requirement("connections-9")
 @pytest.mark.parametrize("more", [{}, {"code": ""}, {"error": "server_error"}, {"error": ""}])
-def test_an_answer_without_a_code_connects_nothing(gateway: Gateway, someone: User, more: dict[str, str]) -> None:
+def test_an_answer_without_a_code_connects_nothing(
+    gateway: Gateway, someone: BrowserUser, more: dict[str, str]
+) -> None:
     made = invited(gateway)
     consent = someone.depart(made["connect_url"])
     state = dict(parse_qsl(urlsplit(consent).query))["state"]
@@ -219,7 +221,7 @@ def test_an_answer_without_a_code_connects_nothing(gateway: Gateway, someone: Us
     ids=["garbage", "failed", "throttled", "page", "wrong shape", "our client", "cut", "code refused"],
 )
 def test_a_token_endpoint_that_fails_connects_nothing_and_says_so(
-    gateway: Gateway, someone: User, fault: dict[str, object], status: int
+    gateway: Gateway, someone: BrowserUser, fault: dict[str, object], status: int
 ) -> None:
     made = invited(gateway)
     gateway.fault("notes", path="/v1/oauth/token", times=1, **fault)
@@ -231,14 +233,14 @@ def test_a_token_endpoint_that_fails_connects_nothing_and_says_so(
 
 
 @requirement("connections-1")
-def test_a_link_that_nobody_issued_is_not_known(someone: User) -> None:
+def test_a_link_that_nobody_issued_is_not_known(someone: BrowserUser) -> None:
     page = someone.open("/connect/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA")
 
     assert (404, "This link is not valid") == (page.status_code, heading(page))
 
 
 @requirement("connections-8")
-def test_a_link_is_good_until_an_account_is_connected(gateway: Gateway, someone: User) -> None:
+def test_a_link_is_good_until_an_account_is_connected(gateway: Gateway, someone: BrowserUser) -> None:
     made = invited(gateway)
     someone.allow(made["connect_url"])
     page, pressed = someone.open(made["connect_url"]), someone.press(made["connect_url"])
@@ -248,14 +250,14 @@ def test_a_link_is_good_until_an_account_is_connected(gateway: Gateway, someone:
 
 @requirement("connections-8")
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
-def test_the_button_is_only_pressed_on_our_own_page(gateway: Gateway, someone: User, site: str) -> None:
+def test_the_button_is_only_pressed_on_our_own_page(gateway: Gateway, someone: BrowserUser, site: str) -> None:
     page = someone.press(invited(gateway)["connect_url"], headers={"Sec-Fetch-Site": site})
 
     assert (400, {}) == (page.status_code, dict(page.cookies))
 
 
 @requirement("connections-3")
-def test_names_are_shown_as_text(gateway: Gateway, someone: User) -> None:
+def test_names_are_shown_as_text(gateway: Gateway, someone: BrowserUser) -> None:
     name = "<script>alert(1)</script> \u202egnp.exe 🎉"
     gateway.operator("PATCH", f"/v1/workspaces/{gateway.workspace_id}", json={"name": name})
     page = someone.open(invited(gateway)["connect_url"])
@@ -266,7 +268,7 @@ def test_names_are_shown_as_text(gateway: Gateway, someone: User) -> None:
 
 
 @requirement("connections-3")
-def test_pages_let_nothing_in_and_are_kept_by_nobody(gateway: Gateway, someone: User) -> None:
+def test_pages_let_nothing_in_and_are_kept_by_nobody(gateway: Gateway, someone: BrowserUser) -> None:
     page = someone.open(invited(gateway)["connect_url"])
 
     assert page.headers["content-security-policy"].startswith("default-src 'none'")
@@ -277,7 +279,7 @@ def test_pages_let_nothing_in_and_are_kept_by_nobody(gateway: Gateway, someone: 
 
 
 @requirement("connections-11")
-def test_connecting_again_keeps_the_connection_and_its_account(gateway: Gateway, someone: User) -> None:
+def test_connecting_again_keeps_the_connection_and_its_account(gateway: Gateway, someone: BrowserUser) -> None:
     connection_id = connected(someone)
     before = shown(gateway, connection_id)
     done = someone.allow(reconnecting(gateway, connection_id))
@@ -289,7 +291,7 @@ def test_connecting_again_keeps_the_connection_and_its_account(gateway: Gateway,
 
 
 @requirement("administration-7", "administration-9")
-def test_what_becomes_of_a_connection_and_its_links_is_recorded(gateway: Gateway, someone: User) -> None:
+def test_what_becomes_of_a_connection_and_its_links_is_recorded(gateway: Gateway, someone: BrowserUser) -> None:
     connection_id = connected(someone)
     someone.allow(reconnecting(gateway, connection_id), account=second_account(someone))
     gateway.operator("POST", f"/v1/connections/{connection_id}/test")
@@ -304,7 +306,7 @@ def test_what_becomes_of_a_connection_and_its_links_is_recorded(gateway: Gateway
     ] == [(entry["actor"], entry["act"], entry["outcome"]) for entry in reversed(found)]
 
 
-def second_account(someone: User) -> str:
+def second_account(someone: BrowserUser) -> str:
     """An account of the stand-in that nobody picks at first."""
     consent = someone.depart(invited(someone.gateway)["connect_url"])
     with Browser() as there:
@@ -313,7 +315,7 @@ def second_account(someone: User) -> str:
 
 
 @requirement("connections-13")
-def test_a_refused_call_tells_where_to_connect_again(gateway: Gateway, someone: User) -> None:
+def test_a_refused_call_tells_where_to_connect_again(gateway: Gateway, someone: BrowserUser) -> None:
     connection_id, managing = connected(someone), gateway.with_key(manages_connections=True)
     gateway.revoke("notes")
     first = managing.get("/notes/databases", connection_id=connection_id)
@@ -330,7 +332,9 @@ def test_a_refused_call_tells_where_to_connect_again(gateway: Gateway, someone: 
 
 @requirement("connections-13", "connections-32")
 @pytest.mark.parametrize("scope", ["read", "read_write"])
-def test_a_key_that_manages_no_connections_is_given_no_link(gateway: Gateway, someone: User, scope: KeyScope) -> None:
+def test_a_key_that_manages_no_connections_is_given_no_link(
+    gateway: Gateway, someone: BrowserUser, scope: KeyScope
+) -> None:
     connection_id = connected(someone)
     gateway.revoke("notes")
     refused = gateway.with_key(scope).get("/notes/databases", connection_id=connection_id)
@@ -341,7 +345,7 @@ def test_a_key_that_manages_no_connections_is_given_no_link(gateway: Gateway, so
 
 
 @requirement("connections-13")
-def test_a_link_that_was_used_is_not_told_again(gateway: Gateway, someone: User) -> None:
+def test_a_link_that_was_used_is_not_told_again(gateway: Gateway, someone: BrowserUser) -> None:
     connection_id, managing = connected(someone), gateway.with_key(manages_connections=True)
     gateway.revoke("notes")
     first = managing.get("/notes/databases", connection_id=connection_id).details[-1]["reconnect_url"]
@@ -356,7 +360,7 @@ def test_a_link_that_was_used_is_not_told_again(gateway: Gateway, someone: User)
 
 
 @requirement("connections-8")
-def test_a_link_that_two_opened_connects_the_account_of_the_first(gateway: Gateway, someone: User) -> None:
+def test_a_link_that_two_opened_connects_the_account_of_the_first(gateway: Gateway, someone: BrowserUser) -> None:
     made = invited(gateway)
     with user(gateway) as other, Browser() as there:
         here, elsewhere = someone.depart(made["connect_url"]), other.depart(made["connect_url"])
@@ -375,7 +379,7 @@ def test_a_pending_connection_cannot_be_tested(gateway: Gateway) -> None:
 
 
 @requirement("connections-24")
-def test_no_secret_is_in_a_log_line_a_run_a_page_or_an_answer(gateway: Gateway, someone: User) -> None:
+def test_no_secret_is_in_a_log_line_a_run_a_page_or_an_answer(gateway: Gateway, someone: BrowserUser) -> None:
     with capture_logs() as lines, Browser() as there:
         made = invited(gateway)
         consent = someone.depart(made["connect_url"])

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 from aiohttp import ClientSession, TCPConnector
 
-from connector_gateway.core.connections import tokens
-from harness.connecting import User, connected, shown
+from connector_gateway.core.connections import token_client
+from harness.connecting import BrowserUser, connected, shown
 from harness.playing import stand_in
 from harness.requirement import requirement
 from harness.serving import Gateway
@@ -16,11 +16,11 @@ TOKEN = "/v1/oauth/token"
 
 
 @pytest.fixture
-def connection(someone: User) -> str:
+def connection(someone: BrowserUser) -> str:
     """A connection whose token the third party does not take any more, though its refresh token is good."""
     connection_id = connected(someone)
     end(someone.gateway)
-    someone.gateway.sandbox.emulators["notes"].stage.journal.clear()
+    someone.gateway.sandbox.emulators["notes"].context.request_log.clear()
     return connection_id
 
 
@@ -54,7 +54,7 @@ def calls(gateway: Gateway, connection_id: str, count: int) -> list[tuple[int, s
 
 def rested(gateway: Gateway) -> None:
     """Let the pause after a failure pass."""
-    gateway.app.connections.renewals._resting.clear()
+    gateway.app.connections.token_refresher._backoffs.clear()
 
 
 @requirement("connections-18")
@@ -100,7 +100,7 @@ def test_a_renewal_that_fails_for_a_time_revokes_nothing(
 def test_tokens_are_not_waited_for_longer_than_a_lease_lasts(
     gateway: Gateway, connection: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tokens, "ANSWER_SECONDS", 0.1)
+    monkeypatch.setattr(token_client, "TOKEN_TIMEOUT_SECONDS", 0.1)
     gateway.fault("notes", path=TOKEN, times=1, fault="delay", seconds=0.5)
     reply = gateway.get("/notes/databases", connection_id=connection)
 

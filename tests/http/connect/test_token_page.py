@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from connector_gateway.connectors.boards import BOARDS
-from harness.connecting import User, heading, invited, shown, user
+from harness.connecting import BrowserUser, heading, invited, shown, user
 from harness.consenting import Browser
 from harness.playing import playing
 from harness.requirement import requirement
@@ -36,7 +36,7 @@ def gateway(house: Gateway) -> Gateway:
 
 
 @pytest.fixture
-def someone(gateway: Gateway) -> Iterator[User]:
+def someone(gateway: Gateway) -> Iterator[BrowserUser]:
     with user(gateway) as someone:
         yield someone
 
@@ -46,7 +46,7 @@ def state_of(page: str) -> str:
     return dict(parse_qsl(urlsplit(dict(parse_qsl(urlsplit(page).query))["return_url"]).query))["state"]
 
 
-def send(someone: User, **fields: str) -> httpx.Response:
+def send(someone: BrowserUser, **fields: str) -> httpx.Response:
     """What is answered to the form of the page that a browser comes back to."""
     return someone.http.post(f"{someone.gateway.base_url}{CALLBACK}", data=fields)
 
@@ -62,14 +62,14 @@ def pasted(gateway: Gateway, expiration: str) -> dict[str, Any]:
     emulator = gateway.sandbox.emulators["boards"]
     key = emulator.credentials()["key"]
     asked = f"key={key}&scope=read,write&expiration={expiration}&return_url=http://127.0.0.1:9/back"
-    credentials = {"key": key, "token": allowed(f"{emulator.stage.addresses['base']}/1/authorize?{asked}")["token"]}
+    credentials = {"key": key, "token": allowed(f"{emulator.context.addresses['base']}/1/authorize?{asked}")["token"]}
     body = {"workspace_id": gateway.workspace_id, "connector": "boards", "credentials": credentials}
     data: dict[str, Any] = gateway.operator("POST", "/v1/connections", json=body).data
     return data | {"credentials": credentials}
 
 
 @requirement("connections-28")
-def test_a_token_that_the_page_hands_out_connects_the_account(gateway: Gateway, someone: User) -> None:
+def test_a_token_that_the_page_hands_out_connects_the_account(gateway: Gateway, someone: BrowserUser) -> None:
     made = invited(gateway, connector="boards")
     page = someone.depart(made["connect_url"])
     answer = allowed(page)
@@ -86,7 +86,7 @@ def test_a_token_that_the_page_hands_out_connects_the_account(gateway: Gateway, 
 
 
 @requirement("connections-28")
-def test_the_page_is_asked_for_a_token_without_end_in_the_fragment(gateway: Gateway, someone: User) -> None:
+def test_the_page_is_asked_for_a_token_without_end_in_the_fragment(gateway: Gateway, someone: BrowserUser) -> None:
     page = urlsplit(someone.depart(invited(gateway, connector="boards")["connect_url"]))
     asked = dict(parse_qsl(page.query))
 
@@ -96,7 +96,7 @@ def test_the_page_is_asked_for_a_token_without_end_in_the_fragment(gateway: Gate
 
 
 @requirement("connections-28")
-def test_a_member_who_does_not_allow_it_is_told(gateway: Gateway, someone: User) -> None:
+def test_a_member_who_does_not_allow_it_is_told(gateway: Gateway, someone: BrowserUser) -> None:
     made = invited(gateway, connector="boards")
     page = someone.depart(made["connect_url"])
     with Browser() as there:
@@ -111,7 +111,7 @@ def test_a_member_who_does_not_allow_it_is_told(gateway: Gateway, someone: User)
 @pytest.mark.parametrize(
     ("token", "title"), [("", "The application reported a problem"), ("ATTA0", "The consent does not hold any more")]
 )
-def test_what_is_no_token_connects_nothing(gateway: Gateway, someone: User, token: str, title: str) -> None:
+def test_what_is_no_token_connects_nothing(gateway: Gateway, someone: BrowserUser, token: str, title: str) -> None:
     made = invited(gateway, connector="boards")
     told = send(someone, state=state_of(someone.depart(made["connect_url"])), token=token)
 
@@ -120,7 +120,7 @@ def test_what_is_no_token_connects_nothing(gateway: Gateway, someone: User, toke
 
 
 @requirement("connections-28")
-def test_a_token_counts_only_in_the_browser_that_was_sent(gateway: Gateway, someone: User) -> None:
+def test_a_token_counts_only_in_the_browser_that_was_sent(gateway: Gateway, someone: BrowserUser) -> None:
     made = invited(gateway, connector="boards")
     answer = allowed(someone.depart(made["connect_url"]))
     with user(gateway) as other:
@@ -132,7 +132,7 @@ def test_a_token_counts_only_in_the_browser_that_was_sent(gateway: Gateway, some
 
 
 @requirement("connections-28")
-def test_a_token_counts_once_and_from_our_own_page_only(gateway: Gateway, someone: User) -> None:
+def test_a_token_counts_once_and_from_our_own_page_only(gateway: Gateway, someone: BrowserUser) -> None:
     answer = allowed(someone.depart(invited(gateway, connector="boards")["connect_url"]))
     cookies = dict(someone.http.cookies)
     url, cross = f"{gateway.base_url}{CALLBACK}", {"Sec-Fetch-Site": "cross-site"}
@@ -147,14 +147,14 @@ def test_a_token_counts_once_and_from_our_own_page_only(gateway: Gateway, someon
 
 @requirement("connections-28")
 @pytest.mark.parametrize("form", [{}, {"state": "forged", "token": "t"}, {"state": "x" * 9000}])
-def test_a_form_that_nobody_was_shown_is_not_known(someone: User, form: dict[str, str]) -> None:
+def test_a_form_that_nobody_was_shown_is_not_known(someone: BrowserUser, form: dict[str, str]) -> None:
     told = send(someone, **form)
 
     assert (404, "This link is not valid") == (told.status_code, heading(told))
 
 
 @requirement("connections-5", "connections-28")
-def test_the_user_is_sent_back_to_the_customer_by_a_page(gateway: Gateway, someone: User) -> None:
+def test_the_user_is_sent_back_to_the_customer_by_a_page(gateway: Gateway, someone: BrowserUser) -> None:
     gateway.operator("PATCH", f"/v1/workspaces/{gateway.workspace_id}", json={"return_urls": [RETURN_URL]})
     made = invited(gateway, connector="boards", return_url=RETURN_URL)
     done = send(someone, **allowed(someone.depart(made["connect_url"])))
@@ -164,7 +164,7 @@ def test_the_user_is_sent_back_to_the_customer_by_a_page(gateway: Gateway, someo
 
 
 @requirement("connections-15", "connections-28")
-def test_a_token_that_allows_less_is_told_and_connects_nothing(gateway: Gateway, someone: User) -> None:
+def test_a_token_that_allows_less_is_told_and_connects_nothing(gateway: Gateway, someone: BrowserUser) -> None:
     made = invited(gateway, connector="boards")
     told = send(someone, **allowed(someone.depart(made["connect_url"]), "write"))
 

@@ -4,11 +4,11 @@ import re
 
 import pytest
 
-from harness.browsing import Browser, Shown
+from harness.browsing import Browser, HtmlPage
 from harness.serving import Gateway
 
 
-def invited(operator: Browser, gateway: Gateway, **fields: str) -> Shown:
+def invited(operator: Browser, gateway: Gateway, **fields: str) -> HtmlPage:
     """The page after the form for a connect link was sent off."""
     page = operator.open("/console/connections/new", connector="notes", workspace_id=gateway.workspace_id)
     return operator.submit(page, "Make a connect link", **({"name": "Nora's"} | fields))

@@ -2,13 +2,13 @@
 
 import pytest
 
-from harness.browsing import Browser, Shown
+from harness.browsing import Browser, HtmlPage
 from harness.serving import Gateway
 
 WRONG = "ntn_a_wrong_token_of_tests"
 
 
-def asked(operator: Browser, gateway: Gateway, **fields: str) -> Shown:
+def asked(operator: Browser, gateway: Gateway, **fields: str) -> HtmlPage:
     """The page that asks for the credentials of a new connection."""
     given = {"connector": "notes", "name": "Nora's", "workspace_id": gateway.workspace_id} | fields
     return operator.open("/console/connections/create", **given)

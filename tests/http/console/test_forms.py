@@ -2,15 +2,15 @@
 
 import pytest
 
-from connector_gateway.http.console.declared import ConsoleRoute
+from connector_gateway.http.console.request import ConsoleRoute
 from connector_gateway.http.console.routes import ROUTES
-from harness.browsing import Browser, Shown
+from harness.browsing import Browser, HtmlPage
 from harness.serving import Gateway
 
 FORMS = [route for route in ROUTES if route.method == "POST"]
 
 
-def token_of(page: Shown) -> str:
+def token_of(page: HtmlPage) -> str:
     """What the first form of *page* carries."""
     return str(page.html.select("input[name=form_token]")[0]["value"])
 

@@ -4,9 +4,9 @@ from urllib.parse import quote
 
 import pytest
 
+from connector_gateway.kit.events import Observation
 from connector_gateway.kit.identifiers import ConnectionId
-from connector_gateway.kit.observing import Observation
-from harness.browsing import Browser, Shown
+from harness.browsing import Browser, HtmlPage
 from harness.serving import Gateway
 
 MARKUP = '"><script>alert(1)</script><img src=x onerror=alert(1)>'
@@ -26,12 +26,12 @@ NAMES = [
 hostile = pytest.mark.parametrize(("name", "shown"), NAMES)
 
 
-def isolated(page: Shown) -> list[str]:
+def isolated(page: HtmlPage) -> list[str]:
     """The names that stand for themselves on a page."""
     return [one.text for one in page.html.select("bdi")]
 
 
-def harmless(page: Shown) -> bool:
+def harmless(page: HtmlPage) -> bool:
     """Whether nothing on the page came from a name."""
     scripts = [str(one.get("src", "")) for one in page.html.select("script")]
     handlers = [name for one in page.html.find_all(True) for name in one.attrs if name.startswith("on")]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from connector_gateway.http.console.declared import ConsoleRoute
+from connector_gateway.http.console.request import ConsoleRoute
 from connector_gateway.http.console.routes import ROUTES
 from harness.browsing import Browser
 from harness.requirement import requirement

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from connector_gateway.core.runs import Run
+from connector_gateway.core.history.runs import Run
 from connector_gateway.kit.errors import UpstreamRefused
+from connector_gateway.kit.events import Observation
 from connector_gateway.kit.identifiers import ConnectionId
-from connector_gateway.kit.observing import Observation
-from harness.browsing import Browser, Shown
-from harness.rehearsing import Shelf, Trouble, connectors
+from harness.browsing import Browser, HtmlPage
+from harness.rehearsing import Failure, FakeUpstream, connectors
 from harness.requirement import requirement
 from harness.serving import Gateway, serving
 from workspace_sandbox.sandbox import Sandbox
@@ -246,9 +246,9 @@ def test_a_connection_shows_its_last_calls_and_leads_to_its_events(operator: Bro
 
 def test_a_connection_shows_that_its_deliveries_are_rejected(operator: Browser, gateway: Gateway) -> None:
     connection_id = gateway.connections["notes"]
-    gateway.run(gateway.app._watches.reject([connection_id], 0.0, "It was signed too long ago."))
+    gateway.run(gateway.app._watches.record_rejection([connection_id], 0.0, "It was signed too long ago."))
     page = operator.open(f"/console/connections/{connection_id}").text
-    gateway.run(gateway.app._watches.accept([connection_id]))
+    gateway.run(gateway.app._watches.clear_rejection([connection_id]))
 
     assert "It was signed too long ago." in page
 
@@ -309,8 +309,8 @@ def test_a_connection_is_disconnected_once_that_was_confirmed(operator: Browser,
 
 
 @requirement("common-118")
-def test_runs_are_filtered_and_lead_to_their_page(operator: Browser, gateway: Gateway, shelf: Shelf) -> None:
-    shelf.troubles.append(Trouble(UpstreamRefused("No.")))
+def test_runs_are_filtered_and_lead_to_their_page(operator: Browser, gateway: Gateway, shelf: FakeUpstream) -> None:
+    shelf.troubles.append(Failure(UpstreamRefused("No.")))
     reply = gateway.post("/shelf/things", name="one")
     page = operator.open("/console/runs", status="error", connector="shelf", operation="put_thing")
     run = operator.open(page.link("Put thing"))
@@ -475,7 +475,7 @@ def test_the_overview_counts_what_there_is_and_shows_what_failed(operator: Brows
 
 @requirement("administration-22")
 def test_the_first_steps_are_listed_until_all_are_done(tmp_path: Path) -> None:
-    with serving(Sandbox({}), tmp_path, connectors=connectors(Shelf())) as gateway:
+    with serving(Sandbox({}), tmp_path, connectors=connectors(FakeUpstream())) as gateway:
         browser = Browser(gateway)
         overview = browser.sign_in()
         made = gateway.run(gateway.app.connections.create(gateway.workspace_id, "shelf", {"token": "shelf-token-1"}))
@@ -491,7 +491,7 @@ def test_the_first_steps_are_listed_until_all_are_done(tmp_path: Path) -> None:
     assert "Make a first call" == before_call.one(".steps a").text
 
 
-def steps_done(page: Shown) -> list[str]:
+def steps_done(page: HtmlPage) -> list[str]:
     return [one.select("span")[0].text for one in page.html.select(".steps .done")]
 
 

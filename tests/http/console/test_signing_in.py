@@ -6,10 +6,10 @@ import httpx
 import pytest
 from sqlalchemy import func, select, update
 
-from connector_gateway.core.acts import Actor, acting
-from connector_gateway.core.sessions import IDLE_SECONDS, SESSION_SECONDS
-from connector_gateway.core.token_throttle import BURST, MAX_DELAYED_PER_ADDRESS
-from connector_gateway.http.console.declared import ConsoleRoute
+from connector_gateway.core.access.audited_actions import Actor, act_as
+from connector_gateway.core.access.sessions import IDLE_SECONDS, SESSION_SECONDS
+from connector_gateway.core.access.token_throttle import BURST, MAX_DELAYED_PER_ADDRESS
+from connector_gateway.http.console.request import ConsoleRoute
 from connector_gateway.http.console.routes import ROUTES
 from connector_gateway.storage import tables
 from harness.browsing import Browser
@@ -204,7 +204,7 @@ def test_a_used_link_leads_whoever_is_signed_in_to_the_console(operator: Browser
 
 @requirement("administration-21", "administration-7")
 def test_making_and_using_a_link_is_recorded(visitor: Browser, gateway: Gateway) -> None:
-    with acting(gateway.app.audit, Actor("cli", surface="cli")):
+    with act_as(gateway.app.audit, Actor("cli", surface="cli")):
         link = gateway.run(gateway.app.sign_in_link(gateway.base_url))
     visitor.open(link)
     used, made = gateway.operator("GET", "/v1/audit?limit=2").data

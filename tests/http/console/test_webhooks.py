@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from connector_gateway.kit.events import Observation
 from connector_gateway.kit.identifiers import ConnectionId
-from connector_gateway.kit.observing import Observation
-from harness.browsing import Browser, Shown
+from harness.browsing import Browser, HtmlPage
 from harness.serving import Gateway
 
 ADDRESS = "https://example.com/events"
@@ -22,7 +22,7 @@ def made(gateway: Gateway) -> Iterator[dict[str, Any]]:
     gateway.operator("DELETE", f"/v1/webhooks/{webhook['webhook_id']}")
 
 
-def page_of(operator: Browser, made: dict[str, Any]) -> Shown:
+def page_of(operator: Browser, made: dict[str, Any]) -> HtmlPage:
     return operator.open(f"/console/webhooks/{made['webhook_id']}")
 
 

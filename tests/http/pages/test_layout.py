@@ -4,7 +4,7 @@ import pytest
 from markupsafe import Markup
 
 from connector_gateway.http.pages import Pages
-from connector_gateway.http.pages.text import isolated, visible, with_code
+from connector_gateway.http.pages.text import bidi_isolate, render_code_spans, visible
 from harness.serving import Gateway
 
 ASSETS = ["/assets/style.css", "/assets/icon.svg"]
@@ -87,8 +87,8 @@ def test_what_is_no_text_stays_as_it_is() -> None:
 
 
 def test_a_name_is_escaped_and_isolated() -> None:
-    assert "<bdi>&lt;i&gt;\ufffd</bdi>" == isolated("<i>\u202e")
+    assert "<bdi>&lt;i&gt;\ufffd</bdi>" == bidi_isolate("<i>\u202e")
 
 
 def test_words_between_backquotes_are_code() -> None:
-    assert "<code>a</code> &lt; <code>b</code>" == with_code("`a` < ``b``")
+    assert "<code>a</code> &lt; <code>b</code>" == render_code_spans("`a` < ``b``")

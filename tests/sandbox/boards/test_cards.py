@@ -32,7 +32,7 @@ def test_a_card_has_every_key_that_clients_need(trello: Trello) -> None:
 
 
 def test_the_id_of_a_card_begins_with_its_time(trello: Trello) -> None:
-    before = int(trello.emulator.stage.clock.now())
+    before = int(trello.emulator.context.clock.now())
 
     first, second = trello.card()["id"], trello.card()["id"]
 

@@ -28,7 +28,7 @@ def test_a_batch_has_one_to_ten_paths(trello: Trello, urls: str) -> None:
 
 def test_every_reading_route_answers(trello: Trello) -> None:
     examples, store = trello.examples, trello.emulator.store
-    mine, seen = trello.emulator.oauth.seeded, store.boards[examples["board_id"]]
+    mine, seen = trello.emulator.oauth.default_token, store.boards[examples["board_id"]]
     store.webhooks[UNKNOWN] = Webhook(id=UNKNOWN, token=mine, model=seen, url="http://a.test")
     here, colleague = f"/cards/{examples['card_id']}", trello.emulator.seed.colleague.id
     trello.post(f"{here}/idMembers", value=colleague)

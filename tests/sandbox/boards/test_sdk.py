@@ -41,14 +41,14 @@ def played() -> Iterator[BoardsEmulator]:
 
 @pytest.fixture
 def emulator(played: BoardsEmulator) -> BoardsEmulator:
-    played.stage.reset()
+    played.context.reset()
     played.reset()
     return played
 
 
 @pytest.fixture
 def session(emulator: BoardsEmulator) -> Iterator[Local]:
-    with Local(emulator.stage.addresses["base"]) as session:
+    with Local(emulator.context.addresses["base"]) as session:
         yield session
 
 

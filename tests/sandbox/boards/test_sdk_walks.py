@@ -15,7 +15,7 @@ from harness.playing import playing
 from harness.receiving import receiving
 from sandbox.boards.test_sdk import Local
 from workspace_sandbox.boards import BoardsEmulator
-from workspace_sandbox.kit.keeping import held, restore
+from workspace_sandbox.kit.data.serialization import dump_state, restore
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:datetime.datetime.utc:DeprecationWarning"  # python-dateutil, below the SDK
@@ -27,13 +27,13 @@ def emulator() -> Iterator[BoardsEmulator]:
     with playing(boards=BoardsEmulator) as sandbox:
         played = sandbox.emulators["boards"]
         assert isinstance(played, BoardsEmulator)
-        played.stage.knobs["limits"] = False
+        played.context.knobs["limits"] = False
         yield played
 
 
 @pytest.fixture(scope="module")
 def session(emulator: BoardsEmulator) -> Iterator[Local]:
-    with Local(emulator.stage.addresses["base"]) as session:
+    with Local(emulator.context.addresses["base"]) as session:
         yield session
 
 
@@ -63,7 +63,7 @@ def test_custom_fields_are_defined_and_filled(emulator: BoardsEmulator, client: 
         http_method="PUT",
         post_args={"customFieldItems": [{"idCustomField": paid.id, "value": {"checked": "true"}}]},
     )
-    restore(emulator, held(emulator))
+    restore(emulator, dump_state(emulator))
     filled = {one.definition_id: one.value for one in client.get_card(card.id).custom_fields}
     card.set_custom_field("", note)
     board.update_custom_field_definition(size.id, name="Sizes")
@@ -172,8 +172,8 @@ def zebras(emulator: BoardsEmulator, client: TrelloClient) -> TrelloClient:
     todo = client.get_list(emulator.examples()["list_ids"][0])
     urgent = next(label for label in board.get_labels(limit=1000) if label.name == "urgent")
     one = todo.add_card("Zebra one", labels=[urgent])
-    tomorrow = datetime.fromtimestamp(emulator.stage.clock.now() + 86_400, UTC)
-    emulator.act({"action": "update_card", "card_id": one.id, "due": tomorrow.isoformat()})
+    tomorrow = datetime.fromtimestamp(emulator.context.clock.now() + 86_400, UTC)
+    emulator.perform({"action": "update_card", "card_id": one.id, "due": tomorrow.isoformat()})
     two = todo.add_card("Zebra two", "Has *stripes*.", assign=[client.get_member("me")])
     two.comment("More stripes")
     todo.add_card("Zebra three").set_closed(True)

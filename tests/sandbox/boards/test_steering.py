@@ -47,7 +47,7 @@ def test_a_colleague_acts_by_hand(trello: Trello) -> None:
 )
 def test_a_bad_action_is_an_error(trello: Trello, action: dict[str, str]) -> None:
     with pytest.raises(ValueError, match="no "):
-        trello.emulator.act(action)
+        trello.emulator.perform(action)
 
 
 def test_credentials_and_examples_have_the_agreed_names(trello: Trello) -> None:

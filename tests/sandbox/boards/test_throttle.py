@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 from sandbox.boards.trello import JSON, UNKNOWN, Trello, refused
-from workspace_sandbox.boards.throttle import Spender, Throttle
+from workspace_sandbox.boards.throttle import BudgetKey, Throttle
 from workspace_sandbox.boards.wire import Refusal
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.context import EmulatorContext
 
 TOKEN_SPENT = {"error": "API_TOKEN_LIMIT_EXCEEDED", "message": "Rate limit exceeded"}
 KEY_SPENT = {"error": "API_KEY_LIMIT_EXCEEDED", "message": "Rate limit exceeded"}
@@ -53,22 +53,22 @@ class Counted(Throttle):
     """A throttle by a clock that is set."""
 
     def __init__(self) -> None:
-        self.clock = HandClock(0.0)
-        super().__init__(Stage(self.clock))
+        self.clock = ManualClock(0.0)
+        super().__init__(EmulatorContext(self.clock))
 
 
-def spent(throttle: Counted, now: float, spender: Spender) -> Any:
+def spent(throttle: Counted, now: float, spender: BudgetKey) -> Any:
     """The body of a refusal, or none."""
     throttle.clock.at = now
     try:
-        throttle.spend(spender)
+        throttle.charge(spender)
     except Refusal as refusal:
         return refusal.body
     return None
 
 
 def test_a_window_slides() -> None:
-    throttle, spender = Counted(), Spender("k", "t")
+    throttle, spender = Counted(), BudgetKey("k", "t")
 
     early = [spent(throttle, 0.0, spender) for _ in range(50)] + [spent(throttle, 5.0, spender) for _ in range(50)]
 
@@ -80,7 +80,7 @@ def test_a_window_slides() -> None:
 def test_a_key_is_shared_by_its_tokens() -> None:
     throttle = Counted()
 
-    spends = [spent(throttle, 0.0, Spender("k", f"t{number % 4}")) for number in range(301)]
+    spends = [spent(throttle, 0.0, BudgetKey("k", f"t{number % 4}")) for number in range(301)]
 
     assert spends == [None] * 300 + [KEY_SPENT]
 
@@ -88,21 +88,21 @@ def test_a_key_is_shared_by_its_tokens() -> None:
 def test_member_routes_have_a_budget_of_a_quarter_of_an_hour() -> None:
     throttle = Counted()
 
-    spends = [spent(throttle, float(second), Spender("k", "t", 1, 1)) for second in range(101)]
+    spends = [spent(throttle, float(second), BudgetKey("k", "t", 1, 1)) for second in range(101)]
 
     assert spends == [None] * 100 + [MEMBER_SPENT]
-    assert spent(throttle, 101.0, Spender("k", "t")) is None
-    assert spent(throttle, 900.0, Spender("k", "t", 1, 1)) is None
+    assert spent(throttle, 101.0, BudgetKey("k", "t")) is None
+    assert spent(throttle, 900.0, BudgetKey("k", "t", 1, 1)) is None
 
 
 def test_more_than_200_refusals_lock_the_whole_key_out() -> None:
     throttle = Counted()
     for _ in range(301):
-        spent(throttle, 0.0, Spender("k", "t"))
+        spent(throttle, 0.0, BudgetKey("k", "t"))
 
-    assert KEY_SPENT == spent(throttle, 1.0, Spender("k", "other"))
-    assert spent(throttle, 1.0, Spender("k2", "other")) is None
-    assert spent(throttle, 10.0, Spender("k", "other")) is None
+    assert KEY_SPENT == spent(throttle, 1.0, BudgetKey("k", "other"))
+    assert spent(throttle, 1.0, BudgetKey("k2", "other")) is None
+    assert spent(throttle, 10.0, BudgetKey("k", "other")) is None
 
 
 def test_member_routes_show_their_budget(trello: Trello) -> None:

@@ -13,7 +13,7 @@ from harness.receiving import Inbox
 from harness.waiting import wait_until
 from sandbox.boards.trello import UNKNOWN, Trello
 from workspace_sandbox.boards.access import APP
-from workspace_sandbox.boards.deliveries import MOST_FAILURES
+from workspace_sandbox.boards.deliveries import MAX_FAILURES
 
 
 def hooked(trello: Trello, inbox: Inbox, **values: Any) -> Any:
@@ -132,7 +132,7 @@ def test_an_address_that_is_gone_loses_its_webhook(trello: Trello, inbox: Inbox)
 def test_a_webhook_that_fails_too_often_is_switched_off(trello: Trello, inbox: Inbox) -> None:
     webhook = hooked(trello, inbox)
     trello.steer("/boards/knobs", webhook_retry_seconds=[])
-    trello.emulator.store.webhooks[webhook["id"]].failures = MOST_FAILURES - 1
+    trello.emulator.store.webhooks[webhook["id"]].failures = MAX_FAILURES - 1
     inbox.answers = [(500, {}, b"")]
 
     trello.card("Too much")

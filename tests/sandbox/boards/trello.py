@@ -18,7 +18,7 @@ class Trello:
         self.emulator = emulator
         self.control = control
         self.session = session
-        self.base = emulator.stage.addresses["base"]
+        self.base = emulator.context.addresses["base"]
         self.examples = emulator.examples()
         self.key, self.token = emulator.credentials()["key"], emulator.credentials()["token"]
 

@@ -27,7 +27,7 @@ class Chat:
 
     @property
     def address(self) -> str:
-        return self.sandbox.emulators["chat"].stage.addresses["base"]
+        return self.sandbox.emulators["chat"].context.addresses["base"]
 
     def send(self, method: str, **options: Any) -> requests.Response:
         headers = {"Authorization": f"Bearer {self.token}"} | options.pop("headers", {})

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 import requests
 
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 from harness.playing import playing
 from harness.receiving import Inbox, receiving
 from sandbox.chat.calling import Chat
@@ -33,9 +33,9 @@ def chat(sandbox: Sandbox, http: requests.Session) -> Chat:
 
 
 @pytest.fixture
-def clock(sandbox: Sandbox, chat: Chat) -> Iterator[HandClock]:
-    stage = sandbox.emulators["chat"].stage
-    real, stage.clock = stage.clock, HandClock(1_790_000_000.0)
+def clock(sandbox: Sandbox, chat: Chat) -> Iterator[ManualClock]:
+    stage = sandbox.emulators["chat"].context
+    real, stage.clock = stage.clock, ManualClock(1_790_000_000.0)
     chat.reset()
     yield stage.clock
     stage.clock = real

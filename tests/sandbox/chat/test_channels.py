@@ -114,7 +114,7 @@ def test_what_cannot_be_done_is_refused_in_the_vendors_words(
 
 def test_a_conversation_of_several_is_opened_with_its_scope_alone(chat: Chat) -> None:
     refused = chat("conversations.open", users=f"{USER},U04NW000008")["needed"]
-    scopes = chat.sandbox.emulators["chat"].stage.knobs["scopes"]
+    scopes = chat.sandbox.emulators["chat"].context.knobs["scopes"]
     chat.steer("knobs", scopes=f"{scopes},mpim:write,mpim:read")
     opened = chat("conversations.open", users=f"{USER},U04NW000008", return_im="true")["channel"]
     closed = [chat("conversations.close", channel=opened["id"]) for _ in range(2)]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import requests
 
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 from sandbox.chat.calling import GENERAL, Chat, code_of, consent
 from workspace_sandbox.chat import access
 from workspace_sandbox.chat.emulator import SCOPES
@@ -108,7 +108,7 @@ def refresh(chat: Chat, token: str) -> dict[str, Any]:
     return exchange(chat, grant_type="refresh_token", refresh_token=token)
 
 
-def test_rotating_tokens_expire_and_are_refreshed(chat: Chat, clock: HandClock) -> None:
+def test_rotating_tokens_expire_and_are_refreshed(chat: Chat, clock: ManualClock) -> None:
     chat.steer("knobs", rotation=True)
     first = exchange(chat, code=code_of(consent(chat, auto_approve="1")))
     clock.at += 43_200
@@ -121,7 +121,7 @@ def test_rotating_tokens_expire_and_are_refreshed(chat: Chat, clock: HandClock) 
     assert {"ok": False, "error": "token_expired"} == expired
 
 
-def test_a_refresh_token_is_taken_again_only_for_a_short_while(chat: Chat, clock: HandClock) -> None:
+def test_a_refresh_token_is_taken_again_only_for_a_short_while(chat: Chat, clock: ManualClock) -> None:
     chat.steer("knobs", rotation=True)
     token = exchange(chat, code=code_of(consent(chat, auto_approve="1")))["refresh_token"]
     refresh(chat, token)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 from sandbox.chat.calling import DELETED_IM, FOREIGN_IM, GENERAL, UNJOINED_PUBLIC, Chat
 
 
@@ -154,7 +154,7 @@ def test_threads_are_paged_oldest_first_from_their_parent_on(chat: Chat) -> None
     assert [[root, replies[3]], [replies[0]]] == [[m["ts"] for m in found] for found in (since, alone)]
 
 
-def test_the_restricted_tier_reads_fifteen_once_a_minute(chat: Chat, clock: HandClock) -> None:
+def test_the_restricted_tier_reads_fifteen_once_a_minute(chat: Chat, clock: ManualClock) -> None:
     chat.steer("knobs", history_tier="restricted")
     first = chat("conversations.history", channel=GENERAL, limit=200)
     second = chat.send("conversations.history", data={"channel": "C04PRIVATE1"})

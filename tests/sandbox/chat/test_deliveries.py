@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 from harness.receiving import Answer, Inbox
 from sandbox.chat.calling import GENERAL, UNJOINED_PUBLIC, Chat
 
@@ -97,7 +97,7 @@ def test_a_removed_application_hears_nothing_more(chat: Chat, inbox: Inbox) -> N
     assert (last, "heard") == ({"tokens_revoked", "app_uninstalled"}, inbox.next()["event"]["text"])
 
 
-def test_a_failed_delivery_is_tried_three_times_more(chat: Chat, clock: HandClock, inbox: Inbox) -> None:
+def test_a_failed_delivery_is_tried_three_times_more(chat: Chat, clock: ManualClock, inbox: Inbox) -> None:
     inbox.answers += [(500, {}, b"")] * 4
     chat.act("message", channel_id=GENERAL, text="x")
     tries = [inbox.take() for _ in range(4)]
@@ -111,7 +111,7 @@ def test_a_failed_delivery_is_tried_three_times_more(chat: Chat, clock: HandCloc
     ] == [(headers.get("X-Slack-Retry-Num"), headers.get("X-Slack-Retry-Reason")) for headers, _ in tries]
 
 
-def test_a_receiver_may_refuse_retries(chat: Chat, clock: HandClock, inbox: Inbox) -> None:
+def test_a_receiver_may_refuse_retries(chat: Chat, clock: ManualClock, inbox: Inbox) -> None:
     inbox.answers.append((500, {"X-Slack-No-Retry": "1"}, b""))
     chat.act("message", channel_id=GENERAL, text="first")
     inbox.take()
@@ -120,7 +120,7 @@ def test_a_receiver_may_refuse_retries(chat: Chat, clock: HandClock, inbox: Inbo
     assert "second" == inbox.next()["event"]["text"]
 
 
-def test_too_many_redirects_are_a_failure(chat: Chat, clock: HandClock, inbox: Inbox) -> None:
+def test_too_many_redirects_are_a_failure(chat: Chat, clock: ManualClock, inbox: Inbox) -> None:
     inbox.answers += [(307, {"Location": inbox.address}, b"")] * 3
     chat.act("message", channel_id=GENERAL, text="x")
     tries = [inbox.take()[0] for _ in range(4)]

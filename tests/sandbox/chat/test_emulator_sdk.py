@@ -19,7 +19,7 @@ from harness.playing import playing
 from harness.receiving import receiving
 from workspace_sandbox import Sandbox
 from workspace_sandbox.chat import ChatEmulator, access
-from workspace_sandbox.kit.keeping import held, restore
+from workspace_sandbox.kit.data.serialization import dump_state, restore
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 """The library leaves its connections to the collector."""
@@ -37,7 +37,7 @@ def sandbox() -> Iterator[Sandbox]:
 def emulator(sandbox: Sandbox) -> ChatEmulator:
     found = sandbox.emulators["chat"]
     assert isinstance(found, ChatEmulator)
-    found.stage.reset()
+    found.context.reset()
     found.reset()
     return found
 
@@ -48,7 +48,7 @@ def client(emulator: ChatEmulator) -> WebClient:
 
 
 def api(emulator: ChatEmulator) -> str:
-    return f"{emulator.stage.addresses['base']}/api/"
+    return f"{emulator.context.addresses['base']}/api/"
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ def test_the_client_reacts(client: WebClient) -> None:
 
 def test_the_client_runs_a_channel_until_it_leaves(client: WebClient, emulator: ChatEmulator) -> None:
     with receiving() as inbox:
-        emulator.stage.knobs["events_url"] = inbox.address
+        emulator.context.knobs["events_url"] = inbox.address
         channel = client.conversations_create(name="ships")["channel"]["id"]
         client.conversations_invite(channel=channel, users=["U04NW000002", "U04NW000003"])
         client.conversations_rename(channel=channel, name="boats")
@@ -151,13 +151,13 @@ def test_the_client_runs_a_channel_until_it_leaves(client: WebClient, emulator: 
 
 def test_the_client_uploads_a_file_and_reads_it_again(client: WebClient, emulator: ChatEmulator) -> None:
     with receiving() as inbox:
-        emulator.stage.knobs["events_url"] = inbox.address
+        emulator.context.knobs["events_url"] = inbox.address
         sent = client.files_upload_v2(
             channel=GENERAL, content="1,2\n", filename="n.csv", title="Numbers", initial_comment="See & read"
         )["file"]
         # Before the reset, which drops what is still to be delivered.
         events = {json.loads(inbox.take()[1])["event"]["type"] for _ in range(3)}
-        kept = held(emulator)
+        kept = dump_state(emulator)
         emulator.reset()
         restore(emulator, kept)
     told = client.files_info(file=sent["id"])["file"]
@@ -184,13 +184,13 @@ def test_the_client_uploads_a_file_and_reads_it_again(client: WebClient, emulato
 
 
 def test_the_client_schedules_messages(client: WebClient, emulator: ChatEmulator, sandbox: Sandbox) -> None:
-    soon = int(emulator.stage.clock.now()) + 600
+    soon = int(emulator.context.clock.now()) + 600
     kept = client.chat_scheduleMessage(channel=GENERAL, text="later", post_at=soon)
     dropped = client.chat_scheduleMessage(channel=GENERAL, text="never", post_at=soon + 60)["scheduled_message_id"]
     client.chat_deleteScheduledMessage(channel=GENERAL, scheduled_message_id=dropped)
     waiting = client.chat_scheduledMessages_list()["scheduled_messages"]
     with receiving() as inbox:
-        emulator.stage.knobs["events_url"] = inbox.address
+        emulator.context.knobs["events_url"] = inbox.address
         sandbox.clock.set(soon + 1)
         heard = json.loads(inbox.take()[1])["event"]["text"]
         sandbox.clock.release()
@@ -205,7 +205,7 @@ def test_the_client_schedules_messages(client: WebClient, emulator: ChatEmulator
 def test_the_client_pins_and_looks_people_up(client: WebClient, emulator: ChatEmulator) -> None:
     item = {"channel": GENERAL, "timestamp": "1759000200.000200"}
     with receiving() as inbox:
-        emulator.stage.knobs["events_url"] = inbox.address
+        emulator.context.knobs["events_url"] = inbox.address
         client.pins_add(**item)
         (pinned,) = client.pins_list(channel=GENERAL)["items"]
         client.pins_remove(**item)
@@ -242,7 +242,7 @@ def test_the_client_is_throttled(client: WebClient) -> None:
 
 
 def test_the_client_hears_of_missing_scopes(client: WebClient, emulator: ChatEmulator) -> None:
-    emulator.stage.knobs["scopes"] = "chat:write"
+    emulator.context.knobs["scopes"] = "chat:write"
     with pytest.raises(SlackApiError) as refused:
         client.conversations_list()
 
@@ -258,13 +258,13 @@ def test_the_client_revokes_its_token(client: WebClient) -> None:
 
 
 def test_the_client_installs_and_rotates(client: WebClient, emulator: ChatEmulator) -> None:
-    emulator.stage.knobs["rotation"] = True
+    emulator.context.knobs["rotation"] = True
     back = "https://app.example/back"
     page = AuthorizeUrlGenerator(
         client_id=access.CLIENT_ID,
         scopes=["chat:write"],
         redirect_uri=back,
-        authorization_url=f"{emulator.stage.addresses['base']}/oauth/v2/authorize",
+        authorization_url=f"{emulator.context.addresses['base']}/oauth/v2/authorize",
     ).generate(state="s", team="T04NW2K7QLM")
     with Browser() as browser:
         code = browser.allow(page)["code"]
@@ -276,7 +276,7 @@ def test_the_client_installs_and_rotates(client: WebClient, emulator: ChatEmulat
         bot_user_id=granted["bot_user_id"],
         bot_refresh_token=granted["refresh_token"],
         bot_token_expires_in=60,
-        installed_at=emulator.stage.clock.now(),
+        installed_at=emulator.context.clock.now(),
     )
     rotated = TokenRotator(**secrets, client=client).perform_bot_token_rotation(bot=bot, minutes_before_expiration=120)
 
@@ -305,8 +305,8 @@ def test_deliveries_carry_a_signature_the_verifier_accepts_although_the_clock_is
     verifier = SignatureVerifier(emulator.credentials()["signing_secret"])
     sandbox.clock.set(sandbox.clock.now() + ahead)
     with receiving() as inbox:
-        emulator.stage.knobs["events_url"] = inbox.address
-        emulator.act({"action": "message", "channel_id": GENERAL, "text": "deploy 🚀"})
+        emulator.context.knobs["events_url"] = inbox.address
+        emulator.perform({"action": "message", "channel_id": GENERAL, "text": "deploy 🚀"})
         headers, body = inbox.take()
     sandbox.clock.release()
 
@@ -326,10 +326,10 @@ def test_bolt_takes_the_handshake_and_the_events(client: WebClient, emulator: Ch
     app.event("message")(lambda event: heard.append(event["text"]))
     app.event("app_mention")(lambda event: heard.append(f"to us: {event['text']}"))
     with receiving() as inbox:
-        emulator.stage.knobs["events_url"] = inbox.address
-        emulator.act({"action": "verify_url"})
+        emulator.context.knobs["events_url"] = inbox.address
+        emulator.perform({"action": "verify_url"})
         handshake = inbox.take()
-        emulator.act({"action": "message", "channel_id": GENERAL, "text": "<@U05RELAYBOT> deploy"})
+        emulator.perform({"action": "message", "channel_id": GENERAL, "text": "<@U05RELAYBOT> deploy"})
         deliveries = [handshake, inbox.take(), inbox.take()]
     answers = [app.dispatch(bolted(delivery)) for delivery in deliveries]
 

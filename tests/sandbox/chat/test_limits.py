@@ -2,13 +2,13 @@
 
 import pytest
 
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 from harness.playing import stand_in
 from sandbox.chat.calling import GENERAL, METHODS, Chat
 from workspace_sandbox.chat import ChatEmulator
 
 
-def test_a_method_is_throttled_by_itself(chat: Chat, clock: HandClock) -> None:
+def test_a_method_is_throttled_by_itself(chat: Chat, clock: ManualClock) -> None:
     answers = [chat.send("users.list", data={"limit": 1}) for _ in range(21)]
     other = chat("auth.test")
     clock.at += 59.5
@@ -40,7 +40,7 @@ def test_budgets_are_the_vendors(chat: Chat, method: str, per_minute: int) -> No
     assert per_minute == limits._per_minute(method, METHODS[method].per_minute)
 
 
-def test_a_channel_takes_a_post_a_second_after_a_small_burst(chat: Chat, clock: HandClock) -> None:
+def test_a_channel_takes_a_post_a_second_after_a_small_burst(chat: Chat, clock: ManualClock) -> None:
     burst = [chat.send("chat.postMessage", data={"channel": GENERAL, "text": "x"}) for _ in range(6)]
     elsewhere = chat("chat.postMessage", channel="random", text="x")
     clock.at += 1

@@ -3,7 +3,7 @@
 import pytest
 
 from sandbox.chat.calling import GENERAL, UNJOINED_PUBLIC, Chat
-from workspace_sandbox.chat.emoji import canonical
+from workspace_sandbox.chat.api.emoji import canonical_name
 
 
 def test_people_are_listed_whole_or_in_pages(chat: Chat) -> None:
@@ -54,7 +54,7 @@ def test_a_reaction_is_removed_once(chat: Chat) -> None:
     ],
 )
 def test_emoji_are_known_by_name(name: str, kept: str | None) -> None:
-    assert kept == canonical(name)
+    assert kept == canonical_name(name)
 
 
 @pytest.mark.parametrize(

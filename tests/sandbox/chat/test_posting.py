@@ -5,9 +5,9 @@ from itertools import pairwise
 
 import pytest
 
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 from sandbox.chat.calling import DELETED_IM, FOREIGN_IM, GENERAL, UNJOINED_PUBLIC, Chat
-from workspace_sandbox.chat.messages import escaped
+from workspace_sandbox.chat.api.messages import escape
 
 
 def test_a_post_is_answered_with_its_message(chat: Chat) -> None:
@@ -136,7 +136,7 @@ def test_long_posts_can_be_split_as_the_vendor_used_to(chat: Chat) -> None:
     ],
 )
 def test_special_characters_are_escaped_outside_markup(sent: str, kept: str) -> None:
-    assert kept == escaped(sent)
+    assert kept == escape(sent)
 
 
 def test_metadata_is_kept_and_shown_on_request_only(chat: Chat) -> None:
@@ -152,7 +152,7 @@ def test_metadata_is_kept_and_shown_on_request_only(chat: Chat) -> None:
     assert [] == [message for message in hidden if "metadata" in message]
 
 
-def test_ids_of_messages_grow_even_while_the_clock_stands(chat: Chat, clock: HandClock) -> None:
+def test_ids_of_messages_grow_even_while_the_clock_stands(chat: Chat, clock: ManualClock) -> None:
     made = [chat.post(f"{number}") for number in range(5)]
 
     assert ["1790000000.000000", "1790000000.000001"] == made[:2]
@@ -207,7 +207,7 @@ def test_a_broadcast_reply_is_in_the_history_too(chat: Chat) -> None:
     assert (reply, "thread_broadcast") == (newest["ts"], newest["subtype"])
 
 
-def test_a_thread_named_by_a_number_swallows_the_message(chat: Chat, clock: HandClock) -> None:
+def test_a_thread_named_by_a_number_swallows_the_message(chat: Chat, clock: ManualClock) -> None:
     root = chat.post("root")
     lost = chat.send("chat.postMessage", json={"channel": GENERAL, "text": "lost", "thread_ts": float(root)}).json()
     thread = chat("conversations.replies", channel=GENERAL, ts=root)["messages"]
@@ -234,7 +234,7 @@ def test_addresses_of_nothing_are_refused(chat: Chat, channel: str, error: str) 
     assert error == chat("chat.getPermalink", channel=channel, message_ts="1700000000.000001")["error"]
 
 
-def test_an_edit_says_who_and_when(chat: Chat, clock: HandClock) -> None:
+def test_an_edit_says_who_and_when(chat: Chat, clock: ManualClock) -> None:
     ts = chat.post("before", blocks='[{"type": "divider"}]', attachments='[{"text": "kept"}]')
     clock.at += 54.5
     answer = chat("chat.update", channel=GENERAL, ts=ts, text="after")
@@ -262,7 +262,7 @@ def test_an_edit_that_cannot_be_is_refused(chat: Chat, arguments: dict[str, str]
     assert error == chat("chat.update", **wanted)["error"]
 
 
-def test_archived_channels_and_closed_windows_refuse_edits(chat: Chat, clock: HandClock) -> None:
+def test_archived_channels_and_closed_windows_refuse_edits(chat: Chat, clock: ManualClock) -> None:
     ts = chat.post("x")
     chat.steer("knobs", edit_window_seconds=60)
     clock.at += 61

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 from harness.playing import stand_in
 from sandbox.chat.calling import GENERAL, Chat, code_of, consent
 from workspace_sandbox.chat import ChatEmulator
 
 
-def test_a_reset_repeats_the_same_state_with_another_code(chat: Chat, clock: HandClock) -> None:
+def test_a_reset_repeats_the_same_state_with_another_code(chat: Chat, clock: ManualClock) -> None:
     def play() -> tuple[str, list[Any]]:
         code = code_of(consent(chat, auto_approve="1"))
         posted = chat("chat.postMessage", channel="U04NW000033", text="x")
@@ -34,7 +34,7 @@ def test_the_examples_are_what_they_say(chat: Chat) -> None:
     assert examples["channel"] == channel.name
     assert workspace.is_member(channel)
     assert workspace.is_member(workspace.channels[examples["private_channel_id"]])
-    assert not workspace.sees(workspace.channels[examples["foreign_private_channel_id"]])
+    assert not workspace.can_see(workspace.channels[examples["foreign_private_channel_id"]])
     assert workspace.channels[examples["archived_channel_id"]].is_archived
     assert "U05RELAYBOT" == channel.messages[examples["message_ts"]].user
     assert examples["user_id"] == channel.messages[examples["foreign_message_ts"]].user
@@ -95,7 +95,7 @@ def test_people_create_and_rename_channels(chat: Chat) -> None:
 )
 def test_what_people_cannot_do_is_a_value_error(chat: Chat, action: dict[str, str]) -> None:
     with pytest.raises(ValueError, match=r".+"):
-        chat.sandbox.emulators["chat"].act(action)
+        chat.sandbox.emulators["chat"].perform(action)
 
 
 def history_length(chat: Chat) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 import requests
 
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 from harness.playing import playing
 from sandbox.crm.portal import BEGAN, Api
 from workspace_sandbox.crm import CrmEmulator
@@ -17,7 +17,7 @@ def played() -> Iterator[Api]:
         session.trust_env = False
         emulator = sandbox.emulators["crm"]
         assert isinstance(emulator, CrmEmulator)
-        yield Api(emulator.stage.addresses["base"], sandbox.address, emulator, session)
+        yield Api(emulator.context.addresses["base"], sandbox.address, emulator, session)
 
 
 @pytest.fixture
@@ -35,9 +35,9 @@ def crm(limited: Api) -> Api:
 
 
 @pytest.fixture
-def clock(limited: Api) -> Iterator[HandClock]:
+def clock(limited: Api) -> Iterator[ManualClock]:
     """A clock in the emulator's hands."""
-    stage = limited.emulator.stage
-    own, stage.clock = stage.clock, HandClock(BEGAN)
+    stage = limited.emulator.context
+    own, stage.clock = stage.clock, ManualClock(BEGAN)
     yield stage.clock
     stage.clock = own

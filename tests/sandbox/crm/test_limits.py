@@ -1,10 +1,10 @@
 """How many requests the crm stand-in takes."""
 
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 from sandbox.crm.portal import OBJECTS, Api, exchange
 
 
-def test_the_burst_is_refused_with_its_policy_and_headers_until_it_has_passed(limited: Api, clock: HandClock) -> None:
+def test_the_burst_is_refused_with_its_policy_and_headers_until_it_has_passed(limited: Api, clock: ManualClock) -> None:
     served = [limited("GET", "/account-info/2026-09/details") for _ in range(110)]
     refused = limited("GET", "/account-info/2026-09/details")
     clock.at += 10.001
@@ -24,7 +24,7 @@ def test_the_burst_is_refused_with_its_policy_and_headers_until_it_has_passed(li
     assert 200 == again.status_code
 
 
-def test_searches_have_a_budget_of_their_own_without_headers(limited: Api, clock: HandClock) -> None:
+def test_searches_have_a_budget_of_their_own_without_headers(limited: Api, clock: ManualClock) -> None:
     answers = [limited("POST", f"{OBJECTS}/{kind}/search", {}) for kind in ["contacts", "deals", "notes"] * 2]
     clock.at += 1.001
     later = limited("POST", f"{OBJECTS}/contacts/search", {})
@@ -38,7 +38,7 @@ def test_searches_have_a_budget_of_their_own_without_headers(limited: Api, clock
     assert "109" == burst.headers["X-HubSpot-RateLimit-Remaining"]
 
 
-def test_the_day_ends_at_midnight_in_the_zone_of_the_account(limited: Api, clock: HandClock) -> None:
+def test_the_day_ends_at_midnight_in_the_zone_of_the_account(limited: Api, clock: ManualClock) -> None:
     clock.at = 1_780_009_200.0 - 1  # one second before 2026-05-29 00:00 at +01:00
     limited.knobs(daily_limit=1)
     answers = [limited("GET", "/account-info/2026-09/details") for _ in range(2)]
@@ -50,7 +50,7 @@ def test_the_day_ends_at_midnight_in_the_zone_of_the_account(limited: Api, clock
     assert 200 == tomorrow.status_code
 
 
-def test_an_application_has_no_daily_budget_and_a_burst_of_its_own(limited: Api, clock: HandClock) -> None:
+def test_an_application_has_no_daily_budget_and_a_burst_of_its_own(limited: Api, clock: ManualClock) -> None:
     limited.knobs(burst_limit=1)
     bearer = {"Authorization": f"Bearer {exchange(limited).json()['access_token']}"}
     static = limited("GET", "/account-info/2026-09/details")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 from sandbox.crm.portal import OBJECTS, Api, consent, exchange, token
 
 
@@ -33,7 +33,7 @@ def test_a_code_gives_a_long_token_for_the_granted_scopes(crm: Api) -> None:
     assert (200, 403) == (contacts.status_code, deals.status_code)
 
 
-def test_a_code_is_good_once_for_a_while_and_for_its_redirect(limited: Api, clock: HandClock) -> None:
+def test_a_code_is_good_once_for_a_while_and_for_its_redirect(limited: Api, clock: ManualClock) -> None:
     redirect = "http://localhost/callback?x=1"
     used = {"grant_type": "authorization_code", "code": consent(limited)["code"][0], "redirect_uri": redirect}
     old = {**used, "code": consent(limited)["code"][0]}
@@ -49,7 +49,7 @@ def test_a_code_is_good_once_for_a_while_and_for_its_redirect(limited: Api, cloc
     assert "invalid_grant" == late.json()["error"]
 
 
-def test_a_token_lasts_half_an_hour_and_is_refreshed(limited: Api, clock: HandClock) -> None:
+def test_a_token_lasts_half_an_hour_and_is_refreshed(limited: Api, clock: ManualClock) -> None:
     first = exchange(limited).json()
     bearer = {"Authorization": f"Bearer {first['access_token']}"}
     clock.at += 1799

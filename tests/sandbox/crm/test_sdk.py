@@ -28,9 +28,9 @@ def emulator() -> Iterator[CrmEmulator]:
 
 @pytest.fixture
 def seeded(emulator: CrmEmulator) -> CrmEmulator:
-    emulator.stage.reset()
+    emulator.context.reset()
     emulator.reset()
-    emulator.stage.knobs.update(limits=False, search_lag_seconds=0)
+    emulator.context.knobs.update(limits=False, search_lag_seconds=0)
     return emulator
 
 
@@ -40,7 +40,7 @@ def hubspot(seeded: CrmEmulator) -> HubSpot:
 
 
 def client(emulator: CrmEmulator, token: str) -> HubSpot:
-    return HubSpot(access_token=token, host=emulator.stage.addresses["base"])
+    return HubSpot(access_token=token, host=emulator.context.addresses["base"])
 
 
 def new_contact(hubspot: HubSpot, **values: str) -> Any:
@@ -268,7 +268,7 @@ def test_the_owners_of_an_unknown_token_are_refused(seeded: CrmEmulator) -> None
 
 
 def test_a_missing_scope_is_a_403(hubspot: HubSpot, seeded: CrmEmulator) -> None:
-    seeded.stage.knobs["scopes"] = ["oauth"]
+    seeded.context.knobs["scopes"] = ["oauth"]
     with pytest.raises(deals.ApiException) as refused:
         hubspot.crm.deals.basic_api.get_page()
 
@@ -276,7 +276,7 @@ def test_a_missing_scope_is_a_403(hubspot: HubSpot, seeded: CrmEmulator) -> None
 
 
 def test_too_many_calls_are_a_429_that_names_its_policy(hubspot: HubSpot, seeded: CrmEmulator) -> None:
-    seeded.stage.knobs.update(limits=True, burst_limit=1)
+    seeded.context.knobs.update(limits=True, burst_limit=1)
     hubspot.crm.deals.basic_api.get_page(limit=1)
     with pytest.raises(deals.ApiException) as refused:
         hubspot.crm.deals.basic_api.get_page(limit=1)
@@ -292,7 +292,7 @@ def test_tokens_are_exchanged_refreshed_and_looked_up(seeded: CrmEmulator) -> No
         "redirect_uri": "http://localhost/c",
         "scope": "oauth crm.objects.deals.read",
     }
-    page = f"{seeded.stage.addresses['base']}/oauth/authorize"
+    page = f"{seeded.context.addresses['base']}/oauth/authorize"
     sent_back = requests.get(page, params={**asked, "auto_approve": "true"}, allow_redirects=False, timeout=60)
     code = parse_qs(urlsplit(sent_back.headers["Location"]).query)["code"][0]
     oauth = client(seeded, "").oauth

@@ -10,7 +10,7 @@ from hubspot.crm import lists, pipelines, properties, tickets
 
 from harness.playing import playing
 from workspace_sandbox.crm import CrmEmulator
-from workspace_sandbox.kit.keeping import held, restore
+from workspace_sandbox.kit.data.serialization import dump_state, restore
 
 
 @pytest.fixture(scope="module")
@@ -18,13 +18,13 @@ def emulator() -> Iterator[CrmEmulator]:
     with playing(crm=CrmEmulator) as sandbox:
         played = sandbox.emulators["crm"]
         assert isinstance(played, CrmEmulator)
-        played.stage.knobs.update(limits=False, search_lag_seconds=0)
+        played.context.knobs.update(limits=False, search_lag_seconds=0)
         yield played
 
 
 @pytest.fixture(scope="module")
 def hubspot(emulator: CrmEmulator) -> HubSpot:
-    return HubSpot(access_token=emulator.credentials()["token"], host=emulator.stage.addresses["base"])
+    return HubSpot(access_token=emulator.credentials()["token"], host=emulator.context.addresses["base"])
 
 
 def said(refused: Any) -> tuple[int, str]:
@@ -89,7 +89,7 @@ def test_lists_are_kept_by_hand_and_by_filters(hubspot: HubSpot, emulator: CrmEm
     told = members.add(by_hand, [contact, "1"])
     gold = filtered("tier", operationType="ENUMERATION", operator="IS_ANY_OF", values=["gold"])
     dynamic = api.create({**kept, "name": "Gold", "processingType": "DYNAMIC", "filterBranch": gold}).list
-    restore(emulator, held(emulator))
+    restore(emulator, dump_state(emulator))
     page = members.get_page(by_hand)
     hubspot.crm.contacts.basic_api.update(contact, {"properties": {"tier": "gold"}})
     mine = {one.list_id for one in members.get_lists("0-1", contact).results}
@@ -167,7 +167,7 @@ def test_labels_are_made_used_renamed_and_deleted(hubspot: HubSpot, emulator: Cr
         [{"associationCategory": "USER_DEFINED", "associationTypeId": there.type_id}],
     )
     definitions.update("tickets", "companies", {"associationTypeId": there.type_id, "label": "Bills"})
-    restore(emulator, held(emulator))
+    restore(emulator, dump_state(emulator))
     labels = [one.label for one in links.get_page("tickets", ticket, "companies").results[0].association_types]
     other = [one.label for one in links.get_page("companies", company, "tickets").results[0].association_types]
     definitions.remove("tickets", "companies", there.type_id)

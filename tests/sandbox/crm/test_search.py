@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 from sandbox.crm.portal import OBJECTS, Api, codes, equal, ids
-from workspace_sandbox.crm.search import tokens
+from workspace_sandbox.crm.data.search import tokens
 
 
-def test_a_search_lags_behind_what_reads_already_show(limited: Api, clock: HandClock) -> None:
+def test_a_search_lags_behind_what_reads_already_show(limited: Api, clock: ManualClock) -> None:
     contact = limited.make("contacts", email="lag@example.test")
     wanted = equal("email", "lag@example.test")
     at_once = limited.find("contacts", wanted)["total"]

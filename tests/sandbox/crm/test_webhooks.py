@@ -67,7 +67,7 @@ def test_a_new_association_is_told_from_both_ends(crm: Api, inbox: Inbox) -> Non
 def test_the_vendors_library_accepts_the_signatures(crm: Api, inbox: Inbox) -> None:
     crm.make("deals", dealname="Signed")
     headers, raw = inbox.take()
-    secret = crm.emulator.stage.knobs["client_secret"]
+    secret = crm.emulator.context.knobs["client_secret"]
 
     third = Signature.is_valid(
         signature=headers["X-HubSpot-Signature-v3"],
@@ -83,7 +83,7 @@ def test_the_vendors_library_accepts_the_signatures(crm: Api, inbox: Inbox) -> N
 
 
 def test_a_webhook_that_fails_is_tried_again_and_counts_its_attempts(crm: Api, inbox: Inbox) -> None:
-    pauses = crm.emulator.stage.knobs["webhook_retry_seconds"]
+    pauses = crm.emulator.context.knobs["webhook_retry_seconds"]
     crm.knobs(webhook_retry_seconds=[0, 0])
     inbox.answers = [(500, {}, b"")] * 2
 

@@ -13,7 +13,7 @@ import pytest
 from examples.documented import blocks_of, decoded
 from harness.packages import packages_in
 from workspace_sandbox import APPLICATIONS
-from workspace_sandbox.running import Running, running
+from workspace_sandbox.runner import RunningSandbox, run_sandbox
 
 HERE = Path(__file__).parent
 README = "sandbox/README.md"
@@ -31,8 +31,8 @@ OTHER_CLASSES = {
 
 
 @pytest.fixture(scope="module")
-def started() -> Iterator[Running]:
-    with running() as started:
+def started() -> Iterator[RunningSandbox]:
+    with run_sandbox() as started:
         yield started
 
 
@@ -42,7 +42,7 @@ def block(page: str, language: str) -> str:
     return text
 
 
-def shown(page: str) -> dict[str, Callable[[Running], None]]:
+def shown(page: str) -> dict[str, Callable[[RunningSandbox], None]]:
     """The tests that a page shows, by name."""
     names: dict[str, Any] = {}
     exec(compile(block(page, "python"), PAGES[page], "exec"), names)  # our own page
@@ -53,7 +53,7 @@ TESTS = [(page, name) for page in PAGES for name in shown(page)]
 
 
 @pytest.mark.parametrize(("page", "name"), TESTS)
-def test_a_test_of_a_page_passes(started: Running, page: str, name: str) -> None:
+def test_a_test_of_a_page_passes(started: RunningSandbox, page: str, name: str) -> None:
     started.reset()
 
     shown(page)[name](started)
@@ -61,7 +61,7 @@ def test_a_test_of_a_page_passes(started: Running, page: str, name: str) -> None
     assert started[page.split(maxsplit=1)[0]].journal()
 
 
-def test_what_is_typed_in_the_readme_is_answered(started: Running) -> None:
+def test_what_is_typed_in_the_readme_is_answered(started: RunningSandbox) -> None:
     lines = "".join(block.text for block in blocks_of(README) if block.language == "sh" and block.not_run is None)
     here = lines.replace("http://127.0.0.1:8081", started.url).replace("http://127.0.0.1:8085", started.chat.url)
 
@@ -81,7 +81,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.javascript
 @pytest.mark.parametrize("application", APPLICATIONS)
-def test_the_program_of_a_page_runs(started: Running, packages: Path, application: str) -> None:
+def test_the_program_of_a_page_runs(started: RunningSandbox, packages: Path, application: str) -> None:
     started.reset()
     program = packages / f"{application}.mjs"
     program.write_text(block(application, "js"), encoding="utf-8")
@@ -106,7 +106,7 @@ def test_the_program_of_a_page_runs(started: Running, packages: Path, applicatio
     ],
 )
 def test_refusals_are_errors_of_the_libraries_own_classes(
-    started: Running, packages: Path, application: str, kind: str, told: list[object]
+    started: RunningSandbox, packages: Path, application: str, kind: str, told: list[object]
 ) -> None:
     started.reset()
     started[application].fault("throttle", seconds=7, token="throttled")

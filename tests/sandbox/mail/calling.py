@@ -23,7 +23,7 @@ class Mail:
         assert isinstance(emulator, MailEmulator)
         self.emulator = emulator
         self.examples = emulator.examples()
-        self.address = emulator.stage.addresses["base"]
+        self.address = emulator.context.addresses["base"]
         self.token = emulator.credentials()["token"]
         self.http = httpx.Client(base_url=self.address, headers={"Authorization": f"Bearer {self.token}"})
         self.control = httpx.Client(base_url=f"{sandbox.address}/_control")

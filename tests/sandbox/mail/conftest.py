@@ -27,8 +27,8 @@ def played(sandbox: Sandbox) -> Iterator[Mail]:
 @pytest.fixture
 def mail(played: Mail) -> Mail:
     """The mailbox as the tests before have left it, without limits, knobs or faults of theirs."""
-    stage = played.emulator.stage
+    stage = played.emulator.context
     stage.knobs.update({**stage.default_knobs, "limits": False})
     stage.faults.clear()
-    stage.journal.clear()
+    stage.request_log.clear()
     return played

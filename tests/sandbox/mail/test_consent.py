@@ -33,7 +33,7 @@ class Door:
 
     def __init__(self, emulator: MailEmulator) -> None:
         self.emulator = emulator
-        self.http = httpx.Client(base_url=emulator.stage.addresses["base"])
+        self.http = httpx.Client(base_url=emulator.context.addresses["base"])
 
     def consent(self, **changes: str) -> dict[str, str]:
         """What comes back with the redirect of a user who agrees."""
@@ -70,7 +70,7 @@ def opened() -> Iterator[Door]:
 
 @pytest.fixture
 def door(opened: Door) -> Door:
-    opened.emulator.stage.reset()
+    opened.emulator.context.reset()
     opened.emulator.reset()
     return opened
 
@@ -98,7 +98,7 @@ def test_the_identity_says_who_it_is(door: Door) -> None:
 
 
 def test_the_knobs_decide_for_the_person(door: Door) -> None:
-    door.emulator.stage.knobs.update(auto_approve=True, granted_scopes=["email"])
+    door.emulator.context.knobs.update(auto_approve=True, granted_scopes=["email"])
 
     answer = door.http.get("/o/oauth2/v2/auth", params=ASKED)
 
@@ -194,7 +194,7 @@ def test_a_client_may_give_everything_back(door: Door, kind: str) -> None:
 
 def test_a_refresh_token_of_another_client_is_refused(door: Door) -> None:
     refresh_token = door.tokens()["refresh_token"]
-    door.emulator.stage.knobs["client_id"] = "other"
+    door.emulator.context.knobs["client_id"] = "other"
     status, body = door.refresh(refresh_token, client_id="other")
 
     assert (401, "unauthorized_client") == (status, body["error"])

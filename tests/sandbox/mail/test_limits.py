@@ -4,12 +4,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 from sandbox.mail.calling import USER, Mail, written
-from workspace_sandbox.kit.stage import Stage
+from workspace_sandbox.kit.context import EmulatorContext
 from workspace_sandbox.mail import MailEmulator
 from workspace_sandbox.mail.routes import METHODS
-from workspace_sandbox.mail.wire import Refusal
+from workspace_sandbox.mail.wire import ApiError
 
 # --- limits
 
@@ -58,16 +58,16 @@ def test_units_beyond_the_minute_are_refused(mail: Mail, dialect: str, status: i
 
 
 def test_the_minute_slides_and_hammering_moves_the_named_time() -> None:
-    clock = HandClock(1_795_200_000.0)
-    emulator = MailEmulator(Stage(clock, **{**MailEmulator.knobs, "throttle": "retry_after_429"}))
-    ledger = emulator.desk.ledger
+    clock = ManualClock(1_795_200_000.0)
+    emulator = MailEmulator(EmulatorContext(clock, **{**MailEmulator.knobs, "throttle": "retry_after_429"}))
+    ledger = emulator.services.quotas
     ledger.charge("u", 5_000)
     clock.at += 30
     ledger.charge("u", 1_000)
 
-    with pytest.raises(Refusal) as first:
+    with pytest.raises(ApiError) as first:
         ledger.charge("u", 20)
-    with pytest.raises(Refusal) as second:
+    with pytest.raises(ApiError) as second:
         ledger.charge("u", 20)
     clock.at += 31.5
     ledger.charge("u", 5_000)
@@ -77,13 +77,13 @@ def test_the_minute_slides_and_hammering_moves_the_named_time() -> None:
 
 
 def test_users_have_budgets_of_their_own() -> None:
-    emulator = MailEmulator(Stage(HandClock(1_795_200_000.0), **MailEmulator.knobs))
-    emulator.desk.ledger.charge("one", 6_000)
+    emulator = MailEmulator(EmulatorContext(ManualClock(1_795_200_000.0), **MailEmulator.knobs))
+    emulator.services.quotas.charge("one", 6_000)
 
-    emulator.desk.ledger.charge("other", 6_000)
+    emulator.services.quotas.charge("other", 6_000)
 
-    with pytest.raises(Refusal):
-        emulator.desk.ledger.charge("one", 1)
+    with pytest.raises(ApiError):
+        emulator.services.quotas.charge("one", 1)
 
 
 def test_more_than_ten_at_once_are_refused(mail: Mail) -> None:

@@ -21,7 +21,7 @@ from documents.exchange import Exchange, recording
 from documents.published import document
 from harness.consenting import Browser
 from harness.playing import playing
-from workspace_sandbox.kit.oauth import Grant
+from workspace_sandbox.kit.auth.oauth import Grant
 from workspace_sandbox.mail import MailEmulator
 
 LETTER = b"To: jonas@brightfjord.test\r\nSubject: From the SDK\r\n\r\nHello\r\n"
@@ -38,7 +38,7 @@ class Sdk:
         self.emulator = emulator
         self.seen = seen
         self.examples = emulator.examples()
-        self.address = emulator.stage.addresses["base"]
+        self.address = emulator.context.addresses["base"]
         document = json.loads(get_static_doc("gmail", "v1"))
         document |= {"rootUrl": f"{self.address}/", "baseUrl": f"{self.address}/"}
         document.pop("mtlsRootUrl", None)
@@ -73,7 +73,7 @@ def started() -> Iterator[Sdk]:
 
 @pytest.fixture
 def sdk(started: Sdk) -> Sdk:
-    stage = started.emulator.stage
+    stage = started.emulator.context
     stage.knobs.update({**stage.default_knobs, "limits": False})
     stage.faults.clear()
     return started
@@ -162,7 +162,7 @@ def test_threads_and_history_are_read(sdk: Sdk) -> None:
 
 def test_a_mailbox_is_watched_and_its_settings_are_changed(sdk: Sdk) -> None:
     scopes = ("modify", "settings.basic")
-    sdk.emulator.stage.knobs["token_scopes"] = [f"https://www.googleapis.com/auth/gmail.{name}" for name in scopes]
+    sdk.emulator.context.knobs["token_scopes"] = [f"https://www.googleapis.com/auth/gmail.{name}" for name in scopes]
     settings = sdk.users.settings()
     watched = sdk.users.watch(userId="me", body={"topicName": "projects/my-project/topics/mail"}).execute()
     changed = settings.updateVacation(userId="me", body={"enableAutoReply": True, "responseSubject": "Away"}).execute()
@@ -247,7 +247,7 @@ def test_a_batch_beyond_a_hundred_is_refused(sdk: Sdk) -> None:
     ],
 )
 def test_refusals_are_understood(sdk: Sdk, force: str, status: int, reason: str) -> None:
-    sdk.emulator.stage.knobs["force"] = force
+    sdk.emulator.context.knobs["force"] = force
 
     with pytest.raises(HttpError) as refused:
         sdk.users.getProfile(userId="me").execute()
@@ -268,14 +268,14 @@ def test_refusals_of_labels_are_understood(sdk: Sdk, name: str, expected: tuple[
 
 def test_the_client_repeats_what_is_throttled(sdk: Sdk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("googleapiclient.http.time.sleep", lambda _: None)
-    sdk.emulator.stage.knobs.update(limits=True, units_per_minute=0, latency_seconds=0)
+    sdk.emulator.context.knobs.update(limits=True, units_per_minute=0, latency_seconds=0)
     request = sdk.users.getProfile(userId="me")
-    before = len(sdk.emulator.stage.journal)
+    before = len(sdk.emulator.context.request_log)
 
     with pytest.raises(HttpError):
         request.execute(num_retries=2)
 
-    assert [403, 403, 403] == [exchange.status for exchange in list(sdk.emulator.stage.journal)[before:]]
+    assert [403, 403, 403] == [exchange.status for exchange in list(sdk.emulator.context.request_log)[before:]]
 
 
 def test_a_withdrawn_token_cannot_be_refreshed(sdk: Sdk) -> None:
@@ -288,8 +288,10 @@ def test_a_withdrawn_token_cannot_be_refreshed(sdk: Sdk) -> None:
 
 
 def test_googles_auth_library_refreshes(sdk: Sdk) -> None:
-    knobs, oauth = sdk.emulator.stage.knobs, sdk.emulator.oauth
-    held = oauth.issue("refresh", Grant(knobs["client_id"], oauth.chosen(""), tuple(knobs["token_scopes"]))).value
+    knobs, oauth = sdk.emulator.context.knobs, sdk.emulator.oauth
+    held = oauth.issue(
+        "refresh", Grant(knobs["client_id"], oauth.selected_account(""), tuple(knobs["token_scopes"]))
+    ).value
     about = {"token_uri": f"{sdk.address}/token", "client_id": knobs["client_id"]}
     credentials = Credentials(None, refresh_token=held, client_secret=knobs["client_secret"], **about)  # type: ignore[no-untyped-call]
     revoked = Credentials(None, refresh_token="gone", client_secret=knobs["client_secret"], **about)  # type: ignore[no-untyped-call]

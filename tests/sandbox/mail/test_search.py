@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from harness.clocks import HandClock
-from workspace_sandbox.kit.stage import Stage
-from workspace_sandbox.mail import compose
-from workspace_sandbox.mail.mime import Part, parse
-from workspace_sandbox.mail.office import PostOffice
-from workspace_sandbox.mail.search import read
-from workspace_sandbox.mail.state import Mailbox
+from harness.clocks import ManualClock
+from workspace_sandbox.kit.context import EmulatorContext
+from workspace_sandbox.mail.data import compose
+from workspace_sandbox.mail.data.mime import Part, parse
+from workspace_sandbox.mail.data.search import read
+from workspace_sandbox.mail.data.state import Mailbox
+from workspace_sandbox.mail.data.transport import MailTransport
 
 NOON = 1_795_176_000.0
 """2026-11-20T12:00:00Z."""
@@ -20,7 +20,7 @@ DAY = 86_400
 
 def letter(number: int, headers: dict[str, str], body: str) -> bytes:
     written = {"From": "a@b.test", "To": "me@own.test", "Message-ID": f"<m{number}@own.test>", **headers}
-    return compose.letter(list(written.items()), compose.text(body, encoding="7bit"))
+    return compose.build_message(list(written.items()), compose.text(body, encoding="7bit"))
 
 
 PDF = compose.attachment("application/pdf", b"%PDF", "Plan 2026.pdf")
@@ -47,8 +47,8 @@ MESSAGES: dict[str, tuple[int, list[str], bytes]] = {
     "files": (
         400,
         ["CATEGORY_UPDATES"],
-        compose.letter(
-            [("From", "x@y.test"), ("To", "me@own.test"), ("Subject", compose.word("会議の資料"))],
+        compose.build_message(
+            [("From", "x@y.test"), ("To", "me@own.test"), ("Subject", compose.encode_word("会議の資料"))],
             compose.multipart(
                 "mixed", "=_b", compose.text("attached"), PDF, compose.filler("image/png", 90_000, "a.png")
             ),
@@ -59,9 +59,9 @@ MESSAGES: dict[str, tuple[int, list[str], bytes]] = {
 
 @pytest.fixture(scope="module")
 def mailbox() -> Mailbox:
-    stage = Stage(HandClock(NOON))
-    office = PostOffice(stage.random, stage.clock.now, stage.knobs)
-    made = office.open("me@own.test", "Me Own")
+    stage = EmulatorContext(ManualClock(NOON))
+    office = MailTransport(stage.random, stage.clock.now, stage.knobs)
+    made = office.create_mailbox("me@own.test", "Me Own")
     for number, name in enumerate(("Clients", "Clients/Acme Freight"), 1):
         label = type(made.labels["INBOX"])(f"Label_{number}", name, "user", {})
         made.labels[label.id] = label
@@ -73,7 +73,7 @@ def mailbox() -> Mailbox:
 def answers(mailbox: Mailbox, q: str) -> set[str]:
     names = {raw: name for name, (_, _, raw) in MESSAGES.items()}
     query = read(q, mailbox, NOON)
-    return {names[message.raw] for message in mailbox.newest() if query.shows(message, everything=False)}
+    return {names[message.raw] for message in mailbox.newest() if query.includes(message, everything=False)}
 
 
 HIDDEN = {"spam", "trash"}
@@ -299,6 +299,6 @@ def test_file_names_are_read(value: bytes, expected: str) -> None:
 def test_headers_are_changed_in_place() -> None:
     raw = b"To: a@b.test\r\nX-Long: one\r\n two\r\nBcc: c@d.test\r\nBCC: e@f.test\r\n\r\nbody\r\n"
 
-    changed = compose.changed(raw, {"bcc": None, "To": "new@b.test", "Date": "now"}, [("First", "top")])
+    changed = compose.replace_headers(raw, {"bcc": None, "To": "new@b.test", "Date": "now"}, [("First", "top")])
 
     assert b"First: top\r\nTo: new@b.test\r\nX-Long: one\r\n two\r\nDate: now\r\n\r\nbody\r\n" == changed

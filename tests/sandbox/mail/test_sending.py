@@ -50,7 +50,9 @@ def test_mail_to_oneself_is_in_the_inbox_too(mail: Mail) -> None:
 
 def test_mail_to_another_sandbox_mailbox_is_delivered(mail: Mail) -> None:
     sent = mail.post("/messages/send", written(to=f"Jonas <{JONAS}>", subject="Over to you", Bcc=OUTSIDE))
-    (arrived,) = [m for m in mail.emulator.desk.office.mailboxes[JONAS].messages.values() if m.subject == "over to you"]
+    (arrived,) = [
+        m for m in mail.emulator.services.transport.mailboxes[JONAS].messages.values() if m.subject == "over to you"
+    ]
 
     assert ["UNREAD", "INBOX"] == arrived.label_ids
     assert sent["id"] not in {arrived.id, arrived.thread_id}
@@ -130,7 +132,7 @@ def test_a_reply_that_breaks_a_rule_begins_a_thread(mail: Mail) -> None:
 def test_a_reply_joins_the_recipients_thread_too(mail: Mail) -> None:
     first = mail.post("/messages/send", written(to=JONAS, subject="Night shift"))
     mail.post("/messages/send", {**reply_to(mail, first["id"], "Re: Night shift", To=JONAS)})
-    jonas = mail.emulator.desk.office.mailboxes[JONAS]
+    jonas = mail.emulator.services.transport.mailboxes[JONAS]
     arrived = [message for message in jonas.messages.values() if message.subject == "night shift"]
 
     assert 2 == len(arrived)

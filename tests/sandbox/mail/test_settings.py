@@ -127,7 +127,7 @@ def test_a_watch_ends_after_a_week(own: Mail) -> None:
     pulled(own)
     own.receive("Too late")
 
-    assert int(watched["expiration"]) < own.emulator.stage.clock.now() * 1000
+    assert int(watched["expiration"]) < own.emulator.context.clock.now() * 1000
     assert [] == pulled(own)
 
 

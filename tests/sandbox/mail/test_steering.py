@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sandbox.mail.calling import USER, Mail, decoded, header
-from workspace_sandbox.mail.refusals import FORCED
+from workspace_sandbox.mail.errors import FORCED
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 
 from workspace_sandbox.notes import CLIENT_ID, CLIENT_SECRET, NotesEmulator
-from workspace_sandbox.notes.seed import EPOCH
+from workspace_sandbox.notes.data.default_data import EPOCH
 from workspace_sandbox.sandbox import Sandbox
 
 VERSION = "2026-03-11"
@@ -21,7 +21,7 @@ class Notes:
         emulator = sandbox.emulators["notes"]
         assert isinstance(emulator, NotesEmulator)
         self.emulator = emulator
-        self.address = emulator.stage.addresses["base"]
+        self.address = emulator.context.addresses["base"]
         self.control = httpx.Client(base_url=sandbox.address)
         token = emulator.credentials()["token"]
         headers = {"Authorization": f"Bearer {token}", "Notion-Version": VERSION}
@@ -29,7 +29,7 @@ class Notes:
 
     def freshen(self) -> None:
         """Return to the seed if anything is not as it was."""
-        stage, workspace = self.emulator.stage, self.emulator.workspace
+        stage, workspace = self.emulator.context, self.emulator.workspace
         entities = chain(workspace.pages.values(), workspace.sources.values(), workspace.databases.values())
         is_edited = max(entity.edited_at for entity in entities) > EPOCH
         if is_edited or stage.faults or stage.knobs != {**stage.default_knobs, "limits": False}:
@@ -146,4 +146,4 @@ def me(sandbox: Sandbox) -> httpx.Response:
     """The response to a request for the connection itself, with the token that is let in from the start."""
     notes = sandbox.emulators["notes"]
     headers = {"Authorization": f"Bearer {notes.credentials()['token']}", "Notion-Version": "2026-03-11"}
-    return httpx.get(f"{notes.stage.addresses['base']}/v1/users/me", headers=headers)
+    return httpx.get(f"{notes.context.addresses['base']}/v1/users/me", headers=headers)

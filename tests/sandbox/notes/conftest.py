@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 from harness.playing import playing
 from sandbox.notes.asking import Notes
 from workspace_sandbox.notes import NotesEmulator
@@ -39,10 +39,10 @@ def everything(client: Notes) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def clock(notes: Notes) -> Iterator[HandClock]:
+def clock(notes: Notes) -> Iterator[ManualClock]:
     """A hand clock in place of the emulator's own, at 2026-10-05T14:07:31.402Z."""
-    own = notes.emulator.stage.clock
-    made = HandClock(1_791_209_251.402)
-    notes.emulator.stage.clock = made
+    own = notes.emulator.context.clock
+    made = ManualClock(1_791_209_251.402)
+    notes.emulator.context.clock = made
     yield made
-    notes.emulator.stage.clock = own
+    notes.emulator.context.clock = own

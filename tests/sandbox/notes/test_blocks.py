@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 from sandbox.notes.asking import Notes, paragraph, text
 
 
@@ -95,7 +95,7 @@ def test_a_deleted_block_goes_to_the_trash_and_so_does_a_page(notes: Notes) -> N
     assert ("child_page", True) == (trashed["type"], trashed["in_trash"])
 
 
-def test_appending_makes_a_page_newer(notes: Notes, clock: HandClock) -> None:
+def test_appending_makes_a_page_newer(notes: Notes, clock: ManualClock) -> None:
     page_id = notes.examples["page_id"]
 
     notes.ask("PATCH", f"/v1/blocks/{page_id}/children", {"children": [paragraph("x")]})

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 from sandbox.notes.asking import Notes, text, title
 
 
@@ -32,7 +32,7 @@ def test_search_forgives_a_typing_error_and_case(notes: Notes) -> None:
     assert ["Everything"] == [raw["title"][0]["plain_text"] for raw in found["results"]]
 
 
-def test_search_finds_a_new_page_only_after_a_while(notes: Notes, clock: HandClock) -> None:
+def test_search_finds_a_new_page_only_after_a_while(notes: Notes, clock: ManualClock) -> None:
     notes.create({"Name": {"title": text("Zanzibar")}})
     at_once = notes.ask("POST", "/v1/search", {"query": "Zanzibar"})
     clock.at += 2.0
@@ -90,7 +90,7 @@ def test_a_database_id_is_no_data_source_id(notes: Notes) -> None:
     assert (404, "object_not_found") == (status, code)
 
 
-def test_times_of_pages_are_floored_and_those_of_databases_are_not(notes: Notes, clock: HandClock) -> None:
+def test_times_of_pages_are_floored_and_those_of_databases_are_not(notes: Notes, clock: ManualClock) -> None:
     page = notes.create({"Name": {"title": text("Now")}})
     database = notes.ask("GET", f"/v1/databases/{notes.examples['database_id']}")
 

@@ -29,14 +29,14 @@ def emulator() -> Iterator[NotesEmulator]:
     with playing(notes=NotesEmulator) as sandbox:
         started = sandbox.emulators["notes"]
         assert isinstance(started, NotesEmulator)
-        started.stage.knobs["limits"] = False
+        started.context.knobs["limits"] = False
         yield started
 
 
 def client(emulator: NotesEmulator, **options: Any) -> Any:
     """The SDK's client; what it answers is typed for waiting and not waiting at once, and so not at all here."""
     usual: dict[str, Any] = {"auth": emulator.credentials()["token"], "notion_version": VERSION, "retry": False}
-    return Client(base_url=emulator.stage.addresses["base"], **(usual | options))
+    return Client(base_url=emulator.context.addresses["base"], **(usual | options))
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +151,7 @@ def test_the_default_version_of_the_sdk_works_too(emulator: NotesEmulator, examp
 def test_a_token_is_exchanged_refreshed_and_revoked(emulator: NotesEmulator, notion: Any) -> None:
     asked = f"client_id={CLIENT_ID}&response_type=code&owner=user&redirect_uri=https://client.example/callback"
     with Browser() as browser:
-        code = browser.allow(f"{emulator.stage.addresses['base']}/v1/oauth/authorize?{asked}")["code"]
+        code = browser.allow(f"{emulator.context.addresses['base']}/v1/oauth/authorize?{asked}")["code"]
     app = {"client_id": CLIENT_ID, "client_secret": CLIENT_SECRET}
 
     first = notion.oauth.token(
@@ -194,18 +194,18 @@ def test_refusals_are_the_errors_the_sdk_knows(emulator: NotesEmulator, notion: 
 
 def test_a_throttling_is_an_error_the_sdk_knows(emulator: NotesEmulator) -> None:
     bucket = emulator.limits.buckets.setdefault(emulator.credentials()["token"], TokenBucket(1e-6, 1))
-    bucket.take(emulator.stage.clock.now())
-    emulator.stage.knobs["limits"] = True
+    bucket.spend(emulator.context.clock.now())
+    emulator.context.knobs["limits"] = True
     with client(emulator) as impatient, pytest.raises(APIResponseError) as limited:
         impatient.users.me()
-    emulator.stage.knobs["limits"] = False
+    emulator.context.knobs["limits"] = False
 
     assert (429, APIErrorCode.RateLimited) == (limited.value.status, limited.value.code)
     assert limited.value.headers["retry-after"].isdigit()
 
 
 def test_a_saved_page_is_told_with_the_503(emulator: NotesEmulator, notion: Any, examples: dict[str, Any]) -> None:
-    emulator.stage.knobs["next_create"] = "503_committed"
+    emulator.context.knobs["next_create"] = "503_committed"
 
     with pytest.raises(APIResponseError) as caught:
         created(notion, examples, "Saved all the same")

@@ -71,10 +71,10 @@ def notes(client: Notes) -> Notes:
 
 @pytest.fixture
 def clock(notes: Notes) -> Iterator[Standstill]:
-    own = notes.emulator.stage.clock
-    notes.emulator.stage.clock = made = Standstill()
+    own = notes.emulator.context.clock
+    notes.emulator.context.clock = made = Standstill()
     yield made
-    notes.emulator.stage.clock = own
+    notes.emulator.context.clock = own
 
 
 @pytest.fixture

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 from sandbox.notes.asking import Notes, paragraph, plain
 
 
-def test_an_update_changes_what_it_names_only(notes: Notes, clock: HandClock) -> None:
+def test_an_update_changes_what_it_names_only(notes: Notes, clock: ManualClock) -> None:
     path = f"/v1/pages/{notes.examples['page_id']}"
     before = notes.ask("GET", path)
 

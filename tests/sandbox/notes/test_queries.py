@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 from sandbox.notes.asking import Notes, plain, title
 
 Judge = Callable[[dict[str, Any]], bool]
@@ -160,7 +160,7 @@ def test_references_are_filtered_by_id(notes: Notes, everything: list[dict[str, 
     assert all(uid in uids(row, name) for row in found if not row["properties"]["Relation"]["has_more"])
 
 
-def test_relative_windows_go_by_the_clock(notes: Notes, clock: HandClock) -> None:
+def test_relative_windows_go_by_the_clock(notes: Notes, clock: ManualClock) -> None:
     page = notes.create({"Due": {"date": {"start": "2026-10-06"}}})
     windows = ("this_week", "next_week", "past_week")
     source_id = notes.examples["data_source_id"]
@@ -248,7 +248,7 @@ def test_rows_sort_by_their_last_edit_both_ways(notes: Notes) -> None:
     assert upwards[::-1] == downwards
 
 
-def test_an_edit_brings_a_row_into_the_window_of_its_minute(notes: Notes, clock: HandClock) -> None:
+def test_an_edit_brings_a_row_into_the_window_of_its_minute(notes: Notes, clock: ManualClock) -> None:
     since = {"timestamp": "last_edited_time", "last_edited_time": {"on_or_after": "2026-10-05T14:07:00Z"}}
     source_id = notes.examples["data_source_id"]
     before = notes.rows(source_id, filter=since)
@@ -261,19 +261,19 @@ def test_an_edit_brings_a_row_into_the_window_of_its_minute(notes: Notes, clock:
     ]
 
 
-def test_a_filter_by_last_edit_sees_whole_minutes_only(notes: Notes, clock: HandClock) -> None:
+def test_a_filter_by_last_edit_sees_whole_minutes_only(notes: Notes, clock: ManualClock) -> None:
     since = {"timestamp": "last_edited_time", "last_edited_time": {"on_or_after": "2026-10-05T14:07:20Z"}}
     notes.create()
 
     assert [] == notes.rows(notes.examples["data_source_id"], filter=since)
 
 
-def created_later(notes: Notes, clock: HandClock) -> str:
+def created_later(notes: Notes, clock: ManualClock) -> str:
     clock.at += 1
     return str(notes.create()["id"])
 
 
-def test_within_a_minute_rows_sort_in_no_order_of_time(notes: Notes, clock: HandClock) -> None:
+def test_within_a_minute_rows_sort_in_no_order_of_time(notes: Notes, clock: ManualClock) -> None:
     pages = [created_later(notes, clock) for _ in range(8)]
     since = {"timestamp": "last_edited_time", "last_edited_time": {"on_or_after": "2026-10-05T14:07:00Z"}}
     sorts = [{"timestamp": "last_edited_time", "direction": "ascending"}]

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 from sandbox.notes.asking import Notes, pair, plain, status_with, title
 
 
-def test_a_burst_is_taken_and_then_three_requests_a_second(notes: Notes, clock: HandClock) -> None:
+def test_a_burst_is_taken_and_then_three_requests_a_second(notes: Notes, clock: ManualClock) -> None:
     notes.turn(limits=True)
     burst = [notes.http.get("/v1/users/me").status_code for _ in range(11)]
     refused = notes.http.get("/v1/users/me")
@@ -22,7 +22,7 @@ def test_a_burst_is_taken_and_then_three_requests_a_second(notes: Notes, clock: 
     assert [200, 200, 200, 429] == later
 
 
-def test_each_token_has_a_budget_of_its_own(notes: Notes, clock: HandClock) -> None:
+def test_each_token_has_a_budget_of_its_own(notes: Notes, clock: ManualClock) -> None:
     other = pair(notes)["access_token"]
     notes.turn(limits=True)
     spent = [notes.http.get("/v1/users/me").status_code for _ in range(11)]
@@ -72,7 +72,7 @@ def test_a_person_trashes_restores_and_renames(notes: Notes) -> None:
 
 
 @pytest.mark.parametrize("actions", [["create_page"], ["update_page"], ["trash_page"], ["trash_page", "restore_page"]])
-def test_what_a_person_does_is_an_edit_of_this_minute(notes: Notes, clock: HandClock, actions: list[str]) -> None:
+def test_what_a_person_does_is_an_edit_of_this_minute(notes: Notes, clock: ManualClock, actions: list[str]) -> None:
     target = {"page_id": notes.examples["page_id"], "database_id": notes.examples["database_id"]}
     made = [notes.act(action=action, properties={"Value": 1}, **target).json() for action in actions]
     page = notes.ask("GET", f"/v1/pages/{made[-1]['page_id']}")

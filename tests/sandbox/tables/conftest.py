@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 import requests
 
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 from harness.playing import playing
 from sandbox.tables.played import NOON, Played
 from workspace_sandbox.sandbox import Sandbox
@@ -20,13 +20,13 @@ def airtable_sandbox() -> Iterator[Sandbox]:
 
 @pytest.fixture
 def airtable(airtable_sandbox: Sandbox) -> Iterator[Played]:
-    clock = HandClock(NOON)
-    airtable_sandbox.emulators["tables"].stage.clock = clock
+    clock = ManualClock(NOON)
+    airtable_sandbox.emulators["tables"].context.clock = clock
     with requests.Session() as session:
         session.headers["Authorization"] = f"Bearer {airtable_sandbox.emulators['tables'].credentials()['token']}"
         played = Played(airtable_sandbox, clock, session)
-        played.emulator.stage.reset()
-        played.emulator.stage.knobs["limits"] = False
+        played.emulator.context.reset()
+        played.emulator.context.knobs["limits"] = False
         yield played
         if played.steered or played.has_written():
             played.emulator.reset()

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import requests
 
-from harness.clocks import HandClock
+from harness.clocks import ManualClock
 from workspace_sandbox.sandbox import Sandbox
 from workspace_sandbox.tables import TablesEmulator
 
@@ -21,7 +21,7 @@ class Played:
     """The stand-in as a test meets it: its addresses, its controls and a client with the seeded token."""
 
     sandbox: Sandbox
-    clock: HandClock
+    clock: ManualClock
     session: requests.Session
     steered: bool = False
 
@@ -47,7 +47,7 @@ class Played:
 
     def has_written(self) -> bool:
         return any(
-            exchange.method != "GET" for exchange in self.emulator.stage.journal if exchange.status in {None, 200}
+            exchange.method != "GET" for exchange in self.emulator.context.request_log if exchange.status in {None, 200}
         )
 
     def count(self) -> int:
@@ -57,7 +57,7 @@ class Played:
         self.control("tables/knobs", **knobs)
 
     def ask(self, method: str, path: str, host: str = "base", **about: Any) -> requests.Response:
-        address = self.emulator.stage.addresses[host] + path
+        address = self.emulator.context.addresses[host] + path
         return self.session.request(method, address, timeout=5, allow_redirects=False, **about)
 
     def get(self, path: str, **params: Any) -> Any:

@@ -7,7 +7,7 @@ import pytest
 import requests
 
 from sandbox.tables.played import PERSON, PNG, Played
-from workspace_sandbox.tables.cells import STRICT
+from workspace_sandbox.tables.data.cells import STRICT
 
 
 def test_the_seed_is_made_quickly_and_is_large_enough(airtable: Played) -> None:
@@ -33,7 +33,7 @@ def test_the_first_record_has_a_value_in_every_field_and_one_type_nobody_knows(a
 
 
 def test_without_a_token_nobody_is_let_in(airtable: Played) -> None:
-    answer = requests.get(f"{airtable.emulator.stage.addresses['base']}/v0/meta/whoami", timeout=60)
+    answer = requests.get(f"{airtable.emulator.context.addresses['base']}/v0/meta/whoami", timeout=60)
 
     assert 401 == answer.status_code
     assert {"type": "AUTHENTICATION_REQUIRED", "message": "Authentication required"} == answer.json()["error"]
@@ -258,7 +258,7 @@ def test_actions_that_make_no_sense_are_refused(airtable: Played, action: dict[s
     filled = {name: value.format(**airtable.examples) if name == "base_id" else value for name, value in action.items()}
 
     with pytest.raises(ValueError, match=r"."):
-        airtable.emulator.act(filled)
+        airtable.emulator.perform(filled)
 
 
 HOSTILE: list[Callable[[str], str]] = [

@@ -8,7 +8,7 @@ import pytest
 import requests
 
 from sandbox.tables.played import Played
-from workspace_sandbox.kit.oauth import challenge_of
+from workspace_sandbox.kit.auth.oauth import pkce_challenge
 from workspace_sandbox.tables.access import CLIENT_ID, CLIENT_SECRET, PUBLIC_CLIENT_ID
 
 VERIFIER = "v" * 43
@@ -22,7 +22,7 @@ def asked(**changes: str) -> dict[str, str]:
         "response_type": "code",
         "scope": "data.records:read schema.bases:read",
         "state": "s1",
-        "code_challenge": challenge_of(VERIFIER),
+        "code_challenge": pkce_challenge(VERIFIER),
         "code_challenge_method": "S256",
     }
     return {name: value for name, value in (about | changes).items() if value}
@@ -40,7 +40,7 @@ def exchange(airtable: Played, secret: str | None = CLIENT_SECRET, **form: str) 
         encoded = base64.b64encode(f"{CLIENT_ID}:{secret}".encode()).decode()
         headers = {"Authorization": f"Basic {encoded}"}
     return requests.post(
-        f"{airtable.emulator.stage.addresses['base']}/oauth2/v1/token",
+        f"{airtable.emulator.context.addresses['base']}/oauth2/v1/token",
         data=form,
         headers=headers,
         timeout=5,
@@ -139,7 +139,7 @@ def test_a_verifier_is_required(airtable: Played) -> None:
 
 
 def test_other_grants_and_other_bodies_are_refused(airtable: Played) -> None:
-    address = f"{airtable.emulator.stage.addresses['base']}/oauth2/v1/token"
+    address = f"{airtable.emulator.context.addresses['base']}/oauth2/v1/token"
 
     assert "unsupported_grant_type" == exchange(airtable, grant_type="password").json()["error"]
     assert "invalid_request" == requests.post(address, json={}, timeout=60).json()["error"]

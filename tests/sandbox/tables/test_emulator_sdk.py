@@ -39,7 +39,7 @@ def sandbox() -> Iterator[Sandbox]:
 @pytest.fixture
 def api(sandbox: Sandbox) -> Iterator[pyairtable.Api]:
     requests.post(f"{sandbox.address}/_control/reset", timeout=60)
-    stage = sandbox.emulators["tables"].stage
+    stage = sandbox.emulators["tables"].context
     stage.knobs["limits"] = False
     api = pyairtable.Api(TOKEN, endpoint_url=stage.addresses["base"], retry_strategy=None)
     with api.session:
@@ -197,7 +197,7 @@ def test_missing_things_are_told_by_status(api: pyairtable.Api, base_id: str) ->
 
 
 def test_a_bad_token_is_refused(sandbox: Sandbox) -> None:
-    address = sandbox.emulators["tables"].stage.addresses["base"]
+    address = sandbox.emulators["tables"].context.addresses["base"]
     api = pyairtable.Api("patNope", endpoint_url=address, retry_strategy=None)
     with api.session, pytest.raises(requests.HTTPError) as caught:
         api.whoami()
@@ -206,7 +206,7 @@ def test_a_bad_token_is_refused(sandbox: Sandbox) -> None:
 
 
 def test_too_many_requests_are_refused(sandbox: Sandbox, leads: pyairtable.Table) -> None:
-    sandbox.emulators["tables"].stage.knobs["limits"] = True
+    sandbox.emulators["tables"].context.knobs["limits"] = True
     with pytest.raises(requests.HTTPError) as caught:
         leads.all(page_size=10)
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sandbox.tables.played import PERSON, Played
-from workspace_sandbox.tables.cells import STRICT
+from workspace_sandbox.tables.data.cells import STRICT
 
 
 def test_one_record_is_made_and_answered_as_it_is(airtable: Played) -> None:

@@ -5,19 +5,19 @@ from types import FunctionType
 import pytest
 from pyairtable import formulas
 
-from harness.clocks import HandClock
-from workspace_sandbox.kit.stage import Stage
+from harness.clocks import ManualClock
+from workspace_sandbox.kit.context import EmulatorContext
 from workspace_sandbox.tables import TablesEmulator
-from workspace_sandbox.tables.formula import parse
-from workspace_sandbox.tables.functions import FUNCTIONS
-from workspace_sandbox.tables.operands import Row
-from workspace_sandbox.tables.values import Reader
+from workspace_sandbox.tables.data.values import Reader
+from workspace_sandbox.tables.formulas.formula import parse
+from workspace_sandbox.tables.formulas.functions import FUNCTIONS
+from workspace_sandbox.tables.formulas.operands import Row
 
 
 @pytest.fixture(scope="module")
 def row() -> Row:
     """A lead with everything in it, looked at on Sunday 2026-11-22 at noon."""
-    workspace = TablesEmulator(Stage(HandClock())).workspace
+    workspace = TablesEmulator(EmulatorContext(ManualClock())).workspace
     base = workspace.bases[0]
     leads = base.tables[0]
     return Row(Reader(base, 1_795_348_800.0, str), leads, next(iter(leads.records.values())))

@@ -7,7 +7,7 @@ import pytest
 from harness.receiving import Inbox
 from harness.waiting import wait_until
 from sandbox.tables.played import Played
-from workspace_sandbox.tables.webhooks import WEEK
+from workspace_sandbox.tables.data.webhooks import WEEK
 
 
 def address(airtable: Played, path: str = "") -> str:

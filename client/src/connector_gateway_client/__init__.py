@@ -1,0 +1,28 @@
+"""A typed client of the connector gateway."""
+
+from connector_gateway_client import errors, webhooks
+from connector_gateway_client.answers import DryRun, Response
+from connector_gateway_client.gateway import AsyncGateway, Gateway
+from connector_gateway_client.refusals import (
+    CallerError,
+    ConnectionFailed,
+    GatewayError,
+    InvalidResponse,
+    ServiceFailure,
+    UpstreamFailure,
+)
+
+__all__ = [
+    "AsyncGateway",
+    "CallerError",
+    "ConnectionFailed",
+    "DryRun",
+    "Gateway",
+    "GatewayError",
+    "InvalidResponse",
+    "Response",
+    "ServiceFailure",
+    "UpstreamFailure",
+    "errors",
+    "webhooks",
+]

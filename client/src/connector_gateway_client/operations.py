@@ -1,0 +1,1575 @@
+"""A method for every operation. Generated from the declarations; do not edit."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from connector_gateway_client.answers import AsyncEvents, AsyncPages, Events, Pages, Response
+from connector_gateway_client.calls import RequestSpec
+from connector_gateway_client.sending import AsyncTransport, SyncTransport
+from connector_gateway_client.shapes import (
+    AddedReaction,
+    AttachedFile,
+    Block,
+    BoardDescription,
+    ChangedLabels,
+    Channel,
+    ChatEvent,
+    Checklist,
+    Comment,
+    Contact,
+    CreatedCard,
+    CreatedDeal,
+    CreatedDraft,
+    CreatedPage,
+    CreatedRecords,
+    EditedMessage,
+    FetchedAttachment,
+    FoundPages,
+    Message,
+    MovedCard,
+    NotesDatabase,
+    NotesEvent,
+    PostedMessage,
+    PropertyDefinition,
+    Record,
+    SentMessage,
+    Table,
+    UpdatedDeal,
+    UpdatedPage,
+    UpdatedRecord,
+    WrittenContact,
+)
+
+
+class Notes:
+    """Notion: Databases and pages of a notes workspace."""
+
+    def __init__(self, sending: SyncTransport) -> None:
+        self._sending = sending
+
+    def list_databases(
+        self, *, connection_id: str, query: str | None = None, limit: int | None = None, cursor: str | None = None
+    ) -> Pages[NotesDatabase]:
+        """List the databases shared with the connection, newest first."""
+        return Pages(
+            self._sending,
+            RequestSpec(
+                "GET",
+                "/v1/connectors/notes/databases",
+                {"connection_id": connection_id, "query": query, "limit": limit},
+                writes=False,
+            ),
+            cursor,
+        )
+
+    def create_page(
+        self,
+        *,
+        connection_id: str,
+        database_id: str,
+        properties: Mapping[str, Any],
+        children: Sequence[str | Block] | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Response[CreatedPage]:
+        """Create a page as a row of a database."""
+        return self._sending.send(
+            RequestSpec(
+                "POST",
+                "/v1/connectors/notes/pages",
+                {
+                    "connection_id": connection_id,
+                    "database_id": database_id,
+                    "properties": properties,
+                    "children": children,
+                },
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    def update_page(
+        self,
+        *,
+        page_id: str,
+        connection_id: str,
+        properties: Mapping[str, Any] | None = None,
+        archived: bool | None = None,
+        if_unmodified_since: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Response[UpdatedPage]:
+        """Update properties of a page, move it to the trash, or restore it."""
+        return self._sending.send(
+            RequestSpec(
+                "PATCH",
+                f"/v1/connectors/notes/pages/{RequestSpec.segment(page_id)}",
+                {
+                    "connection_id": connection_id,
+                    "properties": properties,
+                    "archived": archived,
+                    "if_unmodified_since": if_unmodified_since,
+                },
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    def search_pages(
+        self,
+        *,
+        connection_id: str,
+        database_id: str,
+        property: str,
+        value: str,
+        match: Literal["exact", "contains"] | None = None,
+    ) -> Response[FoundPages]:
+        """Find pages by a property value within one database; every match is returned."""
+        return self._sending.send(
+            RequestSpec(
+                "POST",
+                "/v1/connectors/notes/pages/search",
+                {
+                    "connection_id": connection_id,
+                    "database_id": database_id,
+                    "property": property,
+                    "value": value,
+                    "match": match,
+                },
+                writes=False,
+            )
+        )
+
+    def read_events(
+        self,
+        *,
+        connection_id: str,
+        since: str | None = None,
+        type: Literal["page.created", "page.property_updated"] | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Pages[NotesEvent]:
+        """Read the changes that were observed, oldest first."""
+        return Pages(
+            self._sending,
+            RequestSpec(
+                "GET",
+                "/v1/connectors/notes/events",
+                {"connection_id": connection_id, "since": since, "type": type, "limit": limit},
+                writes=False,
+            ),
+            cursor,
+        )
+
+    def follow_events(
+        self,
+        *,
+        connection_id: str,
+        since: str | None = None,
+        type: Literal["page.created", "page.property_updated"] | None = None,
+        poll_seconds: float = 5.0,
+    ) -> Events[NotesEvent]:
+        """Yield events as they are observed, without an end; each once."""
+        return Events(
+            self._sending,
+            RequestSpec(
+                "GET",
+                "/v1/connectors/notes/events",
+                {"connection_id": connection_id, "since": since, "type": type},
+                writes=False,
+            ),
+            poll_seconds,
+        )
+
+
+class AsyncNotes:
+    """Notion: Databases and pages of a notes workspace."""
+
+    def __init__(self, sending: AsyncTransport) -> None:
+        self._sending = sending
+
+    def list_databases(
+        self, *, connection_id: str, query: str | None = None, limit: int | None = None, cursor: str | None = None
+    ) -> AsyncPages[NotesDatabase]:
+        """List the databases shared with the connection, newest first."""
+        return AsyncPages(
+            self._sending,
+            RequestSpec(
+                "GET",
+                "/v1/connectors/notes/databases",
+                {"connection_id": connection_id, "query": query, "limit": limit},
+                writes=False,
+            ),
+            cursor,
+        )
+
+    async def create_page(
+        self,
+        *,
+        connection_id: str,
+        database_id: str,
+        properties: Mapping[str, Any],
+        children: Sequence[str | Block] | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Response[CreatedPage]:
+        """Create a page as a row of a database."""
+        return await self._sending.send(
+            RequestSpec(
+                "POST",
+                "/v1/connectors/notes/pages",
+                {
+                    "connection_id": connection_id,
+                    "database_id": database_id,
+                    "properties": properties,
+                    "children": children,
+                },
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    async def update_page(
+        self,
+        *,
+        page_id: str,
+        connection_id: str,
+        properties: Mapping[str, Any] | None = None,
+        archived: bool | None = None,
+        if_unmodified_since: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Response[UpdatedPage]:
+        """Update properties of a page, move it to the trash, or restore it."""
+        return await self._sending.send(
+            RequestSpec(
+                "PATCH",
+                f"/v1/connectors/notes/pages/{RequestSpec.segment(page_id)}",
+                {
+                    "connection_id": connection_id,
+                    "properties": properties,
+                    "archived": archived,
+                    "if_unmodified_since": if_unmodified_since,
+                },
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    async def search_pages(
+        self,
+        *,
+        connection_id: str,
+        database_id: str,
+        property: str,
+        value: str,
+        match: Literal["exact", "contains"] | None = None,
+    ) -> Response[FoundPages]:
+        """Find pages by a property value within one database; every match is returned."""
+        return await self._sending.send(
+            RequestSpec(
+                "POST",
+                "/v1/connectors/notes/pages/search",
+                {
+                    "connection_id": connection_id,
+                    "database_id": database_id,
+                    "property": property,
+                    "value": value,
+                    "match": match,
+                },
+                writes=False,
+            )
+        )
+
+    def read_events(
+        self,
+        *,
+        connection_id: str,
+        since: str | None = None,
+        type: Literal["page.created", "page.property_updated"] | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> AsyncPages[NotesEvent]:
+        """Read the changes that were observed, oldest first."""
+        return AsyncPages(
+            self._sending,
+            RequestSpec(
+                "GET",
+                "/v1/connectors/notes/events",
+                {"connection_id": connection_id, "since": since, "type": type, "limit": limit},
+                writes=False,
+            ),
+            cursor,
+        )
+
+    def follow_events(
+        self,
+        *,
+        connection_id: str,
+        since: str | None = None,
+        type: Literal["page.created", "page.property_updated"] | None = None,
+        poll_seconds: float = 5.0,
+    ) -> AsyncEvents[NotesEvent]:
+        """Yield events as they are observed, without an end; each once."""
+        return AsyncEvents(
+            self._sending,
+            RequestSpec(
+                "GET",
+                "/v1/connectors/notes/events",
+                {"connection_id": connection_id, "since": since, "type": type},
+                writes=False,
+            ),
+            poll_seconds,
+        )
+
+
+class Boards:
+    """Trello: Cards, lists, comments and checklists of kanban boards."""
+
+    def __init__(self, sending: SyncTransport) -> None:
+        self._sending = sending
+
+    def create_card(
+        self,
+        *,
+        connection_id: str,
+        list_id: str,
+        name: str,
+        desc: str | None = None,
+        due: str | None = None,
+        labels: Sequence[str] | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Response[CreatedCard]:
+        """Create a card at the bottom of a list."""
+        return self._sending.send(
+            RequestSpec(
+                "POST",
+                "/v1/connectors/boards/cards",
+                {
+                    "connection_id": connection_id,
+                    "list_id": list_id,
+                    "name": name,
+                    "desc": desc,
+                    "due": due,
+                    "labels": labels,
+                },
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    def move_card(
+        self,
+        *,
+        card_id: str,
+        connection_id: str,
+        list_id: str,
+        position: Literal["top", "bottom"] | None = None,
+        comment: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Response[MovedCard]:
+        """Move a card to another list of its board, and comment on it if wanted."""
+        return self._sending.send(
+            RequestSpec(
+                "POST",
+                f"/v1/connectors/boards/cards/{RequestSpec.segment(card_id)}/move",
+                {"connection_id": connection_id, "list_id": list_id, "position": position, "comment": comment},
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    def comment_on_card(
+        self, *, card_id: str, connection_id: str, text: str, idempotency_key: str | None = None, dry_run: bool = False
+    ) -> Response[Comment]:
+        """Post a comment on a card."""
+        return self._sending.send(
+            RequestSpec(
+                "POST",
+                f"/v1/connectors/boards/cards/{RequestSpec.segment(card_id)}/comments",
+                {"connection_id": connection_id, "text": text},
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    def describe_board(
+        self, *, connection_id: str, board_id: str, include_labels: bool | None = None
+    ) -> Response[BoardDescription]:
+        """List the open lists of a board with the number of cards in each, and the board's labels."""
+        return self._sending.send(
+            RequestSpec(
+                "GET",
+                "/v1/connectors/boards/lists",
+                {"connection_id": connection_id, "board_id": board_id, "include_labels": include_labels},
+                writes=False,
+            )
+        )
+
+    def attach_checklist(
+        self,
+        *,
+        card_id: str,
+        connection_id: str,
+        name: str,
+        items: Sequence[str],
+        skip_if_present: bool | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Response[Checklist]:
+        """Attach a checklist with its items to a card."""
+        return self._sending.send(
+            RequestSpec(
+                "POST",
+                f"/v1/connectors/boards/cards/{RequestSpec.segment(card_id)}/checklists",
+                {"connection_id": connection_id, "name": name, "items": items, "skip_if_present": skip_if_present},
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+
+class AsyncBoards:
+    """Trello: Cards, lists, comments and checklists of kanban boards."""
+
+    def __init__(self, sending: AsyncTransport) -> None:
+        self._sending = sending
+
+    async def create_card(
+        self,
+        *,
+        connection_id: str,
+        list_id: str,
+        name: str,
+        desc: str | None = None,
+        due: str | None = None,
+        labels: Sequence[str] | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Response[CreatedCard]:
+        """Create a card at the bottom of a list."""
+        return await self._sending.send(
+            RequestSpec(
+                "POST",
+                "/v1/connectors/boards/cards",
+                {
+                    "connection_id": connection_id,
+                    "list_id": list_id,
+                    "name": name,
+                    "desc": desc,
+                    "due": due,
+                    "labels": labels,
+                },
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    async def move_card(
+        self,
+        *,
+        card_id: str,
+        connection_id: str,
+        list_id: str,
+        position: Literal["top", "bottom"] | None = None,
+        comment: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Response[MovedCard]:
+        """Move a card to another list of its board, and comment on it if wanted."""
+        return await self._sending.send(
+            RequestSpec(
+                "POST",
+                f"/v1/connectors/boards/cards/{RequestSpec.segment(card_id)}/move",
+                {"connection_id": connection_id, "list_id": list_id, "position": position, "comment": comment},
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    async def comment_on_card(
+        self, *, card_id: str, connection_id: str, text: str, idempotency_key: str | None = None, dry_run: bool = False
+    ) -> Response[Comment]:
+        """Post a comment on a card."""
+        return await self._sending.send(
+            RequestSpec(
+                "POST",
+                f"/v1/connectors/boards/cards/{RequestSpec.segment(card_id)}/comments",
+                {"connection_id": connection_id, "text": text},
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    async def describe_board(
+        self, *, connection_id: str, board_id: str, include_labels: bool | None = None
+    ) -> Response[BoardDescription]:
+        """List the open lists of a board with the number of cards in each, and the board's labels."""
+        return await self._sending.send(
+            RequestSpec(
+                "GET",
+                "/v1/connectors/boards/lists",
+                {"connection_id": connection_id, "board_id": board_id, "include_labels": include_labels},
+                writes=False,
+            )
+        )
+
+    async def attach_checklist(
+        self,
+        *,
+        card_id: str,
+        connection_id: str,
+        name: str,
+        items: Sequence[str],
+        skip_if_present: bool | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Response[Checklist]:
+        """Attach a checklist with its items to a card."""
+        return await self._sending.send(
+            RequestSpec(
+                "POST",
+                f"/v1/connectors/boards/cards/{RequestSpec.segment(card_id)}/checklists",
+                {"connection_id": connection_id, "name": name, "items": items, "skip_if_present": skip_if_present},
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+
+class Mail:
+    """Gmail: Messages, labels and attachments of a mailbox."""
+
+    def __init__(self, sending: SyncTransport) -> None:
+        self._sending = sending
+
+    def search_messages(
+        self,
+        *,
+        connection_id: str,
+        q: str,
+        include_body: bool | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Pages[Message]:
+        """Search the mailbox in the mail provider's search syntax, newest first."""
+        return Pages(
+            self._sending,
+            RequestSpec(
+                "GET",
+                "/v1/connectors/mail/messages",
+                {"connection_id": connection_id, "q": q, "include_body": include_body, "limit": limit},
+                writes=False,
+            ),
+            cursor,
+        )
+
+    def send_message(
+        self,
+        *,
+        connection_id: str,
+        to: Sequence[str],
+        subject: str,
+        body_html: str,
+        thread_id: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Response[SentMessage]:
+        """Send an email from the connected address, or a reply inside a thread."""
+        return self._sending.send(
+            RequestSpec(
+                "POST",
+                "/v1/connectors/mail/messages",
+                {
+                    "connection_id": connection_id,
+                    "to": to,
+                    "subject": subject,
+                    "body_html": body_html,
+                    "thread_id": thread_id,
+                },
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    def change_message_labels(
+        self,
+        *,
+        message_id: str,
+        connection_id: str,
+        add: Sequence[str] | None = None,
+        remove: Sequence[str] | None = None,
+        create_missing: bool | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Response[ChangedLabels]:
+        """Apply labels to a message and strip others from it, by their names."""
+        return self._sending.send(
+            RequestSpec(
+                "POST",
+                f"/v1/connectors/mail/messages/{RequestSpec.segment(message_id)}/labels",
+                {"connection_id": connection_id, "add": add, "remove": remove, "create_missing": create_missing},
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    def fetch_attachment(
+        self, *, attachment_id: str, connection_id: str, message_id: str, as_: Literal["link", "base64"] | None = None
+    ) -> Response[FetchedAttachment]:
+        """Fetch an attachment as a short-lived download link, or as base64."""
+        return self._sending.send(
+            RequestSpec(
+                "GET",
+                f"/v1/connectors/mail/attachments/{RequestSpec.segment(attachment_id)}",
+                {"connection_id": connection_id, "message_id": message_id, "as": as_},
+                writes=False,
+            )
+        )
+
+    def create_draft(
+        self,
+        *,
+        connection_id: str,
+        to: Sequence[str],
+        subject: str,
+        body_html: str,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Response[CreatedDraft]:
+        """Create an unsent draft; nothing is sent."""
+        return self._sending.send(
+            RequestSpec(
+                "POST",
+                "/v1/connectors/mail/drafts",
+                {"connection_id": connection_id, "to": to, "subject": subject, "body_html": body_html},
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+
+class AsyncMail:
+    """Gmail: Messages, labels and attachments of a mailbox."""
+
+    def __init__(self, sending: AsyncTransport) -> None:
+        self._sending = sending
+
+    def search_messages(
+        self,
+        *,
+        connection_id: str,
+        q: str,
+        include_body: bool | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> AsyncPages[Message]:
+        """Search the mailbox in the mail provider's search syntax, newest first."""
+        return AsyncPages(
+            self._sending,
+            RequestSpec(
+                "GET",
+                "/v1/connectors/mail/messages",
+                {"connection_id": connection_id, "q": q, "include_body": include_body, "limit": limit},
+                writes=False,
+            ),
+            cursor,
+        )
+
+    async def send_message(
+        self,
+        *,
+        connection_id: str,
+        to: Sequence[str],
+        subject: str,
+        body_html: str,
+        thread_id: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Response[SentMessage]:
+        """Send an email from the connected address, or a reply inside a thread."""
+        return await self._sending.send(
+            RequestSpec(
+                "POST",
+                "/v1/connectors/mail/messages",
+                {
+                    "connection_id": connection_id,
+                    "to": to,
+                    "subject": subject,
+                    "body_html": body_html,
+                    "thread_id": thread_id,
+                },
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    async def change_message_labels(
+        self,
+        *,
+        message_id: str,
+        connection_id: str,
+        add: Sequence[str] | None = None,
+        remove: Sequence[str] | None = None,
+        create_missing: bool | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Response[ChangedLabels]:
+        """Apply labels to a message and strip others from it, by their names."""
+        return await self._sending.send(
+            RequestSpec(
+                "POST",
+                f"/v1/connectors/mail/messages/{RequestSpec.segment(message_id)}/labels",
+                {"connection_id": connection_id, "add": add, "remove": remove, "create_missing": create_missing},
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    async def fetch_attachment(
+        self, *, attachment_id: str, connection_id: str, message_id: str, as_: Literal["link", "base64"] | None = None
+    ) -> Response[FetchedAttachment]:
+        """Fetch an attachment as a short-lived download link, or as base64."""
+        return await self._sending.send(
+            RequestSpec(
+                "GET",
+                f"/v1/connectors/mail/attachments/{RequestSpec.segment(attachment_id)}",
+                {"connection_id": connection_id, "message_id": message_id, "as": as_},
+                writes=False,
+            )
+        )
+
+    async def create_draft(
+        self,
+        *,
+        connection_id: str,
+        to: Sequence[str],
+        subject: str,
+        body_html: str,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Response[CreatedDraft]:
+        """Create an unsent draft; nothing is sent."""
+        return await self._sending.send(
+            RequestSpec(
+                "POST",
+                "/v1/connectors/mail/drafts",
+                {"connection_id": connection_id, "to": to, "subject": subject, "body_html": body_html},
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+
+class Chat:
+    """Slack: Messages, reactions and channels of a team chat workspace."""
+
+    def __init__(self, sending: SyncTransport) -> None:
+        self._sending = sending
+
+    def post_message(
+        self,
+        *,
+        connection_id: str,
+        channel: str,
+        text: str,
+        thread_ts: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Response[PostedMessage]:
+        """Post a message, or a reply in a thread."""
+        return self._sending.send(
+            RequestSpec(
+                "POST",
+                "/v1/connectors/chat/messages",
+                {"connection_id": connection_id, "channel": channel, "text": text, "thread_ts": thread_ts},
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    def edit_message(
+        self,
+        *,
+        message_ts: str,
+        connection_id: str,
+        channel: str,
+        text: str,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Response[EditedMessage]:
+        """Edit a message that was posted through this connection."""
+        return self._sending.send(
+            RequestSpec(
+                "PATCH",
+                f"/v1/connectors/chat/messages/{RequestSpec.segment(message_ts)}",
+                {"connection_id": connection_id, "channel": channel, "text": text},
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    def list_channels(
+        self, *, connection_id: str, types: str | None = None, limit: int | None = None, cursor: str | None = None
+    ) -> Pages[Channel]:
+        """List the channels that the connection can post into."""
+        return Pages(
+            self._sending,
+            RequestSpec(
+                "GET",
+                "/v1/connectors/chat/channels",
+                {"connection_id": connection_id, "types": types, "limit": limit},
+                writes=False,
+            ),
+            cursor,
+        )
+
+    def add_reaction(
+        self,
+        *,
+        connection_id: str,
+        channel: str,
+        message_ts: str,
+        emoji: str,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Response[AddedReaction]:
+        """Add an emoji reaction to a message; one that is there already is left as it is."""
+        return self._sending.send(
+            RequestSpec(
+                "POST",
+                "/v1/connectors/chat/reactions",
+                {"connection_id": connection_id, "channel": channel, "message_ts": message_ts, "emoji": emoji},
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    def read_events(
+        self,
+        *,
+        connection_id: str,
+        channel: str | None = None,
+        since: str | None = None,
+        type: Literal["message.keyword", "message.posted"] | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Pages[ChatEvent]:
+        """Read the messages that were observed on the watched channels, oldest first."""
+        return Pages(
+            self._sending,
+            RequestSpec(
+                "GET",
+                "/v1/connectors/chat/events",
+                {"connection_id": connection_id, "channel": channel, "since": since, "type": type, "limit": limit},
+                writes=False,
+            ),
+            cursor,
+        )
+
+    def follow_events(
+        self,
+        *,
+        connection_id: str,
+        channel: str | None = None,
+        since: str | None = None,
+        type: Literal["message.keyword", "message.posted"] | None = None,
+        poll_seconds: float = 5.0,
+    ) -> Events[ChatEvent]:
+        """Yield events as they are observed, without an end; each once."""
+        return Events(
+            self._sending,
+            RequestSpec(
+                "GET",
+                "/v1/connectors/chat/events",
+                {"connection_id": connection_id, "channel": channel, "since": since, "type": type},
+                writes=False,
+            ),
+            poll_seconds,
+        )
+
+
+class AsyncChat:
+    """Slack: Messages, reactions and channels of a team chat workspace."""
+
+    def __init__(self, sending: AsyncTransport) -> None:
+        self._sending = sending
+
+    async def post_message(
+        self,
+        *,
+        connection_id: str,
+        channel: str,
+        text: str,
+        thread_ts: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Response[PostedMessage]:
+        """Post a message, or a reply in a thread."""
+        return await self._sending.send(
+            RequestSpec(
+                "POST",
+                "/v1/connectors/chat/messages",
+                {"connection_id": connection_id, "channel": channel, "text": text, "thread_ts": thread_ts},
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    async def edit_message(
+        self,
+        *,
+        message_ts: str,
+        connection_id: str,
+        channel: str,
+        text: str,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Response[EditedMessage]:
+        """Edit a message that was posted through this connection."""
+        return await self._sending.send(
+            RequestSpec(
+                "PATCH",
+                f"/v1/connectors/chat/messages/{RequestSpec.segment(message_ts)}",
+                {"connection_id": connection_id, "channel": channel, "text": text},
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    def list_channels(
+        self, *, connection_id: str, types: str | None = None, limit: int | None = None, cursor: str | None = None
+    ) -> AsyncPages[Channel]:
+        """List the channels that the connection can post into."""
+        return AsyncPages(
+            self._sending,
+            RequestSpec(
+                "GET",
+                "/v1/connectors/chat/channels",
+                {"connection_id": connection_id, "types": types, "limit": limit},
+                writes=False,
+            ),
+            cursor,
+        )
+
+    async def add_reaction(
+        self,
+        *,
+        connection_id: str,
+        channel: str,
+        message_ts: str,
+        emoji: str,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Response[AddedReaction]:
+        """Add an emoji reaction to a message; one that is there already is left as it is."""
+        return await self._sending.send(
+            RequestSpec(
+                "POST",
+                "/v1/connectors/chat/reactions",
+                {"connection_id": connection_id, "channel": channel, "message_ts": message_ts, "emoji": emoji},
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    def read_events(
+        self,
+        *,
+        connection_id: str,
+        channel: str | None = None,
+        since: str | None = None,
+        type: Literal["message.keyword", "message.posted"] | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> AsyncPages[ChatEvent]:
+        """Read the messages that were observed on the watched channels, oldest first."""
+        return AsyncPages(
+            self._sending,
+            RequestSpec(
+                "GET",
+                "/v1/connectors/chat/events",
+                {"connection_id": connection_id, "channel": channel, "since": since, "type": type, "limit": limit},
+                writes=False,
+            ),
+            cursor,
+        )
+
+    def follow_events(
+        self,
+        *,
+        connection_id: str,
+        channel: str | None = None,
+        since: str | None = None,
+        type: Literal["message.keyword", "message.posted"] | None = None,
+        poll_seconds: float = 5.0,
+    ) -> AsyncEvents[ChatEvent]:
+        """Yield events as they are observed, without an end; each once."""
+        return AsyncEvents(
+            self._sending,
+            RequestSpec(
+                "GET",
+                "/v1/connectors/chat/events",
+                {"connection_id": connection_id, "channel": channel, "since": since, "type": type},
+                writes=False,
+            ),
+            poll_seconds,
+        )
+
+
+class Crm:
+    """HubSpot: Contacts, deals and properties of a customer relationship manager."""
+
+    def __init__(self, sending: SyncTransport) -> None:
+        self._sending = sending
+
+    def create_or_update_contact(
+        self,
+        *,
+        connection_id: str,
+        email: str,
+        properties: Mapping[str, Any],
+        on_conflict: Literal["update", "skip"] | None = None,
+        associate_company: str | None = None,
+        create_company: bool | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Response[WrittenContact]:
+        """Create a contact, or update the one that matches the email."""
+        return self._sending.send(
+            RequestSpec(
+                "POST",
+                "/v1/connectors/crm/contacts",
+                {
+                    "connection_id": connection_id,
+                    "email": email,
+                    "properties": properties,
+                    "on_conflict": on_conflict,
+                    "associate_company": associate_company,
+                    "create_company": create_company,
+                },
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    def look_up_contacts(
+        self,
+        *,
+        connection_id: str,
+        email: str | None = None,
+        property: str | None = None,
+        value: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Pages[Contact]:
+        """Look up contacts by email, by another property, or all of them."""
+        return Pages(
+            self._sending,
+            RequestSpec(
+                "GET",
+                "/v1/connectors/crm/contacts",
+                {"connection_id": connection_id, "email": email, "property": property, "value": value, "limit": limit},
+                writes=False,
+            ),
+            cursor,
+        )
+
+    def create_deal(
+        self,
+        *,
+        connection_id: str,
+        dealname: str,
+        pipeline: str,
+        dealstage: str,
+        amount: float | None = None,
+        contact_id: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Response[CreatedDeal]:
+        """Open a deal in a stage of a pipeline."""
+        return self._sending.send(
+            RequestSpec(
+                "POST",
+                "/v1/connectors/crm/deals",
+                {
+                    "connection_id": connection_id,
+                    "dealname": dealname,
+                    "pipeline": pipeline,
+                    "dealstage": dealstage,
+                    "amount": amount,
+                    "contact_id": contact_id,
+                },
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    def update_deal(
+        self,
+        *,
+        deal_id: str,
+        connection_id: str,
+        dealstage: str | None = None,
+        properties: Mapping[str, Any] | None = None,
+        note: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Response[UpdatedDeal]:
+        """Move a deal to another stage of its pipeline, write properties, and log a note with the change."""
+        return self._sending.send(
+            RequestSpec(
+                "PATCH",
+                f"/v1/connectors/crm/deals/{RequestSpec.segment(deal_id)}",
+                {"connection_id": connection_id, "dealstage": dealstage, "properties": properties, "note": note},
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    def list_properties(
+        self,
+        *,
+        connection_id: str,
+        object_type: Literal["contacts", "companies", "deals"],
+        custom_only: bool | None = None,
+    ) -> Response[list[PropertyDefinition]]:
+        """List the properties of an object type."""
+        return self._sending.send(
+            RequestSpec(
+                "GET",
+                "/v1/connectors/crm/properties",
+                {"connection_id": connection_id, "object_type": object_type, "custom_only": custom_only},
+                writes=False,
+            )
+        )
+
+
+class AsyncCrm:
+    """HubSpot: Contacts, deals and properties of a customer relationship manager."""
+
+    def __init__(self, sending: AsyncTransport) -> None:
+        self._sending = sending
+
+    async def create_or_update_contact(
+        self,
+        *,
+        connection_id: str,
+        email: str,
+        properties: Mapping[str, Any],
+        on_conflict: Literal["update", "skip"] | None = None,
+        associate_company: str | None = None,
+        create_company: bool | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Response[WrittenContact]:
+        """Create a contact, or update the one that matches the email."""
+        return await self._sending.send(
+            RequestSpec(
+                "POST",
+                "/v1/connectors/crm/contacts",
+                {
+                    "connection_id": connection_id,
+                    "email": email,
+                    "properties": properties,
+                    "on_conflict": on_conflict,
+                    "associate_company": associate_company,
+                    "create_company": create_company,
+                },
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    def look_up_contacts(
+        self,
+        *,
+        connection_id: str,
+        email: str | None = None,
+        property: str | None = None,
+        value: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> AsyncPages[Contact]:
+        """Look up contacts by email, by another property, or all of them."""
+        return AsyncPages(
+            self._sending,
+            RequestSpec(
+                "GET",
+                "/v1/connectors/crm/contacts",
+                {"connection_id": connection_id, "email": email, "property": property, "value": value, "limit": limit},
+                writes=False,
+            ),
+            cursor,
+        )
+
+    async def create_deal(
+        self,
+        *,
+        connection_id: str,
+        dealname: str,
+        pipeline: str,
+        dealstage: str,
+        amount: float | None = None,
+        contact_id: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Response[CreatedDeal]:
+        """Open a deal in a stage of a pipeline."""
+        return await self._sending.send(
+            RequestSpec(
+                "POST",
+                "/v1/connectors/crm/deals",
+                {
+                    "connection_id": connection_id,
+                    "dealname": dealname,
+                    "pipeline": pipeline,
+                    "dealstage": dealstage,
+                    "amount": amount,
+                    "contact_id": contact_id,
+                },
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    async def update_deal(
+        self,
+        *,
+        deal_id: str,
+        connection_id: str,
+        dealstage: str | None = None,
+        properties: Mapping[str, Any] | None = None,
+        note: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Response[UpdatedDeal]:
+        """Move a deal to another stage of its pipeline, write properties, and log a note with the change."""
+        return await self._sending.send(
+            RequestSpec(
+                "PATCH",
+                f"/v1/connectors/crm/deals/{RequestSpec.segment(deal_id)}",
+                {"connection_id": connection_id, "dealstage": dealstage, "properties": properties, "note": note},
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    async def list_properties(
+        self,
+        *,
+        connection_id: str,
+        object_type: Literal["contacts", "companies", "deals"],
+        custom_only: bool | None = None,
+    ) -> Response[list[PropertyDefinition]]:
+        """List the properties of an object type."""
+        return await self._sending.send(
+            RequestSpec(
+                "GET",
+                "/v1/connectors/crm/properties",
+                {"connection_id": connection_id, "object_type": object_type, "custom_only": custom_only},
+                writes=False,
+            )
+        )
+
+
+class Tables:
+    """Airtable: Bases, tables and records of a spreadsheet-style database."""
+
+    def __init__(self, sending: SyncTransport) -> None:
+        self._sending = sending
+
+    def read_records(
+        self,
+        *,
+        connection_id: str,
+        base_id: str,
+        table: str,
+        view: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Pages[Record]:
+        """Read records of a table or a view; a view's own filter and order apply."""
+        return Pages(
+            self._sending,
+            RequestSpec(
+                "GET",
+                "/v1/connectors/tables/records",
+                {"connection_id": connection_id, "base_id": base_id, "table": table, "view": view, "limit": limit},
+                writes=False,
+            ),
+            cursor,
+        )
+
+    def create_records(
+        self,
+        *,
+        connection_id: str,
+        base_id: str,
+        table: str,
+        records: Sequence[Mapping[str, Any]],
+        allow_new_options: bool | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Response[CreatedRecords]:
+        """Create up to ten records, and report the success of each."""
+        return self._sending.send(
+            RequestSpec(
+                "POST",
+                "/v1/connectors/tables/records",
+                {
+                    "connection_id": connection_id,
+                    "base_id": base_id,
+                    "table": table,
+                    "records": records,
+                    "allow_new_options": allow_new_options,
+                },
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    def update_record(
+        self,
+        *,
+        record_id: str,
+        connection_id: str,
+        base_id: str,
+        table: str,
+        fields: Mapping[str, Any],
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Response[UpdatedRecord]:
+        """Update the named fields of one record."""
+        return self._sending.send(
+            RequestSpec(
+                "PATCH",
+                f"/v1/connectors/tables/records/{RequestSpec.segment(record_id)}",
+                {"connection_id": connection_id, "base_id": base_id, "table": table, "fields": fields},
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    def attach_file(
+        self,
+        *,
+        connection_id: str,
+        record_id: str,
+        field: str,
+        url: str,
+        filename: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Response[AttachedFile]:
+        """Attach a file to a record from a public link."""
+        return self._sending.send(
+            RequestSpec(
+                "POST",
+                "/v1/connectors/tables/attachments",
+                {
+                    "connection_id": connection_id,
+                    "record_id": record_id,
+                    "field": field,
+                    "url": url,
+                    "filename": filename,
+                },
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    def list_tables(
+        self, *, connection_id: str, base_id: str, include_views: bool | None = None
+    ) -> Response[list[Table]]:
+        """List the tables of a base with their views and field types."""
+        return self._sending.send(
+            RequestSpec(
+                "GET",
+                "/v1/connectors/tables/tables",
+                {"connection_id": connection_id, "base_id": base_id, "include_views": include_views},
+                writes=False,
+            )
+        )
+
+
+class AsyncTables:
+    """Airtable: Bases, tables and records of a spreadsheet-style database."""
+
+    def __init__(self, sending: AsyncTransport) -> None:
+        self._sending = sending
+
+    def read_records(
+        self,
+        *,
+        connection_id: str,
+        base_id: str,
+        table: str,
+        view: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> AsyncPages[Record]:
+        """Read records of a table or a view; a view's own filter and order apply."""
+        return AsyncPages(
+            self._sending,
+            RequestSpec(
+                "GET",
+                "/v1/connectors/tables/records",
+                {"connection_id": connection_id, "base_id": base_id, "table": table, "view": view, "limit": limit},
+                writes=False,
+            ),
+            cursor,
+        )
+
+    async def create_records(
+        self,
+        *,
+        connection_id: str,
+        base_id: str,
+        table: str,
+        records: Sequence[Mapping[str, Any]],
+        allow_new_options: bool | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Response[CreatedRecords]:
+        """Create up to ten records, and report the success of each."""
+        return await self._sending.send(
+            RequestSpec(
+                "POST",
+                "/v1/connectors/tables/records",
+                {
+                    "connection_id": connection_id,
+                    "base_id": base_id,
+                    "table": table,
+                    "records": records,
+                    "allow_new_options": allow_new_options,
+                },
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    async def update_record(
+        self,
+        *,
+        record_id: str,
+        connection_id: str,
+        base_id: str,
+        table: str,
+        fields: Mapping[str, Any],
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Response[UpdatedRecord]:
+        """Update the named fields of one record."""
+        return await self._sending.send(
+            RequestSpec(
+                "PATCH",
+                f"/v1/connectors/tables/records/{RequestSpec.segment(record_id)}",
+                {"connection_id": connection_id, "base_id": base_id, "table": table, "fields": fields},
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    async def attach_file(
+        self,
+        *,
+        connection_id: str,
+        record_id: str,
+        field: str,
+        url: str,
+        filename: str | None = None,
+        idempotency_key: str | None = None,
+        dry_run: bool = False,
+    ) -> Response[AttachedFile]:
+        """Attach a file to a record from a public link."""
+        return await self._sending.send(
+            RequestSpec(
+                "POST",
+                "/v1/connectors/tables/attachments",
+                {
+                    "connection_id": connection_id,
+                    "record_id": record_id,
+                    "field": field,
+                    "url": url,
+                    "filename": filename,
+                },
+                writes=True,
+                key=idempotency_key,
+                dry_run=dry_run,
+            )
+        )
+
+    async def list_tables(
+        self, *, connection_id: str, base_id: str, include_views: bool | None = None
+    ) -> Response[list[Table]]:
+        """List the tables of a base with their views and field types."""
+        return await self._sending.send(
+            RequestSpec(
+                "GET",
+                "/v1/connectors/tables/tables",
+                {"connection_id": connection_id, "base_id": base_id, "include_views": include_views},
+                writes=False,
+            )
+        )
+
+
+class Operations:
+    """Every operation, by connector."""
+
+    def __init__(self, sending: SyncTransport) -> None:
+        self.notes = Notes(sending)
+        self.boards = Boards(sending)
+        self.mail = Mail(sending)
+        self.chat = Chat(sending)
+        self.crm = Crm(sending)
+        self.tables = Tables(sending)
+
+
+class AsyncOperations:
+    """Every operation, by connector."""
+
+    def __init__(self, sending: AsyncTransport) -> None:
+        self.notes = AsyncNotes(sending)
+        self.boards = AsyncBoards(sending)
+        self.mail = AsyncMail(sending)
+        self.chat = AsyncChat(sending)
+        self.crm = AsyncCrm(sending)
+        self.tables = AsyncTables(sending)

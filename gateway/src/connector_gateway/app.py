@@ -1,0 +1,521 @@
+"""The composition root, which builds and connects all objects of an installation."""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
+from functools import partial
+from typing import TYPE_CHECKING
+
+from starlette.routing import Router
+
+from connector_gateway.connectors import CONNECTORS
+from connector_gateway.core.access.audit import Audit
+from connector_gateway.core.access.keys import ApiKeys
+from connector_gateway.core.access.operators import Operators
+from connector_gateway.core.access.rate_limit import KeyRateLimiter
+from connector_gateway.core.access.sessions import Sessions
+from connector_gateway.core.access.token_throttle import TokenThrottle
+from connector_gateway.core.access.workspaces import Workspaces
+from connector_gateway.core.calls.cursors import CursorSigner
+from connector_gateway.core.calls.download_links import DownloadLinkSigner
+from connector_gateway.core.calls.gateway import Gateway
+from connector_gateway.core.calls.shutdown import Shutdown
+from connector_gateway.core.connections import (
+    AccountIdentifier,
+    ConnectionSelector,
+    ConnectionService,
+    ConnectionStore,
+    ConnectLinks,
+    ConsentFlow,
+    IdleTokenRefresher,
+    TokenEndpointClient,
+    TokenRefresher,
+    Vault,
+)
+from connector_gateway.core.events.feed import Feed
+from connector_gateway.core.events.hook_verification import HookVerification
+from connector_gateway.core.events.inbound_hooks import InboundHooks
+from connector_gateway.core.events.polling import PollScheduler
+from connector_gateway.core.events.restore_gaps import RestoreGapRecorder
+from connector_gateway.core.events.watch_listener import WatchListener
+from connector_gateway.core.events.watches import WatchStore
+from connector_gateway.core.first_steps import first_steps
+from connector_gateway.core.history.backlog import BacklogMonitor
+from connector_gateway.core.history.filters import event_types
+from connector_gateway.core.history.retention import JobRunner
+from connector_gateway.core.history.runs import RunStore
+from connector_gateway.core.pacing.upstreams import with_events
+from connector_gateway.core.pacing.usage import UsageTracker
+from connector_gateway.core.process_registry import ProcessRegistry
+from connector_gateway.core.secrets.rotation import SecretRotation
+from connector_gateway.core.secrets.secret_keys import SecretKeys
+from connector_gateway.core.secrets.startup_check import check_decryptable
+from connector_gateway.core.upstream_files.remote_files import PublicFileFetcher
+from connector_gateway.core.webhooks.delivery import DeliveryWorker
+from connector_gateway.core.webhooks.progress import DeliveryPositions
+from connector_gateway.core.webhooks.sender import WebhookSender
+from connector_gateway.core.webhooks.subscriptions import Webhooks
+from connector_gateway.core.writes.change_log import ChangeLog
+from connector_gateway.core.writes.claims import Claims
+from connector_gateway.core.writes.evidence import EvidenceFinder
+from connector_gateway.core.writes.ownership import ObjectOwnership
+from connector_gateway.core.writes.protocol import WriteProtocol
+from connector_gateway.core.writes.restores import RestoreDetector, get_or_create_installation
+from connector_gateway.http import AccessLogMiddleware, AsgiApp, Service, application
+from connector_gateway.http.api.routes import ApiContext
+from connector_gateway.http.application import Check
+from connector_gateway.http.console import LINK, SIGN_IN
+from connector_gateway.http.openapi.examples import RECORDED, Values
+from connector_gateway.http.server.client_address import ForwardedClient
+from connector_gateway.http.server.connection_limits import ClientConnections
+from connector_gateway.http.server.metrics import Metrics, MetricSources, ProcessMetrics
+from connector_gateway.http.server.worker_metrics import WorkerMetrics
+from connector_gateway.kit.clock import Clock, MonotonicClock, SystemClock, monotonic_seconds
+from connector_gateway.kit.identifiers import ProcessId, ulid
+from connector_gateway.kit.operation import AnyConnector, operation_names
+from connector_gateway.kit.upstream.pool import Transport
+from connector_gateway.management.request import Management
+from connector_gateway.mcp.endpoint import McpEndpoint
+from connector_gateway.settings import DAY_SECONDS, Settings
+from connector_gateway.storage.shared.degraded_mode import FallbackCounters
+from connector_gateway.storage.shared.interface import SharedState
+from connector_gateway.storage.shared.memory import LocalCounters
+from connector_gateway.storage.sql.database import Database
+from connector_gateway.storage.sql.engines import database_file
+from connector_gateway.storage.sql.epochs import FileWitness, Witness
+from connector_gateway.storage.sql.sqlite_files import FileLock
+
+if TYPE_CHECKING:
+    from connector_gateway.http.server.tracing import Tracing
+
+
+class App:
+    """An installation, with one object of each service.
+
+    If it is not *alone*, several can be opened on one database, as tests do. *clock* also replaces the
+    monotonic clock, which measures durations, and the database's clock.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        connectors: Mapping[str, AnyConnector] = CONNECTORS,
+        clock: Clock | None = None,
+        steady: Clock | None = None,
+        files: PublicFileFetcher | None = None,
+        database: Database | None = None,
+        monotonic: Callable[[], float] = monotonic_seconds,
+        single_instance: bool = True,
+        transport: Transport | None = None,
+        peers: WorkerMetrics | None = None,
+    ) -> None:
+        self.settings = settings
+        self._peers = peers
+        self.clock = clock or SystemClock()
+        self._steady = steady or clock or MonotonicClock()
+        self.database = database or Database(
+            settings.database_url, seconds=settings.storage_seconds, clock=clock.now if clock else None
+        )
+        self.shutdown = Shutdown()
+        self.clients = ClientConnections(settings.clients)
+        # Several processes are allowed if they share counters and a database server.
+        single_instance = single_instance and (settings.shared_url is None or self.database.embedded)
+        file = database_file(self.database.url) if single_instance and self.database.embedded else None
+        self._lock = FileLock(file) if file is not None else nullcontext()
+        secrets = SecretKeys(settings.secret_keys, settings.decrypt_only_keys)
+        process_id = ProcessId(f"proc_{ulid()}")
+        self.workspaces = Workspaces(self.database, self.clock)
+        self.keys = ApiKeys(
+            self.database,
+            self.clock,
+            self._steady,
+            operations=operation_names(connectors.values()),
+            quota=settings.quotas.keys,
+        )
+        self._vault = Vault(secrets)
+        self.audit = Audit(self.database, self._vault, self.clock)
+        self.operators = Operators(self.database, settings.operator_token, self.clock, self._steady)
+        self._shared = self._new_shared()
+        self._tracing = self._new_tracing()
+        self._transport = transport or self._new_transport()
+        self._tokens = TokenEndpointClient(settings.sites, self._transport, self._shared, self._steady)
+        self.connections = self._new_connections(connectors)
+        self._connect_links = ConnectLinks(self.database, self.clock, settings.base_url)
+        self._accounts = self._new_accounts()
+        self.connection_service = self._new_connecting()
+        self._idle_renewals = IdleTokenRefresher(
+            self.database,
+            self._vault,
+            self._token_refresher,
+            self.clock,
+            processes=lambda: self._processes.count,
+        )
+        self.rotation = SecretRotation(self.database, self._vault)
+        self.runs = RunStore(self.database, process_id, self.clock, self.shutdown, steady=self._steady)
+        self._connectors = connectors
+        self._cursors = CursorSigner(secrets)
+        self._links = DownloadLinkSigner(secrets, settings.download_base, settings.link_seconds, self.clock)
+        self._files = files or PublicFileFetcher(settings.upstream_timeout_seconds, settings.max_file_bytes)
+        self._limits = KeyRateLimiter(self._shared)
+        self._usage = UsageTracker(self._shared, self._steady)
+        self._sessions = Sessions(
+            self.database, secrets, settings.operator_token, self.clock, settings.console_idle_seconds
+        )
+        self._claims = Claims(self.database, process_id, self._steady, self.shutdown)
+        self._owners = ObjectOwnership(self.database, process_id)
+        self._change_log = ChangeLog(self.database)
+        self._feed = Feed(self.database, self._vault, self.clock, self._steady)
+        lost_events = RestoreGapRecorder(self.database, self._feed, self.runs)
+        self.restores = RestoreDetector(self.database, self._new_witnesses(), lost_events.record)
+        self._watches = WatchStore(self.database, process_id)
+        self._sites_with_events = with_events(settings.sites)
+        self.hooks = self._new_hooks(HookVerification(self.database, secrets, settings.base_url, self.clock))
+        self._sender = WebhookSender(private=settings.private_webhooks)
+        self._positions = DeliveryPositions(self.database)
+        self.webhooks = Webhooks(
+            self.database,
+            self._vault,
+            self._sender,
+            self.clock,
+            event_types(self._connectors),
+            quota=settings.quotas.webhooks,
+        )
+        self.delivery_worker = self._new_deliverer()
+        self._processes = self._new_processes(process_id, monotonic, alone=single_instance)
+        self._retention = self._new_retention()
+
+    def _new_tracing(self) -> "Tracing | None":
+        if self.settings.traces_url is None:
+            return None
+        from connector_gateway.http.server.tracing import Tracing  # noqa: PLC0415  # an optional extra, which is slow to import
+
+        return Tracing(self.settings.traces_url)
+
+    def _new_transport(self) -> Transport:
+        seconds = self.settings.upstream_timeout_seconds
+        return self._tracing.transport(seconds) if self._tracing else Transport(seconds)
+
+    def _new_shared(self) -> SharedState:
+        memory = LocalCounters(self._steady, self.settings.timeouts)
+        if self.settings.shared_url is None:
+            return memory
+        from connector_gateway.storage.shared import valkey  # noqa: PLC0415  # its driver is slow to import
+
+        store = valkey.ValkeyCounters(
+            self.settings.shared_url,
+            self._steady,
+            seconds=valkey.TIMEOUT_SECONDS,
+            queue_seconds=self.settings.timeouts.queue_seconds,
+            connectors=list(self.settings.sites),
+        )
+        return FallbackCounters(store, memory, self._steady, lambda: self._processes.count)
+
+    def _new_witnesses(self) -> list[Witness]:
+        """Return the records outside the database that reveal that it was restored from a backup."""
+        file = database_file(self.database.url) if self.database.embedded else None
+        witnesses: list[Witness] = [] if file is None else [FileWitness(file)]
+        return [*witnesses, self._shared] if isinstance(self._shared, FallbackCounters) else witnesses
+
+    def _new_connections(self, connectors: Mapping[str, AnyConnector]) -> ConnectionStore:
+        changes = WatchListener(connectors, self.clock, self.database.time)
+        self._token_refresher = TokenRefresher(
+            self.database, self._vault, self._tokens, changes, self.clock, steady=self._steady
+        )
+        return ConnectionStore(
+            self.database,
+            self._vault,
+            connectors,
+            self.clock,
+            changes,
+            token_refresher=self._token_refresher,
+            steady=self._steady,
+            quota=self.settings.quotas.connections,
+        )
+
+    def _new_accounts(self) -> AccountIdentifier:
+        return AccountIdentifier(
+            upstreams=self.settings.sites,
+            shared=self._shared,
+            transport=self._transport,
+            clock=self._steady,
+            timeouts=self.settings.timeouts,
+            time=self.database.time,
+        )
+
+    def _new_connecting(self) -> ConnectionService:
+        return ConnectionService(
+            database=self.database,
+            connections=self.connections,
+            links=self._connect_links,
+            tokens=self._tokens,
+            accounts=self._accounts,
+        )
+
+    def _new_consents(self) -> ConsentFlow:
+        return ConsentFlow(
+            database=self.database,
+            vault=self._vault,
+            connections=self.connections,
+            links=self._connect_links,
+            tokens=self._tokens,
+            accounts=self._accounts,
+            clock=self.clock,
+            base_url=self.settings.base_url,
+            quotas=self.settings.quotas,
+        )
+
+    async def sign_in_link(self, address: str) -> str:
+        """Return a link to the console at *address* that signs in once, within ten minutes."""
+        return f"{address}{SIGN_IN}?{LINK}={await self._sessions.create_link()}"
+
+    async def retry_upstream(self) -> None:
+        """Clear all vendor-requested delays, except those in a shared store."""
+        if isinstance(self._shared, LocalCounters):
+            self._shared.unblock()
+        await self._watches.retry()
+
+    def defer_polls(self) -> None:
+        """Defer polls until ``start_polls``, so that the budgets are reserved for calls."""
+        self._watches.enabled.clear()
+
+    def start_polls(self) -> None:
+        """Resume polls after ``defer_polls``."""
+        self._watches.enabled.set()
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[None]:
+        """Open the database, the shared store and the transport to vendors, for commands."""
+        async with self.database, self._open_shared_store(), self._transport:
+            yield
+
+    @asynccontextmanager
+    async def _open_shared_store(self) -> AsyncIterator[None]:
+        """Open the shared store, if there is one."""
+        if not isinstance(self._shared, FallbackCounters):
+            yield
+            return
+        installation_id, new = await get_or_create_installation(self.database)
+        async with self._shared.open(installation_id, fresh=new):
+            yield
+
+    def _new_hooks(self, verification: HookVerification) -> InboundHooks:
+        return InboundHooks(
+            database=self.database,
+            vault=self._vault,
+            watches=self._watches,
+            feed=self._feed,
+            connections=self.connections,
+            upstreams=self._sites_with_events,
+            clock=self.clock,
+            verification=verification,
+        )
+
+    def _new_deliverer(self) -> DeliveryWorker:
+        return DeliveryWorker(
+            positions=self._positions,
+            webhooks=self.webhooks,
+            sender=self._sender,
+            runs=self.runs,
+            vault=self._vault,
+            connectors=self._connectors,
+            clock=self.clock,
+        )
+
+    def _new_processes(self, process_id: ProcessId, stopwatch: Callable[[], float], *, alone: bool) -> ProcessRegistry:
+        return ProcessRegistry(
+            self.database,
+            process_id,
+            self.clock,
+            runs=self.runs,
+            claims=self._claims,
+            single_instance=alone,
+            shutdown=self.shutdown,
+            jobs=(
+                self.restores.count_epoch,
+                self.runs.rejected_calls.commit,
+                self._shared.evict_idle,
+                self.audit.commit,
+            ),
+            monotonic=stopwatch,
+        )
+
+    def _new_retention(self) -> JobRunner:
+        async def purge_runs() -> int:
+            return await self.runs.purge(self.clock.now() - self.settings.keep_runs_days * DAY_SECONDS)
+
+        async def purge_rate_limited() -> int:
+            return await self.runs.purge_rate_limited(self.clock.now() - DAY_SECONDS)
+
+        jobs = (purge_runs, purge_rate_limited, self._claims.purge, self._owners.purge, self._change_log.purge)
+        rare_jobs = (
+            self._feed.purge,
+            self._connect_links.purge,
+            self._sessions.purge,
+            self._positions.purge,
+            self.keys.last_used.store_last_used,
+            self.connections.last_used.store_last_used,
+        )
+        return JobRunner(self._steady, always=jobs, rare=rare_jobs, wait_until_idle=self.database.wait_until_idle)
+
+    def http(self, example_values: Values = RECORDED) -> AsgiApp:
+        """Return the HTTP service, whose lifespan opens and closes everything. Examples use *example_values*."""
+        gateway = self._gateway()
+        watchers = self._watchers(gateway)
+        metrics = Metrics(
+            self.runs.unexpected, self.clients.rejections, self._shared, self._new_figures(gateway, watchers)
+        )
+        api_context = ApiContext(
+            gateway,
+            self.keys,
+            self._limits,
+            metrics,
+            self.shutdown,
+            throttle=TokenThrottle(self._steady),
+            max_body_bytes=self.settings.max_body_bytes,
+        )
+        service = Service(
+            self._connectors,
+            api_context,
+            self.management,
+            self.hooks,
+            self._new_consents(),
+            self.clock,
+            metrics,
+            self._new_checks(),
+            self._shared,
+            self.clients,
+            self.settings.metrics_token,
+            self.settings.base_url,
+            self.settings.download_path,
+            self._feed,
+            self._usage,
+            self._sessions,
+            McpEndpoint(
+                api_context, ConnectionSelector(self.database), self.runs, self._connectors, self.settings.base_url
+            ),
+            partial(first_steps, self.database),
+            example_values,
+            self._peers,
+            self.settings.admin_port,
+        )
+        app = application(service, partial(self._lifespan, watchers, metrics))
+        return self._wrap(app)
+
+    def _wrap(self, served: AsgiApp) -> AsgiApp:
+        """Wrap *served* in middleware for tracing, the access log and forwarded client IPs."""
+        if self._tracing is not None:
+            served = self._tracing.middleware(served)
+        if self.settings.access_log:
+            served = AccessLogMiddleware(served)
+        proxies, header = self.settings.trusted_proxies, self.settings.forwarded_header
+        return ForwardedClient(served, proxies, header) if proxies else served
+
+    def _new_figures(self, gateway: Gateway, watchers: PollScheduler) -> ProcessMetrics:
+        return ProcessMetrics(
+            MetricSources(
+                usage=self._usage,
+                transport=self._transport,
+                database=self.database,
+                clients=self.clients,
+                backlogs=BacklogMonitor(self.database, self._steady),
+                calls_in_progress=lambda: gateway.active_calls,
+                results={
+                    "gateway_hook_deliveries": self.hooks.results,
+                    "gateway_polls": watchers.results,
+                    "gateway_token_refreshes": self._token_refresher.results,
+                    "gateway_webhook_attempts": self.delivery_worker.results,
+                },
+            )
+        )
+
+    def _new_checks(self) -> dict[str, Check]:
+        checks: dict[str, Check] = {"database": self._processes.prove_writable}
+        return checks | ({"shared_store": self._shared.check} if isinstance(self._shared, FallbackCounters) else {})
+
+    @property
+    def management(self) -> Management:
+        """The services that management routes use."""
+        return Management(
+            self._connectors,
+            self.workspaces,
+            self.keys,
+            self.connections,
+            self.connection_service,
+            self.runs,
+            self.hooks,
+            self.webhooks,
+            self._cursors,
+            self.operators,
+            self.audit,
+        )
+
+    @asynccontextmanager
+    async def _lifespan(self, watchers: PollScheduler, metrics: Metrics, _: Router) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            # The order matters: nothing is opened while another process uses the database, and polls and deletes start
+            # only after the first heartbeat.
+            await stack.enter_async_context(self._lock)
+            stack.callback(self.database.dispose)
+            await self._processes.wait_until_single()
+            await stack.enter_async_context(self.database)
+            await check_decryptable(self.database, self._vault)
+            await stack.enter_async_context(self._open_shared_store())
+            await stack.enter_async_context(self._transport)
+            await stack.enter_async_context(self.restores)
+            await stack.enter_async_context(self._processes)
+            await stack.enter_async_context(self._retention)
+            await stack.enter_async_context(JobRunner(self._steady, always=[self._idle_renewals.refresh_idle_tokens]))
+            if self.settings.watch:
+                await stack.enter_async_context(watchers)
+                await stack.enter_async_context(self.delivery_worker)
+            if self._peers is not None:
+                await stack.enter_async_context(self._peers.serve_peers(metrics))
+            yield
+
+    def _watchers(self, gateway: Gateway) -> PollScheduler:
+        return PollScheduler(
+            database=self.database,
+            watches=self._watches,
+            feed=self._feed,
+            connections=self.connections,
+            runs=self.runs,
+            processes=self._processes,
+            upstreams=self._sites_with_events,
+            client=gateway.poll_client,
+            clock=self.clock,
+        )
+
+    def _gateway(self) -> Gateway:
+        return Gateway(
+            sites=self.settings.sites,
+            runs=self.runs,
+            limits=self._limits,
+            connections=self.connections,
+            connection_service=self.connection_service,
+            write_protocol=WriteProtocol(
+                database=self.database,
+                claims=self._claims,
+                owners=self._owners,
+                change_log=self._change_log,
+                vault=self._vault,
+                restores=self.restores,
+                evidence=EvidenceFinder(
+                    self.database, self._owners, self._steady, self.settings.timeouts.grace_seconds
+                ),
+            ),
+            cursors=self._cursors,
+            links=self._links,
+            files=self._files,
+            shared=self._shared,
+            transport=self._transport,
+            clock=self._steady,
+            timeouts=self.settings.timeouts,
+            max_calls=self.settings.max_calls,
+            max_buffered_bytes=self.settings.clients.held_bytes,
+            events=self._feed,
+            time=self.database.time,
+            fence=self._processes.fence,
+            processes=lambda: self._processes.count,
+            shutdown=self.shutdown,
+            usage=self._usage,
+        )

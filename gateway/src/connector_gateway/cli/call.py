@@ -1,0 +1,162 @@
+"""The command ``call``, with a subcommand for every operation."""
+
+import asyncio
+import sys
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+from pydantic.fields import FieldInfo
+
+from connector_gateway.cli.command_groups import Command, Group
+from connector_gateway.cli.connection_choice import choose_connection
+from connector_gateway.cli.dev.samples import call_path
+from connector_gateway.cli.manage.over_http import Response, send
+from connector_gateway.cli.options import FieldOption, Json, bounded, paragraphs
+from connector_gateway.cli.output import as_json as json_option
+from connector_gateway.cli.output import exit_with_error, print_to_stderr, show, show_json
+from connector_gateway.cli.target import Target, data_folder, resolve_target
+from connector_gateway.connectors import CONNECTORS
+from connector_gateway.core.writes.key_text import KeyText
+from connector_gateway.kit.fields import Field, describe_field
+from connector_gateway.kit.operation import AnyConnector, AnyOperation
+from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD
+
+KEY_OPTION = "idempotency_header"
+HEADER = "Idempotency-Key"
+DRY_RUN_OPTION = "dry_run"
+PREFER = "Prefer"
+DRY_RUN_HELP = "Write nothing; show what would be sent, and how values would be cast."
+KEY_HELP = "Repeating it within 24 hours returns the first result, and does nothing again."
+PARTIAL = 4
+"""The exit status of a partial success."""
+
+
+@click.group(cls=Group)
+def call() -> None:
+    """Call an operation of a connector through the running gateway.
+
+    The address and key are those of GATEWAY_URL and GATEWAY_API_KEY, or of the dev installation.
+    Ends with 0 where all was done, with 1 where the call was refused, and with 4 where a part was done.
+    """
+
+
+def _group(connector: AnyConnector) -> click.Group:
+    commands = [_command(connector, operation) for operation in connector.operations]
+    return Group(connector.name, {command.name or "": command for command in commands}, help=connector.summary)
+
+
+def _command(connector: AnyConnector, operation: AnyOperation) -> click.Command:
+    def run(data: Path | None, connection: str | None, *, as_json: bool, **options: Any) -> None:
+        values = {names[option]: value for option, value in options.items() if value is not None and value != ()}
+        response = asyncio.run(_send(resolve_target(data), connector, operation, connection, values))
+        _print_and_exit(response, json=as_json)
+
+    names = {f"p_{name}": name for name in operation.parameters}
+    parameters = [_option(name, declared) for name, declared in operation.parameters.items()]
+    command = Command(
+        operation.name.replace("_", "-"), params=[*parameters], callback=run, help=paragraphs(operation.description)
+    )
+    if operation.scope == "write" and IDEMPOTENCY_FIELD not in operation.parameters:
+        names[KEY_OPTION] = HEADER
+        command.params.append(click.Option(["--idempotency-key", KEY_OPTION], help=KEY_HELP))
+    if operation.scope == "write":
+        names[DRY_RUN_OPTION] = PREFER
+        command.params.append(
+            click.Option(["--dry-run", DRY_RUN_OPTION], flag_value="dry-run", default=None, help=DRY_RUN_HELP)
+        )
+    connection = click.option(
+        "--connection", help="Identifier or name of the connection; the only one of the connector by default."
+    )
+    return data_folder(json_option(connection(command)))
+
+
+def _option(name: str, declared: FieldInfo) -> click.Option:
+    field = describe_field(name, declared)
+    return FieldOption(
+        field,
+        [f"--{name.replace('_', '-')}", f"p_{name}"],
+        type=_type(field),
+        required=field.is_required,
+        multiple=field.kind == "list",
+    )
+
+
+def _print_and_exit(response: Response, *, json: bool) -> None:
+    """Print the response and exit: with 0 after success, 1 after an error, 4 after a partial success."""
+    body = response.body
+    if "error" in body and not json:
+        exit_with_error(body, json=False)
+    if json:
+        show_json(msgspec.json.format(response.text, indent=2).decode())
+    else:
+        show(body["data"], json=False)
+        _print_metadata(response)
+    for warning in response.warnings:
+        print_to_stderr("warning", warning)
+    sys.exit(1 if "error" in body else PARTIAL if body.get("status") == "partial" else 0)
+
+
+def _print_metadata(response: Response) -> None:
+    for name in ("run_id", "next_cursor"):
+        if response.body.get(name):
+            print_to_stderr(name, response.body[name])
+    if response.body.get("status") == "partial":
+        is_any_done = any(value for name, value in response.body["data"].items() if name != "failed")
+        print_to_stderr("status", f"partial: {'not everything' if is_any_done else 'nothing'} was done")
+
+
+class Items(Json):
+    """The type of list items: a JSON array, or plain text as a single item."""
+
+    name = "json|text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the items. Those of repeated options are joined before sending."""
+        if isinstance(value, str) and not value.lstrip().startswith(("[", "{")):
+            return [value]
+        items = super().convert(value, param, ctx)
+        return items if isinstance(items, list) else [items]
+
+
+def _type(field: Field) -> click.ParamType[Any]:
+    by_kind: dict[str, click.ParamType[Any]] = {"boolean": click.BOOL, "list": Items(), "object": Json()}
+    return by_kind.get(field.kind) or bounded(field)
+
+
+async def _send(
+    target: Target, connector: AnyConnector, operation: AnyOperation, connection: str | None, values: dict[str, Any]
+) -> Response:
+    headers = _pop_headers(values)
+    connection_id = await choose_connection(target, connector.name, connection)
+    values = {
+        name: list(chain.from_iterable(value)) if isinstance(value, tuple) else value for name, value in values.items()
+    }
+    path = call_path(connector.name, operation, values)
+    return await send(target, operation.method, path, {"connection_id": connection_id} | values, headers)
+
+
+def _pop_headers(values: dict[str, Any]) -> dict[str, str]:
+    """Remove the options that are sent as headers from *values*, and return the headers."""
+    headers = {}
+    if HEADER in values:
+        headers[HEADER] = _parse_key(values.pop(HEADER)).header
+    if IDEMPOTENCY_FIELD in values:
+        values[IDEMPOTENCY_FIELD] = _parse_key(values[IDEMPOTENCY_FIELD]).text
+    if PREFER in values:
+        headers[PREFER] = values.pop(PREFER)
+    return headers
+
+
+def _parse_key(text: str) -> KeyText:
+    """Return the normalised idempotency key. Raises ``ClickException`` if it is invalid."""
+    key = KeyText.parse(text)
+    if key.violation:
+        raise click.ClickException(f"The idempotency key {text!r} cannot be used: {key.violation}.")
+    return key
+
+
+for declared in CONNECTORS.values():
+    call.add_command(_group(declared))

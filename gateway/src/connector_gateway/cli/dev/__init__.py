@@ -1,0 +1,1 @@
+"""The commands ``dev`` and ``env``: a gateway with its sandbox for trying things out."""

@@ -1,0 +1,1 @@
+"""Management commands, generated from the declarations of management routes."""

@@ -1,0 +1,25 @@
+"""Disables garbage collection while modules are imported and during interpreter shutdown."""
+
+import atexit
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def gc_disabled() -> Iterator[None]:
+    """Disable garbage collection for imports, which create hardly any garbage and would take a sixth longer."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+@atexit.register
+def _collect_at_exit() -> None:
+    """Collect garbage a last time, and exempt the rest, which Python would traverse again during shutdown."""
+    gc.collect()
+    gc.freeze()

@@ -1,0 +1,37 @@
+"""Observed messages."""
+
+from __future__ import annotations  # annotations of nested functions are not evaluated in each call
+
+from connector_gateway.connectors.chat.models import ChatEvent, ReadChatEvents
+from connector_gateway.connectors.chat.operations.channels import NAME_ERRORS, check_channel, with_channel
+from connector_gateway.connectors.chat.operations.lookups import ChatCall
+from connector_gateway.kit.operation import reads
+from connector_gateway.kit.shapes import Page
+
+
+@reads("GET /events", errors=NAME_ERRORS)
+async def read_events(ctx: ChatCall, params: ReadChatEvents) -> Page[ChatEvent]:
+    """Read the messages that were observed on the watched channels, oldest first.
+
+    They are kept for 30 days, on the free plan for 7.
+    A header ``Warning`` tells of times of which messages may be missing.
+    """
+
+    async def read(channel_id: str | None) -> Page[ChatEvent]:
+        return await ctx.events.page(
+            ctx.connection_id,
+            ChatEvent,
+            ctx.position,
+            limit=params.limit,
+            since=params.since,
+            event_type=params.type,
+            channel=channel_id,
+            confirm=ctx.upstream.auth_test,
+        )
+
+    async def read_known(channel_id: str) -> Page[ChatEvent]:
+        if channel_id == params.channel:
+            await check_channel(ctx, channel_id)
+        return await read(channel_id)
+
+    return await (read(None) if params.channel is None else with_channel(ctx, params.channel, read_known))

@@ -1,0 +1,35 @@
+"""crm: a customer relationship manager."""
+
+from connector_gateway.connectors.crm import client, operations
+from connector_gateway.connectors.crm.errors import ERRORS
+from connector_gateway.connectors.crm.oauth import OAUTH, identify
+from connector_gateway.kit.operation import Connector, SampleCall
+
+CRM = Connector(
+    name="crm",
+    summary="Contacts, deals and properties of a customer relationship manager.",
+    base_urls={"base": client.BASE_URL, "consent": client.CONSENT_URL},
+    budgets={"portal": client.PORTAL_BUDGET, "search": client.SEARCH_BUDGET},
+    client=client.CrmClient,
+    operations=(
+        operations.create_or_update_contact,
+        operations.look_up_contacts,
+        operations.create_deal,
+        operations.update_deal,
+        operations.list_properties,
+    ),
+    parse_throttle=client.throttle_delay,
+    error_table=ERRORS,
+    settle_seconds=client.SETTLE_SECONDS,
+    oauth=OAUTH,
+    identify=identify,
+    sample=SampleCall(
+        "a contact, created or updated, and linked to its company",
+        operations.create_or_update_contact,
+        lambda examples: {
+            "email": examples["email"],
+            "properties": {examples["custom_property"]: "gold"},
+            "associate_company": examples["company_domain"],
+        },
+    ),
+)

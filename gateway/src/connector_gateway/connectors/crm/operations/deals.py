@@ -1,0 +1,200 @@
+"""Deals: creation, moves, changes and notes."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from connector_gateway.connectors.crm import mapping, wire
+from connector_gateway.connectors.crm.mapping.properties import CASTING
+from connector_gateway.connectors.crm.mapping.records import StoredData
+from connector_gateway.connectors.crm.models import CreatedDeal, CreateDeal, UpdatedDeal, UpdateDeal
+from connector_gateway.connectors.crm.operations import evidence
+from connector_gateway.connectors.crm.operations.portal import (
+    MOVE_ERRORS,
+    CrmCall,
+    known_values,
+    portal_id,
+    property_texts,
+    run_checks,
+    with_pipelines,
+    with_properties,
+    within_portal,
+)
+from connector_gateway.kit.clock import utc_datetime
+from connector_gateway.kit.errors import ContactNotFound, DealNotFound, OptionMissing
+from connector_gateway.kit.operation import writes
+from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
+
+# Write steps
+
+
+async def _send_deal(ctx: CrmCall, intent: StepInput, _: str) -> StepResult:
+    properties, contact_id = intent["properties"], intent["contact_id"]
+    creation = ctx.upstream.create_deal(properties, contact_id)
+    deal = await (evidence.in_doubt_until_indexed(creation) if contact_id is None else creation)
+    evidence.remember_creator(ctx, deal)
+    return mapping.deals.stored_deal(deal, properties)
+
+
+async def _find_deals(ctx: CrmCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
+    """Return the deals created by this app that match the intent, including its contact or the absence of one.
+
+    Deals of a contact are visible immediately. For others, the search is conclusive only after its lag.
+    """
+    contact_id = intent["contact_id"]
+    if contact_id is None:
+        ids = await evidence.ids_since(ctx, "deals", sent.earliest)
+    else:
+        ids = await ctx.upstream.read_associations("contacts", contact_id, "deals")
+    definitions = await with_properties(ctx, "deals", lambda definitions: definitions)
+    selection = [
+        *intent["properties"],
+        *mapping.deals.empty_properties(definitions, intent),
+        *mapping.records.CREATOR_PROPERTIES,
+    ]
+    deals, maker = (
+        await ctx.upstream.batch_read_objects("deals", ids, selection),
+        evidence.known_creator_id(ctx, intent),
+    )
+    matches = [deal for deal in deals if mapping.deals.is_deal(deal, intent, definitions, maker)]
+    expected_ids = [] if contact_id is None else [contact_id]
+    return evidence.in_order(
+        [
+            Match(mapping.deals.stored_deal(deal, intent["properties"]), deal.id, deal.created_at.timestamp())
+            for deal in matches
+            if await ctx.upstream.read_associations("deals", deal.id, "contacts") == expected_ids
+        ]
+    )
+
+
+async def _send_change(ctx: CrmCall, intent: StepInput, _: str) -> StepResult:
+    return mapping.deals.stored_change(await ctx.upstream.update_object("deals", intent["deal_id"], intent["texts"]))
+
+
+async def _find_change(ctx: CrmCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
+    sent = await known_values(ctx, "deals", intent["texts"])
+    deal = await ctx.upstream.read_object("deals", intent["deal_id"], sent.texts)
+    return [Match(mapping.deals.stored_change(deal))] if sent.all_match(deal) else []
+
+
+async def _send_note(ctx: CrmCall, intent: StepInput, _: str) -> StepResult:
+    return {"id": (await ctx.upstream.create_note(intent["note"], intent["deal_id"])).id}
+
+
+async def _find_notes(ctx: CrmCall, intent: StepInput, sent: SentStep) -> Sequence[Match]:
+    """Return the notes on the deal with the same text and the exact millisecond chosen for this one.
+
+    After a restore that millisecond is not known any more.
+    """
+    is_ours = mapping.notes.has_text if sent.restored else mapping.notes.is_note
+    note_ids = await ctx.upstream.read_associations("deals", intent["deal_id"], "notes")
+    notes = await ctx.upstream.batch_read_objects("notes", note_ids, list(intent["note"]))
+    return evidence.in_order(
+        Match({"id": note.id}, note.id, note.created_at.timestamp()) for note in notes if is_ours(note, intent["note"])
+    )
+
+
+CREATE_DEAL = WriteStep(
+    "create the deal",
+    _send_deal,
+    _find_deals,
+    object_kind="deal",
+    account_scope=within_portal,
+    content_keys=lambda intent: [[intent["properties"], intent["contact_id"]]],
+    public_result=mapping.deals.public_deal,
+)
+CHANGE_DEAL = WriteStep(
+    "change the deal",
+    _send_change,
+    _find_change,
+    account_scope=within_portal,
+    changes=lambda intent: [f"deal {intent['deal_id']}"],
+    public_result=mapping.deals.public_deal,
+    dry_run_result=mapping.deals.dry_run_change,
+)
+LOG_NOTE = WriteStep(
+    "log the note",
+    _send_note,
+    _find_notes,
+    object_kind="note",
+    account_scope=within_portal,
+    public_result=mapping.notes.public_note,
+)
+
+
+# The operations
+
+
+@writes("POST /deals", errors=[ContactNotFound, OptionMissing, *MOVE_ERRORS])
+async def create_deal(ctx: CrmCall, params: CreateDeal) -> CreatedDeal:
+    """Open a deal in a stage of a pipeline."""
+    deal = await ctx.plan(partial(_new_deal, ctx, params))
+    return mapping.deals.created_deal(await ctx.step(CREATE_DEAL, deal), deal["contact_id"])
+
+
+@writes("PATCH /deals/{deal_id}", errors=[DealNotFound, *CASTING, *MOVE_ERRORS])
+async def update_deal(ctx: CrmCall, params: UpdateDeal) -> UpdatedDeal:
+    """Move a deal to another stage of its pipeline, write properties, and log a note with the change.
+
+    Where the note fails after the change, the change stands and ``note_logged`` is false.
+    """
+    # Exclusive, so that the former stage in the result is the one that this change replaced.
+    async with ctx.exclusive(f"deal {params.deal_id}"):
+        plan = await ctx.plan(partial(_change, ctx, params))
+        change = {"portal": plan.get("portal", ""), "deal_id": plan["id"], "texts": plan["texts"]}
+        stored = await ctx.step(CHANGE_DEAL, change) if plan["texts"] else plan
+        note_logged = plan["note"] is not None and await _log(ctx, plan)
+    return mapping.deals.updated_deal(plan, stored, note_logged=note_logged)
+
+
+# Planning
+
+
+async def _new_deal(ctx: CrmCall, params: CreateDeal) -> StoredData:
+    [deal] = await run_checks(partial(with_pipelines, ctx, lambda pipelines: mapping.deals.new_deal(params, pipelines)))
+    contact_id = params.contact_id
+    if contact_id is not None:
+        contact_id = (await ctx.upstream.read_object("contacts", contact_id, ["email"])).id
+    return {**deal, "contact_id": contact_id, **await evidence.our_creator_id(ctx)}
+
+
+async def _change(ctx: CrmCall, params: UpdateDeal) -> StoredData:
+    """Plan the change of a deal, and the note with the millisecond that marks it."""
+    note = None if params.note is None else mapping.notes.note_properties(params.note, utc_datetime(ctx.clock.now()))
+    selection = dict.fromkeys(["pipeline", "dealstage", *(params.properties or {})])
+    deal = await ctx.upstream.read_object("deals", params.deal_id, selection)
+    written, moved = await run_checks(partial(_texts, ctx, params), partial(_move, ctx, params, deal))
+    stage_from = deal.properties.get("dealstage")
+    return {
+        **mapping.deals.stored_change(deal),
+        "portal": await portal_id(ctx),
+        "stage_from": stage_from,
+        "texts": {**written, **moved},
+        "note": note,
+    }
+
+
+async def _texts(ctx: CrmCall, params: UpdateDeal) -> Mapping[str, str]:
+    """Return the properties to write in the vendor's form, except those that move the deal."""
+    values = (params.properties or {}).items()
+    properties = {name: value for name, value in values if name not in {"dealstage", "pipeline"}}
+    if not properties:
+        return {}
+    return await property_texts(ctx, "deals", properties)
+
+
+async def _move(ctx: CrmCall, params: UpdateDeal, deal: wire.Record) -> Mapping[str, str]:
+    """Return the vendor's form of the deal's move, with the stage looked up in its pipeline."""
+    properties = params.properties or {}
+    stage, pipeline = properties.get("dealstage", params.dealstage), properties.get("pipeline")
+    if stage is None and pipeline is None:
+        return {}
+    return await with_pipelines(ctx, lambda pipelines: mapping.deals.move(pipelines, deal, pipeline, stage))
+
+
+async def _log(ctx: CrmCall, plan: StoredData) -> bool:
+    """Log the note, which may fail only after another change. Returns whether it was logged."""
+    note = {"portal": plan.get("portal", ""), "deal_id": plan["id"], "note": plan["note"]}
+    if plan["texts"]:
+        return await ctx.try_step(LOG_NOTE, note) is not None
+    await ctx.step(LOG_NOTE, note)
+    return True

@@ -1,0 +1,39 @@
+"""mail: a mailbox."""
+
+from connector_gateway.connectors.mail import client, operations
+from connector_gateway.connectors.mail.errors import ERRORS
+from connector_gateway.connectors.mail.mapping.attachments import attachment_id
+from connector_gateway.connectors.mail.oauth import OAUTH, identify
+from connector_gateway.kit.operation import Connector, SampleCall
+
+MAIL = Connector(
+    name="mail",
+    summary="Messages, labels and attachments of a mailbox.",
+    base_urls={"base": client.BASE_URL, "consent": client.CONSENT_URL, "tokens": client.TOKENS_URL},
+    budgets={"user": client.USER_BUDGET, "sending": client.SENDING_BUDGET},
+    client=client.MailClient,
+    operations=(
+        operations.search_messages,
+        operations.send_message,
+        operations.change_message_labels,
+        operations.fetch_attachment,
+        operations.create_draft,
+    ),
+    parse_throttle=client.throttle_delay,
+    error_table=ERRORS,
+    max_concurrent_requests=client.MAX_CONCURRENT_REQUESTS,
+    settle_seconds=client.SETTLE_SECONDS,
+    oauth=OAUTH,
+    identify=identify,
+    download=operations.open_attachment,
+    sample=SampleCall(
+        "messages found in the provider's own search syntax",
+        operations.search_messages,
+        lambda examples: {"q": examples["q"], "limit": 2},
+    ),
+    examples=lambda examples: {
+        **examples,
+        "message_id": examples["attachment_message_id"],
+        "attachment_id": attachment_id(examples["attachment_message_id"], examples["attachment_part_id"]),
+    },
+)

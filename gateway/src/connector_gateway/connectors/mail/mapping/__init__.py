@@ -1,0 +1,5 @@
+"""Pure functions between the vendor's shapes and ours, by noun."""
+
+from connector_gateway.connectors.mail.mapping import attachments, labels, messages, outgoing
+
+__all__ = ["attachments", "labels", "messages", "outgoing"]

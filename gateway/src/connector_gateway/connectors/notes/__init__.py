@@ -1,0 +1,37 @@
+"""notes: a notes and database workspace."""
+
+from connector_gateway.connectors.notes import client, events, operations
+from connector_gateway.connectors.notes.errors import ERRORS
+from connector_gateway.connectors.notes.oauth import OAUTH, identify
+from connector_gateway.kit.events import EventSource
+from connector_gateway.kit.operation import Connector, SampleCall
+
+NOTES = Connector(
+    name="notes",
+    summary="Databases and pages of a notes workspace.",
+    base_urls={"base": client.BASE_URL},
+    budgets={"integration": client.BUDGET},
+    auth_headers=client.authorise,
+    client=client.NotesClient,
+    operations=(
+        operations.list_databases,
+        operations.create_page,
+        operations.update_page,
+        operations.search_pages,
+        operations.read_events,
+    ),
+    parse_throttle=client.throttle_delay,
+    error_table=ERRORS,
+    settle_seconds=client.SETTLE_SECONDS,
+    event_source=EventSource(
+        poll=events.polls.poll,
+        poll_interval_seconds=60.0,
+        signed_with="verification_token",
+        vendor_issues_secret=True,
+        receive=events.deliveries.receive,
+        addressed=events.deliveries.read_delivery,
+    ),
+    oauth=OAUTH,
+    identify=identify,
+    sample=SampleCall("the first databases", operations.list_databases, lambda _: {"limit": 1}),
+)

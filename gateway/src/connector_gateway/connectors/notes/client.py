@@ -1,0 +1,343 @@
+"""The vendor's API: one method per request, version 2026-03-11.
+
+Sources of methods are below developers.notion.com/reference/, read 2026-11.
+"""
+
+from __future__ import annotations  # annotations of nested functions are not evaluated in each call
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, Self, TypeVar
+from urllib.parse import quote, unquote
+
+from connector_gateway.connectors.notes import wire
+from connector_gateway.connectors.notes.errors import Names, is_write_conflict, unwrap
+from connector_gateway.kit.clock import clock_skew
+from connector_gateway.kit.errors import DatabaseNotShared, PageNotFound
+from connector_gateway.kit.pagination import iter_items, iter_pages, with_smaller_pages
+from connector_gateway.kit.upstream.budget import Budget, Charge
+from connector_gateway.kit.upstream.client import UpstreamClient, create_server_error, parse_retry_after
+from connector_gateway.kit.upstream.pool import UpstreamResponse
+from connector_gateway.kit.wire import WireModel
+
+BASE_URL = "https://api.notion.com"
+VERSION = "2026-03-11"
+
+BUDGET = Budget(3, per_seconds=1)
+"""Three requests a second on average per integration. Source: developers.notion.com/reference/request-limits."""
+
+SETTLE_SECONDS = 60.0
+"""Seconds after which a request cannot take effect. The vendor ends it after 60 s and stops writing after about 55.
+
+Source: developers.notion.com/reference/request-limits, read 2026-11, as quoted by others.
+"""
+
+CHARGE = Charge("integration")
+PAGE_SIZE = 100
+MAX_PAGES = 200
+"""Upstream pages after which a listing is considered endless."""
+
+LISTS: Mapping[Any, Any] = {
+    wire.Page: wire.Listing[wire.Page],
+    wire.DataSource: wire.Listing[wire.DataSource],
+    wire.Raw: wire.Listing[wire.Raw],
+}
+"""The list shape for each kind of item."""
+
+MINUTE = timedelta(minutes=1)
+"""The precision of the vendor's times, which are rounded down to the minute."""
+
+Body = dict[str, Any]
+"""A request body."""
+
+Query = Callable[[datetime | None], AsyncIterator[wire.Listing[wire.Page]]]
+"""Queries the rows created from the given minute on."""
+
+T = TypeVar("T", bound=WireModel)
+
+
+BLOCKED = "public_api_request_blocked"
+
+
+W = TypeVar("W")
+
+
+def authorise(credentials: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the headers of every request."""
+    return {"Authorization": f"Bearer {credentials['token']}", "Notion-Version": VERSION}
+
+
+def throttle_delay(response: UpstreamResponse) -> float | None:
+    """Return the delay in seconds if the vendor throttles (429) or is overloaded (529). A block is no throttling."""
+    if response.status not in {429, 529}:
+        return None
+    body = response.try_decode(wire.Throttled)
+    # A delay does not lift a block.
+    if body and body.additional_data and body.additional_data.rate_limit_reason == BLOCKED:
+        return None
+    return parse_retry_after(response, 1.0)
+
+
+class NotesClient:
+    """The vendor's requests used by the operations."""
+
+    def __init__(self, upstream: UpstreamClient) -> None:
+        self._upstream = upstream
+
+    async def search_data_sources(self) -> AsyncIterator[wire.DataSource]:
+        """Yield all data sources shared with the connection, last edited first. Source: post-search."""
+        async for page in self.search_data_source_pages():
+            for source in page.results:
+                yield source
+
+    def search_data_source_pages(self) -> AsyncIterator[wire.Listing[wire.DataSource]]:
+        """Yield the upstream pages of ``search_data_sources``. Source: post-search."""
+        return self._listed("/v1/search", _last_edited_first("data_source"), wire.DataSource)
+
+    async def search_pages(self) -> AsyncIterator[wire.Page]:
+        """Yield the pages shared with the connection, last edited first. The vendor's index lags behind.
+
+        Source: post-search.
+        """
+        async for listing in self._listed("/v1/search", _last_edited_first("page"), wire.Page):
+            for page in listing.results:
+                yield page
+
+    async def retrieve_database(self, database_id: str) -> wire.Database:
+        """Return a database with its data sources. Source: retrieve-database."""
+        return unwrap(await self._read(f"/v1/databases/{database_id}"), wire.Database, DatabaseNotShared)
+
+    async def retrieve_data_source(self, data_source_id: str) -> wire.DataSource:
+        """Return a data source with its schema. Source: retrieve-a-data-source."""
+        return unwrap(await self._read(f"/v1/data_sources/{data_source_id}"), wire.DataSource, DatabaseNotShared)
+
+    def query_rows(
+        self,
+        data_source_id: str,
+        condition: Body | None = None,
+        property_ids: Sequence[str] = (),
+        *,
+        newest_first: bool = False,
+        reached: datetime | None = None,
+    ) -> AsyncIterator[Sequence[wire.Page]]:
+        """Yield the rows that match *condition*, each once, in order of creation, by upstream page.
+
+        When the vendor's limit ends a query, another one starts at the minute *reached*.
+        An empty page means that more rows were created in that minute than the vendor lists.
+        Source: query-a-data-source.
+        """
+        path = f"/v1/data_sources/{data_source_id}/query"
+        # The vendor returns identifiers percent-encoded but expects them plain here. It finds nothing for double
+        # encoding.
+        query_params = [("filter_properties", unquote(property_id)) for property_id in property_ids]
+
+        def query(start: datetime | None) -> AsyncIterator[wire.Listing[wire.Page]]:
+            return self._listed(
+                path, _ordered_query(condition, start, newest_first=newest_first), wire.Page, query_params
+            )
+
+        return _Rows(query, reached, -MINUTE if newest_first else MINUTE)
+
+    async def create_page(
+        self, data_source_id: str, properties: Mapping[str, Any], children: Sequence[Body], names: Names
+    ) -> wire.NewPage | wire.Reference:
+        """Create a row.
+
+        Returns only the identifier if the vendor created the row but failed to return it.
+        *names* maps the identifiers of pages and people in the row to the kind and name of their property.
+        Source: post-page.
+        """
+        body = {
+            "parent": {"type": "data_source_id", "data_source_id": data_source_id},
+            "properties": properties,
+            "children": children,
+        }
+        response = await self._write("POST", "/v1/pages", body)
+        if response.status == 503:
+            return wire.Reference(id=_parse_saved(response, wire.FailureWithPage).additional_data.committed_resource_id)
+        return unwrap(response, wire.NewPage, DatabaseNotShared, names)
+
+    async def retrieve_page(self, page_id: str) -> wire.Page:
+        """Return a page. Source: retrieve-a-page."""
+        return unwrap(await self._read(f"/v1/pages/{page_id}"), wire.Page, PageNotFound)
+
+    def retrieve_page_property(self, page_id: str, property_id: str) -> AsyncIterator[wire.Item]:
+        """Yield all items of a long property. Source: retrieve-a-page-property."""
+        path = f"/v1/pages/{page_id}/properties/{quote(unquote(property_id), safe='')}"
+
+        async def fetch(cursor: str | None) -> tuple[Sequence[wire.Item], str | None]:
+            items = unwrap(await self._read_page(path, cursor), wire.Items, PageNotFound)
+            return [items] if items.results is None else items.results, items.next_cursor
+
+        return iter_items(fetch, max_pages=MAX_PAGES)
+
+    async def update_page(self, page_id: str, body: Mapping[str, Any], names: Names) -> wire.PageState:
+        """Update a page and return it. *names* is as in ``create_page``. Source: patch-page."""
+        response = await self._write("PATCH", f"/v1/pages/{page_id}", body)
+        if response.status == 503:
+            raise create_server_error(response, "edge")
+        return unwrap(response, wire.PageState, PageNotFound, names)
+
+    async def append_block_children(self, block_id: str, children: Sequence[Body]) -> Sequence[str]:
+        """Append blocks and return their identifiers. Source: patch-block-children."""
+        body = {"children": children, "position": {"type": "end"}}
+        response = await self._write("PATCH", f"/v1/blocks/{block_id}/children", body)
+        if response.status == 503:
+            return _parse_saved(response, wire.FailureWithBlocks).additional_data.committed_child_ids
+        return [block.id for block in unwrap(response, wire.Appended, PageNotFound).results]
+
+    def retrieve_block_children(self, block_id: str) -> AsyncIterator[wire.Block]:
+        """Yield all blocks of a page. Source: get-block-children."""
+
+        async def fetch(cursor: str | None) -> tuple[Sequence[wire.Block], str | None]:
+            response = await self._read_page(f"/v1/blocks/{block_id}/children", cursor)
+            blocks = unwrap(response, wire.Blocks, PageNotFound)
+            return blocks.results, blocks.next_cursor
+
+        return iter_items(fetch, max_pages=MAX_PAGES)
+
+    def list_users(self) -> AsyncIterator[wire.User]:
+        """Yield all users of the workspace except guests. Source: get-users."""
+
+        async def fetch(cursor: str | None) -> tuple[Sequence[wire.User], str | None]:
+            users = unwrap(await self._read_page("/v1/users", cursor), wire.Listing[wire.User])
+            return users.results, users.next_cursor
+
+        return iter_items(fetch, max_pages=MAX_PAGES)
+
+    async def retrieve_me(self) -> wire.Me:
+        """Return the integration's own user. Source: get-self."""
+        me, _ = await self.introduce(0.0)
+        return me
+
+    async def introduce(self, now: float) -> tuple[wire.Me, float]:
+        """Return the integration's own user, and the vendor's clock skew in seconds relative to *now*.
+
+        Source: get-self.
+        """
+        response = await self._read("/v1/users/me")
+        return unwrap(response, wire.Me), clock_skew(response.headers.get("Date"), now)
+
+    def _listed(
+        self, path: str, body: Mapping[str, Any], kind: type[T], query: Sequence[tuple[str, str]] = ()
+    ) -> AsyncIterator[wire.Listing[T]]:
+        """Yield the pages of a list requested by POST, with the items of one kind."""
+
+        async def ask(cursor: str | None, size: int) -> UpstreamResponse:
+            paged = {**body, **_page_at(cursor, size)}
+            return await self._upstream.send("POST", path, CHARGE, writes=False, query=query, json=paged)
+
+        async def fetch(cursor: str | None) -> tuple[wire.Listing[T], str | None]:
+            listing = _listing(await with_smaller_pages(partial(ask, cursor), PAGE_SIZE), kind)
+            return listing, listing.next_cursor
+
+        return iter_pages(fetch, max_pages=MAX_PAGES)
+
+    async def _read(self, path: str, query: Mapping[str, Any] | None = None) -> UpstreamResponse:
+        return await self._upstream.send("GET", path, CHARGE, writes=False, query=query or {})
+
+    async def _read_page(self, path: str, cursor: str | None) -> UpstreamResponse:
+        """Read a page of a list, with the maximum number of items."""
+
+        async def ask(size: int) -> UpstreamResponse:
+            return await self._read(path, _page_at(cursor, size))
+
+        return await with_smaller_pages(ask, PAGE_SIZE)
+
+    async def _write(self, method: str, path: str, body: Mapping[str, Any]) -> UpstreamResponse:
+        return await self._upstream.send(
+            method, path, CHARGE, writes=True, json=body, expects={503}, is_conflict=is_write_conflict
+        )
+
+
+class _Rows:
+    """The iterator that ``NotesClient.rows`` returns. It is no generator for the reason given at ``Pages``."""
+
+    def __init__(self, query: Query, start: datetime | None, step: timedelta) -> None:
+        self._query = query
+        self._start = self._last = start
+        self._step = step
+        """One minute in the direction of the rows' order."""
+
+        self._pages: AsyncIterator[wire.Listing[wire.Page]] | None = query(start)
+        self._incomplete = False
+        self._seen: set[str] = set()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Sequence[wire.Page]:
+        while self._pages is not None:
+            try:
+                listing = await anext(self._pages)
+            except StopAsyncIteration:
+                if self._query_again():
+                    return []
+                continue
+            progress = listing.request_status
+            self._incomplete = self._incomplete or (progress is not None and progress.type == "incomplete")
+            # The next query starts at a full minute, so the rows of that minute are returned again.
+            rows = [row for row in listing.results if row.id not in self._seen]
+            if rows:
+                self._seen.update([row.id for row in rows])
+                self._last = rows[-1].created_time
+                return rows
+        raise StopAsyncIteration
+
+    def _query_again(self) -> bool:
+        """Query again from the minute reached if there is more. Returns whether rows of that minute are unreachable."""
+        # One minute has more rows than a query lists (10,000), and no query can return the others.
+        unreachable = self._incomplete and self._last == self._start
+        if unreachable and self._last is not None:
+            self._last += self._step
+        self._start = self._last
+        self._pages = self._query(self._start) if self._incomplete and self._start is not None else None
+        self._incomplete = False
+        return unreachable
+
+
+def _listing(response: UpstreamResponse, kind: type[T]) -> wire.Listing[T]:
+    """Return a page of a list with the items of one kind."""
+    listing: wire.Listing[T] | None = response.try_decode(LISTS[kind]) if response.is_success else None
+    if listing is not None:
+        return listing
+    # The vendor may mix kinds, so each item is decoded by itself.
+    mixed = unwrap(response, LISTS[wire.Raw], DatabaseNotShared)
+    parts = [
+        UpstreamResponse(response.status, response.headers, bytes(raw), doubt=response.doubt) for raw in mixed.results
+    ]
+    results = [part.decode(kind) for part in parts if part.decode(wire.Listed).object == kind.__struct_config__.tag]
+    return wire.Listing(results=results, next_cursor=mixed.next_cursor, request_status=mixed.request_status)
+
+
+def _page_at(cursor: str | None, size: int) -> Body:
+    return {"page_size": size} | ({"start_cursor": cursor} if cursor else {})
+
+
+def _last_edited_first(kind: str) -> Body:
+    return {
+        "filter": {"property": "object", "value": kind},
+        "sort": {"timestamp": "last_edited_time", "direction": "descending"},
+    }
+
+
+def _ordered_query(condition: Body | None, start: datetime | None, *, newest_first: bool) -> Body:
+    """Return a query in order of creation, starting at the minute *start* if given."""
+    conditions = [] if condition is None else [condition]
+    if start is not None:
+        bound = {"before": (start + MINUTE).isoformat()} if newest_first else {"on_or_after": start.isoformat()}
+        conditions.append({"timestamp": "created_time", "created_time": bound})
+    direction = "descending" if newest_first else "ascending"
+    body: Body = {"sorts": [{"timestamp": "created_time", "direction": direction}]}
+    if conditions:
+        body["filter"] = conditions[0] if len(conditions) == 1 else {"and": conditions}
+    return body
+
+
+def _parse_saved(response: UpstreamResponse, shape: type[W]) -> W:
+    """Return the result that a 503 reports as saved. Raises the error if it reports none."""
+    failure = response.try_decode(shape)
+    if failure is None:
+        raise create_server_error(response, "edge")
+    return failure

@@ -1,0 +1,15 @@
+"""Pure functions between the vendor's shapes and ours, by noun."""
+
+from connector_gateway.connectors.notes.mapping import (
+    blocks,
+    changes,
+    databases,
+    deliveries,
+    evidence,
+    pages,
+    people,
+    properties,
+    searches,
+)
+
+__all__ = ["blocks", "changes", "databases", "deliveries", "evidence", "pages", "people", "properties", "searches"]

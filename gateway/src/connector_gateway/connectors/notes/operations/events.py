@@ -1,0 +1,24 @@
+"""Observed changes."""
+
+from connector_gateway.connectors.notes.models import NotesEvent, ReadNotesEvents
+from connector_gateway.connectors.notes.operations.lookups import NotesCall
+from connector_gateway.kit.operation import reads
+from connector_gateway.kit.shapes import Page
+
+
+@reads("GET /events")
+async def read_events(ctx: NotesCall, params: ReadNotesEvents) -> Page[NotesEvent]:
+    """Read the changes that were observed, oldest first.
+
+    They are kept for 30 days, on the free plan for 7.
+    A header ``Warning`` tells of times of which changes may be missing.
+    """
+    return await ctx.events.page(
+        ctx.connection_id,
+        NotesEvent,
+        ctx.position,
+        limit=params.limit,
+        since=params.since,
+        event_type=params.type,
+        confirm=ctx.upstream.retrieve_me,
+    )

@@ -1,0 +1,58 @@
+"""Search for pages by a value."""
+
+from __future__ import annotations  # annotations of nested functions are not evaluated in each call
+
+from collections.abc import Sequence
+
+from connector_gateway.connectors.notes import mapping, wire
+from connector_gateway.connectors.notes.models import FoundPage, FoundPages, SearchPages
+from connector_gateway.connectors.notes.operations.lookups import NotesCall, complete_value, data_sources
+from connector_gateway.kit.errors import DatabaseNotShared, PropertyNotFound, UpstreamRefused
+from connector_gateway.kit.operation import reads
+
+
+@reads("POST /pages/search", errors=[DatabaseNotShared, PropertyNotFound])
+async def search_pages(ctx: NotesCall, params: SearchPages) -> FoundPages:
+    """Find pages by a property value within one database; every match is returned.
+
+    Case counts, except in an exact match of a person or an identifier.
+    """
+
+    async def search(sources: Sequence[wire.DataSource]) -> FoundPages:
+        results: list[FoundPage] = []
+        for source in mapping.databases.sources_with(sources, params.property):
+            results += await _matches(ctx, source, params)
+        return FoundPages(match_count=len(results), pages=results)
+
+    sources = data_sources(ctx, params.database_id)
+    return await ctx.with_cache_retry(sources, search, outdated=(PropertyNotFound, UpstreamRefused))
+
+
+async def _matches(ctx: NotesCall, source: wire.DataSource, params: SearchPages) -> list[FoundPage]:
+    described, query = source.properties[params.property], params.value.strip()
+    unknown = mapping.searches.no_such_option(described, query, params.match)
+    if unknown is not None:
+        ctx.warn(unknown)
+    if mapping.searches.cannot_match(described, query, params.match):
+        return []
+    results = []
+    condition = mapping.searches.search_filter(described, query, params.match)
+    async for rows in ctx.upstream.query_rows(source.id, condition, _required_properties(source, described)):
+        for page in _check_complete(rows):
+            value = await complete_value(ctx, page, described.id)
+            if value is not None and mapping.searches.matches(value, query, params.match):
+                results.append(mapping.pages.matched_page(page, params.property))
+    return results
+
+
+def _required_properties(source: wire.DataSource, described: wire.Property) -> list[str]:
+    """Return the properties that a search reads of a row: the title, and the searched one."""
+    titles = [item.id for item in source.properties.values() if item.type == "title"]
+    return list(dict.fromkeys([*titles, described.id]))
+
+
+def _check_complete(rows: Sequence[wire.Page]) -> Sequence[wire.Page]:
+    """Return *rows*. Raises ``UpstreamRefused`` if the vendor does not list all of them."""
+    if not rows:
+        raise UpstreamRefused("More pages were created within one minute than the application lists.")
+    return rows

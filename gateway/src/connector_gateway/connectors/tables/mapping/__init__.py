@@ -1,0 +1,5 @@
+"""Pure functions between the vendor's shapes and ours, by noun."""
+
+from connector_gateway.connectors.tables.mapping import attachments, batches, evidence, records, schemas
+
+__all__ = ["attachments", "batches", "evidence", "records", "schemas"]

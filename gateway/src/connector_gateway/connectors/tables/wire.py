@@ -1,0 +1,166 @@
+"""The fields read from the vendor's responses, version 0."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Annotated, Any
+
+from msgspec import Meta, field
+
+from connector_gateway.kit.wire import WireModel, convert
+
+Cells = Mapping[str, Any]
+"""The values of a record by field. Their shapes depend on the vendor's many types, so they stay JSON."""
+
+
+class User(WireModel):
+    """A person in a cell."""
+
+    id: str
+
+
+class Me(WireModel):
+    """The user of the token. Only OAuth tokens have scopes here."""
+
+    id: str
+    email: str | None = None
+    scopes: list[str] | None = None
+
+
+class Base(WireModel, rename="camel"):
+    """A base."""
+
+    id: str
+    permission_level: str = ""
+
+
+class Bases(WireModel):
+    """A page of bases."""
+
+    bases: Sequence[Base]
+    offset: str | None = None
+
+
+class Choice(WireModel):
+    """An option of a select."""
+
+    name: str
+
+
+class Options(WireModel, rename="camel"):
+    """The configuration of a field. Each type has some of these fields, or none."""
+
+    choices: Sequence[Choice] = ()
+    precision: int | None = None
+    duration_format: str | None = None
+    max: int | None = None
+    linked_table_id: str = ""
+
+
+NO_OPTIONS = Options()
+
+TYPES_WITH_OPTIONS = frozenset(
+    ("singleSelect", "multipleSelects", "number", "currency", "percent", "duration", "rating", "multipleRecordLinks")
+)
+"""The types whose options are decoded. Those of other types may have any form."""
+
+
+class Field(WireModel):
+    """A field of a table."""
+
+    id: str
+    name: str
+    type: str
+    told: Any = field(default=None, name="options")
+
+    def __post_init__(self) -> None:
+        """Reject undecodable options while the response is decoded, before it is cached."""
+        self.options()
+
+    def options(self) -> Options:
+        """Return the configuration of the field."""
+        return NO_OPTIONS if self.told is None or self.type not in TYPES_WITH_OPTIONS else convert(self.told, Options)
+
+
+class View(WireModel):
+    """A view of a table."""
+
+    id: str
+    name: str
+
+
+class Table(WireModel, rename="camel"):
+    """A table with its fields and views."""
+
+    id: str
+    name: str
+    primary_field_id: str
+    fields: Sequence[Field]
+    views: Sequence[View] = ()
+
+
+class Schema(WireModel):
+    """The tables of a base."""
+
+    tables: Sequence[Table]
+
+
+class RecordFields(WireModel):
+    """A record without its creation time."""
+
+    id: str
+    fields: Cells = field(default_factory=dict)
+
+
+class CreatedRows(WireModel):
+    """The records that one request created, in its order."""
+
+    records: Sequence[RecordFields]
+
+
+class Record(WireModel, rename="camel"):
+    """A record."""
+
+    id: str
+    created_time: Annotated[datetime, Meta(tz=True)]
+    fields: Cells
+
+
+class Records(WireModel):
+    """A page of records."""
+
+    records: Sequence[Record]
+    offset: str | None = None
+
+
+class Attachment(WireModel):
+    """A file in a cell. The size of a linked file is unknown until the vendor has fetched it."""
+
+    id: str
+    filename: str = ""
+    size: int | None = None
+
+
+class Reason(WireModel):
+    """The reason of an error."""
+
+    type: str = ""
+    message: str = ""
+
+
+class VendorError(WireModel):
+    """An error in the common envelope. Some contain only a word."""
+
+    error: Reason | str
+
+
+class RateLimitReason(WireModel):
+    """One of several reasons."""
+
+    error: str = ""
+    message: str = ""
+
+
+class RateLimitError(WireModel):
+    """An error in the envelope of rate limits."""
+
+    errors: Sequence[RateLimitReason]

@@ -1,0 +1,1 @@
+"""The core of the gateway, which every call uses, on whatever surface and for whatever connector."""

@@ -1,0 +1,1 @@
+"""Authentication and authorisation: keys, operators, sessions, workspaces, quotas and the audit trail."""

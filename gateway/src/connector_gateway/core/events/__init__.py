@@ -1,0 +1,1 @@
+"""Observed events: watched connections, the feed of their changes, and hooks sent by vendors."""

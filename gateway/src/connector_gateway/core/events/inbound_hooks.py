@@ -1,0 +1,228 @@
+"""Hooks sent by vendors. Each is acknowledged only after its content is stored."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import structlog
+from sqlalchemy import Connection as Transaction
+from sqlalchemy import Row, delete, select
+from sqlalchemy.dialects.postgresql import insert
+
+from connector_gateway.core.access.audited_actions import with_audit_entry
+from connector_gateway.core.connections import ConnectionStore, Vault
+from connector_gateway.core.events.feed import Feed
+from connector_gateway.core.events.hook_verification import HookVerification
+from connector_gateway.core.events.watches import WatchStore, WatchTarget
+from connector_gateway.core.pacing.upstreams import UpstreamConfig
+from connector_gateway.kit import errors
+from connector_gateway.kit.clock import Clock, utc_datetime
+from connector_gateway.kit.events import EventSource, HookRequest, HookResult, Read
+from connector_gateway.kit.operation import AnyConnector
+from connector_gateway.storage import tables
+from connector_gateway.storage.sql.database import Database
+
+VERIFICATION_FIELD = "verification_token"
+"""The name under which a secret issued by a vendor is stored and returned."""
+
+REJECTED_SECONDS = 1.0
+"""Seconds between two rejected hooks of a connector that are recorded."""
+
+log = structlog.get_logger()
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class InboundHooks:
+    """Receives hooks, and stores the secrets with which they are signed."""
+
+    database: Database
+    vault: Vault
+    watches: WatchStore
+    feed: Feed
+    connections: ConnectionStore
+    upstreams: Mapping[str, UpstreamConfig]
+    clock: Clock
+    verification: HookVerification
+
+    results: Counter[tuple[str, str]] = field(init=False, default_factory=Counter)
+    """The number of hooks by connector and result: stored, or the code of the error."""
+
+    _rejected_at: dict[str, float] = field(init=False, default_factory=dict)
+    """The time at which a rejected hook was last recorded, by connector."""
+
+    def connector(self, name: str) -> AnyConnector | None:
+        """Return the connector with *name*, or None."""
+        site = self.upstreams.get(name)
+        return site.connector if site else None
+
+    async def receive(self, connector: str, delivery: HookRequest, address: str = "") -> Mapping[str, Any]:
+        """Store the content of a hook and return the response.
+
+        A signed hook is accepted at any *address*. Only a new secret requires the address of an open window.
+        """
+        site = self.upstreams.get(connector)
+        observing = site.connector.event_source if site else None
+        if site is None or observing is None:
+            raise errors.RouteNotFound("There is nothing at this address.")
+        result = "failed"
+        try:
+            reply = await self._process(site, observing, delivery, address)
+            result = "kept"
+        except errors.InvalidSignature as error:
+            result = error.code
+            await self._record_rejected(site.connector.name, observing, delivery, error.message)
+            raise
+        except errors.GatewayError as error:
+            result = error.code
+            raise
+        finally:
+            self.results[connector, result] += 1
+        return reply
+
+    async def _process(
+        self, site: UpstreamConfig, observing: EventSource[Any], delivery: HookRequest, address: str
+    ) -> Mapping[str, Any]:
+        """Verify *delivery*, store its content and return the response."""
+        connector = site.connector.name
+        receipt = observing.receive(delivery, site.hook_secrets or await self._stored_secrets(connector))
+        if receipt.secret is not None:
+            await self.verification.check_window(connector, address)
+            await self._store_secret(connector, receipt.secret)
+        if receipt.wakes:
+            await self.watches.wake(await self.watches.without_account(connector), receipt.wakes)
+        targets = await self._targets(connector, receipt)
+        if targets:
+            await self._apply(observing, receipt, targets)
+        return receipt.reply or {}
+
+    async def _record_rejected(
+        self, connector: str, observing: EventSource[Any], delivery: HookRequest, why: str
+    ) -> None:
+        """Record a rejected hook with the connections that it claims to concern. The first rejection is logged."""
+        now = self.clock.now()
+        # Limit the rate, because anyone can send such hooks.
+        if observing.addressed is None or now - self._rejected_at.get(connector, 0.0) < REJECTED_SECONDS:
+            return
+        self._rejected_at[connector] = now
+        with suppress(errors.InvalidJson):
+            targets = await self._targets(connector, observing.addressed(delivery))
+            if targets:
+                await self.watches.record_rejection([target.connection_id for target in targets], now, why)
+            newly_rejected = [target.connection_id for target in targets if not target.was_rejected]
+            if newly_rejected:
+                log.warning("deliveries are rejected", connector=connector, connection_ids=newly_rejected, why=why)
+
+    async def _targets(self, connector: str, receipt: HookResult) -> Sequence[WatchTarget]:
+        has_targets = receipt.accounts or receipt.places or receipt.about
+        return await self.watches.targets(connector, receipt) if has_targets else []
+
+    async def open(self, connector: str) -> dict[str, Any]:
+        """Open a window in which the vendor can deliver its secret. Raises ``HookSecretKnown`` if there is one."""
+        site = self._secret_issuer(connector)
+        if site.hook_secrets or await self._stored_secrets(connector):
+            raise errors.HookSecretKnown(f"The secret of {connector} is known.", {"parameter": "connector"})
+        window = self.verification.open(connector)
+        await self.database.write(with_audit_entry(lambda _: True, "open_hook", connector))
+        return window
+
+    async def close(self, connector: str) -> dict[str, Any]:
+        """Close the windows of all addresses that were opened so far."""
+        self._secret_issuer(connector)
+        return await self.verification.close(connector)
+
+    def _secret_issuer(self, connector: str) -> UpstreamConfig:
+        """Return the upstream of a connector whose vendor issues the secret. Raises ``HookNotFound`` for any other."""
+        site = self.upstreams.get(connector)
+        observing = site.connector.event_source if site else None
+        if site is None or observing is None or not observing.vendor_issues_secret:
+            raise errors.HookNotFound(f"Nothing hands over a secret for {connector}.", {"parameter": "connector"})
+        return site
+
+    async def show(self, connector: str) -> dict[str, Any]:
+        """Return the stored secret of a connector, so that the operator can confirm it with the vendor."""
+        row = await self._secret_row(connector)
+        return _to_public(row, **{VERIFICATION_FIELD: self._decrypt(row)})
+
+    async def forget(self, connector: str) -> dict[str, Any]:
+        """Delete the secret of a connector, so that another one can be delivered."""
+        row = await self._secret_row(connector)
+        forget = delete(tables.hooks).where(tables.hooks.c.connector == connector)
+        await self.database.write(
+            with_audit_entry(lambda writing: writing.execute(forget).rowcount, "forget_hook", connector)
+        )
+        try:
+            return _to_public(row, **{VERIFICATION_FIELD: self._decrypt(row)})
+        except errors.SecretUnreadable:
+            # A secret that cannot be decrypted can still be deleted.
+            return _to_public(row)
+
+    async def _secret_row(self, connector: str) -> Row[Any]:
+        query = select(tables.hooks).where(tables.hooks.c.connector == connector)
+        row = await self.database.read(lambda reading: reading.execute(query).first())
+        if row is None:
+            raise errors.HookNotFound(f"No secret was handed over for {connector}.", {"parameter": "connector"})
+        return row
+
+    def _decrypt(self, row: Row[Any]) -> Any:
+        return self.vault.decrypt(row.sealed, row.connector)[VERIFICATION_FIELD]
+
+    async def _stored_secrets(self, connector: str) -> Sequence[str]:
+        try:
+            return [(await self.show(connector))[VERIFICATION_FIELD]]
+        except errors.HookNotFound:
+            return []
+
+    async def _store_secret(self, connector: str, secret: str) -> None:
+        """Store the first secret only. Accepting another one would let anyone sign hooks."""
+        row = {
+            "connector": connector,
+            "sealed": self.vault.encrypt({VERIFICATION_FIELD: secret}, connector),
+            "received_at": self.clock.now(),
+        }
+        insert_first = insert(tables.hooks).on_conflict_do_nothing()
+
+        def store(writing: Transaction) -> int | None:
+            return writing.execute(insert_first, row).rowcount or None
+
+        await self.database.write(with_audit_entry(store, "hand_over_secret", connector))
+        log.info("a hook's secret was handed over", connector=connector)
+
+    async def _apply(self, observing: EventSource[Any], receipt: HookResult, targets: Sequence[WatchTarget]) -> None:
+        """Store the content of a hook for every connection it concerns."""
+        names = [target.connection_id for target in targets]
+        if rejected := [target.connection_id for target in targets if target.was_rejected]:
+            await self.watches.clear_rejection(rejected)
+        if receipt.missed_since is not None:
+            await self._mark_behind(receipt.missed_since, names)
+        if receipt.revoked:
+            for connection in (await self.connections.get_many(names)).values():
+                await self.connections.record_status(connection, "revoked")
+        await self.watches.wake(names, receipt.wakes)
+        if receipt.event is not None and observing.read is not None:
+            await self._add_event(observing.read, receipt, receipt.event, targets)
+        unproven = [target.connection_id for target in targets if target.is_unproven]
+        if unproven and receipt.app is not None:
+            await self.watches.set_app(unproven, receipt.app)
+
+    async def _add_event(
+        self, read: Read, receipt: HookResult, event: Mapping[str, Any], targets: Sequence[WatchTarget]
+    ) -> None:
+        """Add *event* to the feeds of authorised connections. All others poll with their own credentials."""
+        observations = {
+            target.connection_id: read(event, target.settings, target.state)
+            for target in targets
+            if target.is_authorised
+        }
+        await self.feed.add({name: observed for name, observed in observations.items() if observed})
+        others = [target.connection_id for target in targets if observations.get(target.connection_id) is None]
+        if others:
+            await self._mark_behind(receipt.happened_at, others)
+
+    async def _mark_behind(self, since: float, connection_ids: Sequence[str]) -> None:
+        await self.watches.mark_behind(since, tables.watches.c.connection_id.in_(connection_ids))
+
+
+def _to_public(row: Row[Any], **secret: Any) -> dict[str, Any]:
+    return {"connector": row.connector, **secret, "received_at": utc_datetime(row.received_at)}

@@ -1,0 +1,1 @@
+"""The run history: recording, filtering and retention."""

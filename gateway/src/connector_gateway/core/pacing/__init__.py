@@ -1,0 +1,1 @@
+"""Pacing of upstream requests by rate-limit budgets, and usage statistics of the budgets."""

@@ -1,0 +1,1 @@
+"""Secret keys, and encryption at rest under them."""

@@ -1,0 +1,1 @@
+"""Files from public URLs, fetched within limits."""

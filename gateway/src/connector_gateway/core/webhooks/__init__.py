@@ -1,0 +1,1 @@
+"""Webhooks: URLs of workspaces to which observed events are delivered, signed, in order, at least once."""

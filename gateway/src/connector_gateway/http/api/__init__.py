@@ -1,0 +1,1 @@
+"""Routes of operations: request bodies, responses, downloads and inbound webhooks."""

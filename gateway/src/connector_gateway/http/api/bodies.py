@@ -1,0 +1,81 @@
+"""Request bodies, which are read completely, up to a limit, before a request is processed."""
+
+from connector_gateway.core.calls.arguments import Body
+from connector_gateway.core.calls.error_details import truncate
+from connector_gateway.http.api.responses import RequestContext
+from connector_gateway.http.server.connection_limits import LARGE_BYTES
+from connector_gateway.kit.errors import InvalidJson, PayloadTooLarge, RequestIncomplete, UnsupportedMediaType
+
+JSON_TYPE = "application/json"
+IDENTITY = "identity"
+"""The ``Content-Encoding`` of an unencoded body."""
+
+
+async def read_raw(context: RequestContext, max_bytes: int) -> bytes:
+    """Return the raw body of a request. Raises ``PayloadTooLarge`` if it exceeds the limit."""
+    body = await _read(context, max_bytes)
+    if body is None:
+        raise _too_large(max_bytes)
+    return body
+
+
+async def read_body(context: RequestContext, max_bytes: int) -> Body:
+    """Return the JSON body of a request, or the error for an unusable body, which is raised later.
+
+    Raises ``RequestIncomplete`` immediately if the body does not arrive completely.
+    """
+    text = await _read(context, max_bytes)
+    if text is None:
+        return Body(refusal=_too_large(max_bytes))
+    encoding = context.header(b"content-encoding") or IDENTITY
+    if encoding.strip().lower() != IDENTITY:
+        return Body(
+            refusal=UnsupportedMediaType(
+                f"The body is encoded as {truncate(encoding)}; bodies are taken as they are.",
+                {"header": "content-encoding"},
+                remedy="Send the body without Content-Encoding.",
+            )
+        )
+    content_type = (context.header(b"content-type") or "").partition(";")[0].strip().lower()
+    if content_type != JSON_TYPE and (text or content_type):
+        return Body(refusal=UnsupportedMediaType(_content_type_message(content_type)))
+    if not text:
+        return Body(refusal=InvalidJson("The request has no body."))
+    return Body(text)
+
+
+async def _read(context: RequestContext, max_bytes: int) -> bytes | None:
+    """Return the body, or None if it is too large.
+
+    Raises ``RequestIncomplete`` if it does not arrive completely.
+    """
+    declared = context.header(b"content-length")
+    if declared is not None and declared.isdigit() and int(declared) > max_bytes:
+        return None
+    # Growing many bodies at the same time, each in one buffer, would fragment memory.
+    pieces: list[bytes] = []
+    size = 0
+    try:
+        while size <= max_bytes:
+            message = await context.receive()
+            if message["type"] == "http.disconnect":
+                raise RequestIncomplete("The connection ended before the body did.")
+            pieces.append(message.get("body", b""))
+            size += len(pieces[-1])
+            if not message.get("more_body", False):
+                return b"".join(pieces) if size <= max_bytes else None
+            if context.client.body_overdue:
+                raise RequestIncomplete("The body did not arrive in time.")
+            if size > LARGE_BYTES:
+                context.client.reserve_buffer(size)
+    finally:
+        context.client.release()
+    return None
+
+
+def _content_type_message(content_type: str) -> str:
+    return f"The body is declared as {truncate(content_type)}." if content_type else "The body has no Content-Type."
+
+
+def _too_large(max_bytes: int) -> PayloadTooLarge:
+    return PayloadTooLarge(f"The body is larger than {max_bytes} bytes.", {"max_bytes": max_bytes})

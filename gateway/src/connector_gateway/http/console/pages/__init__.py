@@ -1,0 +1,1 @@
+"""Console pages that are not generated from declared resources."""

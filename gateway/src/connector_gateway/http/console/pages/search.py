@@ -1,0 +1,20 @@
+"""The search box: from an identifier to its page."""
+
+from starlette.responses import Response
+
+from connector_gateway.http.console.request import ROOT, ConsoleRequest
+from connector_gateway.http.pages.text import PAGES
+
+
+async def find(request: ConsoleRequest) -> Response:
+    """Redirect to the page of an identifier or of an API key. Search the workspaces for any other text."""
+    text = request.form.get("q", "")
+    key_id = await request.management.keys.identify(text)
+    identifier = key_id or text
+    kind, _, rest = identifier.partition("_")
+    # Incomplete identifiers too: the page reports that the object does not exist.
+    if kind in PAGES and rest.isalnum():
+        return request.redirect(f"{ROOT}/{PAGES[kind]}/{identifier}")
+    if kind in {"cgw", "cgo"}:
+        return request.show("nothing_found.html", status=404)
+    return request.redirect(f"{ROOT}/workspaces", search=text)

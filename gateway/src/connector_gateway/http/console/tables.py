@@ -1,0 +1,76 @@
+"""Lists of declared records: their columns, and the names of their objects."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from connector_gateway.http.console.request import ConsoleRequest, identifier_field
+from connector_gateway.kit.fields import Field, describe_fields
+from connector_gateway.management.declaration import ManagementRoute
+from connector_gateway.management.routes import MANAGEMENT
+
+LISTS: Mapping[str, ManagementRoute] = {route.resource.name: route for route in MANAGEMENT if route.pages}
+"""The route that lists each resource."""
+
+TITLES = ("name", "url")
+"""Fields that contain the name of an object for people."""
+
+COLUMNS = {
+    "audit": ("at", "actor", "act", "object_id", "outcome", "details", "address", "sequence"),
+    "connections": ("connection_id", "connector", "account_name", "status", "last_used_at", "workspace_id"),
+    "keys": ("key_id", "ending", "scope", "calls_per_minute", "last_used_at", "expires_at", "workspace_id"),
+    "webhooks": ("webhook_id", "status", "behind", "delivered_at", "failing_since", "workspace_id"),
+}
+"""Columns of lists that differ from those of the CLI."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A list of objects of a resource."""
+
+    resource: str
+    identifier: str
+    """The field that identifies an object, such as ``key_id``. Empty for objects without a page."""
+
+    columns: Sequence[Field]
+    rows: Sequence[Any]
+    names: Mapping[str, str]
+    """Names of the objects that the rows refer to, by identifier."""
+
+    def title(self, row: Any) -> str:
+        """Return the display name of an object. Empty if it has none."""
+        return display_title(row)
+
+    def without(self, *names: str) -> "Table":
+        """Return this list without the columns *names*."""
+        columns = [column for column in self.columns if column.name not in names]
+        return Table(self.resource, self.identifier, columns, self.rows, self.names)
+
+
+def display_title(record: Any) -> str:
+    """Return the display name of an object. Empty if it has none."""
+    return next((str(value) for name in TITLES if (value := getattr(record, name, ""))), "")
+
+
+async def build_table(request: ConsoleRequest, resource: str, rows: Sequence[Any]) -> Table:
+    """Return the list of *rows* of a resource."""
+    shape = {field.name: field for field in describe_fields(LISTS[resource].item)}
+    columns = [shape[name] for name in COLUMNS.get(resource, LISTS[resource].resource.columns) if name in shape]
+    identifier = identifier_field(LISTS[resource])
+    visible = [column for column in columns if column.name != identifier and not (identifier and column.name in TITLES)]
+    return Table(resource, identifier, visible, rows, await load_names(request, list(shape.values()), rows))
+
+
+async def load_names(request: ConsoleRequest, fields: Sequence[Field], rows: Sequence[Any]) -> Mapping[str, str]:
+    """Return the names of the objects that *rows* refer to, by identifier."""
+    names: dict[str, str] = {}
+    for field in fields:
+        service: Any = getattr(request.management, field.resource or "", None)
+        if hasattr(service, "names"):
+            references = {value for row in rows if (value := getattr(row, field.name))}
+            names |= await service.names({one for value in references for one in _to_list(value)})
+    return names
+
+
+def _to_list(value: Any) -> Sequence[str]:
+    return [value] if isinstance(value, str) else value

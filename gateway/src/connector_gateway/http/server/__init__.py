@@ -1,0 +1,1 @@
+"""The HTTP server: protocol, connection limits, access log, metrics and tracing."""

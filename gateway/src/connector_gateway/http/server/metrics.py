@@ -1,0 +1,320 @@
+"""Metrics for operators, in the Prometheus text format.
+
+Counting is part of every call and uses plain numbers. They are converted to metrics only when they are scraped.
+"""
+
+import hmac
+from collections import Counter as Counts
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
+from prometheus_client.core import CounterMetricFamily as Counter
+from prometheus_client.core import GaugeMetricFamily as Gauge
+from prometheus_client.core import HistogramMetricFamily as Histogram
+from prometheus_client.core import Metric
+from prometheus_client.registry import Collector
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from connector_gateway import __version__
+from connector_gateway.core.access.keys import parse_bearer
+from connector_gateway.core.history.backlog import BacklogMonitor, BacklogSnapshot
+from connector_gateway.core.history.runs import Run
+from connector_gateway.core.history.unexpected_responses import UnexpectedResponses
+from connector_gateway.core.pacing.usage import UsageTracker
+from connector_gateway.http.api.responses import RequestContext, error_response
+from connector_gateway.http.server.connection_limits import ClientConnections
+from connector_gateway.kit.errors import GatewayError, InvalidApiKey
+from connector_gateway.kit.histogram import DurationHistogram
+from connector_gateway.kit.upstream.pool import Transport
+from connector_gateway.storage.shared.interface import SharedState
+from connector_gateway.storage.sql.database import Database
+
+Results = Mapping[tuple[str, str], int]
+"""The number of attempts by connector and result."""
+
+BUDGET_LABELS = ("connector", "budget")
+
+RESULTS = {
+    "gateway_hook_deliveries": "Deliveries of applications: kept, or the code of the refusal.",
+    "gateway_polls": "Polls for changes: ok, events_missed, or the code of the failure.",
+    "gateway_webhook_attempts": "Events sent to webhooks: accepted, refused, timed_out, unreachable, or not_allowed.",
+    "gateway_token_refreshes": "Renewals of tokens: renewed, refused, or failed.",
+}
+"""Help texts of the metrics that are counted by result."""
+
+F = TypeVar("F", Counter, Gauge, Histogram)
+
+
+@dataclass(frozen=True, slots=True)
+class MetricSources:
+    """The components whose metrics a process reports."""
+
+    usage: UsageTracker
+    transport: Transport
+    database: Database
+    clients: ClientConnections
+    backlogs: BacklogMonitor
+    calls_in_progress: Callable[[], int]
+    results: Mapping[str, Results]
+    """The results by metric name, as in ``RESULTS``."""
+
+
+class ProcessMetrics:
+    """The metrics of one process, and those of the shared database."""
+
+    def __init__(self, sources: MetricSources) -> None:
+        self._sources = sources
+        self._backlog: BacklogSnapshot | None = None
+
+    async def refresh(self) -> None:
+        """Read the backlog from the database."""
+        self._backlog = await self._sources.backlogs.now()
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield all metrics, as a Prometheus collector."""
+        yield from self._sent()
+        yield from self._queued()
+        yield from self._in_use()
+        yield from self._stored()
+        yield from self._results()
+        yield from self._backlog_metrics()
+        yield family(Gauge, "gateway_info", "The version that runs.", ["version"], [([__version__], 1)])
+
+    def _sent(self) -> Iterator[Metric]:
+        requests = self._sources.usage.requests
+        yield family(
+            Counter,
+            "gateway_upstream_requests",
+            "Requests to applications, by the status of the answer; none where no answer came.",
+            ["connector", "status"],
+            [
+                ([connector, str(status or "none")], number)
+                for connector, sent in requests.items()
+                for status, number in sent.statuses.items()
+            ],
+        )
+        took = [([connector], *sent.durations.samples) for connector, sent in requests.items()]
+        yield family(
+            Histogram, "gateway_upstream_seconds", "Time from request to answer upstream.", ["connector"], took
+        )
+
+    def _queued(self) -> Iterator[Metric]:
+        queues = self._sources.usage.queues.items()
+        yield family(
+            Counter,
+            "gateway_upstream_throttled",
+            "Requests that an application refused because of a budget, as with status 429.",
+            BUDGET_LABELS,
+            [(names, queue.throttled) for names, queue in queues],
+        )
+        yield family(
+            Gauge,
+            "gateway_upstream_waiting",
+            "Requests that wait for their turn now.",
+            BUDGET_LABELS,
+            [(names, queue.waiting) for names, queue in queues],
+        )
+        yield family(
+            Histogram,
+            "gateway_upstream_wait_seconds",
+            "Time that requests waited for their turn, where they did.",
+            BUDGET_LABELS,
+            [(names, *queue.wait_durations.samples) for names, queue in queues],
+        )
+
+    def _in_use(self) -> Iterator[Metric]:
+        sources = self._sources
+        yield Gauge("gateway_calls_under_way", "Calls under way.", sources.calls_in_progress())
+        yield Gauge("gateway_client_connections", "Connections of clients.", sources.clients.connected)
+        pool = [(["under_way"], sources.transport.in_flight), (["most"], sources.transport.max_in_flight)]
+        documentation = "Requests in the pool upstream, and the most it takes."
+        yield family(Gauge, "gateway_pool_requests", documentation, ["kind"], pool)
+
+    def _stored(self) -> Iterator[Metric]:
+        database = self._sources.database
+        took = database.commits.durations.samples
+        yield family(Histogram, "gateway_storage_commit_seconds", "Time of a commit.", [], [((), *took)])
+        documentation = "What was written by these commits; several share one."
+        yield Counter("gateway_storage_writes", documentation, database.commits.writers_served)
+        yield family(
+            Gauge,
+            "gateway_storage_waiting",
+            "Who waits to read, to look into the history or to write, and records owed since storage was away.",
+            ["queue"],
+            [([queue], number) for queue, number in database.queues.items()],
+        )
+
+    def _results(self) -> Iterator[Metric]:
+        for name, results in self._sources.results.items():
+            yield family(Counter, name, RESULTS[name], ["connector", "result"], results.items())
+
+    def _backlog_metrics(self) -> Iterator[Metric]:
+        """Yield the metrics from the database, or only that it is down if the backlog could not be read."""
+        backlog = self._backlog
+        yield Gauge("gateway_storage_up", "Whether the database told what waits.", backlog is not None)
+        if backlog is None:
+            return
+        yield Gauge("gateway_claims_in_doubt", "Writes in doubt.", backlog.claims_in_doubt)
+        yield Gauge(
+            "gateway_claims_in_doubt_seconds",
+            "For how long a repeat could have settled the oldest write in doubt.",
+            backlog.unsettled_seconds,
+        )
+        lags = [([connector], lag) for connector, lag in backlog.watch_lag_seconds.items()]
+        yield family(Gauge, "gateway_watch_lag_seconds", "How late the latest watch is.", ["connector"], lags)
+        webhooks = [([status], number) for status, number in backlog.webhooks.items()]
+        yield family(Gauge, "gateway_webhooks", "Webhooks by status.", ["status"], webhooks)
+        yield Gauge(
+            "gateway_webhook_lag_seconds",
+            "How long the delivery to a webhook has been due that is latest.",
+            backlog.webhook_lag_seconds,
+        )
+        yield Gauge(
+            "gateway_webhook_failing_seconds",
+            "For how long an event has been sent to an active webhook in vain, at the most.",
+            backlog.webhook_failing_seconds,
+        )
+        connections = backlog.connections.items()
+        yield family(Gauge, "gateway_connections", "Connections by status.", ["connector", "status"], connections)
+
+
+def family(kind: type[F], name: str, documentation: str, labels: Sequence[str], samples: Iterable[Sequence[Any]]) -> F:
+    """Return a metric family with *samples*: label values followed by a number, or by a histogram's buckets and sum."""
+    metric = kind(name, documentation, labels=labels)
+    for sample in samples:
+        metric.add_metric(*sample)
+    return metric
+
+
+MEDIA_TYPE = "text/plain; version=0.0.4"
+OPERATION_LABELS = ("connector", "operation")
+
+
+@dataclass(slots=True)
+class OperationMetrics:
+    """Call counts and durations of one operation."""
+
+    calls: Counts[int] = field(default_factory=Counts)
+    """The number of calls by HTTP status."""
+
+    took: DurationHistogram = field(default_factory=DurationHistogram)
+    queued: DurationHistogram = field(default_factory=DurationHistogram)
+
+    def observe(self, status: int, run: Run) -> None:
+        """Count one completed call."""
+        self.calls[status] += 1
+        self.took.observe(run.duration_ms / 1000)
+        waited = run.log.wait_ms
+        # A reservation that is granted immediately also takes some microseconds, which is no queueing.
+        if waited >= 1:
+            self.queued.observe(waited / 1000)
+
+
+class MetricsEndpoint:
+    """The metrics endpoint.
+
+    It is public if *token* is empty. *delay* is awaited after a wrong token.
+    """
+
+    def __init__(
+        self,
+        exposition: Callable[[], Awaitable[bytes]],
+        token: str,
+        delay: Callable[[RequestContext], Awaitable[None]],
+    ) -> None:
+        self._exposition = exposition
+        self._token = token.encode()
+        self._delay = delay
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Respond with all metrics."""
+        context = RequestContext(scope, receive)
+        try:
+            await self._check(context)
+        except GatewayError as error:
+            await context.send(error_response(context.run, None, error), send)
+        else:
+            await Response(await self._exposition(), media_type=MEDIA_TYPE)(scope, receive, send)
+
+    async def _check(self, context: RequestContext) -> None:
+        if self._token and not hmac.compare_digest(
+            parse_bearer(context.header(b"authorization")).encode(), self._token
+        ):
+            await self._delay(context)
+            raise InvalidApiKey("This is not the token of the metrics.")
+
+
+class Metrics(Collector):
+    """Calls, their durations, their queueing times, and unexpected vendor responses."""
+
+    def __init__(
+        self, unexpected: UnexpectedResponses, refused: Mapping[str, int], shared: SharedState, figures: ProcessMetrics
+    ) -> None:
+        self._unexpected = unexpected
+        self._shared = shared
+        self._refused = refused
+        self._operations: dict[tuple[str, str], OperationMetrics] = {}
+        self._figures = figures
+        self._registry = CollectorRegistry()
+        self._registry.register(self)
+        ProcessCollector(registry=self._registry)
+
+    def for_operation(self, connector: str, operation: str) -> OperationMetrics:
+        """Return the metrics of one operation, which all surfaces share."""
+        return self._operations.setdefault((connector, operation), OperationMetrics())
+
+    async def exposition(self) -> bytes:
+        """Return all metrics in the Prometheus text format, after reading the backlog from the database."""
+        await self._figures.refresh()
+        return generate_latest(self._registry)
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield all metrics, as a Prometheus collector."""
+        operations = self._operations.items()
+        yield family(
+            Counter,
+            "gateway_calls",
+            "Calls answered.",
+            [*OPERATION_LABELS, "status"],
+            [((*names, str(status)), n) for names, one in operations for status, n in one.calls.items()],
+        )
+        took = [(names, *one.took.samples) for names, one in operations]
+        yield family(Histogram, "gateway_call_seconds", "Time from request to answer.", OPERATION_LABELS, took)
+        yield family(
+            Histogram,
+            "gateway_queue_seconds",
+            "Time spent queueing for the third party's budget, where there was a queue.",
+            OPERATION_LABELS,
+            [(names, *one.queued.samples) for names, one in operations],
+        )
+        yield family(
+            Counter,
+            "gateway_upstream_unexpected",
+            "Answers of third parties in another shape than is known here, by the place that differed.",
+            ["connector", "place"],
+            self._unexpected.counts.items(),
+        )
+        yield family(
+            Counter,
+            "gateway_protocol_refusals",
+            "Requests refused and connections cut before there was a call, by the reason.",
+            ["reason"],
+            [([reason], count) for reason, count in self._refused.items()],
+        )
+        yield from self._shared_store()
+        yield from self._figures.collect()
+
+    def _shared_store(self) -> Iterator[Metric]:
+        yield Gauge(
+            "gateway_shared_store_away_seconds",
+            "For how long the shared store has been away; 0 while it is there.",
+            self._shared.unavailable_seconds or 0.0,
+        )
+        yield Counter(
+            "gateway_shared_store_local_counts",
+            "How often this process's share was taken, since the shared store was away or its counts were lost.",
+            self._shared.counted_locally,
+        )

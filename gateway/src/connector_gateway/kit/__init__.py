@@ -1,0 +1,1 @@
+"""The vocabulary for writing connectors. It imports nothing else of the gateway."""

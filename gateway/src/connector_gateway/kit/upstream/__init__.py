@@ -1,0 +1,1 @@
+"""The HTTP client for upstream services: pacing, retries, redaction and recording."""

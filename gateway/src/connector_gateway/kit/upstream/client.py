@@ -1,0 +1,614 @@
+"""The client of one connection, which authorises, paces, times, retries and records every upstream request."""
+
+import math
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Container, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from random import random
+from types import MappingProxyType
+from typing import Any, Protocol, TypeVar
+from urllib.parse import quote_plus
+
+from msgspec import Struct, field
+
+from connector_gateway.kit import errors
+from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.errors.table import NO_ERRORS, ErrorTable
+from connector_gateway.kit.json_encoding import encode_json
+from connector_gateway.kit.upstream.budget import Charge, Deadline, Pacer, Reservation
+from connector_gateway.kit.upstream.http_origin import SendWindowMissed
+from connector_gateway.kit.upstream.memory_budget import MemoryReservation, WriteResponseMeter, unmetered
+from connector_gateway.kit.upstream.pool import (
+    ConnectionLost,
+    NotSent,
+    TimedOut,
+    TooLarge,
+    Transport,
+    UpstreamResponse,
+    parse_date,
+)
+
+NO_LIMIT = nullcontext()
+"""The slot of an account without a concurrency limit."""
+
+DEFAULT_BACKOFF_SECONDS = 1.0
+"""Seconds to block a throttled budget if the vendor gives no delay."""
+
+DATE_HEADER_ROUNDING_SECONDS = 0.5
+"""Seconds that a ``Date`` header loses on average, because it is truncated to whole seconds."""
+
+DOT_SEGMENTS = frozenset({".", ".."})
+"""Path segments that URL parsers resolve as directory navigation."""
+
+MAX_ERROR_BYTES = 1024 * 1024
+"""The maximum number of bytes to read of an error response to a streamed request."""
+
+
+def is_unauthorised(response: UpstreamResponse) -> bool:
+    """Return True if the response rejects the credentials as invalid or expired (status 401)."""
+    return response.status == 401
+
+
+def create_bearer_header(credentials: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the header that carries the token of a connection."""
+    return {"Authorization": f"Bearer {credentials['token']}"}
+
+
+def parse_throttle(response: UpstreamResponse) -> float | None:
+    """Seconds to wait if *response* is a 429: its ``Retry-After``, else a second."""
+    if response.status != 429:
+        return None
+    return parse_retry_after(response, DEFAULT_BACKOFF_SECONDS)
+
+
+def parse_retry_after(response: UpstreamResponse, default: float) -> float:
+    """Return the seconds of the ``Retry-After`` header, or *default* if it is missing or unreadable."""
+    try:
+        seconds = float(response.headers.get("Retry-After", default))
+    except ValueError:
+        return default
+    return seconds if 0 <= seconds < math.inf else default
+
+
+@dataclass(frozen=True, slots=True)
+class ThrottleDelay:
+    """The seconds for which no request may be sent, and the budgets that are affected."""
+
+    seconds: float
+    budgets: Container[str] | None = None
+    """The names of the budgets, or None for all budgets that the request was charged to."""
+
+    def select_charges(self, charges: Sequence[Charge]) -> Sequence[Charge]:
+        """Return the charges whose budgets are blocked, or all of them if the delay names none."""
+        matching = [charge for charge in charges if self.budgets is None or charge.budget in self.budgets]
+        return matching or charges
+
+
+class RequestRecord(Struct):
+    """The record of one upstream request in the run history, without its query, body and token."""
+
+    at: float
+    method: str
+    path: str
+    status: int | None
+    wait_ms: float
+    duration_ms: float
+
+
+class UpstreamLog(Struct):
+    """The upstream requests of one run, in order."""
+
+    requests: list[RequestRecord] = field(default_factory=list)
+
+    @property
+    def wait_ms(self) -> float:
+        """The milliseconds spent queueing for the vendor's budgets."""
+        return sum([request.wait_ms for request in self.requests])
+
+    @property
+    def duration_ms(self) -> float:
+        """The milliseconds spent waiting for the vendor's responses."""
+        return sum([request.duration_ms for request in self.requests])
+
+
+class CredentialSource(Protocol):
+    """The source of a connection's credentials. Reading them may take time, refresh a token, or fail."""
+
+    async def credentials(self) -> Mapping[str, str]:
+        """Return the secrets by the connector's names."""
+
+    async def refresh(self, used: Mapping[str, str]) -> bool:
+        """Replace the credentials *used*, which the vendor no longer accepts. Returns True if there are newer ones."""
+
+
+class ConcurrencySlots(Protocol):
+    """The limit on concurrent requests of one account."""
+
+    def slot(self, seconds: float) -> AbstractAsyncContextManager[None]:
+        """Occupy a slot inside the context. Raises ``UpstreamRateLimited`` if none becomes free within *seconds*."""
+
+    def large_slot(self, seconds: float) -> AbstractAsyncContextManager[None]:
+        """Occupy one of the few slots for large responses that are read completely. Raises like ``slot``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Time limits and retries of a call."""
+
+    queue_seconds: float = 30.0
+    """Seconds that the first request of a run may be queued, and any request may wait for a blocked budget."""
+
+    run_seconds: float = 120.0
+    """Seconds that a later request of a run may be queued. After a write, it may also wait this long for a blocked
+    budget.
+    """
+
+    grace_seconds: float = 5.0
+    """Seconds that a call waits for a request in doubt to be settled."""
+
+    attempts: int = 3
+    """The maximum number of attempts for a request that changes nothing, if the vendor fails."""
+
+    backoff_seconds: float = 0.25
+    """Seconds before the second attempt. The delay doubles with each attempt, with jitter."""
+
+
+class Request(Struct):
+    """One request of a connector's client, ready to be sent, and to be retried if that is safe."""
+
+    method: str
+    path: str
+    url: str
+    headers: Mapping[str, str]
+    body: bytes | None
+    charges: Sequence[Charge]
+    writes: bool
+    expects: Container[int]
+    is_conflict: Callable[[UpstreamResponse], bool]
+    credentials: Mapping[str, str] = field(default_factory=dict)
+    """The credentials used for the last attempt."""
+
+    def __repr__(self) -> str:
+        # The credentials must not be printed.
+        return f"<{self.method} {self.path}>"
+
+
+class StreamedResponse(UpstreamResponse, kw_only=True):
+    """A response whose body is still to be read if the request was accepted."""
+
+    pieces: AsyncIterator[bytes]
+
+
+class DryRunStop(Exception):  # not an error: it ends a dry run
+    """A request that writes was not sent, because this is a dry run."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+
+
+A = TypeVar("A", bound=UpstreamResponse)
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamService:
+    """The endpoints and conventions of one vendor, shared by all connections and calls."""
+
+    base_urls: Mapping[str, str]
+    auth_headers: Callable[[Mapping[str, str]], Mapping[str, str]]
+    parse_throttle: Callable[[UpstreamResponse], float | ThrottleDelay | None]
+    transport: Transport
+    clock: Clock
+    time: Callable[[], float]
+    """Returns the time in epoch seconds, by a clock that is never adjusted and that other processes share."""
+
+    is_expired: Callable[[UpstreamResponse], bool] = is_unauthorised
+    """Returns True if the response means that the credentials may have expired."""
+
+    on_request_end: Callable[[RequestRecord], None] = lambda _: None
+    """Called with the record of every finished request."""
+
+    error_table: ErrorTable = NO_ERRORS
+    """The responses that prove that a write was not carried out."""
+
+
+class UpstreamClient(Struct):
+    """The authorised client that a connector's own client is built on.
+
+    One is created for each call. All that calls have in common is in ``third_party``, because passing each part by name
+    took a hundredth of a call.
+    """
+
+    service: UpstreamService
+    credential_source: CredentialSource
+    pacer: Pacer
+    timeouts: Timeouts
+    log: UpstreamLog
+    fence: Callable[[], None] = lambda: None
+    """Raises an error if other processes may have taken over this process's work, so that it must not write."""
+
+    memory: MemoryReservation = field(default_factory=unmetered)
+    """The memory reserved by the call for large responses."""
+
+    written_at: float | None = None
+    """The time by ``time`` at which the last request that writes was sent, or None if none was sent since the last
+    reset.
+    """
+
+    write_response: UpstreamResponse | None = None
+    """The response to the last request that writes, or None if there is none."""
+
+    dry_run: bool = False
+    """Whether requests that write raise ``DryRunStop`` instead of being sent."""
+
+    slots: ConcurrencySlots | None = None
+    """The limit on concurrent requests of one account, if there is one."""
+
+    before_request: Callable[[], Awaitable[None]] | None = None
+    """Awaited before the first request is sent, if set. See ``StepRunner.before_first_request``."""
+
+    _has_response: bool = False
+    """Whether a request has received a response."""
+
+    _has_written: bool = False
+    """Whether a request that writes has received a response."""
+
+    _last_date: tuple[str, float] | None = None
+    """The ``Date`` header of the last response, and when it arrived."""
+
+    @property
+    def doubt(self) -> errors.InDoubtReason | None:
+        """The reason why the outcome of the last request that writes is unknown.
+
+        None if no such request was sent, or if its response proves that nothing was done. A successful response also
+        counts as in doubt here, although its sender knows better.
+        """
+        if self.written_at is None:
+            return None
+        return (
+            "silent" if self.write_response is None else self.service.error_table.in_doubt_reason(self.write_response)
+        )
+
+    @property
+    def skew(self) -> float:
+        """The seconds by which the vendor's clock is ahead of ours, by the last ``Date`` header, or 0 without one."""
+        if self._last_date is None:
+            return 0.0
+        header, at = self._last_date
+        date = parse_date(header)
+        return 0.0 if date is None else date.timestamp() + DATE_HEADER_ROUNDING_SECONDS - at
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        *charges: Charge,
+        writes: bool,
+        host: str = "base",
+        query: Mapping[str, Any] | Sequence[tuple[str, Any]] = (),
+        json: Any = None,
+        content: bytes | None = None,
+        headers: Mapping[str, str] = MappingProxyType({}),
+        expects: Container[int] = (),
+        is_conflict: Callable[[UpstreamResponse], bool] = lambda _: False,
+    ) -> Awaitable[UpstreamResponse]:
+        """Send a request and return its response, whatever its status below 500. *path* is percent-encoded.
+
+        A name in braces in *path* stands for the secret of that name among the credentials: ``/tokens/{token}``. The
+        secret is filled in when the request is sent. History, spans and errors have the template. The body is *json*,
+        or *content* described by *headers*.
+
+        A throttled request is always retried. A request that *writes* is never retried after it may have been carried
+        out. Failure statuses in *expects* are returned to the caller. *collides* recognises an error caused by a
+        concurrent change, which is worth another attempt.
+
+        Raises ``OutcomeUnknown`` if a write was sent and its response does not prove that nothing was done, and an
+        ``UpstreamError`` in doubt if the vendor failed while processing it.
+        """
+        _check_segments(path)
+        url = self.service.base_urls[host] + path + (_encode_query(query) if query else "")
+        body = content if json is None else encode_json(json)
+        content_type = {} if json is None else {"Content-Type": "application/json"}
+        request = Request(method, path, url, {**content_type, **headers}, body, charges, writes, expects, is_conflict)
+        if self.dry_run and writes:
+            raise DryRunStop(request)
+        return self._deliver(request, self._send_attempt)
+
+    @asynccontextmanager
+    async def stream(
+        self,
+        path: str,
+        *charges: Charge,
+        host: str = "base",
+        query: Mapping[str, Any] = MappingProxyType({}),
+        at_once: bool = False,
+    ) -> AsyncIterator[StreamedResponse]:
+        """Send a GET request for something large, and yield its response.
+
+        The status is below 500. The body of a successful response arrives in pieces, which must be read inside the
+        context. An ``UpstreamFailure`` there means that no more will come.
+
+        With *at_once*, the caller reads the body without pausing, and the request occupies a slot of its account until
+        the end of the body. Otherwise the reader decides how long it takes, and the slot is released with the headers.
+        """
+        _check_segments(path)
+        url = self.service.base_urls[host] + path + (_encode_query(query) if query else "")
+        request = Request("GET", path, url, {}, None, charges, writes=False, expects=(), is_conflict=lambda _: False)
+        try:
+            async with AsyncExitStack() as stack:
+                yield await self._deliver(request, partial(self._open, stack, at_once=at_once))
+        except (NotSent, TimedOut, ConnectionLost) as error:
+            self._raise_unless_retryable(error, request, last=True)
+
+    async def _deliver(self, request: Request, exchange: Callable[[Request, Deadline], Awaitable[A]]) -> A:
+        """Send the request, and retry it if that is safe.
+
+        Ends when a response can be returned or all attempts have failed.
+        """
+        deadline = await self._deadline()
+        attempt, refreshed = 0, False
+        while True:
+            attempt += 1
+            last = attempt >= self.timeouts.attempts
+            try:
+                response = await exchange(request, deadline)
+            except TooLarge as error:
+                raise _too_large_error(request) from error
+            except (NotSent, TimedOut, ConnectionLost) as error:
+                self._raise_unless_retryable(error, request, last=last)
+                await self._back_off(attempt)
+                continue
+            third_party = self.service
+            delay, expired = third_party.parse_throttle(response), third_party.is_expired(response)
+            if request.writes and (delay is not None or expired or not response.is_success):
+                await self._check_rejected(request, response, delay)
+            # The write was rejected, so it is sent again, once, with a new token.
+            if not refreshed and expired and await self.credential_source.refresh(request.credentials):
+                refreshed, attempt = True, attempt - 1
+            elif delay is not None:
+                await self._apply_throttle(request, delay, deadline)
+            # Nothing was done, so even a write may be sent again.
+            elif not last and request.is_conflict(response):
+                await self._back_off(attempt)
+            elif response.status < 500 or response.status in request.expects:
+                self._record_response(request, response)
+                return response
+            elif request.writes or last:
+                raise create_server_error(response)
+            else:
+                await self._back_off(attempt)
+
+    def _record_response(self, request: Request, response: UpstreamResponse) -> None:
+        self._has_response, self._has_written = True, self._has_written or request.writes
+        if request.writes:
+            _check_readable(response)
+
+    async def _check_rejected(
+        self, request: Request, response: UpstreamResponse, delay: float | ThrottleDelay | None
+    ) -> None:
+        """Raise an error in doubt unless the response to a write proves that nothing was done."""
+        doubt = None if response.status in request.expects else self.doubt
+        if doubt is None:
+            return
+        # Block the budget anyway: whatever sent this response, further requests would get the same one.
+        if delay is not None:
+            await self._block(request, delay)
+        raise create_server_error(response, doubt)
+
+    async def _deadline(self) -> Deadline:
+        """Return the deadline for the waiting time of a request, once it is allowed to be sent."""
+        if self.before_request is not None:
+            await self.before_request()
+        queue, run = self.timeouts.queue_seconds, self.timeouts.run_seconds
+        # A run that has begun may be queued for longer. A long delay that the vendor demands is still reported to the
+        # caller, except in the middle of a write, because half a write is worse than a slow one.
+        max_queue_seconds = run if self._has_response else queue
+        return Deadline(self.service.clock.now() + max_queue_seconds, run if self._has_written else queue)
+
+    async def _send_attempt(self, request: Request, deadline: Deadline) -> UpstreamResponse:
+        """Wait for a reservation and for a slot if the account has a limit, then send the request once."""
+        secrets = request.credentials = await self.credential_source.credentials()
+        queued = time.perf_counter()
+        reservation = await self.pacer.acquire(request.charges, deadline)
+        if self.slots is None:
+            return await self._send_in_time(request, secrets, reservation, queued, deadline)
+        # The slot comes after the reservation, so that a caller who gets no reservation is rejected immediately and
+        # with the correct delay.
+        async with self._slot(deadline):
+            return await self._send_in_time(request, secrets, reservation, queued, deadline)
+
+    async def _send_in_time(
+        self, request: Request, secrets: Mapping[str, str], reservation: Reservation, queued: float, deadline: Deadline
+    ) -> UpstreamResponse:
+        """Send the request once. If it misses its send window, wait for the reservation to become due again."""
+        while True:
+            try:
+                return await self._send_once(request, secrets, reservation, queued)
+            except SendWindowMissed:
+                await self.pacer.reacquire(reservation, deadline)
+
+    def _slot(self, deadline: Deadline, *, large: bool = False) -> AbstractAsyncContextManager[None]:
+        """Return a slot of the account. It has no effect if the account has no limit."""
+        if self.slots is None:
+            return NO_LIMIT
+        occupy = self.slots.large_slot if large else self.slots.slot
+        return occupy(deadline.start_by - self.service.clock.now())
+
+    async def _send_once(
+        self, request: Request, secrets: Mapping[str, str], reservation: Reservation, queued: float
+    ) -> UpstreamResponse:
+        """Send the request, and record it whatever the outcome.
+
+        Raises ``SendWindowMissed`` if it was not sent.
+        """
+        third_party, before, was_sent = self.service, (self.written_at, self.write_response), True
+        if request.writes:
+            # Checked after the wait, because the process may have been declared dead in the meantime.
+            self.fence()
+            self.written_at, self.write_response = third_party.time(), None
+        sent_at, sent = third_party.clock.now(), time.perf_counter()
+        status: int | None = None
+        holding = WriteResponseMeter(self.memory) if request.writes else self.memory
+        try:
+            headers = {**third_party.auth_headers(secrets), **request.headers}
+            response = await third_party.transport.send(
+                request.method,
+                request.url,
+                headers,
+                request.body,
+                holding,
+                stale=partial(_is_stale, reservation),
+                secrets=secrets,
+            )
+            status = response.status
+            if request.writes:
+                self.write_response = response
+            if (date := response.headers.get("Date")) is not None:
+                self._last_date = (date, third_party.time())
+            reservation.record_response()
+        except (SendWindowMissed, NotSent) as error:
+            (self.written_at, self.write_response), was_sent = before, isinstance(error, NotSent)
+            raise
+        finally:
+            if was_sent:
+                waited, duration = sent - queued, time.perf_counter() - sent
+                record = RequestRecord(sent_at, request.method, request.path, status, waited * 1000, duration * 1000)
+                self.log.requests.append(record)
+                third_party.on_request_end(record)
+        return response
+
+    async def _open(
+        self, stack: AsyncExitStack, request: Request, deadline: Deadline, *, at_once: bool
+    ) -> StreamedResponse:
+        """Wait for a reservation and send the request once.
+
+        A successful body stays open on *stack*, and its duration is recorded when it is closed.
+        """
+        secrets = request.credentials = await self.credential_source.credentials()
+        queued = time.perf_counter()
+        reservation = await self.pacer.acquire(request.charges, deadline)
+        async with AsyncExitStack() as until_end, AsyncExitStack() as until_headers:
+            await (until_end if at_once else until_headers).enter_async_context(self._slot(deadline, large=at_once))
+            sent = time.perf_counter()
+            waited = (sent - queued) * 1000
+            record = RequestRecord(self.service.clock.now(), request.method, request.path, None, waited, 0.0)
+            self.log.requests.append(record)
+            until_end.callback(lambda: self._finish_record(record, sent))
+            headers = {**self.service.auth_headers(secrets), **request.headers}
+            streaming = self.service.transport.stream(request.method, request.url, headers, secrets)
+            status, headers_received, pieces = await until_end.enter_async_context(streaming)
+            record.status = status
+            reservation.record_response()
+            response = StreamedResponse(status, headers_received, b"", pieces=pieces)
+            if response.is_success:
+                await stack.enter_async_context(until_end.pop_all())
+            else:
+                response.body = await _read_prefix(pieces)
+        return response
+
+    def _finish_record(self, record: RequestRecord, sent: float) -> None:
+        record.duration_ms = (time.perf_counter() - sent) * 1000
+        self.service.on_request_end(record)
+
+    def _raise_unless_retryable(
+        self, error: NotSent | TimedOut | ConnectionLost, request: Request, *, last: bool
+    ) -> None:
+        """Raise the caller's error for *error*, unless *request* may be sent again."""
+        may_have_arrived = not isinstance(error, NotSent)
+        if may_have_arrived and request.writes:
+            if isinstance(error, TimedOut):
+                raise _outcome_unknown("did not answer in time", str(error), "silent") from error
+            raise _outcome_unknown("cut the connection before it answered", str(error), "cut") from error
+        if isinstance(error, TimedOut):
+            raise errors.UpstreamTimeout("The application did not answer in time.", private=str(error)) from error
+        if last and may_have_arrived:
+            raise errors.UpstreamError("The connection to the application broke.", private=str(error)) from error
+        if last:
+            raise errors.UpstreamUnavailable("The application cannot be reached.", private=str(error)) from error
+
+    async def _apply_throttle(self, request: Request, delay: float | ThrottleDelay, deadline: Deadline) -> None:
+        """Block the budgets. Raises ``UpstreamRateLimited`` if they stay blocked for longer than the call may wait."""
+        seconds = await self._block(request, delay)
+        if seconds >= deadline.max_blocked_seconds or self.service.clock.now() + seconds > deadline.start_by:
+            raise errors.UpstreamRateLimited("The application throttles this account.", retry_after=seconds)
+
+    async def _block(self, request: Request, delay: float | ThrottleDelay) -> float:
+        """Block the budgets of *request* and return the seconds."""
+        delay = delay if isinstance(delay, ThrottleDelay) else ThrottleDelay(delay)
+        seconds = max(delay.seconds, self.timeouts.backoff_seconds)
+        # Block them for everyone who shares the budget, so that no other request receives the same response.
+        await self.pacer.block(delay.select_charges(request.charges), seconds)
+        return seconds
+
+    async def _back_off(self, attempt: int) -> None:
+        # Jitter, so that calls that failed together are not retried together.
+        await self.service.clock.sleep(self.timeouts.backoff_seconds * 2 ** (attempt - 1) * (0.5 + random()))  # noqa: S311
+
+
+def _is_stale(reservation: Reservation) -> bool:
+    """Return True if the request must not be sent any more. Otherwise count it from now on, because it is sent now."""
+    if reservation.is_expired():
+        return True
+    reservation.record_sent()
+    return False
+
+
+def _encode_query(query: Mapping[str, Any] | Sequence[tuple[str, Any]]) -> str:
+    pairs = query.items() if isinstance(query, Mapping) else query
+    return "?" + "&".join([f"{_quote(name)}={_quote(str(value))}" for name, value in pairs])
+
+
+def _quote(text: str) -> str:
+    # Most values need no quoting, and Python quotes byte by byte.
+    return text if text.isascii() and text.replace("_", "").isalnum() else quote_plus(text)
+
+
+def _check_segments(path: str) -> None:
+    """Reject a path in which a value is not exactly one segment: "" and ".." survive every encoding."""
+    if "//" in path or path.endswith("/") or ("/." in path and not DOT_SEGMENTS.isdisjoint(path.split("/"))):
+        raise errors.InvalidParameters("A value that was sent cannot be part of an address.")
+
+
+async def _read_prefix(pieces: AsyncIterator[bytes]) -> bytes:
+    """Return the beginning of an error response's body, up to ``MAX_REFUSAL_BYTES``."""
+    body = bytearray()
+    async for piece in pieces:
+        body += piece
+        if len(body) > MAX_ERROR_BYTES:
+            break
+    return bytes(body)
+
+
+def create_server_error(
+    response: UpstreamResponse, doubt: errors.InDoubtReason | None = None
+) -> errors.UpstreamError | errors.OutcomeUnknown:
+    """Return the error for a failure status, or for a status that leaves the outcome of a write unknown."""
+    if response.status >= 500:
+        return errors.UpstreamError(
+            f"The application failed with status {response.status}.", private=response.text, doubt=doubt
+        )
+    return _outcome_unknown(f"answered with status {response.status}", response.text, doubt or "edge")
+
+
+def _check_readable(response: UpstreamResponse) -> None:
+    """Raise ``OutcomeUnknown`` if a write was accepted with a body that is not JSON.
+
+    An empty body passes, because some responses are meant to be empty. Decoding it as a shape fails later.
+    """
+    response.doubt = "garbled"
+    if response.is_success and response.body and not response.is_json:
+        raise _outcome_unknown("answered something that is not JSON", response.text, "garbled")
+
+
+def _too_large_error(request: Request) -> errors.UpstreamError | errors.OutcomeUnknown:
+    """Return the error for a response that is too large to read. A write may have been carried out."""
+    if request.writes:
+        return _outcome_unknown("answered more than can be read", "", "garbled")
+    return errors.ResponseTooLarge("The application's answer is too large.")
+
+
+def _outcome_unknown(problem: str, private: str, doubt: errors.InDoubtReason) -> errors.OutcomeUnknown:
+    return errors.OutcomeUnknown(
+        f"The application {problem}; whether it did the work is not known.", private=private, doubt=doubt
+    )

@@ -1,0 +1,117 @@
+"""The MCP endpoint: authorizes requests and passes them to the protocol implementation."""
+
+from collections.abc import Mapping
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from pydantic_core import from_json, to_json
+from starlette.types import Receive, Scope, Send
+
+from connector_gateway.core.access.keys import Caller
+from connector_gateway.core.access.rate_limit import raise_if_exceeded
+from connector_gateway.core.calls.arguments import Body
+from connector_gateway.core.calls.error_details import truncate
+from connector_gateway.core.connections import ConnectionSelector
+from connector_gateway.core.history.runs import RunStore
+from connector_gateway.http.api.bodies import read_body
+from connector_gateway.http.api.cached_documents import LazyDocument
+from connector_gateway.http.api.responses import HttpResponse, RequestContext, error_response
+from connector_gateway.http.api.routes import ApiContext, result_or_error
+from connector_gateway.kit.errors import GatewayError, OriginNotAllowed
+from connector_gateway.kit.operation import AnyConnector
+from connector_gateway.mcp.messages import validate_message
+
+if TYPE_CHECKING:
+    from connector_gateway.mcp.server import McpServices
+
+PARSE_ERROR, INVALID_REQUEST, INTERNAL_ERROR = -32700, -32600, -32603
+"""JSON-RPC codes for unreadable, rejected and failed requests."""
+
+
+class McpEndpoint:
+    """The endpoint for requests of agents."""
+
+    def __init__(
+        self,
+        edge: ApiContext,
+        choosing: ConnectionSelector,
+        runs: RunStore,
+        connectors: Mapping[str, AnyConnector],
+        base_url: str,
+    ) -> None:
+        self._edge = edge
+        self._base = urlsplit(base_url)
+        self._surface = LazyDocument(lambda: _load(edge, choosing, runs, connectors))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Respond to one request. Rejected requests never reach the protocol implementation."""
+        context = RequestContext(scope, receive, "mcp")
+        authorized = await result_or_error(self._authorize(context))
+        if isinstance(authorized, GatewayError):
+            await context.send(_error_response(context, authorized), send)
+        else:
+            surface, caller, body = authorized
+            await surface.respond(context, caller, body, send)
+
+    async def _authorize(self, context: RequestContext) -> tuple["McpServices", Caller, Body]:
+        """Return the protocol implementation, the caller and the body of a request. Raises if it is rejected."""
+        self._check_origin(context)
+        caller = await self._edge.authenticate(context)
+        context.run.allowance = await self._edge.limits.consume(caller)
+        body = await read_body(context, self._edge.max_body_bytes)
+        # The gateway itself rejects tool calls beyond the key's limit, and records a run.
+        if not (isinstance(body.value, dict) and body.value.get("method") == "tools/call"):
+            raise_if_exceeded(context.run.allowance)
+        if body.error is not None:
+            raise body.error
+        validate_message(body.value)
+        return await self._surface.get(), caller, body
+
+    def _check_origin(self, context: RequestContext) -> None:
+        """Reject requests of foreign web pages, including DNS rebinding to this machine."""
+        on_loopback = _is_loopback((context.scope.get("server") or ("",))[0])
+        origin, host = context.header(b"origin"), _parse_host(f"//{context.header(b'host') or ''}")
+        if origin is not None and not self._is_own(origin) and not (on_loopback and _is_loopback(_parse_host(origin))):
+            raise OriginNotAllowed(f"Pages of {truncate(origin)} may not ask here.")
+        # Host names are checked on loopback only, where DNS rebinding is possible. Elsewhere the network decides.
+        if on_loopback and not _is_loopback(host) and host != self._base.hostname:
+            raise OriginNotAllowed(f"This service is not called {truncate(host)}.")
+
+    def _is_own(self, origin: str) -> bool:
+        return origin.lower() == f"{self._base.scheme}://{self._base.netloc}".lower()
+
+
+def _parse_host(url: str) -> str:
+    """Return the host of *url*, or an empty string if it has no valid one."""
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _load(
+    edge: ApiContext, choosing: ConnectionSelector, runs: RunStore, connectors: Mapping[str, AnyConnector]
+) -> "McpServices":
+    """Return the protocol implementation. Imported with the first request, since it would double the startup time."""
+    from connector_gateway.mcp.server import McpServices  # noqa: PLC0415  # as said above
+
+    return McpServices(edge, choosing, runs, connectors)
+
+
+def _error_response(context: RequestContext, error: GatewayError) -> HttpResponse:
+    """Return the response to a rejected request, as a JSON-RPC error."""
+    answer = error_response(context.run, None, error)
+    code = PARSE_ERROR if error.code == "invalid_json" else INVALID_REQUEST if error.status < 500 else INTERNAL_ERROR
+    body = from_json(answer.body)
+    message = f"{error.code}: {error.message} {body['error']['remedy']}"
+    # The request was not parsed as JSON-RPC yet, so its ID is unknown.
+    payload = {"code": code, "message": message, "data": body}
+    return HttpResponse(answer.status, to_json({"jsonrpc": "2.0", "id": None, "error": payload}), answer.headers)

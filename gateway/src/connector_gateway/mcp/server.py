@@ -1,0 +1,312 @@
+"""The MCP server of one request: lists tools and resources, and calls operations.
+
+No state outlives a request: the current protocol has no sessions, and clients of earlier versions are served without.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn, TypeVar
+
+import anyio
+import msgspec
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    TextResourceContents,
+)
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from pydantic_core import to_json
+from sqlalchemy import Row
+from sse_starlette.sse import AppStatus
+from starlette.types import Message, Receive, Scope, Send
+
+from connector_gateway import __version__
+from connector_gateway.core.access.keys import Caller
+from connector_gateway.core.access.rate_limit import raise_if_exceeded
+from connector_gateway.core.calls.arguments import Body
+from connector_gateway.core.calls.envelope import error_envelope
+from connector_gateway.core.calls.error_details import truncate
+from connector_gateway.core.connections import ConnectionSelector
+from connector_gateway.core.history.runs import Run, RunStore
+from connector_gateway.http.api.responses import RequestContext, common_headers, log_private
+from connector_gateway.http.api.routes import ApiContext, result_or_error
+from connector_gateway.kit.errors import CallerError, GatewayError, InvalidCursor, ToolNotFound
+from connector_gateway.kit.operation import AnyConnector
+from connector_gateway.management.runs import RunRecord
+from connector_gateway.mcp import resources, results
+from connector_gateway.mcp.tool_calls import ToolCaller
+from connector_gateway.mcp.tools import Tool, build_tools
+
+T = TypeVar("T")
+Context = ServerRequestContext[Any, Any]
+Paged = PaginatedRequestParams | None
+
+NAME = "connector-gateway"
+PROGRESS_SECONDS = 2.0
+"""Seconds between two progress notifications."""
+
+INSTRUCTIONS = """\
+Acts in the workspace applications that the user has connected.
+Leave out connection_id unless you are told that there are several connections.
+An error says what to do; where it names a link to connect again, give that link to the user; otherwise say whom to ask.
+Pass an idempotency_key to writes; if the outcome of one is unknown, repeat it with the same key.
+With dry_run a write tells what it would do, and does nothing.
+"""
+
+
+class _ToolCallParams(msgspec.Struct):
+    """The parameters of a tool call."""
+
+    name: str
+    arguments: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+class _ToolCall(msgspec.Struct):
+    """A request to call a tool, with unparsed arguments."""
+
+    params: _ToolCallParams
+
+
+class McpServices:
+    """The components that all MCP requests share."""
+
+    def __init__(
+        self, edge: ApiContext, choosing: ConnectionSelector, runs: RunStore, connectors: Mapping[str, AnyConnector]
+    ) -> None:
+        self.edge = edge
+        self.selector = choosing
+        self.runs = runs
+        self.tools = build_tools(connectors.values())
+        self.tool_caller = ToolCaller(edge.gateway, choosing)
+        # It would end streams immediately on shutdown, but calls in progress have time to finish.
+        AppStatus.enable_automatic_graceful_drain = False
+
+    async def respond(self, context: RequestContext, caller: Caller, body: Body, send: Send) -> None:
+        """Respond to one MCP request with *body*."""
+        request = McpRequest(self, context.run, caller, body.text, wants_progress=_wants_progress(body.value))
+        manager = StreamableHTTPSessionManager(
+            request.server(),
+            stateless=True,
+            # A stream only for clients that receive progress notifications.
+            json_response=not request.wants_progress,
+            max_request_body_size=self.edge.max_body_bytes,
+        )
+        async with anyio.create_task_group() as group, manager.run():
+            if _cancels_on_disconnect(context):
+                group.start_soon(_cancel_on_disconnect, context.receive, group.cancel_scope)
+            await manager.handle_request(_trim_headers(context.scope), _replay(body.text), _with_headers(context, send))
+            group.cancel_scope.cancel()
+
+
+@dataclass(frozen=True)
+class McpRequest:
+    """An MCP request and its caller."""
+
+    services: McpServices
+    run: Run
+    caller: Caller
+    text: bytes
+    wants_progress: bool
+
+    def server(self) -> Server[Any]:
+        """Return the protocol server for this request."""
+        return Server(
+            NAME,
+            version=__version__,
+            title="Connector gateway",
+            instructions=INSTRUCTIONS,
+            on_list_tools=self.list_tools,
+            on_call_tool=self.call_tool,
+            on_list_resources=self.list_resources,
+            on_list_resource_templates=self.list_templates,
+            on_read_resource=self.read_resource,
+            # No argument is sent in a header. Without this, every call would list all tools first.
+            get_tool_input_schema=lambda _: None,
+        )
+
+    async def list_tools(self, _: Context, __: Paged) -> ListToolsResult:
+        """Return the tools that the key may call, for connectors with at least one connection."""
+        connected = await self._result_or_mcp_error(self.services.selector.connectors(self.caller))
+        tools = [tool for tool in self.services.tools.values() if tool.connector.name in connected]
+        return ListToolsResult(tools=[tool.declaration for tool in tools if tool.allowed_for(self.caller)])
+
+    async def call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
+        """Perform an operation. Errors are returned as tool results, because the agent can act on them."""
+        tool = await self._result_or_mcp_error(self._find_tool(params.name))
+        # Parse the body again: the package has converted its numbers to floats.
+        arguments = bytes(msgspec.json.decode(self.text, type=_ToolCall).params.arguments)
+        return await self._with_progress(context, tool, self._perform(tool, arguments))
+
+    async def _find_tool(self, name: str) -> Tool:
+        tool = self.services.tools.get(name)
+        if tool is None:
+            # The gateway checks the key's limit only for existing tools.
+            raise_if_exceeded(self.run.allowance)
+            raise ToolNotFound(f"There is no tool {truncate(name)}.")
+        return tool
+
+    async def list_resources(self, _: Context, params: Paged) -> ListResourcesResult:
+        """Return the list of connections, and the events of each."""
+        after = params.cursor if params else None
+        rows, next_cursor = await self._result_or_mcp_error(self._connections(after))
+        events = resources.event_resources(rows, self.services.tools)
+        # The list itself is one resource, however many pages its connections fill.
+        page = [resources.CONNECTIONS_RESOURCE, *events] if after is None else events
+        return ListResourcesResult(resources=page, next_cursor=next_cursor)
+
+    async def list_templates(self, _: Context, __: Paged) -> ListResourceTemplatesResult:
+        """Return the resource templates."""
+        return ListResourceTemplatesResult(resource_templates=list(resources.TEMPLATES))
+
+    async def read_resource(self, context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+        """Return the contents of a resource."""
+        text = await self._result_or_mcp_error(self._read(context, params.uri), uri=params.uri)
+        contents = TextResourceContents(uri=params.uri, mime_type=resources.JSON, text=text.decode())
+        return ReadResourceResult(contents=[contents])
+
+    async def _read(self, context: Context, uri: str) -> bytes:
+        if match := resources.EVENTS.fullmatch(uri):
+            return await self._events(context, uri, match[1], match[2])
+        if match := resources.RUN.fullmatch(uri):
+            run = await self.services.runs.show(match[1], self.caller.workspace_id, self.caller.connection_ids)
+            return to_json(RunRecord(**run))
+        if match := resources.LIST.fullmatch(uri):
+            return resources.connections_json(*await self._connections(match[1]))
+        raise resources.unknown_resource(uri)
+
+    async def _connections(self, after: str | None) -> tuple[Sequence[Row[Any]], str | None]:
+        """Return a page of connections and the cursor of the next page."""
+        if after is not None and not resources.CURSOR.fullmatch(after):
+            raise InvalidCursor("The cursor was not issued for this request.", {"parameter": "cursor"})
+        rows = await self.services.selector.list_usable(self.caller, resources.MOST_LISTED + 1, after=after)
+        page = rows[: resources.MOST_LISTED]
+        return page, page[-1].connection_id if len(rows) > len(page) else None
+
+    async def _events(self, context: Context, uri: str, connection_id: str, cursor: str | None) -> bytes:
+        connector = await self.services.selector.connector(self.caller, connection_id)
+        tool = resources.events_tool(self.services.tools, connector)
+        if tool is None:
+            raise resources.unknown_resource(uri)
+        arguments = resources.events_arguments(connection_id, cursor)
+        envelope = await self._with_progress(
+            context, tool, self.services.tool_caller.call(self.run, self.caller, tool, arguments)
+        )
+        return results.truncate_result(envelope, tool.operation)[0]
+
+    async def _perform(self, tool: Tool, arguments: bytes) -> CallToolResult:
+        result = await result_or_error(self._succeed(tool, arguments))
+        status = result.status if isinstance(result, GatewayError) else 200
+        self.services.edge.metrics.for_operation(tool.connector.name, tool.operation.name).observe(status, self.run)
+        if isinstance(result, GatewayError):
+            log_private(self.run, result)
+            return results.error_result(self.run, tool.connector, result)
+        return result
+
+    async def _succeed(self, tool: Tool, arguments: bytes) -> CallToolResult:
+        envelope = await self.services.tool_caller.call(self.run, self.caller, tool, arguments)
+        return results.success_result(envelope, tool.operation)
+
+    async def _with_progress(self, context: Context, tool: Tool, work: Coroutine[Any, Any, T]) -> T:
+        """Return the result of *work*, and send progress notifications if the client requested them."""
+        task = asyncio.create_task(work)
+        started = time.monotonic()
+        try:
+            while not task.done():
+                elapsed, sent = time.monotonic() - started, len(self.run.log.requests)
+                await context.session.report_progress(round(elapsed, 1), message=_progress(tool, elapsed, sent))
+                await asyncio.wait({task}, timeout=PROGRESS_SECONDS if self.wants_progress else None)
+        finally:
+            # The package cancels repeatedly until a task ends, which would prevent this one from recording its outcome.
+            if not task.done():
+                task.cancel()
+                with anyio.CancelScope(shield=True):
+                    await asyncio.wait({task})
+        return task.result()
+
+    async def _result_or_mcp_error(self, work: Awaitable[T], **about: str) -> T:
+        """Return the result of *work*. Raises ``MCPError`` if it fails."""
+        # The package would send the text of any other exception to clients of earlier protocol versions.
+        result = await result_or_error(work)
+        if isinstance(result, GatewayError):
+            self._raise_mcp_error(result, **about)
+        return result
+
+    def _raise_mcp_error(self, error: GatewayError, **about: str) -> NoReturn:
+        """Raise *error* as ``MCPError``, with *about* as additional data."""
+        log_private(self.run, error)
+        body = error_envelope(self.run, None, error) | about
+        code = INVALID_PARAMS if isinstance(error, CallerError) else INTERNAL_ERROR
+        raise MCPError(code, results.error_text(body), body)
+
+
+def _progress(tool: Tool, elapsed: float, sent: int) -> str:
+    if elapsed < PROGRESS_SECONDS:
+        return f"{tool.declaration.title}: begun."
+    return (
+        f"{tool.declaration.title}: {elapsed:.0f} seconds, {sent} requests answered by {tool.connector.vendor}; "
+        "waiting for the next, or for a turn within what the application allows."
+    )
+
+
+def _wants_progress(request: Any) -> bool:
+    """Return True if the client requested progress notifications."""
+    params = request.get("params") if isinstance(request, dict) else None
+    meta = params.get("_meta") if isinstance(params, dict) else None
+    return isinstance(meta, dict) and "progressToken" in meta
+
+
+def _trim_headers(scope: Scope) -> Scope:
+    """Return *scope* with trimmed header values, since the HTTP server leaves surrounding whitespace in place."""
+    return {**scope, "headers": [(name, value.strip(b" \t")) for name, value in scope["headers"]]}
+
+
+def _cancels_on_disconnect(context: RequestContext) -> bool:
+    """Return True if disconnecting cancels a call in the client's protocol version, unlike in earlier versions."""
+    version = context.header(b"mcp-protocol-version")
+    return version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS
+
+
+async def _cancel_on_disconnect(receive: Receive, scope: anyio.CancelScope) -> None:
+    # The body is already read, so the only remaining message is the disconnect.
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    scope.cancel()
+
+
+def _replay(text: bytes) -> Receive:
+    """Return a receiver that replays *text* and then blocks. Disconnects are detected elsewhere."""
+    sent = False
+
+    async def receive_again() -> Message:
+        nonlocal sent
+        if sent:
+            await anyio.sleep_forever()
+        sent = True
+        return {"type": "http.request", "body": text, "more_body": False}
+
+    return receive_again
+
+
+def _with_headers(context: RequestContext, send: Send) -> Send:
+    async def send_with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            own = common_headers(context)
+            names = {name for name, _ in own}
+            message["headers"] = [*own, *(header for header in message["headers"] if header[0].lower() not in names)]
+        await send(message)
+
+    return send_with_headers

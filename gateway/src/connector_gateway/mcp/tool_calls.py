@@ -1,0 +1,93 @@
+"""Tool calls of agents, which are performed like any other call."""
+
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from connector_gateway.core.access.keys import NEUTRALISE, Caller
+from connector_gateway.core.calls.arguments import CONNECTION, Arguments, Body, decode
+from connector_gateway.core.calls.envelope import Envelope
+from connector_gateway.core.calls.gateway import Gateway
+from connector_gateway.core.connections import ConnectionSelector
+from connector_gateway.core.history.runs import Run
+from connector_gateway.core.writes.key_text import KeyText
+from connector_gateway.kit.errors import InvalidParameters
+from connector_gateway.kit.operation import AnyOperation
+from connector_gateway.kit.shapes import IDEMPOTENCY_FIELD
+from connector_gateway.mcp.results import DRY_RUN
+from connector_gateway.mcp.tools import Tool
+
+NULL = b"null"
+
+Fields = dict[str, msgspec.Raw]
+"""Unparsed arguments, since numbers are exact only in the JSON text."""
+
+
+class _DryRunFlag(msgspec.Struct):
+    """The part of the arguments that requests a dry run."""
+
+    dry_run: Any = None
+
+
+class ToolCaller:
+    """Performs operations as tools. If no connection is specified, the only available one is used."""
+
+    def __init__(self, gateway: Gateway, choosing: ConnectionSelector) -> None:
+        self._gateway = gateway
+        self._choosing = choosing
+
+    async def call(self, run: Run, caller: Caller, tool: Tool, arguments_json: bytes) -> Envelope:
+        """Call *tool* with JSON *arguments_json* and return its envelope."""
+        arguments = Arguments(path={})
+        run.dry_run = tool.operation.scope == "write" and _asks_for_dry_run(arguments_json)
+        # The agent may act on instructions from untrusted content.
+        run.mentions = None if caller.mentions == "allow" else NEUTRALISE
+        read = partial(self._read, caller, tool, arguments, arguments_json)
+        return await self._gateway.call(run, caller, tool.connector.name, tool.operation, arguments, read_body=read)
+
+    async def _read(self, caller: Caller, tool: Tool, arguments: Arguments, arguments_json: bytes) -> Body:
+        """Return the body for *arguments_json*, and store fields that HTTP sends outside of the body in *arguments*."""
+        # The protocol allows null for no arguments.
+        fields = msgspec.json.decode(arguments_json, type=Fields | None) or {}
+        arguments.key = _pop_key(fields, tool.operation)
+        _pop_dry_run(fields, tool.operation)
+        if bytes(fields.get(CONNECTION, NULL)) == NULL:
+            fields.pop(CONNECTION, None)
+            # In the query rather than in the body, so that the run records only parameters that the caller sent.
+            arguments.query = [(CONNECTION, await self._choosing.resolve_single(caller, tool.connector.name))]
+        return Body(msgspec.json.encode(fields))
+
+
+def _asks_for_dry_run(arguments_json: bytes) -> bool:
+    """Return True if the arguments request a dry run. Invalid arguments are reported when they are read."""
+    try:
+        return msgspec.json.decode(arguments_json, type=_DryRunFlag).dry_run is True
+    except msgspec.DecodeError:
+        return False
+
+
+def _pop_dry_run(fields: Fields, operation: AnyOperation) -> None:
+    """Remove the dry-run flag from *fields*. Raises ``InvalidParameters`` if it is not a boolean."""
+    if operation.scope == "read" or DRY_RUN not in fields:
+        return
+    value: Any = msgspec.json.decode(fields.pop(DRY_RUN))
+    if value is not None and not isinstance(value, bool):
+        raise InvalidParameters(
+            f"Parameter {DRY_RUN} cannot be used as given.",
+            {"parameter": DRY_RUN, "message": "Input should be a valid boolean", "value": value},
+        )
+
+
+def _pop_key(fields: Fields, operation: AnyOperation) -> KeyText | None:
+    """Remove the idempotency key from *fields* and return it, unless it is a body field of the operation."""
+    if operation.scope == "read" or IDEMPOTENCY_FIELD in operation.parameters or IDEMPOTENCY_FIELD not in fields:
+        return None
+    # Use the decoder of bodies, which passes lone surrogates on to the validation of keys.
+    key = decode(bytes(fields.pop(IDEMPOTENCY_FIELD)))
+    if key is not None and not isinstance(key, str):
+        raise InvalidParameters(
+            f"Parameter {IDEMPOTENCY_FIELD} cannot be used as given.",
+            {"parameter": IDEMPOTENCY_FIELD, "message": "Input should be a valid string", "value": key},
+        )
+    return None if key is None else KeyText.parse(key)

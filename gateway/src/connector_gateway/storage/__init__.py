@@ -1,0 +1,1 @@
+"""Persistent and shared state: tables, transactions, and counters shared by processes."""

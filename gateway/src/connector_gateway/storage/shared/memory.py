@@ -1,0 +1,270 @@
+"""Counters for a single process, in its memory."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from itertools import count, islice
+
+from msgspec import Struct
+
+from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.upstream.budget import Budget
+from connector_gateway.kit.upstream.client import Timeouts
+from connector_gateway.storage.shared.interface import (
+    HEADROOM,
+    NEGLIGIBLE_SECONDS,
+    STALE_FRACTION,
+    UPSTREAM,
+    RateLimitWindow,
+    ResolvedCharge,
+)
+from connector_gateway.storage.shared.locks import NamedLocks
+from connector_gateway.storage.shared.sliding_window import LogEntry, SlidingWindowLog
+
+MAX_IDLE_LOGS = 10_000
+"""While there are fewer logs than this, idle ones are retained if they have measured the vendor's response times."""
+
+CHECK_BATCH = 5_000
+"""The number of logs to check in one call, which takes a few milliseconds."""
+
+CHECKS_PER_NEW_LOG = 2
+"""The number of logs to check for each new one, so that the number of idle ones stays limited."""
+
+
+class LocalReservation(Struct):
+    """A reservation, its due time, and its entries in the budgets' logs."""
+
+    clock: Clock
+    at: float
+    wait: float
+    taken: Sequence[tuple[SlidingWindowLog, LogEntry]] = ()
+    number: int = 0
+    """The position in the queue."""
+
+    granted: bool = True
+
+    def is_expired(self) -> bool:
+        """Return True if the reservation has expired.
+
+        A request sent now could fall into a window that others have used.
+        """
+        late = self.clock.now() - self.at
+        return any(late > ledger.budget.per_seconds * STALE_FRACTION for ledger, _ in self.taken)
+
+    def record_sent(self) -> None:
+        """Count the request from now on, before its response arrives. Others may have used its reserved time."""
+        now = self.clock.now()
+        if now - self.at > NEGLIGIBLE_SECONDS:
+            for ledger, entry in self.taken:
+                ledger.move(entry, now)
+
+    async def confirm(self) -> float:
+        """Confirm the reservation.
+
+        Returns 0 if the request may be sent now, otherwise the seconds to wait because others were late.
+        """
+        now = self.clock.now()
+        # An expired reservation is queued behind the requests that have been sent since.
+        for _, entry in self.taken:
+            entry.queue_number = self.number
+        # Timers fire late on a busy machine, so the actual times of earlier requests count, not their planned ones.
+        due = max(ledger.due_at(entry, now) for ledger, entry in self.taken)
+        if due != self.at:
+            self.at = due
+            for ledger, entry in self.taken:
+                ledger.move(entry, due)
+        if due <= now:
+            for _, entry in self.taken:
+                entry.queue_number = 0
+        return due - now
+
+    def release(self) -> None:
+        """Release the reservation."""
+        for ledger, entry in self.taken:
+            ledger.remove(entry)
+
+    def record_response(self) -> None:
+        """Count the request from the latest time at which it can have arrived. Its response has arrived now."""
+        now = self.clock.now()
+        for ledger, entry in self.taken:
+            ledger.record_response(entry, now)
+
+
+class LocalCounters:
+    """Counters, reservations and locks in the memory of one process."""
+
+    state = "memory"
+    unavailable_seconds = None
+    """None, because it is always available."""
+
+    counted_locally = 0
+
+    def __init__(self, clock: Clock, timeouts: Timeouts | None = None) -> None:
+        self._clock = clock
+        self._locks = NamedLocks(timeouts or Timeouts())
+        self._logs: dict[str, SlidingWindowLog] = {}
+        self._unchecked_names: Iterator[str] = iter(())
+        """The names of the logs that are still to be checked in this round."""
+
+        self._blocked_until: dict[str, float] = {}
+        """The end of each vendor's block by budget name, including budgets without a log."""
+
+        self._reservation_numbers = count(1)
+        self._added_since_check = 0
+        """The number of logs added since the last check."""
+
+    async def consume(self, take: ResolvedCharge) -> RateLimitWindow:
+        """Take units now, or none if the window has too few left."""
+        self._drop_idle_before_use()
+        now, ledger = self._clock.now(), self._get_log(take)
+        at = ledger.earliest(now, take.units)
+        if at <= now:
+            ledger.insert(LogEntry(now, take.units))
+        return RateLimitWindow(int(take.budget.limit), int(ledger.remaining_now), at - now)
+
+    async def peek(self, take: ResolvedCharge) -> RateLimitWindow:
+        """Return the state of the window without taking anything."""
+        self._drop_idle_before_use()
+        return RateLimitWindow(int(take.budget.limit), int(self._get_log(take).remaining(self._clock.now())))
+
+    async def reserve(self, takes: Sequence[ResolvedCharge], max_wait_seconds: float) -> LocalReservation:
+        """Reserve the next time at which all *takes* fit. Reserves nothing if that is after *max_wait_seconds*."""
+        self._drop_idle_before_use()
+        now = self._clock.now()
+        requested = [(self._get_log(take), take.units) for take in takes]
+        at = now
+        # All budgets have to fit at the same time. Moving one may break another, so this repeats until none moves.
+        while requested and (later := max([ledger.earliest(now, units, at) for ledger, units in requested])) > at:
+            at = later
+        # Rejected immediately, with the correct waiting time, instead of after the wait.
+        if at > now and at - now > max_wait_seconds:
+            return LocalReservation(self._clock, at, at - now, granted=False)
+        return self._insert_reservation(requested, now, at)
+
+    def _insert_reservation(
+        self, requested: Sequence[tuple[SlidingWindowLog, float]], now: float, at: float
+    ) -> LocalReservation:
+        number = next(self._reservation_numbers)
+        turn = number if at > now else 0
+        entries = [(ledger, LogEntry(at, units, turn)) for ledger, units in requested]
+        for ledger, entry in entries:
+            ledger.insert(entry)
+        return LocalReservation(self._clock, at, at - now, entries, number)
+
+    async def try_reserve_idle(self, takes: Sequence[ResolvedCharge]) -> LocalReservation:
+        """Reserve the current time if that leaves ``HEADROOM`` for calls.
+
+        Otherwise reserves nothing, and returns when to try again.
+        """
+        self._drop_idle_before_use()
+        now = self._clock.now()
+        requested = [(self._get_log(take), take) for take in takes]
+        due = max([ledger.earliest(now, with_headroom(take)) for ledger, take in requested], default=now)
+        if due > now:
+            return LocalReservation(self._clock, due, due - now, granted=False)
+        return self._insert_reservation([(ledger, take.units) for ledger, take in requested], now, now)
+
+    def count(self, takes: Sequence[ResolvedCharge], number: int) -> None:
+        """Count a request that the shared store let through under *number*, now, even if it does not fit here."""
+        self._drop_idle_before_use()
+        now = self._clock.now()
+        for take in takes:
+            ledger = self._get_log(take)
+            # This also removes entries that have left the window.
+            ledger.remaining(now)
+            ledger.insert(LogEntry(now, take.units, number=number))
+
+    def forget(self, takes: Sequence[ResolvedCharge], number: int) -> None:
+        """Remove the request counted under *number*."""
+        for take in takes:
+            if (ledger := self._logs.get(take.name)) is not None:
+                ledger.forget_number(number)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the known budgets."""
+        return list(self._logs)
+
+    def recent_requests(self, name: str, late: float) -> tuple[Budget, list[LogEntry]] | None:
+        """Return a budget and the sent requests that may be in the window that ends now, or None if it is unknown.
+
+        A request may have arrived up to *late* seconds after it was let through, but at most half a window.
+        """
+        ledger = self._logs.get(name)
+        if ledger is None:
+            return None
+        return ledger.full_budget, ledger.sent_units(self._clock.now(), min(late, ledger.full_budget.per_seconds / 2))
+
+    async def block(self, takes: Sequence[ResolvedCharge], seconds: float) -> None:
+        """Block these budgets for *seconds*."""
+        self.set_blocked({take.name: seconds for take in takes})
+
+    def set_blocked(self, seconds_by_name: Mapping[str, float]) -> None:
+        """Record the seconds for which budgets are blocked, by name, including budgets not used here."""
+        now = self._clock.now()
+        self._blocked_until = {name: until for name, until in self._blocked_until.items() if until > now}
+        for name, seconds in seconds_by_name.items():
+            until = self._blocked_until[name] = max(self._blocked_until.get(name, 0.0), now + seconds)
+            if (ledger := self._logs.get(name)) is not None:
+                ledger.blocked_until = max(ledger.blocked_until, until)
+
+    def unblock(self, prefix: str = UPSTREAM) -> None:
+        """Unblock the budgets that vendors have blocked, if their names begin with *prefix*."""
+        self._blocked_until = {
+            name: until for name, until in self._blocked_until.items() if not name.startswith(prefix)
+        }
+        for name, ledger in self._logs.items():
+            if name.startswith(prefix):
+                ledger.unblock()
+
+    def blocked_seconds(self, name: str) -> float:
+        """Return the seconds for which a budget is still blocked by the vendor, ignoring suspensions."""
+        until = self._blocked_until.get(name)
+        return 0.0 if until is None else max(0.0, until - self._clock.now())
+
+    def suspend(self, take: ResolvedCharge, seconds: float) -> None:
+        """Block a budget for *seconds* in this process only."""
+        ledger = self._get_log(take)
+        ledger.blocked_until = max(ledger.blocked_until, self._clock.now() + seconds)
+
+    def lock(self, name: str) -> AbstractAsyncContextManager[None]:
+        """Lock the object *name* inside the context. Raises ``UpstreamConflict`` if that takes too long."""
+        return self._locks.acquire(name)
+
+    def _get_log(self, take: ResolvedCharge) -> SlidingWindowLog:
+        ledger = self._logs.get(take.name)
+        if ledger is None:
+            self._added_since_check += 1
+            ledger = self._logs[take.name] = SlidingWindowLog(take.budget)
+            ledger.blocked_until = self._blocked_until.get(take.name, 0.0)
+        # Settings may have changed the budget since. Earlier requests stay counted.
+        ledger.budget, ledger.full_budget = take.budget, take.full_budget or take.budget
+        return ledger
+
+    def _drop_idle_before_use(self) -> None:
+        # This must precede any use of a log, because an idle one in use by a request would be dropped with its new
+        # entry.
+        if self._added_since_check:
+            self._drop_idle_logs(CHECKS_PER_NEW_LOG * self._added_since_check)
+            self._added_since_check = 0
+
+    async def evict_idle(self) -> None:
+        """Drop the entries of idle logs, a limited number in each call."""
+        self._drop_idle_logs(CHECK_BATCH)
+
+    def _drop_idle_logs(self, count: int) -> None:
+        now, names = self._clock.now(), list(islice(self._unchecked_names, count))
+        if len(names) < count:
+            self._unchecked_names = iter(list(self._logs))
+        for name in names:
+            ledger = self._logs.get(name)
+            if (
+                ledger is not None
+                and ledger.drop_if_idle(now)
+                and (not ledger.has_samples or len(self._logs) > MAX_IDLE_LOGS)
+            ):
+                del self._logs[name]
+
+
+def with_headroom(take: ResolvedCharge) -> float:
+    """Return the units of *take* plus the headroom for calls, limited to the budget."""
+    return min(take.units + max(1, take.budget.limit * HEADROOM), take.budget.limit)

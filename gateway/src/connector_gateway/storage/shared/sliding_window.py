@@ -1,0 +1,239 @@
+"""Sliding-window log of one budget: its arithmetic, without a clock of its own."""
+
+from bisect import bisect_left, bisect_right, insort
+from operator import attrgetter
+
+from msgspec import Struct
+
+from connector_gateway.kit.upstream.budget import Budget
+
+MIN_SAMPLES = 10
+"""The number of responses after which, and after a whole window, the quickest response time is trusted."""
+
+MIN_LATENESS_PART = 0.003
+"""The part of a window that always counts as delay, as a margin."""
+
+QUICKEST_GROWTH = 1.001
+"""The factor by which the quickest time grows with each response, in case the network becomes slower."""
+
+
+class Lateness:
+    """The response time of the quickest responses. Time beyond it may have been spent on the way to the vendor."""
+
+    __slots__ = ("_quickest", "answers")
+
+    def __init__(self) -> None:
+        self.answers = 0
+        self._quickest = 0.0
+
+    def estimate(self, took: float, budget: Budget) -> float:
+        """Return the seconds by which a request may have arrived late if its response took *took* seconds."""
+        # Written out, because ``min`` and ``max`` cost three times as much, and every request passes here.
+        quickest, answers, window = self._quickest, self.answers, budget.per_seconds
+        late = took - quickest if answers >= MIN_SAMPLES and answers >= budget.limit else took
+        self.answers = answers + 1
+        slowed = quickest * QUICKEST_GROWTH
+        self._quickest = took if answers == 0 or took < slowed else slowed
+        margin = min(took, MIN_LATENESS_PART * window)
+        late = max(late, margin)
+        return min(window / 2, late)
+
+
+RECENT_ENTRIES = 64
+"""The number of newest entries that are searched first for a request with a response, because most are in flight."""
+
+PRUNE_FROM = 32
+"""The number of expired entries from which they are dropped, if they are at least as many as the others."""
+
+
+class LogEntry(Struct, eq=False):
+    """``units`` taken at ``at``, in epoch seconds, in the past or the future."""
+
+    at: float
+    units: float
+    queue_number: int = 0
+    """The number in the queue while the entry waits, or 0 once its request may be sent."""
+
+    number: int = 0
+    """The number under which the shared store also counts it. Below 0 if that was reported afterwards, 0 if not at all.
+    """
+
+
+_at = attrgetter("at")
+
+
+class SlidingWindowLog:
+    """Entries in order of time. No window of the budget ever holds more than its limit."""
+
+    __slots__ = ("_entries", "_full_until", "_head", "_lateness", "_sum", "blocked_until", "budget", "full_budget")
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = self.full_budget = budget
+        """The budget to count by, and the full budget, if the former is a share of it."""
+
+        self.blocked_until = 0.0
+        self._entries: list[LogEntry] = []
+        self._head = 0
+        self._sum = 0.0
+        self._full_until = (float("inf"), 0.0)
+        self._lateness = Lateness()
+
+    def unblock(self) -> None:
+        """Remove a block of the vendor before its end."""
+        self.blocked_until, self._full_until = 0.0, (float("inf"), 0.0)
+
+    def earliest(self, now: float, units: float, not_before: float = 0.0) -> float:
+        """Return the first time from *now* and *not_before* on at which *units* fit. *now* must never decrease."""
+        if units > self.budget.limit:
+            raise ValueError(f"{units} units never fit a budget of {self.budget.limit}.")
+        self._expire(now)
+        at = max(now, not_before, self.blocked_until)
+        if self._sum + units <= self.budget.limit:
+            return at
+        # In a long queue each newcomer would search all of it again. Requests of this size do not fit before this time.
+        full_for, until = self._full_until
+        if units >= full_for:
+            at = max(at, until)
+        while (later := self._overflow(at, units)) is not None:
+            at = later
+        if not_before <= now:
+            self._full_until = (units, at)
+        return at
+
+    def insert(self, entry: LogEntry) -> None:
+        """Add *entry*, which must fit at its time."""
+        if not self._entries or entry.at >= self._entries[-1].at:
+            self._entries.append(entry)
+        else:
+            insort(self._entries, entry, lo=self._head, key=_at)
+        self._sum += entry.units
+
+    def remove(self, entry: LogEntry) -> None:
+        """Remove *entry*, unless it was dropped already."""
+        index = self._find(entry)
+        if index is not None:
+            del self._entries[index]
+            self._sum -= entry.units
+            self._full_until = (float("inf"), 0.0)
+
+    def forget_number(self, number: int) -> None:
+        """Remove the entries that the shared store counts under *number*."""
+        for entry in [entry for entry in self._entries if entry.number == number]:
+            self.remove(entry)
+
+    def move(self, entry: LogEntry, at: float) -> None:
+        """Move *entry* to another time. Moving it later does not free any usable capacity."""
+        full_until = self._full_until if at >= entry.at else (float("inf"), 0.0)
+        self.remove(entry)
+        entry.at = at
+        self.insert(entry)
+        self._full_until = full_until
+
+    def record_response(self, entry: LogEntry, now: float) -> None:
+        """Count *entry* from the latest time at which its request can have arrived."""
+        late = self._lateness.estimate(now - entry.at, self.budget)
+        index = self._find(entry)
+        if late > 0 and index is not None:
+            del self._entries[index]
+            entry.at += late
+            insort(self._entries, entry, lo=index, key=_at)
+
+    def due_at(self, entry: LogEntry, now: float) -> float:
+        """Return when *entry* may be sent, after those before it in the queue and those that have been sent already."""
+        capacity = self.budget.limit - entry.units
+        at = max(now, self.blocked_until)
+        while True:
+            first = bisect_right(self._entries, at, lo=self._head, key=self._leaves_at)
+            others = self._entries[first : bisect_right(self._entries, at, lo=first, key=_at)]
+            before = [other for other in others if other.queue_number < entry.queue_number]
+            used = sum(other.units for other in before)
+            if used <= capacity:
+                return at
+            for other in before:
+                used -= other.units
+                if used <= capacity:
+                    at = self._leaves_at(other)
+                    break
+
+    def remaining(self, now: float) -> float:
+        """Return the units that are left in the window that ends at *now*."""
+        self._expire(now)
+        return self.remaining_now
+
+    @property
+    def remaining_now(self) -> float:
+        """The units that are left in the window of the last query."""
+        return max(0.0, self.budget.limit - self._sum)
+
+    def sent_units(self, now: float, late: float = 0.0) -> list[LogEntry]:
+        """Return the sent entries that may be in the window that ends at *now*.
+
+        Requests may arrive up to *late* seconds after their entry.
+        """
+        self._expire(now)
+        first = bisect_right(self._entries, now - late, hi=self._head, key=self._leaves_at)
+        return [entry for entry in self._entries[first:] if entry.queue_number == 0]
+
+    @property
+    def has_samples(self) -> bool:
+        """Whether it has measured response times."""
+        return self._lateness.answers > 0
+
+    def drop_if_idle(self, now: float) -> bool:
+        """Return True if no entry or block is relevant any more. All entries are dropped then."""
+        self._expire(now)
+        if self._head < len(self._entries):
+            return False
+        self._entries, self._head, self._sum = [], 0, 0.0
+        return now >= self.blocked_until
+
+    def _overflow(self, at: float, units: float) -> float | None:
+        """Return a later time to try if *units* at *at* would overflow a window that contains them, otherwise None."""
+        per_seconds, capacity, entries = self.budget.per_seconds, self.budget.limit - units, self._entries
+        first = bisect_right(entries, at, lo=self._head, key=self._leaves_at)
+        middle = bisect_right(entries, at, lo=first, key=_at)
+        used = sum(entry.units for entry in entries[first:middle])
+        if used > capacity:
+            while used > capacity:
+                used -= entries[first].units
+                first += 1
+            return self._leaves_at(entries[first - 1])
+        for last in entries[middle : bisect_left(entries, at + per_seconds, lo=middle, key=_at)]:
+            used += last.units
+            while self._leaves_at(entries[first]) <= last.at:
+                used -= entries[first].units
+                first += 1
+            if used > capacity:
+                return last.at
+        return None
+
+    def _find(self, entry: LogEntry) -> int | None:
+        entries, at = self._entries, entry.at
+        newest = len(entries) - RECENT_ENTRIES
+        # For a budget of thousands, bisecting all entries takes twice as long as bisecting those in flight.
+        lo = newest if newest > self._head and entries[newest].at < at else self._head
+        index = bisect_left(entries, at, lo=lo, key=_at)
+        while index < len(entries) and entries[index] is not entry:
+            index += 1
+        return index if index < len(entries) else None
+
+    def _expire(self, now: float) -> None:
+        """Subtract entries that have left the window that ends at *now*, and drop them periodically."""
+        entries, per_seconds, head = self._entries, self.budget.per_seconds, self._head
+        # ``_leaves``, written out, because every query passes over every entry.
+        while head < len(entries) and entries[head].at + per_seconds <= now:
+            self._sum -= entries[head].units
+            head += 1
+        self._head = head
+        if head >= PRUNE_FROM and 2 * head >= len(entries):
+            # Retained for another half window, because a request may arrive so much later than it was let through.
+            dropped = bisect_right(entries, now - per_seconds / 2, hi=head, key=self._leaves_at)
+            del entries[:dropped]
+            self._head = head - dropped
+
+    def _leaves_at(self, entry: LogEntry) -> float:
+        """Return when *entry* leaves the window.
+
+        Always computed as a sum, because a difference would round differently.
+        """
+        return entry.at + self.budget.per_seconds

@@ -1,0 +1,452 @@
+"""Counters shared by several processes, in Valkey or Redis, by the store's clock.
+
+Every method raises ``StoreUnavailable`` if the store does not respond. ``degraded_mode`` takes over then.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from hashlib import sha1
+from importlib.resources import files
+from math import inf
+from secrets import token_hex
+from typing import Any, Self
+from urllib.parse import urlsplit
+from zlib import crc32
+
+from valkey.asyncio.connection import AbstractConnection, ConnectionPool
+from valkey.exceptions import NoScriptError, ValkeyError
+
+from connector_gateway.kit.clock import Clock
+from connector_gateway.kit.errors import UpstreamConflict
+from connector_gateway.kit.upstream.budget import Budget
+from connector_gateway.storage.shared.interface import (
+    NEGLIGIBLE_SECONDS,
+    STALE_FRACTION,
+    UPSTREAM,
+    RateLimitWindow,
+    ResolvedCharge,
+    StoreUnavailable,
+)
+from connector_gateway.storage.shared.recovery import LossState, SentRequest
+from connector_gateway.storage.shared.sliding_window import Lateness
+from connector_gateway.storage.shared.valkey_pipeline import ValkeyPipeline
+
+TIMEOUT_SECONDS = 0.5
+"""The timeout of a response. A store that hangs is noticed after one and a half times this, at the latest."""
+
+MICRO = 1_000_000
+KEY_TAGS = 16
+"""The number of cluster slots over which the windows of keys are distributed."""
+
+LEASE_SECONDS = 10.0
+LEASE_MARGIN_SECONDS = 2.0
+"""Seconds before its end in the store at which a lease counts as ended for its holder."""
+
+LEASE_RETRY_SECONDS = 0.05
+"""Seconds between two requests for a lease that another process holds."""
+
+EPOCH_SECONDS = 48 * 60 * 60
+"""Twice the retention time of idempotency keys."""
+
+MAX_CONFIRMATIONS = 3
+"""The maximum number of consecutive confirmations if each response arrives too late."""
+
+ENTRIES = ":entries"
+"""The suffix of the key that contains the entries of a budget."""
+
+MAX_LATENESS_ENTRIES = 10_000
+MIN_MAJOR_VERSION = 7
+COUNTING = (files(__package__) / "counting.lua").read_text("utf-8")
+TRUE_TIME = "redis.call('TIME')"
+"""The script's expression for the time, which tests replace."""
+
+RENEW_SCRIPT = (
+    "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end return 0"
+)
+RELEASE_SCRIPT = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0"
+
+
+def _tls_options(url: str) -> Mapping[str, bool]:
+    """Return the driver option that enables host name verification of certificates, which is off by default."""
+    return {"ssl_check_hostname": True} if urlsplit(url).scheme in {"rediss", "valkeys"} else {}
+
+
+@dataclass(slots=True)
+class ValkeyReservation:
+    """A reservation numbered by the store, and the time of the response that let it through."""
+
+    store: "ValkeyCounters"
+    takes: Sequence[ResolvedCharge]
+    number: int
+    wait: float
+    granted: bool
+    queried_at: float
+    """The time before the query to the store. The request was sent later, so it is never counted too early."""
+
+    confirmed_at: float
+    """The time of the store's response. The store let the request through before that."""
+
+    async def confirm(self) -> float:
+        """Confirm the reservation.
+
+        Returns 0 if the request may be sent now, otherwise the seconds to wait because others were late.
+        """
+        for _ in range(MAX_CONFIRMATIONS):
+            self.queried_at = self.store.clock.now()
+            _, wait, _ = await self.store.call_script("confirm", self.number, self.takes)
+            self.confirmed_at = self.store.clock.now()
+            if wait > 0 or not self.is_expired():
+                break
+        return wait / MICRO
+
+    def is_expired(self) -> bool:
+        """Return True if the reservation has expired.
+
+        A request sent now could fall into a window that others have used.
+
+        A process may be frozen while the store's response is in transit, or later.
+        """
+        late = self.store.clock.now() - self.queried_at
+        return any(late > take.budget.per_seconds * STALE_FRACTION for take in self.takes)
+
+    def record_sent(self) -> None:
+        """Count the request from now on, before its response arrives. Others may have used its reserved time."""
+        now = self.store.clock.now()
+        if now - self.queried_at > NEGLIGIBLE_SECONDS:
+            self.store.record_sent(self.takes, self.number, now - self.queried_at)
+            self.queried_at = self.confirmed_at = now
+
+    def release(self) -> None:
+        """Release the reservation."""
+        self.store.release(self.takes, self.number)
+
+    def record_response(self) -> None:
+        """Count the request from the latest time at which it can have arrived. Its response has arrived now."""
+        now = self.store.clock.now()
+        self.store.record_response(self.takes, self.number, now - self.queried_at, now - self.confirmed_at)
+
+
+class ValkeyLease:
+    """A lock on an object that lasts for some time after the store's last confirmation."""
+
+    def __init__(self, clock: Clock, name: str) -> None:
+        self._clock = clock
+        self._name = name
+        self._until = -inf
+        self.ended = False
+
+    def extend(self, asked_at: float) -> None:
+        """Extend the lease, which the store has confirmed, from the time of the request."""
+        self._until = asked_at + LEASE_SECONDS - LEASE_MARGIN_SECONDS
+
+    def check(self) -> None:
+        """Raise ``UpstreamConflict`` if another process may have the lease by now."""
+        if not self.ended and self._clock.now() >= self._until:
+            raise UpstreamConflict(
+                "The right to change the object alone has ended; nothing more was sent.",
+                private=f"the lease {self._name} was not renewed in time",
+                retry_after=LEASE_SECONDS,
+            )
+
+
+@dataclass(slots=True)
+class ValkeyCounters:
+    """Counters, reservations and leases in a store that all processes of an installation share."""
+
+    url: str
+    clock: Clock
+    """Only for durations within this process."""
+
+    seconds: float = TIMEOUT_SECONDS
+    """The timeout of a response, in seconds."""
+
+    queue_seconds: float = 30.0
+    connectors: Iterable[str] = ()
+    script: str = COUNTING
+    prefix: str = ""
+    version: str = ""
+    _lateness: dict[str, Lateness] = field(default_factory=dict)
+    _pipeline: ValkeyPipeline = field(init=False)
+    _digest: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._digest = sha1(self.script.encode(), usedforsecurity=False).hexdigest()
+        # The pipeline limits the response times of all commands in flight.
+        pool = ConnectionPool.from_url(
+            self.url, socket_timeout=None, socket_connect_timeout=self.seconds, **_tls_options(self.url)
+        )
+        self._pipeline = ValkeyPipeline(partial(self._connection, pool), self.seconds)
+
+    @staticmethod
+    def _connection(pool: ConnectionPool) -> AbstractConnection:
+        connection: AbstractConnection = pool.make_connection()
+        return connection
+
+    @property
+    def name(self) -> str:
+        """The URL of the store, without user and password."""
+        parts = urlsplit(self.url)
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+    async def __aenter__(self) -> Self:
+        await self._pipeline.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._pipeline.__aexit__(*error)
+
+    async def begin(self, installation_id: str, *, fresh: bool) -> None:
+        """Start counting for this installation. A *fresh* one cannot have lost earlier counts."""
+        self.prefix = f"cg:{installation_id}:"
+        if fresh:
+            # Without this mark, the script assumes that data was lost.
+            await asyncio.gather(*(self._send("SET", self._key(tag, "began"), "0") for tag in self._tags))
+
+    @property
+    def _tags(self) -> list[str]:
+        return [*self.connectors, *(f"keys-{number}" for number in range(KEY_TAGS))]
+
+    async def consume(self, take: ResolvedCharge) -> RateLimitWindow:
+        """Take units now, or none if the window has too few left."""
+        wait, remaining, number = await self.call_script("spend", "", [take])
+        return RateLimitWindow(int(take.budget.limit), remaining, wait / MICRO, number=number)
+
+    async def peek(self, take: ResolvedCharge) -> RateLimitWindow:
+        """Return the state of the window without taking anything."""
+        _, remaining = await self.call_script("peek", "", [take])
+        return RateLimitWindow(int(take.budget.limit), remaining)
+
+    async def reserve(self, takes: Sequence[ResolvedCharge], max_wait_seconds: float) -> ValkeyReservation:
+        """Reserve the next time at which all *takes* fit. Reserves nothing if that is after *max_wait_seconds*."""
+        return await self._reserve("reserve", min(max(max_wait_seconds, 0.0), 1e9) * MICRO, takes)
+
+    async def try_reserve_idle(self, takes: Sequence[ResolvedCharge]) -> ValkeyReservation:
+        """Reserve the current time if that leaves ``HEADROOM`` for calls.
+
+        Otherwise reserves nothing, and returns when to try again.
+        """
+        reservation = await self._reserve("spare", "", takes)
+        if reservation.granted and reservation.wait > 0:
+            reservation.release()
+            reservation.granted = False
+        return reservation
+
+    async def _reserve(self, command: str, argument: Any, takes: Sequence[ResolvedCharge]) -> ValkeyReservation:
+        since = self.clock.now()
+        if not takes:
+            return ValkeyReservation(self, takes, 0, 0.0, granted=True, queried_at=since, confirmed_at=since)
+        give_back = partial(self._release_abandoned, takes)
+        granted, wait, number = await self.call_script(command, argument, takes, abandoned=give_back)
+        reservation = ValkeyReservation(
+            self, takes, number, wait / MICRO, granted == 1, queried_at=since, confirmed_at=self.clock.now()
+        )
+        if reservation.granted and reservation.wait <= 0 and reservation.is_expired():
+            reservation.wait = await reservation.confirm()
+        return reservation
+
+    def _release_abandoned(self, takes: Sequence[ResolvedCharge], response: Sequence[int]) -> None:
+        """Release a reservation whose caller was cancelled before the response arrived."""
+        if response[0] == 1:
+            self.release(takes, response[2])
+
+    def release(self, takes: Sequence[ResolvedCharge], number: int) -> None:
+        """Release a reservation."""
+        if takes:
+            self._pipeline.send_no_reply(*self._command("release", number, takes))
+
+    async def recount(self, name: str, budget: Budget, sent: Sequence[SentRequest]) -> None:
+        """Count sent requests, unless they are counted already."""
+        entries = " ".join(f"{round(request.ago * MICRO)} {request.name}:{request.units:.17g}" for request in sent)
+        await self.call_script("recount", entries, [ResolvedCharge(name, budget, 0)])
+
+    async def read_loss_state(self) -> LossState:
+        """Return the last data losses and the current blocks."""
+        tags = self._tags
+        states: Sequence[Any] = await asyncio.gather(*(self._call_without_budget(["look", ""], tag) for tag in tags))
+        lost: dict[str, int] = {}
+        blocked: dict[str, float] = {}
+        for tag, (at, blocks) in zip(tags, states, strict=True):
+            lost[tag] = at
+            blocked |= {
+                self._name(entries, tag): remaining / MICRO
+                for entries, remaining in zip(blocks[::2], blocks[1::2], strict=True)
+            }
+        return LossState(lost, blocked)
+
+    def _name(self, entries: bytes, tag: str) -> str:
+        return entries.decode().removeprefix(self._key(tag, "")).removesuffix(ENTRIES)
+
+    @staticmethod
+    def tag(name: str) -> str:
+        """Return the hash tag of *name*."""
+        return _tag(name)
+
+    def record_response(self, takes: Sequence[ResolvedCharge], number: int, took: float, heard: float) -> None:
+        """Count a request from the latest time at which it can have arrived.
+
+        Its response has arrived now, *took* seconds after the query to the store and *heard* seconds after the store's
+        response.
+        """
+        for take in takes:
+            late = self._get_lateness(take.name).estimate(took, take.budget)
+            if late <= 0:
+                continue
+            if took - heard > NEGLIGIBLE_SECONDS:
+                # Only the store knows when it let the request through, and thus whether the result would be in the
+                # future.
+                self._pipeline.send_no_reply(*self._command("late", f"{number} {round(late * MICRO)}", [take]))
+                continue
+            entries, _ = self._keys(take.name)
+            # It needs the same number of digits as the script writes, or the entry would not be found.
+            entry = f"g{number}:{take.units:.17g}"
+            self._pipeline.send_no_reply("ZADD", entries, "XX", "INCR", round(min(late, heard) * MICRO), entry)
+
+    def record_sent(self, takes: Sequence[ResolvedCharge], number: int, late: float) -> None:
+        """Count a request *late* seconds later, but not later than now."""
+        for take in takes:
+            self._pipeline.send_no_reply(*self._command("late", f"{number} {round(late * MICRO)}", [take]))
+
+    def _get_lateness(self, name: str) -> Lateness:
+        learned = self._lateness.pop(name, None) or Lateness()
+        if len(self._lateness) >= MAX_LATENESS_ENTRIES:
+            del self._lateness[next(iter(self._lateness))]
+        # Reinserted, so that the first entry is the least recently used one.
+        self._lateness[name] = learned
+        return learned
+
+    async def block(self, takes: Sequence[ResolvedCharge], seconds: float) -> None:
+        """Block these budgets for *seconds*."""
+        if takes:
+            await self.call_script("close", round(seconds * MICRO), takes)
+
+    @asynccontextmanager
+    async def lock(self, name: str) -> AsyncIterator[ValkeyLease]:
+        """Lock the object *name* inside the context. Raises ``UpstreamConflict`` if that takes too long."""
+        key, token, lease = self._key(name, "lease"), token_hex(8), ValkeyLease(self.clock, name)
+        await self._acquire(key, token, lease)
+        renewal = asyncio.create_task(self._renew_loop(key, token, lease))
+        try:
+            yield lease
+        finally:
+            lease.ended = True
+            renewal.cancel()
+            self._pipeline.send_no_reply("EVAL", RELEASE_SCRIPT, 1, key, token)
+
+    async def _acquire(self, key: str, token: str, lease: ValkeyLease) -> None:
+        deadline = self.clock.now() + self.queue_seconds
+        free = partial(self._pipeline.send_no_reply, "EVAL", RELEASE_SCRIPT, 1, key, token)
+        while True:
+            asked_at = self.clock.now()
+            command = ("SET", key, token, "NX", "PX", round(LEASE_SECONDS * 1000))
+            # If the caller is cancelled before the response arrives, the lease is released instead of lasting until its
+            # end.
+            if await self._send(*command, abandoned=lambda _: free()):
+                return lease.extend(asked_at)
+            if asked_at >= deadline:
+                raise UpstreamConflict(
+                    "A call that goes first is not done with the same object; what waited for it was not sent.",
+                    retry_after=LEASE_SECONDS / 2,
+                )
+            await self.clock.sleep(LEASE_RETRY_SECONDS)
+
+    async def _renew_loop(self, key: str, token: str, lease: ValkeyLease) -> None:
+        while True:
+            await self.clock.sleep(LEASE_SECONDS / 4)
+            asked_at = self.clock.now()
+            try:
+                renewed = await self._send("EVAL", RENEW_SCRIPT, 1, key, token, round(LEASE_SECONDS * 1000))
+            except StoreUnavailable:
+                # In the store the lease lasts until its end. Its holder counts the same time, and stops before it.
+                continue
+            if renewed:
+                lease.extend(asked_at)
+
+    async def evict_idle(self) -> None:
+        """Do nothing, because everything in the store expires by itself."""
+
+    async def epoch(self) -> int | None:
+        """Return the last stored epoch of the database, or None if there is none."""
+        stored = await self._send("GET", self._key("epoch", "epoch"))
+        return None if stored is None else int(stored)
+
+    async def set_epoch(self, number: int) -> None:
+        """Store the epoch of the database, for as long as there may be idempotency keys whose claims it could lose."""
+        await self._send("SET", self._key("epoch", "epoch"), number, "EX", EPOCH_SECONDS)
+
+    async def check(self) -> None:
+        """Write a test value. Raises ``StoreUnavailable`` with the reason if the store cannot be used."""
+        if not self.version:
+            information = await self._send("INFO", "server")
+            self.version = parse_version(information.decode() if isinstance(information, bytes) else str(information))
+        if int(self.version.partition(".")[0] or 0) < MIN_MAJOR_VERSION:
+            raise StoreUnavailable(f"version {self.version} is too old; {MIN_MAJOR_VERSION}.0 or newer is needed")
+        await self._send("SET", self._key("check", "check"), "1", "EX", 60)
+        # Commands without a reply cannot be retried with the script's text, so the script must be loaded after a
+        # restart.
+        await self._send("SCRIPT", "LOAD", self.script)
+
+    async def call_script(
+        self,
+        command: str,
+        argument: Any,
+        takes: Sequence[ResolvedCharge],
+        abandoned: Callable[[Any], None] | None = None,
+    ) -> Sequence[int]:
+        """Run a command of the script and return its response."""
+        return await self._eval(self._command(command, argument, takes), abandoned)
+
+    async def _eval(self, command: Sequence[Any], abandoned: Callable[[Any], None] | None = None) -> Sequence[int]:
+        try:
+            response: Sequence[int] = await self._send(*command, abandoned=abandoned)
+        except NoScriptError:
+            # A restarted store has no scripts. Sending the text loads the script again.
+            response = await self._send("EVAL", self.script, *command[2:], abandoned=abandoned)
+        return response
+
+    def _call_without_budget(self, values: Sequence[Any], tag: str) -> Awaitable[Sequence[int]]:
+        """Run a command of the script that concerns no budget."""
+        keys = self._keys_of(tag)
+        return self._eval(["EVALSHA", self._digest, len(keys), *keys, *values])
+
+    def _command(self, command: str, argument: Any, takes: Sequence[ResolvedCharge]) -> list[Any]:
+        keys = self._keys_of(_tag(takes[0].name))
+        values: list[Any] = [command, argument]
+        for take in takes:
+            keys += self._keys(take.name)
+            values += (take.budget.limit, round(take.budget.per_seconds * MICRO), take.units)
+        return ["EVALSHA", self._digest, len(keys), *keys, *values]
+
+    def _keys_of(self, tag: str) -> list[str]:
+        return [self._key(tag, suffix) for suffix in ("began", "turns", "told")]
+
+    def _keys(self, name: str) -> tuple[str, str]:
+        tag = _tag(name)
+        return self._key(tag, f"{name}{ENTRIES}"), self._key(tag, f"{name}:facts")
+
+    def _key(self, tag: str, suffix: str) -> str:
+        # The part in braces determines the cluster slot, so all budgets of a connector are in the same slot.
+        return f"{self.prefix}{{{tag}}}:{suffix}"
+
+    async def _send(self, *command: Any, abandoned: Callable[[Any], None] | None = None) -> Any:
+        try:
+            return await self._pipeline.send(*command, abandoned=abandoned)
+        except NoScriptError:
+            raise
+        except ValkeyError as error:
+            raise StoreUnavailable(f"{type(error).__name__}: {error}") from error
+
+
+@lru_cache(maxsize=4096)
+def _tag(name: str) -> str:
+    """Return the hash tag of *name*: the connector, or one of several tags for keys."""
+    kind, _, remainder = name.partition(":")
+    return remainder.partition(":")[0] if kind == UPSTREAM else f"keys-{crc32(name.encode()) % KEY_TAGS}"
+
+
+def parse_version(information: str) -> str:
+    """Return the compatible Redis version from a server's information, because Valkey's own versions restarted."""
+    facts = dict(line.split(":", 1) for line in information.splitlines() if ":" in line)
+    return facts.get("redis_version", "").strip()

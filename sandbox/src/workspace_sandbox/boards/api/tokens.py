@@ -1,0 +1,32 @@
+"""Routes of tokens."""
+
+from typing import Any
+
+from workspace_sandbox.boards.access import token_json
+from workspace_sandbox.boards.fields import MEMBER, select_fields
+from workspace_sandbox.boards.request import ApiRequest
+from workspace_sandbox.boards.wire import NOT_FOUND, Refusal
+from workspace_sandbox.kit.auth.oauth import Token
+from workspace_sandbox.kit.errors import require
+
+
+def read(request: ApiRequest) -> Any:
+    """Return a token."""
+    raw = token_json(_token(request))
+    fields = request.arguments.fields()
+    return {name: value for name, value in raw.items() if fields is None or name in {"id", *fields}}
+
+
+def read_member(request: ApiRequest) -> Any:
+    """Return the owner of a token."""
+    return select_fields(MEMBER, _token(request).grant.account, request.arguments.fields())
+
+
+def delete(request: ApiRequest) -> Any:
+    """Revoke a token."""
+    del request.oauth.tokens[_token(request).value]
+    return {}
+
+
+def _token(request: ApiRequest) -> Token:
+    return require(request.oauth.find_unrevoked(request.path["token"], "key"), Refusal(404, NOT_FOUND))

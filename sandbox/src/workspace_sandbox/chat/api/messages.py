@@ -1,0 +1,224 @@
+"""``chat.*``: posting, editing and deleting messages, and their permalinks."""
+
+import json
+import re
+from typing import Any
+
+from workspace_sandbox.chat import wire
+from workspace_sandbox.chat.data.channel import TS, Channel, Message
+from workspace_sandbox.chat.request import ApiRequest
+from workspace_sandbox.chat.wire import SlackError, invalid_arguments
+from workspace_sandbox.kit.errors import require
+
+POST_LENGTH = 40_000
+UPDATE_LENGTH = 4_000
+SPLIT_LENGTH = 4_000
+MOST_BLOCKS = 50
+MOST_ATTACHMENTS = 100
+METADATA_BYTES = 8_192
+"""The maximum size of metadata. Slack documents the error, but not the size."""
+
+USER_ID = re.compile(r"[UW][A-Z0-9]{6,}")
+MARKUP = re.compile(r"(<(?:@[UW]|#[CG]|!|https?:|mailto:|tel:)[^<>\n]*>)|&(?!(?:amp|lt|gt);)|[<>]")
+ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+
+
+def post_message(request: ApiRequest) -> dict[str, Any]:
+    """``chat.postMessage``."""
+    channel = destination(request, request.arguments.text("channel"))
+    content = parse_content(request)
+    text = content.pop("text", "")
+    fields = content | parse_thread(request, channel) | {"client_msg_id": request.arguments.optional("client_msg_id")}
+    # Slack documents errors for a repeated ``client_msg_id``, but not the argument. It is off by default.
+    repeated = request.workspace.sent.get((channel.id, fields["client_msg_id"] or ""))
+    if repeated is not None and request.knobs["dedupe_client_msg_id"]:
+        return _posted(request, channel, repeated)
+    request.limits.count_post(channel.id)
+    # Users observed that long texts are split, which the documentation does not mention. Only the ``ts`` of the first
+    # message is returned, so clients cannot detect it.
+    pieces = _split_text(text) if request.knobs["long_text"] == "split" else [text]
+    posted = [request.workspace.post_as_bot(channel, piece, **fields) for piece in pieces]
+    return _posted(request, channel, posted[0])
+
+
+def update(request: ApiRequest) -> dict[str, Any]:
+    """``chat.update``."""
+    channel, message = _own(request, "cant_update_message")
+    window = request.knobs["edit_window_seconds"]
+    if window and request.workspace.now() - float(message.ts) > window:
+        raise SlackError("edit_window_closed")
+    content = parse_content(request, UPDATE_LENGTH)
+    if "text" in content:
+        # A new text without blocks removes the old blocks. Attachments and metadata remain (``chat.update``).
+        content = {"blocks": []} | content
+    request.workspace.change(channel, message, request.workspace.team.bot_user_id, **content)
+    return _posted(request, channel, message) | {"text": message.text}
+
+
+def delete(request: ApiRequest) -> dict[str, Any]:
+    """``chat.delete``."""
+    channel, message = _own(request, "cant_delete_message")
+    request.workspace.delete(channel, message)
+    return {"channel": channel.id, "ts": message.ts}
+
+
+def post_ephemeral(request: ApiRequest) -> dict[str, Any]:
+    """``chat.postEphemeral``, whose message is shown to one user and not stored."""
+    channel = destination(request, request.arguments.text("channel"))
+    if request.arguments.text("user") not in channel.members:
+        raise SlackError("user_not_in_channel")
+    parse_content(request)
+    parse_thread(request, channel)
+    request.limits.count_post(channel.id)
+    return {"message_ts": channel.next_ts(request.workspace.now())}
+
+
+def post_me(request: ApiRequest) -> dict[str, Any]:
+    """``chat.meMessage``."""
+    channel = destination(request, request.arguments.text("channel"))
+    text = parse_content(request).get("text", "")
+    request.limits.count_post(channel.id)
+    message = request.workspace.post_as_bot(channel, text, subtype="me_message")
+    return {"channel": channel.id, "ts": message.ts}
+
+
+def get_permalink(request: ApiRequest) -> dict[str, Any]:
+    """``chat.getPermalink``."""
+    channel = request.workspace.visible(request.arguments.text("channel"))
+    message = request.workspace.message(channel, request.arguments.text("message_ts"))
+    return {"channel": channel.id, "permalink": permalink(request, channel, message)}
+
+
+def permalink(request: ApiRequest, channel: Channel, message: Message) -> str:
+    """Return the URL of a message, which includes the thread of a reply."""
+    address = f"{request.workspace.team.url}archives/{channel.id}/p{message.ts.replace('.', '')}"
+    root = message.thread_ts or (message.ts if channel.threads.get(message.ts) else None)
+    return f"{address}?thread_ts={root}&cid={channel.id}" if root else address
+
+
+def escape(text: str) -> str:
+    """Escape the special characters in *text*, except in Slack's own markup."""
+    return MARKUP.sub(lambda found: found[1] or ENTITIES[found[0]], text)
+
+
+def destination(request: ApiRequest, named: str) -> Channel:
+    """Return the channel for a post, by ID, public name or the user ID of its recipient."""
+    # Only this method accepts names, and only those of public channels. All others need an ID.
+    workspace = request.workspace
+    if USER_ID.fullmatch(named):
+        user = workspace.users.get(named)
+        # The same code as for an unknown channel, so that the existence of users is not revealed.
+        if user is None or user.deleted or user.is_bot:
+            raise SlackError("channel_not_found")
+        return workspace.direct_with([user])[0]
+    is_channel_id = named in workspace.channels
+    channel = workspace.visible(named) if is_channel_id else workspace.find_public(named.removeprefix("#"))
+    partner = workspace.im_partner(channel)
+    if partner is not None and partner.deleted:
+        raise SlackError("channel_not_found")
+    if channel.is_archived:
+        raise SlackError("is_archived")
+    # A private channel without the bot is ``channel_not_found`` earlier, so that its existence is not revealed.
+    if not workspace.is_member(channel) and "chat:write.public" not in request.scopes:
+        raise SlackError("not_in_channel")
+    return channel
+
+
+def _own(request: ApiRequest, refusal: str) -> tuple[Channel, Message]:
+    """Return the channel and message of the request, which the bot must have written."""
+    channel = request.workspace.visible(request.arguments.text("channel"))
+    message = request.workspace.message(channel, request.arguments.text("ts"))
+    if channel.is_archived:
+        raise SlackError("is_inactive")
+    # A bot can edit only its own messages, independent of its scopes.
+    if message.bot_id != request.workspace.team.bot_id:
+        raise SlackError(refusal)
+    return channel, message
+
+
+def parse_content(request: ApiRequest, max_length: int = POST_LENGTH) -> dict[str, Any]:
+    """Return the content fields of the request, without the missing ones."""
+    arguments = request.arguments
+    text = arguments.optional("text")
+    fields = {"blocks": _blocks(request), "attachments": _attachments(request), "metadata": _metadata(request)}
+    content = {name: value for name, value in fields.items() if value is not None}
+    if not (text or "").strip() and not content.get("blocks") and not content.get("attachments"):
+        raise SlackError("no_text")
+    if text is None:
+        return content
+    escaped_text = escape(text)
+    # Updates are measured after escaping ``&`` as ``&amp;``, posts before, so a message may be too long to update.
+    if len(escaped_text if max_length == UPDATE_LENGTH else text) > max_length:
+        raise SlackError("msg_too_long")
+    return content | {"text": escaped_text}
+
+
+def _blocks(request: ApiRequest) -> list[Any] | None:
+    blocks = request.arguments.structure("blocks", "invalid_blocks_format")
+    if blocks is None:
+        return None
+    if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
+        raise SlackError("invalid_blocks_format")
+    untyped = (number for number, block in enumerate(blocks) if "type" not in block)
+    faults = [f"missing required field: type [json-pointer:/blocks/{number}/type]" for number in untyped]
+    if faults or len(blocks) > MOST_BLOCKS:
+        messages = faults or [f"no more than {MOST_BLOCKS} items allowed [json-pointer:/blocks]"]
+        raise SlackError("invalid_blocks", response_metadata={"messages": [f"[ERROR] {line}" for line in messages]})
+    return blocks
+
+
+def _attachments(request: ApiRequest) -> list[Any] | None:
+    attachments = request.arguments.structure("attachments", "invalid_attachments")
+    if attachments is None:
+        return None
+    if not isinstance(attachments, list) or not all(isinstance(attachment, dict) for attachment in attachments):
+        raise SlackError("invalid_attachments")
+    if len(attachments) > MOST_ATTACHMENTS:
+        raise SlackError("too_many_attachments")
+    return [{"id": number, **attachment} for number, attachment in enumerate(attachments, 1)]
+
+
+def _metadata(request: ApiRequest) -> dict[str, Any] | None:
+    metadata = request.arguments.structure("metadata", "invalid_metadata_format")
+    if metadata is None:
+        return None
+    if not isinstance(metadata, dict):
+        raise SlackError("invalid_metadata_format")
+    if not isinstance(metadata.get("event_type"), str) or not isinstance(metadata.get("event_payload"), dict):
+        raise SlackError("invalid_metadata_schema")
+    if len(json.dumps(metadata)) > METADATA_BYTES:
+        raise SlackError("metadata_too_large")
+    return {name: metadata[name] for name in ("event_type", "event_payload")}
+
+
+def parse_thread(request: ApiRequest, channel: Channel) -> dict[str, Any]:
+    """Return the thread fields of a post.
+
+    A number as ``thread_ts`` has lost digits. Slack accepts it, but the message is not visible. The handling of a reply
+    to a reply is not documented, see the knob ``reply_to_reply``.
+    """
+    ts = request.arguments.raw("thread_ts")
+    if ts is None:
+        return {}
+    if isinstance(ts, int | float) and not isinstance(ts, bool):
+        return {"thread_ts": str(ts)}
+    if not isinstance(ts, str):
+        raise invalid_arguments("must be a string [json-pointer:/thread_ts]")
+    if not TS.fullmatch(ts):
+        raise SlackError("invalid_thread_ts")
+    root = require(channel.find_thread_parent(ts), SlackError("thread_not_found"))
+    if root.subtype in {"channel_join", "channel_archive", "channel_unarchive", "channel_name", "tombstone"}:
+        raise SlackError("cannot_reply_to_message")
+    subtype = {"subtype": "thread_broadcast"} if request.arguments.flag("reply_broadcast") else {}
+    strays = request.knobs["reply_to_reply"] == "stray"
+    return {"thread_ts": ts if strays else root.ts} | subtype
+
+
+def _split_text(text: str) -> list[str]:
+    starts = range(0, max(1, len(text)), SPLIT_LENGTH)
+    return [text[start : start + SPLIT_LENGTH] for start in starts]
+
+
+def _posted(request: ApiRequest, channel: Channel, message: Message) -> dict[str, Any]:
+    message_json = wire.message(request.workspace, channel, message)
+    return {"channel": channel.id, "ts": message.ts, "message": message_json}

@@ -1,0 +1,242 @@
+"""The actions that users perform in the workspace."""
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from uuid import NAMESPACE_URL, uuid5
+
+from workspace_sandbox.chat.api import emoji
+from workspace_sandbox.chat.api.messages import escape as escape_text
+from workspace_sandbox.chat.data.channel import TS, Channel, Message
+from workspace_sandbox.chat.data.state import Workspace
+from workspace_sandbox.chat.data.uploads import File
+from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.user_actions import (
+    DELIVERIES,
+    Field,
+    UserAction,
+    UserActions,
+    flag,
+    lookup_in,
+    optional,
+    text,
+)
+
+if TYPE_CHECKING:
+    from workspace_sandbox.chat.emulator import ChatEmulator
+
+Done = dict[str, Any]
+SUBTYPES = ("bot_message", "file_share", "me_message", "thread_broadcast")
+MOST_IN_NAME = 80
+
+
+def _post(
+    slack: "ChatEmulator",
+    channel: Channel,
+    said: str,
+    *,
+    user: str | None = None,
+    thread_ts: str | None = None,
+    subtype: str | None = None,
+    escape: bool = True,
+) -> Done:
+    workspace = slack.workspace
+    fields = {"thread_ts": _thread(channel, thread_ts), "subtype": subtype}
+    content = escape_text(said) if escape else said
+    if subtype == "bot_message":
+        message = workspace.post(channel, content, None, bot_id="B09CLASSIC1", username="Build", **fields)
+    else:
+        author = _author(workspace, channel, user)
+        client = uuid5(NAMESPACE_URL, f"{channel.id}/{workspace.now()}/{len(channel.messages)}")
+        message = workspace.post(channel, content, author, client_msg_id=str(client), **fields)
+    return {"ts": message.ts, "channel_id": channel.id}
+
+
+def _edit(slack: "ChatEmulator", channel: Channel, ts: str, said: str) -> Done:
+    message = _message(channel, ts)
+    slack.workspace.change(channel, message, message.user or slack.workspace.team.installer_id, text=escape_text(said))
+    return {"ts": ts}
+
+
+def _unfurl(slack: "ChatEmulator", channel: Channel, ts: str) -> Done:
+    message = _message(channel, ts)
+    preview = {"id": 1, "title": "Preview", "from_url": "https://northwind.example/", "fallback": "Preview"}
+    slack.workspace.change(channel, message, None, attachments=[*message.attachments, preview])
+    return {"ts": ts}
+
+
+def _delete(slack: "ChatEmulator", channel: Channel, ts: str) -> Done:
+    slack.workspace.delete(channel, _message(channel, ts))
+    return {"ts": ts}
+
+
+def _react(slack: "ChatEmulator", channel: Channel, ts: str, name: str, *, user: str | None = None) -> Done:
+    message, author = _message(channel, ts), _author(slack.workspace, channel, user)
+    if author not in message.reactions.get(name, []):
+        slack.workspace.react(channel, message, name, author)
+    return {"ts": ts}
+
+
+def _share_file(
+    slack: "ChatEmulator", channel: Channel, name: str, *, content: str = "", text: str = "", user: str | None = None
+) -> Done:
+    workspace, author = slack.workspace, _author(slack.workspace, channel, user)
+    file = File(
+        workspace.new_file_id(), name, author, int(workspace.now()), "", content=content.encode(), complete=True
+    )
+    workspace.files[file.id] = file
+    message = workspace.post(channel, escape_text(text), author, subtype="file_share", files=[file.id])
+    workspace.share(channel, message, file)
+    return {"ts": message.ts, "file_id": file.id}
+
+
+def _invite(slack: "ChatEmulator", channel: Channel, *, user: str | None = None) -> Done:
+    workspace, who = slack.workspace, user or slack.workspace.team.bot_user_id
+    _refuse_im(channel)
+    if who not in channel.members:
+        workspace.join(channel, who, inviter=next(iter(channel.members), workspace.team.installer_id))
+    return {"channel_id": channel.id}
+
+
+def _kick(slack: "ChatEmulator", channel: Channel, *, user: str | None = None) -> Done:
+    slack.workspace.leave(channel, user or slack.workspace.team.bot_user_id)
+    return {"channel_id": channel.id}
+
+
+def _archive(slack: "ChatEmulator", channel: Channel, *, archived: bool = True) -> Done:
+    _refuse_im(channel)
+    slack.workspace.archive(channel, slack.workspace.team.installer_id, archived=archived)
+    return {"channel_id": channel.id}
+
+
+def _rename(slack: "ChatEmulator", channel: Channel, name: str) -> Done:
+    _refuse_im(channel)
+    if not 0 < len(name) <= MOST_IN_NAME or name != name.lower() or set(name) & set(" ."):
+        raise ValueError(f"{channel.id} cannot be named {name!r}")
+    slack.workspace.rename(channel, name, slack.workspace.team.installer_id)
+    return {"channel_id": channel.id}
+
+
+def _create(slack: "ChatEmulator", name: str, *, is_private: bool = False) -> Done:
+    workspace = slack.workspace
+    if any(channel.name == name for channel in workspace.channels.values()):
+        raise ValueError(f"name {name!r} is taken")
+    return {"channel_id": workspace.create_channel(name, workspace.team.installer_id, private=is_private).id}
+
+
+def _verify_url(slack: "ChatEmulator") -> Done:
+    if not slack.context.knobs["events_url"]:
+        raise ValueError("the knob events_url is empty")
+    return {"challenge": slack.deliverer.verify()}
+
+
+def _open(slack: "ChatEmulator", value: Any) -> Channel:
+    channel: Channel = CHANNEL.read(slack, value)
+    if channel.is_archived:
+        raise ValueError(f"{channel.id} is archived")
+    return channel
+
+
+def _subtype(_: Any, value: Any) -> str:
+    if value not in SUBTYPES:
+        raise ValueError(f"is no {value!r} that people write")
+    return str(value)
+
+
+def _emoji(slack: "ChatEmulator", value: Any) -> str:
+    return require(emoji.canonical_name(text(slack, value)), ValueError(f"is no emoji {value!r}"))
+
+
+def _user(slack: "ChatEmulator", value: Any) -> str:
+    if value not in slack.workspace.users:
+        raise ValueError(f"is no user {value!r}")
+    return str(value)
+
+
+def _refuse_im(channel: Channel) -> None:
+    if channel.type == "im":
+        raise ValueError(f"{channel.id} is between two people, and stays as it is")
+
+
+def _message(channel: Channel, ts: str) -> Message:
+    if ts not in channel.messages:
+        raise ValueError(f"no message {ts!r} in {channel.id}")
+    return channel.messages[ts]
+
+
+def _author(workspace: Workspace, channel: Channel, user: str | None) -> str:
+    """Return the author of an action: *user*, who joins a public channel first, or any user in the channel."""
+    if user is None:
+        people = (member for member in channel.members if not workspace.users[member].is_bot)
+        return next(people, workspace.team.installer_id)
+    if user not in channel.members and channel.is_private:
+        raise ValueError(f"user {user} is not in {channel.id}")
+    channel.members.setdefault(user)
+    return user
+
+
+def _thread(channel: Channel, ts: str | None) -> str | None:
+    if ts is None:
+        return None
+    root = channel.find_thread_parent(ts) if TS.fullmatch(ts) else None
+    if root is None:
+        raise ValueError(f"no message {ts!r} in {channel.id} to reply to")
+    return root.ts
+
+
+CHANNEL = Field("channel_id", "the channel", lookup_in(lambda slack: slack.workspace.channels))
+OPEN = Field("channel_id", "the channel", _open)
+MESSAGE = (OPEN, Field("ts", "the message", text))
+BY = optional("user", "who does it; otherwise the first person in the channel", _user)
+WHO = optional("user", "who; otherwise the bot", _user)
+NAME = Field("name", "the new name", text)
+
+ACTS: UserActions = {
+    "message": UserAction(
+        _post,
+        "Posts a message as a person.",
+        (
+            OPEN,
+            Field("text", "what is written", text),
+            BY,
+            optional("thread_ts", "the message that it replies to", text),
+            optional("subtype", f"one of {', '.join(SUBTYPES)}", _subtype),
+            optional("escape", "false takes the text as it is on the wire", flag),
+        ),
+        "`ts`, `channel_id`",
+    ),
+    "edit": UserAction(_edit, "Edits a message.", (*MESSAGE, Field("text", "the new text", text)), "`ts`"),
+    "unfurl": UserAction(_unfurl, "Adds a preview of a link, as the vendor does by itself.", MESSAGE, "`ts`"),
+    "delete": UserAction(_delete, "Deletes a message.", MESSAGE, "`ts`"),
+    "react": UserAction(
+        _react, "Reacts to a message.", (*MESSAGE, Field("name", "an emoji without colons", _emoji), BY), "`ts`"
+    ),
+    "share_file": UserAction(
+        _share_file,
+        "Shares a file as a person.",
+        (
+            OPEN,
+            NAME.with_description("its name, of which the end is its type"),
+            optional("content", "the text in it", text),
+            optional("text", "what is written with it", text),
+            BY,
+        ),
+        "`ts`, `file_id`",
+    ),
+    "invite": UserAction(_invite, "Lets somebody into a channel.", (OPEN, WHO), "`channel_id`"),
+    "kick": UserAction(_kick, "Puts somebody out of a channel.", (CHANNEL, WHO), "`channel_id`"),
+    "archive": UserAction(_archive, "Archives a channel.", (CHANNEL,), "`channel_id`"),
+    "unarchive": UserAction(
+        partial(_archive, archived=False), "Takes a channel out of the archive.", (CHANNEL,), "`channel_id`"
+    ),
+    "rename": UserAction(_rename, "Renames a channel.", (CHANNEL, NAME), "`channel_id`"),
+    "create": UserAction(
+        _create,
+        "Makes a channel with one person in it.",
+        (NAME.with_description("its name"), optional("is_private", "true for a private one", flag)),
+        "`channel_id`",
+    ),
+    "verify_url": UserAction(
+        _verify_url, "Sends the challenge to the address of the knob events_url.", (), "`challenge`"
+    ),
+    "deliveries": DELIVERIES,
+}

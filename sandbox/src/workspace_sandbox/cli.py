@@ -1,0 +1,150 @@
+"""The command ``workspace-sandbox``, which runs the emulators without the gateway."""
+
+import asyncio
+import gc
+import json
+import signal
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
+from workspace_sandbox.kit.arguments import suggest
+from workspace_sandbox.kit.data.seed_values import InvalidSeed
+from workspace_sandbox.kit.emulator import Emulator
+from workspace_sandbox.seedfile import SeedFile, UnreadableSeed
+from workspace_sandbox.snapshots import UnusableFolder
+from workspace_sandbox.version import VERSION
+
+PORTS = click.IntRange(0, 65_500)
+"""Valid control ports. The upper bound leaves room for the ports of the emulators."""
+
+
+COLLECT_FROM = (20_000, 2, 2)
+"""Thresholds of the garbage collector, in new objects and collections. A reset allocates about that many objects."""
+
+PREPARE_AFTER_SECONDS = 1.0
+
+
+class Names(click.ParamType[tuple[str, ...]]):
+    """Comma-separated names of emulators."""
+
+    name = "names"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        """Return the names in the order of their ports."""
+        names = [name.strip() for name in value.split(",") if name.strip()]
+        for name in names:
+            if name not in APPLICATIONS:
+                self.fail(f"There is no {name!r}; {suggest(name, APPLICATIONS)}", param, ctx)
+        return tuple(name for name in APPLICATIONS if name in names) or self.fail("Name an application.", param, ctx)
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port",
+    default=8081,
+    show_default=True,
+    type=PORTS,
+    help="Control port; the emulators take the next ones. 0 takes any that are free.",
+)
+@click.option("--public-host", help="Name by which addresses are told, where it is not that of --host.")
+@click.option("--only", type=Names(), help="Run these alone, such as notes,chat.")
+@click.option("--hooks-url", help="Where applications that deliver what happens do so from the start.")
+@click.option(
+    "--data",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder that keeps what the applications hold over restarts.",
+)
+@click.option("--fresh", is_flag=True, help="Forget what the folder of --data holds.")
+@click.option(
+    "--seed",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File, JSON or YAML, of what applications hold beside the examples.",
+)
+@click.option(
+    "--until-eof",
+    is_flag=True,
+    hidden=True,
+    help="Stop when standard input ends; print a line when clients that were told to wait may send requests again; "
+    "write the folder of --data when it stops, and forget the state of another version there.",
+)
+@click.version_option(VERSION, package_name="workspace-sandbox")
+def sandbox(
+    *,
+    host: str,
+    port: int,
+    public_host: str | None,
+    only: Iterable[str] | None,
+    hooks_url: str | None,
+    data: Path | None,
+    fresh: bool,
+    seed: Path | None,
+    until_eof: bool,
+) -> None:
+    """Run only the emulators; prints their addresses and credentials as one line of JSON once ready."""
+    if fresh and data is None:
+        raise click.UsageError("--fresh forgets what a folder holds: name it with --data.")
+    options = {"host": host, "port": port, "public_host": public_host, "hooks_url": hooks_url, "data": data}
+    chosen = {name: EMULATORS[name] for name in only or APPLICATIONS}
+    try:
+        asyncio.run(
+            _serve(
+                _create_sandbox(chosen, seed, options | {"fresh": fresh, "supervised": until_eof}), until_eof=until_eof
+            )
+        )
+    except (UnusableFolder, UnreadableSeed) as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _create_sandbox(chosen: Mapping[str, type[Emulator]], seed: Path | None, options: Mapping[str, Any]) -> Sandbox:
+    """Create the sandbox of the *chosen* emulators, with the data of the file *seed*.
+
+    Its identifiers are unique, because a gateway remembers the objects that it created before the sandbox restarted.
+    """
+    if seed is None:
+        return Sandbox(chosen, distinct=True, **options)
+    file = SeedFile(seed, APPLICATIONS)
+    try:
+        return Sandbox(chosen, distinct=True, seeds=file.data, **options)
+    except InvalidSeed as error:
+        raise file.with_location(error) from error
+
+
+async def _serve(running: Sandbox, *, until_eof: bool) -> None:
+    loop = asyncio.get_running_loop()
+    stopped = asyncio.Event()
+    for signal_number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(signal_number, stopped.set)
+    try:
+        await running.start()
+    except OSError as error:
+        raise click.ClickException(
+            f"The sandbox cannot listen: {error.strerror or error}. Choose other ports."
+        ) from error
+    # Existing objects stay alive. Collections that skip them take a tenth of the time.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*COLLECT_FROM)
+    click.echo(json.dumps({"sandbox_url": running.address} | running.describe(), ensure_ascii=False))
+    preparing = asyncio.create_task(_prepare(running))
+    if until_eof:
+        running.released = lambda: click.echo(json.dumps({"released": True}))
+        try:
+            loop.add_reader(sys.stdin, stopped.set)
+        except PermissionError:
+            # The event loop cannot wait for a file or /dev/null, whose end is reached immediately.
+            stopped.set()
+    await stopped.wait()
+    preparing.cancel()
+    await running.stop()
+
+
+async def _prepare(running: Sandbox) -> None:
+    # The process that started the sandbox is waiting for its first responses, so the preparation is delayed.
+    await asyncio.sleep(PREPARE_AFTER_SECONDS)
+    await running.prepare()

@@ -1,0 +1,324 @@
+"""The control routes, with which tests inspect and change the emulators.
+
+They are served on the sandbox's own port only.
+"""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from aiohttp import web
+
+from workspace_sandbox.description import openapi
+from workspace_sandbox.kit.arguments import Field, InvalidInput, flag, non_negative_number, read
+from workspace_sandbox.kit.clock import ControllableClock, to_datetime
+from workspace_sandbox.kit.emulator import MAX_REQUEST_BYTES, Emulator
+from workspace_sandbox.kit.faults import parse_fault
+from workspace_sandbox.kit.knobs import parse_knobs
+from workspace_sandbox.kit.user_actions import actions_json
+from workspace_sandbox.origin_check import reject_cross_origin
+from workspace_sandbox.snapshots import Snapshots, parse_snapshot_name
+
+DONE = {"done": True}
+ROUTES_HINT = (
+    "This port steers the stand-ins, which answer on the next ports: GET /_control/openapi.json describes all of it, "
+    "such as POST /_control/reset, GET and POST /_control/clock, and below /_control/<connector> GET and DELETE "
+    "requests, GET, POST and DELETE faults, POST knobs, revoke, authorise and act, GET acts and coverage."
+)
+"""The hint in the response to an unknown control route."""
+
+
+class ControlTarget(Protocol):
+    """The sandbox that the control routes act on."""
+
+    address: str
+    emulators: dict[str, Emulator]
+    clock: ControllableClock
+
+    @property
+    def released(self) -> Callable[[], None]:
+        """Return the callback for when throttled clients may send requests again."""
+        ...
+
+    def reset(self) -> None:
+        """Restore the initial state."""
+        ...
+
+    snapshots: Snapshots
+
+    def save(self, name: str) -> None:
+        """Save the complete state under *name*."""
+        ...
+
+    def load(self, name: str) -> None:
+        """Restore the state that was saved under *name*."""
+        ...
+
+    def forget(self, name: str) -> None:
+        """Delete the snapshot *name*."""
+        ...
+
+
+EmulatorHandler = Callable[[Emulator, Mapping[str, Any]], Any]
+"""Reads or changes one emulator, with the parameters of a request body."""
+
+SandboxHandler = Callable[[ControlTarget, Mapping[str, Any]], Any]
+"""Reads or changes the sandbox as a whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class ControlRoute:
+    """A control route. Routes of one emulator are below ``/_control/{connector}``."""
+
+    method: str
+    path: str
+    handler: EmulatorHandler | None = None
+    sandbox_handler: SandboxHandler | None = None
+    releases_throttled: bool = False
+    """Whether throttled clients may send requests again afterwards."""
+
+
+def create_control_app(playing: ControlTarget, host: str) -> web.Application:
+    """Create the web application with the control routes of *playing*, which listens on *host*."""
+
+    async def unknown(request: web.Request) -> web.Response:
+        return _error_response(404, f"There is nothing at {request.method} {request.path}. {ROUTES_HINT}")
+
+    application = web.Application(
+        middlewares=[reject_cross_origin(host, _error_response)], client_max_size=MAX_REQUEST_BYTES
+    )
+    for route in CONTROLS:
+        application.router.add_route(route.method, route.path, _handler(playing, route))
+    # The last route, so that it also matches wrong methods.
+    application.router.add_route("*", "/{path:.*}", unknown)
+    return application
+
+
+def _handler(playing: ControlTarget, route: ControlRoute) -> Callable[[web.Request], Awaitable[web.Response]]:
+    async def handle(request: web.Request) -> web.Response:
+        try:
+            content = _call_route(playing, route, request, await _body(request))
+            if route.releases_throttled:
+                playing.released()
+            return _respond(200, content)
+        except UnknownEmulator as error:
+            return _error_response(404, str(error))
+        except InvalidInput as error:
+            return _error_response(400, str(error))
+        except (TypeError, ValueError, KeyError) as error:
+            return _error_response(422, f"{type(error).__name__}: {error}")
+
+    return handle
+
+
+def _call_route(playing: ControlTarget, route: ControlRoute, request: web.Request, body: Mapping[str, Any]) -> Any:
+    if route.sandbox_handler is not None:
+        return route.sandbox_handler(playing, body)
+    emulator = playing.emulators.get(request.match_info["connector"])
+    if emulator is None:
+        raise UnknownEmulator(f"No emulator of that name; there are {', '.join(playing.emulators)}.")
+    # A request that only reads leaves the initial state intact, so that a later reset is free.
+    if request.method != "GET":
+        emulator.context.change_count += 1
+    return route.handler(emulator, body) if route.handler else DONE
+
+
+class UnknownEmulator(Exception):
+    """The emulator in the path does not exist."""
+
+
+async def _body(request: web.Request) -> Mapping[str, Any]:
+    content = await request.read()
+    if not content.strip():
+        return {}
+    try:
+        body = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"The body is no JSON: {error}") from None
+    if not isinstance(body, dict):
+        raise InvalidInput("The body must be a JSON object.")
+    return body
+
+
+def read_journal(emulator: Emulator, _: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Every exchange since the last clearing, oldest first."""
+    return emulator.context.request_log.to_json()
+
+
+def clear_journal(emulator: Emulator, _: Mapping[str, Any]) -> dict[str, Any]:
+    """Forget the exchanges so far."""
+    emulator.context.request_log.clear()
+    return DONE
+
+
+def list_faults(emulator: Emulator, _: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The plan: every fault since the last clearing, what it has done and how often it is left."""
+    return [fault.to_json() for fault in emulator.context.faults]
+
+
+def add_fault(emulator: Emulator, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Add a fault for the next matching requests."""
+    emulator.context.faults.append(parse_fault(wanted))
+    return DONE
+
+
+def clear_faults(emulator: Emulator, _: Mapping[str, Any]) -> dict[str, Any]:
+    """Remove all faults; requests that a fault holds up go on at once."""
+    emulator.context.clear_faults()
+    return DONE
+
+
+def turn_knobs(emulator: Emulator, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Change knobs of the application, and answer all of them; what a knob does not take is refused."""
+    emulator.context.knobs.update(parse_knobs(wanted, emulator.context.default_knobs, emulator.knob_readers))
+    return dict(emulator.context.knobs)
+
+
+def revoke(emulator: Emulator, _: Mapping[str, Any]) -> dict[str, Any]:
+    """Withdraw every authorisation there is."""
+    emulator.revoke()
+    return DONE
+
+
+def authorise(emulator: Emulator, _: Mapping[str, Any]) -> dict[str, Any]:
+    """Give all of it back."""
+    emulator.authorise()
+    return DONE
+
+
+def tell_coverage(emulator: Emulator, _: Mapping[str, Any]) -> dict[str, Any]:
+    """Which routes of the vendor's published document are played: done, partly, or absent."""
+    return emulator.coverage.to_json()
+
+
+def act(emulator: Emulator, action: Mapping[str, Any]) -> dict[str, Any]:
+    """Do what a person would do in the application."""
+    return emulator.perform(action)
+
+
+def list_acts(emulator: Emulator, _: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What a person can do in the application: each act with all its fields."""
+    return actions_json(emulator.user_actions)
+
+
+def describe(playing: ControlTarget, _: Mapping[str, Any]) -> dict[str, Any]:
+    """This document."""
+    routes = ((route.method, route.path, route.handler or route.sandbox_handler) for route in CONTROLS)
+    return openapi(routes, playing.address, playing.emulators)
+
+
+def reset(playing: ControlTarget, _: Mapping[str, Any]) -> dict[str, Any]:
+    """Everything as at the start: objects, knobs, journals, faults, authorisations and the clock."""
+    playing.reset()
+    return {"reset": list(playing.emulators)}
+
+
+def tell_clock(playing: ControlTarget, _: Mapping[str, Any]) -> dict[str, Any]:
+    """The time that all applications go by, and whether it stands still."""
+    now = playing.clock.now()
+    return {
+        "now": now,
+        "at": _format_timestamp(now),
+        "frozen": playing.clock.frozen,
+        "steered": playing.clock.is_adjusted,
+    }
+
+
+def set_clock(playing: ControlTarget, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Give up, stop, set and move the clock, in this order: ``machine``, ``frozen``, ``now``, ``advance_seconds``."""
+    options = read(wanted, CLOCK)
+    if options.get("machine"):
+        playing.clock.release()
+    if "frozen" in options:
+        (playing.clock.freeze if options["frozen"] else playing.clock.run)()
+    if "now" in options:
+        playing.clock.set(options["now"])
+    if "advance_seconds" in options:
+        playing.clock.set(min(playing.clock.now() + options["advance_seconds"], LATEST))
+    return tell_clock(playing, {})
+
+
+def list_snapshots(playing: ControlTarget, _: Mapping[str, Any]) -> dict[str, Any]:
+    """The names that can be loaded."""
+    return {"snapshots": playing.snapshots.names()}
+
+
+def save(playing: ControlTarget, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Save what all applications hold, with their knobs and the clock, under a name."""
+    playing.save(read(wanted, NAMED, required=NAMED)["name"])
+    return list_snapshots(playing, {})
+
+
+def load(playing: ControlTarget, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Let all applications hold what was saved; faults, journals and deliveries under way are forgotten."""
+    playing.load(read(wanted, NAMED, required=NAMED)["name"])
+    return DONE
+
+
+def forget(playing: ControlTarget, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Forget what was saved under a name."""
+    playing.forget(read(wanted, NAMED, required=NAMED)["name"])
+    return list_snapshots(playing, {})
+
+
+NAMED: Mapping[str, Field] = {"name": parse_snapshot_name}
+
+
+def _format_timestamp(seconds: float) -> str:
+    return to_datetime(seconds).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+LATEST = 253_370_764_800.0
+"""The start of the year 9999, near the end of the range of Python's dates."""
+
+
+def _instant(value: Any) -> float:
+    if isinstance(value, str):
+        try:
+            at = datetime.fromisoformat(value)
+        except ValueError:
+            raise ValueError("must be seconds since 1970, or an instant such as 2026-11-22T12:00:00Z") from None
+        if at.tzinfo is None:
+            raise ValueError("must name its time zone, such as Z")
+        value = max(0.0, at.timestamp())
+    if non_negative_number(value) > LATEST:
+        raise ValueError("must be before the year 9999")
+    return non_negative_number(value)
+
+
+CLOCK: Mapping[str, Field] = {"now": _instant, "advance_seconds": non_negative_number, "frozen": flag, "machine": flag}
+
+HERE = "/_control/{connector}"
+CONTROLS: Sequence[ControlRoute] = (
+    ControlRoute("GET", "/_control/openapi.json", sandbox_handler=describe),
+    ControlRoute("POST", "/_control/reset", sandbox_handler=reset, releases_throttled=True),
+    ControlRoute("GET", "/_control/clock", sandbox_handler=tell_clock),
+    ControlRoute("POST", "/_control/clock", sandbox_handler=set_clock, releases_throttled=True),
+    ControlRoute("GET", "/_control/snapshots", sandbox_handler=list_snapshots),
+    ControlRoute("POST", "/_control/save", sandbox_handler=save),
+    ControlRoute("POST", "/_control/load", sandbox_handler=load, releases_throttled=True),
+    ControlRoute("POST", "/_control/forget", sandbox_handler=forget),
+    ControlRoute("GET", f"{HERE}/requests", read_journal),
+    ControlRoute("DELETE", f"{HERE}/requests", clear_journal),
+    ControlRoute("GET", f"{HERE}/faults", list_faults),
+    ControlRoute("POST", f"{HERE}/faults", add_fault),
+    ControlRoute("DELETE", f"{HERE}/faults", clear_faults, releases_throttled=True),
+    ControlRoute("POST", f"{HERE}/knobs", turn_knobs),
+    ControlRoute("POST", f"{HERE}/revoke", revoke),
+    ControlRoute("POST", f"{HERE}/authorise", authorise),
+    ControlRoute("POST", f"{HERE}/act", act),
+    ControlRoute("GET", f"{HERE}/acts", list_acts),
+    ControlRoute("GET", f"{HERE}/coverage", tell_coverage),
+)
+"""All control routes: those of the sandbox first, then those of one emulator."""
+
+
+def _error_response(status: int, message: str) -> web.Response:
+    return _respond(status, {"error": message})
+
+
+def _respond(status: int, content: Any) -> web.Response:
+    """Return a JSON response that ends with a newline for terminals."""
+    return web.json_response(text=f"{json.dumps(content)}\n", status=status)

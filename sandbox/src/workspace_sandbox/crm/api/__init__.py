@@ -1,0 +1,1 @@
+"""Handlers of HubSpot's routes."""

@@ -1,0 +1,1 @@
+"""State of the HubSpot emulator: its objects, their rules and the default data."""

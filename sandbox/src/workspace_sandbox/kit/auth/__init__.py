@@ -1,0 +1,1 @@
+"""OAuth and the consent page, as vendors run them."""

@@ -1,0 +1,1 @@
+"""Stored state: identifiers, serialization and values of seed files."""

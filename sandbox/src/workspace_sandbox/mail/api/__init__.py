@@ -1,0 +1,1 @@
+"""Handlers of Gmail's routes."""

@@ -1,0 +1,191 @@
+"""The routes that the emulator serves.
+
+Prices, scopes and parameters of the methods follow the vendor's discovery document.
+
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from workspace_sandbox.kit.routes import Route, page
+from workspace_sandbox.mail import schema
+from workspace_sandbox.mail.access import CONSENT_PATH, FULL, Grants
+from workspace_sandbox.mail.api import batch, drafts, history, labels, messages, profile, threads, uploads, watches
+from workspace_sandbox.mail.api.methods import Method, Operation, gmail_scopes
+from workspace_sandbox.mail.api.methods import define_method as _method
+from workspace_sandbox.mail.api.settings_routes import SETTINGS
+from workspace_sandbox.mail.schema import BOOL, STRING, UINT32, UINT64, Kind
+
+READ = gmail_scopes("modify", "readonly")
+READ_METADATA = gmail_scopes("metadata", "modify", "readonly")
+MODIFY = gmail_scopes("modify")
+DELETE = frozenset({FULL})
+INSERT = gmail_scopes("insert", "modify")
+SEND = gmail_scopes("compose", "modify", "send")
+DRAFT = gmail_scopes("compose", "modify")
+READ_DRAFT = gmail_scopes("compose", "modify", "readonly")
+PROFILE = gmail_scopes("compose", "metadata", "modify", "readonly")
+LIST_LABELS = gmail_scopes("labels", "metadata", "modify", "readonly")
+LABELS = gmail_scopes("labels", "modify")
+
+PAGED: Mapping[str, Kind] = {"maxResults": UINT32, "pageToken": STRING}
+SEARCH: Mapping[str, Kind] = {**PAGED, "q": STRING, "includeSpamTrash": BOOL}
+FILTERED: Mapping[str, Kind] = {**SEARCH, "labelIds": [STRING]}
+READING: Mapping[str, Kind] = {"format": schema.FORMATS, "metadataHeaders": [STRING]}
+THREAD_READING: Mapping[str, Kind] = {"format": ("full", "metadata", "minimal"), "metadataHeaders": [STRING]}
+HISTORY: Mapping[str, Kind] = {
+    **PAGED,
+    "startHistoryId": UINT64,
+    "labelId": STRING,
+    "historyTypes": [schema.HISTORY_TYPES],
+}
+INSERTION: Mapping[str, Kind] = {"deleted": BOOL, "internalDateSource": schema.DATE_SOURCES}
+IMPORT: Mapping[str, Kind] = {**INSERTION, "neverMarkSpam": BOOL, "processForCalendar": BOOL}
+
+
+_M, _T, _D, _L, _N = schema.MESSAGE, schema.THREAD, schema.DRAFT, schema.LABEL, schema.NOTHING
+METHODS: Sequence[Method] = (
+    _method("getProfile GET /profile GetProfile 1", profile.get_profile, PROFILE, schema.PROFILE),
+    _method(
+        "messages.list GET /messages ListMessages 5",
+        messages.list_messages,
+        READ_METADATA,
+        schema.MESSAGES,
+        params=FILTERED,
+    ),
+    _method(
+        "messages.send POST /messages/send SendMessage 100", messages.send_message, SEND, _M, body=_M, uploads=True
+    ),
+    _method(
+        "messages.insert POST /messages InsertMessage 25",
+        messages.insert_message,
+        INSERT,
+        _M,
+        body=_M,
+        params=INSERTION,
+        uploads=True,
+    ),
+    _method(
+        "messages.import POST /messages/import ImportMessage 25",
+        messages.insert_message,
+        INSERT,
+        _M,
+        body=_M,
+        params=IMPORT,
+        uploads=True,
+        unsupported="neverMarkSpam and processForCalendar change nothing",
+    ),
+    _method(
+        "messages.batchModify POST /messages/batchModify BatchModifyMessages 50",
+        messages.batch_modify,
+        MODIFY,
+        _N,
+        body=schema.BATCH_MODIFICATION,
+    ),
+    _method(
+        "messages.batchDelete POST /messages/batchDelete BatchDeleteMessages 50",
+        messages.batch_delete,
+        DELETE,
+        _N,
+        body=schema.BATCH_DELETION,
+    ),
+    _method("messages.get GET /messages/{id} GetMessage 20", messages.get_message, READ_METADATA, _M, params=READING),
+    _method("messages.delete DELETE /messages/{id} DeleteMessage 10", messages.delete_message, DELETE, _N),
+    _method(
+        "messages.modify POST /messages/{id}/modify ModifyMessage 5",
+        messages.modify_message,
+        MODIFY,
+        _M,
+        body=schema.MODIFICATION,
+    ),
+    _method("messages.trash POST /messages/{id}/trash TrashMessage 20", messages.trash_message, MODIFY, _M, body=_N),
+    _method(
+        "messages.untrash POST /messages/{id}/untrash UntrashMessage 5", messages.untrash_message, MODIFY, _M, body=_N
+    ),
+    _method(
+        "messages.attachments.get GET /messages/{messageId}/attachments/{id} GetAttachment 20",
+        messages.get_attachment,
+        READ,
+        schema.PART_BODY,
+    ),
+    _method(
+        "threads.list GET /threads ListThreads 10", threads.list_threads, READ_METADATA, schema.THREADS, params=FILTERED
+    ),
+    _method("threads.get GET /threads/{id} GetThread 40", threads.get_thread, READ_METADATA, _T, params=THREAD_READING),
+    _method(
+        "threads.modify POST /threads/{id}/modify ModifyThread 10",
+        threads.modify_thread,
+        MODIFY,
+        _T,
+        body=schema.MODIFICATION,
+    ),
+    _method("threads.trash POST /threads/{id}/trash TrashThread 20", threads.trash_thread, MODIFY, _T, body=_N),
+    _method("threads.untrash POST /threads/{id}/untrash UntrashThread 20", threads.untrash_thread, MODIFY, _T, body=_N),
+    _method("threads.delete DELETE /threads/{id} DeleteThread 20", threads.delete_thread, DELETE, _N),
+    _method("drafts.list GET /drafts ListDrafts 5", drafts.list_drafts, READ_DRAFT, schema.DRAFTS, params=SEARCH),
+    _method("drafts.create POST /drafts CreateDraft 10", drafts.create_draft, DRAFT, _D, body=_D, uploads=True),
+    _method("drafts.send POST /drafts/send SendDraft 100", drafts.send_draft, DRAFT, _M, body=_D, uploads=True),
+    _method(
+        "drafts.get GET /drafts/{id} GetDraft 20", drafts.get_draft, READ_DRAFT, _D, params={"format": schema.FORMATS}
+    ),
+    _method("drafts.update PUT /drafts/{id} UpdateDraft 15", drafts.update_draft, DRAFT, _D, body=_D, uploads=True),
+    _method("drafts.delete DELETE /drafts/{id} DeleteDraft 10", drafts.delete_draft, DRAFT, _N),
+    _method("labels.list GET /labels ListLabels 1", labels.list_labels, LIST_LABELS, schema.LABELS),
+    _method("labels.create POST /labels CreateLabel 5", labels.create_label, LABELS, _L, body=_L),
+    _method("labels.get GET /labels/{id} GetLabel 1", labels.get_label, LIST_LABELS, _L),
+    _method("labels.update PUT /labels/{id} UpdateLabel 5", labels.update_label, LABELS, _L, body=_L),
+    _method("labels.patch PATCH /labels/{id} PatchLabel 5", labels.update_label, LABELS, _L, body=_L),
+    _method("labels.delete DELETE /labels/{id} DeleteLabel 5", labels.delete_label, LABELS, _N),
+    _method(
+        "history.list GET /history ListHistory 2", history.list_history, READ_METADATA, schema.HISTORY, params=HISTORY
+    ),
+    _method(
+        "watch POST /watch Watch 100",
+        watches.watch,
+        READ_METADATA,
+        schema.WATCHED,
+        body=schema.WATCHING,
+        unsupported="whether the topic is there and may be written to is not asked",
+    ),
+    _method("stop POST /stop Stop 50", watches.stop, READ_METADATA, _N),
+    *SETTINGS,
+)
+UPLOADS: Sequence[Route[Operation]] = tuple(
+    Route(method=verb, path=prefix + method.path, handler=method.handler)
+    for prefix in uploads.PREFIXES
+    for method in METHODS
+    if method.uploads
+    for verb in dict.fromkeys((method.method, "PUT"))
+)
+"""The upload routes: each method that takes uploads, and the pieces of resumable ones."""
+
+
+class Batch(Route[None]):
+    """The route of a batch of requests."""
+
+
+BATCHES = tuple(Batch(method="POST", path=path, handler=None) for path in batch.PATHS)
+
+NO_IDENTITY = "identity tokens are not told of"
+CONSENT = (
+    page(f"GET {CONSENT_PATH}", Grants.authorize),
+    page(f"POST {CONSENT_PATH}", Grants.authorize),
+    page("POST /token", Grants.token),
+    page("POST /revoke", Grants.revoke),
+    page("GET /tokeninfo", Grants.inspect, NO_IDENTITY),
+    page("POST /tokeninfo", Grants.inspect, NO_IDENTITY),
+)
+
+ROUTES: Sequence[Route[Any]] = (*METHODS, *UPLOADS, *BATCHES, *CONSENT)
+"""All routes."""
+
+_PATTERNS = [(method.method, method.pattern, method) for method in METHODS]
+
+
+def resolve(verb: str, path: str) -> tuple[Method, dict[str, str]] | None:
+    """Return the method with that path and the identifiers in the path."""
+    for method_verb, pattern, method in _PATTERNS:
+        match = pattern.fullmatch(path) if method_verb == verb else None
+        if match:
+            return method, match.groupdict()
+    return None

@@ -1,0 +1,145 @@
+"""User actions: external mail arrives, and people tidy up the mailbox in Gmail."""
+
+from base64 import b64decode
+from collections.abc import Mapping
+from email.utils import parseaddr
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from workspace_sandbox.kit import arguments
+from workspace_sandbox.kit.knobs import texts
+from workspace_sandbox.kit.user_actions import Field, UserAction, UserActions, lookup_in, optional, reader_for, text
+from workspace_sandbox.mail.api.resources import short
+from workspace_sandbox.mail.data import compose
+from workspace_sandbox.mail.data.compose import Entity
+from workspace_sandbox.mail.data.index import strip_tags
+from workspace_sandbox.mail.data.state import Mailbox, Message
+
+if TYPE_CHECKING:
+    from workspace_sandbox.mail.emulator import MailEmulator
+
+ActionResult = dict[str, Any]
+
+
+def _receive(
+    gmail: "MailEmulator",
+    sender: tuple[str, str],
+    subject: str,
+    rich: str,
+    *,
+    body_text: str = "",
+    thread_id: str = "",
+    labels: list[str] | None = None,
+    attachments: list[Mapping[str, Any]] | None = None,
+) -> ActionResult:
+    transport, mailbox = gmail.services.transport, gmail.mailbox
+    at, token = transport.now_ms(), f"{transport.random.getrandbits(80):020x}"
+    headers = [
+        ("From", compose.mailbox(*sender)),
+        ("To", compose.mailbox(mailbox.name, mailbox.address)),
+        ("Subject", compose.encode_word(subject)),
+        ("Date", compose.date(at)),
+        ("Message-ID", f"<{token}@mail.{sender[1].rpartition('@')[2]}>"),
+        *(_reply_headers(mailbox, thread_id) if thread_id else ()),
+    ]
+    plain = " ".join(strip_tags(body_text or rich).split())
+    raw = compose.build_message(headers, _content(plain, rich, attachments or [], f"=_{token}"))
+    label_ids = _label_ids(mailbox, labels or [])
+    message = transport.deliver(mailbox, raw, sender[1], at)
+    mailbox.relabel(message, label_ids, [])
+    return _message_json(message)
+
+
+def _relabel(gmail: "MailEmulator", message: Message, *, add: str = "", remove: str = "") -> ActionResult:
+    gmail.mailbox.relabel(message, [add] if add else [], [remove] if remove else [])
+    return _message_json(message)
+
+
+def _delete(gmail: "MailEmulator", message: Message) -> ActionResult:
+    gmail.mailbox.remove(message)
+    return _message_json(message)
+
+
+def _pull(gmail: "MailEmulator", *, topic: str | None = None) -> ActionResult:
+    return {"messages": gmail.services.transport.topics.pull(topic)}
+
+
+def _message_json(message: Message) -> ActionResult:
+    return {"message_id": message.id, "thread_id": message.thread_id, **short(message)}
+
+
+def _line(value: Any) -> str:
+    return " ".join(arguments.text(value).splitlines())
+
+
+def _sender(_: Any, value: Any) -> tuple[str, str]:
+    sender = parseaddr(_line(value))
+    if "@" not in sender[1]:
+        raise ValueError("must be an address")
+    return sender
+
+
+def _files(_: Any, value: Any) -> list[Mapping[str, Any]]:
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise ValueError("must be a list of objects")
+    return value
+
+
+def _content(plain: str, rich: str, attachments: list[Mapping[str, Any]], boundary: str) -> Entity:
+    body = compose.multipart("alternative", f"{boundary}.a", compose.text(plain), compose.text(rich, "html"))
+    files = [_file(item) for item in attachments]
+    return compose.multipart("mixed", f"{boundary}.m", body, *files) if files else body
+
+
+def _file(item: Mapping[str, Any]) -> Entity:
+    name, mime_type = str(item.get("filename", "")), str(item.get("mime_type", "application/octet-stream"))
+    if "size_bytes" in item:
+        return compose.filler(mime_type, int(item["size_bytes"]), name)
+    return compose.attachment(mime_type, b64decode(item["content_base64"], validate=True), name)
+
+
+def _reply_headers(mailbox: Mailbox, thread_id: str) -> list[tuple[str, str]]:
+    if thread_id not in mailbox.threads:
+        raise ValueError(f"no thread {thread_id!r}")
+    parent = mailbox.threads[thread_id][-1]
+    references = f"{parent.header('References')} {parent.message_id}".strip()
+    return [("In-Reply-To", parent.message_id), ("References", references)]
+
+
+def _label_ids(mailbox: Mailbox, names: list[str]) -> list[str]:
+    matches = {name: mailbox.find_label(name) for name in names}
+    missing = [name for name, label in matches.items() if label is None]
+    if missing:
+        raise ValueError(f"no label {', '.join(missing)}")
+    return [label.id for label in matches.values() if label]
+
+
+MESSAGE = (Field("message_id", "the message", lookup_in(lambda gmail: gmail.mailbox.messages)),)
+TOLD = "`message_id`, `thread_id`, `id`, `threadId`"
+
+ACTS: UserActions = {
+    "receive": UserAction(
+        _receive,
+        "Somebody writes to the mailbox.",
+        (
+            Field("from", "an address, also with a name before it", _sender),
+            Field("subject", "its subject", reader_for(_line)),
+            Field("body_html", "its text", text),
+            optional("body_text", "the plain text; otherwise made of the other", text),
+            optional("thread_id", "the thread that it answers", text),
+            optional("labels", "names of labels", reader_for(texts)),
+            optional("attachments", "`filename`, `mime_type`, and `content_base64` or `size_bytes` of each", _files),
+        ),
+        TOLD,
+    ),
+    "trash": UserAction(partial(_relabel, add="TRASH"), "Moves a message to the trash.", MESSAGE, TOLD),
+    "archive": UserAction(partial(_relabel, remove="INBOX"), "Takes a message out of the inbox.", MESSAGE, TOLD),
+    "mark_read": UserAction(partial(_relabel, remove="UNREAD"), "Reads a message.", MESSAGE, TOLD),
+    "delete": UserAction(_delete, "Deletes a message for good.", MESSAGE, TOLD),
+    "pull": UserAction(
+        _pull,
+        "Takes the notifications that watches have published.",
+        (optional("topic", "of this topic alone", text),),
+        "`messages`: `data` in base64, `messageId`, `publishTime` of each",
+    ),
+}

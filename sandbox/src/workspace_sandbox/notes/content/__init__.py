@@ -1,0 +1,1 @@
+"""Text of Notion: rich text, blocks and Markdown."""

@@ -1,0 +1,1 @@
+"""Handlers of Airtable's routes."""

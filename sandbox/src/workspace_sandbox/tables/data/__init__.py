@@ -1,0 +1,1 @@
+"""State of the Airtable emulator: its objects, their rules and the default data."""

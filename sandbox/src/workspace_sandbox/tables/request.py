@@ -1,0 +1,75 @@
+"""An authorised request."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from multidict import MultiMapping
+
+from workspace_sandbox.kit.errors import require
+from workspace_sandbox.tables import wire
+from workspace_sandbox.tables.access import Access
+from workspace_sandbox.tables.data import queries
+from workspace_sandbox.tables.data.state import PERMISSIONS, Base, Record, Table, find
+from workspace_sandbox.tables.data.values import Reader
+from workspace_sandbox.tables.data.webhooks import Webhook
+from workspace_sandbox.tables.data.workspace import Workspace, WriteOptions
+
+
+@dataclass(frozen=True, slots=True)
+class ApiRequest:
+    """An authorised request and the state that it works on."""
+
+    workspace: Workspace
+    iterators: queries.ListIterators
+    access: Access
+    path: Mapping[str, str]
+    query: MultiMapping[str]
+    body: Mapping[str, Any]
+    reader: Reader
+    """The reader of the records in ``base``."""
+
+    permission: Callable[[Base], str]
+    """The function that returns the caller's role in a base."""
+
+    is_put: bool
+    """Whether the method is PUT, which clears omitted fields."""
+
+    ping: Callable[[Webhook], None]
+    """The function that pings a webhook."""
+
+    @property
+    def base(self) -> Base:
+        """The base in the path."""
+        return self.reader.base
+
+    def table(self) -> Table:
+        """Return the table in the path, by id or name."""
+        return require(find(self.base.tables, self.path["table"]), wire.no_such_model())
+
+    def writable_table(self) -> Table:
+        """Return the table in the path. Raises an error if it is read-only."""
+        table = self.table()
+        if table.synced:
+            raise wire.forbidden()
+        return table
+
+    def path_record(self, table: Table) -> Record:
+        """Return the record in the path. Raises an error if it does not belong to *table*."""
+        return require(table.records.get(self.path["record"]), wire.no_such_record(self.path["record"]))
+
+    def write_options(self) -> WriteOptions:
+        """Return the options for writing."""
+        creates = PERMISSIONS.index(self.permission(self.base)) >= PERMISSIONS.index("create")
+        return WriteOptions(self.access.user, self.flag("typecast"), creates, self.is_put)
+
+    def flag(self, name: str) -> bool:
+        """Return a boolean of the body. Absent and null mean False."""
+        value = self.body.get(name)
+        if value is not None and not isinstance(value, bool):
+            raise wire.invalid_request()
+        return bool(value)
+
+    def record_json(self, table: Table, record: Record) -> dict[str, Any]:
+        """Return a written record as the response shows it."""
+        return self.reader.record(table, record, by_id=self.flag("returnFieldsByFieldId"))

@@ -1,0 +1,107 @@
+"""User actions: what a colleague does in Airtable."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from workspace_sandbox.kit.arguments import json_object
+from workspace_sandbox.kit.errors import require
+from workspace_sandbox.kit.user_actions import DELIVERIES, Field, UserAction, UserActions, optional, reader_for, text
+from workspace_sandbox.tables import wire
+from workspace_sandbox.tables.api import comments
+from workspace_sandbox.tables.data import default_data, queries
+from workspace_sandbox.tables.data.definitions import Definitions
+from workspace_sandbox.tables.data.state import Base, Table, find
+from workspace_sandbox.tables.data.workspace import WriteOptions
+
+if TYPE_CHECKING:
+    from workspace_sandbox.tables.emulator import TablesEmulator
+
+ActionResult = dict[str, Any]
+MANUAL = WriteOptions(default_data.COLLEAGUE, typecast=True)
+
+
+def _create_record(airtable: "TablesEmulator", base: Base, key: str, fields: Mapping[str, Any]) -> ActionResult:
+    table = _table(base, key)
+    (record,) = airtable.workspace.create(base, table, [fields], MANUAL)
+    return airtable.reader(base).record(table, record)
+
+
+def _update_record(
+    airtable: "TablesEmulator", base: Base, key: str, record_id: str, fields: Mapping[str, Any]
+) -> ActionResult:
+    table = _table(base, key)
+    (record,) = airtable.workspace.update(base, table, [(record_id, fields)], MANUAL)
+    return airtable.reader(base).record(table, record)
+
+
+def _delete_record(airtable: "TablesEmulator", base: Base, key: str, record_id: str) -> ActionResult:
+    airtable.workspace.delete(base, _table(base, key), [record_id])
+    return {"id": record_id, "deleted": True}
+
+
+def _rename_field(_: "TablesEmulator", base: Base, key: str, column: str, name: str) -> ActionResult:
+    match = queries.get_column(_table(base, key), column)
+    if not name.strip():
+        raise wire.invalid_request("A field must have a name")
+    match.name = name
+    return {"field_id": match.id, "name": match.name}
+
+
+def _add_field(
+    airtable: "TablesEmulator", base: Base, key: str, name: str, kind: str, *, options: Any = None
+) -> ActionResult:
+    definition = {"name": name, "type": kind, "options": options}
+    return Definitions(airtable.workspace, base).field(_table(base, key), definition).to_json()
+
+
+def _comment(airtable: "TablesEmulator", base: Base, key: str, record_id: str, content: str) -> ActionResult:
+    record = require(_table(base, key).records.get(record_id), ValueError(f"no record {record_id!r}"))
+    new_comment = comments.add(
+        record, airtable.workspace.new_id("com"), default_data.COLLEAGUE, content, airtable.context.now()
+    )
+    return {"comment_id": new_comment.id}
+
+
+def _base(airtable: "TablesEmulator", value: Any) -> Base:
+    return require(airtable.workspace.base(str(value)), ValueError(f"is {value!r}, and there is no such base"))
+
+
+def _table(base: Base, key: str) -> Table:
+    return require(find(base.tables, key), ValueError(f"no table {key!r}"))
+
+
+TABLE = (Field("base_id", "the base", _base), Field("table", "the table, by name or id", text))
+RECORD = (*TABLE, Field("record_id", "the record", text))
+FIELDS = Field("fields", "values by name of the field", reader_for(json_object))
+NAME = Field("name", "the new name", text)
+SHOWN = "the record in the vendor's shape"
+
+ACTS: UserActions = {
+    "create_record": UserAction(_create_record, "A colleague makes a record.", (*TABLE, FIELDS), SHOWN),
+    "update_record": UserAction(_update_record, "A colleague changes a record.", (*RECORD, FIELDS), SHOWN),
+    "delete_record": UserAction(_delete_record, "A colleague deletes a record.", RECORD, "`id`, `deleted`"),
+    "rename_field": UserAction(
+        _rename_field,
+        "Gives a field another name.",
+        (*TABLE, Field("field", "the field, by name or id", text), NAME),
+        "`field_id`, `name`",
+    ),
+    "add_field": UserAction(
+        _add_field,
+        "Adds a field to a table.",
+        (
+            *TABLE,
+            NAME.with_description("its name"),
+            Field("type", "its type", text),
+            optional("options", "what the type needs"),
+        ),
+        "the field in the vendor's shape",
+    ),
+    "comment": UserAction(
+        _comment,
+        "A colleague comments on a record.",
+        (*RECORD, Field("text", "the comment", text)),
+        "`comment_id`",
+    ),
+    "deliveries": DELIVERIES,
+}

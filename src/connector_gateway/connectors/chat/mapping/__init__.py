@@ -1,5 +1,0 @@
-"""Between the vendor's shapes and ours, by noun: pure functions."""
-
-from connector_gateway.connectors.chat.mapping import channels, events, evidence, keywords, messages, reactions, texts
-
-__all__ = ["channels", "events", "evidence", "keywords", "messages", "reactions", "texts"]

@@ -1,1 +1,0 @@
-"""What every call passes through."""

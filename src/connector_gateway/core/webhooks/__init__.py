@@ -1,1 +1,0 @@
-"""Webhooks: addresses of workspaces that observed events are delivered to, signed, in order, at least once."""

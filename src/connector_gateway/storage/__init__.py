@@ -1,1 +1,0 @@
-"""What must outlive a call: tables, transactions, and counters that processes share."""

@@ -1,1 +1,0 @@
-"""What every application here is built from; it knows none of them."""
