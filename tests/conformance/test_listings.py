@@ -68,7 +68,7 @@ def tables(cursor: str) -> Any:
 LISTINGS = {
     "notes data sources": Listing("notes", lambda client: every(client.search_data_sources()), notes),
     "notes pages": Listing("notes", lambda client: every(client.search_pages()), notes),
-    "notes rows": Listing("notes", lambda client: every(client.rows("source")), notes),
+    "notes rows": Listing("notes", lambda client: every(client.query_rows("source")), notes),
     "notes values": Listing("notes", lambda client: every(client.retrieve_page_property("page", "title")), notes),
     "notes blocks": Listing("notes", lambda client: every(client.retrieve_block_children("page")), notes),
     "boards cards": Listing("boards", lambda client: client.get_board_cards("board"), boards),
@@ -78,7 +78,7 @@ LISTINGS = {
     "chat history": Listing("chat", lambda client: every(client.history("C1", NOON)), chat),
     "chat thread": Listing("chat", lambda client: every(client.replies("C1", "1.0", NOON)), chat),
     "crm owners": Listing("crm", lambda client: every(client.list_owners()), crm),
-    "crm records": Listing("crm", lambda client: client.search_every("deals", lambda after: {"after": after}), crm),
+    "crm records": Listing("crm", lambda client: client.search_all("deals", lambda after: {"after": after}), crm),
     "crm links": Listing("crm", lambda client: client.read_associations("contacts", "1", "deals"), links),
     "tables bases": Listing("tables", lambda client: every(client.list_bases()), tables),
     "tables new records": Listing(
@@ -98,19 +98,19 @@ class Vendor:
         self._page = page
         self._in_circles = in_circles
 
-    async def exchange(self, *_: Any, **__: Any) -> UpstreamResponse:
+    async def send(self, *_: Any, **__: Any) -> UpstreamResponse:
         self.asked += 1
         cursor = "0" if self._in_circles else str(self.asked)
         return UpstreamResponse(200, {}, to_json(self._page(cursor)))
 
-    async def admit(self, *_: Any) -> "Vendor":
+    async def acquire(self, *_: Any) -> "Vendor":
         return self
 
-    def answered(self) -> None: ...
+    def record_response(self) -> None: ...
 
-    def left(self) -> None: ...
+    def record_sent(self) -> None: ...
 
-    def stale(self) -> bool:
+    def is_expired(self) -> bool:
         return False
 
     async def credentials(self) -> dict[str, str]:

@@ -91,5 +91,5 @@ def test_nothing_of_a_call_shows_its_credentials(started: AllConnectors, room: s
         shown = repr([connection, run, client, client._upstream])
 
     credentials = started.gateway.sandbox.emulators[room].credentials()
-    assert "Upstream(" in shown
+    assert "UpstreamClient(" in shown
     assert [] == [way for secret in credentials.values() for way in ways(secret) if way in shown]

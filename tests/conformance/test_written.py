@@ -12,8 +12,8 @@ from harness.publishing import published, publishing
 from harness.recording import arguments, playground
 
 OPERATIONS = [(room.name, operation) for room in CONNECTORS.values() for operation in room.operations]
-CALLED = {"answers with the envelope", "knows no connection of others"}
-WRITTEN = {"tells what a write would do", "writes once with a key"}
+CALLED = {"answers with the envelope", "hides foreign connections"}
+WRITTEN = {"supports dry run", "writes once with a key"}
 
 
 def test_every_operation_is_called_and_every_write_done_once(tmp_path: Path) -> None:
