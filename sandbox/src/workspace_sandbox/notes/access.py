@@ -61,7 +61,9 @@ class Authorisations(OAuth):
     def consent_page(self, _: Mapping[str, str]) -> Question:
         """Return the consent page's question: which workspace, and which of its pages."""
         accounts = [
-            Account(uid, home.workspace.name, tuple(Box(_value(home, offer), offer.label) for offer in home.share_options))
+            Account(
+                uid, home.workspace.name, tuple(Box(_value(home, offer), offer.label) for offer in home.share_options)
+            )
             for uid, home in self.accounts.items()
         ]
         return Question(vendor="Notion", app="Connector Gateway", wants=WANTS, accounts=accounts)
