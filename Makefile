@@ -17,7 +17,7 @@ run: .venv/run  ## Gateway and sandbox, ready to call; ARGS="--port 9000 --fresh
 	@$(BIN)/connector-gateway dev $(ARGS)
 
 together: .venv/test  ## What deploy/compose.yaml runs, without containers; ARGS="--port 9000"
-	@cd tests && ../$(BIN)/python -m deploy $(ARGS)
+	@PYTHONPATH=tests $(BIN)/python -m deploy $(ARGS)
 
 # What is compiled is kept, also where PYTHONDONTWRITEBYTECODE is set: pytest rewrites the assertions of 350 modules,
 # which each worker would do for itself at every run, in 18 s of CPU in place of 6. The first time is with the installation.
@@ -25,7 +25,7 @@ test: .venv/test  ## The whole suite; ARGS="-k notes" pass through, WORKERS=4 at
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(or $(WORKERS),5) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 javascript: .venv/test  ## The vendors' libraries, a generated client, linters and MCP's own suite; fetches them from npm
-	@JAVASCRIPT=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q -m javascript tests/sandbox/guides tests/agents/protocol tests/clients
+	@JAVASCRIPT=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q -m javascript sandbox/tests/guides gateway/tests/agents/protocol gateway/tests/clients
 
 check: fast test  ## Everything that must hold before a commit lands
 
@@ -46,10 +46,10 @@ generate: .venv/test  ## Make the generated files again
 	@$(BIN)/python tools/generate.py
 
 examples: .venv/test  ## Record the calls that the reference shows
-	@cd tests && ../$(BIN)/python -m harness.recording
+	@PYTHONPATH=tests $(BIN)/python -m harness.recording
 
 screenshots: .venv/test  ## Draw the pages that the guide shows; needs Chromium
-	@cd tests && ../$(BIN)/python -m browser.screenshots
+	@PYTHONPATH=tests $(BIN)/python -m browser.screenshots
 
 # Folders that links lead to are shown as lists of their pages, as code hosts show them.
 LISTED := decisions guide reference
@@ -70,20 +70,20 @@ bench: .venv/test  ## Measure; ratios within one run
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 simulate: .venv/test  ## Try the promise about writes; SEEDS=1000 START=1 PROCESSES=1|2
-	@cd tests && PYTHONHASHSEED=0 ../$(BIN)/python -m simulation --seeds $(or $(SEEDS),1000) --start $(or $(START),1) \
+	@PYTHONPATH=tests PYTHONHASHSEED=0 $(BIN)/python -m simulation --seeds $(or $(SEEDS),1000) --start $(or $(START),1) \
 	  $(if $(PROCESSES),--processes $(PROCESSES)) $(ARGS)
 
 chaos: .venv/test  ## Let gateways, PostgreSQL, the store and the applications fail under load; ARGS="--only kill,freeze --seconds 60 --seed 3"
-	@cd tests && ../$(BIN)/python -m chaos $(ARGS)
+	@PYTHONPATH=tests $(BIN)/python -m chaos $(ARGS)
 
 hostile: .venv/test  ## Attack a gateway, and measure what that costs others; ARGS="half_bodies" for one alone
-	@cd tests && ../$(BIN)/python -m hostile $(ARGS)
+	@PYTHONPATH=tests $(BIN)/python -m hostile $(ARGS)
 
 tenants: .venv/test  ## Deliver to customers, apps and teams drawn at random; nobody may see what is not theirs; ARGS="20000 0": histories, first seed
-	@cd tests && ../$(BIN)/python -m hostile.tenants $(ARGS)
+	@PYTHONPATH=tests $(BIN)/python -m hostile.tenants $(ARGS)
 
 shapes: .venv/test  ## Call every operation with requests of every shape for a minute; each finding is to be read
-	@cd tests && ../$(BIN)/python -m hostile.shapes $(ARGS)
+	@PYTHONPATH=tests $(BIN)/python -m hostile.shapes $(ARGS)
 
 lock: .venv/test  ## Lock the dependencies with hashes; needs uv
 	@$(LOCK) --group build gateway/pyproject.toml -o requirements/run.txt
@@ -97,7 +97,7 @@ sbom: .venv/test  ## List what is installed in production, with hashes, in Cyclo
 	  --output-format JSON --output-file $(SBOM) requirements/tracing.txt
 
 documents: .venv/test  ## Hold the sandbox against the vendors' API documents in FOLDER; JAVASCRIPT=1 takes the libraries for JavaScript too
-	@cd tests && PYTHONDONTWRITEBYTECODE= ../$(BIN)/python -m documents $(or $(FOLDER),$(error FOLDER=… is missing)) $(ARGS)
+	@PYTHONPATH=tests PYTHONDONTWRITEBYTECODE= $(BIN)/python -m sandbox.tests.documents $(or $(FOLDER),$(error FOLDER=… is missing)) $(ARGS)
 
 clean:  ## Remove all that was made here, but what serve keeps: .env and gateway.db
 	rm -rf .venv .data .site .cache dist $(PACKAGES:%=%/src/*.egg-info) .coverage* \

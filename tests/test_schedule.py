@@ -4,9 +4,9 @@ from pathlib import Path
 
 from harness.schedule import LONGEST
 
-TESTS = Path(__file__).parent
+PROJECT = Path(__file__).parent.parent
 
 
 def test_the_files_that_are_begun_first_exist() -> None:
-    assert [] == [name for name in LONGEST if not (TESTS / name).is_file()]
+    assert [] == [name for name in LONGEST if not (PROJECT / name).is_file()]
     assert len(set(LONGEST)) == len(LONGEST)

@@ -26,7 +26,7 @@ class Reading:
 
 def calls_of(room: str) -> ModuleType:
     """``calls.py`` of a room's tests."""
-    return import_module(f"connectors.{room}.calls")
+    return import_module(f"gateway.tests.connectors.{room}.calls")
 
 
 def writings(room: str) -> Sequence[str]:

@@ -12,7 +12,7 @@ from random import Random
 from typing import Any
 
 from connector_gateway.storage import tables
-from connectors.notes.watching import share
+from gateway.tests.connectors.notes.watching import share
 from harness.serving import Gateway
 from harness.watches import settle
 from hostile.mangling import mangled

@@ -11,7 +11,7 @@ from connector_gateway.conformance.checks import OPERATION_CHECKS, SERVICE_CHECK
 from requirements.contract import PAGES, PROJECT, clauses
 
 CLAUSES = [clause for page in PAGES for clause in clauses(page)]
-TESTS = Path(__file__).parents[1]
+TESTS = [path for folder in (PROJECT, *PROJECT.glob("*/")) for path in sorted((folder / "tests").rglob("test_*.py"))]
 STANDING = [clause for clause in CLAUSES if not clause.withdrawn]
 CITATION = re.compile(rf"(?<!\*)\b(?:{'|'.join(page.stem for page in PAGES)})-[0-9]+\b")
 
@@ -20,8 +20,8 @@ CITATION = re.compile(rf"(?<!\*)\b(?:{'|'.join(page.stem for page in PAGES)})-[0
 def shown() -> Mapping[str, str]:
     """Return every clause that a test names, with where it does."""
     return {
-        ast.literal_eval(argument): f"{path.relative_to(TESTS)}:{node.lineno}"
-        for path in sorted(TESTS.rglob("test_*.py"))
+        ast.literal_eval(argument): f"{path.relative_to(PROJECT)}:{node.lineno}"
+        for path in TESTS
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "requirement"
         for argument in node.args

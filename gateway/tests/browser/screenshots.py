@@ -1,0 +1,109 @@
+"""Draws the pages that the guide shows: ``python -m browser.screenshots`` from the folder of tests."""
+
+import asyncio
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from urllib.parse import urlsplit
+
+from playwright.async_api import Browser
+
+from connector_gateway.connectors import CONNECTORS
+from connector_gateway.core.upstream_files.remote_files import PublicFileFetcher
+from harness.chromium import NARROW, WIDE, Window, chromium, chromium_path, window
+from harness.playing import playing
+from harness.recording import arguments, called
+from harness.serving import Gateway, free_port, serving
+from workspace_sandbox import EMULATORS
+
+FOLDER = Path(__file__).parents[3] / "docs" / "screenshots"
+
+BUDGETS: Mapping[str, Any] = {
+    f"GATEWAY_{name.upper()}_BUDGET": f"{budget.limit:g}/{budget.per_seconds:g}"
+    for name, connector in CONNECTORS.items()
+    for budget in [next(iter(connector.budgets.values()))]
+}
+
+NAMES = {
+    "notes": "Product wiki",
+    "boards": "Launch board",
+    "mail": "sam@example.com",
+    "chat": "Acme team",
+    "crm": "Sales portal",
+    "tables": "Inventory",
+}
+
+WIDE_PAGES = ("overview", "run", "budgets", "connection")
+NARROW_PAGES = ("sign-in", "overview", "run", "connect")
+
+
+@contextmanager
+def furnished(folder: Path) -> Iterator[Gateway]:
+    """A gateway in front of every stand-in, with the vendors' own budgets, through which much was called lately."""
+    files = PublicFileFetcher(2, 1_000_000, is_reachable=lambda address: address == "127.0.0.1")
+    with playing(**EMULATORS) as sandbox, serving(sandbox, folder, files=files, port=free_port(), **BUDGETS) as gateway:
+        for name in EMULATORS:
+            gateway.clear(name)
+            gateway.run(gateway.app.connections.change(gateway.connections[name], name=NAMES[name]))
+        gateway.run(gateway.app.workspaces.change(gateway.workspace_id, name="Acme GmbH"))
+        for name, given in arguments(gateway).items():
+            called(gateway, name, given)
+        gateway.get("/notes/databases", limit="many")
+        gateway.together(*[lambda: gateway.get("/notes/databases")] * 12)
+        yield gateway
+
+
+def places(gateway: Gateway) -> Mapping[str, str]:
+    """The pages by the names of their pictures."""
+    slowest = gateway.operator("GET", "/v1/runs?operation=list_databases&status=ok").data[0]["run_id"]
+    return {
+        "overview": "/console",
+        "run": f"/console/runs/{slowest}",
+        "budgets": "/console/budgets",
+        "connection": f"/console/connections/{gateway.connections['notes']}",
+        "sign-in": "/console/sign-in",
+        "connect": urlsplit(invited(gateway)).path,
+    }
+
+
+def invited(gateway: Gateway) -> str:
+    """A link by which somebody connects an account."""
+    body = {"workspace_id": gateway.workspace_id, "connector": "tables"}
+    return str(gateway.operator("POST", "/v1/connections", json=body).data["connect_url"])
+
+
+async def draw(browser: Browser, gateway: Gateway) -> None:
+    """All pictures: the wide ones light, the narrow ones dark."""
+    addresses = places(gateway)
+    async with window(browser, gateway.base_url, width=NARROW, dark=True) as narrow:
+        await picture(narrow, addresses["sign-in"], f"sign-in-{NARROW}")
+        await narrow.sign_in()
+        for name in NARROW_PAGES[1:]:
+            await picture(narrow, addresses[name], f"{name}-{NARROW}")
+    async with window(browser, gateway.base_url) as wide:
+        await wide.sign_in()
+        for name in WIDE_PAGES:
+            await picture(wide, addresses[name], f"{name}-{WIDE}")
+
+
+async def picture(opened: Window, path: str, name: str) -> None:
+    """Draw one page, as far as it can be seen at once."""
+    await opened.open(path)
+    await opened.page.evaluate("document.activeElement.blur()")
+    await opened.page.screenshot(path=FOLDER / f"{name}.png")
+
+
+async def main(gateway: Gateway) -> None:
+    """Draw all pictures with one browser."""
+    async with chromium(chromium_path()) as browser:
+        await draw(browser, gateway)
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    with TemporaryDirectory() as scratch, furnished(Path(scratch)) as running:
+        asyncio.run(main(running))
+    sys.exit(0)

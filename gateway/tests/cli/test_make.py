@@ -1,0 +1,98 @@
+"""The first word of a newcomer, ``make run``, where the Python at hand is of no use."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+MAKEFILE = Path(__file__).parents[3] / "Makefile"
+OLD = """#!/bin/sh
+exec {python} -c 'import sys; sys.version_info = (3, 9, 2); exec(sys.argv[1])' "$2"
+"""
+WITHOUT_VENV = """#!/bin/sh
+[ "$1" = -c ] && exec {python} "$@"
+mkdir -p .venv/bin && touch .venv/bin/python
+exit 1
+"""
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """As much of a clone as make looks at before it installs."""
+    shutil.copy(MAKEFILE, tmp_path)
+    (tmp_path / "requirements").mkdir()
+    (tmp_path / "requirements" / "run.txt").touch()
+    for folder in ("gateway", "sandbox", "client"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "pyproject.toml").touch()
+    return tmp_path
+
+
+def python(folder: Path, script: str) -> str:
+    path = folder / "python"
+    path.write_text(script.format(python=sys.executable))
+    path.chmod(0o700)
+    return str(path)
+
+
+def make(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["make", *arguments], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_a_python_that_is_too_old_is_told_before_anything_is_made(clone: Path) -> None:
+    old = python(clone, OLD)
+
+    ended = make(clone, "run", f"PYTHON={old}")
+
+    assert 2 == ended.returncode
+    assert f"Python 3.11 or newer is needed, and {old} is not: name one, as in make run PYTHON=" in ended.stderr
+    assert not (clone / ".venv").exists()
+
+
+def test_a_python_that_is_not_there_is_told_as_well(clone: Path) -> None:
+    ended = make(clone, "run", "PYTHON=python-of-nobody")
+
+    assert 2 == ended.returncode
+    assert "Python 3.11 or newer is needed, and python-of-nobody is not" in ended.stderr
+
+
+def test_a_second_try_with_a_newer_one_makes_the_environment(clone: Path) -> None:
+    make(clone, ".venv/bin/python", f"PYTHON={python(clone, OLD)}")
+
+    ended = make(clone, ".venv/bin/python", f"PYTHON={sys.executable}")
+
+    assert (0, "") == (ended.returncode, ended.stderr)
+    assert (clone / ".venv" / "bin" / "pip").exists()
+
+
+def test_nothing_is_left_of_an_environment_that_could_not_be_made(clone: Path) -> None:
+    ended = make(clone, ".venv/bin/python", f"PYTHON={python(clone, WITHOUT_VENV)}")
+
+    assert 2 == ended.returncode
+    assert "The environment could not be made; the reason is above." in ended.stderr
+    assert not (clone / ".venv").exists()
+
+
+def test_cleaning_leaves_what_was_cloned_and_what_serve_keeps(clone: Path) -> None:
+    kept = {clone / name for name in ("gateway/src/package/module.py", ".env", "gateway.db")}
+    made = ["gateway/src/package/__pycache__/module.pyc", "gateway/src/package.egg-info/PKG-INFO"]
+    made += [
+        "tests/__pycache__/a.pyc",
+        ".venv/bin/python",
+        ".data/dev.json",
+        "dist/sbom.json",
+        ".coverage.1",
+        ".mypy_cache/x",
+        ".ruff_cache/x",
+    ]
+    cloned = {path for path in clone.rglob("*") if path.is_file()}
+    for path in (*kept, *(clone / name for name in made)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+
+    make(clone, "clean")
+
+    assert cloned | kept == {path for path in clone.rglob("*") if path.is_file()}
+    assert not (clone / "tests" / "__pycache__").exists()

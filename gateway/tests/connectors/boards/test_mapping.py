@@ -1,0 +1,205 @@
+"""Between the vendor's JSON and our shapes, without any HTTP."""
+
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from connector_gateway.connectors.boards import mapping, wire
+from connector_gateway.connectors.boards.models import CreateCard
+from connector_gateway.kit.errors import LabelNotOnBoard, ListNotFound
+from connector_gateway.kit.wire import convert
+from gateway.tests.connectors.boards.desk import STEPS, UNKNOWN
+
+SOME_DAY = "2026-11-20T10:00:00.000Z"
+LABELS = [wire.Label(id=number, name=name) for number, name in (("1", "bug"), ("2", ""), ("3", "bug"), ("4", "Bug"))]
+
+
+def wanted(**more: Any) -> CreateCard:
+    return CreateCard.model_validate({"list_id": UNKNOWN, "name": "Fix door"} | more)
+
+
+def holding(*items: tuple[str, float]) -> wire.Checklist:
+    there = [wire.CheckItem(id=name, name=name, pos=pos) for name, pos in items]
+    return wire.Checklist(id="c", name="QA", check_items=there)
+
+
+def card(**more: Any) -> wire.Card:
+    told: dict[str, Any] = {
+        "id": "c",
+        "name": "Fix door",
+        "desc": "",
+        "due": None,
+        "labels": [],
+        "idBoard": "b",
+        "idList": "l",
+    }
+    return convert(told | {"shortUrl": "", "dateLastActivity": SOME_DAY} | more, wire.Card)
+
+
+@pytest.mark.parametrize(
+    ("text", "identifier"),
+    [(UNKNOWN, UNKNOWN), (UNKNOWN.upper(), UNKNOWN), ("Ab12Cd34", None), ("", None), (f"{UNKNOWN}\n", None)],
+)
+def test_only_a_full_identifier_is_one(text: str, identifier: str | None) -> None:
+    assert mapping.full_identifier(text) == identifier
+
+
+def test_a_name_is_no_identifier_of_a_list() -> None:
+    with pytest.raises(ListNotFound) as refused:
+        mapping.list_identifier("To do")
+
+    assert [{"parameter": "list_id", "value": "To do"}] == refused.value.details
+
+
+@pytest.mark.parametrize(
+    ("names", "ids"), [([], []), (["bug"], ["1"]), (["Bug", "bug", "Bug"], ["4", "1"])], ids=["none", "first", "once"]
+)
+def test_labels_are_found_by_their_exact_names(names: list[str], ids: list[str]) -> None:
+    assert mapping.label_ids(LABELS, names) == ids
+
+
+def test_missing_labels_are_named_with_their_places() -> None:
+    with pytest.raises(LabelNotOnBoard) as refused:
+        mapping.label_ids(LABELS, ["BUG", "bug", "bug "])
+
+    assert [
+        {"code": "label_not_on_board", "parameter": f"labels.{index}", "value": name, "allowed": ["bug", "Bug"]}
+        for index, name in [(0, "BUG"), (2, "bug ")]
+    ] == refused.value.details
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        ({}, {}),
+        ({"desc": "", "labels": ["bug"]}, {"desc": "", "idLabels": ["1"]}),
+        ({"due": "2026-12-01T10:00:00+02:00"}, {"due": "2026-12-01T08:00:00.000Z"}),
+    ],
+)
+def test_only_what_is_given_is_sent(given: dict[str, Any], sent: dict[str, Any]) -> None:
+    params = wanted(**given)
+
+    body = mapping.new_card(UNKNOWN, params, mapping.label_ids(LABELS, params.labels))
+
+    assert body == {"idList": UNKNOWN, "name": "Fix door", "pos": "bottom"} | sent
+
+
+@pytest.mark.parametrize(
+    ("given", "found", "same"),
+    [
+        ({}, {}, True),
+        ({"name": "Fix door "}, {}, True),
+        ({"desc": "now\n"}, {"desc": "now"}, True),
+        ({"desc": "now"}, {"desc": "later"}, False),
+        ({"due": "2026-12-01"}, {"due": "2026-12-01T00:00:00.000Z"}, True),
+        ({"due": "2026-12-01"}, {"due": None}, False),
+        ({}, {"due": "2026-12-01T00:00:00.000Z"}, False),
+        ({"labels": ["bug"]}, {"labels": [{"id": "l-bug", "name": ""}]}, True),
+        ({"labels": ["bug"]}, {"labels": [{"id": "l-bug", "name": ""}, {"id": "l-auto", "name": ""}]}, False),
+        ({}, {"labels": [{"id": "l-bug", "name": ""}]}, False),
+        ({}, {"desc": "by hand"}, False),
+        ({"labels": ["bug"]}, {"labels": []}, False),
+        ({}, {"name": "Fix window"}, False),
+    ],
+)
+def test_a_card_is_recognised_by_what_was_asked_for(
+    given: dict[str, Any], found: dict[str, Any], *, same: bool
+) -> None:
+    body = mapping.new_card("5" * 24, wanted(**given), [f"l-{name}" for name in given.get("labels", [])])
+
+    assert mapping.is_card(card(**found), body) is same
+
+
+@pytest.mark.parametrize(
+    ("member", "creator", "known", "ours"),
+    [
+        ("m", {"id": "a"}, None, True),
+        ("m", {"id": "a"}, "a", True),
+        ("m", {"id": "b"}, "a", False),
+        ("m", None, "a", False),
+        ("m", None, None, False),
+        ("n", {"id": "a"}, "a", False),
+    ],
+)
+def test_an_action_is_ours_by_member_and_by_application_where_known(
+    member: str, creator: dict[str, str] | None, known: str | None, *, ours: bool
+) -> None:
+    told = {"id": "1", "date": SOME_DAY, "data": {}, "idMemberCreator": member, "appCreator": creator}
+
+    assert mapping.created_by(convert(told, wire.Action), "m", known) is ours
+
+
+def test_the_spacing_of_items_tells_how_many_there_are_to_be() -> None:
+    assert [16_385] == mapping.positions(1)
+    assert [16_387, 32_774, 49_161] == mapping.positions(3)
+    assert 100 == len(set(mapping.positions(100)))
+
+
+@pytest.mark.parametrize(
+    ("there", "unfinished"),
+    [
+        ([], True),
+        ([("Draft", 16_389)], True),
+        ([("Draft", 16_389.0), ("Ask", 32_778)], True),
+        ([("Ask", 32_778), ("Draft", 16_389)], True),
+        ([("Draft", 16_384)], False),
+        ([("Draft", 16_388)], False),
+        ([("Ask", 16_389)], False),
+        ([("Draft", 16_389), ("Ask", 32_778), ("Mine", 40_000)], False),
+        (list(zip(STEPS, [16_389, 32_778, 49_167, 65_556, 81_945], strict=True)), False),
+    ],
+)
+def test_an_unfinished_checklist_is_a_beginning_of_the_right_length(
+    there: list[tuple[str, float]], *, unfinished: bool
+) -> None:
+    assert mapping.is_unfinished(holding(*there), STEPS) is unfinished
+
+
+@pytest.mark.parametrize(
+    ("there", "missing"),
+    [
+        ([], [0, 1, 2, 3, 4]),
+        ([("Draft", 1), ("Ask", 2)], [2, 3, 4]),
+        ([("Draft", 1), ("Draft", 2), ("Mine", 3)], [1, 3, 4]),
+        ([(name, 1) for name in STEPS], []),
+        ([(f"{name} ", 1) for name in STEPS], []),
+    ],
+)
+def test_missing_items_are_counted_not_only_named(there: list[tuple[str, float]], missing: list[int]) -> None:
+    found = mapping.missing_items(mapping.stored_checklist(holding(*there)), STEPS)
+
+    assert found == [(index, STEPS[index], mapping.positions(5)[index]) for index in missing]
+
+
+def test_lists_stand_by_position_and_labels_once_without_the_nameless() -> None:
+    lists = [wire.BoardList(id="b", name="Doing", pos=2.5), wire.BoardList(id="a", name="To do", pos=1)]
+    cards = [wire.CardLocation(id=str(number), id_list=place) for number, place in enumerate(("b", "archived", "b"))]
+
+    described = mapping.board(wire.Board(name="Ops", labels=LABELS), lists, cards)
+
+    assert {
+        "board_name": "Ops",
+        "lists": [
+            {"list_id": "a", "name": "To do", "card_count": 0},
+            {"list_id": "b", "name": "Doing", "card_count": 2},
+        ],
+        "labels": ["bug", "Bug"],
+    } == described.model_dump()
+
+
+def test_without_labels_none_are_told() -> None:
+    described = mapping.board(wire.Board(name="Ops"), [], [])
+
+    assert {"board_name": "Ops", "lists": []} == described.model_dump()
+
+
+@pytest.mark.parametrize(
+    ("moment", "text"),
+    [
+        (datetime(2026, 12, 1, 9, tzinfo=timezone(timedelta(hours=2))), "2026-12-01T07:00:00.000Z"),
+        (datetime(2026, 12, 1, 9, 0, 0, 123_999, tzinfo=UTC), "2026-12-01T09:00:00.123Z"),
+    ],
+)
+def test_an_instant_is_written_as_the_vendor_writes_it(moment: datetime, text: str) -> None:
+    assert mapping.to_timestamp(moment) == text

@@ -1,0 +1,590 @@
+"""Messages from the channels' history: what is read after deliveries may have been missed, and what cannot be."""
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from connector_gateway.connectors.chat import client, events
+from connector_gateway.core.events.polling import PollSession
+from connector_gateway.core.events.watches import LeasedPoll
+from connector_gateway.core.history.runs import Run
+from connector_gateway.kit.errors import Overloaded, UpstreamError
+from connector_gateway.kit.events import FORMER, RENEWED_AT, HookRequest, HookResult
+from connector_gateway.kit.identifiers import WorkspaceId
+from connector_gateway.storage import tables
+from gateway.tests.connectors.chat.observing import APP, BOT_USER, TEAM, callback, signed
+from gateway.tests.connectors.chat.observing import events as feed
+from gateway.tests.connectors.chat.reading import (
+    ARCHIVED,
+    EMPTY,
+    FOREIGN,
+    GENERAL,
+    PERSON,
+    PRIVATE,
+    RANDOM,
+    UNJOINED,
+    asked,
+    without,
+)
+from gateway.tests.connectors.chat.reading import workspace as standing
+from harness.clocks import ShiftedClock
+from harness.playing import playing
+from harness.requirement import requirement
+from harness.rooms import only
+from harness.serving import Gateway, serving
+from harness.watches import watch_of
+from workspace_sandbox.chat import ChatEmulator
+from workspace_sandbox.chat.deliveries import SIGNING_SECRET
+
+AT = 1_790_000_000.0
+RETRIED_SECONDS = events.deliveries.REDELIVERY_SECONDS
+MINUTE = 60.0
+HOUR = 3600.0
+
+
+@dataclass
+class Watching:
+    """A connection whose polls are taken by hand, and at any time."""
+
+    gateway: Gateway
+    connection_id: str
+    claimed: LeasedPoll
+    began: float
+
+    def poll(
+        self, clock: ShiftedClock | None = None, *, behind_since: float | None, pushed: bool = True
+    ) -> PollSession:
+        """Take a poll; what it was."""
+        claimed = replace(self.claimed, behind_since=behind_since, state=self.state)
+        taken = self.gateway.run(self._prepare(claimed, clock or ShiftedClock()))
+        taken.receives_changes = pushed
+        self.gateway.run(events.polls.poll(taken))
+        return taken
+
+    async def _prepare(self, claimed: LeasedPoll, clock: ShiftedClock) -> PollSession:
+        app, run = self.gateway.app, Run("watch")
+        connection = (await app.connections.get_many([self.connection_id]))[self.connection_id]
+        prepared = PollSession(claimed, connection, run, database=app.database, feed=app._feed, clock=clock)
+        with app._gateway().poll_client(run, connection) as prepared.upstream:
+            return prepared
+
+    @property
+    def state(self) -> Any:
+        return watch_of(self.gateway, self.connection_id).state
+
+    def note(self, state: Any) -> None:
+        """Have it noted that things are otherwise."""
+        query = update(tables.watches).where(tables.watches.c.connection_id == self.connection_id)
+
+        async def note() -> None:
+            await self.gateway.app.database.write(lambda writing: writing.execute(query.values(state=state)))
+
+        self.gateway.run(note())
+
+    @property
+    def texts(self) -> Sequence[str]:
+        return [event["text"] for event in feed(self.gateway, self.connection_id, limit=200)]
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What readers are warned of."""
+        reply = self.gateway.get("/chat/events", connection_id=self.connection_id)
+        return reply.headers.get_list("warning")
+
+    @property
+    def notes(self) -> Any:
+        """The snapshots of channels that were read."""
+        poll = self.gateway.run(self._prepare(self.claimed, ShiftedClock()))
+        return self.gateway.run(poll.snapshots(events.backfill.READ_UNTIL))
+
+
+@pytest.fixture(scope="module")
+def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    with (
+        playing(chat=ChatEmulator) as sandbox,
+        serving(sandbox, tmp_path_factory.mktemp("history"), connectors=only("chat")) as gateway,
+    ):
+        gateway.run(gateway.app._watches.claim("chat", 10))
+        yield gateway
+
+
+def watching(gateway: Gateway, **settings: Any) -> Watching:
+    """A new connection, polled at for the first time."""
+    app, credentials = gateway.app, gateway.sandbox.emulators["chat"].credentials()
+    made = gateway.run(
+        app.connections.create(WorkspaceId(gateway.workspace_id), "chat", credentials, settings=settings)
+    )
+    (claimed,) = gateway.run(app._watches.claim("chat", 10))
+    watch = Watching(gateway, made["connection_id"], claimed, time.time())
+    watch.poll(behind_since=claimed.behind_since)
+    return watch
+
+
+def say(gateway: Gateway, channel_id: str, text: str, **more: Any) -> str:
+    said: str = gateway.act("chat", action="message", channel_id=channel_id, text=text, **more)["ts"]
+    return said
+
+
+@pytest.fixture
+def channel_id(gateway: Gateway) -> str:
+    """A channel of the test's own, which the app is in."""
+    made: str = gateway.act("chat", action="create", name=f"history-{time.time_ns()}")["channel_id"]
+    gateway.act("chat", action="invite", channel_id=made)
+    return made
+
+
+# What is read
+
+
+def test_the_first_look_finds_nothing_from_before_the_connection(gateway: Gateway, channel_id: str) -> None:
+    say(gateway, channel_id, "long before")
+    watch = watching(gateway, channels=[channel_id, GENERAL])
+
+    assert [] == watch.texts
+    assert [] == watch.warnings
+    assert (TEAM, "U05RELAYBOT", "B05RELAY9KD") == tuple(watch.state[name] for name in ("team_id", "user_id", "bot_id"))
+
+
+def test_a_first_look_that_comes_late_finds_what_was_written_since_the_connection(gateway: Gateway) -> None:
+    gateway.knob("chat", history_tier="restricted")
+    watch = watching(gateway, channels=[GENERAL])
+    say(gateway, GENERAL, "just after")
+    watch.poll(ShiftedClock(ahead=HOUR), behind_since=watch.claimed.behind_since)
+
+    assert ["just after"] == watch.texts
+    assert [] == watch.warnings
+
+
+@requirement("chat-46")
+def test_a_channel_that_is_watched_anew_begins_when_the_settings_were_changed(
+    gateway: Gateway, channel_id: str
+) -> None:
+    watch = watching(gateway, channels=[EMPTY])
+    say(gateway, channel_id, "before it was watched")
+    began = time.time()
+    say(gateway, channel_id, "after")
+    app = gateway.app
+    gateway.run(app.connections.change(watch.connection_id, settings={"channels": [EMPTY, channel_id]}))
+    say(gateway, channel_id, "later")
+    watch.poll(behind_since=watch.began, pushed=False)
+    changed = watch.texts
+    gateway.run(app.connections.change(watch.connection_id, name="another"))
+    watch.poll(behind_since=began, pushed=False)
+
+    assert ["later"] == changed
+    assert ["later"] == watch.texts
+
+
+@requirement("chat-46")
+def test_a_channel_that_the_app_has_just_entered_is_read_since_the_last_look(gateway: Gateway) -> None:
+    watch = watching(gateway)
+    made = gateway.act("chat", action="create", name=f"entered-{time.time_ns()}")["channel_id"]
+    say(gateway, made, "long before")
+    looked_at = time.time()
+    say(gateway, made, "just before")
+    gateway.act("chat", action="invite", channel_id=made)
+    watch.poll(behind_since=looked_at, pushed=False)
+
+    assert ["just before"] == watch.texts
+
+
+@requirement("chat-46")
+def test_credentials_of_another_workspace_begin_anew(gateway: Gateway, channel_id: str) -> None:
+    watch = watching(gateway, channels=[channel_id])
+    say(gateway, channel_id, "of the time of the other workspace")
+    renewed_at = time.time()
+    say(gateway, channel_id, "since then")
+    watch.note({FORMER: {**watch.state, "team_id": "T0OTHER"}, RENEWED_AT: renewed_at})
+    watch.poll(behind_since=watch.began)
+
+    assert ["since then"] == watch.texts
+
+
+@requirement("chat-47")
+def test_what_was_missed_is_read_oldest_first_and_once(gateway: Gateway, channel_id: str) -> None:
+    watch = watching(gateway, channels=[channel_id], keywords=["deploy"])
+    spoken = [f"deploy {number}" for number in range(5)]
+    for text in [*spoken, "lunch"]:
+        say(gateway, channel_id, text)
+    watch.poll(behind_since=watch.began)
+    watch.poll(behind_since=watch.began)
+
+    assert spoken == watch.texts
+
+
+@requirement("chat-44")
+def test_what_was_delivered_is_not_read_once_more(gateway: Gateway, channel_id: str) -> None:
+    watch = watching(gateway, channels=[channel_id])
+    ts = say(gateway, channel_id, "delivered")
+    event = {"type": "message", "channel": channel_id, "user": PERSON, "text": "delivered", "ts": ts, "team": "T0X"}
+    state = watch.state
+    gateway.run(gateway.app._feed.add({watch.connection_id: events.deliveries.read(event, {}, state) or []}))
+    say(gateway, channel_id, "missed")
+    watch.poll(behind_since=watch.began)
+
+    assert ["delivered", "missed"] == watch.texts
+
+
+@pytest.mark.usefixtures("gateway")
+def test_every_channel_that_the_app_is_in_is_read_but_archived_ones(gateway: Gateway) -> None:
+    watch = watching(gateway)
+    say(gateway, PRIVATE, "in private")
+    say(gateway, "D04IM000001", "to the app itself")
+    gateway.clear("chat")
+    watch.poll(behind_since=watch.began)
+    in_it = [channel for channel in standing(gateway).channels.values() if standing(gateway).is_member(channel)]
+
+    assert {"in private", "to the app itself"} == set(watch.texts)
+    assert len([channel for channel in in_it if not channel.is_archived]) == asked(gateway, "conversations.history")
+    assert standing(gateway).is_member(standing(gateway).channels[ARCHIVED])
+
+
+@requirement("common-189")
+def test_a_poll_counts_what_it_holds_with_all_calls(tmp_path: Path) -> None:
+    large = {"ok": True, "messages": [], "pad": "x" * 2_000_000}
+    with (
+        playing(chat=ChatEmulator) as sandbox,
+        serving(sandbox, tmp_path, connectors=only("chat"), GATEWAY_MAX_HELD_BYTES="1000000") as narrow,
+    ):
+        narrow.run(narrow.app._watches.claim("chat", 10))
+        watch = watching(narrow, channels=[GENERAL])
+        narrow.fault("chat", path="/api/conversations.history", fault="status", status=200, body=large)
+
+        with pytest.raises(Overloaded):
+            watch.poll(behind_since=watch.began)
+
+
+def test_replies_are_read_after_what_stands_in_the_channel(gateway: Gateway, channel_id: str) -> None:
+    old = say(gateway, channel_id, "an old question")
+    idle = say(gateway, channel_id, "an older thread")
+    say(gateway, channel_id, "an old answer", thread_ts=idle)
+    watch = watching(gateway, channels=[channel_id])
+    say(gateway, channel_id, "a late answer", thread_ts=old)
+    new = say(gateway, channel_id, "a question")
+    for number in range(3):
+        say(gateway, channel_id, f"answer {number}", thread_ts=new)
+    say(gateway, channel_id, "for all", thread_ts=new, subtype="thread_broadcast")
+    gateway.clear("chat")
+    watch.poll(behind_since=watch.began)
+
+    assert ["a question", "for all", "a late answer", "answer 0", "answer 1", "answer 2"] == watch.texts
+    assert 2 == asked(gateway, "conversations.replies")
+
+
+def test_our_own_messages_edits_and_arrivals_are_not_read(gateway: Gateway, channel_id: str) -> None:
+    watch = watching(gateway, channels=[channel_id])
+    gateway.post("/chat/messages", channel=channel_id, text="ours")
+    deleted = say(gateway, channel_id, "gone")
+    gateway.act("chat", action="delete", channel_id=channel_id, ts=deleted)
+    edited = say(gateway, channel_id, "first")
+    gateway.act("chat", action="edit", channel_id=channel_id, ts=edited, text="better")
+    gateway.act("chat", action="invite", channel_id=channel_id, user=PERSON)
+    watch.poll(behind_since=watch.began)
+
+    assert ["better"] == watch.texts
+
+
+def test_many_pages_of_messages_and_replies_are_read_in_order(gateway: Gateway, channel_id: str) -> None:
+    watch = watching(gateway, channels=[channel_id])
+    gateway.knob("chat", history_tier="restricted")
+    spoken = [f"message {number}" for number in range(40)]
+    first, *_ = [say(gateway, channel_id, text) for text in spoken]
+    replied = [f"reply {number}" for number in range(40)]
+    for text in replied:
+        say(gateway, channel_id, text, thread_ts=first)
+    watch.poll(behind_since=watch.began)
+
+    assert [*spoken, *replied] == watch.texts
+    assert [] == watch.warnings
+
+
+def test_a_look_without_need_reads_no_history(gateway: Gateway) -> None:
+    watch = watching(gateway, channels=[GENERAL])
+    gateway.clear("chat")
+    watch.poll(behind_since=None)
+
+    assert [("GET", "/api/auth.test", 200)] == gateway.journal("chat")
+
+
+# Polls that are cut short
+
+
+def test_a_look_that_was_cut_short_goes_on_where_it_was(gateway: Gateway, channel_id: str) -> None:
+    watch = watching(gateway, channels=[channel_id, RANDOM, PRIVATE])
+    say(gateway, channel_id, "first")
+    gateway.clear("chat")
+    gateway.fault(
+        "chat",
+        path="/api/conversations.history",
+        times=1,
+        fault="status",
+        status=200,
+        body={"ok": True, "messages": []},
+    )
+    gateway.fault("chat", path="/api/conversations.history", times=3, fault="status", status=500)
+    with pytest.raises(UpstreamError):
+        watch.poll(behind_since=watch.began)
+    done = set(watch.notes)
+    gateway.clear("chat")
+    watch.poll(behind_since=watch.began)
+
+    assert 1 == len(done)
+    assert 3 == asked(gateway, "conversations.history")
+    assert {} == watch.notes
+
+
+def test_what_was_found_before_a_look_was_cut_short_is_kept(gateway: Gateway, channel_id: str) -> None:
+    watch = watching(gateway, channels=[channel_id])
+    parent = say(gateway, channel_id, "a question")
+    say(gateway, channel_id, "an answer", thread_ts=parent)
+    gateway.fault("chat", path="/api/conversations.replies", times=3, fault="status", status=500)
+    with pytest.raises(UpstreamError):
+        watch.poll(behind_since=watch.began)
+    at_first = watch.texts
+    watch.poll(behind_since=watch.began)
+
+    assert ["a question"] == at_first
+    assert ["a question", "an answer"] == watch.texts
+
+
+@requirement("chat-47")
+def test_threads_that_are_not_reached_in_time_are_told_to_be_missing(gateway: Gateway, channel_id: str) -> None:
+    watch = watching(gateway, channels=[channel_id])
+    for number in range(3):
+        parent = say(gateway, channel_id, f"question {number}")
+        say(gateway, channel_id, f"answer {number}", thread_ts=parent)
+    watch.poll(ShiftedClock(step=events.backfill.MAX_BACKFILL_SECONDS * 0.3), behind_since=watch.began)
+
+    (warning,) = watch.warnings
+    assert channel_id in warning
+    assert ["question 0", "question 1", "question 2"] == watch.texts
+
+
+@requirement("chat-47")
+def test_channels_that_are_not_reached_in_time_are_told_to_be_missing_and_read_next(
+    gateway: Gateway, channel_id: str
+) -> None:
+    watch = watching(gateway, channels=[channel_id, RANDOM])
+    say(gateway, channel_id, "in one")
+    say(gateway, RANDOM, "in the other")
+    watch.poll(ShiftedClock(step=events.backfill.MAX_BACKFILL_SECONDS / 3), behind_since=watch.began)
+    reached = watch.texts
+    (warning,) = watch.warnings
+    (late,) = watch.notes.items()
+    watch.poll(behind_since=watch.began + MINUTE)
+
+    assert 1 == len(reached)
+    assert "may be missing" in warning
+    assert watch.began == pytest.approx(late[1], abs=1)
+    assert {"in one", "in the other"} == set(watch.texts)
+    assert {} == watch.notes
+
+
+# What cannot be read
+
+
+@requirement("chat-47")
+def test_more_than_can_be_read_of_a_channel_is_told_to_be_missing(gateway: Gateway, channel_id: str) -> None:
+    watch = watching(gateway, channels=[channel_id])
+    channel = standing(gateway).channels[channel_id]
+    for number in range(800):
+        standing(gateway).post(channel, f"message {number}", PERSON)
+    gateway.knob("chat", history_tier="restricted")
+    poll = watch.poll(behind_since=watch.began)
+    page = gateway.get("/chat/events", connection_id=watch.connection_id, limit=1)
+    (warning,) = page.headers.get_list("warning")
+
+    assert poll.missed
+    assert ["message 50"] == [event["text"] for event in page.data]
+    assert channel_id in warning
+
+
+@requirement("chat-47")
+@pytest.mark.parametrize(
+    ("channel", "scopes"),
+    [(UNJOINED, ()), (FOREIGN, ()), ("C0NOSUCHONE", ()), (RANDOM, ("channels:history",))],
+    ids=["not-in-it", "private", "unknown", "not-permitted"],
+)
+def test_a_channel_that_may_not_be_read_is_told_and_the_others_are_read(
+    gateway: Gateway, channel_id: str, channel: str, scopes: Sequence[str]
+) -> None:
+    if_permitted = PRIVATE
+    watch = watching(gateway, channels=[channel, if_permitted])
+    say(gateway, if_permitted, "legible")
+    gateway.knob("chat", scopes=without(*scopes))
+    watch.poll(behind_since=watch.began)
+
+    assert ["legible"] == watch.texts
+    assert [channel] == watch.state["blind"]
+    assert any(channel in warning for warning in watch.warnings)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"ok": False, "error": "something_new"},
+        {"ok": False, "error": {"code": "internal_error"}},
+        {"ok": True},
+        {"ok": True, "messages": [{"ts": 1790000000.0001, "text": "a number"}]},
+    ],
+    ids=str,
+)
+def test_an_answer_that_nobody_knows_stops_one_channel_only(gateway: Gateway, channel_id: str, odd: Any) -> None:
+    watch = watching(gateway, channels=[channel_id, RANDOM])
+    say(gateway, channel_id, "in one")
+    say(gateway, RANDOM, "in the other")
+    gateway.fault("chat", path="/api/conversations.history", fault="status", status=200, body=odd)
+    watch.poll(behind_since=watch.began)
+
+    assert 1 == len(watch.texts)
+    assert 1 == len(watch.warnings)
+
+
+def test_an_app_that_may_read_nothing_says_so(gateway: Gateway) -> None:
+    watch = watching(gateway)
+    gateway.knob("chat", scopes="chat:write")
+    watch.poll(behind_since=watch.began)
+
+    assert [""] == watch.state["blind"]
+    assert 1 == len(watch.warnings)
+
+
+def test_a_thread_that_went_away_is_no_gap(gateway: Gateway, channel_id: str) -> None:
+    watch = watching(gateway, channels=[channel_id])
+    parent = say(gateway, channel_id, "a question")
+    say(gateway, channel_id, "an answer", thread_ts=parent)
+    gone = {"ok": False, "error": "thread_not_found"}
+    gateway.fault("chat", path="/api/conversations.replies", fault="status", status=200, body=gone)
+    watch.poll(behind_since=watch.began)
+
+    assert ["a question"] == watch.texts
+    assert [] == watch.warnings
+
+
+@requirement("chat-47")
+@pytest.mark.parametrize(
+    ("absent_seconds", "channel", "told"),
+    [(HOUR, GENERAL, True), (HOUR, EMPTY, False), (4 * MINUTE, GENERAL, False)],
+    ids=["long", "long-but-all-is-seen", "short"],
+)
+def test_an_absence_that_is_too_long_for_repeated_deliveries_hides_replies_in_old_threads(
+    gateway: Gateway, channel: str, absent_seconds: float, *, told: bool
+) -> None:
+    gateway.knob("chat", history_tier="restricted")
+    watch = watching(gateway, channels=[channel])
+    watch.poll(ShiftedClock(ahead=MINUTE + absent_seconds), behind_since=watch.began + MINUTE)
+
+    assert told is bool(watch.warnings)
+
+
+# Where nothing is delivered, and polls are all there is
+
+
+def test_where_nothing_is_delivered_old_threads_are_not_told_at_every_look(gateway: Gateway) -> None:
+    watch = watching(gateway, channels=[GENERAL])
+    watch.poll(ShiftedClock(ahead=HOUR), behind_since=watch.began + MINUTE, pushed=False)
+
+    assert [] == watch.warnings
+
+
+@pytest.mark.parametrize("pushed", [False, True], ids=["frequent", "seldom"])
+def test_where_looks_are_frequent_only_the_first_tells_that_a_channel_may_not_be_read(
+    gateway: Gateway, *, pushed: bool
+) -> None:
+    watch = watching(gateway, channels=[UNJOINED])
+    before = len(watch.warnings)
+    polls = [watch.poll(behind_since=watch.began, pushed=pushed) for _ in range(2)]
+
+    assert 1 == before
+    assert [pushed, pushed] == [poll.missed for poll in polls]
+
+
+def test_a_watched_name_beyond_the_channels_that_can_be_listed_is_told(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "MAX_CHANNEL_PAGES", 1)
+    monkeypatch.setattr(client, "PAGE_SIZE", 1)
+    watch = watching(gateway, channels=["no-such-channel"])
+    poll = watch.poll(behind_since=watch.began)
+
+    assert poll.missed
+    assert {"no-such-channel": None} == watch.state["names"]
+
+
+def test_where_looks_are_frequent_names_are_not_looked_up_every_time(gateway: Gateway) -> None:
+    watch = watching(gateway, channels=["random", "no-such-channel"])
+    gateway.clear("chat")
+    watch.poll(behind_since=watch.began, pushed=False)
+    soon = asked(gateway, "users.conversations")
+    watch.poll(ShiftedClock(ahead=HOUR), behind_since=watch.began, pushed=False)
+    later = asked(gateway, "users.conversations")
+
+    assert (0, True) == (soon, later > 0)
+    assert {"random": RANDOM, "no-such-channel": None} == watch.state["names"]
+
+
+def test_where_looks_are_frequent_what_is_late_is_read_by_the_next(gateway: Gateway, channel_id: str) -> None:
+    watch = watching(gateway, channels=[channel_id, RANDOM])
+    say(gateway, channel_id, "in one")
+    say(gateway, RANDOM, "in the other")
+    watch.poll(ShiftedClock(step=events.backfill.MAX_BACKFILL_SECONDS / 3), behind_since=watch.began, pushed=False)
+    watch.poll(behind_since=watch.began + HOUR, pushed=False)
+
+    assert {"in one", "in the other"} == set(watch.texts)
+    assert [] == watch.warnings
+
+
+# Deliveries that say more than what was written
+
+
+def authorised(**about: Any) -> HookResult:
+    """A receipt for the bot of the app."""
+    return HookResult(app=APP, accounts={f"{TEAM}/{BOT_USER}"}, app_accounts={f"{TEAM}/{BOT_USER}"}, **about)
+
+
+@pytest.mark.parametrize(
+    ("envelope", "receipt"),
+    [
+        (callback({"type": "app_uninstalled"}), authorised(places=[TEAM], revoked=True, missed_since=AT)),
+        (
+            callback({"type": "tokens_revoked", "tokens": {"bot": [BOT_USER]}}),
+            authorised(revoked=True, missed_since=AT),
+        ),
+        (
+            callback({"type": "tokens_revoked", "tokens": {"oauth": [PERSON]}}),
+            HookResult(app=APP, accounts={f"{TEAM}/{PERSON}"}, app_accounts=set(), revoked=True, missed_since=AT),
+        ),
+        (callback({"type": "channel_rename", "channel": {}}), authorised(places={TEAM}, wakes=["channels"])),
+        (callback({"type": "member_joined_channel", "user": BOT_USER}), authorised(wakes=["channels"])),
+        (callback({"type": "member_joined_channel", "user": PERSON}), authorised()),
+        (callback({"type": "app_mention"}), authorised()),
+        (
+            callback({"type": "message", "ts": "1"}),
+            authorised(places={TEAM}, event={"type": "message", "ts": "1"}, happened_at=AT - RETRIED_SECONDS),
+        ),
+        (
+            {"type": "app_rate_limited", "team_id": TEAM, "api_app_id": APP, "minute_rate_limited": 1000},
+            HookResult(
+                app=APP,
+                accounts=frozenset(),
+                app_accounts=frozenset(),
+                places={TEAM},
+                wakes=["limited 1000"],
+                missed_since=1000 - RETRIED_SECONDS,
+            ),
+        ),
+        ({"type": "url_verification", "challenge": "abc"}, HookResult(reply={"challenge": "abc"})),
+    ],
+    ids=str,
+)
+def test_deliveries_are_about_what_they_say(envelope: dict[str, Any], receipt: HookResult) -> None:
+    body = json.dumps(envelope).encode()
+    headers = {name.lower(): value for name, value in signed(body, AT).items()}
+
+    assert receipt == events.deliveries.receive(HookRequest(headers, body, AT), [SIGNING_SECRET])

@@ -1,0 +1,130 @@
+"""Messages over restarts: what is written while no process listens is there afterwards, each message once."""
+
+import signal
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from gateway.tests.connectors.chat.observing import texts
+from gateway.tests.connectors.chat.reading import GENERAL, RANDOM
+from harness.installed import Installation
+from harness.playing import playing
+from harness.requirement import requirement
+from harness.rooms import only
+from harness.serving import serving
+from harness.waiting import wait_until
+from workspace_sandbox.chat import ChatEmulator
+from workspace_sandbox.chat.deliveries import SIGNING_SECRET
+from workspace_sandbox.sandbox import Sandbox
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with playing(chat=ChatEmulator) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def installation(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    """A process that listens to two channels."""
+    settings = {"GATEWAY_WATCH": "on", "GATEWAY_CHAT_HOOK_SECRET": SIGNING_SECRET}
+    with httpx.Client(timeout=30) as http:
+        made = Installation(sandbox, tmp_path_factory.mktemp("restarts"), http, settings)
+        made.start()
+        workspace = {"workspace_id": made.manage("POST", "/v1/workspaces", name="tests")["workspace_id"]}
+        made.key = made.manage("POST", "/v1/keys", **workspace, scope="read")["key"]
+        credentials = sandbox.emulators["chat"].credentials()
+        connection = {"connector": "chat", "credentials": credentials, "settings": {"channels": [GENERAL, RANDOM]}}
+        made.connections = {"chat": made.manage("POST", "/v1/connections", **workspace, **connection)["connection_id"]}
+        yield made
+        made.end()
+
+
+def control(installation: Installation, what: str, **body: Any) -> None:
+    reply = installation.http.post(f"{installation.sandbox.address}/_control/chat/{what}", json=body)
+    assert 200 == reply.status_code, reply.text
+
+
+def say(installation: Installation, *spoken: str) -> Sequence[str]:
+    """Write messages, in turns in both channels."""
+    for number, text in enumerate(spoken):
+        control(installation, "act", action="message", channel_id=[GENERAL, RANDOM][number % 2], text=text)
+    return spoken
+
+
+def feed(installation: Installation) -> httpx.Response:
+    return installation.http.get(
+        f"{installation.base_url}/v1/connectors/chat/events",
+        params={"connection_id": installation.connections["chat"], "limit": 200},
+        headers={"Authorization": f"Bearer {installation.key}"},
+    )
+
+
+def heard(installation: Installation, what: str) -> Sequence[str]:
+    """The texts of the feed that begin with *what*."""
+    return [event["text"] for event in feed(installation).json()["data"] if event["text"].startswith(what)]
+
+
+def delivered(installation: Installation) -> int:
+    """How many deliveries were taken."""
+    tried = installation.sandbox.emulators["chat"].perform({"action": "deliveries"})["deliveries"]
+    return sum(delivery["reason"] is None for delivery in tried)
+
+
+@requirement("chat-44", "chat-47")
+def test_nothing_is_lost_when_the_process_is_killed_while_deliveries_come_doubled(installation: Installation) -> None:
+    control(installation, "knobs", events_url=f"{installation.base_url}/hooks/chat", retry_seconds=[], limits=False)
+    control(installation, "knobs", deliver_twice=True, deliver_disordered=True)
+    before = say(installation, *(f"kill, before {number}" for number in range(4)))
+    wait_until(lambda: len(heard(installation, "kill")) == len(before))
+    rushed = say(installation, *(f"kill, rushed {number}" for number in range(6)))
+    installation.end(signal.SIGKILL)
+    meanwhile = say(installation, *(f"kill, meanwhile {number}" for number in range(6)))
+    throttled = {
+        "path": "/api/conversations.history",
+        "fault": "status",
+        "status": 429,
+        "headers": {"Retry-After": "0"},
+    }
+    control(installation, "faults", **throttled)
+    installation.start()
+    after = say(installation, "kill, after")
+    wait_until(lambda: len(heard(installation, "kill")) >= 17)
+
+    assert sorted([*before, *rushed, *meanwhile, *after]) == sorted(heard(installation, "kill"))
+    assert [] == feed(installation).headers.get_list("warning")
+
+
+@requirement("chat-44", "chat-47")
+def test_what_is_both_delivered_again_and_read_after_a_stop_is_there_once(installation: Installation) -> None:
+    address = f"{installation.base_url}/hooks/chat"
+    control(installation, "knobs", events_url=address, retry_seconds=[0.5] * 120, deliver_twice=False)
+    code = installation.end(signal.SIGTERM)
+    known = delivered(installation)
+    meanwhile = say(installation, *(f"stop, meanwhile {number}" for number in range(6)))
+    installation.start()
+    wait_until(lambda: delivered(installation) >= known + len(meanwhile))
+    wait_until(lambda: len(heard(installation, "stop")) >= len(meanwhile))
+
+    assert 0 == code
+    assert list(meanwhile) == sorted(heard(installation, "stop"))
+
+
+@requirement("chat-48")
+def test_without_deliveries_messages_are_read_from_the_history(sandbox: Sandbox, tmp_path: Path) -> None:
+    with serving(
+        sandbox, tmp_path, connectors=only("chat"), GATEWAY_WATCH="on", GATEWAY_CHAT_WATCH_SECONDS="0.3"
+    ) as gateway:
+        gateway.knob("chat", limits=False)
+        connection = gateway.connections["chat"]
+        gateway.operator("PATCH", f"/v1/connections/{connection}", json={"settings": {"channels": ["general"]}})
+        parent = gateway.act("chat", action="message", channel_id=GENERAL, text="first")["ts"]
+        wait_until(lambda: texts(gateway, connection) == ["first"])
+        gateway.act("chat", action="message", channel_id=GENERAL, text="second", thread_ts=parent)
+        wait_until(lambda: texts(gateway, connection) == ["first", "second"])
+        unsigned = gateway.request("POST", "/hooks/chat", json={"type": "url_verification", "challenge": "c"})
+
+    assert (401, "invalid_signature") == (unsigned.status, unsigned.code)

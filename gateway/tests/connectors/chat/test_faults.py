@@ -1,0 +1,362 @@
+"""The chat room when things go wrong: refusals, throttling, failures, and writes whose answer never came."""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import pytest
+
+from connector_gateway.connectors.chat import client
+from gateway.tests.connectors.chat.reading import (
+    GENERAL,
+    OURS,
+    PERSON,
+    PRIVATE,
+    RANDOM,
+    THEIRS,
+    UNJOINED,
+    another_connection,
+    asked,
+    message,
+    said,
+    without,
+    workspace,
+)
+from harness.interrupting import interrupted, planned, sent
+from harness.requirement import requirement
+from harness.serving import Gateway, Reply
+
+POST = "/api/chat.postMessage"
+UPDATE = "/api/chat.update"
+REACT = "/api/reactions.add"
+LIST = "/api/conversations.list"
+HISTORY = "/api/conversations.history"
+GLITCH = "<!doctype html><title>There has been a glitch</title>"
+
+
+class Write(NamedTuple):
+    """A call that writes, and the vendor's method that it comes down to."""
+
+    method: str
+    path: str
+    body: dict[str, Any]
+    upstream: str
+
+    def send(self, gateway: Gateway, **more: Any) -> Reply:
+        reply: Reply = getattr(gateway, self.method)(self.path, **self.body, **more)
+        return reply
+
+
+WRITES = {
+    POST: Write("post", "/chat/messages", {"channel": RANDOM, "text": "a post"}, POST),
+    UPDATE: Write("patch", f"/chat/messages/{OURS}", {"channel": GENERAL, "text": "an edit"}, UPDATE),
+    REACT: Write("post", "/chat/reactions", {"channel": GENERAL, "message_ts": OURS, "emoji": "rocket"}, REACT),
+}
+every_write = pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+
+
+def refuse(gateway: Gateway, path: str, code: str, **more: Any) -> None:
+    """Let the application refuse in its own way: with status 200."""
+    body = {"ok": False, "error": code}
+    gateway.fault("chat", path=path, fault="status", **{"status": 200, "body": body} | more)
+
+
+# Refusals
+
+
+@requirement("common-48")
+def test_what_the_application_remarks_on_a_refusal_is_passed_on_without_secrets(gateway: Gateway) -> None:
+    remarks = ["[ERROR] must be less than 3001 characters", "[ERROR] token=xoxb-1-2 is odd"]
+    body = {"ok": False, "error": "invalid_arguments", "response_metadata": {"messages": remarks}}
+    gateway.fault("chat", path=POST, fault="status", status=200, body=body)
+
+    refused = gateway.post("/chat/messages", channel=RANDOM, text="hello")
+
+    told = "[ERROR] must be less than 3001 characters; [ERROR] token=… is odd"
+    assert [{"vendor_code": "invalid_arguments", "vendor_message": told}] == refused.facts
+
+
+# Throttling
+
+
+def test_a_throttle_that_does_not_say_how_long_lasts_a_second(gateway: Gateway) -> None:
+    gateway.fault("chat", path=LIST, fault="status", status=429, body="")
+
+    reply = gateway.get("/chat/channels", limit=1)
+
+    assert 200 == reply.status
+    assert float(reply.headers["server-timing"].partition("queue;dur=")[2].partition(",")[0]) >= 900
+
+
+# Failures
+
+
+@pytest.mark.parametrize("answer", [{"ok": False, "error": "internal_error"}, {"ok": False}, [], ""])
+def test_a_listing_that_keeps_failing_with_status_200_says_how(gateway: Gateway, answer: Any) -> None:
+    gateway.fault("chat", path=LIST, fault="status", status=200, body=answer, times=10)
+
+    failed = gateway.get("/chat/channels", limit=1)
+
+    assert (502, "upstream_error") == (failed.status, failed.code)
+
+
+UNDONE: dict[str, dict[str, Any]] = {
+    "cut": {"fault": "drop_before"},
+    "failed": {"fault": "status", "status": 500, "body": GLITCH},
+    "edge": {"fault": "status", "status": 502, "body": GLITCH},
+    "unavailable": {"fault": "status", "status": 200, "body": {"ok": False, "error": "service_unavailable"}},
+    "without what was made": {"fault": "status", "status": 200, "body": {"ok": True}},
+    "without its identifier": {"fault": "status", "status": 200, "body": {"ok": True, "channel": "C", "message": {}}},
+}
+"""What leaves a write undone, and its caller in doubt."""
+
+
+def test_a_post_is_not_begun_when_the_workspace_cannot_be_asked(gateway: Gateway) -> None:
+    fresh = another_connection(gateway)
+    gateway.fault("chat", path="/api/auth.test", fault="status", status=500, times=3)
+
+    failed = gateway.post("/chat/messages", connection_id=fresh, channel=RANDOM, text="never begun")
+
+    assert "upstream_error" == failed.code
+    assert 0 == asked(gateway, "chat.postMessage")
+
+
+# Posts whose answer never came
+
+
+CUTS = [{"fault": "drop_after"}, {"fault": "garbage"}]
+
+
+@requirement("common-80")
+def test_a_post_that_could_not_be_looked_for_is_found_by_the_repetition(gateway: Gateway) -> None:
+    post = partial(gateway.post, "/chat/messages", channel=RANDOM, text="blind", idempotency_key="blind")
+    gateway.fault("chat", path=POST, fault="drop_after")
+    gateway.fault("chat", path=HISTORY, fault="status", status=500, times=6)
+    unknown = post()
+
+    found = post()
+
+    assert (502, "outcome_unknown") == (unknown.status, unknown.code)
+    assert [RANDOM] == said(gateway, "blind")
+    assert "blind" == message(gateway, RANDOM, found.data["message_ts"]).text
+
+
+@pytest.mark.parametrize("channel", [PERSON, "leadership-sync"])
+def test_a_post_is_found_however_its_channel_was_named(gateway: Gateway, channel: str) -> None:
+    gateway.fault("chat", path=POST, fault="drop_after")
+
+    posted = gateway.post("/chat/messages", channel=channel, text=f"found in {channel}").data
+
+    assert said(gateway, f"found in {channel}") == [posted["channel_id"]]
+
+
+def test_a_reply_without_an_answer_is_found_in_its_thread(gateway: Gateway) -> None:
+    gateway.fault("chat", path=POST, fault="drop_after")
+
+    reply = gateway.post("/chat/messages", channel=GENERAL, text="a cut reply", thread_ts=THEIRS).data
+
+    assert [GENERAL] == said(gateway, "a cut reply")
+    assert THEIRS == message(gateway, GENERAL, reply["message_ts"]).thread_ts
+    assert reply["permalink"].endswith(f"?thread_ts={THEIRS}&cid={GENERAL}")
+
+
+def test_a_reply_to_a_reply_without_an_answer_is_found_in_the_thread(gateway: Gateway) -> None:
+    first = gateway.post("/chat/messages", channel=GENERAL, text="reply one", thread_ts=THEIRS).data["message_ts"]
+    gateway.fault("chat", path=POST, fault="drop_after")
+
+    second = gateway.post("/chat/messages", channel=GENERAL, text="reply two", thread_ts=first).data["message_ts"]
+
+    assert [GENERAL] == said(gateway, "reply two")
+    assert THEIRS == message(gateway, GENERAL, second).thread_ts
+
+
+def test_of_a_long_text_that_the_application_split_the_first_part_is_found(gateway: Gateway) -> None:
+    gateway.knob("chat", long_text="split")
+    gateway.fault("chat", path=POST, fault="drop_after")
+
+    posted = gateway.post("/chat/messages", channel=RANDOM, text="1" * 4_000 + "2" * 4_000).data
+
+    assert message(gateway, RANDOM, posted["message_ts"]).text == "1" * 4_000
+
+
+def test_a_post_is_found_beyond_the_first_page_of_what_was_written_since(gateway: Gateway) -> None:
+    post = partial(gateway.post, "/chat/messages", channel=RANDOM, text="buried", idempotency_key="buried")
+    gateway.fault("chat", path=POST, fault="drop_after")
+    gateway.fault("chat", path=HISTORY, fault="status", status=500, times=6)
+    post()
+    space = workspace(gateway)
+    [space.post(space.channels[RANDOM], "chatter", PERSON) for _ in range(250)]
+
+    found = post()
+
+    assert "buried" == message(gateway, RANDOM, found.data["message_ts"]).text
+    assert [RANDOM] == said(gateway, "buried")
+
+
+@requirement("common-97")
+def test_an_equal_post_of_somebody_elses_is_not_taken_for_ones_own(gateway: Gateway) -> None:
+    post = partial(gateway.post, "/chat/messages", channel=RANDOM, text="+1", idempotency_key="plus one")
+    gateway.fault("chat", path=POST, fault="drop_before")
+    post()
+    space = workspace(gateway)
+    theirs = space.post(space.channels[RANDOM], "+1", PERSON).ts
+    others = gateway.post("/chat/messages", channel=RANDOM, text="+1", idempotency_key="another one").data["message_ts"]
+
+    again = post()
+
+    assert again.data["message_ts"] not in {theirs, others}
+    assert said(gateway, "+1") == [RANDOM] * 3
+
+
+@requirement("common-94")
+@pytest.mark.parametrize("was_posted", [0, 1])
+def test_a_post_of_a_process_that_died_is_made_once(gateway: Gateway, was_posted: int) -> None:
+    key, text = f"died {was_posted}", f"last words {was_posted}"
+    space, mark = (
+        workspace(gateway),
+        {"event_type": client.MARKER_EVENT_TYPE, "event_payload": {"k": f"mark {was_posted}"}},
+    )
+    [space.post_as_bot(space.channels[RANDOM], text, metadata=mark) for _ in range(was_posted)]
+    intent = {"channel_id": RANDOM, "text": text, "thread_ts": None}
+    step = sent("post the message", intent, at=gateway.app.clock.now() - 1, mark=f"mark {was_posted}")
+    place = planned({"channel_id": RANDOM, "remembered": False})
+    body = {"channel": "random", "text": text}
+    interrupted(gateway, "chat", "post_message", key, body, [planned("https://northwind-labs.slack.com/"), place, step])
+
+    posted = gateway.post("/chat/messages", channel="random", text="another text", idempotency_key=key)
+
+    assert message(gateway, RANDOM, posted.data["message_ts"]).text == text
+    assert [RANDOM] == said(gateway, text)
+
+
+@requirement("common-81")
+def test_while_not_all_that_was_written_can_be_read_nothing_is_posted_again(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post = partial(gateway.post, "/chat/messages", channel=RANDOM, text="too much", idempotency_key="too much")
+    gateway.fault("chat", path=POST, fault="drop_before")
+    post()
+    space = workspace(gateway)
+    [space.post(space.channels[RANDOM], "chatter", PERSON) for _ in range(5)]
+    monkeypatch.setattr(client, "MAX_MESSAGE_PAGES", 2)
+    monkeypatch.setattr(client, "PAGE_SIZE", 2)
+
+    again = post()
+
+    assert (502, "outcome_unknown") == (again.status, again.code)
+    assert [] == said(gateway, "too much")
+
+
+@requirement("common-93")
+def test_a_post_that_went_on_to_another_channel_of_the_name_is_never_sent_to_the_first(gateway: Gateway) -> None:
+    gateway.post("/chat/messages", channel="news-billing", text="to the old one")
+    (old,) = said(gateway, "to the old one")
+    gateway.act("chat", action="rename", channel_id=old, name="news-billing-old")
+    gateway.act("chat", action="archive", channel_id=old)
+    new = gateway.act("chat", action="create", name="news-billing")["channel_id"]
+    gateway.act("chat", action="invite", channel_id=new)
+    post = partial(gateway.post, "/chat/messages", channel="news-billing", text="moved on", idempotency_key="moved on")
+    refuse(gateway, POST, "is_archived")
+    gateway.fault("chat", path=POST, fault="drop_after")
+    gateway.fault("chat", path=HISTORY, fault="status", status=500, times=6)
+
+    unknown = post()
+    gateway.act("chat", action="unarchive", channel_id=old)
+    found = post()
+
+    assert (unknown.status, found.data["channel_id"]) == (502, new)
+    assert said(gateway, "moved on") == [new]
+
+
+def test_a_post_into_a_channel_that_the_app_may_not_read_stays_unknown(gateway: Gateway) -> None:
+    post = partial(gateway.post, "/chat/messages", channel=UNJOINED, text="unread", idempotency_key="unread")
+    gateway.fault("chat", path=POST, fault="drop_after")
+
+    first, again = post(), post()
+
+    assert ("outcome_unknown", "outcome_unknown") == (first.code, again.code)
+    assert [UNJOINED] == said(gateway, "unread")
+
+
+def test_a_post_stays_unknown_without_the_permission_to_read(gateway: Gateway) -> None:
+    gateway.knob("chat", scopes=without("groups:history"))
+    gateway.fault("chat", path=POST, fault="drop_after")
+
+    assert "outcome_unknown" == gateway.post("/chat/messages", channel=PRIVATE, text="no eyes").code
+
+
+def test_one_look_is_enough_where_history_is_rationed(gateway: Gateway) -> None:
+    gateway.knob("chat", history_tier="restricted", limits=True)
+    gateway.fault("chat", path=POST, fault="drop_after")
+
+    posted = gateway.post("/chat/messages", channel="C04PUB00003", text="rationed")
+
+    assert 200 == posted.status
+    assert ["C04PUB00003"] == said(gateway, "rationed")
+
+
+# Edits and reactions whose answer never came
+
+
+def test_an_edit_of_a_reply_without_an_answer_is_found(gateway: Gateway) -> None:
+    ts = gateway.post("/chat/messages", channel=GENERAL, text="to edit", thread_ts=THEIRS).data["message_ts"]
+    gateway.fault("chat", path=UPDATE, fault="drop_after")
+
+    assert gateway.patch(f"/chat/messages/{ts}", channel="general", text="edited").data["message_ts"] == ts
+
+
+def test_an_edit_of_a_message_that_has_gone_meanwhile_says_so(gateway: Gateway) -> None:
+    ts = gateway.post("/chat/messages", channel=RANDOM, text="to vanish").data["message_ts"]
+    edit = partial(gateway.patch, f"/chat/messages/{ts}", headers={"Idempotency-Key": "gone"}, channel=RANDOM, text="x")
+    gateway.fault("chat", path=UPDATE, fault="drop_before")
+    edit()
+    gateway.act("chat", action="delete", channel_id=RANDOM, ts=ts)
+
+    assert "message_not_found" == edit().code
+
+
+@requirement("chat-24", "common-95")
+@pytest.mark.parametrize("emoji", ["eyes", "thumbsup"])
+@pytest.mark.parametrize("fault", [*CUTS, UNDONE["cut"], UNDONE["failed"], UNDONE["edge"], UNDONE["unavailable"]])
+def test_a_reaction_that_a_repeat_completes_was_not_there_before(
+    gateway: Gateway, fault: dict[str, Any], emoji: str
+) -> None:
+    ts = gateway.post("/chat/messages", channel=RANDOM, text="cut reaction").data["message_ts"]
+    body = {"channel": RANDOM, "message_ts": ts, "emoji": emoji}
+    gateway.fault("chat", path=REACT, **fault)
+
+    gateway.post("/chat/reactions", headers={"Idempotency-Key": ts}, **body)
+    added = gateway.post("/chat/reactions", headers={"Idempotency-Key": ts}, **body)
+
+    assert added.data == {"message_ts": ts, "emoji": emoji, "already_present": False}
+    assert [["U05RELAYBOT"]] == list(message(gateway, RANDOM, ts).reactions.values())
+
+
+@requirement("chat-24")
+def test_a_reaction_that_cannot_be_looked_for_is_completed_all_the_same(gateway: Gateway) -> None:
+    ts = gateway.post("/chat/messages", channel=PRIVATE, text="unseen reaction").data["message_ts"]
+    body = {"channel": PRIVATE, "message_ts": ts, "emoji": "eyes"}
+    gateway.knob("chat", scopes=without("groups:history"))
+    gateway.fault("chat", path=REACT, fault="drop_after")
+
+    first = gateway.post("/chat/reactions", headers={"Idempotency-Key": ts}, **body)
+    added = gateway.post("/chat/reactions", headers={"Idempotency-Key": ts}, **body)
+
+    assert "outcome_unknown" == first.code
+    assert added.data == {"message_ts": ts, "emoji": "eyes", "already_present": False}
+
+
+# Repetition
+
+
+def test_a_name_beyond_the_channels_that_can_be_listed_is_not_called_unknown(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "MAX_CHANNEL_PAGES", 1)
+    monkeypatch.setattr(client, "PAGE_SIZE", 1)
+
+    reply = gateway.post(
+        "/chat/messages", connection_id=another_connection(gateway), channel="no-such-channel", text="to whom"
+    )
+
+    assert (422, "channel_list_too_long") == (reply.status, reply.code)
+    assert [{"parameter": "channel", "value": "no-such-channel"}] == reply.facts

@@ -1,0 +1,92 @@
+"""The chat room when the application answers with something of another shape than it documents."""
+
+from functools import partial
+from typing import Any
+
+import pytest
+
+from gateway.tests.connectors.chat.reading import GENERAL, OURS, RANDOM, another_connection, asked, said
+from harness.serving import Gateway, Reply
+
+CHANNEL = {"id": "C1", "name": "ops", "is_private": False, "is_member": True, "num_members": 3}
+FOUND = {"user": "U05RELAYBOT", "type": "message", "text": "hello", "ts": OURS}
+
+
+def answer(gateway: Gateway, method: str, body: Any, times: int = 1) -> None:
+    """Let the application answer a method with *body*, as though that were a success."""
+    gateway.fault("chat", path=f"/api/{method}", fault="status", status=200, body=body, times=times)
+
+
+def write(gateway: Gateway, method: str, **more: Any) -> Reply:
+    """The call that comes down to one method which writes."""
+    if method == "chat.postMessage":
+        return gateway.post("/chat/messages", channel=RANDOM, text="odd", **more)
+    if method == "chat.update":
+        return gateway.patch(f"/chat/messages/{OURS}", channel=GENERAL, text="odd", **more)
+    return gateway.post("/chat/reactions", channel=GENERAL, message_ts=OURS, emoji="rocket", **more)
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        None,
+        [FOUND | {"ts": 1759000100.0001}],
+        [FOUND | {"metadata": "gateway_post"}],
+        [FOUND | {"metadata": {"event_type": 5}}],
+        [FOUND | {"metadata": {"event_type": "gateway_post", "event_payload": []}}],
+    ],
+)
+def test_a_post_that_cannot_be_looked_for_in_what_is_answered_stays_in_doubt(gateway: Gateway, messages: Any) -> None:
+    gateway.fault("chat", path="/api/chat.postMessage", fault="drop_after")
+    answer(gateway, "conversations.history", {"ok": True, "messages": messages}, times=2)
+
+    unknown = gateway.post("/chat/messages", channel=RANDOM, text="hidden")
+
+    assert (502, "outcome_unknown") == (unknown.status, unknown.code)
+
+
+@pytest.mark.parametrize("payload", [{"k": 5}, {"k": {"deep": []}}, {"other": None}])
+def test_what_other_apps_say_in_their_metadata_is_theirs(gateway: Gateway, payload: Any) -> None:
+    others = FOUND | {"metadata": {"event_type": "theirs", "event_payload": payload}}
+    gateway.fault("chat", path="/api/chat.postMessage", fault="drop_before")
+    answer(gateway, "conversations.history", {"ok": True, "messages": [others]})
+
+    unknown = gateway.post("/chat/messages", channel=RANDOM, text="not theirs")
+
+    assert (502, "outcome_unknown") == (unknown.status, unknown.code)
+    assert 2 == asked(gateway, "conversations.history")
+
+
+@pytest.mark.parametrize(
+    "reactions", ["eyes", [{"name": "rocket"}], [{"name": 5, "users": []}], [{"name": "rocket", "users": [None]}]]
+)
+def test_a_reaction_that_cannot_be_looked_for_in_what_is_answered_stays_in_doubt(
+    gateway: Gateway, reactions: Any
+) -> None:
+    gateway.fault("chat", path="/api/reactions.add", fault="drop_after")
+    answer(gateway, "conversations.replies", {"ok": True, "messages": [FOUND | {"reactions": reactions}]}, times=2)
+
+    unknown = gateway.post("/chat/reactions", channel=GENERAL, message_ts=OURS, emoji="rocket")
+
+    assert (502, "outcome_unknown") == (unknown.status, unknown.code)
+
+
+@pytest.mark.parametrize("messages", [{}, [{}], [FOUND | {"ts": 5}], [FOUND | {"thread_ts": 5}]])
+def test_a_thread_that_cannot_be_read_is_not_remembered_and_not_replied_to(gateway: Gateway, messages: Any) -> None:
+    fresh = another_connection(gateway)
+    reply = partial(gateway.post, "/chat/messages", connection_id=fresh, channel=GENERAL, thread_ts=OURS)
+    answer(gateway, "conversations.replies", {"ok": True, "messages": messages})
+
+    odd = reply(text="into an odd thread")
+    again = reply(text="into the thread")
+
+    assert (502, "upstream_unexpected", 200) == (odd.status, odd.code, again.status)
+    assert [] == said(gateway, "into an odd thread")
+
+
+@pytest.mark.parametrize("body", [{"ok": True}, {"ok": True, "team_id": 5}, {"ok": "yes"}, {"ok": False, "error": {}}])
+def test_reading_events_survives_any_answer(gateway: Gateway, body: Any) -> None:
+    answer(gateway, "auth.test", body)
+    answer(gateway, "conversations.info", body)
+
+    assert gateway.get("/chat/events", channel=GENERAL).status in {200, 502}

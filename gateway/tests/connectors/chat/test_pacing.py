@@ -1,0 +1,55 @@
+"""The chat room within the budgets that the vendor allows."""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from connector_gateway.connectors.chat import CHAT
+from gateway.tests.connectors.chat.reading import PRIVATE, RANDOM, UNJOINED
+from harness.playing import playing
+from harness.requirement import requirement
+from harness.serving import Gateway, Reply, serving
+from workspace_sandbox.chat import ChatEmulator
+
+
+@pytest.fixture
+def gateway(tmp_path: Path) -> Iterator[Gateway]:
+    """One for each test, since a budget that the vendor has closed stays closed."""
+    with playing(chat=ChatEmulator) as sandbox, serving(sandbox, tmp_path, connectors={"chat": CHAT}) as gateway:
+        yield gateway
+
+
+def throttled(gateway: Gateway) -> Reply:
+    """The answer to a post that the vendor refuses for a minute and a half."""
+    gateway.fault(
+        "chat", path="/api/chat.postMessage", fault="status", status=429, headers={"Retry-After": "90"}, body=""
+    )
+    return gateway.post("/chat/messages", channel=UNJOINED, text="not now", idempotency_key="throttled")
+
+
+@requirement("common-76")
+def test_posts_into_one_channel_leave_a_second_apart_and_others_do_not_wait(gateway: Gateway) -> None:
+    def post(channel: str) -> float:
+        return float(gateway.post("/chat/messages", channel=channel, text="paced").data["message_ts"])
+
+    *paced, elsewhere = gateway.together(*[partial(post, RANDOM)] * 3, partial(post, PRIVATE))
+
+    first, second, third = sorted(paced)
+    assert second - first >= 1
+    assert third - second >= 1
+    assert elsewhere - first < 1
+    assert 429 not in [status for _, _, status in gateway.journal("chat")]
+
+
+@requirement("common-77")
+def test_a_call_that_cannot_start_in_time_is_refused_at_once(gateway: Gateway) -> None:
+    throttled(gateway)
+    asked = len(gateway.journal("chat"))
+
+    refused = gateway.post("/chat/messages", channel=UNJOINED, text="not yet", idempotency_key="later")
+
+    assert asked == len(gateway.journal("chat"))
+    assert (429, "upstream_rate_limited") == (refused.status, refused.code)
+    assert 80 <= refused.body["retry_after"] <= 90

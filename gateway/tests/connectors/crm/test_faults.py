@@ -1,0 +1,171 @@
+"""What happens when the application, the way to it, or the caller's key fails."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway.tests.connectors.crm.looking import Looking
+from gateway.tests.connectors.crm.writing import CREATE_CONTACT, HTML, OBJECTS, Writer, new_writer
+from harness.requirement import requirement
+from harness.rooms import only
+from harness.serving import Gateway, serving
+from workspace_sandbox.sandbox import Sandbox
+
+
+@pytest.fixture(scope="module")
+def hurried(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    """A gateway that waits half a second for an answer, and as long as it does in earnest for a doubt to settle."""
+    folder = tmp_path_factory.mktemp("hurried")
+    waits: dict[str, Any] = {"GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "0.5", "GATEWAY_CRM_SETTLE_SECONDS": "160"}
+    with serving(sandbox, folder, connectors=only("crm"), **waits) as gateway:
+        yield gateway
+
+
+@pytest.fixture
+def waiting(hurried: Gateway, portal: Looking) -> Writer:
+    hurried.clear("crm")
+    return new_writer(hurried, portal)
+
+
+@pytest.fixture
+def hasty(sandbox: Sandbox, tmp_path: Path, portal: Looking) -> Iterator[Writer]:
+    """A caller of a gateway of its own, which lets nothing queue for longer than a moment."""
+    waits: dict[str, Any] = {"GATEWAY_QUEUE_SECONDS": "0.5", "GATEWAY_RUN_SECONDS": "0.5"}
+    with serving(sandbox, tmp_path, connectors=only("crm"), **waits) as gateway:
+        gateway.clear("crm")
+        yield new_writer(gateway, portal)
+
+
+READS = [
+    pytest.param("/crm/contacts", {"email": "ana.lindqvist@aurora-archi.example"}, f"{OBJECTS}/contacts", id="email"),
+    pytest.param("/crm/contacts", {"property": "tier", "value": "gold"}, f"{OBJECTS}/contacts/search", id="search"),
+    pytest.param("/crm/contacts", {"limit": 1}, f"{OBJECTS}/contacts", id="list"),
+    pytest.param("/crm/properties", {"object_type": "deals"}, "/crm/properties", id="properties"),
+]
+
+
+# Writes in doubt
+
+
+def test_a_company_whose_answer_is_lost_is_not_made_twice(writer: Writer) -> None:
+    writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/companies", fault="delay", seconds=0, times=1)
+    writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/companies", fault="delay", seconds=0, times=1)
+    writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/companies", fault="drop_after")
+    found = writer.found(headers={"Idempotency-Key": writer.mark})
+
+    assert "created" == found.data["action"]
+    assert 1 == writer.portal.count("companies", domain=f"{writer.mark}.test")
+    assert writer.portal.linked("contacts", found.data["contact_id"], "companies") == [
+        writer.portal.company_id(f"{writer.mark}.test")
+    ]
+
+
+def test_a_link_that_fails_is_made_by_a_repeat_which_tells_what_happened_first(writer: Writer) -> None:
+    writer.gateway.fault("crm", method="PUT", fault="status", status=500)
+    failed = writer.link(headers={"Idempotency-Key": writer.mark})
+    repeated = writer.link(headers={"Idempotency-Key": writer.mark})
+
+    assert "outcome_unknown" == failed.code
+    assert failed.details == [
+        {"done": "write the contact", "contact_id": repeated.data["contact_id"], "action": "created"}
+    ]
+    assert ("created", ["email", "jobtitle"]) == (repeated.data["action"], repeated.data["properties_written"])
+    assert 1 == len(writer.portal.linked("contacts", repeated.data["contact_id"], "companies"))
+
+
+def test_a_contact_found_after_a_lost_answer_was_updated_if_it_is_older(writer: Writer) -> None:
+    email = "ana.lindqvist@aurora-archi.example"
+    writer.harm(("POST", f"{OBJECTS}/contacts/batch/upsert"), fault="drop_after")
+    updated = writer.upsert(email=email)
+    writer.harm(CREATE_CONTACT, fault="drop_before")
+    skipped = writer.skip(email="old.address87@mail.example")
+
+    assert ("updated", ["jobtitle"]) == (updated.data["action"], updated.data["properties_written"])
+    assert "outcome_unknown" == skipped.code
+
+
+# Notes that fail
+
+
+@requirement("crm-29")
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"status": 400, "body": {"category": "VALIDATION_ERROR"}},
+        {"status": 403, "body": {"category": "FORBIDDEN"}},
+        {"status": 500, "body": {"category": "INTERNAL_ERROR"}},
+    ],
+)
+def test_a_change_stands_even_if_its_note_fails(writer: Writer, fault: dict[str, Any]) -> None:
+    writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/notes", fault="status", **fault)
+    reply = writer.move(note="lost words")
+
+    assert reply.data["note_logged"] is False
+    assert ("qualifiedtobuy", "closedlost") == (reply.data["dealstage_from"], reply.data["dealstage_to"])
+    assert 1 == writer.traces()
+    assert [] == writer.portal.notes(writer.deal_id, "lost words")
+
+
+@requirement("common-145")
+def test_why_a_note_was_not_logged_is_told_as_a_warning(writer: Writer) -> None:
+    body = {"category": "FORBIDDEN", "message": "Notes are switched off for this portal."}
+    writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/notes", fault="status", status=403, body=body)
+    reply = writer.move(note="lost words")
+
+    assert reply.data["note_logged"] is False
+    assert "Notes are switched off for this portal." in reply.headers["Warning"]
+
+
+@requirement("crm-30")
+@pytest.mark.parametrize("fault", [{"fault": "status", "status": 502, "body": HTML}, {"fault": "drop_before"}])
+def test_a_note_that_may_still_come_is_in_doubt_and_logged_once_by_a_repeat(
+    writer: Writer, fault: dict[str, Any]
+) -> None:
+    writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/notes", **fault)
+    doubtful = writer.move(note="some words", headers={"Idempotency-Key": writer.mark})
+    repeated = writer.move(note="some words", headers={"Idempotency-Key": writer.mark})
+
+    assert 502 == doubtful.status
+    assert doubtful.details == [{"done": "change the deal", "deal_id": writer.deal_id}]
+    assert repeated.data["note_logged"] is True
+    assert ("qualifiedtobuy", "closedlost") == (repeated.data["dealstage_from"], repeated.data["dealstage_to"])
+    assert 1 == len(writer.portal.notes(writer.deal_id, "some words"))
+
+
+@requirement("crm-30")
+def test_a_note_whose_fate_cannot_be_told_is_not_denied(writer: Writer) -> None:
+    writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/notes", fault="drop_after")
+    writer.gateway.fault("crm", method="POST", path="/crm/associations", fault="status", status=500, times=6)
+    doubtful = writer.move(note="some words", headers={"Idempotency-Key": writer.mark})
+    repeated = writer.move(note="some words", headers={"Idempotency-Key": writer.mark})
+
+    assert "outcome_unknown" == doubtful.code
+    assert repeated.data["note_logged"] is True
+    assert 1 == len(writer.portal.notes(writer.deal_id, "some words"))
+
+
+# Throttling
+
+
+def test_a_throttled_search_holds_nothing_else_up(hasty: Writer) -> None:
+    hasty.gateway.fault(
+        "crm", path=f"{OBJECTS}/contacts/search", fault="status", status=429, headers={"Retry-After": "60"}
+    )
+    searched = hasty.gateway.get("/crm/contacts", property="tier", value="gold")
+    looked_up = hasty.gateway.get("/crm/contacts", email="ana.lindqvist@aurora-archi.example")
+
+    assert ("upstream_rate_limited", 60) == (searched.code, searched.body["retry_after"])
+    assert 200 == looked_up.status
+
+
+# Refusals
+
+
+def test_a_missing_permission_is_named(writer: Writer) -> None:
+    writer.gateway.knob("crm", scopes=["oauth", "crm.objects.contacts.read"])
+    reply = writer.upsert()
+
+    assert (403, "connection_scope_missing") == (reply.status, reply.code)
+    assert [{"scopes": ["crm.objects.contacts.write"]}] == reply.facts

@@ -1,0 +1,107 @@
+"""Answers of another shape than the vendor documents: told as such, never a fault of ours, and never remembered."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway.tests.connectors.crm.looking import Looking
+from gateway.tests.connectors.crm.writing import OBJECTS, Writer, new_writer
+from harness.requirement import requirement
+from harness.rooms import only
+from harness.serving import serving
+from workspace_sandbox.sandbox import Sandbox
+
+DATED = {"createdAt": "2026-11-02T08:00:00Z", "updatedAt": "2026-11-02T08:00:00Z"}
+RECORD = {"id": "1", "properties": {}, **DATED}
+PREPARED = [
+    pytest.param("upsert", "/account-info", {"portalId": {"id": 1}}, "portalId", id="portal"),
+    pytest.param("upsert", "/crm/properties", {"results": [{"name": "tier"}]}, "results[0]", id="properties"),
+    pytest.param("upsert", f"{OBJECTS}/contacts/batch/read", {"results": {}}, "results", id="contact"),
+    pytest.param(
+        "open", "/crm/pipelines", {"results": [{"id": "default", "label": "Sales"}]}, "results[0]", id="stages"
+    ),
+    pytest.param("open_for", f"{OBJECTS}/contacts", RECORD | {"properties": []}, "properties", id="contact of a deal"),
+    pytest.param("move", f"{OBJECTS}/deals", RECORD | {"updatedAt": "soon"}, "updatedAt", id="deal"),
+    pytest.param(
+        "link", f"{OBJECTS}/companies/search", {"results": [{**RECORD, "id": 7}]}, "results[0].id", id="company"
+    ),
+]
+"""What writes ask before they write, answered oddly, and the place that is odd."""
+
+
+@pytest.fixture
+def fresh(sandbox: Sandbox, portal: Looking, tmp_path: Path) -> Any:
+    """A caller of a gateway that remembers nothing yet."""
+    with serving(sandbox, tmp_path, connectors=only("crm")) as gateway:
+        gateway.clear("crm")
+        yield new_writer(gateway, portal)
+
+
+@pytest.mark.parametrize("amount", ["a lot", "NaN", "Infinity", "1e999"])
+def test_a_new_deal_whose_amount_is_no_number_is_a_doubt(writer: Writer, amount: str) -> None:
+    deal = RECORD | {"properties": {"amount": amount}}
+    writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/deals", fault="status", status=200, body=deal)
+    reply = writer.open()
+
+    assert (502, "outcome_unknown") == (reply.status, reply.code)
+
+
+def test_an_association_that_was_accepted_but_not_made_is_refused(writer: Writer) -> None:
+    errors = [{"status": "error", "category": "VALIDATION_ERROR", "message": "Limit of associations exceeded."}]
+    writer.gateway.fault("crm", method="PUT", fault="status", status=200, body={"results": [], "errors": errors})
+    reply = writer.link()
+
+    assert (422, "upstream_refused") == (reply.status, reply.code)
+    assert {
+        "vendor_code": "VALIDATION_ERROR",
+        "vendor_message": "Limit of associations exceeded.",
+    } == reply.facts[0]
+
+
+@pytest.mark.parametrize("write", ["upsert", "link"])
+@pytest.mark.parametrize("body", [{"results": []}, {"results": [], "errors": [7]}, {"results": [], "errors": {}}])
+def test_a_batch_that_tells_of_nothing_done_and_of_no_reason_is_looked_for(
+    writer: Writer, write: str, body: dict[str, Any]
+) -> None:
+    method, path = {"upsert": ("POST", f"{OBJECTS}/contacts/batch/upsert"), "link": ("PUT", f"{OBJECTS}/contacts")}[
+        write
+    ]
+    writer.gateway.fault("crm", method=method, path=path, fault="status", status=200, body=body)
+    reply = getattr(writer, write)(headers={"Idempotency-Key": writer.mark})
+    repeated = getattr(writer, write)(headers={"Idempotency-Key": writer.mark})
+
+    assert (502, "outcome_unknown") == (reply.status, reply.code)
+    assert 200 == repeated.status
+    assert 1 == writer.traces()
+
+
+@pytest.mark.parametrize("owners", [[], [{"id": "771203", "archived": False}]])
+def test_an_owner_whom_one_list_does_not_tell_is_looked_for_again(fresh: Writer, owners: list[Any]) -> None:
+    fresh.gateway.fault("crm", path="/crm/owners", fault="status", status=200, body={"results": owners}, times=2)
+    untold = fresh.gateway.get("/crm/contacts", email="ana.lindqvist@aurora-archi.example")
+    again = fresh.gateway.get("/crm/contacts", email="ana.lindqvist@aurora-archi.example")
+
+    assert untold.data[0]["owner_email"] is None
+    assert "mei.tanaka@fjordlicht.example" == again.data[0]["owner_email"]
+
+
+def test_an_owner_whom_no_list_tells_is_looked_for_twice(fresh: Writer) -> None:
+    fresh.gateway.fault("crm", path="/crm/owners", fault="status", status=200, body={"results": []}, times=99)
+    for_owners = ("GET", "/crm/owners/2026-09")
+    replies = [fresh.gateway.get("/crm/contacts", email="ana.lindqvist@aurora-archi.example") for _ in range(4)]
+
+    assert [None] * 4 == [reply.data[0]["owner_email"] for reply in replies]
+    assert 4 == fresh.sent(for_owners)
+
+
+@requirement("crm-30")
+def test_a_note_with_an_odd_time_proves_nothing(writer: Writer) -> None:
+    note = RECORD | {"properties": {"hs_timestamp": "noon", "hs_note_body": writer.mark}}
+    path = f"{OBJECTS}/notes/batch/read"
+    writer.harm(("POST", f"{OBJECTS}/notes"), fault="drop_after")
+    # Behind the fault of the note itself, whose address begins alike.
+    writer.gateway.fault("crm", method="POST", path=path, fault="status", status=200, body={"results": [note]}, times=3)
+    lost = writer.note(headers={"Idempotency-Key": writer.mark})
+
+    assert (502, "outcome_unknown") == (lost.status, lost.code)

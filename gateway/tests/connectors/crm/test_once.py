@@ -1,0 +1,303 @@
+"""That a write happens once, and that nothing else is taken for its work, whatever fails."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway.tests.connectors.crm.looking import Looking
+from gateway.tests.connectors.crm.writing import CREATE_CONTACT, OBJECTS, SINGLE, Writer, new_writer
+from harness.requirement import requirement
+from harness.rooms import only
+from harness.serving import serving
+from workspace_sandbox.sandbox import Sandbox
+
+UPSERT = ("POST", f"{OBJECTS}/contacts/batch/upsert")
+CREATE_DEAL = ("POST", f"{OBJECTS}/deals")
+CREATE_COMPANY = ("POST", f"{OBJECTS}/companies")
+
+SLOW: dict[str, Any] = {"GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "0.5", "GATEWAY_CRM_SETTLE_SECONDS": "1.5"}
+"""Less timeouts for one answer than a request may take, and time enough for it to be carried out."""
+
+
+@pytest.fixture
+def slow(sandbox: Sandbox, tmp_path: Path, portal: Looking) -> Iterator[Writer]:
+    with serving(sandbox, tmp_path, connectors=only("crm"), **SLOW) as gateway:
+        gateway.clear("crm")
+        yield new_writer(gateway, portal)
+
+
+def keyed(writer: Writer, key: str = "") -> dict[str, Any]:
+    return {"headers": {"Idempotency-Key": f"{writer.mark}{key}"}}
+
+
+def deal_of(writer: Writer, **more: str) -> dict[str, str]:
+    """What a deal holds that the writer opens."""
+    return {"dealname": writer.mark, "pipeline": "default", "dealstage": "closedwon", "amount": "1.5"} | more
+
+
+# The first body counts
+
+
+@requirement("crm-31")
+def test_a_repeat_tells_the_stage_before_the_first_call(writer: Writer) -> None:
+    writer.harm(("PATCH", f"{OBJECTS}/deals"), fault="drop_after")
+    writer.gateway.fault("crm", method="GET", path=f"{OBJECTS}/deals", fault="delay")
+    writer.gateway.fault("crm", method="GET", path=f"{OBJECTS}/deals", fault="status", status=500, times=6)
+    lost = writer.move(**keyed(writer))
+    repeated = writer.move(**keyed(writer))
+
+    assert "outcome_unknown" == lost.code
+    assert ("qualifiedtobuy", "closedlost") == (repeated.data["dealstage_from"], repeated.data["dealstage_to"])
+    assert 1 == writer.traces()
+
+
+# Nobody else's
+
+
+@requirement("crm-39")
+@pytest.mark.parametrize("contact_id", [None, "50912"])
+@pytest.mark.parametrize(
+    ("properties", "maker"),
+    [
+        pytest.param({}, {}, id="made by hand"),
+        pytest.param({}, {"app_id": 4711}, id="made by another application"),
+        pytest.param({"hubspot_owner_id": "771203"}, {"app_id": 2204117}, id="with an owner"),
+        pytest.param({"risk": "low"}, {"app_id": 2204117}, id="with a property of the portal's own"),
+        pytest.param({"amount": ""}, {"app_id": 2204117}, id="without the amount"),
+    ],
+)
+def test_a_deal_that_another_made_meanwhile_is_not_returned(
+    writer: Writer, properties: dict[str, str], maker: dict[str, Any], contact_id: str | None
+) -> None:
+    writer.upsert(email=f"learned-{writer.mark}@acme.test", properties={})
+    writer.harm(CREATE_DEAL, fault="drop_before")
+    lost = writer.open(contact_id=contact_id, **keyed(writer))
+    other = writer.gateway.act(
+        "crm",
+        action="create_deal",
+        properties=deal_of(writer, **properties),
+        associations=_associations(contact_id),
+        **maker,
+    )
+    repeated = writer.open(contact_id=contact_id, **keyed(writer))
+
+    assert "outcome_unknown" == lost.code
+    assert repeated.data["deal_id"] != other["id"]
+    assert 2 == writer.portal.count("deals", dealname=writer.mark)
+
+
+@requirement("crm-39")
+def test_a_deal_with_a_contact_is_not_taken_for_one_without(writer: Writer) -> None:
+    writer.harm(CREATE_DEAL, fault="drop_before")
+    lost = writer.open(**keyed(writer))
+    other = writer.gateway.act(
+        "crm",
+        action="create_deal",
+        properties=deal_of(writer),
+        associations=_associations("50912"),
+        app_id=2204117,
+    )
+    repeated = writer.open(**keyed(writer))
+
+    assert "outcome_unknown" == lost.code
+    assert repeated.data["deal_id"] != other["id"]
+
+
+@requirement("crm-39")
+def test_a_deal_made_by_hand_is_not_returned_to_a_call_without_a_key(writer: Writer) -> None:
+    writer.gateway.act("crm", action="create_deal", properties=deal_of(writer))
+    writer.harm(CREATE_DEAL, fault="drop_before")
+    lost = writer.open()
+
+    assert "outcome_unknown" == lost.code
+    assert "key" in lost.body["error"]["remedy"]
+    assert 1 == writer.traces()
+
+
+@requirement("crm-39")
+def test_a_deal_made_by_an_application_is_ours_while_it_is_not_known_how_we_are_named(
+    sandbox: Sandbox, tmp_path: Path, portal: Looking
+) -> None:
+    with serving(sandbox, tmp_path, connectors=only("crm")) as gateway:
+        gateway.clear("crm")
+        writer = new_writer(gateway, portal)
+        writer.harm(CREATE_DEAL, fault="drop_after")
+        found = writer.open()
+
+    assert found.data["dealname"] == writer.mark
+    assert 1 == writer.traces()
+
+
+@requirement("crm-39")
+@pytest.mark.parametrize(("maker", "action"), [({}, "skipped"), ({"app_id": 2204117}, "created")])
+def test_a_contact_that_a_person_made_meanwhile_is_skipped(writer: Writer, maker: dict[str, Any], action: str) -> None:
+    properties = {"email": f"{writer.mark}@acme.test", "jobtitle": writer.mark}
+    writer.harm(CREATE_CONTACT, fault="drop_before")
+    lost = writer.skip(**keyed(writer))
+    made = writer.gateway.act("crm", action="create_contact", properties=properties, **maker)
+    repeated = writer.skip(**keyed(writer))
+
+    assert "outcome_unknown" == lost.code
+    assert (repeated.data["contact_id"], repeated.data["action"]) == (made["id"], action)
+    assert 1 == writer.traces()
+
+
+def test_a_contact_that_appears_between_planning_and_sending_is_skipped(writer: Writer) -> None:
+    made = writer.upsert()
+    writer.gateway.fault(
+        "crm", method="POST", path=f"{OBJECTS}/contacts/batch/read", fault="status", status=200, body={"results": []}
+    )
+    skipped = writer.skip(**keyed(writer))
+
+    assert (skipped.data["contact_id"], skipped.data["action"]) == (made.data["contact_id"], "skipped")
+    assert [] == skipped.data["properties_written"]
+
+
+def test_a_change_of_whoever_has_a_second_address_is_found(writer: Writer) -> None:
+    contacts = f"{OBJECTS}/contacts/"
+    writer.harm(("PATCH", contacts), fault="drop_after")
+    writer.gateway.fault("crm", method="GET", path=contacts, fault="delay")
+    writer.gateway.fault("crm", method="GET", path=contacts, fault="status", status=500, times=6)
+    lost = writer.upsert(email="old.address46@mail.example", **keyed(writer))
+    repeated = writer.upsert(email="old.address46@mail.example", **keyed(writer))
+
+    assert "outcome_unknown" == lost.code
+    assert ("updated", ["jobtitle"]) == (repeated.data["action"], repeated.data["properties_written"])
+    assert repeated.data["email"] != "old.address46@mail.example"
+    assert 1 == writer.traces()
+
+
+# Two keys
+
+
+@requirement("crm-40")
+def test_a_contact_belongs_to_the_key_that_made_it(writer: Writer) -> None:
+    writer.harm(CREATE_CONTACT, fault="drop_before")
+    lost = writer.skip(**keyed(writer, "K1"))
+    second = writer.skip(**keyed(writer, "K2"))
+    first = writer.skip(**keyed(writer, "K1"))
+
+    assert "outcome_unknown" == lost.code
+    assert ("created", "skipped") == (second.data["action"], first.data["action"])
+    assert 1 == writer.traces()
+
+
+# Time
+
+
+@requirement("crm-41")
+def test_a_company_made_slower_than_the_time_out_is_made_once(slow: Writer) -> None:
+    slow.gateway.fault("crm", method="POST", path=f"{OBJECTS}/companies/search", fault="delay", times=2)
+    slow.harm(CREATE_COMPANY, fault="delay", seconds=1.1)
+    silent = slow.found(**keyed(slow))
+    done = slow.insist("found", **keyed(slow))
+
+    assert "outcome_unknown" == silent.code
+    assert 1 == slow.portal.count("companies", domain=f"{slow.mark}.test")
+    assert 1 == len(slow.portal.linked("contacts", done.data["contact_id"], "companies"))
+
+
+# Listings
+
+
+@requirement("crm-43")
+@pytest.mark.parametrize("fault", [{"fault": "drop_after"}, {"fault": "garbage"}])
+def test_a_deal_that_only_the_lagging_search_will_know_is_waited_for(slow: Writer, fault: dict[str, Any]) -> None:
+    slow.gateway.knob("crm", search_lag_seconds=1)
+    slow.gateway.fault(
+        "crm", method="GET", path=f"{OBJECTS}/deals", fault="status", status=200, body={"results": []}, times=99
+    )
+    slow.harm(CREATE_DEAL, **fault)
+    unseen = slow.open(**keyed(slow))
+    found = slow.insist("open", **keyed(slow))
+
+    assert "outcome_unknown" == unseen.code
+    assert 200 == found.status
+    assert (1, 1) == (slow.sent(CREATE_DEAL), slow.traces())
+
+
+@requirement("crm-43")
+def test_a_failure_is_not_settled_before_the_search_knows_what_it_may_have_made(slow: Writer) -> None:
+    slow.harm(CREATE_DEAL, fault="status", status=500)
+    failed = slow.open(**keyed(slow))
+    early = slow.open(**keyed(slow))
+
+    assert ("outcome_unknown", "outcome_unknown") == (failed.code, early.code)
+    assert 1 == slow.sent(CREATE_DEAL)
+
+
+@requirement("crm-43")
+def test_deals_of_a_contact_that_cannot_be_listed_to_their_end_prove_nothing(writer: Writer) -> None:
+    endless = {"results": [{"from": {"id": "50912"}, "to": [], "paging": {"next": {"after": "7"}}}]}
+    writer.gateway.fault(
+        "crm", method="POST", path="/crm/associations", fault="status", status=200, body=endless, times=99
+    )
+    writer.harm(CREATE_DEAL, fault="drop_after")
+    lost = writer.open_for(**keyed(writer))
+    unlisted = writer.open_for(**keyed(writer))
+    # How often both have looked is a matter of time.
+    writer.gateway.sandbox.emulators["crm"].context.clear_faults()
+    found = writer.open_for(**keyed(writer))
+
+    assert ("outcome_unknown", "upstream_error") == (lost.code, unlisted.code)
+    assert 200 == found.status
+    assert (1, 1) == (writer.sent(CREATE_DEAL), writer.traces())
+
+
+# Half done
+
+
+@requirement("crm-44")
+def test_a_company_that_was_made_before_a_refusal_is_told_and_used_by_a_repeat(writer: Writer) -> None:
+    writer.harm(UPSERT, fault="status", status=400, body={"category": "VALIDATION_ERROR"})
+    refused = writer.found(**keyed(writer))
+    done = writer.found(**keyed(writer))
+    company_id = writer.portal.company_id(f"{writer.mark}.test")
+
+    assert 422 == refused.status
+    assert refused.facts == [
+        {"vendor_code": "VALIDATION_ERROR"},
+        {"done": "create the company", "company_id": str(company_id)},
+    ]
+    assert writer.portal.linked("contacts", done.data["contact_id"], "companies") == [company_id]
+    assert 1 == writer.portal.count("companies", domain=f"{writer.mark}.test")
+
+
+@requirement("crm-44")
+def test_a_contact_that_was_written_before_its_link_was_refused_is_told(writer: Writer) -> None:
+    writer.gateway.fault("crm", method="PUT", fault="status", status=403, body={"category": "FORBIDDEN"})
+    refused = writer.link(**keyed(writer))
+    done = writer.link(**keyed(writer))
+
+    assert "upstream_forbidden" == refused.code
+    assert refused.facts == [
+        {"vendor_code": "FORBIDDEN"},
+        {"done": "write the contact", "contact_id": done.data["contact_id"], "action": "created"},
+    ]
+    assert "created" == done.data["action"]
+
+
+# Answers of another shape
+
+
+@requirement("crm-42")
+@pytest.mark.parametrize(("write", "request_of"), SINGLE)
+@pytest.mark.parametrize("body", [{}, {"results": [{}]}, {"results": [{"id": "1"}], "properties": {}}])
+def test_an_accepted_answer_without_what_is_needed_is_a_doubt(
+    writer: Writer, write: str, request_of: tuple[str, str], body: dict[str, Any]
+) -> None:
+    writer.harm(request_of, fault="status", status=200, body=body)
+    garbled = getattr(writer, write)(**keyed(writer))
+    repeated = getattr(writer, write)(**keyed(writer))
+
+    assert (502, "outcome_unknown") == (garbled.status, garbled.code)
+    assert 200 == repeated.status
+    assert 1 == writer.traces()
+
+
+def _associations(contact_id: str | None) -> list[dict[str, Any]]:
+    """What makes a new deal one of a contact, as the vendor writes it."""
+    kind = {"associationCategory": "HUBSPOT_DEFINED", "associationTypeId": 3}
+    return [] if contact_id is None else [{"to": {"id": contact_id}, "types": [kind]}]

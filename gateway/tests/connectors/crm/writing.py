@@ -1,0 +1,111 @@
+"""A caller whose writes leave traces that are its own, and what may go wrong with them."""
+
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Any
+
+import pytest
+
+from gateway.tests.connectors.crm.looking import Looking
+from harness.serving import Gateway, Reply
+
+OBJECTS = "/crm/objects/2026-09"
+HTML = "<html><body>Bad Gateway</body></html>"
+
+CREATE_CONTACT = ("POST", f"{OBJECTS}/contacts")
+
+numbers = count(1)
+
+
+@dataclass(frozen=True)
+class Writer:
+    """A caller whose every write leaves one trace that is its own."""
+
+    gateway: Gateway
+    portal: Looking
+    mark: str
+    deal_id: str
+
+    def upsert(self, **more: Any) -> Reply:
+        body: dict[str, Any] = {"email": f"{self.mark}@acme.test", "properties": {"jobtitle": self.mark}}
+        return self.gateway.post("/crm/contacts", **(body | more))
+
+    def skip(self, **more: Any) -> Reply:
+        return self.upsert(on_conflict="skip", **more)
+
+    def link(self, **more: Any) -> Reply:
+        return self.upsert(associate_company="aurora-archi.example", **more)
+
+    def found(self, **more: Any) -> Reply:
+        return self.upsert(associate_company=f"{self.mark}.test", create_company=True, **more)
+
+    def open(self, **more: Any) -> Reply:
+        body: dict[str, Any] = {"dealname": self.mark, "pipeline": "default", "dealstage": "closedwon", "amount": 1.5}
+        return self.gateway.post("/crm/deals", **(body | more))
+
+    def open_for(self, **more: Any) -> Reply:
+        return self.open(contact_id="50912", **more)
+
+    def move(self, **more: Any) -> Reply:
+        change: dict[str, Any] = {"dealstage": "Closed Lost", "properties": {"description": self.mark}}
+        return self.gateway.patch(f"/crm/deals/{self.deal_id}", **change, **more)
+
+    def note(self, **more: Any) -> Reply:
+        return self.gateway.patch(f"/crm/deals/{self.deal_id}", note=self.mark, **more)
+
+    def harm(self, request: tuple[str, str], **fault: Any) -> None:
+        """Let the next such request to the application go wrong."""
+        method, path = request
+        if request == CREATE_CONTACT:
+            # Reading by email goes to an address that begins alike, just before.
+            self.gateway.fault("crm", method=method, path=path, fault="delay", seconds=0)
+        self.gateway.fault("crm", method=method, path=path, **fault)
+
+    def insist(self, write: str, **more: Any) -> Reply:
+        """The first answer to repeats that is neither a doubt nor a look that took too long."""
+        reply: Reply = getattr(self, write)(**more)
+        while reply.status in {502, 504}:
+            reply = getattr(self, write)(**more)
+        return reply
+
+    def through(self, gateway: Gateway) -> "Writer":
+        """The same caller after a restart, when another process answers."""
+        return replace(self, gateway=gateway.asked_by(self.gateway))
+
+    def sent(self, request: tuple[str, str]) -> int:
+        """How often such a request has reached the application."""
+        method, path = request
+        return sum((seen[0], seen[1]) == (method, path) for seen in self.gateway.journal("crm"))
+
+    def traces(self) -> int:
+        """How often the portal holds what was to be written once."""
+        return sum(
+            (
+                self.portal.count("contacts", jobtitle=self.mark),
+                self.portal.count("deals", dealname=self.mark),
+                self.portal.count("deals", description=self.mark, dealstage="closedlost"),
+                len(self.portal.notes(self.deal_id, self.mark)),
+            )
+        )
+
+
+def new_writer(gateway: Gateway, portal: Looking) -> Writer:
+    """A new writer, with a deal of its own, and a search that learns of nothing for a minute."""
+    mark = f"fault-{next(numbers)}"
+    properties = {"dealname": f"of {mark}", "pipeline": "default", "dealstage": "qualifiedtobuy"}
+    made = gateway.act("crm", action="create_deal", properties=properties)
+    gateway.knob("crm", search_lag_seconds=60)
+    return Writer(gateway, portal, mark, made["id"])
+
+
+SINGLE = [
+    pytest.param("upsert", ("POST", f"{OBJECTS}/contacts/batch/upsert"), id="upsert"),
+    pytest.param("skip", CREATE_CONTACT, id="create or skip"),
+    pytest.param("open", ("POST", f"{OBJECTS}/deals"), id="deal"),
+    pytest.param("open_for", ("POST", f"{OBJECTS}/deals"), id="deal of a contact"),
+    pytest.param("move", ("PATCH", f"{OBJECTS}/deals"), id="move"),
+    pytest.param("note", ("POST", f"{OBJECTS}/notes"), id="note"),
+]
+"""Writes, and the one request that each comes down to."""
+
+LINK = pytest.param("link", ("PUT", f"{OBJECTS}/contacts/"), id="link")

@@ -1,0 +1,64 @@
+"""What happens when the application answers in another shape than it promises."""
+
+from itertools import count
+from typing import Any
+
+import pytest
+
+from gateway.tests.connectors.mail.looking import Looking, file, one, received
+from harness.serving import Gateway, Reply
+
+ME = "/gmail/v1/users/me"
+DRAFTS, SEND, LABELS, MESSAGES, THREADS = (
+    f"{ME}/{noun}" for noun in ("drafts", "drafts/send", "labels", "messages", "threads")
+)
+
+ID = "19a3f0c2b7d4e851"
+MESSAGE: dict[str, Any] = {"id": ID, "threadId": ID, "internalDate": "1795125600000", "payload": {}}
+
+numbers = count(1)
+
+
+@pytest.fixture
+def mark() -> str:
+    """A subject that no other message has."""
+    return f"Odd {next(numbers)}"
+
+
+def odd(gateway: Gateway, path: str, body: Any, status: int = 200, **more: Any) -> None:
+    """Let the application answer the next such request like that, and do nothing."""
+    gateway.fault("mail", fault="status", path=path, status=status, body=body, **more)
+
+
+def search(gateway: Gateway, **more: Any) -> Reply:
+    return gateway.get("/mail/messages", **({"q": "in:inbox", "limit": "1"} | more))
+
+
+def send(gateway: Gateway, mark: str, **more: Any) -> Reply:
+    letter = {"to": ["ben@acmefreight.test"], "subject": mark, "body_html": "<p>Hello</p>"}
+    return gateway.post("/mail/messages", **(letter | more))
+
+
+@pytest.mark.parametrize("body", [{"messages": {}}, {"messages": [{"id": ID}]}, {"messages": [None]}, "text"])
+def test_a_thread_that_cannot_be_read_is_not_replied_to(
+    gateway: Gateway, mailbox: Looking, mark: str, body: Any
+) -> None:
+    message_id = received(gateway, mark)
+    odd(gateway, THREADS, body)
+
+    reply = send(gateway, mark, thread_id=message_id)
+
+    assert 502 == reply.status
+    assert reply.code in {"upstream_unexpected", "upstream_error"}
+    assert 0 == len(mailbox.sent(f"Re: {mark}"))
+
+
+@pytest.mark.parametrize("body", [{"data": 7}, {"data": "A"}, {"size": "12"}, []])
+def test_a_file_that_cannot_be_read_is_told_as_such(gateway: Gateway, mark: str, body: Any) -> None:
+    message_id = received(gateway, mark, file("plan.pdf", b"x" * 1000))
+    attachment_id = one(gateway, f'subject:"{mark}"', include_body=True)["attachments"][0]["attachment_id"]
+    odd(gateway, f"{MESSAGES}/{message_id}/attachments/", body)
+
+    reply = gateway.get(f"/mail/attachments/{attachment_id}", message_id=message_id, **{"as": "base64"})
+
+    assert (502, "upstream_error") == (reply.status, reply.code)

@@ -1,0 +1,85 @@
+"""Answers, refusals and deliveries of another shape than the vendor documents: none of them is a fault of ours."""
+
+from typing import Any
+
+import pytest
+
+from gateway.tests.connectors.notes.pages import PAGES, answers, create, new_name
+from harness.serving import Gateway
+
+AT = "2026-11-02T09:30:00.000Z"
+UID = "0b1c2d3e-4f50-4617-8293-a4b5c6d7e8f9"
+PAGE = {
+    "object": "page",
+    "id": UID,
+    "url": "https://example.com",
+    "created_time": AT,
+    "last_edited_time": AT,
+    "created_by": {"id": UID},
+    "last_edited_by": {"id": UID},
+    "parent": {"type": "data_source_id", "data_source_id": UID},
+    "in_trash": False,
+    "properties": {},
+}
+SOURCE = {
+    "object": "data_source",
+    "id": UID,
+    "title": [],
+    "parent": {"type": "database_id", "database_id": UID},
+    "properties": {},
+    "in_trash": False,
+    "created_time": AT,
+    "last_edited_time": AT,
+}
+
+
+def without(raw: dict[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in raw.items() if key != name}
+
+
+def listing(*results: Any) -> dict[str, Any]:
+    return {"object": "list", "results": list(results), "next_cursor": None}
+
+
+@pytest.fixture
+def page_id(gateway: Gateway, leads: str) -> str:
+    """A page of its own for every test."""
+    return str(create(gateway, leads, new_name()).data["page_id"])
+
+
+def test_an_item_of_a_kind_that_was_not_asked_for_is_left_out(gateway: Gateway) -> None:
+    answers(gateway, "POST", "/v1/search", 200, body=listing({"object": "automation"}, SOURCE))
+
+    assert [UID] == [item["database_id"] for item in gateway.get("/notes/databases").data]
+
+
+REFUSED = [
+    {"error": {"code": 5}},
+    {"code": {"a": 1}, "message": ["x"]},
+    {"code": None, "additional_data": 5},
+    [],
+    '"no"',
+    5,
+]
+
+
+@pytest.mark.parametrize("additional", [5, [], {}, {"committed_resource_id": 5}, {"committed_resource_id": None}])
+def test_a_503_that_names_what_it_saved_in_another_shape_is_a_failure(
+    gateway: Gateway, leads: str, additional: Any
+) -> None:
+    answers(
+        gateway,
+        "POST",
+        PAGES,
+        503,
+        body={"object": "error", "code": "service_unavailable", "additional_data": additional},
+    )
+
+    assert (502, "outcome_unknown") == ((reply := create(gateway, leads, new_name())).status, reply.code)
+
+
+@pytest.mark.parametrize("additional", [5, [], {"rate_limit_reason": 5}])
+def test_throttling_of_another_shape_is_waited_out(gateway: Gateway, additional: Any) -> None:
+    answers(gateway, "POST", "/v1/search", 429, headers={"Retry-After": "0"}, body={"additional_data": additional})
+
+    assert 200 == gateway.get("/notes/databases").status

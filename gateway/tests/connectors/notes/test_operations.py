@@ -1,0 +1,179 @@
+"""The notes operations, from the caller's side, against the emulator on real HTTP."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from connector_gateway.connectors.notes import NOTES
+from gateway.tests.connectors.notes.pages import workspace_of
+from harness.playing import playing
+from harness.requirement import requirement
+from harness.serving import Gateway, serving
+from workspace_sandbox.notes import NotesEmulator
+
+
+def search(gateway: Gateway, database_id: str, name: str, value: str) -> Any:
+    return gateway.post("/notes/pages/search", database_id=database_id, property=name, value=value).data
+
+
+# Databases
+
+
+@requirement("common-5", "notes-1", "notes-3", "notes-6")
+def test_every_shared_database_is_listed_once_newest_first(gateway: Gateway) -> None:
+    listed = gateway.items("/notes/databases", limit=100)
+
+    assert len(listed) >= 150
+    assert len({item["database_id"] for item in listed}) == len(listed)
+    assert sorted(listed, key=lambda item: item["last_edited_at"], reverse=True) == listed
+
+
+@requirement("notes-5")
+@pytest.mark.parametrize("limit", [1, 7, 100])
+def test_pages_are_full_up_to_the_last(gateway: Gateway, limit: int) -> None:
+    pages = [page.data for page in gateway.pages("/notes/databases", limit=limit, query="marketing")]
+
+    assert {limit} >= {len(page) for page in pages[:-1]}
+    assert 1 <= len(pages[-1]) <= limit
+
+
+def test_what_is_edited_while_a_caller_pages_is_neither_lost_nor_doubled(gateway: Gateway, leads: str) -> None:
+    first = gateway.get("/notes/databases", limit=100)
+    gateway.act("notes", action="rename_property", database_id=leads, property="Due", name="Deadline")
+    gateway.act("notes", action="rename_property", database_id=leads, property="Deadline", name="Due")
+    rest = gateway.get("/notes/databases", limit=100, cursor=first.body["next_cursor"]).data
+    ids = [item["database_id"] for item in first.data + rest]
+
+    assert len(set(ids)) == len(ids)
+    assert leads in ids
+
+
+@requirement("common-3", "common-16", "notes-2")
+def test_a_database_is_described_by_its_properties(gateway: Gateway, leads: str) -> None:
+    (listed,) = [item for item in gateway.items("/notes/databases", query="leads") if item["database_id"] == leads]
+
+    assert {"database_id", "title", "properties", "last_edited_at"} == listed.keys()
+    assert {"Name", "Stage", "Status", "Value", "Due", "Tags", "Email", "Hot", "Owner", "Score"} == set(
+        listed["properties"]
+    )
+    assert UTC == datetime.fromisoformat(listed["last_edited_at"]).tzinfo
+
+
+@requirement("notes-98")
+@pytest.mark.parametrize(
+    ("value", "warning"),
+    [("Opne", "'Opne' is not an option of 'Stage'; did you mean 'Open'?"), ("Open", None)],
+)
+def test_a_search_for_what_is_no_option_says_so(gateway: Gateway, leads: str, value: str, warning: str | None) -> None:
+    reply = gateway.post("/notes/pages/search", database_id=leads, property="Stage", value=value)
+
+    assert (200, warning) == (reply.status, warning and reply.headers["warning"].removeprefix("199 - ").strip('"'))
+
+
+# Creating
+
+
+@requirement("notes-9", "notes-13")
+def test_a_page_is_created_with_its_values_cast(gateway: Gateway, leads: str) -> None:
+    created = gateway.post(
+        "/notes/pages",
+        database_id=leads,
+        properties={"Name": "Acme", "Stage": "Open", "Value": "12.5", "Hot": "true", "Score": 3},
+        children=["Hello", {"type": "callout", "text": "note"}],
+    )
+
+    assert 4 == created.data["properties_written"]
+    assert ["Score"] == created.data["properties_skipped"]
+
+
+@requirement("notes-99")
+def test_an_update_warns_of_the_computed_properties_that_it_leaves_out(gateway: Gateway, leads: str) -> None:
+    created = gateway.post("/notes/pages", database_id=leads, properties={"Name": "computed", "Score": 1})
+    updated = gateway.patch(f"/notes/pages/{created.data['page_id']}", properties={"Value": 2, "Score": 3})
+
+    assert ["Value"] == updated.data["updated"]
+    assert ['199 - "Not written, since the application computes them: Score."'] * 2 == [
+        reply.headers["warning"] for reply in (created, updated)
+    ]
+
+
+@requirement("common-4", "notes-7", "notes-8", "notes-41")
+def test_a_created_page_is_told_with_its_address_and_time(gateway: Gateway, leads: str) -> None:
+    created = gateway.post("/notes/pages", database_id=leads, properties={"Name": "told"}).data
+    age, workspace = datetime.now(UTC) - datetime.fromisoformat(created["created_at"]), workspace_of(gateway)
+    (source_id,) = workspace.databases[leads].source_ids
+
+    assert {"page_id", "url", "created_at", "properties_written", "properties_skipped"} == created.keys()
+    assert created["page_id"] in workspace.sources[source_id].rows
+    assert created["url"].startswith("https://")
+    assert timedelta(minutes=-1) < age < timedelta(minutes=3)
+
+
+@requirement("notes-9")
+def test_every_value_arrives_as_it_was_sent(gateway: Gateway, leads: str) -> None:
+    properties = {
+        "Name": "arrived",
+        "Value": "1234.5",
+        "Stage": "Won",
+        "Status": "Waiting",
+        "Tags": ["Öko", "eu"],
+        "Due": "2026-11-02",
+        "Email": "ann@acme.test",
+        "Hot": True,
+    }
+    gateway.post("/notes/pages", database_id=leads, properties=properties)
+    texts = {**properties, "Tags": "Öko", "Hot": "true"}
+    found = [
+        {page["title"] for page in search(gateway, leads, name, str(value))["pages"]} for name, value in texts.items()
+    ]
+
+    assert all("arrived" in titles for titles in found)
+
+
+def test_a_page_may_be_created_without_any_value(gateway: Gateway, leads: str) -> None:
+    created = gateway.post("/notes/pages", database_id=leads, properties={}).data
+
+    assert (0, []) == (created["properties_written"], created["properties_skipped"])
+
+
+def test_a_warm_creation_takes_one_request(gateway: Gateway, leads: str) -> None:
+    gateway.post("/notes/pages", database_id=leads, properties={"Name": "warm up"})
+    gateway.clear("notes")
+    gateway.post("/notes/pages", database_id=leads, properties={"Name": "warm"})
+
+    assert [("POST", "/v1/pages", 200)] == gateway.journal("notes")
+
+
+# Updating
+
+
+@requirement("notes-25", "notes-26")
+def test_only_the_properties_sent_are_changed(gateway: Gateway, leads: str) -> None:
+    properties = {"Name": "changing", "Value": 1, "Stage": "Open"}
+    page_id = gateway.post("/notes/pages", database_id=leads, properties=properties).data["page_id"]
+    updated = gateway.patch(f"/notes/pages/{page_id}", properties={"Value": 4242, "Score": 1}).data
+
+    assert {"page_id", "updated", "archived", "last_edited_at"} == updated.keys()
+    assert (["Value"], False) == (updated["updated"], updated["archived"])
+    assert [page_id] == [page["page_id"] for page in search(gateway, leads, "Value", "4242")["pages"]]
+    assert page_id in {page["page_id"] for page in search(gateway, leads, "Stage", "Open")["pages"]}
+
+
+# Pace
+
+
+@requirement("common-76", "notes-55")
+def test_under_our_pacing_the_vendor_never_has_to_throttle(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("paced")
+    with (
+        playing(notes=NotesEmulator) as sandbox,
+        serving(sandbox, folder, connectors={"notes": NOTES}, GATEWAY_NOTES_BUDGET="3/1") as gateway,
+    ):
+        database_id = gateway.examples("notes")["database_id"]
+        calls = [lambda: gateway.post("/notes/pages", database_id=database_id, properties={"Name": "paced"})] * 10
+        replies = gateway.together(*calls)
+        statuses = {status for _, _, status in gateway.journal("notes")}
+
+    assert {200} == {reply.status for reply in replies}
+    assert {200} == statuses

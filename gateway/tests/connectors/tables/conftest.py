@@ -1,0 +1,60 @@
+"""The gateway in front of a stand-in for Airtable with the seed in it."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from connector_gateway.core.upstream_files.remote_files import PublicFileFetcher
+from connector_gateway.kit.identifiers import WorkspaceId
+from gateway.tests.connectors.tables.looking import VendorInspector, copied, looking_at
+from harness.rooms import only
+from harness.serving import Gateway, serving
+from workspace_sandbox.sandbox import Sandbox
+from workspace_sandbox.tables.data.state import Base
+
+
+def local_files() -> PublicFileFetcher:
+    """Files that may lie on this machine."""
+    return PublicFileFetcher(2, 12_000_000, is_reachable=lambda address: address == "127.0.0.1")
+
+
+@pytest.fixture(scope="module")
+def room(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    folder = tmp_path_factory.mktemp("tables")
+    with serving(sandbox, folder, connectors=only("tables"), files=local_files()) as gateway:
+        yield gateway
+
+
+@pytest.fixture(scope="module")
+def seeded(room: Gateway) -> list[Base]:
+    return copied(looking_at(room).emulator.workspace.bases)
+
+
+@pytest.fixture
+def gateway(room: Gateway, seeded: list[Base]) -> Gateway:
+    """The gateway before the seed, with a connection that remembers nothing."""
+    emulator = looking_at(room).emulator
+    emulator.workspace.bases = copied(seeded)
+    emulator.authorise()
+    room.clear("tables")
+    room.forget_writes()
+    workspace_id = WorkspaceId(room.workspace_id)
+    made = room.run(room.app.connections.create(workspace_id, "tables", emulator.credentials()))
+    return replace(room, connections={"tables": made["connection_id"]})
+
+
+@pytest.fixture
+def unsettled(gateway: Gateway, tmp_path: Path) -> Iterator[Gateway]:
+    """A gateway in front of an application that may work on a request for a minute."""
+    settings = {"GATEWAY_TABLES_SETTLE_SECONDS": "60", "GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "0.5"}
+    rooms: dict[str, Any] = {"connectors": only("tables"), **settings}
+    with serving(gateway.sandbox, tmp_path, files=local_files(), **rooms) as unhurried:
+        yield unhurried
+
+
+@pytest.fixture
+def inside(gateway: Gateway) -> VendorInspector:
+    return looking_at(gateway)

@@ -1,0 +1,132 @@
+"""Answers of the application in another shape than it documents: told as such, never a fault of the service."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from gateway.tests.connectors.tables.looking import VendorInspector
+from harness.publishing import published, publishing
+from harness.serving import Gateway, Reply
+
+NAME = {"id": "fld1", "name": "Name", "type": "singleLineText"}
+TABLE = {"id": "tbl1", "name": "Leads", "primaryFieldId": "fld1", "fields": [NAME]}
+RECORD = {"id": "rec1", "createdTime": "2026-11-02T09:30:00.000Z", "fields": {}}
+
+SCHEMAS: list[Any] = [
+    None,
+    [],
+    {},
+    {"tables": {}},
+    {"tables": [None]},
+    {"tables": [TABLE | {"id": 5}]},
+    {"tables": [TABLE | {"fields": [NAME, {"id": "fld2", "name": "No type"}]}]},
+    {"tables": [TABLE | {"fields": [NAME | {"type": "rating", "options": {"max": "five"}}]}]},
+    {"tables": [TABLE | {"views": [{"name": "Grid view"}]}]},
+]
+PAGES: list[Any] = [
+    None,
+    {},
+    {"records": [{"id": "rec1"}]},
+    {"records": [RECORD | {"createdTime": "yesterday"}]},
+    {"records": [RECORD | {"fields": []}]},
+    {"records": [RECORD], "offset": 5},
+]
+REFUSALS: list[Any] = [
+    {"error": {"type": {"name": "?"}}},
+    {"error": ["NOT_FOUND"]},
+    {"errors": [5]},
+    {"errors": {"error": "?"}},
+    {"error": {"error": {"type": "INVALID_PERMISSIONS"}}},
+    [],
+]
+
+
+def read(gateway: Gateway, _: str) -> Reply:
+    return gateway.get("/tables/records", base_id=base_id(gateway), table="Leads", limit=1)
+
+
+def describe(gateway: Gateway, _: str) -> Reply:
+    return gateway.get("/tables/tables", base_id=base_id(gateway))
+
+
+def create(gateway: Gateway, _: str, key: str | None = None) -> Reply:
+    body = {"base_id": base_id(gateway), "table": "Leads", "records": [{"Name": "odd"}]}
+    return gateway.post("/tables/records", headers={"Idempotency-Key": key} if key else {}, **body)
+
+
+def update(gateway: Gateway, _: str) -> Reply:
+    path = f"/tables/records/{gateway.examples('tables')['record_id']}"
+    return gateway.patch(path, base_id=base_id(gateway), table="Leads", fields={"Name": "odd"})
+
+
+def attach(gateway: Gateway, site: str) -> Reply:
+    record_id = gateway.examples("tables")["record_id"]
+    return gateway.post("/tables/attachments", record_id=record_id, field="Files", url=f"{site}/a.txt")
+
+
+def base_id(gateway: Gateway) -> str:
+    found: str = gateway.examples("tables")["base_id"]
+    return found
+
+
+def fault(gateway: Gateway, path: str, body: Any, status: int = 200, method: str = "GET") -> None:
+    gateway.fault("tables", fault="status", status=status, body=body, path=path, method=method, times=3)
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[str]:
+    with publishing({"/a.txt": published(b"odd", "text/plain")}) as address:
+        yield address
+
+
+def test_a_table_whose_primary_field_is_not_among_its_fields_is_told(gateway: Gateway, site: str) -> None:
+    fault(gateway, "/v0/meta/bases", {"tables": [TABLE | {"primaryFieldId": "fld2"}]})
+
+    assert "upstream_unexpected" == describe(gateway, site).code
+
+
+def test_bases_without_tables_hold_no_record(gateway: Gateway, site: str) -> None:
+    fault(gateway, f"/v0/meta/bases/{base_id(gateway)}", {"tables": []})
+
+    assert "record_not_found" == attach(gateway, site).code
+
+
+@pytest.mark.parametrize("cell", ["att1", [{"filename": "a"}], [{"id": "att1", "size": "large"}], {"id": "att1"}])
+def test_attachments_in_an_unknown_shape_are_never_overwritten(
+    gateway: Gateway, inside: VendorInspector, site: str, cell: Any
+) -> None:
+    read(gateway, site)
+    body = {"id": "rec1", "fields": {inside.field("Files").id: cell}}
+    fault(gateway, f"/v0/{base_id(gateway)}/{inside.table().id}/rec", body)
+    reply = attach(gateway, site)
+
+    assert "upstream_unexpected" == reply.code
+    assert [] == [*inside.sent("POST"), *inside.sent("PATCH")]
+
+
+@pytest.mark.parametrize("body", PAGES, ids=str)
+def test_records_that_cannot_be_looked_for_stay_in_doubt_until_they_can(
+    gateway: Gateway, inside: VendorInspector, site: str, body: Any
+) -> None:
+    describe(gateway, site)
+    gateway.fault("tables", fault="drop_after", method="POST")
+    fault(gateway, f"/v0/{base_id(gateway)}/", body)
+    first = create(gateway, site, key=f"odd {body}")
+    gateway.clear("tables")
+    again = create(gateway, site, key=f"odd {body}")
+
+    assert (502, "outcome_unknown") == (first.status, first.code)
+    assert 1 == len(again.data["created"])
+    assert 1 == len(inside.records(Name="odd"))
+
+
+@pytest.mark.parametrize("cell", [None, "att1", [5]])
+def test_a_file_that_the_answer_does_not_show_is_in_doubt(
+    gateway: Gateway, inside: VendorInspector, site: str, cell: Any
+) -> None:
+    body = {"id": "rec1", "fields": {inside.field("Files").id: cell}}
+    fault(gateway, "/v0/", body, method="POST")
+    reply = attach(gateway, site)
+
+    assert (502, "outcome_unknown") == (reply.status, reply.code)

@@ -1,0 +1,585 @@
+"""Watching: who polls, when, how it ends, and what a crash leaves; on both databases."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from sqlalchemy import insert, select, update
+from structlog.testing import capture_logs
+
+from connector_gateway.core.events.polling import (
+    FIRST_BACKOFF_SECONDS,
+    MIN_REVOKED_SECONDS,
+    REVOKED_SECONDS,
+    TICK_SECONDS,
+    LeaseLost,
+    PollSession,
+    _retry_delay,
+)
+from connector_gateway.core.events.watches import WatchStore
+from connector_gateway.core.history.runs import Run
+from connector_gateway.core.process_registry import DEAD_AFTER_SECONDS
+from connector_gateway.kit.clock import utc_datetime
+from connector_gateway.kit.errors import ConnectionRevoked, UpstreamError, UpstreamRateLimited
+from connector_gateway.kit.events import PollContext, Snapshot
+from connector_gateway.kit.identifiers import ProcessId
+from connector_gateway.storage import tables
+from connector_gateway.storage.sql.availability import storage_unavailable
+from connector_gateway.storage.sql.database import Database
+from gateway.tests.core.events.conftest import Node, Sprouted, forget, sprouted
+from harness.clocks import NOON, ManualClock
+from harness.requirement import requirement
+from harness.storage import read_only
+from harness.waiting import until
+
+
+async def row(node: Node, connection_id: Any) -> Any:
+    query = select(tables.watches).where(tables.watches.c.connection_id == connection_id)
+    return await node.app.database.read(lambda reading: reading.execute(query).first())
+
+
+async def polled(node: Node, times: int = 1) -> None:
+    """Wait until that many polls have ended."""
+
+    async def ended() -> bool:
+        begun = len(node.garden.polls) >= times
+        query = select(tables.watches.c.lease)
+        leases = await node.app.database.read(lambda reading: reading.execute(query).scalars().all())
+        return begun and not any(leases)
+
+    await until(ended)
+
+
+async def take(node: Node, poll: Any) -> PollSession:
+    """A claimed poll, to be used by hand."""
+    connection = (await node.app.connections.get_many([poll.connection_id]))[poll.connection_id]
+    return PollSession(
+        poll, connection, Run("watch"), database=node.app.database, feed=node.app._feed, clock=node.clock
+    )
+
+
+async def other_process(node: Node) -> WatchStore:
+    """Another process on the same database."""
+    return WatchStore(node.app.database, ProcessId("proc_other"))
+
+
+async def test_a_new_connection_is_looked_at_at_once(node: Node) -> None:
+    await node.watch()
+    connection = await node.connect()
+    await polled(node)
+
+    (poll,) = node.garden.polls
+    assert (connection, True) == (poll.connection_id, poll.polls_everything)
+
+
+async def test_deferred_polls_start_only_when_they_are_allowed_to(node: Node) -> None:
+    node.app.defer_polls()
+    await node.watch()
+    await node.connect()
+    await asyncio.sleep(2 * TICK_SECONDS)
+    deferred = list(node.garden.polls)
+    node.app.start_polls()
+    await polled(node)
+
+    assert [] == deferred
+
+
+async def watching_since(node: Node, connection_id: Any) -> Any:
+    """What the connection tells of since when its changes are seen."""
+    return (await node.app.connections.show(connection_id))["watching_since"]
+
+
+@requirement("common-187")
+async def test_a_connection_tells_since_when_everything_was_read(node: Node) -> None:
+    connection = await node.connect()
+    before = await watching_since(node, connection)
+    await node.watch()
+    await polled(node)
+    node.clock.at += 60
+    await node.app.connections.change(connection, settings={})
+    await polled(node, 2)
+
+    assert before is None
+    assert utc_datetime(NOON) == await watching_since(node, connection)
+
+
+@requirement("common-187")
+async def test_what_was_not_read_to_its_end_is_not_watched_yet(node: Node) -> None:
+    async def leave_a_rest(watch: PollContext[Any]) -> None:
+        watch.unfinished = True
+
+    node.garden.script = [leave_a_rest, UpstreamRateLimited("Later.", retry_after=1)]
+    connection = await node.connect()
+    await node.watch()
+    await polled(node)
+    after_a_rest = await watching_since(node, connection)
+    await node.app.connections.change(connection, settings={})
+    await polled(node, 2)
+
+    assert (None, None) == (after_a_rest, await watching_since(node, connection))
+
+
+@requirement("common-187")
+async def test_a_connection_tells_how_much_was_read_until_everything_was(node: Node) -> None:
+    async def read_a_part(watch: PollContext[Any]) -> None:
+        watch.unfinished = True
+        await watch.progress(1, 4)
+
+    async def read_the_rest(watch: PollContext[Any]) -> None:
+        await watch.progress(4, 4)
+
+    node.garden.script = [read_a_part, read_the_rest]
+    connection = await node.connect()
+    await node.watch()
+    await polled(node)
+    after_a_part = (await node.app.connections.show(connection))["watching_progress"]
+    await node.app.connections.change(connection, settings={})
+    await polled(node, 2)
+
+    assert {"done": 1, "total": 4} == after_a_part
+    assert (await node.app.connections.show(connection))["watching_progress"] is None
+
+
+@requirement("common-187")
+async def test_with_new_credentials_everything_is_read_again_first(node: Node) -> None:
+    connection = await node.connect()
+    await node.watch()
+    await polled(node)
+    node.garden.gate.clear()
+    changed = await node.app.connections.change(connection, credentials={"token": "a-newer-token"})
+    node.garden.gate.set()
+    await polled(node, 2)
+
+    assert changed["watching_since"] is None
+    assert await watching_since(node, connection)
+
+
+async def test_the_next_look_comes_after_the_period(node: Node) -> None:
+    connection = await node.connect()
+    began = node.clock.at
+    await node.watch()
+    await polled(node)
+    watch = await row(node, connection)
+
+    assert began + 60 == watch.due_at
+    assert began == watch.behind_since
+
+
+@requirement("common-107")
+async def test_one_look_at_a_connection_at_a_time(node: Node) -> None:
+    await node.connect()
+    first = await node.watches.claim("garden", 10)
+    again = await node.watches.claim("garden", 10)
+    elsewhere = await (await other_process(node)).claim("garden", 10)
+
+    assert (1, 0, 0) == (len(first), len(again), len(elsewhere))
+
+
+@requirement("common-107")
+async def test_processes_that_claim_at_once_never_get_the_same(node: Node, database_url: str) -> None:
+    await asyncio.gather(*(node.connect() for _ in range(20)))
+    now = node.clock.at
+    alive = {"process_id": "proc_other", "started_at": now, "seen_at": now}
+    await node.app.database.put(insert(tables.processes), alive)
+    async with Database(database_url, clock=node.clock.now) as database:
+        other = WatchStore(database, ProcessId("proc_other"))
+        claims = await asyncio.gather(*(watches.claim("garden", 3) for watches in [node.watches, other] * 10))
+    claimed = [poll.connection_id for claim in claims for poll in claim]
+
+    assert len(set(claimed)) == len(claimed)
+
+
+@requirement("common-107")
+async def test_the_looks_of_a_dead_process_are_taken_over(node: Node) -> None:
+    connection = await node.connect()
+    (dead,) = await (await other_process(node)).claim("garden", 10)
+    (taken,) = await node.watches.claim("garden", 10)
+    poll = await take(node, dead)
+
+    assert connection == taken.connection_id
+    with pytest.raises(LeaseLost):
+        await poll.commit([sprouted("late")])
+    assert [] == await node.plants(connection)
+
+
+async def test_what_was_seen_and_what_things_are_like_are_kept_together(node: Node) -> None:
+    connection = await node.connect()
+    (claimed,) = await node.watches.claim("garden", 10)
+    poll = await take(node, claimed)
+    await poll.commit([sprouted("a")], [Snapshot("beds", "1", {"plants": 2}), Snapshot("beds", "2", 3)])
+    await poll.commit([], [Snapshot("beds", "1", {"plants": 3}), forget("2")])
+
+    assert {"1": {"plants": 3}} == await poll.snapshots("beds")
+    assert {} == await poll.snapshots("beds", ["2"])
+    assert ["a"] == await node.plants(connection)
+
+
+async def test_a_look_that_failed_comes_again_later_and_later(node: Node) -> None:
+    connection = await node.connect()
+    node.garden.script = [UpstreamRateLimited("Later."), UpstreamRateLimited("Later.", retry_after=120)]
+    await node.watch()
+    await polled(node)
+    first = (await row(node, connection)).due_at - node.clock.at
+    node.clock.at += first
+    await polled(node, 2)
+    second = (await row(node, connection)).due_at - node.clock.at
+
+    assert (FIRST_BACKOFF_SECONDS, 120) == (first, second)
+    runs = await node.app.runs.list(None, connection_id=connection)
+    assert [("observe_events", "error", "upstream_rate_limited")] == [
+        (run["operation"], run["status"], run["code"]) for run in runs
+    ]
+
+
+@requirement("common-156")
+async def test_looks_go_on_in_time_though_the_clock_was_set_back(node: Node) -> None:
+    await node.connect()
+    node.app.clock = wall = ManualClock()
+    await node.watch()
+    await polled(node)
+    wall.at -= 3600
+    node.clock.at += 60
+    await polled(node, 2)
+
+    assert 2 == len(node.garden.polls)
+
+
+@requirement("common-156")
+async def test_looks_that_an_earlier_process_put_off_by_a_later_clock_are_taken_at_the_start(node: Node) -> None:
+    connection = await node.connect()
+    await node.watch()
+    await polled(node)
+    await node.tasks.pop().__aexit__()
+    later = update(tables.watches).values(due_at=node.clock.at + 3600, whole_at=node.clock.at + 3600)
+    await node.app.database.write(lambda writing: writing.execute(later))
+    await node.watch()
+    await polled(node, 2)
+
+    assert node.clock.at + 60 >= (await row(node, connection)).due_at
+
+
+async def test_a_poll_whose_end_cannot_be_noted_is_not_stuck(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    await node.connect()
+    give_back = node.watches.finish
+    faults = [OSError("the disk is full")]
+
+    async def sometimes(*arguments: Any, **values: Any) -> None:
+        if faults:
+            raise faults.pop()
+        await give_back(*arguments, **values)
+
+    monkeypatch.setattr(node.watches, "finish", sometimes)
+    await node.watch()
+    await polled(node)
+    node.clock.at += FIRST_BACKOFF_SECONDS
+    await polled(node, 2)
+
+    assert 2 == len(node.garden.polls)
+
+
+async def test_a_fault_of_ours_ends_one_look_only(node: Node) -> None:
+    connection = await node.connect()
+    node.garden.script = [KeyError("oops")]
+    await node.watch()
+    await polled(node)
+    node.clock.at += FIRST_BACKOFF_SECONDS
+    await polled(node, 2)
+
+    assert 0 == (await row(node, connection)).failures
+
+
+async def test_a_withdrawn_authorisation_is_noted_and_tried_again_seldom(node: Node) -> None:
+    connection = await node.connect()
+    node.garden.script = [ConnectionRevoked("Gone.")]
+    await node.watch()
+    await polled(node)
+
+    assert "revoked" == (await node.app.connections.show(connection))["status"]
+    assert node.clock.at + MIN_REVOKED_SECONDS == (await row(node, connection)).due_at
+    assert REVOKED_SECONDS == _retry_delay(ConnectionRevoked("Gone."), 10)
+
+
+def test_however_often_polls_have_failed_the_next_one_is_a_minute_later_or_when_the_application_says() -> None:
+    failed, throttled = UpstreamError("Failed."), UpstreamRateLimited("Slow down.", retry_after=90)
+
+    assert [5, 40, 60, 90] == [_retry_delay(failed, times) for times in (0, 3, 10)] + [_retry_delay(throttled, 10)]
+
+
+async def test_a_changed_connection_is_looked_at_at_once(node: Node) -> None:
+    connection = await node.connect()
+    await node.watch()
+    await polled(node)
+    await node.app.connections.change(connection, credentials={"token": "a-newer-token"})
+    await polled(node, 2)
+
+    assert [True, True] == [poll.polls_everything for poll in node.garden.polls]
+    assert "garden-1" == (await row(node, connection)).account
+
+
+async def test_a_change_during_a_look_makes_another_one_due(node: Node) -> None:
+    connection = await node.connect()
+    node.garden.gate.clear()
+    await node.watch()
+    await node.garden.begun.wait()
+    node.clock.at += 1
+    await node.app.connections.change(connection, name="new")
+    node.garden.gate.set()
+    await polled(node, 2)
+
+    assert 2 == len(node.garden.polls)
+
+
+async def test_a_removed_connection_is_watched_no_more(node: Node) -> None:
+    connection = await node.connect()
+    (claimed,) = await node.watches.claim("garden", 10)
+    poll = await take(node, claimed)
+    await poll.commit([sprouted("a")], [Snapshot("beds", "1", 1)])
+    await node.app.connections.remove(connection)
+    await node.app._feed.purge()
+
+    assert await row(node, connection) is None
+    assert {} == await poll.snapshots("beds")
+
+
+@requirement("common-104")
+async def test_what_may_have_been_missed_is_told_in_feed_and_history(node: Node) -> None:
+    connection = await node.connect()
+
+    async def miss(watch: PollContext[Any]) -> None:
+        await watch.record_gap(node.clock.at - 60, node.clock.at, "It was dark.", "bed 1")
+
+    node.garden.script = [miss]
+    await node.watch()
+    await polled(node)
+    (run,) = await node.app.runs.list(None, connection_id=connection)
+    page = await node.app._feed.page(connection, Sprouted, None, limit=10)
+
+    assert ("partial", "events_missed", "watch") == (run["status"], run["code"], run["surface"])
+    (warning,) = page.warnings
+    assert "It was dark." in warning
+    assert run["run_id"] in warning
+
+
+async def test_a_delivery_wakes_a_look_where_it_says(node: Node) -> None:
+    await node.hand_over()
+    connection = await node.connect()
+    await node.watch()
+    await polled(node)
+    await node.deliver("poll")
+    await polled(node, 2)
+
+    assert ({"bed 3", "bed 4"}, False) == (set(node.garden.polls[1].wakes), node.garden.polls[1].polls_everything)
+    assert node.clock.at + 60 == (await row(node, connection)).whole_at
+
+
+@requirement("common-106")
+async def test_a_delivery_says_where_to_look_before_it_is_known_whom_it_concerns(node: Node) -> None:
+    await node.hand_over()
+    connection = await node.connect()
+    await node.deliver("poll")
+    (claimed,) = await node.watches.claim("garden", 10)
+
+    assert (connection, {"bed 3", "bed 4"}) == (claimed.connection_id, set(claimed.wakes))
+
+
+async def test_a_delivery_during_a_look_is_not_lost(node: Node) -> None:
+    await node.hand_over()
+    await node.connect()
+    await node.watch()
+    await polled(node)
+    node.garden.gate.clear()
+    node.garden.begun.clear()
+    await node.deliver("poll")
+    await node.garden.begun.wait()
+    await node.deliver("poll")
+    node.garden.gate.set()
+    await polled(node, 3)
+
+    assert [2, 2] == [len(poll.wakes) for poll in node.garden.polls[1:]]
+
+
+@pytest.mark.parametrize("stopped", [True, False])
+async def test_a_look_that_was_cut_short_is_taken_again_at_everything(node: Node, *, stopped: bool) -> None:
+    connection = await node.connect()
+    (first,) = await node.watches.claim("garden", 10)
+    await node.watches.finish(first, whole_at=node.clock.at + 60, behind_since=None, failures=0)
+    await node.watches.wake([connection], ["bed 3"])
+    dead = await other_process(node)
+    (hinted,) = await dead.claim("garden", 10)
+    await (dead.release() if stopped else asyncio.sleep(0))
+    (again,) = await node.watches.claim("garden", 10)
+
+    assert (False, ["bed 3"]) == (hinted.whole, hinted.wakes)
+    assert (True, []) == (again.whole, again.wakes)
+
+
+async def test_a_delivery_is_overheard_by_the_look_under_way(node: Node) -> None:
+    await node.hand_over()
+    await node.connect()
+    heard: list[Any] = []
+
+    async def listen(watch: PollContext[Any]) -> None:
+        await node.deliver("poll")
+        heard.extend([sorted(await watch.take_wakes()), await watch.take_wakes()])
+
+    node.garden.script = [listen]
+    await node.watch()
+    await polled(node)
+
+    assert [["bed 3", "bed 4"], []] == heard
+    assert 1 == len(node.garden.polls)
+
+
+async def test_what_was_pushed_once_is_looked_at_when_it_is_pushed_no_more(node: Node) -> None:
+    connection = await node.connect()
+    (claimed,) = await node.watches.claim("garden", 10)
+    await node.watches.finish(claimed, whole_at=None, behind_since=None, failures=0)
+    await node.watch()
+    await polled(node)
+
+    assert connection == node.garden.polls[0].connection_id
+
+
+async def test_a_delivery_finds_whoever_holds_what_it_is_about(node: Node) -> None:
+    await node.hand_over()
+    await node.connect()
+
+    async def keep(watch: PollContext[Any]) -> None:
+        await watch.commit(snapshots=[Snapshot("beds", "bed 7", 1)])
+
+    node.garden.script = [keep]
+    await node.watch()
+    await polled(node)
+    await node.deliver("whose")
+    await polled(node, 2)
+
+    assert ["bed 7"] == list(node.garden.polls[1].wakes)
+
+
+async def test_what_is_pushed_is_in_the_feed_once_it_is_acknowledged(pushed: Node) -> None:
+    heard, deaf = await pushed.connect(), await pushed.connect()
+    await pushed.watch()
+    await polled(pushed, 2)
+    await pushed.deliver("grew")
+    await pushed.deliver("grew", "older")
+
+    assert ["pushed"] == await pushed.plants(heard)
+    assert ["pushed"] == await pushed.plants(deaf)
+
+
+async def test_where_changes_are_pushed_nothing_is_looked_at_without_need(pushed: Node) -> None:
+    connection = await pushed.connect()
+    await pushed.watch()
+    await polled(pushed)
+    watch = await row(pushed, connection)
+
+    assert (None, None, None) == (watch.due_at, watch.whole_at, watch.behind_since)
+
+
+async def test_who_left_deliveries_out_says_so_and_is_looked_at(pushed: Node) -> None:
+    await pushed.connect()
+    await pushed.watch()
+    await polled(pushed)
+    await pushed.deliver("lost")
+    await polled(pushed, 2)
+
+    assert 1000.0 == pushed.garden.polls[1].behind_since
+
+
+async def test_a_stopped_process_leaves_word_since_when_nobody_listens(pushed: Node) -> None:
+    connection = await pushed.connect()
+    watchers = await pushed.watch()
+    await polled(pushed)
+    pushed.clock.at += 100
+    await watchers.__aexit__()
+    pushed.tasks.clear()
+
+    assert pushed.clock.at == (await row(pushed, connection)).behind_since
+
+
+async def test_a_poll_goes_by_the_clock_that_all_processes_share(node: Node) -> None:
+    connection = await node.connect()
+    watchers = node.app._watchers(node.app._gateway())
+    watchers.clock = ManualClock(node.clock.at + 3600)
+    node.tasks.append(await watchers.__aenter__())
+    await polled(node)
+
+    assert node.clock.at == (await row(node, connection)).behind_since
+    assert node.clock.at == node.garden.polls[0].clock.now()
+
+
+async def test_a_process_that_stops_while_storage_is_away_stops_well(node: Node) -> None:
+    connection = await node.connect()
+    watchers = await node.watch()
+    await polled(node)
+    before = await row(node, connection)
+    with read_only(node.app.database):
+        await watchers.__aexit__()
+    node.tasks.clear()
+
+    assert before == await row(node, connection)
+
+
+async def test_after_a_crash_it_is_known_since_when_nobody_listened(pushed: Node, clock: ManualClock) -> None:
+    connection = await pushed.connect()
+    await pushed.watch()
+    await polled(pushed)
+    last_sign_of_life = clock.at
+    clock.at += DEAD_AFTER_SECONDS + 1
+    absent_since = await pushed.app._processes._last_heartbeat()
+
+    assert last_sign_of_life == absent_since
+    assert (await row(pushed, connection)).behind_since is None
+
+
+async def test_a_delivery_may_say_that_the_authorisation_was_withdrawn(pushed: Node) -> None:
+    connection = await pushed.connect()
+    await pushed.watch()
+    await polled(pushed)
+    await pushed.deliver("gone")
+
+    assert "revoked" == (await pushed.app.connections.show(connection))["status"]
+
+
+async def test_a_secret_is_handed_over_once(node: Node) -> None:
+    await node.hand_over()
+    shown = await node.app.hooks.show("garden")
+    stored = await node.app.database.read(lambda reading: reading.execute(select(tables.hooks.c.sealed)).scalar_one())
+    await node.app.hooks.forget("garden")
+    again = await node.hand_over()
+
+    assert "garden-secret" == shown["verification_token"]
+    assert b"garden-secret" not in stored
+    assert {} == again
+
+
+async def test_what_is_to_be_answered_is_answered(pushed: Node) -> None:
+    assert {"challenge": "abc"} == await pushed.deliver("hello")
+
+
+def test_others_changes_are_noticed_within_a_second() -> None:
+    assert TICK_SECONDS < 1
+
+
+def is_away(*_: object, **__: object) -> Any:
+    raise storage_unavailable("the server has gone")
+
+
+async def test_storage_that_is_away_is_told_in_one_line_for_claims_and_polls(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def lose_storage(_: PollContext[Any]) -> None:
+        monkeypatch.setattr(node.watches, "claim", is_away)
+        monkeypatch.setattr(node.app.connections, "record_status", is_away)
+        node.watches.wake_event.set()
+
+    async def both_told() -> bool:
+        return {"claiming polls", "a poll"} <= {line.get("job") for line in lines}
+
+    node.garden.script = [lose_storage]
+    await node.connect()
+    with capture_logs() as lines:
+        await node.watch()
+        await until(both_told)
+
+    assert [] == [line for line in lines if "exc_info" in line]

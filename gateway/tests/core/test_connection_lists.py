@@ -1,0 +1,79 @@
+"""Lists of connections: complete, page by page, and found by an index, however many there are and were."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from connector_gateway.core.connections.service import select_same_account
+from connector_gateway.storage.sql.database import Database
+from gateway.tests.core.test_connections import Office, connected, office, vault
+from harness.clocks import ManualClock
+from harness.databases import sqlite_in
+from harness.explaining import plans
+from harness.requirement import requirement
+
+__all__ = ["office"]
+
+BOTH_BEFORE = "workspace_id=? AND connector=? AND connection_id<?)"
+
+
+@requirement("connections-26")
+async def test_pages_follow_each_other_without_those_that_were_removed(office: Office) -> None:
+    oldest, removed, older, newest = [await office.make() for _ in range(4)]
+    await office.here.remove(removed)
+    workspace_id = office.caller.workspace_id
+    first = await office.here.page(workspace_id, limit=2)
+    second = await office.here.page(workspace_id, limit=2, before=first.before)
+
+    assert ([newest, older], older) == ([row["connection_id"] for row in first.rows], first.before)
+    assert ([oldest], None) == ([row["connection_id"] for row in second.rows], second.before)
+
+
+@requirement("connections-26")
+async def test_a_page_that_ends_with_the_last_connection_has_none_after_it(office: Office) -> None:
+    made = [await office.make() for _ in range(2)]
+    page = await office.here.page(office.caller.workspace_id, connector="shelf", limit=2)
+
+    assert (made[::-1], None) == ([row["connection_id"] for row in page.rows], page.before)
+
+
+@pytest.fixture
+async def embedded(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Database]:
+    folder = tmp_path_factory.mktemp("embedded")
+    async with Database(sqlite_in(folder)) as database:
+        yield database
+
+
+@pytest.mark.parametrize(
+    ("filters", "step"),
+    [
+        ({}, "SCAN connections USING INDEX ix_connections"),
+        ({"before": "c"}, "SEARCH connections USING INDEX ix_connections (connection_id<?)"),
+        ({"workspace_id": "w"}, "SEARCH connections USING INDEX ix_connections_workspace (workspace_id=?)"),
+        ({"connector": "n"}, "SEARCH connections USING INDEX ix_connections_connector (connector=?)"),
+        (
+            {"workspace_id": "w", "connector": "n", "before": "c"},
+            "SEARCH connections USING INDEX ix_connections_workspace_connector (" + BOTH_BEFORE,
+        ),
+        (
+            {"workspace_id": "w", "connection_ids": ["c", "d"]},
+            "SEARCH connections USING INDEX ix_connections_workspace (workspace_id=? AND connection_id=?)",
+        ),
+    ],
+)
+async def test_a_page_is_found_by_an_index_and_never_sorted(
+    embedded: Database, clock: ManualClock, filters: dict[str, Any], step: str
+) -> None:
+    connections = connected(embedded, vault(), clock)
+    found = await plans(embedded, lambda: connections.page(**filters))
+
+    assert [step] == [plan for plan in found if " connections" in plan]
+    assert not [plan for plan in found if "TEMP B-TREE" in plan]
+
+
+async def test_other_connections_to_an_account_are_found_by_an_index(embedded: Database) -> None:
+    query = select_same_account("notes", "conn_one")
+    found = await plans(embedded, lambda: embedded.read(lambda reading: reading.execute(query).all()))
+
+    assert "SEARCH connections USING INDEX ix_connections_account (connector=? AND account_id=?)" in found

@@ -1,0 +1,125 @@
+"""Renewal of tokens that nobody uses, on both databases: when, how fast, and how they are found."""
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection as Transaction
+from sqlalchemy import insert, select, text
+
+from connector_gateway.core.connections.token_client import BUDGETS
+from connector_gateway.core.connections.token_refresh import MAX_PER_ROUND, RETRY_SECONDS, select_due
+from connector_gateway.core.history.retention import ROUND_SECONDS
+from connector_gateway.kit.errors import UpstreamError
+from connector_gateway.storage import tables
+from gateway.tests.core.test_renewal import DAY, HOUR, OAUTH, Desk, desk, idle
+from harness.requirement import requirement
+
+__all__ = ["desk"]
+
+table = tables.connections
+
+
+@requirement("connections-29")
+async def test_tokens_that_nobody_uses_are_renewed_long_before_they_end_of_that(desk: Desk) -> None:
+    desk.clock.at += 39 * DAY
+    early = await desk.idle.refresh_idle_tokens()
+    desk.clock.at += 2 * DAY
+    due = await desk.idle.refresh_idle_tokens()
+    after = await desk.idle.refresh_idle_tokens()
+
+    assert ((0, 1, 0), ["refresh-token-1"]) == ((early, due, after), desk.issuer.asked)
+    assert "access-token-2" == (await desk.connection(desk.elsewhere)).stored["token"]
+
+
+@requirement("connections-29")
+async def test_they_are_renewed_again_after_as_long(desk: Desk) -> None:
+    desk.clock.at += 41 * DAY
+    await desk.idle.refresh_idle_tokens()
+    desk.clock.at += 41 * DAY
+    await desk.idle.refresh_idle_tokens()
+
+    assert ["refresh-token-1", "refresh-token-2"] == desk.issuer.asked
+
+
+@requirement("connections-29")
+async def test_two_processes_renew_an_idle_token_once(desk: Desk) -> None:
+    desk.clock.at += 41 * DAY
+    await asyncio.gather(desk.idle.refresh_idle_tokens(), idle(desk.elsewhere, desk.clock).refresh_idle_tokens())
+
+    assert ["refresh-token-1"] == desk.issuer.asked
+
+
+@requirement("connections-21", "connections-29")
+async def test_an_idle_renewal_that_fails_is_tried_again_the_next_day(desk: Desk) -> None:
+    desk.issuer.troubles = [UpstreamError("The application failed.")]
+    desk.clock.at += 41 * DAY
+    await desk.idle.refresh_idle_tokens()
+    desk.clock.at += HOUR
+    soon = await desk.idle.refresh_idle_tokens()
+    desk.clock.at += RETRY_SECONDS
+    later = await desk.idle.refresh_idle_tokens()
+
+    assert (0, 1, ["refresh-token-1", "refresh-token-1"]) == (soon, later, desk.issuer.asked)
+    assert ("active", None) == await desk.status()
+
+
+@requirement("connections-29")
+async def test_tokens_that_do_not_end_of_that_are_looked_at_once(desk: Desk) -> None:
+    desk.issuer.known = replace(OAUTH, idle_seconds=None)
+    desk.clock.at += 41 * DAY
+    looked_at, again = await desk.idle.refresh_idle_tokens(), await desk.idle.refresh_idle_tokens()
+
+    assert ((1, 0), []) == ((looked_at, again), desk.issuer.asked)
+
+
+# Many at once
+
+
+async def copies(desk: Desk, count: int, **columns: Any) -> None:
+    """So many more connections like that of *desk*; what they hold cannot be opened, so that nothing is asked for."""
+    query = select(table).where(table.c.connection_id == desk.connection_id)
+
+    def copy(writing: Transaction) -> None:
+        row = dict(writing.execute(query).mappings().one())
+        rows = [row | columns | {"connection_id": f"conn_{number:026}"} for number in range(count)]
+        writing.execute(insert(table), rows)
+
+    await desk.here.database.write(copy)
+
+
+@requirement("connections-29")
+async def test_many_that_are_due_take_half_of_the_budget_and_no_more(desk: Desk) -> None:
+    await copies(desk, MAX_PER_ROUND)
+    desk.clock.at += 41 * DAY
+    renewed = [await desk.idle.refresh_idle_tokens(), await desk.idle.refresh_idle_tokens()]
+    budget = BUDGETS["tokens"]
+
+    assert [MAX_PER_ROUND, 1] == renewed
+    assert budget.limit / budget.per_seconds / 2 == MAX_PER_ROUND / ROUND_SECONDS
+
+
+@requirement("connections-29")
+@pytest.mark.parametrize(("processes", "share"), [(2, 5), (3, 3), (100, 1)])
+async def test_several_processes_take_that_half_together(desk: Desk, processes: int, share: int) -> None:
+    await copies(desk, MAX_PER_ROUND)
+    desk.clock.at += 41 * DAY
+    desk.idle_processes = processes
+
+    assert share == await desk.idle.refresh_idle_tokens()
+
+
+@requirement("connections-29")
+async def test_those_that_are_due_are_found_by_an_index_among_revoked_ones(desk: Desk) -> None:
+    await copies(desk, 3000, status="revoked", refresh_due_at=1.0)
+    await desk.here.database.write(lambda writing: writing.execute(text("ANALYZE connections")))
+    database = desk.here.database
+    query = select_due(desk.clock.at + 41 * DAY)
+    asked = query.compile(database._engine, compile_kwargs={"literal_binds": True})
+    explain = "EXPLAIN QUERY PLAN" if database.embedded else "EXPLAIN"
+    plan = await database.read(lambda reading: reading.exec_driver_sql(f"{explain} {asked}").all())
+
+    assert "ix_connections_refresh_due_at" in repr(plan)
+    assert "SCAN connections" not in repr(plan)
+    assert "Sort" not in repr(plan)

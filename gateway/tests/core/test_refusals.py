@@ -1,0 +1,117 @@
+"""Refused calls: so many have a run, the rest is counted; on both databases."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from connector_gateway.core.history import rejected_calls as module
+from connector_gateway.core.history.rejected_calls import HOUR_SECONDS, MAX_RECORDED
+from connector_gateway.core.history.runs import Run
+from connector_gateway.kit.errors import RateLimited, RunNotFound, RunNotRecorded
+from connector_gateway.kit.identifiers import RunId, WorkspaceId, new_run_id
+from connector_gateway.storage.sql.database import Database
+from gateway.tests.core.test_runs import DAY, Node
+from harness.clocks import ManualClock
+from harness.rehearsing import list_things
+from harness.requirement import requirement
+from harness.storage import read_only
+
+MOST = 3
+"""In place of a thousand."""
+
+
+@pytest.fixture
+async def node(common_database_url: str, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Node]:
+    monkeypatch.setattr(module, "MAX_RECORDED", MOST)
+    async with Database(common_database_url, clock=clock.now) as database:
+        yield Node(database, clock)
+
+
+async def refused(node: Node, count: int) -> list[RunId]:
+    """So many calls that came after the key's minute was used up."""
+    return [(await one_refused(node)).run_id for _ in range(count)]
+
+
+async def one_refused(node: Node) -> Run:
+    run = Run("test")
+    with pytest.raises(RateLimited):
+        async with node.record_of(run, list_things):
+            raise RateLimited("Used up.", retry_after=1)
+    return run
+
+
+@requirement("common-121")
+async def test_a_key_has_so_many_runs_of_refused_calls_and_the_last_counts_the_rest(node: Node) -> None:
+    made = await refused(node, MOST + 5)
+    await node.runs.rejected_calls.commit()
+    rows = await node.runs.list(node.workspace_id)
+
+    assert 1000 == MAX_RECORDED
+    assert [(run_id, "rate_limited") for run_id in made[:MOST][::-1]] == [(row["run_id"], row["code"]) for row in rows]
+    assert [5, None, None] == [row["and_more"] for row in rows]
+
+
+@requirement("common-121")
+async def test_the_run_of_a_call_that_was_only_counted_is_told_as_not_recorded(node: Node) -> None:
+    made = await refused(node, MOST + 2)
+    with pytest.raises(RunNotRecorded) as at_once:
+        await node.runs.show(made[-1], node.workspace_id)
+    await node.runs.rejected_calls.commit()
+    later = Node(node.database, node.clock, workspace_id=node.workspace_id)
+    with pytest.raises(RunNotRecorded) as after_a_restart:
+        await later.runs.show(made[MOST], node.workspace_id)
+
+    assert (404, "run_not_recorded") == (at_once.value.status, at_once.value.code)
+    assert "only counted" in after_a_restart.value.message
+
+
+@requirement("common-116")
+async def test_other_workspaces_and_other_times_have_no_such_run(node: Node) -> None:
+    made = await refused(node, MOST + 2)
+    await node.runs.rejected_calls.commit()
+
+    with pytest.raises(RunNotFound):
+        await node.runs.show(made[-1], WorkspaceId("ws_other"))
+    with pytest.raises(RunNotFound):
+        await node.runs.show(new_run_id(), node.workspace_id)
+
+
+async def test_what_is_counted_while_storage_is_away_is_written_later(node: Node) -> None:
+    await refused(node, MOST + 2)
+    with read_only(node.database):
+        await node.processes.heartbeat()
+    await refused(node, 1)
+    await node.runs.rejected_calls.commit()
+
+    assert 3 == (await node.runs.list(node.workspace_id))[0]["and_more"]
+
+
+@requirement("common-121")
+async def test_another_hour_has_runs_of_its_own(node: Node) -> None:
+    await refused(node, MOST + 2)
+    await node.runs.rejected_calls.commit()
+    node.clock.at += HOUR_SECONDS
+    await refused(node, 1)
+    await node.runs.rejected_calls.commit()
+    rows = await node.runs.list(node.workspace_id)
+
+    assert [None, 2, None, None] == [row["and_more"] for row in rows]
+
+
+async def test_a_key_that_calls_no_more_is_forgotten_after_its_hour(node: Node) -> None:
+    await refused(node, MOST + 2)
+    node.clock.at += HOUR_SECONDS
+    await node.runs.rejected_calls.commit()
+
+    assert {} == node.runs.rejected_calls._hours
+
+
+@requirement("common-121")
+async def test_runs_of_refused_calls_are_kept_for_a_day(node: Node) -> None:
+    await refused(node, 2)
+    other = (await node.record()).run_id
+    node.clock.at += DAY + 1
+    young = (await refused(node, 1))[0]
+    await node.runs.purge_rate_limited(node.clock.at - DAY)
+
+    assert [young, other] == await node.listed()

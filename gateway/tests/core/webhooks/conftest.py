@@ -1,0 +1,114 @@
+"""A workspace with a watched connection, and an address that its events are delivered to; on both databases."""
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import pytest
+from sqlalchemy import Connection, delete
+
+from connector_gateway.app import App
+from connector_gateway.core.webhooks.delivery import DeliveryWorker
+from connector_gateway.kit.context import OperationContext
+from connector_gateway.kit.operation import reads
+from connector_gateway.kit.shapes import Page, Params
+from connector_gateway.settings import Settings
+from connector_gateway.storage import tables
+from gateway.tests.core.events.conftest import FakeConnector, Sprouted, connector, sprouted
+from harness.clocks import ManualClock
+from harness.receiving import Inbox, receiving
+
+
+class ReadGrowth(Params):
+    """What grew in some way."""
+
+    type: Literal["sprouted", "withered"] | None = None
+
+
+@reads("GET /events")
+async def read_events(call: OperationContext[Any], params: ReadGrowth) -> Page[Sprouted]:
+    """Read what grew."""
+    raise NotImplementedError
+
+
+@dataclass
+class Post:
+    """A process that delivers when it is told to."""
+
+    app: App
+    clock: ManualClock
+    workspace_id: Any
+    connection_id: Any
+
+    @property
+    def deliverer(self) -> DeliveryWorker:
+        return self.app.delivery_worker
+
+    async def connect(self) -> Any:
+        """Another connection of the workspace."""
+        return (await self.app.connections.create(self.workspace_id, "garden", {"token": "garden-token"}))[
+            "connection_id"
+        ]
+
+    async def webhook(self, url: str, **more: Any) -> dict[str, Any]:
+        """A new webhook of the workspace."""
+        return await self.app.webhooks.create(self.workspace_id, url, **more)
+
+    async def see(self, *plants: str, connection_id: Any = None, kind: str = "sprouted") -> None:
+        """Have some plants grow, or wither."""
+        seen = [replace(sprouted(plant), type=kind) for plant in plants]
+        await self.app._feed.add({connection_id or self.connection_id: seen})
+
+    async def expire(self) -> None:
+        """Have the events of the connection deleted, as those are that are past their time."""
+        expired = delete(tables.events).where(tables.events.c.connection_id == self.connection_id)
+        await self.app.database.write(lambda writing: writing.execute(expired).rowcount)
+
+    async def deliver(self) -> int:
+        """Deliver what is due, until all of it has ended; how many positions that were."""
+        begun = await self.deliverer.deliver()
+        await self.deliverer.join()
+        return begun
+
+    async def runs(self) -> list[tuple[str, int | None]]:
+        """Code and status of what the history has of deliveries, the oldest first."""
+        rows = await self.app.runs.list(self.workspace_id, operation="deliver_events")
+        return [(row["code"], row["http_status"]) for row in reversed(rows)]
+
+
+def _forget(writing: Connection) -> None:
+    writing.execute(delete(tables.webhook_positions))
+    writing.execute(delete(tables.webhooks))
+
+
+def settings(database_url: str, **more: str) -> dict[str, str]:
+    return {
+        "GATEWAY_DATABASE_URL": database_url,
+        "GATEWAY_SECRET_KEYS": "a secret that only tests know",
+        "GATEWAY_OPERATOR_TOKEN": "op_0123456789abcdef",
+    } | more
+
+
+async def posting(database_url: str, clock: ManualClock, **more: str) -> AsyncIterator[Post]:
+    """A process on a database, with a new workspace and connection."""
+    made = {"garden": replace(connector(FakeConnector(), pushed=False), operations=(read_events,))}
+    app = App(Settings.read(settings(database_url, **more), made), connectors=made, clock=clock)
+    async with app.database, app._sender:
+        workspace_id = (await app.workspaces.create("tests"))["workspace_id"]
+        post = Post(app, clock, workspace_id, None)
+        post.connection_id = await post.connect()
+        yield post
+
+
+@pytest.fixture
+async def post(common_database_url: str, clock: ManualClock) -> AsyncIterator[Post]:
+    """A process that may deliver to this machine; it leaves no webhooks to the tests that follow."""
+    async for made in posting(common_database_url, clock, GATEWAY_PRIVATE_WEBHOOKS="on"):
+        yield made
+        await made.app.database.write(_forget)
+
+
+@pytest.fixture
+def inbox() -> Iterator[Inbox]:
+    with receiving() as made:
+        yield made

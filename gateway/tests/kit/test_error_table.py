@@ -1,0 +1,291 @@
+"""What vendors' errors mean, and which responses to a write prove that nothing was done; what the client does."""
+
+from collections.abc import Mapping
+from json import dumps
+from typing import Any
+
+import pytest
+
+from connector_gateway.connectors import CONNECTORS
+from connector_gateway.core.pacing.scheduler import ConnectionPacer
+from connector_gateway.kit.errors import OutcomeUnknown, UpstreamError, UpstreamUnavailable
+from connector_gateway.kit.errors.table import MAX_MESSAGE, ErrorTable, Reason, Rejection, reason_details
+from connector_gateway.kit.upstream.budget import Budget, Charge
+from connector_gateway.kit.upstream.client import Timeouts, UpstreamClient, UpstreamLog, UpstreamService, parse_throttle
+from connector_gateway.kit.upstream.pool import Transport, UpstreamResponse
+from connector_gateway.storage.shared.memory import LocalCounters
+from gateway.tests.kit.third import OK, Door, Third
+from harness.clocks import NOON, ManualClock
+from harness.requirement import requirement
+
+TABLE = ErrorTable(lambda answer: Reason(answer.text), rejections=(Rejection({400, 429}, "this test", "no"),))
+EXAMPLES: Mapping[str, list[tuple[int, Any]]] = {
+    "notes": [
+        (400, {"object": "error", "status": 400, "code": "validation_error", "message": "Not like this."}),
+        (401, {"object": "error", "status": 401, "code": "unauthorized", "message": "API token is invalid."}),
+        (403, {"object": "error", "status": 403, "code": "restricted_resource", "message": "No."}),
+        (404, {"object": "error", "status": 404, "code": "object_not_found", "message": "Could not find it."}),
+        (409, {"object": "error", "status": 409, "code": "conflict_error", "message": "Conflict."}),
+        (429, {"object": "error", "status": 429, "code": "rate_limited", "message": "Slow down."}),
+        (529, {"object": "error", "status": 529, "code": "service_overload", "message": "Overloaded."}),
+    ],
+    "boards": [
+        (400, "invalid value for idList"),
+        (401, "unauthorized card permission requested"),
+        (401, {"message": "missing scopes"}),
+        (404, "The requested resource was not found."),
+        (429, {"error": "API_TOKEN_LIMIT_EXCEEDED", "message": "Rate limit exceeded"}),
+    ],
+    "mail": [
+        (400, {"error": {"code": 400, "status": "INVALID_ARGUMENT", "errors": [{"reason": "invalidArgument"}]}}),
+        (403, {"error": {"code": 403, "errors": [{"reason": "userRateLimitExceeded"}]}}),
+        (404, {"error": {"code": 404, "status": "NOT_FOUND"}}),
+        (429, {"error": {"code": 429, "status": "RESOURCE_EXHAUSTED"}}),
+    ],
+    "chat": [
+        (200, {"ok": False, "error": "channel_not_found"}),
+        (200, {"ok": False, "error": "already_reacted"}),
+        (200, {"ok": False, "error": "rate_limited"}),
+        (429, {"ok": False, "error": "ratelimited"}),
+    ],
+    "crm": [
+        (400, {"status": "error", "message": "Not like this", "category": "VALIDATION_ERROR"}),
+        (409, {"status": "error", "message": "Contact already exists. Existing ID: 7", "category": "CONFLICT"}),
+        (207, {"results": [], "numErrors": 1, "errors": [{"status": "error", "category": "VALIDATION_ERROR"}]}),
+        (429, {"status": "error", "message": "Slow down", "category": "RATE_LIMITS"}),
+    ],
+    "tables": [
+        (403, {"error": {"type": "INVALID_PERMISSIONS", "message": "You are not permitted to do this."}}),
+        (404, {"error": "NOT_FOUND"}),
+        (422, {"error": {"type": "INVALID_VALUE_FOR_COLUMN", "message": "Not like this"}}),
+        (429, {"errors": [{"error": "RATE_LIMIT_REACHED", "message": "Slow down."}]}),
+        (503, {"error": {"type": "RETRIABLE_ERROR", "message": "It was not processed."}}),
+    ],
+}
+"""What each vendor says of requests that it has not carried out."""
+
+ENDED: Mapping[str, tuple[int, Any]] = {
+    "notes": (500, {"object": "error", "status": 500, "code": "internal_server_error", "message": "Unexpected."}),
+    "mail": (500, {"error": {"code": 500, "status": "INTERNAL", "errors": [{"reason": "backendError"}]}}),
+    "chat": (200, {"ok": False, "error": "fatal_error"}),
+    "crm": (500, {"status": "error", "message": "internal error", "category": "INTERNAL_ERROR"}),
+    "tables": (500, {"error": {"type": "SERVER_ERROR", "message": "Something went wrong"}}),
+}
+"""How the vendors' own applications fail; boards has no body of its own for it."""
+
+STRANGE = (
+    "",
+    "<html>Not now</html>",
+    '{"error": {"type": "INV',
+    "[]",
+    "null",
+    '{"fault": {"code": "Rejected"}}',
+    "\xff",
+)
+"""Bodies that are no vendor's."""
+
+
+def response(status: int, body: Any, **headers: str) -> UpstreamResponse:
+    """A response with that body."""
+    return UpstreamResponse(status, headers, (body if isinstance(body, str) else dumps(body)).encode("latin-1"))
+
+
+# The tables
+
+
+@pytest.mark.parametrize("name", CONNECTORS)
+def test_every_error_of_a_table_has_a_message(name: str) -> None:
+    table = CONNECTORS[name].error_table
+
+    assert all(map(table.message, [*table.by_status.values(), *table.by_code.values()]))
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "told"),
+    [
+        ("invalid", "Bad value.", [{"vendor_code": "invalid", "vendor_message": "Bad value."}]),
+        ("invalid", None, [{"vendor_code": "invalid"}]),
+        (None, {"text": "odd"}, []),
+        (400, "  \n ", []),
+        ("", "two\nlines\u202e", [{"vendor_message": "two lines"}]),
+        ("", "token=abc123 was refused", [{"vendor_message": "token=… was refused"}]),
+        ("", "Authorization: Bearer abc.def is bad", [{"vendor_message": "Authorization: Bearer … is bad"}]),
+        ("", "x" * 600, [{"vendor_message": "x" * (MAX_MESSAGE - 1) + "…"}]),
+    ],
+)
+def test_a_reason_is_one_line_of_text_without_credentials(code: Any, message: Any, told: list[dict[str, str]]) -> None:
+    assert reason_details(code, message) == told
+
+
+@requirement("outcomes-1")
+@pytest.mark.parametrize("name", CONNECTORS)
+def test_what_a_vendor_documents_as_not_done_releases_the_key(name: str) -> None:
+    doubts = {
+        dumps(body): CONNECTORS[name].error_table.in_doubt_reason(response(status, body))
+        for status, body in EXAMPLES[name]
+    }
+
+    assert dict.fromkeys(doubts) == doubts
+
+
+@requirement("outcomes-1")
+@pytest.mark.parametrize("name", CONNECTORS)
+def test_every_row_names_the_page_that_it_is_from(name: str) -> None:
+    sources = [row.source for row in CONNECTORS[name].error_table.rejections]
+
+    assert sources
+    assert [] == [source for source in sources if "read 2026-" not in source or "." not in source]
+
+
+@requirement("outcomes-3")
+@pytest.mark.parametrize("name", CONNECTORS)
+@pytest.mark.parametrize("body", STRANGE)
+def test_a_body_of_another_shape_proves_nothing_whatever_its_status(name: str, body: str) -> None:
+    # Plain text of one vendor cannot be told from plain text of others.
+    statuses = [] if (name, body) == ("boards", "\xff") else range(100, 600)
+    released = [
+        status for status in statuses if CONNECTORS[name].error_table.in_doubt_reason(response(status, body)) is None
+    ]
+
+    assert [] == released
+
+
+@requirement("outcomes-2")
+@pytest.mark.parametrize("name", CONNECTORS)
+@pytest.mark.parametrize("status", [302, 303, 307, 308, 405, 408, 418, 421, 425, 451, 499, 502, 504, 520, 524])
+def test_statuses_of_an_edge_prove_nothing_whatever_their_body(name: str, status: int) -> None:
+    doubts = {CONNECTORS[name].error_table.in_doubt_reason(response(status, body)) for _, body in EXAMPLES[name]}
+
+    assert {"edge"} == doubts
+
+
+@requirement("outcomes-6")
+@pytest.mark.parametrize("name", ENDED)
+def test_a_failure_in_the_vendors_shape_ends_the_work_and_one_of_an_edge_does_not(name: str) -> None:
+    status, body = ENDED[name]
+    table = CONNECTORS[name].error_table
+
+    assert ("failed", "edge") == (
+        table.in_doubt_reason(response(status, body)),
+        table.in_doubt_reason(response(500, "Server Error")),
+    )
+
+
+def test_a_batch_in_which_something_was_done_proves_nothing() -> None:
+    body = {"results": [{"id": "7"}], "errors": [{"status": "error", "category": "VALIDATION_ERROR"}]}
+
+    assert "garbled" == CONNECTORS["crm"].error_table.in_doubt_reason(response(207, body))
+
+
+def test_a_throttled_post_needs_no_body_if_it_says_when_to_come_back() -> None:
+    table = CONNECTORS["chat"].error_table
+
+    assert (None, "edge") == (
+        table.in_doubt_reason(response(429, "", **{"Retry-After": "3"})),
+        table.in_doubt_reason(response(429, "")),
+    )
+
+
+# The client
+
+
+class Sending:
+    """A client in front of a server that speaks plain bytes."""
+
+    def __init__(self, third: Third, transport: Transport) -> None:
+        self.clock = ManualClock()
+        pacer = ConnectionPacer("shelf", {"all": Budget(100, 1)}, "account", LocalCounters(self.clock), self.clock)
+        party = UpstreamService(
+            {"base": third.address},
+            lambda _: {},
+            parse_throttle,
+            transport,
+            self.clock,
+            self.clock.now,
+            error_table=TABLE,
+        )
+        self.upstream = UpstreamClient(party, Door(), pacer, Timeouts(), UpstreamLog())
+
+    async def write(self) -> UpstreamResponse:
+        """The response to a write."""
+        return await self.upstream.send("POST", "/things", Charge("all"), writes=True, json={})
+
+
+def answer(status: str, body: str = "", *headers: str) -> bytes:
+    """A response as it comes."""
+    lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", *headers, "", body]
+    return "\r\n".join(lines).encode()
+
+
+@requirement("outcomes-5")
+async def test_a_throttled_write_is_resent_if_it_was_not_carried_out(third: Third) -> None:
+    third.answers = [answer("429 Slow down", "no"), OK.replace(b"ok", b"{}")]
+    async with Transport(5.0) as transport:
+        reply = await Sending(third, transport).write()
+
+    assert (200, 2) == (reply.status, len(third.requests))
+
+
+@requirement("outcomes-5")
+async def test_an_unlisted_throttle_leaves_a_write_in_doubt_and_delays_others(third: Third) -> None:
+    third.answers = [answer("429 Slow down", "<html>", "Retry-After: 7"), OK]
+    async with Transport(5.0) as transport:
+        sending = Sending(third, transport)
+        with pytest.raises(OutcomeUnknown) as unknown:
+            await sending.write()
+        sent = len(third.requests)
+        await sending.upstream.send("GET", "/things", Charge("all"), writes=False)
+
+    assert ("edge", 1) == (unknown.value.doubt, sent)
+    assert NOON + 7 == sending.clock.at
+
+
+@requirement("outcomes-4")
+@pytest.mark.parametrize("status", ["301 Moved", "302 Found", "303 See Other", "307 Temporary", "308 Permanent"])
+async def test_a_redirect_of_a_write_is_not_followed(third: Third, status: str) -> None:
+    third.answers = [answer(status, "", f"Location: {third.address}/elsewhere"), OK]
+    async with Transport(5.0) as transport:
+        sending = Sending(third, transport)
+        with pytest.raises(OutcomeUnknown):
+            await sending.write()
+
+    assert ("edge", 1) == (sending.upstream.doubt, len(third.requests))
+
+
+@pytest.mark.parametrize("code", [100, 102, 103, 150, 199])
+async def test_an_announcement_is_no_response(third: Third, code: int) -> None:
+    third.answers = [f"HTTP/1.1 {code} Wait\r\n\r\n".encode() + answer("400 Bad", "no")]
+    async with Transport(5.0) as transport:
+        sending = Sending(third, transport)
+        reply = await sending.write()
+
+    assert (400, None) == (reply.status, sending.upstream.doubt)
+
+
+async def test_a_change_of_protocol_leaves_a_write_in_doubt(third: Third) -> None:
+    third.answers = [answer("101 Switching Protocols")]
+    async with Transport(0.5) as transport:
+        sending = Sending(third, transport)
+        with pytest.raises(OutcomeUnknown):
+            await sending.write()
+
+    assert sending.upstream.doubt is not None
+
+
+async def test_a_write_that_never_left_is_not_in_doubt(third: Third) -> None:
+    async with Transport(5.0) as transport:
+        sending = Sending(third, transport)
+        sending.upstream.service.base_urls["base"] = "http://127.0.0.1:9"  # type: ignore[index]
+        with pytest.raises(UpstreamUnavailable):
+            await sending.write()
+
+    assert (None, None) == (sending.upstream.doubt, sending.upstream.written_at)
+
+
+async def test_a_failure_of_an_edge_leaves_a_write_in_doubt(third: Third) -> None:
+    third.answers = [answer("503 Service Unavailable", "<html>")]
+    async with Transport(5.0) as transport:
+        with pytest.raises(UpstreamError) as failed:
+            await Sending(third, transport).write()
+
+    assert "edge" == failed.value.doubt

@@ -1,0 +1,26 @@
+"""The boards stand-in on real HTTP."""
+
+from collections.abc import Iterator
+
+import pytest
+import requests
+
+from harness.playing import playing
+from sandbox.tests.boards.trello import Trello
+from workspace_sandbox.boards import BoardsEmulator
+
+
+@pytest.fixture(scope="module")
+def played() -> Iterator[tuple[BoardsEmulator, str]]:
+    with playing(boards=BoardsEmulator) as sandbox:
+        emulator = sandbox.emulators["boards"]
+        assert isinstance(emulator, BoardsEmulator)
+        yield emulator, sandbox.address
+
+
+@pytest.fixture
+def trello(played: tuple[BoardsEmulator, str]) -> Iterator[Trello]:
+    emulator, control = played
+    with requests.Session() as session:
+        session.post(f"{control}/_control/reset", timeout=60)
+        yield Trello(emulator, control, session)

@@ -1,0 +1,141 @@
+"""Webhooks of the boards stand-in."""
+
+import base64
+import hashlib
+import hmac
+import json
+from typing import Any
+
+import pytest
+import requests
+
+from harness.receiving import Inbox
+from harness.waiting import wait_until
+from sandbox.tests.boards.trello import UNKNOWN, Trello
+from workspace_sandbox.boards.access import APP
+from workspace_sandbox.boards.deliveries import MAX_FAILURES
+
+
+def hooked(trello: Trello, inbox: Inbox, **values: Any) -> Any:
+    """A webhook of the first board."""
+    return trello.post("/webhooks", **{"idModel": trello.examples["board_id"], "callbackURL": inbox.address, **values})
+
+
+def refused(trello: Trello, **values: Any) -> requests.Response:
+    return trello.ask("POST", "/1/webhooks", json=values)
+
+
+def deliveries(trello: Trello) -> list[dict[str, Any]]:
+    told: list[dict[str, Any]] = trello.steer("/boards/act", action="deliveries")["deliveries"]
+    return told
+
+
+def test_an_action_is_delivered_and_signed(trello: Trello, inbox: Inbox) -> None:
+    webhook = hooked(trello, inbox, description="mine")
+    card = trello.card("Heard")
+    headers, raw = inbox.take()
+    told = json.loads(raw)
+
+    digest = hmac.new(APP.secret.encode(), raw + inbox.address.encode(), hashlib.sha1).digest()
+    assert base64.b64encode(digest).decode() == headers["X-Trello-Webhook"]
+    assert ("createCard", card["id"]) == (told["action"]["type"], told["action"]["data"]["card"]["id"])
+    assert (webhook["idModel"], webhook) == (told["model"]["id"], told["webhook"])
+
+
+def test_what_a_colleague_does_is_delivered_too(trello: Trello, inbox: Inbox) -> None:
+    hooked(trello, inbox)
+
+    trello.steer("/boards/act", action="create_card", list_id=trello.examples["list_ids"][0], name="Theirs")
+
+    assert "Theirs" == inbox.next()["action"]["data"]["card"]["name"]
+
+
+def test_a_webhook_of_a_card_hears_of_that_card_alone(trello: Trello, inbox: Inbox) -> None:
+    card = trello.card("Watched")
+    hooked(trello, inbox, idModel=card["id"])
+    trello.card("Another")
+
+    trello.post(f"/cards/{card['id']}/actions/comments", text="here")
+
+    assert "commentCard" == inbox.next()["action"]["type"]
+
+
+def test_an_address_that_does_not_answer_is_refused(trello: Trello, inbox: Inbox) -> None:
+    inbox.is_there = False
+
+    answer = refused(trello, idModel=trello.examples["board_id"], callbackURL=inbox.address)
+
+    assert (400, f"URL ({inbox.address}) did not return 200 status code, got 404") == (answer.status_code, answer.text)
+
+
+@pytest.mark.parametrize(
+    ("values", "status", "text"),
+    [
+        ({"callbackURL": "ftp://a.test"}, 400, "invalid value for callbackURL"),
+        ({"idModel": UNKNOWN}, 400, "invalid value for idModel"),
+        ({"idModel": "x"}, 400, "invalid id"),
+    ],
+    ids=str,
+)
+def test_a_webhook_that_cannot_be_is_refused(
+    trello: Trello, inbox: Inbox, values: dict[str, str], status: int, text: str
+) -> None:
+    answer = refused(trello, **{"idModel": trello.examples["board_id"], "callbackURL": inbox.address, **values})
+
+    assert (status, text) == (answer.status_code, answer.text)
+
+
+def test_a_second_webhook_of_the_same_is_refused(trello: Trello, inbox: Inbox) -> None:
+    webhook = hooked(trello, inbox)
+
+    answer = refused(trello, idModel=webhook["idModel"], callbackURL=inbox.address)
+
+    assert (400, "A webhook with that callback, model, and token already exists") == (answer.status_code, answer.text)
+
+
+def test_webhooks_are_listed_changed_and_deleted(trello: Trello, inbox: Inbox) -> None:
+    made = hooked(trello, inbox)
+    listed = trello.get(f"/tokens/{trello.token}/webhooks")
+    changed = trello.put(f"/webhooks/{made['id']}", active=False, description="quiet")
+    field = trello.get(f"/webhooks/{made['id']}/active")
+    trello.ask("DELETE", f"/1/webhooks/{made['id']}")
+
+    assert ([made], {**made, "active": False, "description": "quiet"}) == (listed, changed)
+    assert {"_value": False} == field
+    assert 404 == trello.ask("GET", f"/1/webhooks/{made['id']}").status_code
+
+
+def test_a_delivery_that_fails_is_tried_three_times_more(trello: Trello, inbox: Inbox) -> None:
+    trello.steer("/boards/knobs", webhook_retry_seconds=[0, 0, 0])
+    webhook = hooked(trello, inbox)
+    inbox.answers = [(500, {}, b"")] * 4
+
+    trello.card("Unheard")
+    wait_until(lambda: len(deliveries(trello)) == 4)
+
+    assert [(number, 500, "http_error") for number in (1, 2, 3, 4)] == [
+        (one["attempt"], one["status"], one["reason"]) for one in deliveries(trello)
+    ]
+    assert 4 == trello.get(f"/webhooks/{webhook['id']}")["consecutiveFailures"]
+
+
+def test_an_address_that_is_gone_loses_its_webhook(trello: Trello, inbox: Inbox) -> None:
+    webhook = hooked(trello, inbox)
+    inbox.answers = [(410, {}, b"")]
+
+    trello.card("Last")
+    wait_until(lambda: len(deliveries(trello)) == 1)
+
+    assert 404 == trello.ask("GET", f"/1/webhooks/{webhook['id']}").status_code
+
+
+def test_a_webhook_that_fails_too_often_is_switched_off(trello: Trello, inbox: Inbox) -> None:
+    webhook = hooked(trello, inbox)
+    trello.steer("/boards/knobs", webhook_retry_seconds=[])
+    trello.emulator.store.webhooks[webhook["id"]].failures = MAX_FAILURES - 1
+    inbox.answers = [(500, {}, b"")]
+
+    trello.card("Too much")
+    wait_until(lambda: len(deliveries(trello)) == 1)
+
+    assert trello.get(f"/webhooks/{webhook['id']}")["active"] is False

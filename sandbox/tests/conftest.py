@@ -1,0 +1,53 @@
+"""A stand-in that a test names, an application registered there, and somebody's browser."""
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from harness.consenting import Browser
+from harness.playing import playing
+from harness.receiving import Inbox, receiving
+from sandbox.tests.dialects import DIALECTS, Application
+from workspace_sandbox import EMULATORS, Sandbox
+
+
+@pytest.fixture(scope="module")
+def played(name: str) -> Iterator[Sandbox]:
+    with playing(**{name: EMULATORS[name]}) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def app(played: Sandbox, name: str) -> Iterator[Application]:
+    with httpx.Client() as http:
+        yield Application(DIALECTS[name], played.emulators[name], http)
+
+
+@pytest.fixture
+def browser() -> Iterator[Browser]:
+    with Browser() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    """All stand-ins together."""
+    with playing(**EMULATORS) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def control(sandbox: Sandbox) -> Iterator[httpx.Client]:
+    """Steers the sandbox, which is as it was first before and after a test."""
+    with httpx.Client(base_url=f"{sandbox.address}/_control") as control:
+        control.post("/reset")
+        yield control
+        control.post("/reset")
+
+
+@pytest.fixture
+def inbox() -> Iterator[Inbox]:
+    """A receiver of deliveries."""
+    with receiving() as listening:
+        yield listening

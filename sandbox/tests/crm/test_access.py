@@ -1,0 +1,35 @@
+"""Who may call the crm stand-in."""
+
+import pytest
+
+from sandbox.tests.crm.portal import OBJECTS, Api
+
+
+@pytest.mark.parametrize("header", [{}, {"Authorization": "Bearer nonsense"}, {"Authorization": "Basic cGF0"}])
+def test_a_call_without_a_known_token_is_refused(crm: Api, header: dict[str, str]) -> None:
+    answer = crm.session.get(f"{crm.base}{OBJECTS}/contacts", headers=header, timeout=60)
+
+    assert 401 == answer.status_code
+    assert "INVALID_AUTHENTICATION" == answer.json()["category"]
+    assert answer.json()["message"].startswith("Authentication credentials not found.")
+    assert "x-hubspot-auth-failure" in answer.headers
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "granted", "needed"),
+    [
+        ("GET", f"{OBJECTS}/notes", "crm.objects.deals.read", "crm.objects.contacts.read"),
+        ("POST", f"{OBJECTS}/deals", "crm.objects.deals.read", "crm.objects.deals.write"),
+        ("POST", f"{OBJECTS}/deals/search", "crm.objects.deals.write", "crm.objects.deals.read"),
+        ("GET", "/crm/owners/2026-09", "crm.objects.deals.read", "crm.objects.owners.read"),
+        ("GET", "/crm/pipelines/2026-09/deals", "oauth", "crm.objects.contacts.read"),
+    ],
+)
+def test_a_missing_scope_is_named(crm: Api, method: str, path: str, granted: str, needed: str) -> None:
+    crm.knobs(scopes=[granted])
+    answer = crm(method, path, {} if method == "POST" else None)
+
+    assert 403 == answer.status_code
+    assert "MISSING_SCOPES" == answer.json()["category"]
+    assert needed in answer.json()["errors"][0]["context"]["requiredGranularScopes"]
+    assert "scopes" in answer.json()["links"]

@@ -1,0 +1,46 @@
+"""Tokens and scopes of the mail stand-in."""
+
+import pytest
+
+from sandbox.tests.mail.calling import USER, Mail, written
+
+# --- credentials, scopes, faults
+
+
+def test_a_missing_and_a_wrong_token_are_told_apart(mail: Mail) -> None:
+    missing = mail.http.get(f"{USER}/profile", headers={"Authorization": ""})
+    wrong = mail.http.get(f"{USER}/profile", headers={"Authorization": "Bearer wrong"})
+
+    assert [401, 401] == [missing.status_code, wrong.status_code]
+    assert ["required", "authError"] == [answer.json()["error"]["errors"][0]["reason"] for answer in (missing, wrong)]
+    assert "CREDENTIALS_MISSING" == missing.json()["error"]["details"][0]["reason"]
+    assert "UNAUTHENTICATED" == wrong.json()["error"]["status"]
+    assert "invalid_token" in wrong.headers["WWW-Authenticate"]
+
+
+@pytest.mark.parametrize("name", ["access_token", "oauth_token"])
+def test_the_token_may_come_in_the_query(mail: Mail, name: str) -> None:
+    answer = mail.http.get(f"{USER}/profile", params={name: mail.token}, headers={"Authorization": ""})
+
+    assert 200 == answer.status_code
+
+
+def test_a_scope_that_is_missing_is_told(mail: Mail) -> None:
+    mail.turn(token_scopes=["https://www.googleapis.com/auth/gmail.readonly"])
+    answer = mail.http.post(f"{USER}/messages/send", json=written())
+    error = answer.json()["error"]
+
+    assert (403, "PERMISSION_DENIED") == (answer.status_code, error["status"])
+    assert "insufficientPermissions" == error["errors"][0]["reason"]
+    assert "ACCESS_TOKEN_SCOPE_INSUFFICIENT" == error["details"][0]["reason"]
+    assert "caribou.api.proto.MailboxService.SendMessage" == error["details"][0]["metadata"]["method"]
+
+
+def test_the_metadata_scope_neither_searches_nor_reads_bodies(mail: Mail) -> None:
+    mail.turn(token_scopes=["https://www.googleapis.com/auth/gmail.metadata"])
+    path = f"/messages/{mail.examples['message_id']}"
+
+    assert mail.get("/messages", maxResults=1)["messages"]
+    assert mail.get(path, format="metadata")["payload"]
+    assert 403 == mail.refusal("GET", "/messages", params={"q": "x"})[0]
+    assert 403 == mail.refusal("GET", path)[0]

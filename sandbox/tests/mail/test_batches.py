@@ -1,0 +1,108 @@
+"""Batches of the mail stand-in."""
+
+import json
+
+import httpx
+import pytest
+
+from sandbox.tests.mail.calling import USER, Mail, inner, written
+
+# --- batches
+
+
+def batch(mail: Mail, *calls: str, path: str = "/batch", headers: dict[str, str] | None = None) -> httpx.Response:
+    written_parts = [
+        f"--b1\r\nContent-Type: application/http\r\nContent-ID: <x+{n}>\r\n\r\n{call}\r\n\r\n"
+        for n, call in enumerate(calls)
+    ]
+    content = "".join(written_parts) + "--b1--\r\n"
+    return mail.http.post(
+        path, content=content.encode(), headers={"Content-Type": "multipart/mixed; boundary=b1", **(headers or {})}
+    )
+
+
+@pytest.mark.parametrize("path", ["/batch", "/batch/gmail/v1"])
+def test_a_batch_answers_every_call_under_its_own_id(mail: Mail, path: str) -> None:
+    message, label = json.dumps(written(subject="From a batch")), mail.post("/labels", {"name": f"In {path}?"})
+    answer = batch(
+        mail,
+        f"GET {USER}/messages/{mail.examples['message_id']}?format=minimal HTTP/1.1",
+        f"POST {USER}/messages/send HTTP/1.1\r\nContent-Type: application/json\r\n\r\n{message}",
+        f"GET {mail.address}{USER}/messages/nonsense HTTP/1.1",
+        "GET /nowhere",
+        f"DELETE {USER}/labels/{label['id']}",
+        path=path,
+    )
+    replies = inner(answer)
+
+    assert [f"<response-x+{n}>" for n in range(5)] == list(replies)
+    assert [200, 200, 400, 404, 204] == [status for status, _ in replies.values()]
+    assert mail.examples["message_id"] == replies["<response-x+0>"][1]["id"]
+    assert ["SENT"] == replies["<response-x+1>"][1]["labelIds"]
+    assert "Error 404" in replies["<response-x+3>"][1]
+
+
+def test_a_call_in_a_batch_may_have_a_credential_of_its_own(mail: Mail) -> None:
+    replies = inner(
+        batch(
+            mail,
+            f"GET {USER}/profile",
+            f"GET {USER}/profile HTTP/1.1\r\nAuthorization: Bearer other\r\n",
+        )
+    )
+
+    assert [200, 401] == [status for status, _ in replies.values()]
+
+
+def test_ids_with_blanks_are_echoed_in_a_batch(mail: Mail) -> None:
+    content = f"--b\nContent-Type: application/http\nContent-ID: <u-1 + 2>\n\nGET {USER}/profile HTTP/1.1\n\n\n--b--"
+    answer = mail.http.post("/batch", content=content, headers={"Content-Type": 'multipart/mixed; boundary="b"'})
+
+    assert ["<response-u-1 + 2>"] == list(inner(answer))
+
+
+def test_inner_calls_are_in_the_journal(mail: Mail) -> None:
+    batch(mail, f"GET {USER}/profile", f"GET {USER}/messages/nonsense")
+    journal = mail.control.get("/mail/requests").json()
+
+    assert [200, 400, 200] == [exchange["status"] for exchange in journal]
+    assert "/batch" == journal[-1]["path"]
+
+
+@pytest.mark.parametrize(
+    ("content", "content_type"),
+    [
+        (b"{}", "application/json"),
+        (b"x", "multipart/mixed; boundary=b1"),
+        (b"--b1\r\n\r\nGET /\r\n--b1--", "multipart/mixed; boundary=b1"),
+    ],
+)
+def test_a_batch_that_is_none_is_refused(mail: Mail, content: bytes, content_type: str) -> None:
+    answer = mail.http.post("/batch", content=content, headers={"Content-Type": content_type})
+
+    assert 400 == answer.status_code
+
+
+def test_uploads_and_batches_are_refused_inside_a_batch(mail: Mail) -> None:
+    replies = inner(batch(mail, f"POST /upload{USER}/messages/send?uploadType=media", "POST /batch"))
+
+    assert [400, 400] == [status for status, _ in replies.values()]
+
+
+def test_a_fault_can_hit_one_call_of_a_batch(mail: Mail) -> None:
+    mail.fault(fault="status", status=503, path=f"{USER}/profile", body={"error": {"code": 503}})
+
+    replies = inner(batch(mail, f"GET {USER}/labels", f"GET {USER}/profile", f"GET {USER}/profile"))
+
+    assert [200, 503, 200] == [status for status, _ in replies.values()]
+
+
+def test_a_cold_batch_of_a_hundred_is_throttled_inside(mail: Mail) -> None:
+    mail.control.post("/reset")
+    mail.turn(latency_seconds=0)
+    small = inner(batch(mail, *[f"GET {USER}/profile"] * 25))
+    large = inner(batch(mail, *[f"GET {USER}/profile"] * 100))
+
+    assert {200} == {status for status, _ in small.values()}
+    assert [200] * 50 + [429] * 50 == [status for status, _ in large.values()]
+    assert "Too many concurrent requests for user." == list(large.values())[-1][1]["error"]["message"]

@@ -1,0 +1,109 @@
+"""How much the mail stand-in takes in a minute and a day."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from harness.clocks import ManualClock
+from sandbox.tests.mail.calling import USER, Mail, written
+from workspace_sandbox.kit.context import EmulatorContext
+from workspace_sandbox.mail import MailEmulator
+from workspace_sandbox.mail.routes import METHODS
+from workspace_sandbox.mail.wire import ApiError
+
+# --- limits
+
+
+def test_every_method_has_the_price_of_the_vendor(mail: Mail) -> None:
+    prices = {method.id: method.units for method in METHODS}
+
+    assert [1, 5, 20, 40, 20, 5, 100, 10, 1, 50] == [
+        prices[name]
+        for name in (
+            "getProfile",
+            "messages.list",
+            "messages.get",
+            "threads.get",
+            "messages.attachments.get",
+            "messages.modify",
+            "messages.send",
+            "drafts.create",
+            "labels.list",
+            "messages.batchModify",
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "status", "reason", "text"),
+    [
+        ("quota", 403, "rateLimitExceeded", "Quota exceeded for quota metric 'Queries'"),
+        ("retry_after_403", 403, "userRateLimitExceeded", "User-rate limit exceeded.  Retry after 20"),
+        ("retry_after_429", 429, "rateLimitExceeded", "User-rate limit exceeded.  Retry after 20"),
+        ("exhausted", 429, "rateLimitExceeded", "Resource has been exhausted (e.g. check quota)."),
+    ],
+)
+def test_units_beyond_the_minute_are_refused(mail: Mail, dialect: str, status: int, reason: str, text: str) -> None:
+    mail.control.post("/reset")
+    mail.turn(throttle=dialect, units_per_minute=45, latency_seconds=0)
+    path = f"/messages/{mail.examples['message_id']}"
+    served = [mail.get(path)["id"], mail.get(path)["id"]]
+    refused = mail.refusal("GET", path)
+    answer = mail.http.get(USER + path)
+
+    assert 2 == len(served)
+    assert (status, reason) == refused[:2]
+    assert refused[2].startswith(text)
+    assert "Retry-After" not in answer.headers
+
+
+def test_the_minute_slides_and_hammering_moves_the_named_time() -> None:
+    clock = ManualClock(1_795_200_000.0)
+    emulator = MailEmulator(EmulatorContext(clock, **{**MailEmulator.knobs, "throttle": "retry_after_429"}))
+    ledger = emulator.services.quotas
+    ledger.charge("u", 5_000)
+    clock.at += 30
+    ledger.charge("u", 1_000)
+
+    with pytest.raises(ApiError) as first:
+        ledger.charge("u", 20)
+    with pytest.raises(ApiError) as second:
+        ledger.charge("u", 20)
+    clock.at += 31.5
+    ledger.charge("u", 5_000)
+
+    assert "Retry after 2026-11-20T18:41:00.000Z" in first.value.message
+    assert "Retry after 2026-11-20T18:41:01.000Z" in second.value.message
+
+
+def test_users_have_budgets_of_their_own() -> None:
+    emulator = MailEmulator(EmulatorContext(ManualClock(1_795_200_000.0), **MailEmulator.knobs))
+    emulator.services.quotas.charge("one", 6_000)
+
+    emulator.services.quotas.charge("other", 6_000)
+
+    with pytest.raises(ApiError):
+        emulator.services.quotas.charge("one", 1)
+
+
+def test_more_than_ten_at_once_are_refused(mail: Mail) -> None:
+    mail.control.post("/reset")
+    mail.turn(latency_seconds=0.2)
+    with ThreadPoolExecutor(14) as pool:
+        statuses = sorted(pool.map(lambda _: mail.http.get(f"{USER}/profile").status_code, range(14)))
+
+    assert 429 == statuses[-1]
+    assert statuses.count(200) >= 10
+
+
+def test_messages_beyond_the_day_are_refused_and_not_sent(mail: Mail) -> None:
+    mail.control.post("/reset")
+    mail.turn(sends_per_day=1)
+    mail.post("/messages/send", written())
+    before = mail.get("/profile")["messagesTotal"]
+
+    refused = mail.refusal("POST", "/messages/send", json=written())
+
+    assert (429, "rateLimitExceeded") == refused[:2]
+    assert refused[2].startswith("User-rate limit exceeded.  Retry after ")
+    assert before == mail.get("/profile")["messagesTotal"]

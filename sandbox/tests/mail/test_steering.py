@@ -1,0 +1,81 @@
+"""Faults and acts of the mail stand-in."""
+
+from typing import Any
+
+import pytest
+
+from sandbox.tests.mail.calling import USER, Mail, decoded, header
+from workspace_sandbox.mail.errors import FORCED
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "reason"),
+    [
+        ("unauthenticated", 401, "authError"),
+        ("scope", 403, "insufficientPermissions"),
+        ("quota", 403, "rateLimitExceeded"),
+        ("retry_after_403", 403, "userRateLimitExceeded"),
+        ("retry_after_429", 429, "rateLimitExceeded"),
+        ("exhausted", 429, "rateLimitExceeded"),
+        ("concurrency", 429, "rateLimitExceeded"),
+        ("daily_limit", 403, "dailyLimitExceeded"),
+        ("domain_policy", 403, "domainPolicy"),
+        ("api_disabled", 403, "accessNotConfigured"),
+        ("mail_disabled", 400, "failedPrecondition"),
+        ("backend_error", 500, "backendError"),
+        ("unavailable", 503, "backendError"),
+    ],
+)
+def test_a_refusal_can_be_forced(mail: Mail, name: str, status: int, reason: str) -> None:
+    mail.turn(force=name)
+
+    assert (status, reason) == mail.refusal("GET", "/messages")[:2]
+
+
+def test_a_failure_in_html_can_be_forced(mail: Mail) -> None:
+    mail.turn(force="unavailable_html")
+    answer = mail.http.get(f"{USER}/messages")
+
+    assert "unavailable_html" in FORCED
+    assert 503 == answer.status_code
+    assert answer.text.startswith("<!DOCTYPE html>")
+
+
+# --- what people do
+
+
+def test_somebody_writes_with_attachments(mail: Mail) -> None:
+    attached = {"filename": "Liste ö.csv", "mime_type": "text/csv", "content_base64": "YSxiDQo="}
+    told = mail.receive("Lünch?", body_html="<p>At noon &amp; sharp</p>", attachments=[attached])
+    message = mail.get(f"/messages/{told['message_id']}")
+    body = message["payload"]["parts"][1]["body"]
+    data = mail.get(f"/messages/{told['message_id']}/attachments/{body['attachmentId']}")["data"]
+
+    assert {"INBOX", "UNREAD"} == set(message["labelIds"])
+    assert "Lünch?" == header(message, "Subject")
+    assert "At noon &amp; sharp" == message["snippet"]
+    assert "Liste ö.csv" == message["payload"]["parts"][1]["filename"]
+    assert b"a,b\r\n" == decoded(data)
+
+
+def test_people_archive_read_trash_and_delete(mail: Mail) -> None:
+    told = mail.receive("Tidied", labels=["Follow Up"])["message_id"]
+    steps = [mail.act(action=name, message_id=told)["labelIds"] for name in ("mark_read", "archive", "trash")]
+    mail.act(action="delete", message_id=told)
+
+    assert [["INBOX", "Label_7"], ["Label_7"], ["Label_7", "TRASH"]] == [sorted(step) for step in steps]
+    assert 404 == mail.refusal("GET", f"/messages/{told}")[0]
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        {"action": "receive"},
+        {"action": "receive", "from": "nobody", "subject": "x", "body_html": "x"},
+        {"action": "receive", "from": "a@b.test", "subject": "x", "body_html": "x", "thread_id": "1"},
+        {"action": "receive", "from": "a@b.test", "subject": "x", "body_html": "x", "labels": ["Nope"]},
+        {"action": "trash", "message_id": "1"},
+    ],
+)
+def test_a_bad_action_is_refused(mail: Mail, action: dict[str, Any]) -> None:
+    assert 422 == mail.control.post("/mail/act", json=action).status_code

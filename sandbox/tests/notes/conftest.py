@@ -1,0 +1,48 @@
+"""What the tests of the notes stand-in share."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from harness.clocks import ManualClock
+from harness.playing import playing
+from sandbox.tests.notes.asking import Notes
+from workspace_sandbox.notes import NotesEmulator
+from workspace_sandbox.sandbox import Sandbox
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with playing(notes=NotesEmulator) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def client(sandbox: Sandbox) -> Iterator[Notes]:
+    made = Notes(sandbox)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def notes(client: Notes) -> Notes:
+    client.freshen()
+    return client
+
+
+@pytest.fixture(scope="module")
+def everything(client: Notes) -> list[dict[str, Any]]:
+    """All rows of the database that has a property of every type."""
+    client.freshen()
+    return client.rows(client.source("Everything")["id"])
+
+
+@pytest.fixture
+def clock(notes: Notes) -> Iterator[ManualClock]:
+    """A hand clock in place of the emulator's own, at 2026-10-05T14:07:31.402Z."""
+    own = notes.emulator.context.clock
+    made = ManualClock(1_791_209_251.402)
+    notes.emulator.context.clock = made
+    yield made
+    notes.emulator.context.clock = own

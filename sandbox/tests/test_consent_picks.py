@@ -1,0 +1,126 @@
+"""What may be left out on the pages of consent, and what then cannot be done."""
+
+import httpx
+import pytest
+
+from harness.consenting import Browser
+from sandbox.tests.dialects import GOOGLE, Application
+
+
+@pytest.fixture(scope="module")
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def tokens(app: Application, back: dict[str, str]) -> dict[str, str]:
+    return dict(app.exchange(back["code"]).json())
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}", "Notion-Version": "2026-03-11"}
+
+
+@pytest.mark.parametrize("name", ["mail"], indirect=True, scope="module")
+def test_mail_may_keep_a_scope_back(app: Application, browser: Browser) -> None:
+    back = browser.allow(app.address(scope=f"openid email {GOOGLE}gmail.modify"), unticked={f"{GOOGLE}gmail.modify"})
+    granted = tokens(app, back)
+
+    assert back["scope"] == granted["scope"] == f"openid {GOOGLE}userinfo.email"
+    assert 403 == app.ask(granted["access_token"]).status_code
+
+
+@pytest.mark.parametrize("name", ["boards"], indirect=True, scope="module")
+def test_boards_may_keep_a_scope_back(app: Application, browser: Browser) -> None:
+    wanted = "read:board:trello write:board:trello offline_access"
+    granted = tokens(app, browser.allow(app.address(scope=wanted), unticked={"write:board:trello", "offline_access"}))
+    written = httpx.post(app.endpoint("/1/cards"), headers=bearer(granted["access_token"]))
+
+    assert "read:board:trello" == granted["scope"]
+    assert "refresh_token" not in granted
+    assert (200, 401) == (app.ask(granted["access_token"]).status_code, written.status_code)
+
+
+@pytest.mark.parametrize("name", ["boards"], indirect=True, scope="module")
+def test_a_token_page_hands_over_a_token_of_the_member_who_allowed_it(app: Application, browser: Browser) -> None:
+    key = app.client["client_id"]
+    asked = f"?key={key}&scope=read,write&expiration=never&return_url=http://127.0.0.1:9/back"
+    back = browser.allow(app.endpoint(f"/1/authorize{asked}"), account="ines.marchetti", unticked={"write"})
+    header = {"Authorization": f'OAuth oauth_consumer_key="{key}", oauth_token="{back["token"]}"'}
+    me = httpx.get(app.endpoint("/1/members/me"), headers=header).json()
+    written = httpx.post(app.endpoint("/1/cards"), headers=header)
+
+    assert ("ines.marchetti", 401) == (me["username"], written.status_code)
+
+
+@pytest.mark.parametrize("name", ["notes"], indirect=True, scope="module")
+def test_notes_shares_the_pages_that_were_picked_and_no_others(app: Application, browser: Browser) -> None:
+    leads, box = app.emulator.examples()["database_id"], browser.form(app.address()).named["Leads"]
+    granted = tokens(app, browser.allow(app.address(), unticked={box}))
+    without = httpx.get(app.endpoint(f"/v1/databases/{leads}"), headers=bearer(granted["access_token"]))
+    again = tokens(app, browser.allow(app.address()))
+    with_it = httpx.get(app.endpoint(f"/v1/databases/{leads}"), headers=bearer(again["access_token"]))
+
+    assert granted["bot_id"] == again["bot_id"]
+    assert (404, 200) == (without.status_code, with_it.status_code)
+
+
+@pytest.mark.parametrize("name", ["tables"], indirect=True, scope="module")
+def test_tables_shares_the_bases_that_were_picked_and_no_others(app: Application, browser: Browser) -> None:
+    form, examples = browser.form(app.address()), app.emulator.examples()
+    granted = tokens(app, browser.allow(app.address(), unticked={examples["base_id"]}))
+    listed = httpx.get(app.endpoint("/v0/meta/bases"), headers=bearer(granted["access_token"])).json()
+    hidden = httpx.get(
+        app.endpoint(f"/v0/meta/bases/{examples['base_id']}/tables"), headers=bearer(granted["access_token"])
+    )
+
+    assert examples["base_id"] in form.boxes
+    assert [examples["other_base_id"]] == [base["id"] for base in listed["bases"]]
+    assert 403 == hidden.status_code
+
+
+@pytest.mark.parametrize("name", ["tables"], indirect=True, scope="module")
+def test_tables_asks_again_when_no_base_was_picked(app: Application, browser: Browser) -> None:
+    form = browser.form(app.address())
+    answer = browser.send(form, "allow", unticked=set(form.boxes))
+
+    assert (200, True) == (answer.status_code, "<form" in answer.text)
+
+
+@pytest.mark.parametrize("name", ["tables"], indirect=True, scope="module")
+def test_tables_lets_a_second_user_into_their_own_bases(app: Application, browser: Browser) -> None:
+    examples = app.emulator.examples()
+    granted = tokens(app, browser.allow(app.address(), account=app.dialect.second))
+    listed = httpx.get(app.endpoint("/v0/meta/bases"), headers=bearer(granted["access_token"])).json()
+
+    assert (examples["hidden_base_id"], "owner") in [(base["id"], base["permissionLevel"]) for base in listed["bases"]]
+
+
+@pytest.mark.parametrize("name", ["chat"], indirect=True, scope="module")
+def test_a_second_workspace_of_chat_has_channels_of_its_own(app: Application, browser: Browser) -> None:
+    granted = tokens(app, browser.allow(app.address(), account=app.dialect.second))
+    headers = bearer(granted["access_token"])
+    listed = httpx.post(app.endpoint("/api/conversations.list"), headers=headers).json()
+
+    assert "chat:write,channels:read" == granted["scope"]
+    assert ["C09HARBOUR1"] == [channel["id"] for channel in listed["channels"]]
+
+
+@pytest.mark.parametrize("name", ["crm"], indirect=True, scope="module")
+def test_a_second_portal_of_crm_has_contacts_of_its_own(app: Application, browser: Browser) -> None:
+    granted = tokens(app, browser.allow(app.address(), account=app.dialect.second))
+    listed = httpx.get(app.endpoint("/crm/v3/objects/contacts"), headers=bearer(granted["access_token"])).json()
+
+    assert app.dialect.second == str(granted["hub_id"])
+    assert ["Ines", "Pavel", "Thu"] == [contact["properties"]["firstname"] for contact in listed["results"]]
+
+
+@pytest.mark.parametrize("name", ["notes"], indirect=True, scope="module")
+def test_a_second_workspace_of_notes_has_databases_of_its_own(app: Application, browser: Browser) -> None:
+    form = browser.form(app.address())
+    other = next(account for account in form.accounts if account != form.account)
+    granted = tokens(app, browser.allow(app.address(), account=other))
+    only = {"filter": {"property": "object", "value": "data_source"}}
+    found = httpx.post(app.endpoint("/v1/search"), headers=bearer(granted["access_token"]), json=only).json()
+
+    assert "Lantern Bakery" == granted["workspace_name"]
+    assert ["Recipes"] == [one["title"][0]["plain_text"] for one in found["results"]]
