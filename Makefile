@@ -46,10 +46,10 @@ generate: .venv/test  ## Make the generated files again
 	@$(BIN)/python tools/generate.py
 
 examples: .venv/test  ## Record the calls that the reference shows
-	@PYTHONPATH=tests $(BIN)/python -m harness.recording
+	@PYTHONPATH=tests $(BIN)/python -m harness.example_calls
 
 screenshots: .venv/test  ## Draw the pages that the guide shows; needs Chromium
-	@PYTHONPATH=tests $(BIN)/python -m browser.screenshots
+	@PYTHONPATH=tests $(BIN)/python -m gateway.tests.browser.screenshots
 
 # Folders that links lead to are shown as lists of their pages, as code hosts show them.
 LISTED := decisions guide reference

@@ -15,9 +15,9 @@ from structlog.dev import ConsoleRenderer, plain_traceback
 from connector_gateway.storage.sql.database import Database
 from harness.clocks import ManualClock
 from harness.databases import sqlite_in, temporary_postgres
-from harness.leaks import LEAKS, listen
 from harness.postgres import postgres
 from harness.schedule import LONGEST
+from harness.secret_leaks import LEAKS, listen
 from harness.valkey import Server, valkey_server
 
 os.environ["GATEWAY_ENV_FILE"] = os.devnull
@@ -45,7 +45,7 @@ COLLECT_FROM = 10_000
 """New objects from which on garbage is looked for among them; Python's 700 costs a third of the processor's time."""
 
 NEVER = 1_000_000
-"""Older ones are looked through where sandboxes have ended, which is what leaves much garbage (``harness.playing``)."""
+"""``harness.sandbox_server`` collects older objects when a sandbox ends, which is what leaves most garbage."""
 
 
 TOLD_IN_ORDER = PROJECT / "tests" / "examples"

@@ -30,8 +30,8 @@ from connector_gateway_client.answers import Events, FeedPosition
 from connector_gateway_client.calls import BY_CODE, RequestSpec, parse_response, retry_delay
 from connector_gateway_client.sending import AsyncTransport, SyncTransport
 from connector_gateway_client.shapes import CreatedCard
-from harness.playing import playing
-from harness.serving import Gateway, free_port, serving
+from harness.gateway_server import Gateway, free_port, run_gateway
+from harness.sandbox_server import run_emulators
 from workspace_sandbox import EMULATORS
 
 README = (Path(__file__).parents[2] / "client" / "README.md").read_text(encoding="utf-8")
@@ -45,7 +45,7 @@ UNKNOWN = {"code": "outcome_unknown", "message": "Not known.", "remedy": "Repeat
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    with playing(**EMULATORS) as sandbox, serving(sandbox, tmp_path_factory.mktemp("client")) as gateway:
+    with run_emulators(**EMULATORS) as sandbox, run_gateway(sandbox, tmp_path_factory.mktemp("client")) as gateway:
         yield gateway
 
 

@@ -5,16 +5,16 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from harness.consenting import Browser
-from harness.playing import playing
-from harness.receiving import Inbox, receiving
+from harness.consent_pages import Browser
+from harness.sandbox_server import run_emulators
+from harness.webhook_receiver import Inbox, run_receiver
 from sandbox.tests.dialects import DIALECTS, Application
 from workspace_sandbox import EMULATORS, Sandbox
 
 
 @pytest.fixture(scope="module")
 def played(name: str) -> Iterator[Sandbox]:
-    with playing(**{name: EMULATORS[name]}) as sandbox:
+    with run_emulators(**{name: EMULATORS[name]}) as sandbox:
         yield sandbox
 
 
@@ -33,7 +33,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
     """All stand-ins together."""
-    with playing(**EMULATORS) as sandbox:
+    with run_emulators(**EMULATORS) as sandbox:
         yield sandbox
 
 
@@ -49,5 +49,5 @@ def control(sandbox: Sandbox) -> Iterator[httpx.Client]:
 @pytest.fixture
 def inbox() -> Iterator[Inbox]:
     """A receiver of deliveries."""
-    with receiving() as listening:
+    with run_receiver() as listening:
         yield listening

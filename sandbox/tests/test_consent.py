@@ -6,7 +6,7 @@ import httpx
 import pytest
 from requests_oauthlib import OAuth2Session
 
-from harness.consenting import Browser
+from harness.consent_pages import Browser
 from sandbox.tests.dialects import BACK, DIALECTS, Application
 from workspace_sandbox import Sandbox
 

@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from harness.consenting import Browser
+from harness.consent_pages import Browser
 from sandbox.tests.dialects import GOOGLE, Application
 
 

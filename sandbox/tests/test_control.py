@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from harness.waiting import wait_until
+from harness.wait import wait_until
 from sandbox.tests.notes.asking import me
 from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
 from workspace_sandbox.kit.knobs import parse_knobs

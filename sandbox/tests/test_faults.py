@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from harness.playing import stand_in
+from harness.sandbox_server import create_emulator
 from workspace_sandbox import Sandbox
 from workspace_sandbox.kit.faults import KINDS, parse_fault
 from workspace_sandbox.notes import NotesEmulator
@@ -177,7 +177,7 @@ def test_every_kind_of_fault_can_be_asked_for(kind: str) -> None:
 def test_a_fault_strikes_before_or_after_the_work(
     sandbox: Sandbox, control: httpx.Client, fault: dict[str, Any], answered: int | None, *, written: bool
 ) -> None:
-    notes = stand_in(sandbox, NotesEmulator)
+    notes = create_emulator(sandbox, NotesEmulator)
     notes.context.knobs["limits"] = False
     control.post("/notes/faults", json={"method": "POST", "path": "/v1/pages", **fault})
     before, status = len(notes.workspace.pages), None

@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 
 from harness.clocks import ManualClock
-from harness.receiving import Answer, Inbox
+from harness.webhook_receiver import Answer, Inbox
 from workspace_sandbox import EMULATORS, Sandbox
 from workspace_sandbox.kit.context import EmulatorContext
 from workspace_sandbox.kit.hooks import HookSender, OutgoingHook

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from harness.waiting import wait_until
+from harness.wait import wait_until
 from workspace_sandbox.runner import RunningSandbox, run_sandbox
 
 

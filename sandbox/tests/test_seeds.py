@@ -8,7 +8,7 @@ import httpx
 import pytest
 from click.testing import CliRunner
 
-from harness.playing import stand_in
+from harness.sandbox_server import create_emulator
 from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
 from workspace_sandbox.boards import BoardsEmulator
 from workspace_sandbox.cli import sandbox as command
@@ -168,7 +168,7 @@ def test_the_command_ends_with_the_fault_of_a_seed(tmp_path: Path) -> None:
 
 def test_a_beginning_has_what_was_sown() -> None:
     sandbox = sown({"boards": {"boards": [{"name": "Sown"}]}})
-    boards = stand_in(sandbox, BoardsEmulator)
+    boards = create_emulator(sandbox, BoardsEmulator)
     beginning: InitialState = next(iter(sandbox._initial_states.values()))
     boards.context.change_count += 1
 

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from harness.clocks import ManualClock
-from harness.playing import stand_in
+from harness.sandbox_server import create_emulator
 from sandbox.tests.notes.asking import me
 from workspace_sandbox import APPLICATIONS, EMULATORS, Sandbox
 from workspace_sandbox.kit.arguments import InvalidInput
@@ -26,7 +26,7 @@ ACT = {"action": "create_page", "properties": {"Name": "Kept"}}
 
 
 def pages(sandbox: Sandbox) -> set[str]:
-    return set(stand_in(sandbox, NotesEmulator).workspace.pages)
+    return set(create_emulator(sandbox, NotesEmulator).workspace.pages)
 
 
 def touched(sandbox: Sandbox, name: str) -> None:
@@ -153,11 +153,11 @@ def test_a_distinct_sandbox_makes_none_that_another_made(name: str) -> None:
 
 
 def test_an_application_that_nobody_asked_is_left_as_it_is(sandbox: Sandbox, control: httpx.Client) -> None:
-    before = stand_in(sandbox, MailEmulator).services
+    before = create_emulator(sandbox, MailEmulator).services
 
     control.post("/reset")
 
-    assert before is stand_in(sandbox, MailEmulator).services
+    assert before is create_emulator(sandbox, MailEmulator).services
 
 
 @pytest.mark.parametrize("name", APPLICATIONS)
@@ -300,7 +300,7 @@ def one_life(folder: Path, *, acting: bool, **options: Any) -> int:
     async def live() -> int:
         sandbox = Sandbox({"notes": EMULATORS["notes"]}, data=folder, **options)
         await sandbox.start()
-        notes = stand_in(sandbox, NotesEmulator)
+        notes = create_emulator(sandbox, NotesEmulator)
         if acting:
             notes.perform({**ACT, "database_id": notes.examples()["database_id"]})
             notes.context.change_count += 1
@@ -321,7 +321,7 @@ def test_a_folder_knows_of_a_reset(tmp_path: Path) -> None:
     async def live() -> None:
         sandbox = Sandbox({"notes": EMULATORS["notes"]}, data=tmp_path)
         await sandbox.start()
-        notes = stand_in(sandbox, NotesEmulator)
+        notes = create_emulator(sandbox, NotesEmulator)
         notes.perform({**ACT, "database_id": notes.examples()["database_id"]})
         notes.context.change_count += 1
         assert sandbox._folder
@@ -329,7 +329,7 @@ def test_a_folder_knows_of_a_reset(tmp_path: Path) -> None:
         sandbox.reset()
         await sandbox.stop()
 
-    fresh = len(stand_in(Sandbox({"notes": EMULATORS["notes"]}), NotesEmulator).workspace.pages)
+    fresh = len(create_emulator(Sandbox({"notes": EMULATORS["notes"]}), NotesEmulator).workspace.pages)
     asyncio.run(live())
 
     assert fresh == one_life(tmp_path, acting=False)

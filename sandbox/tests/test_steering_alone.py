@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from harness.playing import playing
+from harness.sandbox_server import run_emulators
 from workspace_sandbox import EMULATORS, Sandbox
 
 PAGE = "https://page.example"
@@ -13,7 +13,7 @@ PAGE = "https://page.example"
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
-    with playing(notes=EMULATORS["notes"]) as sandbox:
+    with run_emulators(notes=EMULATORS["notes"]) as sandbox:
         yield sandbox
 
 

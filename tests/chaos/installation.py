@@ -15,10 +15,10 @@ import httpx
 from chaos.moved import WallClock
 from connector_gateway.connectors import CONNECTOR_NAMES
 from harness.databases import postgres_on
-from harness.serving import OPERATOR, free_port, settings_for
-from harness.starting import TESTS
+from harness.gateway_server import OPERATOR, free_port, settings_for
+from harness.subprocesses import TESTS
 from harness.valkey import Server
-from harness.waiting import until
+from harness.wait import until
 from simulation.accounts import Way
 from workspace_sandbox import EMULATORS
 from workspace_sandbox.sandbox import Sandbox

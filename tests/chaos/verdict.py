@@ -13,7 +13,7 @@ from sqlalchemy import create_engine, make_url, text
 from chaos.faults import Faults
 from chaos.load import Load
 from chaos.windows import Windows
-from harness.waiting import until
+from harness.wait import until
 from simulation.checks import STORAGE, content_of, objects
 from simulation.story import ByHand, Story
 

@@ -13,10 +13,10 @@ from typing import Any
 import httpx
 import yaml
 
-from harness.balancing import balancing
-from harness.serving import free_port
-from harness.starting import COMMAND, of_python, start
-from harness.waiting import wait_until
+from harness.balancer import run_balancer
+from harness.gateway_server import free_port
+from harness.subprocesses import COMMAND, python_environment, start
+from harness.wait import wait_until
 
 DEPLOY = Path(__file__).parent.parent.parent / "deploy"
 CONTAINERFILE = (DEPLOY / "Containerfile").read_text(encoding="utf-8")
@@ -61,7 +61,7 @@ class Gateway:
         self._folder = folder
         self._log = logs / f"{name}.log"
         # Otherwise it would be started anew, in place of forked.
-        self._environment = {"PATH": os.environ["PATH"]} | of_python(os.environ) | dict(environment)
+        self._environment = {"PATH": os.environ["PATH"]} | python_environment(os.environ) | dict(environment)
         self.admin_port = self.port
         if "GATEWAY_ADMIN_PORT" in self._environment:
             self.admin_port = free_port()
@@ -149,7 +149,7 @@ def balancer(
     """
     if program:
         return nginx([(one.port, one.admin_port) for one in both], port, folder, program)
-    return balancing([one.port for one in both], port)
+    return run_balancer([one.port for one in both], port)
 
 
 @contextmanager

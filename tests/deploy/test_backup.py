@@ -19,11 +19,11 @@ from connector_gateway.connectors.notes import NOTES
 from connector_gateway.core.writes.restores import LostPeriod
 from connector_gateway.kit.operation import AnyConnector
 from harness.databases import postgres_on, sqlite_in
-from harness.playing import playing
+from harness.gateway_server import SETTLE_SECONDS, Gateway, run_gateway
 from harness.postgres import new_database, programs
 from harness.requirement import requirement
-from harness.serving import SETTLE_SECONDS, Gateway, serving
-from harness.waiting import wait_until
+from harness.sandbox_server import run_emulators
+from harness.wait import wait_until
 from workspace_sandbox import EMULATORS
 
 GUIDE = (Path(__file__).parent.parent.parent / "docs" / "guide" / "operate.md").read_text(encoding="utf-8")
@@ -86,8 +86,8 @@ def test_what_is_restored_serves_and_does_no_write_twice(
         "NEW_URL": new_url,
     }
     save, restore = BLOCKS[2:4] if server else BLOCKS[0:2]
-    with playing(**{name: EMULATORS[name] for name in ROOMS}) as sandbox:
-        with serving(sandbox, tmp_path, connectors=ROOMS, database_url=url) as before:
+    with run_emulators(**{name: EMULATORS[name] for name in ROOMS}) as sandbox:
+        with run_gateway(sandbox, tmp_path, connectors=ROOMS, database_url=url) as before:
             first = write(before, "before")
             run(save, **variables)
             backup_at = datetime.now(UTC).isoformat()
@@ -96,7 +96,7 @@ def test_what_is_restored_serves_and_does_no_write_twice(
             sent = made(before)
         run(restore, **variables)
         declare(new_url, backup_at)
-        with serving(sandbox, tmp_path, connectors=ROOMS, database_url=new_url) as again:
+        with run_gateway(sandbox, tmp_path, connectors=ROOMS, database_url=new_url) as again:
             caller = again.asked_by(before)
             wait_until(lambda: time() > (again.app.restores.lost or LostPeriod(0, 0)).until + float(SETTLE_SECONDS))
             repeated = [write(caller, "before"), write(caller, "after"), write(caller, "after")]
@@ -111,12 +111,12 @@ def test_what_is_restored_serves_and_does_no_write_twice(
 def test_a_restore_in_place_is_noticed_without_being_told(tmp_path: Path) -> None:
     url = sqlite_in(tmp_path)
     variables = {"DATABASE": str(tmp_path / "gateway.db"), "BACKUP": str(tmp_path / "backup")}
-    with playing(**{name: EMULATORS[name] for name in ROOMS}) as sandbox:
-        with serving(sandbox, tmp_path, connectors=ROOMS, database_url=url) as before:
+    with run_emulators(**{name: EMULATORS[name] for name in ROOMS}) as sandbox:
+        with run_gateway(sandbox, tmp_path, connectors=ROOMS, database_url=url) as before:
             run(BLOCKS[0], **variables)
             lost = write(before, "after")
         run(BLOCKS[1], **variables)
-        with serving(sandbox, tmp_path, connectors=ROOMS, database_url=url) as again:
+        with run_gateway(sandbox, tmp_path, connectors=ROOMS, database_url=url) as again:
             wait_until(lambda: time() > (again.app.restores.lost or LostPeriod(0, 0)).until + float(SETTLE_SECONDS))
             repeated = write(again.asked_by(before), "after")
 

@@ -12,12 +12,12 @@ from connector_gateway.settings import Settings
 from deploy.deployment import Deployment
 from deploy.manifests import CONFIGURED, KEPT, PODS, UNIT
 from deploy.processes import COMPOSE, Gateway, balancer, environment_of, gateways, nginx_program
-from harness.loading import under_load
-from harness.playing import playing
+from harness.gateway_server import free_port, settings_for
+from harness.load import under_load
 from harness.requirement import requirement
-from harness.serving import free_port, settings_for
+from harness.sandbox_server import run_emulators
 from harness.valkey import Server
-from harness.waiting import wait_until
+from harness.wait import wait_until
 from workspace_sandbox.notes import NotesEmulator
 
 SECRETS = {
@@ -34,7 +34,7 @@ def deployment(
     common_postgres: str, valkey_of_tests: Server, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Deployment]:
     folder, logs = tmp_path_factory.mktemp("deployment"), tmp_path_factory.mktemp("logs")
-    with playing(notes=NotesEmulator) as sandbox:
+    with run_emulators(notes=NotesEmulator) as sandbox:
         sandbox.emulators["notes"].context.knobs["limits"] = False
         own = {
             "GATEWAY_DATABASE_URL": common_postgres.replace("+psycopg", ""),

@@ -11,8 +11,8 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from connector_gateway.connectors.notes import NOTES
-from harness.playing import playing
-from harness.serving import serving
+from harness.gateway_server import run_gateway
+from harness.sandbox_server import run_emulators
 from workspace_sandbox.notes import NotesEmulator
 
 ROOT = Path(__file__).parent.parent.parent
@@ -32,8 +32,8 @@ KINDS = {"counter": "_total", "histogram": "", "gauge": ""}
 def metrics(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     """Every metric of a gateway at work, as it is named where it is used, with the labels of its samples."""
     with (
-        playing(notes=NotesEmulator) as sandbox,
-        serving(sandbox, tmp_path_factory.mktemp("monitored"), connectors={"notes": NOTES}) as gateway,
+        run_emulators(notes=NotesEmulator) as sandbox,
+        run_gateway(sandbox, tmp_path_factory.mktemp("monitored"), connectors={"notes": NOTES}) as gateway,
     ):
         gateway.get("/notes/databases", limit=1)
         text = gateway.request("GET", "/metrics").body.decode()

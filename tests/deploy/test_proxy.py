@@ -13,11 +13,11 @@ import httpx
 import pytest
 
 from deploy.processes import nginx, nginx_program
-from harness.installed import Installation, installed
-from harness.playing import playing
+from harness.gateway_server import OPERATOR, free_port
+from harness.installation import Installation, run_installation
 from harness.requirement import requirement
-from harness.serving import OPERATOR, free_port
-from harness.waiting import wait_until
+from harness.sandbox_server import run_emulators
+from harness.wait import wait_until
 from workspace_sandbox.notes import NotesEmulator
 
 MARK = "MarkedSecret0123456789"
@@ -49,7 +49,7 @@ def program() -> str:
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     folder, settings = tmp_path_factory.mktemp("proxied"), {"GATEWAY_ADMIN_PORT": str(free_port())}
-    with playing(notes=NotesEmulator) as sandbox, installed(sandbox, folder, **settings) as installation:
+    with run_emulators(notes=NotesEmulator) as sandbox, run_installation(sandbox, folder, **settings) as installation:
         yield installation
 
 

@@ -14,12 +14,12 @@ from sqlalchemy import create_engine, func, make_url, select, text
 from connector_gateway.storage import schema, tables
 from deploy.deployment import Deployment
 from deploy.processes import Gateway
-from harness.loading import under_load
-from harness.playing import playing
+from harness.gateway_server import FAST, OPERATOR, settings_for
+from harness.load import under_load
 from harness.postgres import temporary_database
-from harness.serving import FAST, OPERATOR, settings_for
+from harness.sandbox_server import run_emulators
 from harness.valkey import Server
-from harness.waiting import wait_until
+from harness.wait import wait_until
 from workspace_sandbox.notes import NotesEmulator
 
 VERSIONS = "connector_gateway/storage/migrations/versions"
@@ -40,7 +40,7 @@ def address(postgres_server: str) -> Iterator[str]:
 @pytest.fixture
 def deployment(address: str, valkey_of_tests: Server, tmp_path: Path) -> Iterator[Deployment]:
     """One gateway of each release; that of the release before has made the schema, and the other is not started."""
-    with playing(notes=NotesEmulator) as sandbox, ExitStack() as stack:
+    with run_emulators(notes=NotesEmulator) as sandbox, ExitStack() as stack:
         sandbox.emulators["notes"].context.knobs["limits"] = False
         environment = {
             "GATEWAY_DATABASE_URL": address.replace("+psycopg", ""),

@@ -7,7 +7,7 @@ from typing import Any
 from examples.blocks import shown
 from examples.documented import Block, decoded, has_lines, is_as_shown
 from examples.shells import EXPORTS, LONGEST_SECONDS, Shell
-from harness.waiting import wait_until
+from harness.wait import wait_until
 
 BEGUN = {"make run\n", EXPORTS}
 """What was typed before any page is followed."""

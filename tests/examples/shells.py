@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from examples.documented import decoded
-from harness.waiting import wait_until
+from harness.wait import wait_until
 
 PATHS = {"PATH": f"{sys.prefix}/bin:{os.environ['PATH']}"}
 """All that a shell knows which has nothing to do with an installation."""

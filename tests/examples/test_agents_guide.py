@@ -17,9 +17,9 @@ from mcp.client.streamable_http import streamable_http_client
 
 from connector_gateway.connectors.chat import CHAT
 from connector_gateway.connectors.notes import NOTES
-from harness.agents import agent, words
-from harness.playing import playing
-from harness.serving import Gateway, serving
+from harness.gateway_server import Gateway, run_gateway
+from harness.mcp_clients import agent, words
+from harness.sandbox_server import run_emulators
 from workspace_sandbox.chat import ChatEmulator
 from workspace_sandbox.notes import NotesEmulator
 
@@ -42,8 +42,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def gateway(folder: Path) -> Iterator[Gateway]:
     rooms: Any = {"notes": NOTES, "chat": CHAT}
     with (
-        playing(notes=NotesEmulator, chat=ChatEmulator) as sandbox,
-        serving(sandbox, folder, connectors=rooms) as gateway,
+        run_emulators(notes=NotesEmulator, chat=ChatEmulator) as sandbox,
+        run_gateway(sandbox, folder, connectors=rooms) as gateway,
     ):
         yield gateway
 

@@ -22,8 +22,8 @@ from connector_gateway_client import Gateway as Client
 from connector_gateway_client import webhooks
 from gateway.tests.connectors.chat.observing import change, connect, prove, say, watching
 from gateway.tests.connectors.chat.reading import GENERAL, RANDOM
+from harness.gateway_server import OPERATOR, Gateway
 from harness.requirement import requirement
-from harness.serving import OPERATOR, Gateway
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "guide" / "deliveries.md").read_text(encoding="utf-8")
 CREATE, RUNS, ENABLE, REPLAY, ROTATE = re.findall(r"```sh\n(.*?)```", GUIDE, re.DOTALL)

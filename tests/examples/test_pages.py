@@ -12,7 +12,7 @@ from examples.blocks import FOLLOWED
 from examples.documented import ROOT
 from examples.following import Reader
 from examples.shells import EXPORTS, LONGEST_SECONDS, Shell, shell
-from harness.waiting import wait_until
+from harness.wait import wait_until
 
 __all__ = ["shell"]
 

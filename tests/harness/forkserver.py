@@ -18,7 +18,7 @@ from importlib import import_module
 from io import TextIOWrapper
 from typing import Any
 
-from harness import starting
+from harness import subprocesses
 
 IMPORTED = (
     "connector_gateway.app",
@@ -113,7 +113,7 @@ def _fork_what_it_starts() -> None:
         _serve(asked)
         sys.exit()
     asked.close()
-    subprocess.Popen = starting.beside(asking)  # type: ignore[assignment,misc]  # in this process
+    subprocess.Popen = subprocesses.forking_popen(asking)  # type: ignore[assignment,misc]  # in this process
 
 
 def _stream(number: int, mode: str, errors: str | None = None) -> TextIOWrapper:

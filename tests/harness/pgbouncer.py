@@ -12,8 +12,8 @@ import psycopg
 import pytest
 from sqlalchemy import make_url
 
-from harness.serving import free_port
-from harness.waiting import wait_until
+from harness.gateway_server import free_port
+from harness.wait import wait_until
 
 CONFIGURATION = """
 [databases]
@@ -30,7 +30,7 @@ ignore_startup_parameters = {ignored}
 
 
 @contextmanager
-def pooled(address: str, *, ignored: str = "extra_float_digits") -> Iterator[str]:
+def run_pgbouncer(address: str, *, ignored: str = "extra_float_digits") -> Iterator[str]:
     """The *address* through a pooler that shares sessions between transactions, and ignores such start parameters."""
     program = os.environ.get("TESTS_PGBOUNCER") or shutil.which("pgbouncer")
     if program is None:

@@ -8,12 +8,12 @@ import struct
 import termios
 from collections.abc import Mapping, Sequence
 
-from harness.starting import start
+from harness.subprocesses import start
 
 STYLES = re.compile("\x1b\\[[0-9;]*m")
 
 
-def typed(
+def type_in_terminal(
     columns: int, *command: str, environment: Mapping[str, str], answers: Sequence[str] = ()
 ) -> tuple[int, list[str]]:
     """Run a command of ours in a terminal of so many *columns*: its exit status, and the lines without their styles.

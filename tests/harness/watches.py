@@ -6,8 +6,8 @@ from typing import Any
 from sqlalchemy import select
 
 from connector_gateway.storage import tables
-from harness.serving import Gateway
-from harness.waiting import wait_until
+from harness.gateway_server import Gateway
+from harness.wait import wait_until
 
 
 def watch_of(gateway: Gateway, connection_id: str) -> Any:

@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager
 from itertools import islice
 from pathlib import Path
 
-from harness.installed import Installation, installed
-from harness.playing import playing
+from harness.installation import Installation, run_installation
+from harness.sandbox_server import run_emulators
 from hostile.attacks import ATTACKS
 from hostile.beside import Seen, beside
 from hostile.guessing import RATE, compare
@@ -34,7 +34,7 @@ def main() -> None:
     print(ROW.format("beside", "median", "longest", "held", "grown", "seconds"))
     with _stand_ins() as sandbox, tempfile.TemporaryDirectory() as folder:
         for name in ["nothing", *(name for name in wanted if name != WRONG_TOKENS)]:
-            with installed(sandbox, Path(folder), GATEWAY_UPSTREAM_TIMEOUT_SECONDS="20") as installation:
+            with run_installation(sandbox, Path(folder), GATEWAY_UPSTREAM_TIMEOUT_SECONDS="20") as installation:
                 began = time.perf_counter()
                 with beside(installation) as seen:
                     ATTACKS.get(name, _wait)(installation)
@@ -60,7 +60,7 @@ def _walk(every: int) -> None:
 def _tell_noticed(folder: Path) -> None:
     """What the operator and a key notice of wrong tokens from their own address."""
     token = {"GATEWAY_METRICS_TOKEN": "Qm7TzX2bLf9Kd4WvR8hNcY5sJg1PeUa6"}
-    with _stand_ins() as sandbox, installed(sandbox, folder, **token) as installation:
+    with _stand_ins() as sandbox, run_installation(sandbox, folder, **token) as installation:
         noticed = compare(installation)
     print(f"\n{RATE} wrong tokens a second: {dict(noticed.wrong)}; correct ones: {dict(noticed.statuses)}")
     for name, (idle, attacked) in noticed.medians_ms().items():
@@ -68,7 +68,7 @@ def _tell_noticed(folder: Path) -> None:
 
 
 def _stand_ins() -> AbstractContextManager[Sandbox]:
-    return playing(mail=MailEmulator, notes=NotesEmulator, tables=TablesEmulator)
+    return run_emulators(mail=MailEmulator, notes=NotesEmulator, tables=TablesEmulator)
 
 
 def _wait(_: Installation) -> None:

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from harness.installed import Installation
-from harness.speaking import RawHttpClient, speaking
+from harness.installation import Installation
+from harness.raw_http import RawHttpClient, open_raw_connection
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -172,7 +172,7 @@ def _attachment(installation: Installation) -> str:
 
 def _pour(installation: Installation, begin: bytes, more: bytes, size: int) -> None:
     """Send *begin*, then *more* again and again, until that is much or the server has hung up."""
-    with speaking(installation.base_url) as speaker:
+    with open_raw_connection(installation.base_url) as speaker:
         try:
             speaker.say(begin)
             for _ in range(size // len(more)):
@@ -184,7 +184,7 @@ def _pour(installation: Installation, begin: bytes, more: bytes, size: int) -> N
 def _hold_open(installation: Installation, many: int, begin: Callable[[RawHttpClient], None]) -> None:
     """Begin something on many connections, and then neither read nor write."""
     with ExitStack() as stack, ThreadPoolExecutor(20) as pool:
-        made = [stack.enter_context(speaking(installation.base_url, buffer_bytes=4096)) for _ in range(many)]
+        made = [stack.enter_context(open_raw_connection(installation.base_url, buffer_bytes=4096)) for _ in range(many)]
         for begun in [pool.submit(_unless_cut, begin, speaker) for speaker in made]:
             begun.result()
         time.sleep(STALLED_SECONDS)

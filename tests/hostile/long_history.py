@@ -16,9 +16,9 @@ from pathlib import Path
 import httpx
 
 from connector_gateway.kit.identifiers import ulid
-from harness.installed import Installation, installed
-from harness.playing import playing
-from harness.serving import OPERATOR
+from harness.gateway_server import OPERATOR
+from harness.installation import Installation, run_installation
+from harness.sandbox_server import run_emulators
 from workspace_sandbox.notes import NotesEmulator
 
 RUNS = 500_000
@@ -73,8 +73,8 @@ def main() -> None:
     """Measure first in peace, then beside those who search."""
     with (
         tempfile.TemporaryDirectory() as name,
-        playing(notes=NotesEmulator) as sandbox,
-        installed(sandbox, Path(name)) as installation,
+        run_emulators(notes=NotesEmulator) as sandbox,
+        run_installation(sandbox, Path(name)) as installation,
     ):
         installation.end()
         fill(Path(name))

@@ -15,10 +15,10 @@ from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.calls.remedies import resolve_remedy
 from connector_gateway.core.writes.protocol import CHECK_UPSTREAM_FIRST
 from connector_gateway.kit.errors import OutcomeUnknown
-from harness.calls import defects
-from harness.playing import playing
-from harness.rooms import AllConnectors, rooms
-from harness.serving import Gateway, Reply
+from harness.all_connectors import AllConnectors, run_all_connectors
+from harness.gateway_server import Gateway, Reply
+from harness.operation_calls import defects
+from harness.sandbox_server import run_emulators
 from simulation.vendors import OWN, REFUSALS, SHAPES, Unexpected
 from simulation.writes import KINDS
 from workspace_sandbox import EMULATORS
@@ -171,7 +171,7 @@ class Walk:
 @contextmanager
 def walking(folder: Path) -> Iterator[Walk]:
     """A started gateway with all connectors, whose writes settle at once."""
-    with playing(**EMULATORS) as sandbox, rooms(sandbox, folder) as started:
+    with run_emulators(**EMULATORS) as sandbox, run_all_connectors(sandbox, folder) as started:
         yield Walk(started)
 
 

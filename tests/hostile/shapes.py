@@ -11,9 +11,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from harness.installed import Installation, installed
-from harness.playing import playing
-from harness.serving import OPERATOR
+from harness.gateway_server import OPERATOR
+from harness.installation import Installation, run_installation
+from harness.sandbox_server import run_emulators
 from workspace_sandbox import EMULATORS
 
 PREFIX = "/v1/connectors/"
@@ -24,9 +24,9 @@ LONGEST_SECONDS = 50
 def main() -> int:
     """Serve, call, and tell what was found."""
     with (
-        playing(**EMULATORS) as sandbox,
+        run_emulators(**EMULATORS) as sandbox,
         tempfile.TemporaryDirectory() as folder,
-        installed(sandbox, Path(folder), GATEWAY_UPSTREAM_TIMEOUT_SECONDS="20") as installation,
+        run_installation(sandbox, Path(folder), GATEWAY_UPSTREAM_TIMEOUT_SECONDS="20") as installation,
     ):
         return _call_all(installation, Path(folder))
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.installed import installed
-from harness.playing import playing
+from harness.installation import run_installation
 from harness.requirement import requirement
+from harness.sandbox_server import run_emulators
 from hostile.attacks import ATTACKS, Attack
 from hostile.beside import Seen, beside, tries
 from workspace_sandbox.mail import MailEmulator
@@ -28,13 +28,13 @@ GROWN_ALONE_MIB = {"large_messages": 16, "unread_answer": 20}
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
-    with playing(mail=MailEmulator, notes=NotesEmulator, tables=TablesEmulator) as started:
+    with run_emulators(mail=MailEmulator, notes=NotesEmulator, tables=TablesEmulator) as started:
         yield started
 
 
 def beside_it(attack: Attack, sandbox: Sandbox, folder: Path) -> Seen:
     """What is seen beside *attack* on a process of its own, which no other has made larger or has done anything in."""
-    with installed(sandbox, folder, GATEWAY_UPSTREAM_TIMEOUT_SECONDS="20") as installation:
+    with run_installation(sandbox, folder, GATEWAY_UPSTREAM_TIMEOUT_SECONDS="20") as installation:
         with beside(installation) as seen:
             attack(installation)
         return seen

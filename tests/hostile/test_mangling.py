@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from harness.playing import playing
+from harness.sandbox_server import run_emulators
 from hostile.mangling import ODD_BODIES, ODD_REFUSALS, changed, mangled
 from hostile.proxy import Mangling, mangling
 from workspace_sandbox.boards import BoardsEmulator
@@ -19,7 +19,7 @@ VALUE = {"id": "1", "count": 2, "open": True, "by": {"name": "Ada"}, "labels": [
 
 @pytest.fixture(scope="module")
 def boards() -> Iterator[Sandbox]:
-    with playing(boards=BoardsEmulator) as sandbox:
+    with run_emulators(boards=BoardsEmulator) as sandbox:
         sandbox.emulators["boards"].context.knobs["limits"] = False
         yield sandbox
 

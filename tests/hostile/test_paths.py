@@ -7,10 +7,10 @@ from urllib.parse import quote
 import pytest
 
 from connector_gateway.connectors import CONNECTORS
-from harness.calls import Reading, read
-from harness.playing import playing
+from harness.all_connectors import AllConnectors, run_all_connectors
+from harness.operation_calls import Reading, read
 from harness.requirement import requirement
-from harness.rooms import AllConnectors, rooms
+from harness.sandbox_server import run_emulators
 from hostile.values import answers
 from workspace_sandbox import EMULATORS
 
@@ -21,7 +21,10 @@ ASTRAY = re.compile(r"/\.{0,2}(?=/|$)|/%2e|[?#].*[?#]", re.IGNORECASE)
 
 @pytest.fixture(scope="module")
 def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]:
-    with playing(**EMULATORS) as sandbox, rooms(sandbox, tmp_path_factory.mktemp("paths")) as started:
+    with (
+        run_emulators(**EMULATORS) as sandbox,
+        run_all_connectors(sandbox, tmp_path_factory.mktemp("paths")) as started,
+    ):
         yield started
 
 

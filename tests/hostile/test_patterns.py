@@ -8,7 +8,7 @@ import connector_gateway
 from connector_gateway import connectors
 from connector_gateway.kit.pasted_urls import MAX_URL_LENGTH
 from connector_gateway.kit.upstream.redaction import Redaction
-from harness.slowing import Found, modules, patterns_of, seconds, slow, slow_texts
+from harness.slow_patterns import Found, modules, patterns_of, seconds, slow, slow_texts
 
 KIB = 1024
 

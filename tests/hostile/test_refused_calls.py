@@ -10,11 +10,11 @@ import httpx
 import pytest
 
 from connector_gateway.core.history.rejected_calls import MAX_RECORDED
-from harness.installed import Installation, installed
-from harness.playing import playing
+from harness.gateway_server import OPERATOR
+from harness.installation import Installation, run_installation
 from harness.requirement import requirement
-from harness.serving import OPERATOR
-from harness.waiting import wait_until
+from harness.sandbox_server import run_emulators
+from harness.wait import wait_until
 from workspace_sandbox.notes import NotesEmulator
 
 MORE = 50
@@ -23,7 +23,7 @@ REFUSED = "SELECT count(*), max(and_more) FROM runs WHERE code = 'rate_limited'"
 
 @pytest.fixture
 def installation(tmp_path: Path) -> Iterator[Installation]:
-    with playing(notes=NotesEmulator) as sandbox, installed(sandbox, tmp_path) as started:
+    with run_emulators(notes=NotesEmulator) as sandbox, run_installation(sandbox, tmp_path) as started:
         yield started
 
 

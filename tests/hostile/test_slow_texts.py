@@ -10,12 +10,12 @@ import pytest
 from httpx import QueryParams
 
 from connector_gateway.connectors import CONNECTORS
-from harness.calls import VendorView
-from harness.installed import Installation, installed
-from harness.playing import playing
+from harness.all_connectors import GRACE_SECONDS, SETTLE_SECONDS, AllConnectors
+from harness.gateway_server import Gateway, Reply, parse_reply
+from harness.installation import Installation, run_installation
+from harness.operation_calls import VendorView
 from harness.requirement import requirement
-from harness.rooms import GRACE_SECONDS, SETTLE_SECONDS, AllConnectors
-from harness.serving import Gateway, Reply, parse_reply
+from harness.sandbox_server import run_emulators
 from hostile.beside import least_held_ms
 from hostile.values import Placed, answers
 from simulation.writes import World
@@ -67,10 +67,10 @@ def outside(installation: Installation, sandbox: Sandbox) -> AllConnectors:
 
 @pytest.fixture(scope="module")
 def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Installation, AllConnectors]]:
-    with playing(**EMULATORS) as sandbox:
+    with run_emulators(**EMULATORS) as sandbox:
         for emulator in sandbox.emulators.values():
             emulator.context.knobs["limits"] = False
-        with installed(sandbox, tmp_path_factory.mktemp("slow"), **UNHURRIED) as installation:
+        with run_installation(sandbox, tmp_path_factory.mktemp("slow"), **UNHURRIED) as installation:
             yield installation, outside(installation, sandbox)
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.installed import Installation, installed
-from harness.playing import playing
+from harness.installation import Installation, run_installation
 from harness.requirement import requirement
+from harness.sandbox_server import run_emulators
 from hostile.beside import MEBIBYTE
 from hostile.guessing import compare, guessing
 from workspace_sandbox.notes import NotesEmulator
@@ -21,7 +21,7 @@ SETTINGS = {"GATEWAY_METRICS_TOKEN": "Qm7TzX2bLf9Kd4WvR8hNcY5sJg1PeUa6", "GATEWA
 
 @pytest.fixture
 def installation(tmp_path: Path) -> Iterator[Installation]:
-    with playing(notes=NotesEmulator) as sandbox, installed(sandbox, tmp_path, **SETTINGS) as installation:
+    with run_emulators(notes=NotesEmulator) as sandbox, run_installation(sandbox, tmp_path, **SETTINGS) as installation:
         yield installation
 
 

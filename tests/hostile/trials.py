@@ -11,10 +11,10 @@ from typing import Any
 from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
-from harness.calls import Reading, defects, read, write, writings
-from harness.playing import playing
-from harness.rooms import AllConnectors, rooms
-from harness.serving import Reply
+from harness.all_connectors import AllConnectors, run_all_connectors
+from harness.gateway_server import Reply
+from harness.operation_calls import Reading, defects, read, write, writings
+from harness.sandbox_server import run_emulators
 from hostile.proxy import Mangling, mangling
 from workspace_sandbox import EMULATORS
 
@@ -147,9 +147,9 @@ def _without(value: Any, names: Collection[str]) -> Any:
 def hostile(folder: Path, **settings: str) -> Iterator[Hostile]:
     """A started gateway with all rooms behind the proxy, which mangles nothing until it is told to."""
     with (
-        playing(**EMULATORS) as sandbox,
+        run_emulators(**EMULATORS) as sandbox,
         mangling(sandbox) as proxy,
-        rooms(sandbox, folder, **proxy.addresses, **settings) as started,
+        run_all_connectors(sandbox, folder, **proxy.addresses, **settings) as started,
         capture_logs(processors=[_with_cause]) as logged,
     ):
         yield Hostile(started.gateway, started.world, proxy, logged)

@@ -6,10 +6,10 @@ from typing import Any
 from urllib.parse import quote
 
 from connector_gateway.connectors import CONNECTORS
-from harness.calls import Reading as Call
-from harness.calls import read, writings
-from harness.rooms import AllConnectors
-from harness.serving import Reply
+from harness.all_connectors import AllConnectors
+from harness.gateway_server import Reply
+from harness.operation_calls import Reading as Call
+from harness.operation_calls import read, writings
 from simulation.writes import KINDS
 
 LONGEST_QUERY = 60_000

@@ -13,7 +13,7 @@ from typing import Any
 
 from connector_gateway.storage import tables
 from gateway.tests.connectors.notes.watching import share
-from harness.serving import Gateway
+from harness.gateway_server import Gateway
 from harness.watches import settle
 from hostile.mangling import mangled
 from hostile.trials import UNEXPECTED, Hostile, cause_of, hostile, misshapen

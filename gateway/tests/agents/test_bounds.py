@@ -20,11 +20,11 @@ from connector_gateway.kit.errors import ResultTooLarge, StorageUnavailable
 from connector_gateway.kit.identifiers import RunId
 from connector_gateway.mcp import results
 from connector_gateway.mcp.gateway_connection import GatewayConnection
-from harness.agents import PATH, Mode, ProgressLog, agent, bridged, named, outcome, posted, words
-from harness.playing import playing
+from harness.gateway_server import Gateway, Reply, free_port, run_gateway
+from harness.mcp_clients import PATH, Mode, ProgressLog, agent, named, outcome, posted, run_bridge, words
 from harness.requirement import requirement
-from harness.serving import Gateway, Reply, free_port, serving
-from harness.waiting import wait_until
+from harness.sandbox_server import run_emulators
+from harness.wait import wait_until
 from workspace_sandbox.notes import NotesEmulator
 
 READS, WRITES = NOTES.operations[0], NOTES.operations[1]
@@ -37,8 +37,8 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
         "GATEWAY_MAX_BODY_BYTES": "20000",
     }
     with (
-        playing(notes=NotesEmulator) as sandbox,
-        serving(sandbox, tmp_path_factory.mktemp("agents"), connectors={"notes": NOTES}, **patience) as gateway,
+        run_emulators(notes=NotesEmulator) as sandbox,
+        run_gateway(sandbox, tmp_path_factory.mktemp("agents"), connectors={"notes": NOTES}, **patience) as gateway,
     ):
         yield gateway
 
@@ -364,7 +364,7 @@ async def test_who_wants_to_know_is_told_that_a_call_goes_on(gateway: Gateway) -
 
 
 @requirement("mcp-2", "mcp-15")
-@pytest.mark.parametrize("connected", [agent, bridged], ids=["http", "bridge"])
+@pytest.mark.parametrize("connected", [agent, run_bridge], ids=["http", "bridge"])
 async def test_a_cancelled_call_ends(gateway: Gateway, connected: Any) -> None:
     gateway.fault("notes", method="POST", path="/v1/pages", fault="delay", seconds=30, times=1)
     stage = gateway.sandbox.emulators["notes"].context
@@ -461,7 +461,7 @@ def test_a_bridge_that_leads_nowhere_says_so(gateway: Gateway, changed: dict[str
 @requirement("mcp-2")
 async def test_the_bridge_passes_errors_and_progress_on(gateway: Gateway) -> None:
     told = ProgressLog()
-    async with bridged(gateway, "legacy") as client:
+    async with run_bridge(gateway, "legacy") as client:
         result = await client.call_tool("notes_list_databases", {"limit": "many"}, progress_callback=told.note)
         with pytest.raises(MCPError, match="tool_not_found"):
             await client.call_tool("nothing", {})

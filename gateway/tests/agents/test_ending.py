@@ -10,13 +10,13 @@ import httpx
 import pytest
 
 from connector_gateway.connectors.notes import NOTES
-from harness.agents import PATH, posted
-from harness.installed import CallThread, installed
-from harness.playing import playing
+from harness.gateway_server import Gateway, run_gateway
+from harness.installation import CallThread, run_installation
+from harness.mcp_clients import PATH, posted
+from harness.raw_http import open_raw_connection
 from harness.requirement import requirement
-from harness.serving import Gateway, serving
-from harness.speaking import speaking
-from harness.waiting import wait_until
+from harness.sandbox_server import run_emulators
+from harness.wait import wait_until
 from workspace_sandbox.notes import NotesEmulator
 from workspace_sandbox.sandbox import Sandbox
 
@@ -25,13 +25,13 @@ TOLD = {"progressToken": 1}
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
-    with playing(notes=NotesEmulator) as started:
+    with run_emulators(notes=NotesEmulator) as started:
         yield started
 
 
 @pytest.fixture(scope="module")
 def gateway(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    with serving(sandbox, tmp_path_factory.mktemp("ending"), connectors={"notes": NOTES}) as gateway:
+    with run_gateway(sandbox, tmp_path_factory.mktemp("ending"), connectors={"notes": NOTES}) as gateway:
         gateway.clear("notes")
         yield gateway
 
@@ -49,7 +49,7 @@ def test_a_call_of_a_former_version_goes_on_without_its_client(gateway: Gateway,
     request = posted("tools/call", name="notes_create_page", arguments=given, _meta=meta)
     body = json.dumps(request["json"]).encode()
     own = [f"Authorization: Bearer {gateway.key}", "Content-Type: application/json", f"Content-Length: {len(body)}"]
-    with speaking(gateway.base_url) as client:
+    with open_raw_connection(gateway.base_url) as client:
         client.ask("POST", PATH, *own, *map(": ".join, request["headers"].items()), body=body)
         wait_until(lambda: not gateway.sandbox.emulators["notes"].context.faults[-1].times)
     wait_until(lambda: latest(gateway)["status"] != "running")
@@ -63,7 +63,7 @@ def test_a_call_under_way_is_answered_while_the_service_stops(
     sandbox: Sandbox, tmp_path: Path, meta: dict[str, Any]
 ) -> None:
     request = posted("tools/call", name="notes_list_databases", arguments={"limit": 1}, _meta=meta)
-    with installed(sandbox, tmp_path) as installation:
+    with run_installation(sandbox, tmp_path) as installation:
         fault = {"method": "POST", "path": "/v1/search", "fault": "delay", "seconds": 0.5}
         installation.http.post(f"{sandbox.address}/_control/notes/faults", json=fault)
         request["headers"]["Authorization"] = f"Bearer {installation.key}"

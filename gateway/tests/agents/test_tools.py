@@ -14,12 +14,12 @@ from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.calls.remedies import resolve_remedy
 from connector_gateway.kit.errors import HeadersTooLarge, MissingApiKey, RequestIncomplete, UnsupportedMediaType
 from connector_gateway.mcp import resources
-from harness.agents import Mode, agent, bridged, outcome, outcomes, words
-from harness.publishing import published, publishing
-from harness.recording import arguments, playground
+from harness.example_calls import arguments, playground
+from harness.file_server import scripted_response, serve_files
+from harness.gateway_server import Gateway
+from harness.mcp_clients import Mode, agent, outcome, outcomes, run_bridge, words
 from harness.requirement import requirement
-from harness.serving import Gateway
-from harness.waiting import wait_until
+from harness.wait import wait_until
 
 TOOLS = {f"{room.name}_{operation.name}": operation for room in CONNECTORS.values() for operation in room.operations}
 NAMES = list(TOOLS)
@@ -41,7 +41,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 def calls(gateway: Gateway) -> Iterator[Mapping[str, Mapping[str, Any]]]:
     """Arguments for every tool."""
     tables = gateway.examples("tables")
-    with publishing({"/brief.txt": published(b"What they need", "text/plain")}) as site:
+    with serve_files({"/brief.txt": scripted_response(b"What they need", "text/plain")}) as site:
         record, field = tables["record_id"], tables["attachment_field"]
         attached = {"record_id": record, "field": field, "url": f"{site}/brief.txt"}
         yield {**arguments(gateway), "tables_attach_file": attached}
@@ -129,7 +129,7 @@ async def test_every_tool_is_called_over_http(
 async def test_every_tool_is_called_over_standard_input_and_output(
     gateway: Gateway, calls: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    async with bridged(gateway) as client:
+    async with run_bridge(gateway) as client:
         listed = [tool.name for tool in (await client.list_tools()).tools]
         found = await outcomes(client, calls)
         resources = (await client.list_resources()).resources

@@ -9,8 +9,8 @@ from connector_gateway.connectors.boards import BOARDS
 from connector_gateway.connectors.notes import NOTES
 from connector_gateway.kit.operation import AnyConnector
 from harness.chromium import Window, chromium, chromium_path, window
-from harness.playing import playing
-from harness.serving import Gateway, free_port, serving
+from harness.gateway_server import Gateway, free_port, run_gateway
+from harness.sandbox_server import run_emulators
 from workspace_sandbox import EMULATORS
 from workspace_sandbox.boards import BoardsEmulator
 from workspace_sandbox.notes import NotesEmulator
@@ -35,8 +35,8 @@ def house(executable: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     rooms: dict[str, AnyConnector] = {"notes": NOTES, "boards": BOARDS}
     folder = tmp_path_factory.mktemp("browser")
     with (
-        playing(notes=NotesEmulator, boards=BoardsEmulator) as sandbox,
-        serving(sandbox, folder, connectors=rooms, GATEWAY_NOTES_BUDGET="3/1") as gateway,
+        run_emulators(notes=NotesEmulator, boards=BoardsEmulator) as sandbox,
+        run_gateway(sandbox, folder, connectors=rooms, GATEWAY_NOTES_BUDGET="3/1") as gateway,
     ):
         gateway.clear("notes")
         gateway.clear("boards")
@@ -48,7 +48,7 @@ def house(executable: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 def six(executable: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     """A gateway in front of every stand-in, which knows its own address, so that browsers are sent back there."""
     folder = tmp_path_factory.mktemp("six")
-    with playing(**EMULATORS) as sandbox, serving(sandbox, folder, port=free_port()) as gateway:
+    with run_emulators(**EMULATORS) as sandbox, run_gateway(sandbox, folder, port=free_port()) as gateway:
         yield gateway
 
 

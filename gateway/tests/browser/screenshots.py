@@ -1,4 +1,4 @@
-"""Draws the pages that the guide shows: ``python -m browser.screenshots`` from the folder of tests."""
+"""Draws the pages that the guide shows: ``make screenshots``."""
 
 import asyncio
 import sys
@@ -14,9 +14,9 @@ from playwright.async_api import Browser
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.upstream_files.remote_files import PublicFileFetcher
 from harness.chromium import NARROW, WIDE, Window, chromium, chromium_path, window
-from harness.playing import playing
-from harness.recording import arguments, called
-from harness.serving import Gateway, free_port, serving
+from harness.example_calls import arguments, called
+from harness.gateway_server import Gateway, free_port, run_gateway
+from harness.sandbox_server import run_emulators
 from workspace_sandbox import EMULATORS
 
 FOLDER = Path(__file__).parents[3] / "docs" / "screenshots"
@@ -44,7 +44,10 @@ NARROW_PAGES = ("sign-in", "overview", "run", "connect")
 def furnished(folder: Path) -> Iterator[Gateway]:
     """A gateway in front of every stand-in, with the vendors' own budgets, through which much was called lately."""
     files = PublicFileFetcher(2, 1_000_000, is_reachable=lambda address: address == "127.0.0.1")
-    with playing(**EMULATORS) as sandbox, serving(sandbox, folder, files=files, port=free_port(), **BUDGETS) as gateway:
+    with (
+        run_emulators(**EMULATORS) as sandbox,
+        run_gateway(sandbox, folder, files=files, port=free_port(), **BUDGETS) as gateway,
+    ):
         for name in EMULATORS:
             gateway.clear(name)
             gateway.run(gateway.app.connections.change(gateway.connections[name], name=NAMES[name]))

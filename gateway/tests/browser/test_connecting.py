@@ -7,9 +7,9 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 
 from connector_gateway.connectors import CONNECTORS
-from harness.calls import Reading, calls_of, read
 from harness.chromium import Window, window
-from harness.serving import Gateway
+from harness.gateway_server import Gateway
+from harness.operation_calls import Reading, calls_of, read
 
 every = pytest.mark.parametrize("name", CONNECTORS)
 

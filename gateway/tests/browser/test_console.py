@@ -6,8 +6,8 @@ import pytest
 from playwright.async_api import Browser, expect
 
 from harness.chromium import Window, window
+from harness.gateway_server import OPERATOR, Gateway
 from harness.requirement import requirement
-from harness.serving import OPERATOR, Gateway
 
 PAGES = {
     "overview": "",

@@ -14,10 +14,10 @@ from bs4 import BeautifulSoup
 from playwright.async_api import Browser, Locator, expect
 
 from harness.chromium import window
-from harness.playing import playing
+from harness.gateway_server import free_port, settings_for
 from harness.requirement import requirement
-from harness.serving import free_port, settings_for
-from harness.starting import start
+from harness.sandbox_server import run_emulators
+from harness.subprocesses import start
 from workspace_sandbox.notes import NotesEmulator
 from workspace_sandbox.sandbox import Sandbox
 
@@ -37,7 +37,7 @@ class Person:
 
 @pytest.fixture
 def sandbox() -> Iterator[Sandbox]:
-    with playing(notes=NotesEmulator) as started:
+    with run_emulators(notes=NotesEmulator) as started:
         yield started
 
 

@@ -9,10 +9,10 @@ from playwright.async_api import Browser, expect
 
 from connector_gateway.connectors.boards import BOARDS
 from harness.chromium import Window, window
-from harness.connecting import invited, shown
-from harness.playing import playing
+from harness.connect_pages import open_link, page_texts
+from harness.gateway_server import Gateway, free_port, run_gateway
 from harness.requirement import requirement
-from harness.serving import Gateway, free_port, serving
+from harness.sandbox_server import run_emulators
 from workspace_sandbox.boards import BoardsEmulator
 
 
@@ -20,10 +20,10 @@ from workspace_sandbox.boards import BoardsEmulator
 def keyed(executable: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     """A gateway that has an API key of the application, and is no client there."""
     folder = tmp_path_factory.mktemp("keyed")
-    with playing(boards=BoardsEmulator) as sandbox:
+    with run_emulators(boards=BoardsEmulator) as sandbox:
         key = sandbox.emulators["boards"].credentials()["key"]
         only: Any = {"GATEWAY_BOARDS_CLIENT_ID": "", "GATEWAY_BOARDS_CLIENT_SECRET": "", "GATEWAY_BOARDS_API_KEY": key}
-        with serving(sandbox, folder, connectors={"boards": BOARDS}, port=free_port(), **only) as gateway:
+        with run_gateway(sandbox, folder, connectors={"boards": BOARDS}, port=free_port(), **only) as gateway:
             yield gateway
 
 
@@ -42,19 +42,19 @@ async def allow(opened: Window, url: str) -> None:
 
 @requirement("connections-28")
 async def test_the_script_of_our_page_sends_the_token_on(browser: Browser, keyed: Gateway) -> None:
-    made = invited(keyed, connector="boards")
+    made = open_link(keyed, connector="boards")
     async with window(browser, keyed.base_url, visited=there(keyed)) as opened:
         await allow(opened, made["connect_url"])
         await expect(opened.page.get_by_role("heading", level=1)).to_have_text("Connected")
         address = opened.page.url
 
-    assert "active" == shown(keyed, made["connection_id"])["status"]
+    assert "active" == page_texts(keyed, made["connection_id"])["status"]
     assert f"{keyed.base_url}/connect/boards/callback" == address
 
 
 @requirement("connections-28")
 async def test_where_scripts_are_off_the_user_pastes_the_token(browser: Browser, keyed: Gateway) -> None:
-    made = invited(keyed, connector="boards")
+    made = open_link(keyed, connector="boards")
     async with window(browser, keyed.base_url, scripts=False, visited=there(keyed)) as opened:
         await allow(opened, made["connect_url"])
         await expect(opened.page.get_by_role("heading", level=1)).to_have_text("Back from Trello")
@@ -62,4 +62,4 @@ async def test_where_scripts_are_off_the_user_pastes_the_token(browser: Browser,
         await opened.page.get_by_role("button", name="Connect").click()
         await expect(opened.page.get_by_role("heading", level=1)).to_have_text("Connected")
 
-    assert "active" == shown(keyed, made["connection_id"])["status"]
+    assert "active" == page_texts(keyed, made["connection_id"])["status"]

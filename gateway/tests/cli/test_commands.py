@@ -23,9 +23,9 @@ from connector_gateway.core.secrets.rotation import ENCRYPTED_TABLES
 from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.management import RESOURCES
-from harness.playing import playing
+from harness.gateway_server import Gateway, run_gateway, settings_for
 from harness.requirement import requirement
-from harness.serving import Gateway, serving, settings_for
+from harness.sandbox_server import run_emulators
 from workspace_sandbox import EMULATORS
 
 NAMES = ["see [/docs]", "[red]not red", ":smile:", "\u202efdp.exe", "a\tb\nc\rd", "\x9b2J", "שלום עולם", "x" * 200]
@@ -51,8 +51,8 @@ class Shell:
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     with (
-        playing(notes=EMULATORS["notes"], tables=EMULATORS["tables"]) as sandbox,
-        serving(sandbox, tmp_path_factory.mktemp("cli")) as gateway,
+        run_emulators(notes=EMULATORS["notes"], tables=EMULATORS["tables"]) as sandbox,
+        run_gateway(sandbox, tmp_path_factory.mktemp("cli")) as gateway,
     ):
         gateway.clear("notes")
         yield gateway

@@ -11,10 +11,10 @@ from pathlib import Path
 import httpx
 import pytest
 
+from harness.gateway_server import FAST, OPERATOR, free_port
 from harness.requirement import requirement
-from harness.serving import FAST, OPERATOR, free_port
-from harness.starting import start
-from harness.waiting import wait_until
+from harness.subprocesses import start
+from harness.wait import wait_until
 
 
 def answers(port: int) -> bool:

@@ -21,10 +21,10 @@ import httpx
 import pytest
 
 from connector_gateway.connectors import CONNECTORS
-from harness.connecting import BrowserUser, heading
+from harness.connect_pages import BrowserUser, heading
 from harness.requirement import requirement
-from harness.starting import run, start
-from harness.waiting import wait_until
+from harness.subprocesses import run, start
+from harness.wait import wait_until
 
 FIXED_NAMES = {
     "base_url",

@@ -16,8 +16,8 @@ import httpx
 import pytest
 
 from harness.requirement import requirement
-from harness.starting import run, start
-from harness.waiting import wait_until
+from harness.subprocesses import run, start
+from harness.wait import wait_until
 
 
 @dataclass

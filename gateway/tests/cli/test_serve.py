@@ -17,19 +17,19 @@ from connector_gateway.cli.serve.command import _print_shared_summary, _print_su
 from connector_gateway.settings import Settings
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.sqlite_files import UnusableDatabase, check_file
-from harness.installed import CallThread, installed
-from harness.playing import playing
+from harness.gateway_server import FAST, OPERATOR, run_gateway
+from harness.installation import CallThread, run_installation
 from harness.requirement import requirement
-from harness.serving import FAST, OPERATOR, serving
-from harness.starting import run
-from harness.waiting import wait_until
+from harness.sandbox_server import run_emulators
+from harness.subprocesses import run
+from harness.wait import wait_until
 from workspace_sandbox.notes import NotesEmulator
 from workspace_sandbox.sandbox import Sandbox
 
 
 @pytest.fixture
 def sandbox() -> Iterator[Sandbox]:
-    with playing(notes=NotesEmulator) as started:
+    with run_emulators(notes=NotesEmulator) as started:
         yield started
 
 
@@ -48,7 +48,7 @@ def serve(database_url: str, port: int = 0, **settings: str) -> subprocess.Compl
 def test_a_second_one_on_the_same_file_is_refused_and_the_first_goes_on(sandbox: Sandbox, tmp_path: Path) -> None:
     fault = {"method": "POST", "path": "/v1/pages", "fault": "delay", "seconds": 60}
     database_url = f"sqlite:///{tmp_path / 'gateway.db'}"
-    with installed(sandbox, tmp_path, GATEWAY_UPSTREAM_TIMEOUT_SECONDS="60") as installation:
+    with run_installation(sandbox, tmp_path, GATEWAY_UPSTREAM_TIMEOUT_SECONDS="60") as installation:
         installation.http.post(f"{sandbox.address}/_control/notes/faults", json=fault)
         body = {"database_id": sandbox.emulators["notes"].examples()["database_id"], "properties": {}}
         calling = CallThread(lambda: installation.call("POST", "/notes/pages", idempotency_key="key-1", **body))
@@ -172,7 +172,7 @@ def test_a_port_that_there_is_not_is_refused(tmp_path: Path, port: int) -> None:
 
 @requirement("common-149")
 def test_other_secrets_than_those_that_sealed_are_refused(sandbox: Sandbox, tmp_path: Path) -> None:
-    with installed(sandbox, tmp_path) as installation:
+    with run_installation(sandbox, tmp_path) as installation:
         connection_id = installation.connections["notes"]
     ended = serve(f"sqlite:///{tmp_path / 'gateway.db'}", GATEWAY_SECRET_KEYS="Yd8HsJ1fGp6EaUZr4kT9wQm2XvB7nLc5")
 
@@ -183,7 +183,7 @@ def test_other_secrets_than_those_that_sealed_are_refused(sandbox: Sandbox, tmp_
 
 @requirement("common-150")
 def test_a_hang_up_does_not_end_it(sandbox: Sandbox, tmp_path: Path) -> None:
-    with installed(sandbox, tmp_path) as installation:
+    with run_installation(sandbox, tmp_path) as installation:
         assert installation.process is not None
         installation.process.send_signal(signal.SIGHUP)
 
@@ -192,7 +192,7 @@ def test_a_hang_up_does_not_end_it(sandbox: Sandbox, tmp_path: Path) -> None:
 
 @requirement("common-141")
 def test_a_killed_one_leaves_the_file_free(sandbox: Sandbox, tmp_path: Path) -> None:
-    with installed(sandbox, tmp_path) as installation:
+    with run_installation(sandbox, tmp_path) as installation:
         installation.end(signal.SIGKILL)
         installation.start()
 
@@ -201,7 +201,7 @@ def test_a_killed_one_leaves_the_file_free(sandbox: Sandbox, tmp_path: Path) -> 
 
 def test_one_in_a_thread_leaves_the_garbage_collection_of_its_process_alone(sandbox: Sandbox, tmp_path: Path) -> None:
     threshold, frozen = gc.get_threshold(), gc.get_freeze_count()
-    with serving(sandbox, tmp_path):
+    with run_gateway(sandbox, tmp_path):
         during = gc.get_freeze_count()
 
         assert threshold == gc.get_threshold()

@@ -12,9 +12,9 @@ from click.testing import CliRunner, Result
 
 from connector_gateway.cli import main
 from connector_gateway.cli.terminal_text import escape_control_chars
-from harness.playing import playing
-from harness.serving import Gateway, serving
-from harness.terminals import typed
+from harness.gateway_server import Gateway, run_gateway
+from harness.sandbox_server import run_emulators
+from harness.terminals import type_in_terminal
 from workspace_sandbox import EMULATORS
 
 STORABLE = {
@@ -34,8 +34,8 @@ each_hostile = pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     with (
-        playing(notes=EMULATORS["notes"]) as sandbox,
-        serving(sandbox, tmp_path_factory.mktemp("shown")) as gateway,
+        run_emulators(notes=EMULATORS["notes"]) as sandbox,
+        run_gateway(sandbox, tmp_path_factory.mktemp("shown")) as gateway,
     ):
         yield gateway
 
@@ -133,7 +133,7 @@ def workspaces(apart: dict[str, str]) -> list[str]:
 
 @pytest.mark.parametrize("columns", [80, 40])
 def test_a_terminal_is_steered_by_no_name(apart: dict[str, str], workspaces: list[str], columns: int) -> None:
-    ended, lines = typed(columns, "workspaces", "list", environment=apart)
+    ended, lines = type_in_terminal(columns, "workspaces", "list", environment=apart)
 
     identified = [line.split()[0] for line in lines if line.startswith("ws_")]
     assert 0 == ended

@@ -12,7 +12,7 @@ from connector_gateway.cli.serve.worker import RETIRE, SupervisorChannel
 from connector_gateway.core.calls.shutdown import Shutdown
 from connector_gateway.http.server.connection_limits import ClientConnections, ConnectionLimits
 from harness.requirement import requirement
-from harness.waiting import until
+from harness.wait import until
 
 
 class Starting:

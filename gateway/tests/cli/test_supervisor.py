@@ -16,7 +16,7 @@ from structlog.testing import capture_logs
 from connector_gateway.cli.serve.supervisor import Supervisor, Worker
 from connector_gateway.cli.serve.worker import ALIVE, WorkerSpec
 from harness.requirement import requirement
-from harness.waiting import until
+from harness.wait import until
 
 SAYS_READY = "import json, socket, sys, time; s = socket.socket(fileno=json.loads(sys.argv[1])['line']); s.send(b'r')"
 DIES = f"{SAYS_READY}; time.sleep(0.3); sys.exit(9)"

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from connector_gateway.cli import main
 from connector_gateway.cli.tables import block_lines, cell, count_fitting, rows_lines
 from connector_gateway.cli.terminal_text import escape_control_chars, printable_json
-from harness.terminals import typed
+from harness.terminals import type_in_terminal
 
 COLUMNS = ["page_id", "title", "state"]
 NAME = "see [/docs] \x1b[31m\u202e"
@@ -28,7 +28,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def workspace_id(environment: dict[str, str]) -> str:
     """A workspace whose name has control characters, as a vendor's texts may."""
-    _, lines = typed(80, "workspaces", "create", "Acme", "--json", environment=environment)
+    _, lines = type_in_terminal(80, "workspaces", "create", "Acme", "--json", environment=environment)
     created: str = json.loads("\n".join(lines))["workspace_id"]
     with closing(sqlite3.connect(environment["GATEWAY_DATABASE_URL"].removeprefix("sqlite:///"))) as database:
         database.execute("UPDATE workspaces SET name = ?", (NAME,))
@@ -39,14 +39,14 @@ def workspace_id(environment: dict[str, str]) -> str:
 def test_what_a_terminal_is_shown_has_escapes_for_what_is_not_seen(
     environment: dict[str, str], workspace_id: str
 ) -> None:
-    ended, lines = typed(100, "workspaces", "list", environment=environment)
+    ended, lines = type_in_terminal(100, "workspaces", "list", environment=environment)
 
     assert 0 == ended
     assert lines[1].startswith(rf"{workspace_id}  see [/docs] \x1b[31m\u202e  free")
 
 
 def test_a_narrow_terminal_drops_columns_and_says_which(environment: dict[str, str], workspace_id: str) -> None:
-    ended, lines = typed(40, "workspaces", "list", environment=environment)
+    ended, lines = type_in_terminal(40, "workspaces", "list", environment=environment)
 
     assert 0 == ended
     assert workspace_id == lines[1].rstrip()
@@ -54,7 +54,7 @@ def test_a_narrow_terminal_drops_columns_and_says_which(environment: dict[str, s
 
 
 def test_one_object_is_shown_unbroken_so_that_it_can_be_copied(environment: dict[str, str], workspace_id: str) -> None:
-    ended, lines = typed(40, "keys", "create", workspace_id, environment=environment)
+    ended, lines = type_in_terminal(40, "keys", "create", workspace_id, environment=environment)
 
     key = next(line for line in lines if line.startswith("key ")).split()[1]
     assert 0 == ended
@@ -156,7 +156,7 @@ def test_a_pipe_gets_every_column_whole(environment: dict[str, str], workspace_i
 
 def test_credentials_are_prompted_for_without_an_echo(environment: dict[str, str], workspace_id: str) -> None:
     command = ["connections", "create", workspace_id, "boards", "--no-verify", "--json"]
-    ended, lines = typed(80, *command, environment=environment, answers=["the key", "the token"])
+    ended, lines = type_in_terminal(80, *command, environment=environment, answers=["the key", "the token"])
 
     assert 0 == ended, lines
     assert ["key (not shown): ", "token (not shown): "] == lines[:2]
@@ -169,10 +169,10 @@ def test_credentials_are_prompted_for_without_an_echo(environment: dict[str, str
 def test_what_cannot_be_undone_is_confirmed(
     environment: dict[str, str], workspace_id: str, answers: list[str], options: list[str], status: int
 ) -> None:
-    _, created = typed(80, "keys", "create", workspace_id, "--json", environment=environment)
+    _, created = type_in_terminal(80, "keys", "create", workspace_id, "--json", environment=environment)
     key_id = json.loads("\n".join(created))["key_id"]
 
-    ended, lines = typed(80, "keys", "revoke", key_id, *options, environment=environment, answers=answers)
+    ended, lines = type_in_terminal(80, "keys", "revoke", key_id, *options, environment=environment, answers=answers)
 
     listed = CliRunner().invoke(main, ["keys", "list", "--json"], env=environment).stdout
     key = next(key for key in json.loads(listed) if key["key_id"] == key_id)

@@ -11,15 +11,15 @@ from pathlib import Path
 import httpx
 import pytest
 
-from harness import loading
+from harness import load
 from harness.databases import postgres_on
-from harness.installed import CallThread, Installation, installed
-from harness.playing import playing
+from harness.gateway_server import FAST, OPERATOR
+from harness.installation import CallThread, Installation, run_installation
 from harness.requirement import requirement
-from harness.serving import FAST, OPERATOR
-from harness.starting import run
+from harness.sandbox_server import run_emulators
+from harness.subprocesses import run
 from harness.valkey import Server
-from harness.waiting import wait_until
+from harness.wait import wait_until
 from workspace_sandbox.notes import NotesEmulator
 
 SECRETS = {"GATEWAY_SECRET_KEYS": "Wq7ZkT2mXv9BnLr4Yc5Hd8sJf1Gp6EaU", "GATEWAY_OPERATOR_TOKEN": OPERATOR}
@@ -38,8 +38,8 @@ def workers(
         "GATEWAY_WORKERS": "2",
     }
     with (
-        playing(notes=NotesEmulator) as sandbox,
-        installed(sandbox, tmp_path_factory.mktemp("workers"), **settings) as installation,
+        run_emulators(notes=NotesEmulator) as sandbox,
+        run_installation(sandbox, tmp_path_factory.mktemp("workers"), **settings) as installation,
     ):
         sandbox.emulators["notes"].context.knobs["limits"] = False
         workspace_id = installation.manage("GET", "/v1/workspaces")[0]["workspace_id"]
@@ -83,7 +83,7 @@ def counted(installation: Installation) -> float:
 def under_load(installation: Installation) -> AbstractContextManager[list[int]]:
     """While inside, keyed writes; the answers' statuses."""
     database_id = installation.sandbox.emulators["notes"].examples()["database_id"]
-    return loading.under_load(installation.base_url, installation.key, installation.connections["notes"], database_id)
+    return load.under_load(installation.base_url, installation.key, installation.connections["notes"], database_id)
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from examples.documented import blocks_of
-from harness.packages import packages_in
-from harness.recording import playground
+from harness.example_calls import playground
+from harness.gateway_server import Gateway
+from harness.npm_packages import packages_in
 from harness.requirement import requirement
-from harness.serving import Gateway
 
 Done = subprocess.CompletedProcess[str]
 HERE = Path(__file__).parent

@@ -11,10 +11,10 @@ from sqlalchemy import func, literal, select, union_all
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.http.api.responses import DRY_RUN
 from connector_gateway.storage.tables import metadata
-from harness.playing import playing
+from harness.all_connectors import AllConnectors, run_all_connectors
+from harness.gateway_server import Reply
 from harness.requirement import requirement
-from harness.rooms import AllConnectors, rooms
-from harness.serving import Reply
+from harness.sandbox_server import run_emulators
 from simulation.writes import KINDS
 from workspace_sandbox import EMULATORS
 
@@ -36,7 +36,7 @@ every_write = pytest.mark.parametrize("name", KINDS)
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]:
-    with playing(**EMULATORS) as sandbox, rooms(sandbox, tmp_path_factory.mktemp("dry")) as started:
+    with run_emulators(**EMULATORS) as sandbox, run_all_connectors(sandbox, tmp_path_factory.mktemp("dry")) as started:
         yield started
 
 

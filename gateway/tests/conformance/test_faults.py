@@ -8,11 +8,11 @@ import pytest
 
 from connector_gateway.connectors import CONNECTORS
 from gateway.tests.kit.test_error_table import EXAMPLES
-from harness.calls import calls_of, defects, read, write
-from harness.playing import playing
+from harness.all_connectors import AllConnectors, run_all_connectors
+from harness.gateway_server import Reply
+from harness.operation_calls import calls_of, defects, read, write
 from harness.requirement import requirement
-from harness.rooms import AllConnectors, rooms
-from harness.serving import Reply
+from harness.sandbox_server import run_emulators
 from workspace_sandbox import EMULATORS
 from workspace_sandbox.sandbox import Sandbox
 
@@ -40,20 +40,22 @@ every_room = pytest.mark.parametrize("room", CONNECTORS)
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
-    with playing(**EMULATORS) as sandbox:
+    with run_emulators(**EMULATORS) as sandbox:
         yield sandbox
 
 
 @pytest.fixture(scope="module")
 def all_rooms(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]:
-    with rooms(sandbox, tmp_path_factory.mktemp("faults")) as started:
+    with run_all_connectors(sandbox, tmp_path_factory.mktemp("faults")) as started:
         yield started
 
 
 @pytest.fixture(scope="module")
 def impatient(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]:
     """A gateway that waits a third of a second for an answer."""
-    with rooms(sandbox, tmp_path_factory.mktemp("silence"), GATEWAY_UPSTREAM_TIMEOUT_SECONDS="0.3") as started:
+    with run_all_connectors(
+        sandbox, tmp_path_factory.mktemp("silence"), GATEWAY_UPSTREAM_TIMEOUT_SECONDS="0.3"
+    ) as started:
         yield started
 
 
@@ -61,7 +63,7 @@ def impatient(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Ite
 def hurried(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]:
     """A gateway whose calls wait for a second at most."""
     waits = {"GATEWAY_QUEUE_SECONDS": "1", "GATEWAY_RUN_SECONDS": "1"}
-    with rooms(sandbox, tmp_path_factory.mktemp("hurried"), **waits) as started:
+    with run_all_connectors(sandbox, tmp_path_factory.mktemp("hurried"), **waits) as started:
         yield started
 
 
@@ -72,7 +74,7 @@ def cut_off(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Itera
         taken.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{taken.getsockname()[1]}"
         nowhere = {f"GATEWAY_{room.upper()}_BASE_URL": address for room in CONNECTORS}
-        with rooms(sandbox, tmp_path_factory.mktemp("refused"), **nowhere) as started:
+        with run_all_connectors(sandbox, tmp_path_factory.mktemp("refused"), **nowhere) as started:
             yield started
 
 

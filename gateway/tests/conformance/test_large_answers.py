@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.playing import playing
+from harness.all_connectors import AllConnectors, run_all_connectors
 from harness.requirement import requirement
-from harness.rooms import AllConnectors, rooms
+from harness.sandbox_server import run_emulators
 from workspace_sandbox import EMULATORS
 
 LARGE = "x" * (5 * 1024 * 1024)
@@ -27,7 +27,10 @@ LISTINGS = pytest.mark.parametrize(
 
 @pytest.fixture(scope="module")
 def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]:
-    with playing(**EMULATORS) as sandbox, rooms(sandbox, tmp_path_factory.mktemp("large")) as started:
+    with (
+        run_emulators(**EMULATORS) as sandbox,
+        run_all_connectors(sandbox, tmp_path_factory.mktemp("large")) as started,
+    ):
         yield started
 
 

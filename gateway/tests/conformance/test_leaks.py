@@ -13,19 +13,22 @@ from sqlalchemy import select
 from connector_gateway.connectors.notes import NOTES
 from connector_gateway.core.connections.oauth_flow import OWNER
 from connector_gateway.storage import tables
-from harness.browsing import Browser as Reader
-from harness.connecting import BrowserUser, invited, user
-from harness.consenting import Browser
-from harness.leaks import LEAKS, TOLD_ON_PURPOSE
-from harness.playing import playing
+from harness.connect_pages import BrowserUser, open_link, user
+from harness.consent_pages import Browser
+from harness.gateway_server import OPERATOR, Gateway, run_gateway
+from harness.html_browser import Browser as Reader
 from harness.requirement import requirement
-from harness.serving import OPERATOR, Gateway, serving
+from harness.sandbox_server import run_emulators
+from harness.secret_leaks import LEAKS, TOLD_ON_PURPOSE
 from workspace_sandbox.notes import NotesEmulator
 
 
 @pytest.fixture
 def gateway(tmp_path: Path) -> Iterator[Gateway]:
-    with playing(notes=NotesEmulator) as sandbox, serving(sandbox, tmp_path, connectors={"notes": NOTES}) as gateway:
+    with (
+        run_emulators(notes=NotesEmulator) as sandbox,
+        run_gateway(sandbox, tmp_path, connectors={"notes": NOTES}) as gateway,
+    ):
         yield gateway
         LEAKS.forget(*sandbox.emulators["notes"].credentials().values(), OPERATOR)
         LEAKS.found()
@@ -75,7 +78,7 @@ def test_what_a_gateway_tells_every_day_has_no_secret(gateway: Gateway) -> None:
 
 def departed(someone: BrowserUser) -> tuple[str, str]:
     """Where somebody is asked for consent, and the state that they come back with."""
-    consent = someone.depart(invited(someone.gateway)["connect_url"])
+    consent = someone.depart(open_link(someone.gateway)["connect_url"])
     return consent, dict(parse_qsl(urlsplit(consent).query))["state"]
 
 
@@ -98,7 +101,7 @@ def code(someone: BrowserUser) -> str:
 
 def granted(someone: BrowserUser) -> str:
     """A token that was issued for a code."""
-    connection_id = invited(someone.gateway)["connection_id"]
+    connection_id = open_link(someone.gateway)["connection_id"]
     url = someone.gateway.operator("POST", f"/v1/connections/{connection_id}/reconnect", json={}).data["connect_url"]
     someone.allow(url)
     found = someone.gateway.run(someone.gateway.app.connections.find(connection_id))
@@ -143,7 +146,7 @@ KINDS: dict[str, Callable[[BrowserUser], str]] = {
     "a code": code,
     "a state": lambda someone: departed(someone)[1],
     "a cookie of a consent": cookie,
-    "a connect link": lambda someone: invited(someone.gateway)["connect_url"].rpartition("/")[2],
+    "a connect link": lambda someone: open_link(someone.gateway)["connect_url"].rpartition("/")[2],
     "a session": session,
     "a webhook's secret": webhook_secret,
     "a hook's secret": hook_secret,
@@ -182,8 +185,8 @@ def test_what_is_told_on_purpose_is_told_there_and_nowhere_else() -> None:
 @pytest.mark.parametrize("kind", ["an API key", "a secret of a connection"])
 def test_a_secret_in_a_database_of_another_server_is_found(new_postgres: str, tmp_path: Path, kind: str) -> None:
     only: dict[str, Any] = {"connectors": {"notes": NOTES}, "database_url": new_postgres}
-    with playing(notes=NotesEmulator) as sandbox:
-        with serving(sandbox, tmp_path, **only) as gateway, user(gateway) as someone:
+    with run_emulators(notes=NotesEmulator) as sandbox:
+        with run_gateway(sandbox, tmp_path, **only) as gateway, user(gateway) as someone:
             secret = KINDS[kind](someone)
             gateway.run(gateway.app.connections.change(gateway.connections["notes"], name=secret))
         found = LEAKS.found()

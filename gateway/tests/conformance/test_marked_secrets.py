@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors import CONNECTORS
-from harness.calls import VendorView, read, write, writings
-from harness.connecting import BrowserUser, invited, reconnecting, user
-from harness.consenting import Browser
-from harness.leaks import LEAKS
-from harness.playing import playing
-from harness.receiving import Inbox, receiving
+from harness.all_connectors import AllConnectors, NoNetwork, only
+from harness.connect_pages import BrowserUser, open_link, reconnecting, user
+from harness.consent_pages import Browser
+from harness.gateway_server import Gateway, run_gateway
+from harness.operation_calls import VendorView, read, write, writings
 from harness.requirement import requirement
-from harness.rooms import AllConnectors, NoNetwork, only
-from harness.serving import Gateway, serving
+from harness.sandbox_server import run_emulators
+from harness.secret_leaks import LEAKS
+from harness.webhook_receiver import Inbox, run_receiver
 from simulation.writes import World
 from workspace_sandbox import EMULATORS
 
@@ -28,7 +28,7 @@ WITHOUT_REFRESH = {"boards", "chat"}
 
 @pytest.fixture
 def collector() -> Iterator[Inbox]:
-    with receiving() as inbox:
+    with run_receiver() as inbox:
         yield inbox
 
 
@@ -100,17 +100,17 @@ def spans(collector: Inbox) -> list[str]:
 def test_no_secret_of_a_connection_leaves_the_process(
     room: str, collector: Inbox, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with playing(**{room: EMULATORS[room]}) as sandbox:
+    with run_emulators(**{room: EMULATORS[room]}) as sandbox:
         secrets = {**sandbox.emulators[room].credentials(), **sandbox.emulators[room].client()}
         more: Any = settings(room, sandbox, collector)
         with (
-            serving(sandbox, tmp_path, connectors=only(room), files=NoNetwork(2, 12_000_000), **more) as gateway,
+            run_gateway(sandbox, tmp_path, connectors=only(room), files=NoNetwork(2, 12_000_000), **more) as gateway,
             user(gateway) as someone,
         ):
             gateway.clear(room)
             started = AllConnectors(gateway, World(VendorView(sandbox)))
             of_operator = pasted(gateway, room)
-            made = invited(gateway, connector=room)
+            made = open_link(gateway, connector=room)
             allow(someone, made["connect_url"])
             of_user = live(started, someone, room, made["connection_id"])
             live(started, someone, room, of_operator)

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from connector_gateway.connectors import CONNECTORS
-from harness.calls import defects, read, write
-from harness.playing import playing
+from harness.all_connectors import AllConnectors, run_all_connectors
+from harness.gateway_server import Reply
+from harness.operation_calls import defects, read, write
 from harness.requirement import requirement
-from harness.rooms import AllConnectors, rooms
-from harness.serving import Reply
+from harness.sandbox_server import run_emulators
 from workspace_sandbox import EMULATORS
 
 AT = "2026-11-02T09:30:00.000Z"
@@ -89,7 +89,7 @@ numbers = count(1)
 
 @pytest.fixture(scope="module")
 def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]:
-    with playing(**EMULATORS) as sandbox, rooms(sandbox, tmp_path_factory.mktemp("odd")) as started:
+    with run_emulators(**EMULATORS) as sandbox, run_all_connectors(sandbox, tmp_path_factory.mktemp("odd")) as started:
         yield started
 
 

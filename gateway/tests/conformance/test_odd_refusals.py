@@ -9,11 +9,11 @@ import pytest
 
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.kit.errors import SUBJECT_KEYS, all_errors
-from harness.calls import read, write, writings
-from harness.playing import playing
+from harness.all_connectors import AllConnectors, run_all_connectors
+from harness.gateway_server import Reply
+from harness.operation_calls import read, write, writings
 from harness.requirement import requirement
-from harness.rooms import AllConnectors, rooms
-from harness.serving import Reply
+from harness.sandbox_server import run_emulators
 from hostile.trials import misshapen
 from workspace_sandbox import EMULATORS
 
@@ -33,7 +33,10 @@ NAMED = {error.code for error in all_errors() if error.subject_parameters}
 
 @pytest.fixture(scope="module")
 def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]:
-    with playing(**EMULATORS) as sandbox, rooms(sandbox, tmp_path_factory.mktemp("refusals")) as started:
+    with (
+        run_emulators(**EMULATORS) as sandbox,
+        run_all_connectors(sandbox, tmp_path_factory.mktemp("refusals")) as started,
+    ):
         yield started
 
 

@@ -27,12 +27,12 @@ from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.management.routes import MANAGEMENT
 from connector_gateway.mcp import resources
 from gateway.tests.connectors.chat.reading import without
-from harness.agents import agent, named
-from harness.playing import playing
-from harness.publishing import published, publishing
+from harness.all_connectors import UNHURRIED
+from harness.file_server import scripted_response, serve_files
+from harness.gateway_server import Gateway, Reply, run_gateway
+from harness.mcp_clients import agent, named
 from harness.requirement import requirement
-from harness.rooms import UNHURRIED
-from harness.serving import Gateway, Reply, serving
+from harness.sandbox_server import run_emulators
 from workspace_sandbox import EMULATORS
 from workspace_sandbox.notes import NotesEmulator
 from workspace_sandbox.notes.data.state import User
@@ -157,15 +157,15 @@ class World:
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     files = PublicFileFetcher(2, 100_000, is_reachable=lambda address: address == "127.0.0.1")
     pages = {
-        "/note.txt": published(b"Needed", "text/plain"),
-        "/empty.txt": published(b"", "text/plain"),
-        "/huge.bin": published(b"x" * 200_000, "application/octet-stream"),
+        "/note.txt": scripted_response(b"Needed", "text/plain"),
+        "/empty.txt": scripted_response(b"", "text/plain"),
+        "/huge.bin": scripted_response(b"x" * 200_000, "application/octet-stream"),
     }
     folder = tmp_path_factory.mktemp("remedies")
     with (
-        playing(**EMULATORS) as sandbox,
-        serving(sandbox, folder, connectors=UNHURRIED, files=files) as gateway,
-        publishing(pages) as site,
+        run_emulators(**EMULATORS) as sandbox,
+        run_gateway(sandbox, folder, connectors=UNHURRIED, files=files) as gateway,
+        serve_files(pages) as site,
     ):
         for connector in EMULATORS:
             gateway.clear(connector)

@@ -20,9 +20,9 @@ from connector_gateway.core.calls.error_details import validation_details
 from connector_gateway.kit.errors import EVERY_CALL
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.kit.shapes import Listing, Page, Params
-from harness.playing import playing
+from harness.gateway_server import Gateway, Reply, run_gateway
 from harness.requirement import requirement
-from harness.serving import Gateway, Reply, serving
+from harness.sandbox_server import run_emulators
 from workspace_sandbox import EMULATORS
 
 OPERATIONS = [(connector, operation) for connector in CONNECTORS.values() for operation in connector.operations]
@@ -61,7 +61,7 @@ every_page = pytest.mark.parametrize(
 
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    with playing(**EMULATORS) as sandbox, serving(sandbox, tmp_path_factory.mktemp("rooms")) as gateway:
+    with run_emulators(**EMULATORS) as sandbox, run_gateway(sandbox, tmp_path_factory.mktemp("rooms")) as gateway:
         yield gateway
 
 

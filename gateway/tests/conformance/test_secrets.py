@@ -12,11 +12,11 @@ from structlog.testing import capture_logs
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.core.history.runs import Run
 from connector_gateway.kit.identifiers import ConnectionId
-from harness.calls import read, write, writings
-from harness.playing import playing
+from harness.all_connectors import AllConnectors, run_all_connectors
+from harness.gateway_server import Reply
+from harness.operation_calls import read, write, writings
 from harness.requirement import requirement
-from harness.rooms import AllConnectors, rooms
-from harness.serving import Reply
+from harness.sandbox_server import run_emulators
 from workspace_sandbox import EMULATORS
 
 STATUSES = (200, 400, 401, 403, 404, 409, 422, 500)
@@ -25,7 +25,10 @@ SHAPES = ("flat", "error object", "errors", "text")
 
 @pytest.fixture(scope="module")
 def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]:
-    with playing(**EMULATORS) as sandbox, rooms(sandbox, tmp_path_factory.mktemp("secrets")) as started:
+    with (
+        run_emulators(**EMULATORS) as sandbox,
+        run_all_connectors(sandbox, tmp_path_factory.mktemp("secrets")) as started,
+    ):
         yield started
 
 

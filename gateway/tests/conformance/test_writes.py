@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors import CONNECTORS
-from harness.calls import defects, write, writings
-from harness.playing import playing
+from harness.all_connectors import AllConnectors, run_all_connectors
+from harness.gateway_server import Reply
+from harness.operation_calls import defects, write, writings
 from harness.requirement import requirement
-from harness.rooms import AllConnectors, rooms
-from harness.serving import Reply
+from harness.sandbox_server import run_emulators
 from hostile.outcomes import STEPS
 from simulation.vendors import READS
 from simulation.writes import KINDS, OVER
@@ -39,7 +39,7 @@ def settling(seconds: float) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
-    with playing(**EMULATORS) as sandbox:
+    with run_emulators(**EMULATORS) as sandbox:
         yield sandbox
 
 
@@ -50,14 +50,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def started(sandbox: Sandbox, folder: Path) -> Iterator[AllConnectors]:
-    with rooms(sandbox, folder, alone=False) as started:
+    with run_all_connectors(sandbox, folder, alone=False) as started:
         yield started
 
 
 @pytest.fixture(scope="module")
 def other_process(sandbox: Sandbox, folder: Path, started: AllConnectors) -> Iterator[AllConnectors]:
     """A gateway on the same database that remembers nothing of what the first one did."""
-    with rooms(sandbox, folder, alone=False) as other:
+    with run_all_connectors(sandbox, folder, alone=False) as other:
         other.gateway = other.gateway.asked_by(started.gateway)
         yield other
 
@@ -65,13 +65,13 @@ def other_process(sandbox: Sandbox, folder: Path, started: AllConnectors) -> Ite
 @pytest.fixture(scope="module")
 def impatient(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]:
     """A gateway that waits for a response half as long as a request may be carried out."""
-    with rooms(sandbox, tmp_path_factory.mktemp("impatient"), **PATIENCE, **settling(0.6)) as started:
+    with run_all_connectors(sandbox, tmp_path_factory.mktemp("impatient"), **PATIENCE, **settling(0.6)) as started:
         yield started
 
 
 @pytest.fixture(scope="module")
 def unsettled(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]:
-    with rooms(sandbox, tmp_path_factory.mktemp("unsettled"), **PATIENCE, **settling(60)) as started:
+    with run_all_connectors(sandbox, tmp_path_factory.mktemp("unsettled"), **PATIENCE, **settling(60)) as started:
         yield started
 
 

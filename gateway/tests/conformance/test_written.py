@@ -8,8 +8,8 @@ from click.testing import CliRunner
 
 from connector_gateway.cli import main
 from connector_gateway.connectors import CONNECTORS
-from harness.publishing import published, publishing
-from harness.recording import arguments, playground
+from harness.example_calls import arguments, playground
+from harness.file_server import scripted_response, serve_files
 
 OPERATIONS = [(room.name, operation) for room in CONNECTORS.values() for operation in room.operations]
 CALLED = {"answers with the envelope", "hides foreign connections"}
@@ -18,7 +18,10 @@ WRITTEN = {"supports dry run", "writes once with a key"}
 
 def test_every_operation_is_called_and_every_write_done_once(tmp_path: Path) -> None:
     file, junit = tmp_path / "arguments.json", tmp_path / "junit.xml"
-    with playground(tmp_path) as gateway, publishing({"/brief.txt": published(b"Needed", "text/plain")}) as site:
+    with (
+        playground(tmp_path) as gateway,
+        serve_files({"/brief.txt": scripted_response(b"Needed", "text/plain")}) as site,
+    ):
         tables = gateway.examples("tables")
         attached = {"record_id": tables["record_id"], "field": tables["attachment_field"], "url": f"{site}/brief.txt"}
         given = {**arguments(gateway), "tables_attach_file": attached}

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from harness.playing import playing
-from harness.rooms import only
-from harness.serving import Gateway, Restarting, serving
-from harness.serving import restarting as serving_again
+from harness.all_connectors import only
+from harness.gateway_server import Gateway, Restarting, run_gateway
+from harness.gateway_server import restartable_gateway as serving_again
+from harness.sandbox_server import run_emulators
 from workspace_sandbox import EMULATORS
 from workspace_sandbox.sandbox import Sandbox
 
@@ -21,14 +21,14 @@ Beside = Callable[..., Gateway]
 @pytest.fixture(scope="module")
 def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
     name = request.path.parent.name
-    with playing(**{name: EMULATORS[name]}) as sandbox:
+    with run_emulators(**{name: EMULATORS[name]}) as sandbox:
         yield sandbox
 
 
 @pytest.fixture(scope="module")
 def room(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     (name,) = sandbox.emulators
-    with serving(sandbox, tmp_path_factory.mktemp(name), connectors=only(name)) as gateway:
+    with run_gateway(sandbox, tmp_path_factory.mktemp(name), connectors=only(name)) as gateway:
         yield gateway
 
 
@@ -45,7 +45,7 @@ def beside(room: Gateway, tmp_path: Path) -> Iterator[Beside]:
     with ExitStack() as stack:
 
         def start(**settings: Any) -> Gateway:
-            return stack.enter_context(serving(room.sandbox, tmp_path, connectors=only(name), **settings))
+            return stack.enter_context(run_gateway(room.sandbox, tmp_path, connectors=only(name), **settings))
 
         yield start
 

@@ -10,13 +10,13 @@ import pytest
 
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.kit.operation import AnyConnector
-from harness.calls import calls_of, read
-from harness.connecting import BrowserUser, heading, invited, reconnecting, shown, user
-from harness.consenting import Browser
-from harness.playing import playing, stand_in
+from harness.all_connectors import UNHURRIED
+from harness.connect_pages import BrowserUser, heading, open_link, page_texts, reconnecting, user
+from harness.consent_pages import Browser
+from harness.gateway_server import Gateway, Reply, run_gateway
+from harness.operation_calls import calls_of, read
 from harness.requirement import requirement
-from harness.rooms import UNHURRIED
-from harness.serving import Gateway, Reply, serving
+from harness.sandbox_server import create_emulator, run_emulators
 from sandbox.tests.dialects import DIALECTS
 from workspace_sandbox import EMULATORS
 from workspace_sandbox.notes import NotesEmulator
@@ -63,8 +63,8 @@ def room(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="module")
 def house(room: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     with (
-        playing(**{room: EMULATORS[room]}) as sandbox,
-        serving(sandbox, tmp_path_factory.mktemp(room), connectors={room: UNHURRIED[room]}) as gateway,
+        run_emulators(**{room: EMULATORS[room]}) as sandbox,
+        run_gateway(sandbox, tmp_path_factory.mktemp(room), connectors={room: UNHURRIED[room]}) as gateway,
     ):
         yield gateway
 
@@ -86,7 +86,7 @@ def someone(gateway: Gateway) -> Iterator[BrowserUser]:
 
 def connected(someone: BrowserUser, room: str, account: str = "") -> str:
     """A connection that *someone* has connected."""
-    invitation = invited(someone.gateway, connector=room)
+    invitation = open_link(someone.gateway, connector=room)
     page = someone.allow(invitation["connect_url"], account=account)
     assert "Connected" == heading(page)
     return str(invitation["connection_id"])
@@ -111,24 +111,24 @@ def remove_all(gateway: Gateway) -> list[int]:
 
 def second(gateway: Gateway, room: str) -> str:
     """The other account as the page of consent has it."""
-    chosen = {"notes": stand_in(gateway.sandbox, NotesEmulator).oauth.accounts} if room == "notes" else {}
+    chosen = {"notes": create_emulator(gateway.sandbox, NotesEmulator).oauth.accounts} if room == "notes" else {}
     return str([*chosen["notes"]][1]) if chosen else DIALECTS[room].second
 
 
 def test_an_account_is_connected_and_used(gateway: Gateway, someone: BrowserUser, room: str) -> None:
     connection_id = connected(someone, room)
-    after = shown(gateway, connection_id)
+    after = page_texts(gateway, connection_id)
 
     assert ("active", NAMES[room][0]) == (after["status"], after["account_name"])
     assert 200 == called(gateway, room, connection_id).status
 
 
 def test_whoever_cancels_has_connected_nothing(gateway: Gateway, someone: BrowserUser, room: str) -> None:
-    invitation = invited(gateway, connector=room)
+    invitation = open_link(gateway, connector=room)
     page = someone.cancel(invitation["connect_url"])
 
     assert (400, "You did not allow the access") == (page.status_code, heading(page))
-    assert "pending" == shown(gateway, invitation["connection_id"])["status"]
+    assert "pending" == page_texts(gateway, invitation["connection_id"])["status"]
 
 
 @requirement("connections-12")
@@ -137,11 +137,11 @@ def test_another_account_is_connected_only_where_that_is_allowed(
 ) -> None:
     connection_id, other = connected(someone, room), second(gateway, room)
     refused = someone.allow(reconnecting(gateway, connection_id), account=other)
-    before = shown(gateway, connection_id)["account_name"]
+    before = page_texts(gateway, connection_id)["account_name"]
     someone.allow(reconnecting(gateway, connection_id, allow_other_account=True), account=other)
 
     assert "This is another account" == heading(refused)
-    assert NAMES[room] == (before, shown(gateway, connection_id)["account_name"])
+    assert NAMES[room] == (before, page_texts(gateway, connection_id)["account_name"])
 
 
 @pytest.mark.parametrize("room", sorted(DIALECTS.keys() - {"notes"}), indirect=True, scope="module")
@@ -168,7 +168,7 @@ def test_a_token_that_is_refused_is_renewed_and_the_call_sent_again(
     reply = called(gateway, room, connection_id)
 
     assert (200, 1) == (reply.status, asked(gateway, room))
-    assert shown(gateway, connection_id)["last_refreshed_at"] is not None
+    assert page_texts(gateway, connection_id)["last_refreshed_at"] is not None
 
 
 @pytest.mark.parametrize("room", ["boards"], indirect=True, scope="module")
@@ -206,7 +206,7 @@ def test_a_withdrawn_authorisation_is_told_and_mended_by_connecting_again(
     again = called(gateway, room, connection_id)
 
     assert (401, "connection_revoked", 200) == (refused.status, refused.code, again.status)
-    assert "active" == shown(gateway, connection_id)["status"]
+    assert "active" == page_texts(gateway, connection_id)["status"]
 
 
 @requirement("connections-37")
@@ -214,14 +214,14 @@ def test_a_withdrawn_authorisation_is_told_and_mended_by_connecting_again(
 def test_an_unused_code_of_one_consent_connects_nothing_in_another(
     gateway: Gateway, someone: BrowserUser, room: str
 ) -> None:
-    made = invited(gateway, connector=room)
+    made = open_link(gateway, connector=room)
     with user(gateway) as victim, Browser() as there, Browser() as here:
-        stolen = there.allow(victim.depart(invited(gateway, connector=room)["connect_url"]))
+        stolen = there.allow(victim.depart(open_link(gateway, connector=room)["connect_url"]))
         own = someone.depart(made["connect_url"])
         page = someone.come_back(own, {**here.allow(own), "code": stolen["code"]})
 
     assert (400, "The consent does not hold any more") == (page.status_code, heading(page))
-    assert ("pending", None) == (shown(gateway, made["connection_id"])["status"], stolen.get("error"))
+    assert ("pending", None) == (page_texts(gateway, made["connection_id"])["status"], stolen.get("error"))
 
 
 def test_credentials_that_were_pasted_are_asked_about(gateway: Gateway, room: str) -> None:
@@ -272,13 +272,13 @@ def test_tokens_are_kept_as_long_as_another_connection_lives_by_them(
 def test_a_consent_without_what_is_needed_connects_nothing_and_names_it(
     gateway: Gateway, someone: BrowserUser, room: str, unticked: str, operation: str
 ) -> None:
-    invitation = invited(gateway, connector=room)
+    invitation = open_link(gateway, connector=room)
     page = someone.allow(invitation["connect_url"], unticked={unticked})
 
     assert (400, "Not everything was allowed") == (page.status_code, heading(page))
     assert f"<code>{unticked}</code>" in page.text
     assert operation.replace("_", " ") in page.text
-    assert "pending" == shown(gateway, invitation["connection_id"])["status"]
+    assert "pending" == page_texts(gateway, invitation["connection_id"])["status"]
 
 
 def test_every_room_whose_accounts_are_connected_in_a_browser_is_tried() -> None:
@@ -308,13 +308,13 @@ FAILURES: dict[str, dict[str, Any]] = {
 def test_a_token_request_that_fails_connects_nothing(
     gateway: Gateway, someone: BrowserUser, room: str, failure: str
 ) -> None:
-    invitation = invited(gateway, connector=room)
+    invitation = open_link(gateway, connector=room)
     gateway.fault(room, path=DIALECTS[room].token, times=1, **FAILURES[failure])
     page = someone.allow(invitation["connect_url"])
     gateway.clear(room)
 
     assert (502, "The application did not answer") == (page.status_code, heading(page))
-    assert "pending" == shown(gateway, invitation["connection_id"])["status"]
+    assert "pending" == page_texts(gateway, invitation["connection_id"])["status"]
 
 
 @requirement("connections-7")
@@ -322,13 +322,13 @@ def test_a_token_request_that_fails_connects_nothing(
 def test_an_answer_in_the_name_of_another_sender_connects_nothing(
     gateway: Gateway, someone: BrowserUser, room: str
 ) -> None:
-    invitation = invited(gateway, connector=room)
+    invitation = open_link(gateway, connector=room)
     consent = someone.depart(invitation["connect_url"])
     with Browser() as there:
         page = someone.come_back(consent, there.allow(consent) | {"iss": "https://accounts.evil.test"})
 
     assert (400, "The answer came from somebody else") == (page.status_code, heading(page))
-    assert ("pending", 0) == (shown(gateway, invitation["connection_id"])["status"], asked(gateway, room))
+    assert ("pending", 0) == (page_texts(gateway, invitation["connection_id"])["status"], asked(gateway, room))
 
 
 # Codes and tokens that the application takes no more
@@ -337,7 +337,7 @@ def test_an_answer_in_the_name_of_another_sender_connects_nothing(
 def reused(someone: BrowserUser, room: str) -> tuple[str, httpx.Response]:
     """A pending connection, and the page that a code gets there which was redeemed for another one."""
     gateway = someone.gateway
-    spent, made = someone.depart(invited(gateway, connector=room)["connect_url"]), invited(gateway, connector=room)
+    spent, made = someone.depart(open_link(gateway, connector=room)["connect_url"]), open_link(gateway, connector=room)
     with Browser() as there:
         answer = there.allow(spent)
     assert "Connected" == heading(someone.come_back(spent, answer))
@@ -349,7 +349,7 @@ def reused(someone: BrowserUser, room: str) -> tuple[str, httpx.Response]:
 @requirement("connections-9")
 def test_a_code_that_was_redeemed_before_connects_nothing(gateway: Gateway, someone: BrowserUser, room: str) -> None:
     connection_id, page = reused(someone, room)
-    connection = shown(gateway, connection_id)
+    connection = page_texts(gateway, connection_id)
 
     assert (400, "The consent does not hold any more", True) == (
         page.status_code,
@@ -379,7 +379,7 @@ def test_a_renewal_that_fails_for_a_time_revokes_nothing(
     gateway.fault(room, path=DIALECTS[room].token, times=1, **FAILURES[failure])
     ended(gateway, room, 1)
     failed = called(gateway, room, connection_id)
-    between = shown(gateway, connection_id)["status"]
+    between = page_texts(gateway, connection_id)["status"]
     gateway.clear(room)
     rested(gateway)
     after = called(gateway, room, connection_id)
@@ -404,7 +404,7 @@ def test_tokens_that_are_lost_on_the_way_back_are_had_again_or_told(
     failed = called(gateway, room, connection_id)
     rested(gateway)
     again = called(gateway, room, connection_id)
-    after = shown(gateway, connection_id)
+    after = page_texts(gateway, connection_id)
 
     told = (401, "revoked", "refresh_interrupted")
     assert (502, "upstream_error") == (failed.status, failed.code)

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from harness.clocks import ManualClock
+from harness.core_fixture import CoreFixture, run_core
 from harness.databases import emptied_postgres
-from harness.rehearsing import CoreFixture, rehearsing
 
 
 @pytest.fixture
@@ -19,5 +19,5 @@ def new_postgres(postgres_server: str) -> Iterator[str]:
 @pytest.fixture
 async def stage(common_database_url: str, clock: ManualClock) -> AsyncIterator[CoreFixture]:
     """A gateway with one connector, on the database that the tests of a module share."""
-    async with rehearsing(common_database_url, clock) as prepared:
+    async with run_core(common_database_url, clock) as prepared:
         yield prepared

@@ -11,15 +11,15 @@ from connector_gateway.kit.errors import GatewayError, OutcomeUnknown
 from connector_gateway.kit.oauth import Account
 from connector_gateway.storage import tables
 from harness.clocks import ManualClock
-from harness.rehearsing import (
+from harness.core_fixture import (
     SETTLE_SECONDS,
     CoreFixture,
     cover_thing,
     data,
-    doubtful,
+    in_doubt,
     label_thing,
     make_thing,
-    rehearsing,
+    run_core,
 )
 from harness.requirement import requirement
 
@@ -31,7 +31,7 @@ CREDENTIALS = {"token": "another-secret"}
 @pytest.fixture
 async def elsewhere(common_database_url: str, clock: ManualClock, stage: CoreFixture) -> AsyncIterator[CoreFixture]:
     """Another workspace with a connection to the same account."""
-    async with rehearsing(common_database_url, clock, stage.shelf) as prepared:
+    async with run_core(common_database_url, clock, stage.shelf) as prepared:
         yield prepared
 
 
@@ -45,7 +45,7 @@ async def dropped(
     stage: CoreFixture, name: str = "cup", key: str | None = "key-1", *, operation: Any = make_thing
 ) -> None:
     """A call whose connection is cut before anything is done."""
-    stage.shelf.troubles.append(doubtful("cut"))
+    stage.shelf.troubles.append(in_doubt("cut"))
     await refusal(stage, name, key, operation=operation)
 
 
@@ -79,7 +79,7 @@ async def test_objects_keep_their_owner_when_its_connection_is_removed(
 async def test_what_a_key_of_another_workspace_may_finish_is_not_taken_over(
     stage: CoreFixture, elsewhere: CoreFixture
 ) -> None:
-    stage.shelf.troubles += [None, doubtful("cut")]
+    stage.shelf.troubles += [None, in_doubt("cut")]
     await refusal(stage, operation=cover_thing)
     theirs = data(await elsewhere.put(key=None, operation=cover_thing))["thing_id"]
 

@@ -20,7 +20,7 @@ from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 from harness.clocks import ManualClock
 from harness.requirement import requirement
-from harness.storage import read_only
+from harness.storage_faults import read_only
 
 OLD, NEW = "the first secret of these tests", "the second secret of these tests"
 ANNA = Actor("anna", "192.0.2.7", "console")

@@ -6,14 +6,14 @@ import pytest
 
 from connector_gateway.kit.errors import InvalidCursor, RateLimited
 from harness.clocks import ManualClock
+from harness.core_fixture import CoreFixture, data, run_core
 from harness.databases import sqlite_in
-from harness.rehearsing import CoreFixture, data, rehearsing
 from harness.requirement import requirement
 
 
 @pytest.fixture
 async def stage(tmp_path_factory: pytest.TempPathFactory, clock: ManualClock) -> AsyncIterator[CoreFixture]:
-    async with rehearsing(sqlite_in(tmp_path_factory.mktemp("calls")), clock) as prepared:
+    async with run_core(sqlite_in(tmp_path_factory.mktemp("calls")), clock) as prepared:
         yield prepared
 
 

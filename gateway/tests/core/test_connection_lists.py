@@ -10,7 +10,7 @@ from connector_gateway.storage.sql.database import Database
 from gateway.tests.core.test_connections import Office, connected, office, vault
 from harness.clocks import ManualClock
 from harness.databases import sqlite_in
-from harness.explaining import plans
+from harness.query_plans import plans
 from harness.requirement import requirement
 
 __all__ = ["office"]

@@ -25,7 +25,7 @@ from connector_gateway.kit.upstream.pool import Transport
 from connector_gateway.storage.shared.memory import LocalCounters
 from connector_gateway.storage.sql.database import Database
 from harness.clocks import ManualClock
-from harness.rehearsing import FakeUpstream, connectors
+from harness.core_fixture import FakeUpstream, connectors
 from harness.requirement import requirement
 
 

@@ -15,7 +15,7 @@ from connector_gateway.core.upstream_files.public_addresses import is_public
 from connector_gateway.core.upstream_files.remote_files import MAX_URL, PublicFileFetcher, filename
 from connector_gateway.kit.context import RemoteFile
 from connector_gateway.kit.errors import FileEmpty, FileTooLarge, GatewayError, UrlNotAllowed, UrlUnreachable
-from harness.publishing import ScriptedResponse, moved, published, publishing
+from harness.file_server import ScriptedResponse, redirect_to, scripted_response, serve_files
 from harness.requirement import requirement
 
 KEEP = 1000
@@ -58,38 +58,38 @@ async def test_files_of_a_trusted_origin_are_fetched_although_it_is_not_public(s
 @pytest.fixture(scope="module")
 def site() -> Iterator[str]:
     pages = {
-        "/small.png": published(b"x" * 10),
-        "/just-kept.bin": published(b"x" * KEEP),
-        "/kept-no-more.bin": published(b"x" * (KEEP + 1)),
-        "/largest.bin": published(b"x" * MOST),
-        "/too-large.bin": published(b"x" * (MOST + 1)),
+        "/small.png": scripted_response(b"x" * 10),
+        "/just-kept.bin": scripted_response(b"x" * KEEP),
+        "/kept-no-more.bin": scripted_response(b"x" * (KEEP + 1)),
+        "/largest.bin": scripted_response(b"x" * MOST),
+        "/too-large.bin": scripted_response(b"x" * (MOST + 1)),
         "/unsaid.bin": ScriptedResponse([b"x" * (KEEP + 1)], headers={"Content-Type": "video/mp4"}),
         "/endless.bin": ScriptedResponse(itertools.repeat(b"x" * 100)),
         "/breaks-off.png": ScriptedResponse([b"x" * 10], headers={"Content-Length": "11"}),
         "/says-less.png": ScriptedResponse([b"x" * 10], headers={"Content-Length": "9"}),
         "/says-nonsense.png": ScriptedResponse([b"x"], headers={"Content-Length": "many"}),
-        "/packed.txt": published(gzip.compress(b"y" * 900), "text/plain", Content_Encoding="gzip"),
-        "/bomb.txt": published(gzip.compress(b"y" * 1_000_000), "text/plain", Content_Encoding="gzip"),
-        "/odd-type": published(b"x", "whatever; charset"),
-        "/": published(b"x", "image/png", Content_Disposition="inline; filename*=UTF-8''na%C3%AFve.png"),
-        "/nothing.txt": published(b"", "text/plain"),
+        "/packed.txt": scripted_response(gzip.compress(b"y" * 900), "text/plain", Content_Encoding="gzip"),
+        "/bomb.txt": scripted_response(gzip.compress(b"y" * 1_000_000), "text/plain", Content_Encoding="gzip"),
+        "/odd-type": scripted_response(b"x", "whatever; charset"),
+        "/": scripted_response(b"x", "image/png", Content_Disposition="inline; filename*=UTF-8''na%C3%AFve.png"),
+        "/nothing.txt": scripted_response(b"", "text/plain"),
         "/gone.png": ScriptedResponse(status=404),
         "/failing.png": ScriptedResponse(status=500),
         "/empty": ScriptedResponse(status=204),
-        "/moved": moved("/small.png"),
-        "/moved/name.png?x=1": moved("../small.png", 308),
+        "/moved": redirect_to("/small.png"),
+        "/moved/name.png?x=1": redirect_to("../small.png", 308),
         "/to-nowhere": ScriptedResponse(status=302),
-        "/to-file": moved("file:///etc/passwd"),
-        "/to-userinfo": moved("http://me@example.com/"),
-        "/to-private": moved("http://10.0.0.1/"),
-        "/to-metadata": moved("http://169.254.169.254/latest/meta-data"),
-        "/to-mapped": moved("http://[::ffff:10.0.0.1]/"),
-        "/loop": moved("/loop"),
-        **{f"/hop{step}": moved(f"/hop{step + 1}") for step in range(5)},
-        "/hop5": published(b"arrived"),
-        "/hop-too-many": moved("/hop0"),
+        "/to-file": redirect_to("file:///etc/passwd"),
+        "/to-userinfo": redirect_to("http://me@example.com/"),
+        "/to-private": redirect_to("http://10.0.0.1/"),
+        "/to-metadata": redirect_to("http://169.254.169.254/latest/meta-data"),
+        "/to-mapped": redirect_to("http://[::ffff:10.0.0.1]/"),
+        "/loop": redirect_to("/loop"),
+        **{f"/hop{step}": redirect_to(f"/hop{step + 1}") for step in range(5)},
+        "/hop5": scripted_response(b"arrived"),
+        "/hop-too-many": redirect_to("/hop0"),
     }
-    with publishing(pages) as address:
+    with serve_files(pages) as address:
         yield address
 
 

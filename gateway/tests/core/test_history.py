@@ -15,7 +15,7 @@ from connector_gateway.storage.sql.database import Database
 from gateway.tests.core.test_runs import Node
 from harness.clocks import ManualClock
 from harness.databases import sqlite_in
-from harness.explaining import plans
+from harness.query_plans import plans
 from harness.requirement import requirement
 
 NO = UpstreamRefused("No.")

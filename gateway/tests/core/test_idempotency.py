@@ -26,16 +26,16 @@ from connector_gateway.kit.errors import (
 from connector_gateway.kit.shapes import format_timestamp
 from connector_gateway.storage import tables
 from harness.clocks import ManualClock
-from harness.rehearsing import (
+from harness.core_fixture import (
     REFUSED,
     SETTLE_SECONDS,
     CoreFixture,
     Failure,
     data,
-    doubtful,
+    in_doubt,
     put_blindly,
     put_pair,
-    rehearsing,
+    run_core,
 )
 from harness.requirement import requirement
 
@@ -212,7 +212,7 @@ async def test_a_key_counts_for_24_hours_from_the_success(stage: CoreFixture, cl
 async def test_a_caller_does_not_wait_forever_for_another_one(stage: CoreFixture) -> None:
     stage.shelf.gate.clear()
     holding = asyncio.create_task(stage.put())
-    async with rehearsing(stage.app.settings.database_url, ManualClock(), stage.shelf) as other:
+    async with run_core(stage.app.settings.database_url, ManualClock(), stage.shelf) as other:
         other.workspace_id, other.caller = stage.workspace_id, stage.caller
         other.connection_id = stage.connection_id
         await stage.shelf.was_asked()
@@ -232,7 +232,7 @@ async def test_a_repeat_at_another_process_waits_for_the_first_and_gets_its_resu
     holding = asyncio.create_task(stage.put())
     await stage.shelf.was_asked()
     clock.slept.clear()
-    async with rehearsing(stage.app.settings.database_url, stage.clock, stage.shelf) as other:
+    async with run_core(stage.app.settings.database_url, stage.clock, stage.shelf) as other:
         other.workspace_id, other.caller = stage.workspace_id, stage.caller
         other.connection_id = stage.connection_id
         repeating = asyncio.create_task(other.put())
@@ -265,7 +265,7 @@ async def test_a_call_that_cannot_be_recorded_gives_the_key_free(
 
 @requirement("common-79")
 async def test_what_was_done_in_doubt_is_found_at_once(stage: CoreFixture) -> None:
-    stage.shelf.troubles.append(doubtful("cut", done=True))
+    stage.shelf.troubles.append(in_doubt("cut", done=True))
     first = await stage.put()
     again = await stage.put()
 
@@ -274,7 +274,7 @@ async def test_what_was_done_in_doubt_is_found_at_once(stage: CoreFixture) -> No
 
 
 async def test_an_unkeyed_write_in_doubt_is_looked_for_as_well(stage: CoreFixture) -> None:
-    stage.shelf.troubles.append(doubtful("cut", done=True))
+    stage.shelf.troubles.append(in_doubt("cut", done=True))
     envelope = await stage.put(key=None)
 
     assert {"thing_id": "thing 1"} == data(envelope)
@@ -282,7 +282,7 @@ async def test_an_unkeyed_write_in_doubt_is_looked_for_as_well(stage: CoreFixtur
 
 @requirement("common-80")
 async def test_what_was_not_done_in_doubt_is_said_to_be_unknown(stage: CoreFixture) -> None:
-    stage.shelf.troubles.append(doubtful("cut"))
+    stage.shelf.troubles.append(in_doubt("cut"))
     refused = await refusal(stage)
 
     assert isinstance(refused, OutcomeUnknown)
@@ -294,7 +294,7 @@ async def test_what_was_not_done_in_doubt_is_said_to_be_unknown(stage: CoreFixtu
 async def test_a_call_in_doubt_searches_at_growing_intervals_before_it_is_put_off(
     stage: CoreFixture, clock: ManualClock, doubt: Any
 ) -> None:
-    stage.shelf.troubles.append(doubtful(doubt))
+    stage.shelf.troubles.append(in_doubt(doubt))
     sent_at = clock.at
     first = await refusal(stage)
     told_at = clock.at
@@ -312,7 +312,7 @@ async def test_a_call_in_doubt_searches_at_growing_intervals_before_it_is_put_of
 
 @requirement("common-93")
 async def test_what_settles_within_the_grace_is_written_by_the_repeat(stage: CoreFixture, clock: ManualClock) -> None:
-    stage.shelf.troubles.append(doubtful("cut"))
+    stage.shelf.troubles.append(in_doubt("cut"))
     sent_at = clock.at
     await refusal(stage)
     clock.at = sent_at + SETTLE_SECONDS - 1
@@ -325,7 +325,7 @@ async def test_what_settles_within_the_grace_is_written_by_the_repeat(stage: Cor
 
 @requirement("common-93")
 async def test_after_a_cut_a_thing_that_comes_late_is_found_and_not_made_again(stage: CoreFixture) -> None:
-    stage.shelf.troubles.append(doubtful("cut"))
+    stage.shelf.troubles.append(in_doubt("cut"))
     await refusal(stage)
     stage.shelf.things.append("cup")
     again = await stage.put()
@@ -338,7 +338,7 @@ async def test_after_a_cut_a_thing_that_comes_late_is_found_and_not_made_again(s
 async def test_after_silence_a_repeat_is_put_off_until_the_third_party_has_surely_ended(
     stage: CoreFixture, clock: ManualClock
 ) -> None:
-    stage.shelf.troubles.append(doubtful("silent"))
+    stage.shelf.troubles.append(in_doubt("silent"))
     sent_at = clock.at
     await refusal(stage)
     clock.at = sent_at + 10
@@ -354,7 +354,7 @@ async def test_after_silence_a_repeat_is_put_off_until_the_third_party_has_surel
 
 @requirement("common-96")
 async def test_putting_a_repeat_off_does_not_prolong_the_doubt(stage: CoreFixture, clock: ManualClock) -> None:
-    stage.shelf.troubles.append(doubtful("silent"))
+    stage.shelf.troubles.append(in_doubt("silent"))
     sent_at = clock.at
     await refusal(stage)
     clock.at = sent_at + 30
@@ -366,7 +366,7 @@ async def test_putting_a_repeat_off_does_not_prolong_the_doubt(stage: CoreFixtur
 
 
 async def test_after_silence_a_thing_that_comes_late_is_found(stage: CoreFixture, clock: ManualClock) -> None:
-    stage.shelf.troubles.append(doubtful("silent"))
+    stage.shelf.troubles.append(in_doubt("silent"))
     await refusal(stage)
     clock.at += 10
     stage.shelf.things.append("cup")
@@ -439,7 +439,7 @@ async def test_a_write_that_stops_halfway_tells_what_stands_and_is_completed_by_
 
 @requirement("outcomes-10", "outcomes-11")
 async def test_a_repeat_ends_a_doubt_as_soon_as_the_work_is_there(stage: CoreFixture, clock: ManualClock) -> None:
-    stage.shelf.troubles.append(doubtful("edge"))
+    stage.shelf.troubles.append(in_doubt("edge"))
     await refusal(stage)
     stage.shelf.things.append("cup")
     began = clock.at
@@ -454,7 +454,7 @@ async def test_a_repeat_ends_a_doubt_as_soon_as_the_work_is_there(stage: CoreFix
 async def test_an_error_in_doubt_says_until_when_the_write_may_be_carried_out(
     stage: CoreFixture, clock: ManualClock
 ) -> None:
-    stage.shelf.troubles.append(doubtful("edge"))
+    stage.shelf.troubles.append(in_doubt("edge"))
     settles_at = format_timestamp(utc_datetime(clock.at + SETTLE_SECONDS))
     errors = [await refusal(stage), await refusal(stage)]
 
@@ -475,7 +475,7 @@ async def test_a_failure_of_the_vendor_itself_ends_the_doubt(stage: CoreFixture,
 
 @requirement("common-81", "outcomes-9")
 async def test_without_a_key_nothing_is_sent_twice_and_the_remedy_speaks_of_looking(stage: CoreFixture) -> None:
-    stage.shelf.troubles.append(doubtful("cut"))
+    stage.shelf.troubles.append(in_doubt("cut"))
     refused = await refusal(stage, key=None)
 
     assert isinstance(refused, OutcomeUnknown)
@@ -484,7 +484,7 @@ async def test_without_a_key_nothing_is_sent_twice_and_the_remedy_speaks_of_look
 
 
 async def test_when_looking_fails_as_well_the_doubt_stays(stage: CoreFixture, clock: ManualClock) -> None:
-    stage.shelf.troubles.append(doubtful("cut"))
+    stage.shelf.troubles.append(in_doubt("cut"))
     await refusal(stage)
     things, stage.shelf.things = stage.shelf.things, None  # type: ignore[assignment]
     failed = await refusal(stage)
@@ -503,11 +503,11 @@ async def test_when_looking_fails_as_well_the_doubt_stays(stage: CoreFixture, cl
 async def test_what_a_dead_process_held_is_looked_for_before_it_is_written(
     database_url: str, clock: ManualClock
 ) -> None:
-    async with rehearsing(database_url, clock) as dead:
+    async with run_core(database_url, clock) as dead:
         dead.shelf.gate.clear()
         lost = asyncio.create_task(dead.put())
         await dead.shelf.was_asked()
-        async with rehearsing(database_url, clock, dead.shelf) as living:
+        async with run_core(database_url, clock, dead.shelf) as living:
             living.workspace_id, living.caller = dead.workspace_id, dead.caller
             living.connection_id = dead.connection_id
             await living.app._processes.heartbeat()
@@ -537,7 +537,7 @@ async def test_what_a_living_process_holds_is_left_alone(stage: CoreFixture, clo
 
 
 async def test_expired_claims_are_purged(database_url: str, clock: ManualClock) -> None:
-    async with rehearsing(database_url, clock) as stage:
+    async with run_core(database_url, clock) as stage:
         await stage.put(key="old")
         clock.at += WINDOW_SECONDS - 10
         await stage.put(key="young")

@@ -30,7 +30,7 @@ from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 from harness.clocks import ManualClock
 from harness.requirement import requirement
-from harness.storage import read_only
+from harness.storage_faults import read_only
 
 NAMES = operation_names(CONNECTORS.values())
 READS, WRITES = CONNECTORS["notes"].operations[:2]

@@ -10,7 +10,7 @@ from connector_gateway.kit.errors import GatewayError, OutcomeUnknown
 from connector_gateway.kit.identifiers import ulid
 from connector_gateway.storage import tables
 from harness.clocks import ManualClock
-from harness.rehearsing import SETTLE_SECONDS, CoreFixture, cover_thing, data, doubtful, make_thing, rehearsing
+from harness.core_fixture import SETTLE_SECONDS, CoreFixture, cover_thing, data, in_doubt, make_thing, run_core
 from harness.requirement import requirement
 
 
@@ -26,7 +26,7 @@ async def refusal(stage: CoreFixture, key: str | None = "key-1") -> GatewayError
 
 async def dropped(stage: CoreFixture, key: str | None = "key-1") -> None:
     """A call whose connection is cut before anything is done."""
-    stage.shelf.troubles.append(doubtful("cut"))
+    stage.shelf.troubles.append(in_doubt("cut"))
     await refusal(stage, key)
 
 
@@ -71,10 +71,10 @@ async def test_what_another_call_made_is_not_taken_for_the_calls_own(
 
 @requirement("common-98")
 async def test_after_a_restart_it_still_is_not(database_url: str, clock: ManualClock) -> None:
-    async with rehearsing(database_url, clock) as before:
+    async with run_core(database_url, clock) as before:
         await dropped(before)
         await make(before, "key-2")
-        async with rehearsing(database_url, clock, before.shelf) as after:
+        async with run_core(database_url, clock, before.shelf) as after:
             after.workspace_id, after.caller, after.connection_id = (
                 before.workspace_id,
                 before.caller,
@@ -88,7 +88,7 @@ async def test_after_a_restart_it_still_is_not(database_url: str, clock: ManualC
 
 @requirement("common-98")
 async def test_equal_objects_of_two_calls_in_doubt_are_shared_out(stage: CoreFixture) -> None:
-    stage.shelf.troubles += [doubtful("cut", done=True)] * 2
+    stage.shelf.troubles += [in_doubt("cut", done=True)] * 2
     made = await asyncio.gather(make(stage, "key-1"), make(stage, "key-2"))
 
     assert {"thing 1", "thing 2"} == set(made)

@@ -2,7 +2,7 @@
 
 from connector_gateway.core.calls.error_details import public_details
 from connector_gateway.kit.errors import InvalidRecipient, PageNotFound, UpstreamRefused, all_errors
-from harness.live_document import PLACES
+from harness.openapi_check import PLACES
 from harness.requirement import requirement
 
 

@@ -12,9 +12,9 @@ from connector_gateway.kit.identifiers import RunId, WorkspaceId, new_run_id
 from connector_gateway.storage.sql.database import Database
 from gateway.tests.core.test_runs import DAY, Node
 from harness.clocks import ManualClock
-from harness.rehearsing import list_things
+from harness.core_fixture import list_things
 from harness.requirement import requirement
-from harness.storage import read_only
+from harness.storage_faults import read_only
 
 MOST = 3
 """In place of a thousand."""

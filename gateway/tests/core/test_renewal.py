@@ -25,7 +25,7 @@ from connector_gateway.kit.errors import ConnectionRevoked, StorageUnavailable, 
 from connector_gateway.kit.oauth import Endpoint, IssuedTokens, OAuthConfig
 from connector_gateway.storage.sql.database import Database
 from harness.clocks import ManualClock
-from harness.rehearsing import FakeUpstream, connectors
+from harness.core_fixture import FakeUpstream, connectors
 from harness.requirement import requirement
 
 HOUR = 3600.0

@@ -18,19 +18,19 @@ from connector_gateway.storage.sql.database import Database
 from connector_gateway.storage.sql.epochs import Epoch, FileWitness
 from connector_gateway.storage.sql.sqlite_files import UnusableDatabase
 from harness.clocks import ManualClock
-from harness.databases import postgres_on
-from harness.postgres import drop_database, execute, new_database
-from harness.rehearsing import (
+from harness.core_fixture import (
     SETTLE_SECONDS,
     CoreFixture,
     data,
-    doubtful,
+    in_doubt,
     label_thing,
     make_thing,
     put_blindly,
     put_pair,
-    rehearsing,
+    run_core,
 )
+from harness.databases import postgres_on
+from harness.postgres import drop_database, execute, new_database
 from harness.requirement import requirement
 
 OTHERS = "datname = current_database() AND pid <> pg_backend_pid()"
@@ -71,7 +71,7 @@ class Lives:
 
     async def save(self) -> None:
         """Make the backup of a gateway that nobody has called yet."""
-        async with rehearsing(self._url, self._clock) as stage:
+        async with run_core(self._url, self._clock) as stage:
             self.stage = stage
         self._backup, self.backup_at = self._copy(), self._clock.at
         self._clock.at += 60
@@ -79,14 +79,14 @@ class Lives:
     @asynccontextmanager
     async def lost(self) -> AsyncIterator[CoreFixture]:
         """Serve on the database that is lost afterwards."""
-        async with rehearsing(self._url, self._clock, before=self.stage) as stage:
+        async with run_core(self._url, self._clock, before=self.stage) as stage:
             yield stage
         self._clock.at += 60
 
     @asynccontextmanager
     async def restored(self, *, settled: bool = True) -> AsyncIterator[CoreFixture]:
         """Serve on the backup, as was declared; *settled*, a while later."""
-        async with rehearsing(self._backup, self._clock, before=self.stage) as stage:
+        async with run_core(self._backup, self._clock, before=self.stage) as stage:
             await stage.app.restores.declare(self.backup_at)
             await stage.app.restores.count_epoch()
             self._clock.at += SETTLE_SECONDS if settled else 0.0
@@ -124,7 +124,7 @@ async def test_a_write_that_the_backup_does_not_know_is_not_made_again(lives: Li
 @requirement("keys-11")
 async def test_a_write_that_was_half_done_is_finished(lives: Lives) -> None:
     async with lives.lost() as stage:
-        stage.shelf.troubles += [None, doubtful("cut")]
+        stage.shelf.troubles += [None, in_doubt("cut")]
         await refusal(stage, operation=put_pair)
     async with lives.restored() as stage:
         await stage.put(operation=put_pair)
@@ -176,7 +176,7 @@ async def test_keys_of_the_backup_are_replayed_without_a_look(
     copied: tuple[str, Callable[[], str]], clock: ManualClock
 ) -> None:
     lives = Lives(*copied, clock)
-    async with rehearsing(lives._url, clock) as stage:
+    async with run_core(lives._url, clock) as stage:
         first = await stage.put()
     lives.stage, lives._backup, lives.backup_at = stage, lives._copy(), clock.at
     async with lives.restored(settled=False) as stage:
@@ -192,8 +192,8 @@ async def test_a_change_in_doubt_in_the_backup_is_not_sent_over_what_followed_it
 ) -> None:
     lives = Lives(*copied, clock)
     lives.backup_at = clock.at - 1
-    async with rehearsing(lives._url, clock) as stage:
-        stage.shelf.troubles.append(doubtful("interrupted"))
+    async with run_core(lives._url, clock) as stage:
+        stage.shelf.troubles.append(in_doubt("interrupted"))
         await refusal(stage, name="first", operation=label_thing)
     # The operator names a time that is somewhat earlier than the last commit in the backup.
     lives.stage, lives._backup = stage, lives._copy()

@@ -12,7 +12,7 @@ from connector_gateway.core.writes.key_text import KeyText
 from connector_gateway.kit.errors import GatewayError, IdempotencyKeyReused
 from connector_gateway.kit.json_encoding import encode_json
 from harness.clocks import ManualClock
-from harness.rehearsing import SETTLE_SECONDS, CoreFixture, data, doubtful, place_thing
+from harness.core_fixture import SETTLE_SECONDS, CoreFixture, data, in_doubt, place_thing
 from harness.requirement import requirement
 
 LONG = "k" * 300
@@ -43,7 +43,7 @@ async def test_a_key_that_was_used_for_another_object_is_refused(stage: CoreFixt
 
 @requirement("keys-9")
 async def test_a_key_in_doubt_is_refused_for_another_object(stage: CoreFixture, clock: ManualClock) -> None:
-    stage.shelf.troubles.append(doubtful("silent"))
+    stage.shelf.troubles.append(in_doubt("silent"))
     with pytest.raises(GatewayError):
         await place(stage)
     await clock.sleep(SETTLE_SECONDS)
@@ -73,7 +73,7 @@ async def test_a_repeat_with_other_parameters_is_warned(stage: CoreFixture) -> N
 async def test_a_doubt_is_settled_by_the_first_parameters_with_a_warning(
     stage: CoreFixture, clock: ManualClock
 ) -> None:
-    stage.shelf.troubles.append(doubtful("silent"))
+    stage.shelf.troubles.append(in_doubt("silent"))
     with pytest.raises(GatewayError):
         await place(stage)
     await clock.sleep(SETTLE_SECONDS)

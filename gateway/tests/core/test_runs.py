@@ -33,10 +33,10 @@ from connector_gateway.kit.upstream.client import RequestRecord
 from connector_gateway.storage.sql.database import Database
 from connector_gateway.storage.sql.sqlite_files import DatabaseInUse
 from harness.clocks import ManualClock
+from harness.core_fixture import list_things, put_thing
 from harness.postgres import temporary_database
-from harness.rehearsing import list_things, put_thing
 from harness.requirement import requirement
-from harness.storage import read_only
+from harness.storage_faults import read_only
 
 DAY = 24 * 60 * 60
 

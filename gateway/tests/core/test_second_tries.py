@@ -6,7 +6,7 @@ from connector_gateway.kit.context import OperationContext
 from connector_gateway.kit.errors import GatewayError, UpstreamError, UpstreamRefused
 from connector_gateway.kit.operation import writes
 from harness.clocks import ManualClock
-from harness.rehearsing import (
+from harness.core_fixture import (
     MAKE,
     REFUSED,
     SETTLE_SECONDS,
@@ -16,7 +16,7 @@ from harness.rehearsing import (
     ShelfClient,
     Thing,
     data,
-    doubtful,
+    in_doubt,
     make_thing,
     on_shelf,
 )
@@ -57,7 +57,7 @@ async def test_what_is_not_refused_in_that_way_ends_the_write(stage: CoreFixture
 
 @requirement("common-93")
 async def test_what_was_passed_over_is_not_sent_again_by_a_repeat(stage: CoreFixture, clock: ManualClock) -> None:
-    stage.shelf.troubles = [REFUSED, doubtful("silent")]
+    stage.shelf.troubles = [REFUSED, in_doubt("silent")]
     await refusal(stage)
     stage.shelf.things.append("cup")
     clock.at += SETTLE_SECONDS
@@ -69,7 +69,7 @@ async def test_what_was_passed_over_is_not_sent_again_by_a_repeat(stage: CoreFix
 
 @requirement("common-93")
 async def test_what_was_refused_is_no_twin_of_what_is_made(stage: CoreFixture) -> None:
-    stage.shelf.troubles = [REFUSED, None, doubtful("cut", done=True)]
+    stage.shelf.troubles = [REFUSED, None, in_doubt("cut", done=True)]
     await stage.app._processes.heartbeat()
     await stage.put(operation=try_twice)
     another = await stage.put(key="key-2", operation=make_thing)

@@ -9,7 +9,7 @@ from connector_gateway.kit.errors import GatewayError, UpstreamError, UpstreamRe
 from connector_gateway.kit.operation import writes
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 from harness.clocks import ManualClock
-from harness.rehearsing import (
+from harness.core_fixture import (
     PUT,
     SETTLE_SECONDS,
     CoreFixture,
@@ -18,7 +18,7 @@ from harness.rehearsing import (
     ShelfClient,
     Thing,
     data,
-    doubtful,
+    in_doubt,
 )
 
 ShelfCall = OperationContext[ShelfClient]
@@ -93,7 +93,7 @@ async def test_what_was_taken_back_is_not_told_and_gives_the_key_free(stage: Cor
 
 
 async def test_nothing_is_taken_back_while_a_later_step_is_in_doubt(stage: CoreFixture) -> None:
-    stage.shelf.troubles += [None, doubtful("silent")]
+    stage.shelf.troubles += [None, in_doubt("silent")]
     unknown = await refusal(stage, "box", put_box)
 
     assert [{"done": "put the thing", "id": "thing 1"}] == unknown.details
@@ -101,7 +101,7 @@ async def test_nothing_is_taken_back_while_a_later_step_is_in_doubt(stage: CoreF
 
 
 async def test_nothing_is_taken_back_where_it_cannot_be_seen_what_became_of_a_later_step(stage: CoreFixture) -> None:
-    stage.shelf.troubles += [None, doubtful("silent", done=True)]
+    stage.shelf.troubles += [None, in_doubt("silent", done=True)]
     stage.shelf.things.append(FOG)
     await refusal(stage, "box", put_box)
     unseen = await refusal(stage, "box", put_box)
@@ -115,7 +115,7 @@ async def test_nothing_is_taken_back_where_it_cannot_be_seen_what_became_of_a_la
 async def test_what_may_not_have_been_taken_back_is_told_and_taken_back_by_the_repeat(
     stage: CoreFixture, clock: ManualClock
 ) -> None:
-    stage.shelf.troubles += [None, refused_once(), doubtful("silent")]
+    stage.shelf.troubles += [None, refused_once(), in_doubt("silent")]
     refused = await refusal(stage, "box", put_box)
     clock.at += SETTLE_SECONDS
     again = await refusal(stage, "box", put_box)
@@ -129,7 +129,7 @@ async def test_what_may_not_have_been_taken_back_is_told_and_taken_back_by_the_r
 async def test_a_refusal_that_is_told_again_keeps_its_own_remedy(stage: CoreFixture, clock: ManualClock) -> None:
     unwashed = UpstreamRefused("No.")
     unwashed.remedy = "Wash it first."
-    stage.shelf.troubles += [None, Failure(unwashed), doubtful("silent")]
+    stage.shelf.troubles += [None, Failure(unwashed), in_doubt("silent")]
     await refusal(stage, "box", put_box)
     clock.at += SETTLE_SECONDS
     again = await refusal(stage, "box", put_box)
@@ -140,7 +140,7 @@ async def test_a_refusal_that_is_told_again_keeps_its_own_remedy(stage: CoreFixt
 async def test_a_step_without_which_a_write_went_on_is_not_sent_by_a_later_attempt(
     stage: CoreFixture, clock: ManualClock
 ) -> None:
-    stage.shelf.troubles += [refused_once(), doubtful("silent")]
+    stage.shelf.troubles += [refused_once(), in_doubt("silent")]
     await refusal(stage, "cup", put_or_spare)
     clock.at += SETTLE_SECONDS
     again = await stage.put("cup", operation=put_or_spare)

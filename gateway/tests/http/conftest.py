@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from connector_gateway.connectors.notes import NOTES
-from harness.playing import playing
-from harness.rehearsing import FakeUpstream, connectors
-from harness.serving import Gateway, serving
+from harness.core_fixture import FakeUpstream, connectors
+from harness.gateway_server import Gateway, run_gateway
+from harness.sandbox_server import run_emulators
 from workspace_sandbox.notes import NotesEmulator
 
 
@@ -20,8 +20,8 @@ def shelf() -> FakeUpstream:
 def house(shelf: FakeUpstream, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     rooms = {"notes": NOTES, **connectors(shelf)}
     with (
-        playing(notes=NotesEmulator) as sandbox,
-        serving(sandbox, tmp_path_factory.mktemp("http"), connectors=rooms) as gateway,
+        run_emulators(notes=NotesEmulator) as sandbox,
+        run_gateway(sandbox, tmp_path_factory.mktemp("http"), connectors=rooms) as gateway,
     ):
         credentials = {"token": "shelf-token-1"}
         made = gateway.run(gateway.app.connections.create(gateway.workspace_id, "shelf", credentials))

@@ -8,10 +8,10 @@ from urllib.parse import quote
 
 import pytest
 
-from harness.playing import playing
+from harness.gateway_server import Gateway, run_gateway
 from harness.requirement import requirement
-from harness.serving import Gateway, serving
-from harness.waiting import wait_until
+from harness.sandbox_server import run_emulators
+from harness.wait import wait_until
 from workspace_sandbox.notes import NotesEmulator
 
 RUN_ID = "run_01M86P911N1YK5KPPZG9ZXRPV3"
@@ -19,7 +19,10 @@ RUN_ID = "run_01M86P911N1YK5KPPZG9ZXRPV3"
 
 @pytest.fixture
 def gateway(tmp_path: Path) -> Iterator[Gateway]:
-    with playing(notes=NotesEmulator) as sandbox, serving(sandbox, tmp_path, GATEWAY_ACCESS_LOG="on") as gateway:
+    with (
+        run_emulators(notes=NotesEmulator) as sandbox,
+        run_gateway(sandbox, tmp_path, GATEWAY_ACCESS_LOG="on") as gateway,
+    ):
         yield gateway
 
 
@@ -114,7 +117,7 @@ def test_a_refusal_is_logged_too(gateway: Gateway, capsys: pytest.CaptureFixture
 
 @requirement("common-151")
 def test_nothing_is_logged_unless_it_is_wanted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with playing(notes=NotesEmulator) as sandbox, serving(sandbox, tmp_path) as gateway:
+    with run_emulators(notes=NotesEmulator) as sandbox, run_gateway(sandbox, tmp_path) as gateway:
         gateway.get("/notes/databases", limit=1)
 
     assert '"answered"' not in capsys.readouterr().out
@@ -128,7 +131,7 @@ def test_behind_a_trusted_proxy_the_client_is_logged(tmp_path: Path, capsys: pyt
         "GATEWAY_FORWARDED_HEADER": "Forwarded",
     }
     forged = {"Forwarded": "for=198.51.100.66, for=203.0.113.9;proto=https", "X-Forwarded-For": "198.51.100.66"}
-    with playing(notes=NotesEmulator) as sandbox, serving(sandbox, tmp_path, **proxied) as gateway:
+    with run_emulators(notes=NotesEmulator) as sandbox, run_gateway(sandbox, tmp_path, **proxied) as gateway:
         gateway.request("GET", "/healthz", headers=forged)
         (line,) = lines(capsys)
 

@@ -14,11 +14,11 @@ import pytest
 from connector_gateway.http.console.routes import ROUTES
 from connector_gateway.management.routes import MANAGEMENT
 from harness.databases import postgres_on
-from harness.installed import Installation, installed
-from harness.playing import playing
+from harness.gateway_server import FAST, OPERATOR, free_port
+from harness.installation import Installation, run_installation
 from harness.requirement import requirement
-from harness.serving import FAST, OPERATOR, free_port
-from harness.starting import run
+from harness.sandbox_server import run_emulators
+from harness.subprocesses import run
 from harness.valkey import Server
 from workspace_sandbox.notes import NotesEmulator
 
@@ -39,7 +39,7 @@ def apart(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         database = postgres_on(request.getfixturevalue("postgres_server"))
         settings |= {"GATEWAY_WORKERS": "2", "GATEWAY_DATABASE_URL": database, "GATEWAY_SHARED_URL": store.url}
     folder = tmp_path_factory.mktemp("apart")
-    with playing(notes=NotesEmulator) as sandbox, installed(sandbox, folder, **settings) as installation:
+    with run_emulators(notes=NotesEmulator) as sandbox, run_installation(sandbox, folder, **settings) as installation:
         yield installation
 
 

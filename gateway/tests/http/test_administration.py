@@ -9,8 +9,8 @@ import pytest
 
 from connector_gateway.management.declaration import ManagementRoute
 from connector_gateway.management.routes import MANAGEMENT
+from harness.gateway_server import Gateway, Reply
 from harness.requirement import requirement
-from harness.serving import Gateway, Reply
 
 NOWHERE = {"operator_id": "opr_01KAJ5T6M0Q7Z3X9V2B8N4C1DF", "connector": "notes"}
 """What stands in addresses where it is not found, or not looked for."""

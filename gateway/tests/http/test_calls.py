@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from harness.rehearsing import REFUSED, FakeUpstream, doubtful
+from harness.core_fixture import REFUSED, FakeUpstream, in_doubt
+from harness.gateway_server import Gateway, Reply
 from harness.requirement import requirement
-from harness.serving import Gateway, Reply
 
 THINGS = "/v1/connectors/shelf/things"
 UNKNOWN = "conn_01KAJ5T6M0Q7Z3X9V2B8N4C1DF"
@@ -242,7 +242,7 @@ def test_a_repeat_says_that_it_is_one(gateway: Gateway) -> None:
 
 @requirement("common-46", "common-80")
 def test_an_unknown_outcome_says_how_to_go_on(gateway: Gateway, shelf: FakeUpstream) -> None:
-    shelf.troubles.append(doubtful("silent"))
+    shelf.troubles.append(in_doubt("silent"))
     reply = put(gateway, idempotency_key="silent")
 
     assert (502, "outcome_unknown") == (reply.status, reply.code)

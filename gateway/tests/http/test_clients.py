@@ -25,11 +25,11 @@ from connector_gateway.http.server.protocol import (
     UNREAD_SECONDS,
     ConnectionState,
 )
-from harness.rehearsing import FakeUpstream, connectors
+from harness.core_fixture import FakeUpstream, connectors
+from harness.gateway_server import Gateway, run_gateway
+from harness.raw_http import RawHttpClient, open_raw_connection, passing, peers, unread
 from harness.requirement import requirement
-from harness.serving import Gateway, serving
-from harness.speaking import RawHttpClient, passing, peers, speaking, unread
-from harness.waiting import wait_until
+from harness.wait import wait_until
 from workspace_sandbox.sandbox import Sandbox
 
 THINGS = "/v1/connectors/shelf/things"
@@ -49,7 +49,7 @@ def waits_for(gateway: Gateway, phase: ConnectionState) -> bool:
 @pytest.fixture
 def speaker(gateway: Gateway) -> Iterator[RawHttpClient]:
     """A connection to the server."""
-    with speaking(gateway.base_url) as made:
+    with open_raw_connection(gateway.base_url) as made:
         yield made
 
 
@@ -329,7 +329,7 @@ def test_a_call_whose_body_breaks_off_is_not_carried_out(gateway: Gateway, shelf
     gateway.get("/shelf/things")
     before = latest(gateway)["run_id"]
     body = f'{{"connection_id": "{gateway.connections["shelf"]}", "name": "n"}}'.encode()
-    with speaking(gateway.base_url) as speaker:
+    with open_raw_connection(gateway.base_url) as speaker:
         speaker.ask("POST", THINGS, authorised(gateway), JSON, f"Content-Length: {len(body) + 9}", body=body)
     wait_until(lambda: latest(gateway)["run_id"] != before)
 
@@ -339,7 +339,7 @@ def test_a_call_whose_body_breaks_off_is_not_carried_out(gateway: Gateway, shelf
 
 def test_a_call_that_takes_long_is_not_cut_while_its_client_waits(gateway: Gateway, shelf: FakeUpstream) -> None:
     shelf.gate.clear()
-    with speaking(gateway.base_url) as speaker:
+    with open_raw_connection(gateway.base_url) as speaker:
         body = f'{{"connection_id": "{gateway.connections["shelf"]}", "name": "n"}}'.encode()
         speaker.ask("POST", THINGS, authorised(gateway), JSON, f"Content-Length: {len(body)}", body=body)
         gateway.run(shelf.was_asked())
@@ -360,7 +360,7 @@ def stall(speaker: RawHttpClient, gateway: Gateway) -> None:
 
 @requirement("common-174")
 def test_an_answer_that_nobody_reads_is_cut(gateway: Gateway) -> None:
-    with speaking(gateway.base_url, buffer_bytes=4096) as speaker:
+    with open_raw_connection(gateway.base_url, buffer_bytes=4096) as speaker:
         stall(speaker, gateway)
         passing(gateway, 0)
         passing(gateway, UNREAD_SECONDS - 1)
@@ -375,17 +375,17 @@ def test_an_answer_that_nobody_reads_is_cut(gateway: Gateway) -> None:
 @pytest.fixture
 def narrow(tmp_path: Path) -> Iterator[Gateway]:
     limits: dict[str, Any] = {"GATEWAY_MAX_CONNECTIONS": "4", "GATEWAY_MAX_CONNECTIONS_PER_ADDRESS": "2"}
-    with serving(Sandbox({}), tmp_path, connectors=connectors(FakeUpstream()), **limits) as gateway:
+    with run_gateway(Sandbox({}), tmp_path, connectors=connectors(FakeUpstream()), **limits) as gateway:
         yield gateway
 
 
 @requirement("common-175")
 def test_a_connection_too_many_of_one_address_is_told_so(narrow: Gateway) -> None:
-    with speaking(narrow.base_url) as one, speaking(narrow.base_url) as two:
+    with open_raw_connection(narrow.base_url) as one, open_raw_connection(narrow.base_url) as two:
         one.ask("GET", "/healthz")
         two.ask("GET", "/healthz")
         answers = [one.answer()[0], two.answer()[0]]
-        with speaking(narrow.base_url) as third:
+        with open_raw_connection(narrow.base_url) as third:
             status, body = third.answer()
 
     assert [200, 200] == answers
@@ -393,7 +393,7 @@ def test_a_connection_too_many_of_one_address_is_told_so(narrow: Gateway) -> Non
 
 
 def test_there_is_room_again_once_somebody_has_left(narrow: Gateway) -> None:
-    with speaking(narrow.base_url), speaking(narrow.base_url):
+    with open_raw_connection(narrow.base_url), open_raw_connection(narrow.base_url):
         wait_until(lambda: connected(narrow) == 2)
     wait_until(lambda: connected(narrow) == 0)
 

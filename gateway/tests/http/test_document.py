@@ -15,7 +15,7 @@ from connector_gateway.http.api.responses import DRY_RUN
 from connector_gateway.http.openapi import openapi
 from connector_gateway.http.openapi.examples import examples
 from connector_gateway.management.routes import MANAGEMENT
-from harness.recording import WITHOUT_EXAMPLE, playground, recorded
+from harness.example_calls import WITHOUT_EXAMPLE, playground, recorded
 from harness.requirement import requirement
 
 Schema = Mapping[str, Any]

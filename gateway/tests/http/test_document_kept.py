@@ -9,7 +9,7 @@ import pytest
 from connector_gateway.connectors.notes import NOTES
 from connector_gateway.core.access import token_throttle
 from connector_gateway.http.openapi import openapi
-from harness.serving import OPERATOR, Gateway
+from harness.gateway_server import OPERATOR, Gateway
 
 DOCUMENT = openapi([NOTES], "http://127.0.0.1")
 CALLS = "/v1/connectors/notes"
@@ -25,7 +25,7 @@ def below(*beginnings: str) -> list[tuple[str, str]]:
 @pytest.fixture(scope="module")
 def documented() -> ModuleType:
     """What makes the requests; it is imported here, and not by every worker that collects these tests."""
-    return import_module("harness.documented")
+    return import_module("harness.schemathesis_requests")
 
 
 @pytest.fixture(scope="module")

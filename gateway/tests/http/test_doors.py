@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from connector_gateway.core.access.token_throttle import BURST, DELAY_SECONDS, MAX_DELAYED_PER_ADDRESS, TokenThrottle
-from harness.agents import PATH as AGENTS
-from harness.agents import posted
 from harness.clocks import NOON
-from harness.playing import playing
+from harness.gateway_server import Gateway, Reply, run_gateway
+from harness.mcp_clients import PATH as AGENTS
+from harness.mcp_clients import posted
 from harness.requirement import requirement
-from harness.serving import Gateway, Reply, serving
+from harness.sandbox_server import run_emulators
 from workspace_sandbox.notes import NotesEmulator
 
 SECRET = "ntn_sesame_open_sesame"
@@ -105,7 +105,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> StoppedClock:
 def guarded(clock: StoppedClock, tmp_path: Path) -> Iterator[Gateway]:
     """A gateway that has received no wrong token."""
     proxied: dict[str, Any] = {"GATEWAY_METRICS_TOKEN": METRICS, "GATEWAY_TRUSTED_PROXIES": "127.0.0.1"}
-    with playing(notes=NotesEmulator) as sandbox, serving(sandbox, tmp_path, **proxied) as gateway:
+    with run_emulators(notes=NotesEmulator) as sandbox, run_gateway(sandbox, tmp_path, **proxied) as gateway:
         yield gateway
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from connector_gateway.core.calls.remedies import general_remedy
 from connector_gateway.kit.errors import GatewayError, all_errors
+from harness.gateway_server import Gateway
 from harness.requirement import requirement
-from harness.serving import Gateway
 
 ERRORS = [pytest.param(error, id=error.code) for error in all_errors()]
 BROWSER = {"Accept": "text/html,application/xhtml+xml"}

@@ -9,15 +9,18 @@ from typing import Any
 import httpx
 import pytest
 
-from harness.installed import Installation, installed
-from harness.playing import playing
+from harness.installation import Installation, run_installation
 from harness.requirement import requirement
+from harness.sandbox_server import run_emulators
 from workspace_sandbox.notes import NotesEmulator
 
 
 @pytest.fixture
 def installation(tmp_path: Path) -> Iterator[Installation]:
-    with playing(notes=NotesEmulator) as sandbox, installed(sandbox, tmp_path, GATEWAY_STORAGE_SECONDS="5") as started:
+    with (
+        run_emulators(notes=NotesEmulator) as sandbox,
+        run_installation(sandbox, tmp_path, GATEWAY_STORAGE_SECONDS="5") as started,
+    ):
         yield started
 
 

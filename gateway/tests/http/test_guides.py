@@ -3,8 +3,8 @@
 import re
 
 from connector_gateway.http.pages.guides import INDEX, guide_path, guides, render
+from harness.gateway_server import Gateway
 from harness.requirement import requirement
-from harness.serving import Gateway
 
 HREF = re.compile(r'href="([^"]+)"')
 

@@ -6,8 +6,8 @@ import pytest
 
 from connector_gateway.core.calls.error_details import truncate_details
 from connector_gateway.kit.errors.suggestions import closest_match
+from harness.gateway_server import Gateway
 from harness.requirement import requirement
-from harness.serving import Gateway
 
 NOTES = [
     "GET /v1/connectors/notes/databases",

@@ -11,11 +11,11 @@ from pydantic_core import from_json
 from connector_gateway.cli import main
 from connector_gateway_client import Gateway as Client
 from connector_gateway_client.calls import RequestSpec
-from harness.agents import agent
-from harness.playing import playing
+from harness.gateway_server import Gateway, Reply, run_gateway
+from harness.mcp_clients import agent
+from harness.raw_http import open_raw_connection
 from harness.requirement import requirement
-from harness.serving import Gateway, Reply, serving
-from harness.speaking import speaking
+from harness.sandbox_server import run_emulators
 from workspace_sandbox import EMULATORS
 
 FOUR_BYTES = "\N{GRINNING FACE}"
@@ -25,7 +25,7 @@ UNFIT = ["a\0b", "a\nb", "a\x85b"]
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     rooms = {name: EMULATORS[name] for name in ("boards", "chat")}
-    with playing(**rooms) as sandbox, serving(sandbox, tmp_path_factory.mktemp("keys")) as gateway:
+    with run_emulators(**rooms) as sandbox, run_gateway(sandbox, tmp_path_factory.mktemp("keys")) as gateway:
         yield gateway
 
 
@@ -123,7 +123,7 @@ def test_a_header_that_is_no_text_is_refused(gateway: Gateway, target: dict[str,
 
 @requirement("keys-6")
 def test_a_repeated_header_is_refused(gateway: Gateway) -> None:
-    with speaking(gateway.base_url) as speaker:
+    with open_raw_connection(gateway.base_url) as speaker:
         speaker.ask(
             "POST",
             "/v1/connectors/chat/messages",

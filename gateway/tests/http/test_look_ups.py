@@ -3,16 +3,16 @@
 from pathlib import Path
 
 from connector_gateway.connectors.notes import NOTES
-from harness.playing import playing
+from harness.gateway_server import Reply, run_gateway
 from harness.requirement import requirement
-from harness.serving import Reply, serving
+from harness.sandbox_server import run_emulators
 from workspace_sandbox.notes import NotesEmulator
 
 
 def test_twelve_calls_behind_a_look_up_that_hangs_end_together(tmp_path: Path) -> None:
     with (
-        playing(notes=NotesEmulator) as sandbox,
-        serving(sandbox, tmp_path, connectors={"notes": NOTES}, GATEWAY_UPSTREAM_TIMEOUT_SECONDS="1") as gateway,
+        run_emulators(notes=NotesEmulator) as sandbox,
+        run_gateway(sandbox, tmp_path, connectors={"notes": NOTES}, GATEWAY_UPSTREAM_TIMEOUT_SECONDS="1") as gateway,
     ):
         gateway.clear("notes")
         database_id = gateway.examples("notes")["database_id"]
@@ -32,8 +32,8 @@ def test_twelve_calls_behind_a_look_up_that_hangs_end_together(tmp_path: Path) -
 @requirement("common-54")
 def test_a_write_behind_one_that_hangs_is_refused_after_the_queueing_time(tmp_path: Path) -> None:
     with (
-        playing(notes=NotesEmulator) as sandbox,
-        serving(sandbox, tmp_path, connectors={"notes": NOTES}, GATEWAY_QUEUE_SECONDS="0.3") as gateway,
+        run_emulators(notes=NotesEmulator) as sandbox,
+        run_gateway(sandbox, tmp_path, connectors={"notes": NOTES}, GATEWAY_QUEUE_SECONDS="0.3") as gateway,
     ):
         gateway.clear("notes")
         path = f"/notes/pages/{gateway.examples('notes')['page_id']}"

@@ -8,8 +8,8 @@ from sqlalchemy import Executable
 
 from connector_gateway.management.declaration import ManagementRoute
 from connector_gateway.management.routes import MANAGEMENT
+from harness.gateway_server import OPERATOR, Gateway, Reply
 from harness.requirement import requirement
-from harness.serving import OPERATOR, Gateway, Reply
 
 NOWHERE = "ws_01KAJ5T6M0Q7Z3X9V2B8N4C1DF"
 CREDENTIALS = {"token": "ntn_top_secret_token"}

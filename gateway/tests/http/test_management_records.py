@@ -8,8 +8,8 @@ import pytest
 from connector_gateway.http.openapi import openapi
 from connector_gateway.management.declaration import ManagementRoute
 from connector_gateway.management.routes import MANAGEMENT
+from harness.gateway_server import Gateway
 from harness.requirement import requirement
-from harness.serving import Gateway
 
 CREDENTIALS = {"token": "ntn_top_secret_token"}
 DOCUMENT = openapi([], "http://127.0.0.1")

@@ -7,9 +7,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from connector_gateway.connectors.chat import CHAT
 from connector_gateway.connectors.notes import NOTES
-from harness.playing import playing
+from harness.gateway_server import Gateway, run_gateway
 from harness.requirement import requirement
-from harness.serving import Gateway, serving
+from harness.sandbox_server import run_emulators
 from workspace_sandbox.chat import ChatEmulator
 from workspace_sandbox.notes import NotesEmulator
 
@@ -20,8 +20,8 @@ ORDER = ("connector", "budget", "operation", "queue", "kind", "place", "reason",
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     with (
-        playing(notes=NotesEmulator, chat=ChatEmulator) as sandbox,
-        serving(sandbox, tmp_path_factory.mktemp("metrics"), connectors={"notes": NOTES, "chat": CHAT}) as gateway,
+        run_emulators(notes=NotesEmulator, chat=ChatEmulator) as sandbox,
+        run_gateway(sandbox, tmp_path_factory.mktemp("metrics"), connectors={"notes": NOTES, "chat": CHAT}) as gateway,
     ):
         yield gateway
 

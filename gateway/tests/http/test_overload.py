@@ -3,17 +3,17 @@
 from pathlib import Path
 
 from connector_gateway.connectors.notes import NOTES
-from harness.playing import playing
+from harness.gateway_server import run_gateway
 from harness.requirement import requirement
-from harness.serving import serving
+from harness.sandbox_server import run_emulators
 from workspace_sandbox.notes import NotesEmulator
 
 
 @requirement("common-78")
 def test_a_call_too_many_is_refused_at_once_and_found_in_the_history(tmp_path: Path) -> None:
     with (
-        playing(notes=NotesEmulator) as sandbox,
-        serving(sandbox, tmp_path, connectors={"notes": NOTES}, GATEWAY_MAX_CALLS="1") as gateway,
+        run_emulators(notes=NotesEmulator) as sandbox,
+        run_gateway(sandbox, tmp_path, connectors={"notes": NOTES}, GATEWAY_MAX_CALLS="1") as gateway,
     ):
         gateway.clear("notes")
         gateway.fault("notes", path="/v1/search", fault="delay", seconds=0.5, times=1)

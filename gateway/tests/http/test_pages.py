@@ -13,10 +13,10 @@ from schemathesis.core.result import Ok
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.http.openapi import openapi
 from connector_gateway.kit.errors import UpstreamUnexpected, all_errors
-from harness.rehearsing import Failure, FakeUpstream
+from harness.core_fixture import Failure, FakeUpstream
+from harness.gateway_server import OPERATOR, Gateway, run_gateway
 from harness.requirement import requirement
-from harness.serving import OPERATOR, Gateway, serving
-from harness.storage import read_only
+from harness.storage_faults import read_only
 from workspace_sandbox.sandbox import Sandbox
 
 OPEN = ["/healthz", "/readyz", "/metrics", "/openapi.json", "/docs", "/docs/start.js", "/docs/viewer.js"]
@@ -235,7 +235,7 @@ def test_pages_load_nothing_from_elsewhere_and_stand_in_no_frame(gateway: Gatewa
 
 @requirement("common-178")
 def test_metrics_are_shown_for_their_token_where_one_is_set(tmp_path: Path) -> None:
-    with serving(Sandbox({}), tmp_path, connectors={}, GATEWAY_METRICS_TOKEN="m" * 32) as gateway:
+    with run_gateway(Sandbox({}), tmp_path, connectors={}, GATEWAY_METRICS_TOKEN="m" * 32) as gateway:
         shown = gateway.request("GET", "/metrics", headers={"Authorization": "Bearer " + "m" * 32})
         refused = [
             gateway.http.get(f"{gateway.base_url}/metrics", headers=headers)

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.notes import NOTES
-from harness.browsing import Browser
-from harness.connecting import heading, invited, user
-from harness.consenting import Browser as Consenting
-from harness.playing import playing
+from harness.connect_pages import heading, open_link, user
+from harness.consent_pages import Browser as Consenting
+from harness.gateway_server import Gateway, run_gateway
+from harness.html_browser import Browser
 from harness.requirement import requirement
-from harness.serving import Gateway, serving
+from harness.sandbox_server import run_emulators
 from workspace_sandbox.notes import NotesEmulator
 
 QUOTAS: dict[str, Any] = {"GATEWAY_QUOTA_KEYS": "1", "GATEWAY_QUOTA_CONSENTS_PER_LINK": "2"}
@@ -21,7 +21,10 @@ QUOTAS: dict[str, Any] = {"GATEWAY_QUOTA_KEYS": "1", "GATEWAY_QUOTA_CONSENTS_PER
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     """A gateway whose workspace has its only key."""
     folder, rooms = tmp_path_factory.mktemp("quotas"), {"notes": NOTES}
-    with playing(notes=NotesEmulator) as sandbox, serving(sandbox, folder, connectors=rooms, **QUOTAS) as gateway:
+    with (
+        run_emulators(notes=NotesEmulator) as sandbox,
+        run_gateway(sandbox, folder, connectors=rooms, **QUOTAS) as gateway,
+    ):
         yield gateway
 
 
@@ -39,7 +42,7 @@ def test_the_console_shows_what_to_do(gateway: Gateway) -> None:
 
 @requirement("limits-9")
 def test_a_browser_beyond_the_pending_consents_of_a_link_is_shown_a_page(gateway: Gateway) -> None:
-    link = invited(gateway)["connect_url"]
+    link = open_link(gateway)["connect_url"]
     with user(gateway) as someone:
         consents = [someone.depart(link) for _ in range(2)]
         refused = someone.press(link)

@@ -6,9 +6,9 @@ from pathlib import Path
 from uuid import uuid4
 
 from connector_gateway.connectors.notes import NOTES
-from harness.playing import playing
-from harness.relaying import PostgresProxy, relaying
-from harness.serving import Gateway, Reply, serving
+from harness.gateway_server import Gateway, Reply, run_gateway
+from harness.postgres_proxy import PostgresProxy, run_postgres_proxy
+from harness.sandbox_server import run_emulators
 from workspace_sandbox.notes import NotesEmulator
 
 
@@ -43,12 +43,12 @@ async def test_a_read_asks_a_server_once_and_a_write_with_a_key_twice(new_postgr
     def count(relay: PostgresProxy, address: str) -> dict[str, int]:
         rooms = {"notes": NOTES}
         with (
-            playing(notes=NotesEmulator) as sandbox,
-            serving(sandbox, tmp_path, connectors=rooms, database_url=address, GATEWAY_WATCH="off") as gateway,
+            run_emulators(notes=NotesEmulator) as sandbox,
+            run_gateway(sandbox, tmp_path, connectors=rooms, database_url=address, GATEWAY_WATCH="off") as gateway,
         ):
             return figures(relay, gateway)
 
-    async with relaying(new_postgres) as (relay, address):
+    async with run_postgres_proxy(new_postgres) as (relay, address):
         told = await asyncio.to_thread(count, relay, address)
 
     assert {"read": 1, "write": 2, "write with a key": 2, "repeat of a key": 3} == told

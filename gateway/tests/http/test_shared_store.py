@@ -9,11 +9,11 @@ import pytest
 
 from connector_gateway.connectors.notes import NOTES
 from connector_gateway.storage.shared import valkey
-from harness.playing import playing
+from harness.gateway_server import Gateway, run_gateway
 from harness.requirement import requirement
-from harness.serving import Gateway, serving
+from harness.sandbox_server import run_emulators
 from harness.valkey import Server, valkey_server
-from harness.waiting import wait_until
+from harness.wait import wait_until
 from workspace_sandbox.notes import NotesEmulator
 
 
@@ -32,17 +32,19 @@ def _unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def gateway(own: Server, tmp_path: Path) -> Iterator[Gateway]:
     with (
-        playing(notes=NotesEmulator) as sandbox,
-        serving(sandbox, tmp_path, connectors={"notes": NOTES}, GATEWAY_SHARED_URL=own.url) as gateway,
+        run_emulators(notes=NotesEmulator) as sandbox,
+        run_gateway(sandbox, tmp_path, connectors={"notes": NOTES}, GATEWAY_SHARED_URL=own.url) as gateway,
     ):
         yield gateway
 
 
 @requirement("common-194")
 def test_two_processes_share_a_minute_of_a_key(own: Server, new_postgres: str, tmp_path: Path) -> None:
-    with playing(notes=NotesEmulator) as sandbox:
+    with run_emulators(notes=NotesEmulator) as sandbox:
         url, rooms = own.url, {"notes": NOTES}
-        start = partial(serving, sandbox, tmp_path, connectors=rooms, database_url=new_postgres, GATEWAY_SHARED_URL=url)
+        start = partial(
+            run_gateway, sandbox, tmp_path, connectors=rooms, database_url=new_postgres, GATEWAY_SHARED_URL=url
+        )
         with start() as one, start() as other:
             caller = one.with_key(calls_per_minute=7)
             elsewhere = replace(other, key=caller.key)

@@ -12,17 +12,17 @@ import pytest
 from sqlalchemy import create_engine, select
 
 from connector_gateway.storage import tables
-from harness.installed import CallThread, Installation, installed
-from harness.playing import playing
+from harness.installation import CallThread, Installation, run_installation
 from harness.requirement import requirement
-from harness.waiting import wait_until
+from harness.sandbox_server import run_emulators
+from harness.wait import wait_until
 from workspace_sandbox.notes import NotesEmulator
 from workspace_sandbox.sandbox import Sandbox
 
 
 @pytest.fixture
 def sandbox() -> Iterator[Sandbox]:
-    with playing(notes=NotesEmulator) as started:
+    with run_emulators(notes=NotesEmulator) as started:
         yield started
 
 
@@ -31,7 +31,7 @@ def test_a_call_under_way_is_answered_and_then_the_process_ends(
 ) -> None:
     folder = tmp_path_factory.mktemp("stopping")
     fault = {"method": "POST", "path": "/v1/search", "fault": "delay", "seconds": 0.5}
-    with installed(sandbox, folder) as installation:
+    with run_installation(sandbox, folder) as installation:
         installation.http.post(f"{sandbox.address}/_control/notes/faults", json=fault)
         url = f"{installation.base_url}/v1/connectors/notes/databases"
         query = {"connection_id": installation.connections["notes"]}
@@ -83,7 +83,7 @@ def runs(folder: Path) -> dict[str, tuple[Any, ...]]:
 def test_a_call_that_waits_for_its_turn_is_refused_at_once(sandbox: Sandbox, tmp_path: Path) -> None:
     # One for asking whose the connection is when it is made, and one for the first call.
     settings = {"GATEWAY_NOTES_BUDGET": "2/60", "GATEWAY_QUEUE_SECONDS": "1000"}
-    with installed(sandbox, tmp_path, **settings) as installation:
+    with run_installation(sandbox, tmp_path, **settings) as installation:
         going_on = asked(installation)
         wait_until(lambda: "/v1/search" in [one.path for one in sandbox.emulators["notes"].context.request_log])
         waiting = written(installation, "key-0")
@@ -107,7 +107,7 @@ def test_a_call_that_waits_for_its_turn_is_refused_at_once(sandbox: Sandbox, tmp
 @requirement("common-143")
 def test_a_call_that_waits_for_another_with_its_key_is_refused_at_once(sandbox: Sandbox, tmp_path: Path) -> None:
     fault = {"method": "POST", "path": "/v1/pages", "fault": "delay", "seconds": 0.5}
-    with installed(sandbox, tmp_path) as installation:
+    with run_installation(sandbox, tmp_path) as installation:
         installation.http.post(f"{sandbox.address}/_control/notes/faults", json=fault)
         first = written(installation, "key-1")
         wait_until(lambda: not sandbox.emulators["notes"].context.faults[0].times)
@@ -121,7 +121,7 @@ def test_a_call_that_waits_for_another_with_its_key_is_refused_at_once(sandbox: 
 
 @requirement("common-218")
 def test_one_that_retires_says_so_and_takes_calls_until_ctrl_c(sandbox: Sandbox, tmp_path: Path) -> None:
-    with installed(sandbox, tmp_path, GATEWAY_RETIRE_SECONDS="1000") as installation:
+    with run_installation(sandbox, tmp_path, GATEWAY_RETIRE_SECONDS="1000") as installation:
         assert installation.process is not None
         installation.process.send_signal(signal.SIGTERM)
         wait_until(lambda: not installation.ready())
@@ -137,7 +137,7 @@ def test_one_that_retires_says_so_and_takes_calls_until_ctrl_c(sandbox: Sandbox,
 @requirement("common-144")
 def test_a_call_that_does_not_end_in_time_is_answered_with_its_run(sandbox: Sandbox, tmp_path: Path) -> None:
     fault = {"method": "POST", "path": "/v1/search", "fault": "delay", "seconds": 1.9}
-    with installed(sandbox, tmp_path, GATEWAY_STOP_SECONDS="0.3") as installation:
+    with run_installation(sandbox, tmp_path, GATEWAY_STOP_SECONDS="0.3") as installation:
         installation.http.post(f"{sandbox.address}/_control/notes/faults", json=fault)
         calling = asked(installation)
         wait_until(lambda: not sandbox.emulators["notes"].context.faults[0].times)
@@ -154,7 +154,7 @@ def test_a_call_that_does_not_end_in_time_is_answered_with_its_run(sandbox: Sand
 @requirement("common-144")
 def test_a_second_ctrl_c_cuts_calls_off_which_are_answered_all_the_same(sandbox: Sandbox, tmp_path: Path) -> None:
     fault = {"method": "POST", "path": "/v1/search", "fault": "delay", "seconds": 60}
-    with installed(sandbox, tmp_path, GATEWAY_UPSTREAM_TIMEOUT_SECONDS="60") as installation:
+    with run_installation(sandbox, tmp_path, GATEWAY_UPSTREAM_TIMEOUT_SECONDS="60") as installation:
         installation.http.post(f"{sandbox.address}/_control/notes/faults", json=fault)
         calling = asked(installation)
         wait_until(lambda: not sandbox.emulators["notes"].context.faults[0].times)
@@ -178,7 +178,7 @@ def takes_connections(installation: Installation) -> bool:
 @requirement("common-80", "common-144")
 def test_a_write_that_is_cut_off_while_it_is_carried_out_is_told_as_unknown(sandbox: Sandbox, tmp_path: Path) -> None:
     fault = {"method": "POST", "path": "/v1/pages", "fault": "delay", "seconds": 1.9}
-    with installed(sandbox, tmp_path, GATEWAY_STOP_SECONDS="0.3") as installation:
+    with run_installation(sandbox, tmp_path, GATEWAY_STOP_SECONDS="0.3") as installation:
         installation.http.post(f"{sandbox.address}/_control/notes/faults", json=fault)
         calling = written(installation, "cut off")
         wait_until(lambda: not sandbox.emulators["notes"].context.faults[0].times)

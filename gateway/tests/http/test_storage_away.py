@@ -10,18 +10,18 @@ from connector_gateway.app import App
 from connector_gateway.connectors.notes import NOTES
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.sqlite_files import DatabaseInUse
-from harness.playing import playing
+from harness.gateway_server import Gateway, run_gateway
 from harness.requirement import requirement
-from harness.serving import Gateway, serving
-from harness.storage import read_only
+from harness.sandbox_server import run_emulators
+from harness.storage_faults import read_only
 from workspace_sandbox.notes import NotesEmulator
 
 
 @pytest.fixture
 def gateway(database_url: str, tmp_path: Path) -> Iterator[Gateway]:
     with (
-        playing(notes=NotesEmulator) as sandbox,
-        serving(sandbox, tmp_path, connectors={"notes": NOTES}, database_url=database_url) as gateway,
+        run_emulators(notes=NotesEmulator) as sandbox,
+        run_gateway(sandbox, tmp_path, connectors={"notes": NOTES}, database_url=database_url) as gateway,
     ):
         gateway.clear("notes")
         yield gateway

@@ -10,10 +10,10 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from connector_gateway.connectors.notes import NOTES
-from harness.playing import playing
-from harness.receiving import Inbox, receiving
+from harness.gateway_server import run_gateway
 from harness.requirement import requirement
-from harness.serving import serving
+from harness.sandbox_server import run_emulators
+from harness.webhook_receiver import Inbox, run_receiver
 from workspace_sandbox.notes import NotesEmulator
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
@@ -22,7 +22,7 @@ PARENT = "b7ad6b7169203331"
 
 @pytest.fixture
 def collector() -> Iterator[Inbox]:
-    with receiving() as inbox:
+    with run_receiver() as inbox:
         yield inbox
 
 
@@ -36,8 +36,8 @@ def spans(collector: Inbox) -> dict[int, Span]:
 @requirement("common-135")
 def test_a_call_and_its_request_upstream_are_spans_of_the_callers_trace(collector: Inbox, tmp_path: Path) -> None:
     with (
-        playing(notes=NotesEmulator) as sandbox,
-        serving(
+        run_emulators(notes=NotesEmulator) as sandbox,
+        run_gateway(
             sandbox, tmp_path, connectors={"notes": NOTES}, GATEWAY_TRACES_URL=f"{collector.address}/v1/traces"
         ) as gateway,
     ):

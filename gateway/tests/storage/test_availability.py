@@ -17,7 +17,7 @@ from connector_gateway.storage.sql import database as module
 from connector_gateway.storage.sql.database import Database
 from harness.clocks import ManualClock
 from harness.requirement import requirement
-from harness.storage import Attempts, Stuck, lose_acknowledgements, read_only
+from harness.storage_faults import Attempts, Stuck, lose_acknowledgements, read_only
 
 INSERT = insert(tables.workspaces)
 SOON = 0.4

@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError
 from connector_gateway.core.history.runs import PUT_RUN
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
-from harness.storage import Attempts
+from harness.storage_faults import Attempts
 
 INSERT = insert(tables.workspaces)
 INSERT_RUN = insert(tables.runs)

@@ -8,8 +8,8 @@ from sqlalchemy import make_url, text
 
 from connector_gateway.kit.errors import StorageUnavailable
 from connector_gateway.storage.sql.database import Database
-from harness.encrypted import behind_tls, certificate
 from harness.requirement import requirement
+from harness.tls_proxy import behind_tls, certificate
 
 
 @pytest.fixture

@@ -10,14 +10,14 @@ from sqlalchemy import func, insert, select
 from connector_gateway.core.writes.claims import CLAIM
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
-from harness.pgbouncer import pooled
+from harness.pgbouncer import run_pgbouncer
 
 INSERT = insert(tables.workspaces)
 
 
 @pytest.fixture(params=["", "extra_float_digits,options"], ids=["options refused", "options ignored"])
 def through(request: pytest.FixtureRequest, new_postgres: str) -> Iterator[str]:
-    with pooled(new_postgres, ignored=request.param or "extra_float_digits") as address:
+    with run_pgbouncer(new_postgres, ignored=request.param or "extra_float_digits") as address:
         yield address
 
 

@@ -13,8 +13,8 @@ from connector_gateway.kit.errors import StorageUnavailable
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql import engines
 from connector_gateway.storage.sql.database import Database
-from harness.relaying import PostgresProxy, relaying
-from harness.storage import Stuck
+from harness.postgres_proxy import PostgresProxy, run_postgres_proxy
+from harness.storage_faults import Stuck
 
 INSERT = insert(tables.workspaces)
 TAKE = insert_or_not(tables.workspaces).on_conflict_do_nothing()
@@ -57,7 +57,7 @@ async def relayed(new_postgres: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIt
     """A database behind a relay, that was written to a moment ago."""
     # However slow this machine is, no connection is asked whether it still lives.
     monkeypatch.setattr(engines, "IDLE_SECONDS", 60)
-    async with relaying(new_postgres) as (relay, address), Database(address) as database:
+    async with run_postgres_proxy(new_postgres) as (relay, address), Database(address) as database:
         await asyncio.gather(*(database.write(adding(f"first {number}"), str(number)) for number in range(3)))
         relay.round_trips = 0
         yield relay, database
@@ -230,7 +230,10 @@ async def test_processes_that_insert_the_same_rows_in_another_order_do_not_block
 
 async def test_a_pooler_that_takes_no_options_gets_the_time_outs_in_each_transaction(new_postgres: str) -> None:
     query = select(func.current_setting("statement_timeout"))
-    async with relaying(new_postgres, refuses_options=True) as (_, address), Database(address, seconds=4) as database:
+    async with (
+        run_postgres_proxy(new_postgres, refuses_options=True) as (_, address),
+        Database(address, seconds=4) as database,
+    ):
         reading = await database.read(lambda connection: connection.execute(query).scalar())
         writing = await database.write(lambda connection: connection.execute(query).scalar())
         await database.put(INSERT, workspace("put"))
@@ -250,7 +253,7 @@ async def test_a_statement_is_prepared_once_for_each_session(served: Database) -
 
 
 async def test_nothing_is_prepared_behind_a_pooler(new_postgres: str) -> None:
-    async with relaying(new_postgres, refuses_options=True) as (_, address), Database(address) as database:
+    async with run_postgres_proxy(new_postgres, refuses_options=True) as (_, address), Database(address) as database:
         kept = [await database.put(INSERT, workspace(f"ws {number}")) for number in range(6)]
         counts = [await database.write(lambda writing: writing.execute(PREPARED).scalar_one()) for _ in range(12)]
 

@@ -20,8 +20,8 @@ from connector_gateway.kit.identifiers import ConnectionId, ProcessId, Workspace
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 from harness.postgres import execute, new_database, postgres, stopped
-from harness.relaying import relaying
-from harness.storage import read_only
+from harness.postgres_proxy import run_postgres_proxy
+from harness.storage_faults import read_only
 
 INSERT = insert(tables.workspaces)
 HOUR = 3600.0
@@ -99,8 +99,8 @@ async def test_a_server_that_takes_connections_and_says_nothing_is_told_as_unava
 
 async def test_of_several_addresses_the_one_that_takes_connections_is_used(new_postgres: str) -> None:
     async with (
-        relaying(new_postgres) as (first, one),
-        relaying(new_postgres) as (_, other),
+        run_postgres_proxy(new_postgres) as (first, one),
+        run_postgres_proxy(new_postgres) as (_, other),
         Database(several(one, other), seconds=4) as database,
     ):
         before = await put(database, "before")
@@ -118,8 +118,8 @@ async def test_after_a_failover_the_former_server_that_is_back_for_reading_only_
     execute(own_server, f"CREATE DATABASE {make_url(former).database}")
     execute(own_server, f"ALTER DATABASE {make_url(former).database} SET default_transaction_read_only = on")
     async with (
-        relaying(former) as (_, one),
-        relaying(new_postgres) as (_, other),
+        run_postgres_proxy(former) as (_, one),
+        run_postgres_proxy(new_postgres) as (_, other),
         Database(several(one, other), seconds=4) as database,
     ):
         assert ["ok"] == await put(database, "written")

@@ -24,7 +24,7 @@ from connector_gateway.storage.shared.valkey import LEASE_SECONDS, ValkeyCounter
 from harness.clocks import NOON, ManualClock, ShiftedClock
 from harness.requirement import requirement
 from harness.valkey import Server, StoreClock, store_of, valkey_server
-from harness.waiting import until
+from harness.wait import until
 
 PREFIX = "cg:one:"
 """What all names in the store begin with."""

@@ -8,8 +8,8 @@ from connector_gateway.kit.clock import MonotonicClock
 from connector_gateway.kit.upstream.budget import Budget
 from connector_gateway.storage.shared.interface import ResolvedCharge, StoreUnavailable
 from connector_gateway.storage.shared.valkey import ValkeyCounters
-from harness.encrypted import behind_tls, certificate
 from harness.requirement import requirement
+from harness.tls_proxy import behind_tls, certificate
 from harness.valkey import Server
 
 TAKE = ResolvedCharge("key:tls", Budget(3, 60))

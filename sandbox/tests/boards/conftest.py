@@ -5,14 +5,14 @@ from collections.abc import Iterator
 import pytest
 import requests
 
-from harness.playing import playing
+from harness.sandbox_server import run_emulators
 from sandbox.tests.boards.trello import Trello
 from workspace_sandbox.boards import BoardsEmulator
 
 
 @pytest.fixture(scope="module")
 def played() -> Iterator[tuple[BoardsEmulator, str]]:
-    with playing(boards=BoardsEmulator) as sandbox:
+    with run_emulators(boards=BoardsEmulator) as sandbox:
         emulator = sandbox.emulators["boards"]
         assert isinstance(emulator, BoardsEmulator)
         yield emulator, sandbox.address

@@ -10,7 +10,7 @@ from trello.card import Card
 from trello.exceptions import ResourceUnavailable, Unauthorized
 from trello.trellolist import List
 
-from harness.playing import playing
+from harness.sandbox_server import run_emulators
 from workspace_sandbox.boards import BoardsEmulator
 
 pytestmark = pytest.mark.filterwarnings(
@@ -33,7 +33,7 @@ class Local(requests.Session):
 
 @pytest.fixture(scope="module")
 def played() -> Iterator[BoardsEmulator]:
-    with playing(boards=BoardsEmulator) as sandbox:
+    with run_emulators(boards=BoardsEmulator) as sandbox:
         emulator = sandbox.emulators["boards"]
         assert isinstance(emulator, BoardsEmulator)
         yield emulator

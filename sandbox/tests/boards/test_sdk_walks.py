@@ -11,8 +11,8 @@ from trello import TrelloClient
 from trello.exceptions import ResourceUnavailable
 from trello.trellolist import List
 
-from harness.playing import playing
-from harness.receiving import receiving
+from harness.sandbox_server import run_emulators
+from harness.webhook_receiver import run_receiver
 from sandbox.tests.boards.test_sdk import Local
 from workspace_sandbox.boards import BoardsEmulator
 from workspace_sandbox.kit.data.serialization import dump_state, restore
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.filterwarnings(
 
 @pytest.fixture(scope="module")
 def emulator() -> Iterator[BoardsEmulator]:
-    with playing(boards=BoardsEmulator) as sandbox:
+    with run_emulators(boards=BoardsEmulator) as sandbox:
         played = sandbox.emulators["boards"]
         assert isinstance(played, BoardsEmulator)
         played.context.knobs["limits"] = False
@@ -104,7 +104,7 @@ def test_people_join_and_leave_boards_and_organizations(emulator: BoardsEmulator
     (organization,) = client.list_organizations()
     board = client.add_board("Guests", default_lists=False)
     colleague = client.get_member(emulator.seed.colleague.id)
-    with receiving() as inbox:
+    with run_receiver() as inbox:
         client.fetch_json(
             "/webhooks", http_method="POST", post_args={"idModel": board.id, "callbackURL": inbox.address}
         )

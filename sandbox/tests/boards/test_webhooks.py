@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import requests
 
-from harness.receiving import Inbox
-from harness.waiting import wait_until
+from harness.wait import wait_until
+from harness.webhook_receiver import Inbox
 from sandbox.tests.boards.trello import UNKNOWN, Trello
 from workspace_sandbox.boards.access import APP
 from workspace_sandbox.boards.deliveries import MAX_FAILURES

@@ -6,8 +6,8 @@ import pytest
 import requests
 
 from harness.clocks import ManualClock
-from harness.playing import playing
-from harness.receiving import Inbox, receiving
+from harness.sandbox_server import run_emulators
+from harness.webhook_receiver import Inbox, run_receiver
 from sandbox.tests.chat.calling import Chat
 from workspace_sandbox import Sandbox
 from workspace_sandbox.chat import ChatEmulator
@@ -15,7 +15,7 @@ from workspace_sandbox.chat import ChatEmulator
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
-    with playing(chat=ChatEmulator) as started:
+    with run_emulators(chat=ChatEmulator) as started:
         yield started
 
 
@@ -43,6 +43,6 @@ def clock(sandbox: Sandbox, chat: Chat) -> Iterator[ManualClock]:
 
 @pytest.fixture
 def inbox(chat: Chat) -> Iterator[Inbox]:
-    with receiving() as listening:
+    with run_receiver() as listening:
         chat.steer("knobs", events_url=listening.address)
         yield listening

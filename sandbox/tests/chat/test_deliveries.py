@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from harness.clocks import ManualClock
-from harness.receiving import Answer, Inbox
+from harness.webhook_receiver import Answer, Inbox
 from sandbox.tests.chat.calling import GENERAL, UNJOINED_PUBLIC, Chat
 
 

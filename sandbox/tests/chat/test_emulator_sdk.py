@@ -14,9 +14,9 @@ from slack_sdk.oauth.token_rotation import TokenRotator
 from slack_sdk.signature import SignatureVerifier
 from slack_sdk.web.async_client import AsyncWebClient
 
-from harness.consenting import Browser
-from harness.playing import playing
-from harness.receiving import receiving
+from harness.consent_pages import Browser
+from harness.sandbox_server import run_emulators
+from harness.webhook_receiver import run_receiver
 from workspace_sandbox import Sandbox
 from workspace_sandbox.chat import ChatEmulator, access
 from workspace_sandbox.kit.data.serialization import dump_state, restore
@@ -29,7 +29,7 @@ GENERAL = "C04GENERAL1"
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
-    with playing(chat=ChatEmulator) as started:
+    with run_emulators(chat=ChatEmulator) as started:
         yield started
 
 
@@ -115,7 +115,7 @@ def test_the_client_reacts(client: WebClient) -> None:
 
 
 def test_the_client_runs_a_channel_until_it_leaves(client: WebClient, emulator: ChatEmulator) -> None:
-    with receiving() as inbox:
+    with run_receiver() as inbox:
         emulator.context.knobs["events_url"] = inbox.address
         channel = client.conversations_create(name="ships")["channel"]["id"]
         client.conversations_invite(channel=channel, users=["U04NW000002", "U04NW000003"])
@@ -150,7 +150,7 @@ def test_the_client_runs_a_channel_until_it_leaves(client: WebClient, emulator: 
 
 
 def test_the_client_uploads_a_file_and_reads_it_again(client: WebClient, emulator: ChatEmulator) -> None:
-    with receiving() as inbox:
+    with run_receiver() as inbox:
         emulator.context.knobs["events_url"] = inbox.address
         sent = client.files_upload_v2(
             channel=GENERAL, content="1,2\n", filename="n.csv", title="Numbers", initial_comment="See & read"
@@ -189,7 +189,7 @@ def test_the_client_schedules_messages(client: WebClient, emulator: ChatEmulator
     dropped = client.chat_scheduleMessage(channel=GENERAL, text="never", post_at=soon + 60)["scheduled_message_id"]
     client.chat_deleteScheduledMessage(channel=GENERAL, scheduled_message_id=dropped)
     waiting = client.chat_scheduledMessages_list()["scheduled_messages"]
-    with receiving() as inbox:
+    with run_receiver() as inbox:
         emulator.context.knobs["events_url"] = inbox.address
         sandbox.clock.set(soon + 1)
         heard = json.loads(inbox.take()[1])["event"]["text"]
@@ -204,7 +204,7 @@ def test_the_client_schedules_messages(client: WebClient, emulator: ChatEmulator
 
 def test_the_client_pins_and_looks_people_up(client: WebClient, emulator: ChatEmulator) -> None:
     item = {"channel": GENERAL, "timestamp": "1759000200.000200"}
-    with receiving() as inbox:
+    with run_receiver() as inbox:
         emulator.context.knobs["events_url"] = inbox.address
         client.pins_add(**item)
         (pinned,) = client.pins_list(channel=GENERAL)["items"]
@@ -304,7 +304,7 @@ def test_deliveries_carry_a_signature_the_verifier_accepts_although_the_clock_is
 ) -> None:
     verifier = SignatureVerifier(emulator.credentials()["signing_secret"])
     sandbox.clock.set(sandbox.clock.now() + ahead)
-    with receiving() as inbox:
+    with run_receiver() as inbox:
         emulator.context.knobs["events_url"] = inbox.address
         emulator.perform({"action": "message", "channel_id": GENERAL, "text": "deploy 🚀"})
         headers, body = inbox.take()
@@ -325,7 +325,7 @@ def test_bolt_takes_the_handshake_and_the_events(client: WebClient, emulator: Ch
     app = App(signing_secret=secret, client=client, process_before_response=True)
     app.event("message")(lambda event: heard.append(event["text"]))
     app.event("app_mention")(lambda event: heard.append(f"to us: {event['text']}"))
-    with receiving() as inbox:
+    with run_receiver() as inbox:
         emulator.context.knobs["events_url"] = inbox.address
         emulator.perform({"action": "verify_url"})
         handshake = inbox.take()

@@ -3,7 +3,7 @@
 import pytest
 
 from harness.clocks import ManualClock
-from harness.playing import stand_in
+from harness.sandbox_server import create_emulator
 from sandbox.tests.chat.calling import GENERAL, METHODS, Chat
 from workspace_sandbox.chat import ChatEmulator
 
@@ -35,7 +35,7 @@ def test_a_method_is_throttled_by_itself(chat: Chat, clock: ManualClock) -> None
     ],
 )
 def test_budgets_are_the_vendors(chat: Chat, method: str, per_minute: int) -> None:
-    limits = stand_in(chat.sandbox, ChatEmulator).limits
+    limits = create_emulator(chat.sandbox, ChatEmulator).limits
 
     assert per_minute == limits._per_minute(method, METHODS[method].per_minute)
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from harness.clocks import ManualClock
-from harness.playing import stand_in
+from harness.sandbox_server import create_emulator
 from sandbox.tests.chat.calling import GENERAL, Chat, code_of, consent
 from workspace_sandbox.chat import ChatEmulator
 
@@ -28,7 +28,7 @@ def test_a_reset_repeats_the_same_state_with_another_code(chat: Chat, clock: Man
 
 def test_the_examples_are_what_they_say(chat: Chat) -> None:
     examples = chat.sandbox.emulators["chat"].examples()
-    workspace = stand_in(chat.sandbox, ChatEmulator).workspace
+    workspace = create_emulator(chat.sandbox, ChatEmulator).workspace
     channel = workspace.channels[examples["channel_id"]]
 
     assert examples["channel"] == channel.name
@@ -41,7 +41,7 @@ def test_the_examples_are_what_they_say(chat: Chat) -> None:
 
 
 def test_the_seed_is_a_workspace_with_a_past(chat: Chat) -> None:
-    workspace = stand_in(chat.sandbox, ChatEmulator).workspace
+    workspace = create_emulator(chat.sandbox, ChatEmulator).workspace
     channels = workspace.channels.values()
 
     assert (277, 49) == (len(channels), len(workspace.users))

@@ -6,14 +6,14 @@ import pytest
 import requests
 
 from harness.clocks import ManualClock
-from harness.playing import playing
+from harness.sandbox_server import run_emulators
 from sandbox.tests.crm.portal import BEGAN, Api
 from workspace_sandbox.crm import CrmEmulator
 
 
 @pytest.fixture(scope="module")
 def played() -> Iterator[Api]:
-    with playing(crm=CrmEmulator) as sandbox, requests.Session() as session:
+    with run_emulators(crm=CrmEmulator) as sandbox, requests.Session() as session:
         session.trust_env = False
         emulator = sandbox.emulators["crm"]
         assert isinstance(emulator, CrmEmulator)

@@ -14,13 +14,13 @@ from hubspot.crm.associations import v4 as associations_v4
 from hubspot.crm.objects import notes
 from hubspot.oauth import ApiException as OAuthException
 
-from harness.playing import playing
+from harness.sandbox_server import run_emulators
 from workspace_sandbox.crm import CrmEmulator
 
 
 @pytest.fixture(scope="module")
 def emulator() -> Iterator[CrmEmulator]:
-    with playing(crm=CrmEmulator) as sandbox:
+    with run_emulators(crm=CrmEmulator) as sandbox:
         played = sandbox.emulators["crm"]
         assert isinstance(played, CrmEmulator)
         yield played

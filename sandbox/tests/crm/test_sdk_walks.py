@@ -8,14 +8,14 @@ import pytest
 from hubspot import HubSpot
 from hubspot.crm import lists, pipelines, properties, tickets
 
-from harness.playing import playing
+from harness.sandbox_server import run_emulators
 from workspace_sandbox.crm import CrmEmulator
 from workspace_sandbox.kit.data.serialization import dump_state, restore
 
 
 @pytest.fixture(scope="module")
 def emulator() -> Iterator[CrmEmulator]:
-    with playing(crm=CrmEmulator) as sandbox:
+    with run_emulators(crm=CrmEmulator) as sandbox:
         played = sandbox.emulators["crm"]
         assert isinstance(played, CrmEmulator)
         played.context.knobs.update(limits=False, search_lag_seconds=0)

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from hubspot.utils.signature import Signature
 
-from harness.receiving import Inbox, receiving
-from harness.waiting import wait_until
+from harness.wait import wait_until
+from harness.webhook_receiver import Inbox, run_receiver
 from sandbox.tests.crm.portal import OBJECTS, Api
 
 
 @pytest.fixture
 def inbox(crm: Api) -> Iterator[Inbox]:
-    with receiving() as inbox:
+    with run_receiver() as inbox:
         crm.act(action="subscribe", url=inbox.address)
         yield inbox
         crm.act(action="subscribe", url="")

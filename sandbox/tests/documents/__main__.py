@@ -1,4 +1,4 @@
-"""``python -m documents FOLDER``: hold what the tests of the sandbox exchange with it against the vendors' documents.
+"""``make documents``: hold what the tests of the sandbox exchange with it against the vendors' documents.
 
 The answers of all tests are checked, and of those that run the vendors' libraries the requests as well.
 It fails if a finding is not explained by the application's FIDELITY.md, or a row there explains nothing.

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.playing import playing
+from harness.sandbox_server import run_emulators
 from sandbox.tests.mail.calling import Mail
 from workspace_sandbox.mail import MailEmulator
 from workspace_sandbox.sandbox import Sandbox
@@ -12,7 +12,7 @@ from workspace_sandbox.sandbox import Sandbox
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
-    with playing(mail=MailEmulator) as started:
+    with run_emulators(mail=MailEmulator) as started:
         yield started
 
 

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 import httpx
 import pytest
 
-from harness.playing import playing
+from harness.sandbox_server import run_emulators
 from workspace_sandbox.mail import MailEmulator
 
 OWN = "nora@brightfjord.test"
@@ -60,7 +60,7 @@ class Door:
 
 @pytest.fixture(scope="module")
 def opened() -> Iterator[Door]:
-    with playing(mail=MailEmulator) as sandbox:
+    with run_emulators(mail=MailEmulator) as sandbox:
         emulator = sandbox.emulators["mail"]
         assert isinstance(emulator, MailEmulator)
         door = Door(emulator)

@@ -16,8 +16,8 @@ from googleapiclient.discovery_cache import get_static_doc
 from googleapiclient.errors import HttpError, MediaUploadSizeError
 from googleapiclient.http import MediaInMemoryUpload
 
-from harness.consenting import Browser
-from harness.playing import playing
+from harness.consent_pages import Browser
+from harness.sandbox_server import run_emulators
 from sandbox.tests.documents.checking import checked
 from sandbox.tests.documents.exchange import Exchange, recording
 from sandbox.tests.documents.published import document
@@ -63,7 +63,7 @@ class Sdk:
 
 @pytest.fixture(scope="module")
 def started() -> Iterator[Sdk]:
-    with recording() as seen, playing(mail=MailEmulator) as sandbox:
+    with recording() as seen, run_emulators(mail=MailEmulator) as sandbox:
         emulator = sandbox.emulators["mail"]
         assert isinstance(emulator, MailEmulator)
         sdk = Sdk(emulator, seen)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from harness.clocks import ManualClock
-from harness.playing import playing
+from harness.sandbox_server import run_emulators
 from sandbox.tests.notes.asking import Notes
 from workspace_sandbox.notes import NotesEmulator
 from workspace_sandbox.sandbox import Sandbox
@@ -14,7 +14,7 @@ from workspace_sandbox.sandbox import Sandbox
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
-    with playing(notes=NotesEmulator) as started:
+    with run_emulators(notes=NotesEmulator) as started:
         yield started
 
 

@@ -15,8 +15,8 @@ from notion_client.helpers import (
     is_full_user,
 )
 
-from harness.consenting import Browser
-from harness.playing import playing
+from harness.consent_pages import Browser
+from harness.sandbox_server import run_emulators
 from workspace_sandbox.kit.throttling import TokenBucket
 from workspace_sandbox.notes import CLIENT_ID, CLIENT_SECRET, NotesEmulator
 
@@ -26,7 +26,7 @@ DATA_SOURCES = {"property": "object", "value": "data_source"}
 
 @pytest.fixture(scope="module")
 def emulator() -> Iterator[NotesEmulator]:
-    with playing(notes=NotesEmulator) as sandbox:
+    with run_emulators(notes=NotesEmulator) as sandbox:
         started = sandbox.emulators["notes"]
         assert isinstance(started, NotesEmulator)
         started.context.knobs["limits"] = False

@@ -13,8 +13,8 @@ import pytest
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.hmac import HMAC
 
-from harness.playing import playing
-from harness.receiving import Answer, Inbox
+from harness.sandbox_server import run_emulators
+from harness.webhook_receiver import Answer, Inbox
 from sandbox.tests.notes.asking import Notes, text
 from workspace_sandbox.notes import CLIENT_ID, CLIENT_SECRET, NotesEmulator
 
@@ -55,7 +55,7 @@ class Standstill:
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Notes]:
-    with playing(notes=NotesEmulator) as sandbox:
+    with run_emulators(notes=NotesEmulator) as sandbox:
         made = Notes(sandbox)
         yield made
         made.close()

@@ -6,7 +6,7 @@ import pytest
 import requests
 
 from harness.clocks import ManualClock
-from harness.playing import playing
+from harness.sandbox_server import run_emulators
 from sandbox.tests.tables.played import NOON, Played
 from workspace_sandbox.sandbox import Sandbox
 from workspace_sandbox.tables import TablesEmulator
@@ -14,7 +14,7 @@ from workspace_sandbox.tables import TablesEmulator
 
 @pytest.fixture(scope="module")
 def airtable_sandbox() -> Iterator[Sandbox]:
-    with playing(tables=TablesEmulator) as sandbox:
+    with run_emulators(tables=TablesEmulator) as sandbox:
         yield sandbox
 
 

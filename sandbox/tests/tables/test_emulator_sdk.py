@@ -11,8 +11,8 @@ from pyairtable.formulas import match
 from pyairtable.models import WebhookNotification
 from requests.adapters import HTTPAdapter
 
-from harness.playing import playing
-from harness.receiving import Inbox
+from harness.sandbox_server import run_emulators
+from harness.webhook_receiver import Inbox
 from workspace_sandbox.sandbox import Sandbox
 from workspace_sandbox.tables import TablesEmulator
 from workspace_sandbox.tables.access import TOKEN
@@ -32,7 +32,7 @@ class ContentHost(HTTPAdapter):
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
-    with playing(tables=TablesEmulator) as sandbox:
+    with run_emulators(tables=TablesEmulator) as sandbox:
         yield sandbox
 
 

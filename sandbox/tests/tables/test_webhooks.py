@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from harness.receiving import Inbox
-from harness.waiting import wait_until
+from harness.wait import wait_until
+from harness.webhook_receiver import Inbox
 from sandbox.tests.tables.played import Played
 from workspace_sandbox.tables.data.webhooks import WEEK
 

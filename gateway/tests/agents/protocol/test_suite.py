@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from harness.packages import packages_in
-from harness.recording import playground
+from harness.example_calls import playground
+from harness.gateway_server import Gateway
+from harness.npm_packages import packages_in
 from harness.requirement import requirement
-from harness.serving import Gateway
 
 HERE = Path(__file__).parent
 FORMER, PRESENT = "2025-11-25", "2026-07-28"

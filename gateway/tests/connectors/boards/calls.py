@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from harness.calls import Examples, Reading
+from harness.operation_calls import Examples, Reading
 
 WRITE = ("boards.comment_on_card", "/1/cards")
 """A write as the simulation names it, and where the request begins that carries it out."""

@@ -4,7 +4,7 @@ import pytest
 
 from gateway.tests.connectors.boards.desk import Desk, Move
 from gateway.tests.connectors.conftest import Beside
-from harness.serving import Gateway
+from harness.gateway_server import Gateway
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from harness.serving import Gateway, Reply
+from harness.gateway_server import Gateway, Reply
 from workspace_sandbox.boards import BoardsEmulator
 from workspace_sandbox.boards.access import APP
 from workspace_sandbox.boards.data.state import Author

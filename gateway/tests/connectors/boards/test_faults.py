@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gateway.tests.connectors.boards.desk import STEPS, Desk, Move
-from harness.interrupting import done, interrupted, planned, sent
+from harness.interrupted_writes import done_step, interrupted_write, planned_step, sent_step
 from harness.requirement import requirement
 from workspace_sandbox.boards.access import APP
 from workspace_sandbox.boards.data.state import format_timestamp
@@ -37,15 +37,15 @@ def ago(desk: Desk, seconds: float) -> float:
 
 def dies_commenting(desk: Desk, key: str, text: str = "Last words") -> None:
     """Leave a comment in doubt behind, as a process does that died 30 s ago."""
-    step = sent("post the comment", {"card_id": desk.card_id, "text": text}, at=ago(desk, 30))
+    step = sent_step("post the comment", {"card_id": desk.card_id, "text": text}, at=ago(desk, 30))
     path = {"card_id": desk.card_id}
-    interrupted(
+    interrupted_write(
         desk.gateway,
         "boards",
         "comment_on_card",
         key,
         {"text": text},
-        [planned(desk.card_id), step],
+        [planned_step(desk.card_id), step],
         path=path,
         makes={"post the comment": "comment"},
     )
@@ -287,15 +287,15 @@ def test_a_move_of_a_process_that_died_before_or_after_its_comment_is_finished(d
         "list_to": "In progress",
         "within": False,
     }
-    moved = done("move the card", intent, {"id": desk.card_id, "moved_at": "2026-11-01T10:00:00.000Z"})
-    comment = sent("post the comment", {"card_id": desk.card_id, "text": "Moved"}, at=ago(desk, 1))
-    interrupted(
+    moved = done_step("move the card", intent, {"id": desk.card_id, "moved_at": "2026-11-01T10:00:00.000Z"})
+    comment = sent_step("post the comment", {"card_id": desk.card_id, "text": "Moved"}, at=ago(desk, 1))
+    interrupted_write(
         desk.gateway,
         "boards",
         "move_card",
         key,
         {"list_id": list_id, "comment": "Moved"},
-        [planned(intent), moved, comment],
+        [planned_step(intent), moved, comment],
         path={"card_id": desk.card_id},
         makes={"post the comment": "comment"},
     )
@@ -392,15 +392,17 @@ def test_a_checklist_of_a_process_that_died_is_finished_under_its_key(desk: Desk
     made = {"id": checklist_id, "name": "QA", "checkItems": []}
     place = {"card_id": desk.card_id, "checklist_id": checklist_id}
     items = [
-        done("add an item", place | {"name": name, "place": 16_389 * number}, {"item_id": name})
+        done_step("add an item", place | {"name": name, "place": 16_389 * number}, {"item_id": name})
         for number, name in enumerate(STEPS[:2], 1)
     ]
-    last = sent("add an item", place | {"name": STEPS[2], "place": 16_389 * 3}, at=ago(desk, 1))
-    created = done("create the checklist", {"card_id": desk.card_id, "name": "QA"}, made)
+    last = sent_step("add an item", place | {"name": STEPS[2], "place": 16_389 * 3}, at=ago(desk, 1))
+    created = done_step("create the checklist", {"card_id": desk.card_id, "name": "QA"}, made)
     body = {"name": "QA", "items": STEPS, "skip_if_present": False}
-    plan = planned({"unfinished": None, "skipped": None})
+    plan = planned_step({"unfinished": None, "skipped": None})
     path = {"card_id": desk.card_id}
-    interrupted(desk.gateway, "boards", "attach_checklist", "died", body, [plan, created, *items, last], path=path)
+    interrupted_write(
+        desk.gateway, "boards", "attach_checklist", "died", body, [plan, created, *items, last], path=path
+    )
 
     reply = desk.attach("QA", ["Else"], skip_if_present=False, headers={"Idempotency-Key": "died"})
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from harness.calls import Examples, Reading
+from harness.operation_calls import Examples, Reading
 
 WRITE = ("chat.post_message", "/api/chat.postMessage")
 """A write as the simulation names it, and where the request begins that carries it out."""

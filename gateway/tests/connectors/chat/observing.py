@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from harness.playing import playing
-from harness.rooms import only
-from harness.serving import Gateway, Reply, serving
-from harness.waiting import wait_until
+from harness.all_connectors import only
+from harness.gateway_server import Gateway, Reply, run_gateway
+from harness.sandbox_server import run_emulators
+from harness.wait import wait_until
 from harness.watches import watch_of
 from workspace_sandbox.chat import ChatEmulator
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET
@@ -27,8 +27,8 @@ def watching(folder: Path, secrets: str = SIGNING_SECRET, **settings: str) -> It
     """A started gateway that takes the deliveries of chat, signed by one of *secrets*."""
     watched: dict[str, Any] = {"GATEWAY_WATCH": "on", "GATEWAY_CHAT_HOOK_SECRET": secrets, **settings}
     with (
-        playing(chat=ChatEmulator) as sandbox,
-        serving(sandbox, folder, connectors=only("chat"), **watched) as gateway,
+        run_emulators(chat=ChatEmulator) as sandbox,
+        run_gateway(sandbox, folder, connectors=only("chat"), **watched) as gateway,
     ):
         yield gateway
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from harness.serving import Gateway
+from harness.gateway_server import Gateway
 from workspace_sandbox.chat import ChatEmulator
 from workspace_sandbox.chat.data.channel import Message
 from workspace_sandbox.chat.data.state import Workspace

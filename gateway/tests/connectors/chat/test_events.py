@@ -35,9 +35,9 @@ from gateway.tests.connectors.chat.observing import (
     watching,
 )
 from gateway.tests.connectors.chat.reading import EMPTY, GENERAL, PERSON, PRIVATE, RANDOM, UNJOINED
+from harness.gateway_server import Gateway
 from harness.requirement import requirement
-from harness.serving import Gateway
-from harness.waiting import wait_until
+from harness.wait import wait_until
 from harness.watches import watch_of
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET
 

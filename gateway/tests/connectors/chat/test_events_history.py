@@ -33,11 +33,11 @@ from gateway.tests.connectors.chat.reading import (
     without,
 )
 from gateway.tests.connectors.chat.reading import workspace as standing
+from harness.all_connectors import only
 from harness.clocks import ShiftedClock
-from harness.playing import playing
+from harness.gateway_server import Gateway, run_gateway
 from harness.requirement import requirement
-from harness.rooms import only
-from harness.serving import Gateway, serving
+from harness.sandbox_server import run_emulators
 from harness.watches import watch_of
 from workspace_sandbox.chat import ChatEmulator
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET
@@ -107,8 +107,8 @@ class Watching:
 @pytest.fixture(scope="module")
 def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     with (
-        playing(chat=ChatEmulator) as sandbox,
-        serving(sandbox, tmp_path_factory.mktemp("history"), connectors=only("chat")) as gateway,
+        run_emulators(chat=ChatEmulator) as sandbox,
+        run_gateway(sandbox, tmp_path_factory.mktemp("history"), connectors=only("chat")) as gateway,
     ):
         gateway.run(gateway.app._watches.claim("chat", 10))
         yield gateway
@@ -249,8 +249,8 @@ def test_every_channel_that_the_app_is_in_is_read_but_archived_ones(gateway: Gat
 def test_a_poll_counts_what_it_holds_with_all_calls(tmp_path: Path) -> None:
     large = {"ok": True, "messages": [], "pad": "x" * 2_000_000}
     with (
-        playing(chat=ChatEmulator) as sandbox,
-        serving(sandbox, tmp_path, connectors=only("chat"), GATEWAY_MAX_HELD_BYTES="1000000") as narrow,
+        run_emulators(chat=ChatEmulator) as sandbox,
+        run_gateway(sandbox, tmp_path, connectors=only("chat"), GATEWAY_MAX_HELD_BYTES="1000000") as narrow,
     ):
         narrow.run(narrow.app._watches.claim("chat", 10))
         watch = watching(narrow, channels=[GENERAL])

@@ -10,12 +10,12 @@ import pytest
 
 from gateway.tests.connectors.chat.observing import texts
 from gateway.tests.connectors.chat.reading import GENERAL, RANDOM
-from harness.installed import Installation
-from harness.playing import playing
+from harness.all_connectors import only
+from harness.gateway_server import run_gateway
+from harness.installation import Installation
 from harness.requirement import requirement
-from harness.rooms import only
-from harness.serving import serving
-from harness.waiting import wait_until
+from harness.sandbox_server import run_emulators
+from harness.wait import wait_until
 from workspace_sandbox.chat import ChatEmulator
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET
 from workspace_sandbox.sandbox import Sandbox
@@ -23,7 +23,7 @@ from workspace_sandbox.sandbox import Sandbox
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
-    with playing(chat=ChatEmulator) as started:
+    with run_emulators(chat=ChatEmulator) as started:
         yield started
 
 
@@ -115,7 +115,7 @@ def test_what_is_both_delivered_again_and_read_after_a_stop_is_there_once(instal
 
 @requirement("chat-48")
 def test_without_deliveries_messages_are_read_from_the_history(sandbox: Sandbox, tmp_path: Path) -> None:
-    with serving(
+    with run_gateway(
         sandbox, tmp_path, connectors=only("chat"), GATEWAY_WATCH="on", GATEWAY_CHAT_WATCH_SECONDS="0.3"
     ) as gateway:
         gateway.knob("chat", limits=False)

@@ -20,9 +20,9 @@ from gateway.tests.connectors.chat.observing import (
     watching,
 )
 from gateway.tests.connectors.chat.reading import EMPTY, PERSON, PRIVATE
+from harness.gateway_server import Gateway
 from harness.requirement import requirement
-from harness.serving import Gateway
-from harness.waiting import wait_until
+from harness.wait import wait_until
 from harness.watches import settle, watch_of
 from workspace_sandbox.chat.access import VISITOR_TOKEN
 from workspace_sandbox.chat.data.default_data import VISITOR

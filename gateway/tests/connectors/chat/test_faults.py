@@ -21,9 +21,9 @@ from gateway.tests.connectors.chat.reading import (
     without,
     workspace,
 )
-from harness.interrupting import interrupted, planned, sent
+from harness.gateway_server import Gateway, Reply
+from harness.interrupted_writes import interrupted_write, planned_step, sent_step
 from harness.requirement import requirement
-from harness.serving import Gateway, Reply
 
 POST = "/api/chat.postMessage"
 UPDATE = "/api/chat.update"
@@ -217,10 +217,12 @@ def test_a_post_of_a_process_that_died_is_made_once(gateway: Gateway, was_posted
     )
     [space.post_as_bot(space.channels[RANDOM], text, metadata=mark) for _ in range(was_posted)]
     intent = {"channel_id": RANDOM, "text": text, "thread_ts": None}
-    step = sent("post the message", intent, at=gateway.app.clock.now() - 1, mark=f"mark {was_posted}")
-    place = planned({"channel_id": RANDOM, "remembered": False})
+    step = sent_step("post the message", intent, at=gateway.app.clock.now() - 1, mark=f"mark {was_posted}")
+    place = planned_step({"channel_id": RANDOM, "remembered": False})
     body = {"channel": "random", "text": text}
-    interrupted(gateway, "chat", "post_message", key, body, [planned("https://northwind-labs.slack.com/"), place, step])
+    interrupted_write(
+        gateway, "chat", "post_message", key, body, [planned_step("https://northwind-labs.slack.com/"), place, step]
+    )
 
     posted = gateway.post("/chat/messages", channel="random", text="another text", idempotency_key=key)
 

@@ -8,9 +8,9 @@ import pytest
 from connector_gateway.connectors.chat.models import EDIT_LENGTH, PostMessage
 from connector_gateway.core.calls.arguments import Arguments, Body
 from gateway.tests.connectors.chat.reading import RANDOM, message, said
-from harness.agents import agent
+from harness.gateway_server import Gateway
+from harness.mcp_clients import agent
 from harness.requirement import requirement
-from harness.serving import Gateway
 
 LOUD = "<!channel> look, <@U04NW000002|anna>"
 QUIET = "&lt;!channel&gt; look, &lt;@U04NW000002|anna&gt;"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gateway.tests.connectors.chat.reading import GENERAL, OURS, RANDOM, another_connection, asked, said
-from harness.serving import Gateway, Reply
+from harness.gateway_server import Gateway, Reply
 
 CHANNEL = {"id": "C1", "name": "ops", "is_private": False, "is_member": True, "num_members": 3}
 FOUND = {"user": "U05RELAYBOT", "type": "message", "text": "hello", "ts": OURS}

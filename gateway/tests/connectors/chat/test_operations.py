@@ -22,8 +22,8 @@ from gateway.tests.connectors.chat.reading import (
     without,
     workspace,
 )
+from harness.gateway_server import Gateway, Reply, Restarting
 from harness.requirement import requirement
-from harness.serving import Gateway, Reply, Restarting
 
 UNKNOWN_TS = "1700000000.000001"
 

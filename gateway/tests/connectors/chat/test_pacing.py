@@ -8,16 +8,19 @@ import pytest
 
 from connector_gateway.connectors.chat import CHAT
 from gateway.tests.connectors.chat.reading import PRIVATE, RANDOM, UNJOINED
-from harness.playing import playing
+from harness.gateway_server import Gateway, Reply, run_gateway
 from harness.requirement import requirement
-from harness.serving import Gateway, Reply, serving
+from harness.sandbox_server import run_emulators
 from workspace_sandbox.chat import ChatEmulator
 
 
 @pytest.fixture
 def gateway(tmp_path: Path) -> Iterator[Gateway]:
     """One for each test, since a budget that the vendor has closed stays closed."""
-    with playing(chat=ChatEmulator) as sandbox, serving(sandbox, tmp_path, connectors={"chat": CHAT}) as gateway:
+    with (
+        run_emulators(chat=ChatEmulator) as sandbox,
+        run_gateway(sandbox, tmp_path, connectors={"chat": CHAT}) as gateway,
+    ):
         yield gateway
 
 

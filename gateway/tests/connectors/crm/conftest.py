@@ -4,7 +4,7 @@ import pytest
 
 from gateway.tests.connectors.crm.looking import Looking
 from gateway.tests.connectors.crm.writing import Writer, new_writer
-from harness.serving import Gateway
+from harness.gateway_server import Gateway
 from workspace_sandbox.crm import CrmEmulator
 
 

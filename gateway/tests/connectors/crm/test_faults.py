@@ -8,9 +8,9 @@ import pytest
 
 from gateway.tests.connectors.crm.looking import Looking
 from gateway.tests.connectors.crm.writing import CREATE_CONTACT, HTML, OBJECTS, Writer, new_writer
+from harness.all_connectors import only
+from harness.gateway_server import Gateway, run_gateway
 from harness.requirement import requirement
-from harness.rooms import only
-from harness.serving import Gateway, serving
 from workspace_sandbox.sandbox import Sandbox
 
 
@@ -19,7 +19,7 @@ def hurried(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Itera
     """A gateway that waits half a second for an answer, and as long as it does in earnest for a doubt to settle."""
     folder = tmp_path_factory.mktemp("hurried")
     waits: dict[str, Any] = {"GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "0.5", "GATEWAY_CRM_SETTLE_SECONDS": "160"}
-    with serving(sandbox, folder, connectors=only("crm"), **waits) as gateway:
+    with run_gateway(sandbox, folder, connectors=only("crm"), **waits) as gateway:
         yield gateway
 
 
@@ -33,7 +33,7 @@ def waiting(hurried: Gateway, portal: Looking) -> Writer:
 def hasty(sandbox: Sandbox, tmp_path: Path, portal: Looking) -> Iterator[Writer]:
     """A caller of a gateway of its own, which lets nothing queue for longer than a moment."""
     waits: dict[str, Any] = {"GATEWAY_QUEUE_SECONDS": "0.5", "GATEWAY_RUN_SECONDS": "0.5"}
-    with serving(sandbox, tmp_path, connectors=only("crm"), **waits) as gateway:
+    with run_gateway(sandbox, tmp_path, connectors=only("crm"), **waits) as gateway:
         gateway.clear("crm")
         yield new_writer(gateway, portal)
 

@@ -7,9 +7,9 @@ import pytest
 
 from gateway.tests.connectors.crm.looking import Looking
 from gateway.tests.connectors.crm.writing import OBJECTS, Writer, new_writer
+from harness.all_connectors import only
+from harness.gateway_server import run_gateway
 from harness.requirement import requirement
-from harness.rooms import only
-from harness.serving import serving
 from workspace_sandbox.sandbox import Sandbox
 
 DATED = {"createdAt": "2026-11-02T08:00:00Z", "updatedAt": "2026-11-02T08:00:00Z"}
@@ -33,7 +33,7 @@ PREPARED = [
 @pytest.fixture
 def fresh(sandbox: Sandbox, portal: Looking, tmp_path: Path) -> Any:
     """A caller of a gateway that remembers nothing yet."""
-    with serving(sandbox, tmp_path, connectors=only("crm")) as gateway:
+    with run_gateway(sandbox, tmp_path, connectors=only("crm")) as gateway:
         gateway.clear("crm")
         yield new_writer(gateway, portal)
 

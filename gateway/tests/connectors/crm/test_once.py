@@ -8,9 +8,9 @@ import pytest
 
 from gateway.tests.connectors.crm.looking import Looking
 from gateway.tests.connectors.crm.writing import CREATE_CONTACT, OBJECTS, SINGLE, Writer, new_writer
+from harness.all_connectors import only
+from harness.gateway_server import run_gateway
 from harness.requirement import requirement
-from harness.rooms import only
-from harness.serving import serving
 from workspace_sandbox.sandbox import Sandbox
 
 UPSERT = ("POST", f"{OBJECTS}/contacts/batch/upsert")
@@ -23,7 +23,7 @@ SLOW: dict[str, Any] = {"GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "0.5", "GATEWAY_CRM_
 
 @pytest.fixture
 def slow(sandbox: Sandbox, tmp_path: Path, portal: Looking) -> Iterator[Writer]:
-    with serving(sandbox, tmp_path, connectors=only("crm"), **SLOW) as gateway:
+    with run_gateway(sandbox, tmp_path, connectors=only("crm"), **SLOW) as gateway:
         gateway.clear("crm")
         yield new_writer(gateway, portal)
 
@@ -120,7 +120,7 @@ def test_a_deal_made_by_hand_is_not_returned_to_a_call_without_a_key(writer: Wri
 def test_a_deal_made_by_an_application_is_ours_while_it_is_not_known_how_we_are_named(
     sandbox: Sandbox, tmp_path: Path, portal: Looking
 ) -> None:
-    with serving(sandbox, tmp_path, connectors=only("crm")) as gateway:
+    with run_gateway(sandbox, tmp_path, connectors=only("crm")) as gateway:
         gateway.clear("crm")
         writer = new_writer(gateway, portal)
         writer.harm(CREATE_DEAL, fault="drop_after")

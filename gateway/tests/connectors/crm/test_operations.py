@@ -7,8 +7,8 @@ import pytest
 
 from connector_gateway.kit.casts import NOT_A_DATETIME
 from gateway.tests.connectors.crm.looking import Looking
+from harness.gateway_server import Gateway
 from harness.requirement import requirement
-from harness.serving import Gateway
 from workspace_sandbox.crm.data.default_data import OWNERS
 from workspace_sandbox.crm.data.definitions import Definition
 from workspace_sandbox.crm.data.object_types import CONTACTS

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from gateway.tests.connectors.crm.looking import Looking
+from harness.gateway_server import Gateway
 from harness.requirement import requirement
-from harness.serving import Gateway
 
 VALUES = {
     "jobtitle": "Head of Öl & Gas",

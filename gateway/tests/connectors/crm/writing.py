@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gateway.tests.connectors.crm.looking import Looking
-from harness.serving import Gateway, Reply
+from harness.gateway_server import Gateway, Reply
 
 OBJECTS = "/crm/objects/2026-09"
 HTML = "<html><body>Bad Gateway</body></html>"

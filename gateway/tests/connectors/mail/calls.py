@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from connector_gateway.connectors.mail.mapping.attachments import attachment_id
-from harness.calls import Examples, Reading
+from harness.operation_calls import Examples, Reading
 
 WRITE = ("mail.create_draft", "/gmail/v1/users/me/drafts")
 """A write as the simulation names it, and where the request begins that carries it out."""

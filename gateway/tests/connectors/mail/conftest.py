@@ -4,7 +4,7 @@ import pytest
 
 from gateway.tests.connectors.conftest import Beside
 from gateway.tests.connectors.mail.looking import Looking
-from harness.serving import Gateway
+from harness.gateway_server import Gateway
 from workspace_sandbox.mail import MailEmulator
 
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from harness.serving import Gateway
+from harness.gateway_server import Gateway
 from workspace_sandbox.mail import MailEmulator
 from workspace_sandbox.mail.data.mime import decode_words
 from workspace_sandbox.mail.data.state import Label, Mailbox, Message

@@ -14,11 +14,11 @@ from starlette.types import Message, Receive, Scope, Send
 from connector_gateway.core.calls.concurrency import MAX_PER_LINK
 from connector_gateway.http.server.protocol import UNREAD_SECONDS
 from gateway.tests.connectors.mail.looking import Looking, code_of, file, follow, one, received
+from harness.all_connectors import only
+from harness.gateway_server import Gateway, Reply, run_gateway
+from harness.raw_http import open_raw_connection, passing, unread
 from harness.requirement import requirement
-from harness.rooms import only
-from harness.serving import Gateway, Reply, serving
-from harness.speaking import passing, speaking, unread
-from harness.waiting import wait_until
+from harness.wait import wait_until
 from workspace_sandbox.mail.data.compose import FILLER
 from workspace_sandbox.mail.data.edge_cases import CSV, PDF
 from workspace_sandbox.sandbox import Sandbox
@@ -253,7 +253,9 @@ def test_many_who_stall_at_one_link_take_no_more_than_its_places_and_are_cut(
     (listed,) = one(gateway, 'subject:"Stalled"', include_body=True)["attachments"]
     url = urlsplit(fetch(gateway, listed["attachment_id"], message_id).data["download_url"]).path
     with ExitStack() as stack:
-        stalled = [stack.enter_context(speaking(gateway.base_url, buffer_bytes=4096)) for _ in range(MAX_PER_LINK)]
+        stalled = [
+            stack.enter_context(open_raw_connection(gateway.base_url, buffer_bytes=4096)) for _ in range(MAX_PER_LINK)
+        ]
         for speaker in stalled:
             speaker.ask("GET", url)
         run_ids = [speaker.headers()["x-run-id"] for speaker in stalled]
@@ -345,7 +347,7 @@ def test_a_forged_link_leads_nowhere(gateway: Gateway, token: str) -> None:
 
 @requirement("mail-36")
 def test_a_link_expires(sandbox: Sandbox, tmp_path: Path) -> None:
-    with serving(sandbox, tmp_path, connectors=only("mail"), GATEWAY_LINK_SECONDS="0.000001") as gateway:
+    with run_gateway(sandbox, tmp_path, connectors=only("mail"), GATEWAY_LINK_SECONDS="0.000001") as gateway:
         gateway.clear("mail")
         response = follow(gateway, fetch(gateway, *attachment(gateway)).data["download_url"])
 
@@ -355,7 +357,7 @@ def test_a_link_expires(sandbox: Sandbox, tmp_path: Path) -> None:
 def test_a_link_of_another_installation_leads_nowhere(gateway: Gateway, sandbox: Sandbox, tmp_path: Path) -> None:
     url = fetch(gateway, *attachment(gateway)).data["download_url"]
 
-    with serving(sandbox, tmp_path, connectors=only("mail")) as other:
+    with run_gateway(sandbox, tmp_path, connectors=only("mail")) as other:
         response = follow(other, url)
 
     assert (404, "link_not_found") == (response.status_code, code_of(response))
@@ -363,7 +365,7 @@ def test_a_link_of_another_installation_leads_nowhere(gateway: Gateway, sandbox:
 
 @requirement("mail-33")
 def test_links_are_published_where_the_operator_says(sandbox: Sandbox, tmp_path: Path) -> None:
-    with serving(
+    with run_gateway(
         sandbox, tmp_path, connectors=only("mail"), GATEWAY_DOWNLOAD_BASE="https://files.test/mail/"
     ) as gateway:
         gateway.clear("mail")
@@ -374,7 +376,7 @@ def test_links_are_published_where_the_operator_says(sandbox: Sandbox, tmp_path:
 
 
 def test_a_link_of_a_removed_connection_leads_nowhere(sandbox: Sandbox, tmp_path: Path) -> None:
-    with serving(sandbox, tmp_path, connectors=only("mail")) as gateway:
+    with run_gateway(sandbox, tmp_path, connectors=only("mail")) as gateway:
         gateway.clear("mail")
         url = fetch(gateway, *attachment(gateway)).data["download_url"]
         gateway.operator("DELETE", f"/v1/connections/{gateway.connections['mail']}")
@@ -507,7 +509,7 @@ def test_a_download_is_tried_again_where_that_may_help(
 def test_a_download_that_the_application_throttles_for_long_says_when_to_come_back(
     sandbox: Sandbox, tmp_path: Path
 ) -> None:
-    with serving(sandbox, tmp_path, connectors=only("mail")) as gateway:
+    with run_gateway(sandbox, tmp_path, connectors=only("mail")) as gateway:
         gateway.clear("mail")
         attachment_id, message_id = attachment(gateway)
         url = fetch(gateway, attachment_id, message_id).data["download_url"]

@@ -11,10 +11,10 @@ import pytest
 from connector_gateway.connectors.mail import client
 from connector_gateway.core.writes.journal import JournalEntry
 from gateway.tests.connectors.mail.looking import OWN, Looking, received
-from harness.interrupting import done, interrupted, planned, sent
+from harness.all_connectors import only
+from harness.gateway_server import Gateway, Reply, run_gateway
+from harness.interrupted_writes import done_step, interrupted_write, planned_step, sent_step
 from harness.requirement import requirement
-from harness.rooms import only
-from harness.serving import Gateway, Reply, serving
 from workspace_sandbox.sandbox import Sandbox
 
 ME = "/gmail/v1/users/me"
@@ -102,7 +102,7 @@ def writer(gateway: Gateway, mailbox: Looking) -> Writer:
 def fresh(sandbox: Sandbox, mailbox: Looking, tmp_path: Path) -> Iterator[Writer]:
     """An impatient caller of a gateway of its own, whose budgets may be closed."""
     impatient: dict[str, Any] = {"GATEWAY_QUEUE_SECONDS": "0.5", "GATEWAY_RUN_SECONDS": "0.5"}
-    with serving(sandbox, tmp_path, connectors=only("mail"), **impatient) as gateway:
+    with run_gateway(sandbox, tmp_path, connectors=only("mail"), **impatient) as gateway:
         gateway.clear("mail")
         mark = f"Mark {next(numbers)}"
         yield Writer(gateway, mailbox, mark, received(gateway, mark))
@@ -401,14 +401,14 @@ def marked(writer: Writer) -> tuple[str, str]:
 def died(writer: Writer, key: str, *steps: JournalEntry) -> None:
     """Leave a claim behind, as a process does that died while it was sending the writer's letter."""
     body = {"to": ["ben@acmefreight.test"], "subject": writer.mark, "body_html": "<p>Hello</p>"}
-    interrupted(writer.gateway, "mail", "send_message", key, body, [planned(letter(writer)), *steps])
+    interrupted_write(writer.gateway, "mail", "send_message", key, body, [planned_step(letter(writer)), *steps])
 
 
 @requirement("common-94")
 def test_the_draft_of_a_process_that_died_is_found_and_sent(writer: Writer) -> None:
     now = writer.gateway.app.clock.now()
     _, mark = marked(writer)
-    died(writer, writer.mark, sent("make the draft", letter(writer), at=now - 1, mark=mark))
+    died(writer, writer.mark, sent_step("make the draft", letter(writer), at=now - 1, mark=mark))
 
     reply = writer.keyed("send", subject="Another letter")
 
@@ -423,7 +423,7 @@ def dies_sending(writer: Writer) -> str:
     message = writer.mailbox.own.drafts[draft_id]
     made = {"id": draft_id, "message_id": message.id, "thread_id": message.thread_id, "mark": mark, "made_at": now}
     sending = {"draft_id": draft_id, "thread_id": message.thread_id, "mark": mark}
-    steps = done("make the draft", letter(writer), made), sent("send the draft", sending, at=now - 1)
+    steps = done_step("make the draft", letter(writer), made), sent_step("send the draft", sending, at=now - 1)
     died(writer, writer.mark, *steps)
     return draft_id
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from gateway.tests.connectors.mail.looking import Looking, received
+from harness.gateway_server import Gateway, Reply
 from harness.requirement import requirement
-from harness.serving import Gateway, Reply
 
 
 def change(gateway: Gateway, message_id: str, **more: Any) -> Reply:

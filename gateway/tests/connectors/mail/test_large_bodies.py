@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from gateway.tests.connectors.mail.looking import Looking
+from harness.all_connectors import only
+from harness.gateway_server import Gateway, run_gateway
 from harness.requirement import requirement
-from harness.rooms import only
-from harness.serving import Gateway, serving
 from workspace_sandbox.sandbox import Sandbox
 
 MEBIBYTE = 1024 * 1024
@@ -21,7 +21,7 @@ NARROW: dict[str, Any] = PATIENT | {"GATEWAY_MAX_HELD_BYTES": "1000000"}
 
 @pytest.fixture(scope="module")
 def room(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    with serving(sandbox, tmp_path_factory.mktemp("large"), connectors=only("mail"), **PATIENT) as gateway:
+    with run_gateway(sandbox, tmp_path_factory.mktemp("large"), connectors=only("mail"), **PATIENT) as gateway:
         yield gateway
 
 
@@ -108,7 +108,7 @@ def test_a_call_that_would_hold_too_much_is_refused_and_small_ones_go_on(
 ) -> None:
     mailbox.receive(letter("Endless wait", 2 * MEBIBYTE))
     query = {"q": 'subject:"Endless wait"', "limit": 1}
-    with serving(sandbox, tmp_path, connectors=only("mail"), **NARROW) as narrow:
+    with run_gateway(sandbox, tmp_path, connectors=only("mail"), **NARROW) as narrow:
         refused = [narrow.get("/mail/messages", **query, include_body=True) for _ in range(2)]
         small = narrow.get("/mail/messages", **query)
 
@@ -121,7 +121,7 @@ def test_an_attachment_that_would_hold_too_much_as_base64_is_refused(
     sandbox: Sandbox, mailbox: Looking, tmp_path: Path
 ) -> None:
     file = {"filename": "long.bin", "size_bytes": 3 * MEBIBYTE}
-    with serving(sandbox, tmp_path, connectors=only("mail"), **NARROW) as narrow:
+    with run_gateway(sandbox, tmp_path, connectors=only("mail"), **NARROW) as narrow:
         narrow.act(
             "mail", action="receive", **{"from": "a@b.test"}, subject="Endless file", body_html="x", attachments=[file]
         )

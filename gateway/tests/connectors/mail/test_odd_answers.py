@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gateway.tests.connectors.mail.looking import Looking, file, one, received
-from harness.serving import Gateway, Reply
+from harness.gateway_server import Gateway, Reply
 
 ME = "/gmail/v1/users/me"
 DRAFTS, SEND, LABELS, MESSAGES, THREADS = (

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from gateway.tests.connectors.mail.looking import Looking, one, received
+from harness.all_connectors import only
+from harness.gateway_server import Gateway, run_gateway
 from harness.requirement import requirement
-from harness.rooms import only
-from harness.serving import Gateway, serving
 from workspace_sandbox.sandbox import Sandbox
 
 MESSAGES = "/gmail/v1/users/me/messages"
@@ -181,7 +181,7 @@ def test_searches_at_the_same_time_never_read_more_at_once_than_the_application_
 def test_a_page_that_was_begun_waits_for_its_budget_longer_than_the_queue_time(
     sandbox: Sandbox, tmp_path: Path
 ) -> None:
-    with serving(
+    with run_gateway(
         sandbox, tmp_path, connectors=only("mail"), GATEWAY_MAIL_BUDGET="250/1", GATEWAY_QUEUE_SECONDS="0.3"
     ) as gateway:
         reply = gateway.get("/mail/messages", q="in:inbox", limit=24)

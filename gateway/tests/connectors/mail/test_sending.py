@@ -7,8 +7,8 @@ import pytest
 
 from connector_gateway.core.calls.error_details import truncate
 from gateway.tests.connectors.mail.looking import OWN, Looking, plain, received, recipients
+from harness.gateway_server import Gateway, Reply
 from harness.requirement import requirement
-from harness.serving import Gateway, Reply
 
 HTML = "<p>Dear Ben,</p><p>see <a href='https://brightfjord.test/offer'>our offer</a>.</p>"
 

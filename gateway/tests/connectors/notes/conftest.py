@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.serving import Gateway
+from harness.gateway_server import Gateway
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import uuid4
 
-from harness.serving import Gateway, Reply
+from harness.gateway_server import Gateway, Reply
 from workspace_sandbox.notes import NotesEmulator
 from workspace_sandbox.notes.data.state import Workspace
 

@@ -7,9 +7,9 @@ from uuid import uuid4
 
 import pytest
 
-from harness.installed import CallThread, Installation, installed
+from harness.installation import CallThread, Installation, run_installation
 from harness.requirement import requirement
-from harness.waiting import wait_until
+from harness.wait import wait_until
 from workspace_sandbox.notes import NotesEmulator
 from workspace_sandbox.sandbox import Sandbox
 
@@ -29,7 +29,7 @@ def emulator(sandbox: Sandbox) -> NotesEmulator:
 @pytest.fixture(scope="module")
 def installation(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     folder: Path = tmp_path_factory.mktemp("installation")
-    with installed(sandbox, folder, GATEWAY_NOTES_SETTLE_SECONDS=SETTLE_SECONDS) as started:
+    with run_installation(sandbox, folder, GATEWAY_NOTES_SETTLE_SECONDS=SETTLE_SECONDS) as started:
         yield started
 
 

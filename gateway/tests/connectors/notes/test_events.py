@@ -8,7 +8,7 @@ import pytest
 from gateway.tests.connectors.notes.watching import Watched, watched_from_now, watching
 from harness.clocks import ShiftedClock
 from harness.requirement import requirement
-from harness.waiting import wait_until
+from harness.wait import wait_until
 
 
 @pytest.fixture(scope="module")

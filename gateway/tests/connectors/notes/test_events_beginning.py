@@ -8,10 +8,10 @@ import pytest
 
 from gateway.tests.connectors.notes.watching import Watched, share, source_of, watched_from_now
 from harness.clocks import ShiftedClock
-from harness.installed import installed
-from harness.playing import playing
+from harness.installation import run_installation
 from harness.requirement import requirement
-from harness.waiting import wait_until
+from harness.sandbox_server import run_emulators
+from harness.wait import wait_until
 from workspace_sandbox.kit.faults import Fault
 from workspace_sandbox.notes import NotesEmulator
 from workspace_sandbox.notes.data.data_builder import DataBuilder
@@ -128,13 +128,13 @@ def test_a_vendor_whose_clock_is_behind_hides_no_page(watched: Watched, monkeypa
 
 @requirement("notes-73", "notes-85")
 def test_a_page_made_between_the_beginning_and_a_kill_is_an_event(tmp_path: Path) -> None:
-    with playing(notes=NotesEmulator) as sandbox:
+    with run_emulators(notes=NotesEmulator) as sandbox:
         emulator = sandbox.emulators["notes"]
         assert isinstance(emulator, NotesEmulator)
         emulator.context.knobs |= {"limits": False}
         share(emulator, "Leads")
         emulator.context.faults.append(Fault("delay", path="/v1/search", seconds=2))
-        with installed(sandbox, tmp_path, GATEWAY_WATCH="on") as installation:
+        with run_installation(sandbox, tmp_path, GATEWAY_WATCH="on") as installation:
             wait_until(lambda: emulator.context.faults[0].times == 0)
             database_id = source_of(emulator, "Leads").parent.id
             made = emulator.perform({"action": "create_page", "database_id": database_id, "properties": {}})

@@ -11,11 +11,11 @@ from connector_gateway.connectors.notes import events
 from connector_gateway.storage import tables
 from gateway.tests.connectors.notes.watching import Watched, share, source_of, watched_from_now, watching
 from harness.clocks import ShiftedClock
-from harness.installed import Installation, installed
-from harness.playing import playing
+from harness.gateway_server import WIDE
+from harness.installation import Installation, run_installation
 from harness.requirement import requirement
-from harness.serving import WIDE
-from harness.waiting import wait_until
+from harness.sandbox_server import run_emulators
+from harness.wait import wait_until
 from workspace_sandbox.notes import NotesEmulator
 from workspace_sandbox.notes.data.data_builder import DataBuilder
 
@@ -258,13 +258,13 @@ def test_a_row_that_slips_from_one_page_of_a_list_to_the_one_before_is_found(tmp
 
 @requirement("notes-68", "notes-85")
 def test_killed_in_the_middle_of_the_first_look_it_loses_and_doubles_nothing(tmp_path: Path) -> None:
-    with playing(notes=NotesEmulator) as sandbox:
+    with run_emulators(notes=NotesEmulator) as sandbox:
         emulator = sandbox.emulators["notes"]
         assert isinstance(emulator, NotesEmulator)
         emulator.context.knobs |= {"limits": False, "short_pages": True}
         share(emulator, "Everything")
         settings = {"GATEWAY_WATCH": "on", "GATEWAY_NOTES_WATCH_SECONDS": "0.5", "GATEWAY_NOTES_BUDGET": "4/1"}
-        with installed(sandbox, tmp_path, **settings) as installation:
+        with run_installation(sandbox, tmp_path, **settings) as installation:
             wait_until(
                 lambda: 3 <= len([seen for seen in emulator.context.request_log if seen.path.endswith("/query")])
             )

@@ -12,9 +12,9 @@ from sqlalchemy import func, select
 
 from connector_gateway.storage import tables
 from gateway.tests.connectors.notes.watching import Watched, share, watched_from_now
+from harness.gateway_server import Reply
 from harness.requirement import requirement
-from harness.serving import Reply
-from harness.waiting import wait_until
+from harness.wait import wait_until
 
 HANDSHAKE = b'{"verification_token": "secret_of_deliveries"}'
 

@@ -16,8 +16,8 @@ from gateway.tests.connectors.notes.pages import (
     update,
     writes,
 )
+from harness.gateway_server import Gateway
 from harness.requirement import requirement
-from harness.serving import Gateway
 from workspace_sandbox.notes import NotesEmulator
 
 # Databases and pages

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from harness.playing import stand_in
+from harness.gateway_server import Gateway, Restarting
 from harness.requirement import requirement
-from harness.serving import Gateway, Restarting
-from harness.waiting import wait_until
+from harness.sandbox_server import create_emulator
+from harness.wait import wait_until
 from workspace_sandbox.notes import NotesEmulator
 
 
@@ -30,7 +30,7 @@ def edit(gateway: Gateway, database_id: str) -> None:
 
 
 def named(gateway: Gateway, database_id: str) -> list[str]:
-    workspace = stand_in(gateway.sandbox, NotesEmulator).workspace
+    workspace = create_emulator(gateway.sandbox, NotesEmulator).workspace
     (source_id,) = workspace.databases[database_id].source_ids
     return [prop.name for prop in workspace.sources[source_id].properties.values()]
 
@@ -84,7 +84,7 @@ def test_a_listing_that_was_forgotten_is_taken_up_with_what_was_edited_since(
 
 
 def test_a_list_of_one_upstream_page_is_asked_for_once(gateway: Gateway) -> None:
-    internal = stand_in(gateway.sandbox, NotesEmulator).seeded.internal
+    internal = create_emulator(gateway.sandbox, NotesEmulator).seeded.internal
     shared, few = internal.shared, set(sorted(internal.shared)[:5])
     internal.shared = few
     gateway.get("/notes/databases")
@@ -152,7 +152,7 @@ def test_a_database_of_a_short_page_does_not_come_again_after_a_restart(
 
 @requirement("notes-1")
 def test_a_database_whose_other_data_source_is_far_down_the_list_is_told_with_both(alone: Gateway) -> None:
-    workspace = stand_in(alone.sandbox, NotesEmulator).workspace
+    workspace = create_emulator(alone.sandbox, NotesEmulator).workspace
     (database,) = [one for one in workspace.databases.values() if one.title == "Projects & clients"]
     near, far = (workspace.sources[source_id] for source_id in database.source_ids)
     near.edited_at, far.edited_at = time.time() + 60, 0.0

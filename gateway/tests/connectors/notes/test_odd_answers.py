@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gateway.tests.connectors.notes.pages import PAGES, answers, create, new_name
-from harness.serving import Gateway
+from harness.gateway_server import Gateway
 
 AT = "2026-11-02T09:30:00.000Z"
 UID = "0b1c2d3e-4f50-4617-8293-a4b5c6d7e8f9"

@@ -18,9 +18,9 @@ from gateway.tests.connectors.notes.pages import (
     workspace_of,
     writes,
 )
-from harness.playing import playing
+from harness.gateway_server import Gateway, Reply, Restarting, run_gateway
 from harness.requirement import requirement
-from harness.serving import Gateway, Reply, Restarting, serving
+from harness.sandbox_server import run_emulators
 from sandbox.tests.notes.asking import Notes, text
 from workspace_sandbox.notes import NotesEmulator
 from workspace_sandbox.notes.data import edits
@@ -165,7 +165,10 @@ def test_a_listing_that_is_cut_off_is_no_evidence_that_nothing_was_made(gateway:
 
 
 def test_a_lost_answer_is_found_after_each_reset_of_the_sandbox(tmp_path: Path) -> None:
-    with playing(notes=NotesEmulator) as sandbox, serving(sandbox, tmp_path, connectors={"notes": NOTES}) as gateway:
+    with (
+        run_emulators(notes=NotesEmulator) as sandbox,
+        run_gateway(sandbox, tmp_path, connectors={"notes": NOTES}) as gateway,
+    ):
         leads = str(gateway.examples("notes")["database_id"])
         for _ in range(3):
             sandbox.reset()

@@ -7,9 +7,9 @@ import pytest
 
 from connector_gateway.connectors.notes import NOTES
 from gateway.tests.connectors.notes.pages import workspace_of
-from harness.playing import playing
+from harness.gateway_server import Gateway, run_gateway
 from harness.requirement import requirement
-from harness.serving import Gateway, serving
+from harness.sandbox_server import run_emulators
 from workspace_sandbox.notes import NotesEmulator
 
 
@@ -167,8 +167,8 @@ def test_only_the_properties_sent_are_changed(gateway: Gateway, leads: str) -> N
 def test_under_our_pacing_the_vendor_never_has_to_throttle(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("paced")
     with (
-        playing(notes=NotesEmulator) as sandbox,
-        serving(sandbox, folder, connectors={"notes": NOTES}, GATEWAY_NOTES_BUDGET="3/1") as gateway,
+        run_emulators(notes=NotesEmulator) as sandbox,
+        run_gateway(sandbox, folder, connectors={"notes": NOTES}, GATEWAY_NOTES_BUDGET="3/1") as gateway,
     ):
         database_id = gateway.examples("notes")["database_id"]
         calls = [lambda: gateway.post("/notes/pages", database_id=database_id, properties={"Name": "paced"})] * 10

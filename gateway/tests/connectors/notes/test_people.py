@@ -10,15 +10,15 @@ import pytest
 from connector_gateway.connectors.notes import NOTES, mapping, wire
 from connector_gateway.kit.errors import PersonNotFound
 from gateway.tests.connectors.notes.pages import new_name, workspace_of
+from harness.gateway_server import Gateway, Reply, run_gateway
 from harness.requirement import requirement
-from harness.serving import Gateway, Reply, serving
 from workspace_sandbox.notes.data.state import User
 
 
 @pytest.fixture
 def fresh(gateway: Gateway, tmp_path: Path) -> Iterator[Gateway]:
     """A gateway that has listed no users yet."""
-    with serving(gateway.sandbox, tmp_path, connectors={"notes": NOTES}) as another:
+    with run_gateway(gateway.sandbox, tmp_path, connectors={"notes": NOTES}) as another:
         yield another
 
 

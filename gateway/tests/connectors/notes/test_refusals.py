@@ -7,8 +7,8 @@ from uuid import uuid4
 import pytest
 
 from gateway.tests.connectors.notes.pages import PAGES, answers, create, new_name, update, workspace_of, writes
+from harness.gateway_server import Gateway
 from harness.requirement import requirement
-from harness.serving import Gateway
 
 
 @pytest.fixture

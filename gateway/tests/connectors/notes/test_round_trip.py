@@ -8,8 +8,8 @@ import pytest
 
 from connector_gateway.connectors.notes import casts, wire
 from gateway.tests.connectors.notes.pages import update, workspace_of
+from harness.gateway_server import Gateway, Reply
 from harness.requirement import requirement
-from harness.serving import Gateway, Reply
 from workspace_sandbox.notes.data.state import DataSource, Page
 from workspace_sandbox.notes.data.values import property_value
 

@@ -11,9 +11,9 @@ from sqlalchemy import select
 
 from connector_gateway.connectors.notes import NOTES
 from connector_gateway.storage import tables
-from harness.playing import playing
-from harness.serving import Gateway, serving
-from harness.waiting import wait_until
+from harness.gateway_server import Gateway, run_gateway
+from harness.sandbox_server import run_emulators
+from harness.wait import wait_until
 from workspace_sandbox.notes import NotesEmulator
 from workspace_sandbox.notes.data.state import DataSource, Page
 
@@ -118,14 +118,14 @@ def watching(
     folder: Path, titles: Sequence[str] = (), *, knobs: Mapping[str, Any] = NO_KNOBS, **settings: str
 ) -> Iterator[Watched]:
     """A gateway that polls when told to, at databases of these titles or all that are seeded; its first poll is due."""
-    with playing(notes=NotesEmulator) as sandbox:
+    with run_emulators(notes=NotesEmulator) as sandbox:
         emulator = sandbox.emulators["notes"]
         assert isinstance(emulator, NotesEmulator)
         emulator.context.knobs |= {"limits": False, "search_lag_seconds": 0.0, **knobs}
         if titles:
             share(emulator, *titles)
         read: dict[str, Any] = {"GATEWAY_WATCH": "on", "GATEWAY_NOTES_WATCH_SECONDS": "3600"} | settings
-        with serving(sandbox, folder, connectors={"notes": NOTES}, **read) as gateway:
+        with run_gateway(sandbox, folder, connectors={"notes": NOTES}, **read) as gateway:
             watched = Watched(gateway, emulator)
             watched.rouse()
             yield watched

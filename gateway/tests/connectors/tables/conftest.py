@@ -10,8 +10,8 @@ import pytest
 from connector_gateway.core.upstream_files.remote_files import PublicFileFetcher
 from connector_gateway.kit.identifiers import WorkspaceId
 from gateway.tests.connectors.tables.looking import VendorInspector, copied, looking_at
-from harness.rooms import only
-from harness.serving import Gateway, serving
+from harness.all_connectors import only
+from harness.gateway_server import Gateway, run_gateway
 from workspace_sandbox.sandbox import Sandbox
 from workspace_sandbox.tables.data.state import Base
 
@@ -24,7 +24,7 @@ def local_files() -> PublicFileFetcher:
 @pytest.fixture(scope="module")
 def room(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     folder = tmp_path_factory.mktemp("tables")
-    with serving(sandbox, folder, connectors=only("tables"), files=local_files()) as gateway:
+    with run_gateway(sandbox, folder, connectors=only("tables"), files=local_files()) as gateway:
         yield gateway
 
 
@@ -51,7 +51,7 @@ def unsettled(gateway: Gateway, tmp_path: Path) -> Iterator[Gateway]:
     """A gateway in front of an application that may work on a request for a minute."""
     settings = {"GATEWAY_TABLES_SETTLE_SECONDS": "60", "GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "0.5"}
     rooms: dict[str, Any] = {"connectors": only("tables"), **settings}
-    with serving(gateway.sandbox, tmp_path, files=local_files(), **rooms) as unhurried:
+    with run_gateway(gateway.sandbox, tmp_path, files=local_files(), **rooms) as unhurried:
         yield unhurried
 
 

@@ -5,8 +5,8 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
-from harness.serving import Gateway
-from harness.waiting import wait_until
+from harness.gateway_server import Gateway
+from harness.wait import wait_until
 from workspace_sandbox.tables import TablesEmulator
 from workspace_sandbox.tables.data.state import Base, Field, Table, find
 

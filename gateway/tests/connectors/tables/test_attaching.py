@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from gateway.tests.connectors.tables.looking import VendorInspector
-from harness.publishing import ScriptedResponse, moved, published, publishing
+from harness.file_server import ScriptedResponse, redirect_to, scripted_response, serve_files
+from harness.gateway_server import Gateway, Reply
 from harness.requirement import requirement
-from harness.serving import Gateway, Reply
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(100))
 LARGEST_UPLOAD = 5_000_000
@@ -21,19 +21,19 @@ WRITES = {"/logo.png": "POST", "/film.mp4": "PATCH"}
 @pytest.fixture(scope="module")
 def site() -> Iterator[str]:
     pages = {
-        "/logo.png": published(PNG),
-        "/B%C3%BCro%20plan.pdf?version=2": published(b"%PDF", "application/pdf"),
-        "/": published(PNG),
-        "/largest.bin": published(bytes(LARGEST_UPLOAD), "application/octet-stream"),
-        "/film.mp4": published(bytes(LARGEST_UPLOAD + 1), "video/mp4"),
+        "/logo.png": scripted_response(PNG),
+        "/B%C3%BCro%20plan.pdf?version=2": scripted_response(b"%PDF", "application/pdf"),
+        "/": scripted_response(PNG),
+        "/largest.bin": scripted_response(bytes(LARGEST_UPLOAD), "application/octet-stream"),
+        "/film.mp4": scripted_response(bytes(LARGEST_UPLOAD + 1), "video/mp4"),
         "/stream.mp4": ScriptedResponse([bytes(1_000_000)] * 6, headers={"Content-Type": "video/mp4"}),
         "/huge.bin": ScriptedResponse([b"x"], headers={"Content-Length": str(MOST + 1)}),
-        "/moved": moved("/logo.png"),
-        "/to-private": moved("http://10.0.0.1/logo.png"),
+        "/moved": redirect_to("/logo.png"),
+        "/to-private": redirect_to("http://10.0.0.1/logo.png"),
         "/gone.png": ScriptedResponse(status=410),
         "/breaks-off.png": ScriptedResponse([b"x"], headers={"Content-Length": "100"}),
     }
-    with publishing(pages) as address:
+    with serve_files(pages) as address:
         yield address
 
 

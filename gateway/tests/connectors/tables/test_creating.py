@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from gateway.tests.connectors.tables.looking import VendorInspector
+from harness.gateway_server import Gateway, Reply
 from harness.requirement import requirement
-from harness.serving import Gateway, Reply
 
 FORBIDDEN = {"error": {"type": "INVALID_PERMISSIONS", "message": "No."}}
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from gateway.tests.connectors.tables.looking import VendorInspector
-from harness.publishing import ScriptedResponse, published, publishing
+from harness.file_server import ScriptedResponse, scripted_response, serve_files
+from harness.gateway_server import Gateway, Reply
 from harness.requirement import requirement
-from harness.serving import Gateway, Reply
 
 HTML = "<html>Bad gateway</html>"
 FORBIDDEN = {"error": {"type": "INVALID_PERMISSIONS", "message": "No."}}
@@ -28,8 +28,11 @@ NOT_DONE = [
 ]
 """Answers, or none, after which nothing was done; nobody can tell."""
 
-PNG, OTHER = published(b"\x89PNG\r\n\x1a\n" + bytes(100)), published(b"\x89PNG\r\n\x1a\n" + bytes(99) + b"x")
-FILM = published(bytes(5_000_001), "video/mp4")
+PNG, OTHER = (
+    scripted_response(b"\x89PNG\r\n\x1a\n" + bytes(100)),
+    scripted_response(b"\x89PNG\r\n\x1a\n" + bytes(99) + b"x"),
+)
+FILM = scripted_response(bytes(5_000_001), "video/mp4")
 
 
 def create(gateway: Gateway, *records: Any, key: str | None = None, **more: Any) -> Reply:
@@ -327,7 +330,7 @@ def pages() -> dict[str, ScriptedResponse]:
 
 @pytest.fixture
 def site(pages: dict[str, ScriptedResponse]) -> Iterator[str]:
-    with publishing(pages) as address:
+    with serve_files(pages) as address:
         yield address
 
 

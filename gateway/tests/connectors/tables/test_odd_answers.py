@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from gateway.tests.connectors.tables.looking import VendorInspector
-from harness.publishing import published, publishing
-from harness.serving import Gateway, Reply
+from harness.file_server import scripted_response, serve_files
+from harness.gateway_server import Gateway, Reply
 
 NAME = {"id": "fld1", "name": "Name", "type": "singleLineText"}
 TABLE = {"id": "tbl1", "name": "Leads", "primaryFieldId": "fld1", "fields": [NAME]}
@@ -76,7 +76,7 @@ def fault(gateway: Gateway, path: str, body: Any, status: int = 200, method: str
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[str]:
-    with publishing({"/a.txt": published(b"odd", "text/plain")}) as address:
+    with serve_files({"/a.txt": scripted_response(b"odd", "text/plain")}) as address:
         yield address
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from connector_gateway.connectors.tables.casts.to_vendor import CASTS
 from gateway.tests.connectors.tables.looking import VendorInspector
+from harness.gateway_server import Gateway, Reply
 from harness.requirement import requirement
-from harness.serving import Gateway, Reply
 
 
 def read(gateway: Gateway, table: str = "Leads", **query: Any) -> Reply:

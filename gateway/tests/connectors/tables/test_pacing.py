@@ -8,9 +8,9 @@ import pytest
 
 from connector_gateway.connectors.tables import TABLES
 from connector_gateway.connectors.tables.client import BASE_BUDGET
-from harness.playing import playing
+from harness.gateway_server import Gateway, Reply, run_gateway
 from harness.requirement import requirement
-from harness.serving import Gateway, Reply, serving
+from harness.sandbox_server import run_emulators
 from workspace_sandbox.tables import TablesEmulator
 
 BUDGET = f"{BASE_BUDGET.limit}/{BASE_BUDGET.per_seconds}"
@@ -21,8 +21,8 @@ THROTTLED = {"errors": [{"error": "RATE_LIMIT_REACHED", "message": "Rate limit e
 def paced(tmp_path: Path) -> Iterator[Gateway]:
     """A gateway that keeps the application's limits, and lets nothing wait for longer than a few seconds."""
     with (
-        playing(tables=TablesEmulator) as sandbox,
-        serving(
+        run_emulators(tables=TablesEmulator) as sandbox,
+        run_gateway(
             sandbox,
             tmp_path,
             connectors={"tables": TABLES},

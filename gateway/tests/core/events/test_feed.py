@@ -15,8 +15,8 @@ from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 from gateway.tests.core.events.conftest import Node, Sprouted, sprouted
 from harness.clocks import NOON
-from harness.leaks import contents
 from harness.requirement import requirement
+from harness.secret_leaks import contents
 
 
 async def test_events_come_in_the_order_in_which_they_were_seen(node: Node) -> None:

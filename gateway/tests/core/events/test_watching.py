@@ -29,8 +29,8 @@ from connector_gateway.storage.sql.database import Database
 from gateway.tests.core.events.conftest import Node, Sprouted, forget, sprouted
 from harness.clocks import NOON, ManualClock
 from harness.requirement import requirement
-from harness.storage import read_only
-from harness.waiting import until
+from harness.storage_faults import read_only
+from harness.wait import until
 
 
 async def row(node: Node, connection_id: Any) -> Any:

@@ -16,7 +16,7 @@ from connector_gateway.settings import Settings
 from connector_gateway.storage import tables
 from gateway.tests.core.events.conftest import FakeConnector, Sprouted, connector, sprouted
 from harness.clocks import ManualClock
-from harness.receiving import Inbox, receiving
+from harness.webhook_receiver import Inbox, run_receiver
 
 
 class ReadGrowth(Params):
@@ -110,5 +110,5 @@ async def post(common_database_url: str, clock: ManualClock) -> AsyncIterator[Po
 
 @pytest.fixture
 def inbox() -> Iterator[Inbox]:
-    with receiving() as made:
+    with run_receiver() as made:
         yield made

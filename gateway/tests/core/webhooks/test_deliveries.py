@@ -30,8 +30,8 @@ from connector_gateway_client.webhooks import verify
 from gateway.tests.core.webhooks.conftest import Post, posting
 from harness.clocks import NOON, ManualClock
 from harness.databases import sqlite_in
-from harness.receiving import Inbox
 from harness.requirement import requirement
+from harness.webhook_receiver import Inbox
 
 FAILED: Any = (500, {}, b"")
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from connector_gateway.connectors.notes import NOTES
-from harness.connecting import BrowserUser, user
-from harness.playing import playing
-from harness.serving import Gateway, serving
+from harness.connect_pages import BrowserUser, user
+from harness.gateway_server import Gateway, run_gateway
+from harness.sandbox_server import run_emulators
 from workspace_sandbox.notes import NotesEmulator
 
 RETURN_URL = "https://app.example.com/connected"
@@ -17,8 +17,8 @@ RETURN_URL = "https://app.example.com/connected"
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     folder, rooms = tmp_path_factory.mktemp("connect"), {"notes": NOTES}
     with (
-        playing(notes=NotesEmulator) as sandbox,
-        serving(sandbox, folder, connectors=rooms, GATEWAY_UPSTREAM_TIMEOUT_SECONDS="30") as gateway,
+        run_emulators(notes=NotesEmulator) as sandbox,
+        run_gateway(sandbox, folder, connectors=rooms, GATEWAY_UPSTREAM_TIMEOUT_SECONDS="30") as gateway,
     ):
         yield gateway
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from harness.connecting import BrowserUser, connected, shown
+from harness.connect_pages import BrowserUser, connected, page_texts
+from harness.gateway_server import Gateway, Reply
 from harness.requirement import requirement
-from harness.serving import Gateway, Reply
 
 
 def create(gateway: Gateway, **more: Any) -> Reply:
@@ -72,17 +72,17 @@ def test_credentials_of_another_account_are_refused_unless_it_is_allowed(
     allowed = gateway.operator("PATCH", f"/v1/connections/{connection_id}", json=body | {"allow_other_account": True})
 
     assert (409, "other_account") == (refused.status, refused.code)
-    assert shown(gateway, connection_id)["account_id"] == allowed.data["account_id"]
+    assert page_texts(gateway, connection_id)["account_id"] == allowed.data["account_id"]
 
 
 @requirement("connections-31")
 def test_credentials_that_are_not_asked_about_leave_the_account_known(gateway: Gateway, someone: BrowserUser) -> None:
     connection_id = connected(someone)
-    before = shown(gateway, connection_id)
+    before = page_texts(gateway, connection_id)
     body = {"credentials": {"token": gateway.sandbox.emulators["notes"].credentials()["token"]}, "verify": False}
     changed = gateway.operator("PATCH", f"/v1/connections/{connection_id}", json=body).data
     tested = gateway.operator("POST", f"/v1/connections/{connection_id}/test")
-    after = shown(gateway, connection_id)
+    after = page_texts(gateway, connection_id)
 
     assert before["account_id"] is not None
     assert before["account_id"] == changed["account_id"] == after["account_id"]
@@ -109,7 +109,7 @@ def test_no_call_of_a_key_binds_the_first_account_of_a_connection(gateway: Gatew
 
     assert (401, []) == (refused.status, refused.facts)
     assert [["reconnect_url"]] == [list(detail) for detail in offered.facts]
-    assert shown(gateway, connection_id)["account_id"] is None
+    assert page_texts(gateway, connection_id)["account_id"] is None
 
 
 @requirement("connections-16")
@@ -141,9 +141,9 @@ def test_without_a_registered_client_nobody_is_invited(gateway: Gateway, monkeyp
 @requirement("connections-23")
 def test_a_call_is_told_of_before_it_is_noted(gateway: Gateway) -> None:
     made = create(gateway).data["connection_id"]
-    before = shown(gateway, made)["last_used_at"]
+    before = page_texts(gateway, made)["last_used_at"]
     gateway.get("/notes/databases", connection_id=made)
     listed = gateway.operator("GET", "/v1/connections").data[0]
 
     assert (None, made) == (before, listed["connection_id"])
-    assert listed["last_used_at"] == shown(gateway, made)["last_used_at"] is not None
+    assert listed["last_used_at"] == page_texts(gateway, made)["last_used_at"] is not None

@@ -9,17 +9,17 @@ from structlog.testing import capture_logs
 from connector_gateway.connectors.notes.oauth import OAUTH as NOTES_OAUTH
 from connector_gateway.core.access.keys import KeyScope
 from connector_gateway.storage import tables
-from harness.connecting import BrowserUser, connected, heading, invited, reconnecting, shown, user
-from harness.consenting import Browser
+from harness.connect_pages import BrowserUser, connected, heading, open_link, page_texts, reconnecting, user
+from harness.consent_pages import Browser
+from harness.gateway_server import Gateway
 from harness.requirement import requirement
-from harness.serving import Gateway
 
 RETURN_URL = "https://app.example.com/connected"
 
 
 @requirement("connections-1", "connections-2")
 def test_without_credentials_a_connection_is_pending_and_comes_with_a_link(gateway: Gateway) -> None:
-    made = invited(gateway)
+    made = open_link(gateway)
     refused = gateway.get("/notes/databases", connection_id=made["connection_id"])
 
     assert ("pending", True) == (made["status"], made["connect_url"].startswith("http://127.0.0.1:8080/connect/"))
@@ -29,10 +29,10 @@ def test_without_credentials_a_connection_is_pending_and_comes_with_a_link(gatew
 
 @requirement("connections-3", "connections-4")
 def test_a_user_who_allows_the_access_has_connected_an_account(gateway: Gateway, someone: BrowserUser) -> None:
-    made = invited(gateway)
+    made = open_link(gateway)
     asked = someone.open(made["connect_url"])
     done = someone.allow(made["connect_url"])
-    connection = shown(gateway, made["connection_id"])
+    connection = page_texts(gateway, made["connection_id"])
     call = gateway.get("/notes/databases", connection_id=made["connection_id"])
 
     assert [True] * 4 == [
@@ -46,7 +46,7 @@ def test_a_user_who_allows_the_access_has_connected_an_account(gateway: Gateway,
 
 @requirement("connections-5")
 def test_the_user_is_sent_back_to_the_customer_with_the_connection(gateway: Gateway, someone: BrowserUser) -> None:
-    made = invited(gateway, return_url=f"{RETURN_URL}?user=5")
+    made = open_link(gateway, return_url=f"{RETURN_URL}?user=5")
     sent = someone.allow(made["connect_url"])
 
     told = {"user": "5", "connection_id": made["connection_id"], "status": "connected"}
@@ -81,7 +81,7 @@ def test_nobody_is_sent_where_the_workspace_does_not_allow_it(gateway: Gateway, 
 
 @requirement("connections-5")
 def test_an_address_that_is_allowed_no_longer_is_not_gone_back_to(gateway: Gateway, someone: BrowserUser) -> None:
-    made = invited(gateway, return_url=RETURN_URL)
+    made = open_link(gateway, return_url=RETURN_URL)
     gateway.operator("PATCH", f"/v1/workspaces/{gateway.workspace_id}", json={"return_urls": []})
 
     assert "Connected" == heading(someone.allow(made["connect_url"]))
@@ -102,9 +102,9 @@ def test_a_workspace_allows_only_addresses_that_are_safe_to_go_to(gateway: Gatew
 
 @requirement("connections-6")
 def test_a_user_who_does_not_allow_it_is_told_and_may_try_again(gateway: Gateway, someone: BrowserUser) -> None:
-    made = invited(gateway)
+    made = open_link(gateway)
     refused = someone.cancel(made["connect_url"])
-    before = shown(gateway, made["connection_id"])["status"]
+    before = page_texts(gateway, made["connection_id"])["status"]
     again = someone.allow(made["connect_url"])
 
     assert (400, "You did not allow the access") == (refused.status_code, heading(refused))
@@ -115,17 +115,17 @@ def test_a_user_who_does_not_allow_it_is_told_and_may_try_again(gateway: Gateway
 @requirement("connections-7")
 @pytest.mark.parametrize("state", ["", "forged", "x" * 5000])
 def test_a_forged_state_is_not_known(gateway: Gateway, someone: BrowserUser, state: str) -> None:
-    made = invited(gateway)
+    made = open_link(gateway)
     consent = someone.depart(made["connect_url"])
     page = someone.come_back(consent, {"code": "abc", "state": state})
 
     assert (404, "This link is not valid") == (page.status_code, heading(page))
-    assert "pending" == shown(gateway, made["connection_id"])["status"]
+    assert "pending" == page_texts(gateway, made["connection_id"])["status"]
 
 
 @requirement("connections-7")
 def test_an_answer_is_good_once(gateway: Gateway, someone: BrowserUser) -> None:
-    made = invited(gateway)
+    made = open_link(gateway)
     consent = someone.depart(made["connect_url"])
     cookies = dict(someone.http.cookies)
     with Browser() as there:
@@ -145,19 +145,19 @@ async def let_pass(gateway: Gateway) -> None:
 
 @requirement("connections-7")
 def test_an_answer_that_comes_too_late_does_not_count(gateway: Gateway, someone: BrowserUser) -> None:
-    made = invited(gateway)
+    made = open_link(gateway)
     consent = someone.depart(made["connect_url"])
     gateway.run(let_pass(gateway))
     with Browser() as there:
         late = someone.come_back(consent, there.allow(consent))
 
     assert (400, "That took too long") == (late.status_code, heading(late))
-    assert "pending" == shown(gateway, made["connection_id"])["status"]
+    assert "pending" == page_texts(gateway, made["connection_id"])["status"]
 
 
 @requirement("connections-7")
 def test_an_answer_counts_only_in_the_browser_that_was_sent(gateway: Gateway, someone: BrowserUser) -> None:
-    made = invited(gateway)
+    made = open_link(gateway)
     consent = someone.depart(made["connect_url"])
     with Browser() as there, user(gateway) as other:
         answer = there.allow(consent)
@@ -170,19 +170,19 @@ def test_an_answer_counts_only_in_the_browser_that_was_sent(gateway: Gateway, so
 
 @requirement("connections-7")
 def test_a_cookie_that_somebody_else_has_set_does_not_fit(gateway: Gateway, someone: BrowserUser) -> None:
-    made = invited(gateway)
+    made = open_link(gateway)
     with Browser() as there, user(gateway) as attacker:
         consent = attacker.depart(made["connect_url"])
         someone.depart(made["connect_url"])
         page = someone.come_back(consent, there.allow(consent))
 
     assert "Another browser" == heading(page)
-    assert "pending" == shown(gateway, made["connection_id"])["status"]
+    assert "pending" == page_texts(gateway, made["connection_id"])["status"]
 
 
 @requirement("connections-7")
 def test_a_callback_of_another_connector_is_not_known(gateway: Gateway, someone: BrowserUser) -> None:
-    consent = someone.depart(invited(gateway)["connect_url"])
+    consent = someone.depart(open_link(gateway)["connect_url"])
     with Browser() as there:
         answer = there.allow(consent)
     page = someone.come_back(consent.replace("notes%2Fcallback", "mail%2Fcallback"), answer)
@@ -195,14 +195,14 @@ def test_a_callback_of_another_connector_is_not_known(gateway: Gateway, someone:
 def test_an_answer_without_a_code_connects_nothing(
     gateway: Gateway, someone: BrowserUser, more: dict[str, str]
 ) -> None:
-    made = invited(gateway)
+    made = open_link(gateway)
     consent = someone.depart(made["connect_url"])
     state = dict(parse_qsl(urlsplit(consent).query))["state"]
     page = someone.come_back(consent, {"state": state, **more})
 
     assert (400, "The application reported a problem") == (page.status_code, heading(page))
     assert "Try again" in page.text
-    assert "pending" == shown(gateway, made["connection_id"])["status"]
+    assert "pending" == page_texts(gateway, made["connection_id"])["status"]
 
 
 @requirement("connections-9")
@@ -223,12 +223,12 @@ def test_an_answer_without_a_code_connects_nothing(
 def test_a_token_endpoint_that_fails_connects_nothing_and_says_so(
     gateway: Gateway, someone: BrowserUser, fault: dict[str, object], status: int
 ) -> None:
-    made = invited(gateway)
+    made = open_link(gateway)
     gateway.fault("notes", path="/v1/oauth/token", times=1, **fault)
     page = someone.allow(made["connect_url"])
     gateway.clear("notes")
 
-    assert (status, "pending") == (page.status_code, shown(gateway, made["connection_id"])["status"])
+    assert (status, "pending") == (page.status_code, page_texts(gateway, made["connection_id"])["status"])
     assert "Try again" in page.text
 
 
@@ -241,7 +241,7 @@ def test_a_link_that_nobody_issued_is_not_known(someone: BrowserUser) -> None:
 
 @requirement("connections-8")
 def test_a_link_is_good_until_an_account_is_connected(gateway: Gateway, someone: BrowserUser) -> None:
-    made = invited(gateway)
+    made = open_link(gateway)
     someone.allow(made["connect_url"])
     page, pressed = someone.open(made["connect_url"]), someone.press(made["connect_url"])
 
@@ -251,7 +251,7 @@ def test_a_link_is_good_until_an_account_is_connected(gateway: Gateway, someone:
 @requirement("connections-8")
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
 def test_the_button_is_only_pressed_on_our_own_page(gateway: Gateway, someone: BrowserUser, site: str) -> None:
-    page = someone.press(invited(gateway)["connect_url"], headers={"Sec-Fetch-Site": site})
+    page = someone.press(open_link(gateway)["connect_url"], headers={"Sec-Fetch-Site": site})
 
     assert (400, {}) == (page.status_code, dict(page.cookies))
 
@@ -260,7 +260,7 @@ def test_the_button_is_only_pressed_on_our_own_page(gateway: Gateway, someone: B
 def test_names_are_shown_as_text(gateway: Gateway, someone: BrowserUser) -> None:
     name = "<script>alert(1)</script> \u202egnp.exe 🎉"
     gateway.operator("PATCH", f"/v1/workspaces/{gateway.workspace_id}", json={"name": name})
-    page = someone.open(invited(gateway)["connect_url"])
+    page = someone.open(open_link(gateway)["connect_url"])
 
     assert "<script>alert" not in page.text
     assert "\u202e" not in page.text
@@ -269,7 +269,7 @@ def test_names_are_shown_as_text(gateway: Gateway, someone: BrowserUser) -> None
 
 @requirement("connections-3")
 def test_pages_let_nothing_in_and_are_kept_by_nobody(gateway: Gateway, someone: BrowserUser) -> None:
-    page = someone.open(invited(gateway)["connect_url"])
+    page = someone.open(open_link(gateway)["connect_url"])
 
     assert page.headers["content-security-policy"].startswith("default-src 'none'")
     assert ("no-store", "same-origin") == (page.headers["cache-control"], page.headers["referrer-policy"])
@@ -281,9 +281,9 @@ def test_pages_let_nothing_in_and_are_kept_by_nobody(gateway: Gateway, someone: 
 @requirement("connections-11")
 def test_connecting_again_keeps_the_connection_and_its_account(gateway: Gateway, someone: BrowserUser) -> None:
     connection_id = connected(someone)
-    before = shown(gateway, connection_id)
+    before = page_texts(gateway, connection_id)
     done = someone.allow(reconnecting(gateway, connection_id))
-    after = shown(gateway, connection_id)
+    after = page_texts(gateway, connection_id)
 
     assert "Connected" == heading(done)
     assert (before["account_id"], "active") == (after["account_id"], after["status"])
@@ -308,7 +308,7 @@ def test_what_becomes_of_a_connection_and_its_links_is_recorded(gateway: Gateway
 
 def second_account(someone: BrowserUser) -> str:
     """An account of the stand-in that nobody picks at first."""
-    consent = someone.depart(invited(someone.gateway)["connect_url"])
+    consent = someone.depart(open_link(someone.gateway)["connect_url"])
     with Browser() as there:
         form = there.form(consent)
     return next(account for account in form.accounts if account != form.account)
@@ -361,7 +361,7 @@ def test_a_link_that_was_used_is_not_told_again(gateway: Gateway, someone: Brows
 
 @requirement("connections-8")
 def test_a_link_that_two_opened_connects_the_account_of_the_first(gateway: Gateway, someone: BrowserUser) -> None:
-    made = invited(gateway)
+    made = open_link(gateway)
     with user(gateway) as other, Browser() as there:
         here, elsewhere = someone.depart(made["connect_url"]), other.depart(made["connect_url"])
         first, second = there.allow(here), there.allow(elsewhere)
@@ -372,7 +372,7 @@ def test_a_link_that_two_opened_connects_the_account_of_the_first(gateway: Gatew
 
 @requirement("connections-2")
 def test_a_pending_connection_cannot_be_tested(gateway: Gateway) -> None:
-    made = invited(gateway)
+    made = open_link(gateway)
     reply = gateway.operator("POST", f"/v1/connections/{made['connection_id']}/test")
 
     assert (409, "connection_pending") == (reply.status, reply.code)
@@ -381,7 +381,7 @@ def test_a_pending_connection_cannot_be_tested(gateway: Gateway) -> None:
 @requirement("connections-24")
 def test_no_secret_is_in_a_log_line_a_run_a_page_or_an_answer(gateway: Gateway, someone: BrowserUser) -> None:
     with capture_logs() as lines, Browser() as there:
-        made = invited(gateway)
+        made = open_link(gateway)
         consent = someone.depart(made["connect_url"])
         answer = there.allow(consent)
         gateway.fault("notes", path="/v1/oauth/token", fault="status", status=500, body=answer, times=1)

@@ -6,10 +6,10 @@ import pytest
 from aiohttp import ClientSession, TCPConnector
 
 from connector_gateway.core.connections import token_client
-from harness.connecting import BrowserUser, connected, shown
-from harness.playing import stand_in
+from harness.connect_pages import BrowserUser, connected, page_texts
+from harness.gateway_server import Gateway
 from harness.requirement import requirement
-from harness.serving import Gateway
+from harness.sandbox_server import create_emulator
 from workspace_sandbox.notes import NotesEmulator
 
 TOKEN = "/v1/oauth/token"
@@ -26,7 +26,7 @@ def connection(someone: BrowserUser) -> str:
 
 def end(gateway: Gateway) -> None:
     """End all tokens that were issued by OAuth."""
-    for token in stand_in(gateway.sandbox, NotesEmulator).oauth.tokens.values():
+    for token in create_emulator(gateway.sandbox, NotesEmulator).oauth.tokens.values():
         token.expires_at = token.issued_at if token.kind == "access" and token.grant.client_id else None
 
 
@@ -87,7 +87,7 @@ def test_a_renewal_that_fails_for_a_time_revokes_nothing(
 ) -> None:
     gateway.fault("notes", path=TOKEN, times=1, **fault)
     failed = calls(gateway, connection, 20)
-    between = shown(gateway, connection)["status"]
+    between = page_texts(gateway, connection)["status"]
     gateway.clear("notes")
     rested(gateway)
     after = gateway.get("/notes/databases", connection_id=connection)
@@ -105,7 +105,7 @@ def test_tokens_are_not_waited_for_longer_than_a_lease_lasts(
     reply = gateway.get("/notes/databases", connection_id=connection)
 
     assert (504, "upstream_timeout") == (reply.status, reply.code)
-    assert "active" == shown(gateway, connection)["status"]
+    assert "active" == page_texts(gateway, connection)["status"]
 
 
 @requirement("connections-24")

@@ -8,11 +8,11 @@ import httpx
 import pytest
 
 from connector_gateway.connectors.boards import BOARDS
-from harness.connecting import BrowserUser, heading, invited, shown, user
-from harness.consenting import Browser
-from harness.playing import playing
+from harness.connect_pages import BrowserUser, heading, open_link, page_texts, user
+from harness.consent_pages import Browser
+from harness.gateway_server import Gateway, run_gateway
 from harness.requirement import requirement
-from harness.serving import Gateway, serving
+from harness.sandbox_server import run_emulators
 from workspace_sandbox.boards import BoardsEmulator
 
 CALLBACK = "/connect/boards/callback"
@@ -22,10 +22,10 @@ RETURN_URL = "https://app.example.com/connected"
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     folder = tmp_path_factory.mktemp("token_page")
-    with playing(boards=BoardsEmulator) as sandbox:
+    with run_emulators(boards=BoardsEmulator) as sandbox:
         key = sandbox.emulators["boards"].credentials()["key"]
         only: Any = {"GATEWAY_BOARDS_CLIENT_ID": "", "GATEWAY_BOARDS_CLIENT_SECRET": "", "GATEWAY_BOARDS_API_KEY": key}
-        with serving(sandbox, folder, connectors={"boards": BOARDS}, **only) as gateway:
+        with run_gateway(sandbox, folder, connectors={"boards": BOARDS}, **only) as gateway:
             yield gateway
 
 
@@ -70,12 +70,12 @@ def pasted(gateway: Gateway, expiration: str) -> dict[str, Any]:
 
 @requirement("connections-28")
 def test_a_token_that_the_page_hands_out_connects_the_account(gateway: Gateway, someone: BrowserUser) -> None:
-    made = invited(gateway, connector="boards")
+    made = open_link(gateway, connector="boards")
     page = someone.depart(made["connect_url"])
     answer = allowed(page)
     landing = someone.open(f"{CALLBACK}?state={answer['state']}")
     done = send(someone, state=answer["state"], token=answer["token"])
-    connection = shown(gateway, made["connection_id"])
+    connection = page_texts(gateway, made["connection_id"])
     board = gateway.examples("boards")["board_id"]
     call = gateway.get("/boards/lists", connection_id=made["connection_id"], board_id=board)
 
@@ -87,7 +87,7 @@ def test_a_token_that_the_page_hands_out_connects_the_account(gateway: Gateway, 
 
 @requirement("connections-28")
 def test_the_page_is_asked_for_a_token_without_end_in_the_fragment(gateway: Gateway, someone: BrowserUser) -> None:
-    page = urlsplit(someone.depart(invited(gateway, connector="boards")["connect_url"]))
+    page = urlsplit(someone.depart(open_link(gateway, connector="boards")["connect_url"]))
     asked = dict(parse_qsl(page.query))
 
     assert ("/1/authorize", "token", "fragment") == (page.path, asked["response_type"], asked["callback_method"])
@@ -97,14 +97,14 @@ def test_the_page_is_asked_for_a_token_without_end_in_the_fragment(gateway: Gate
 
 @requirement("connections-28")
 def test_a_member_who_does_not_allow_it_is_told(gateway: Gateway, someone: BrowserUser) -> None:
-    made = invited(gateway, connector="boards")
+    made = open_link(gateway, connector="boards")
     page = someone.depart(made["connect_url"])
     with Browser() as there:
         answer = there.cancel(page)
     told = send(someone, **answer)
 
     assert (400, "You did not allow the access") == (told.status_code, heading(told))
-    assert "pending" == shown(gateway, made["connection_id"])["status"]
+    assert "pending" == page_texts(gateway, made["connection_id"])["status"]
 
 
 @requirement("connections-28")
@@ -112,16 +112,16 @@ def test_a_member_who_does_not_allow_it_is_told(gateway: Gateway, someone: Brows
     ("token", "title"), [("", "The application reported a problem"), ("ATTA0", "The consent does not hold any more")]
 )
 def test_what_is_no_token_connects_nothing(gateway: Gateway, someone: BrowserUser, token: str, title: str) -> None:
-    made = invited(gateway, connector="boards")
+    made = open_link(gateway, connector="boards")
     told = send(someone, state=state_of(someone.depart(made["connect_url"])), token=token)
 
     assert (400, title) == (told.status_code, heading(told))
-    assert "pending" == shown(gateway, made["connection_id"])["status"]
+    assert "pending" == page_texts(gateway, made["connection_id"])["status"]
 
 
 @requirement("connections-28")
 def test_a_token_counts_only_in_the_browser_that_was_sent(gateway: Gateway, someone: BrowserUser) -> None:
-    made = invited(gateway, connector="boards")
+    made = open_link(gateway, connector="boards")
     answer = allowed(someone.depart(made["connect_url"]))
     with user(gateway) as other:
         stolen = send(other, **answer)
@@ -133,7 +133,7 @@ def test_a_token_counts_only_in_the_browser_that_was_sent(gateway: Gateway, some
 
 @requirement("connections-28")
 def test_a_token_counts_once_and_from_our_own_page_only(gateway: Gateway, someone: BrowserUser) -> None:
-    answer = allowed(someone.depart(invited(gateway, connector="boards")["connect_url"]))
+    answer = allowed(someone.depart(open_link(gateway, connector="boards")["connect_url"]))
     cookies = dict(someone.http.cookies)
     url, cross = f"{gateway.base_url}{CALLBACK}", {"Sec-Fetch-Site": "cross-site"}
     foreign = someone.http.post(url, data=answer, headers=cross)
@@ -156,7 +156,7 @@ def test_a_form_that_nobody_was_shown_is_not_known(someone: BrowserUser, form: d
 @requirement("connections-5", "connections-28")
 def test_the_user_is_sent_back_to_the_customer_by_a_page(gateway: Gateway, someone: BrowserUser) -> None:
     gateway.operator("PATCH", f"/v1/workspaces/{gateway.workspace_id}", json={"return_urls": [RETURN_URL]})
-    made = invited(gateway, connector="boards", return_url=RETURN_URL)
+    made = open_link(gateway, connector="boards", return_url=RETURN_URL)
     done = send(someone, **allowed(someone.depart(made["connect_url"])))
 
     told = f"{RETURN_URL}?connection_id={made['connection_id']}&status=connected"
@@ -165,12 +165,12 @@ def test_the_user_is_sent_back_to_the_customer_by_a_page(gateway: Gateway, someo
 
 @requirement("connections-15", "connections-28")
 def test_a_token_that_allows_less_is_told_and_connects_nothing(gateway: Gateway, someone: BrowserUser) -> None:
-    made = invited(gateway, connector="boards")
+    made = open_link(gateway, connector="boards")
     told = send(someone, **allowed(someone.depart(made["connect_url"]), "write"))
 
     assert (400, "Not everything was allowed") == (told.status_code, heading(told))
     assert (True, False) == ("<code>write</code>" in told.text, "<code>read</code>" in told.text)
-    assert "pending" == shown(gateway, made["connection_id"])["status"]
+    assert "pending" == page_texts(gateway, made["connection_id"])["status"]
 
 
 @requirement("connections-30")

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.browsing import Browser
-from harness.serving import Gateway
+from harness.gateway_server import Gateway
+from harness.html_browser import Browser
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from harness.browsing import Browser, HtmlPage
-from harness.serving import Gateway
+from harness.gateway_server import Gateway
+from harness.html_browser import Browser, HtmlPage
 
 
 def invited(operator: Browser, gateway: Gateway, **fields: str) -> HtmlPage:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness.browsing import Browser, HtmlPage
-from harness.serving import Gateway
+from harness.gateway_server import Gateway
+from harness.html_browser import Browser, HtmlPage
 
 WRONG = "ntn_a_wrong_token_of_tests"
 

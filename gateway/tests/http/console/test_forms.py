@@ -4,8 +4,8 @@ import pytest
 
 from connector_gateway.http.console.request import ConsoleRoute
 from connector_gateway.http.console.routes import ROUTES
-from harness.browsing import Browser, HtmlPage
-from harness.serving import Gateway
+from harness.gateway_server import Gateway
+from harness.html_browser import Browser, HtmlPage
 
 FORMS = [route for route in ROUTES if route.method == "POST"]
 

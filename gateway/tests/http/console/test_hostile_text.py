@@ -6,8 +6,8 @@ import pytest
 
 from connector_gateway.kit.events import Observation
 from connector_gateway.kit.identifiers import ConnectionId
-from harness.browsing import Browser, HtmlPage
-from harness.serving import Gateway
+from harness.gateway_server import Gateway
+from harness.html_browser import Browser, HtmlPage
 
 MARKUP = '"><script>alert(1)</script><img src=x onerror=alert(1)>'
 TURNING = "\u202egnp.exe\u2069\u2066"

@@ -6,9 +6,9 @@ import pytest
 
 from connector_gateway.http.console.request import ConsoleRoute
 from connector_gateway.http.console.routes import ROUTES
-from harness.browsing import Browser
+from harness.gateway_server import Gateway
+from harness.html_browser import Browser
 from harness.requirement import requirement
-from harness.serving import Gateway
 
 FOR_ADMINS = [route for route in ROUTES if route.for_admins]
 

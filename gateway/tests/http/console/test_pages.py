@@ -9,10 +9,10 @@ from connector_gateway.core.history.runs import Run
 from connector_gateway.kit.errors import UpstreamRefused
 from connector_gateway.kit.events import Observation
 from connector_gateway.kit.identifiers import ConnectionId
-from harness.browsing import Browser, HtmlPage
-from harness.rehearsing import Failure, FakeUpstream, connectors
+from harness.core_fixture import Failure, FakeUpstream, connectors
+from harness.gateway_server import Gateway, run_gateway
+from harness.html_browser import Browser, HtmlPage
 from harness.requirement import requirement
-from harness.serving import Gateway, serving
 from workspace_sandbox.sandbox import Sandbox
 
 PAGES = ["", "/workspaces", "/keys", "/connections", "/webhooks", "/runs", "/budgets", "/audit", "/operators"]
@@ -475,7 +475,7 @@ def test_the_overview_counts_what_there_is_and_shows_what_failed(operator: Brows
 
 @requirement("administration-22")
 def test_the_first_steps_are_listed_until_all_are_done(tmp_path: Path) -> None:
-    with serving(Sandbox({}), tmp_path, connectors=connectors(FakeUpstream())) as gateway:
+    with run_gateway(Sandbox({}), tmp_path, connectors=connectors(FakeUpstream())) as gateway:
         browser = Browser(gateway)
         overview = browser.sign_in()
         made = gateway.run(gateway.app.connections.create(gateway.workspace_id, "shelf", {"token": "shelf-token-1"}))

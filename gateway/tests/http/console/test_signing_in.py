@@ -12,9 +12,9 @@ from connector_gateway.core.access.token_throttle import BURST, MAX_DELAYED_PER_
 from connector_gateway.http.console.request import ConsoleRoute
 from connector_gateway.http.console.routes import ROUTES
 from connector_gateway.storage import tables
-from harness.browsing import Browser
+from harness.gateway_server import OPERATOR, Gateway, restartable_gateway, run_gateway
+from harness.html_browser import Browser
 from harness.requirement import requirement
-from harness.serving import OPERATOR, Gateway, restarting, serving
 from workspace_sandbox.sandbox import Sandbox
 
 SESSION = "gateway_console"
@@ -97,7 +97,7 @@ def test_the_wrong_token_is_not_repeated(visitor: Browser) -> None:
 
 @requirement("limits-2")
 def test_wrong_tokens_are_throttled_together_with_those_at_the_routes(tmp_path: Path) -> None:
-    with serving(Sandbox({}), tmp_path, connectors={}) as gateway:
+    with run_gateway(Sandbox({}), tmp_path, connectors={}) as gateway:
         browser = Browser(gateway)
         form = browser.open("/console/sign-in")
         for _ in range(BURST):
@@ -125,7 +125,7 @@ def test_what_the_browser_holds_is_kept_from_scripts_and_other_sites(visitor: Br
 
 
 def test_behind_https_it_is_sent_by_https_only_and_below_the_address_there(tmp_path: Path) -> None:
-    with serving(Sandbox({}), tmp_path, connectors={}, GATEWAY_BASE_URL="https://example.com/gateway") as gateway:
+    with run_gateway(Sandbox({}), tmp_path, connectors={}, GATEWAY_BASE_URL="https://example.com/gateway") as gateway:
         answer = gateway.http.get(f"{gateway.base_url}/console/sign-in")
 
     assert {"Secure", "Path=/gateway/console"} <= set(answer.headers["set-cookie"].split("; "))
@@ -167,14 +167,14 @@ def test_signing_out_ends_the_session_for_copies_too(operator: Browser) -> None:
 
 
 def test_a_session_outlives_a_restart_but_not_another_operator_token(tmp_path: Path) -> None:
-    with restarting(Sandbox({}), tmp_path, connectors={})() as gateway:
+    with restartable_gateway(Sandbox({}), tmp_path, connectors={})() as gateway:
         browser = Browser(gateway)
         browser.sign_in()
         held = browser.http.cookies[SESSION]
         browser.http.close()
-    with serving(Sandbox({}), tmp_path, connectors={}) as gateway:
+    with run_gateway(Sandbox({}), tmp_path, connectors={}) as gateway:
         same = _status(gateway, held)
-    with serving(Sandbox({}), tmp_path, connectors={}, GATEWAY_OPERATOR_TOKEN=OPERATOR[::-1]) as gateway:
+    with run_gateway(Sandbox({}), tmp_path, connectors={}, GATEWAY_OPERATOR_TOKEN=OPERATOR[::-1]) as gateway:
         other = _status(gateway, held)
 
     assert (200, 303) == (same, other)

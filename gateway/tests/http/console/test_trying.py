@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from connector_gateway.connectors.chat import CHAT
-from harness.browsing import Browser
-from harness.playing import playing
+from harness.gateway_server import Gateway, run_gateway
+from harness.html_browser import Browser
 from harness.requirement import requirement
-from harness.serving import Gateway, serving
+from harness.sandbox_server import run_emulators
 from workspace_sandbox.chat import ChatEmulator
 
 
@@ -60,8 +60,8 @@ def test_the_newest_connection_that_works_is_tried(operator: Browser) -> None:
 
 def test_types_of_channels_are_not_types_of_events(tmp_path: Path) -> None:
     with (
-        playing(chat=ChatEmulator) as sandbox,
-        serving(sandbox, tmp_path, connectors={"chat": CHAT}) as gateway,
+        run_emulators(chat=ChatEmulator) as sandbox,
+        run_gateway(sandbox, tmp_path, connectors={"chat": CHAT}) as gateway,
     ):
         browser = Browser(gateway)
         browser.sign_in()

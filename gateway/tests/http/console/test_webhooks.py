@@ -7,8 +7,8 @@ import pytest
 
 from connector_gateway.kit.events import Observation
 from connector_gateway.kit.identifiers import ConnectionId
-from harness.browsing import Browser, HtmlPage
-from harness.serving import Gateway
+from harness.gateway_server import Gateway
+from harness.html_browser import Browser, HtmlPage
 
 ADDRESS = "https://example.com/events"
 

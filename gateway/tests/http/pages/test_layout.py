@@ -5,7 +5,7 @@ from markupsafe import Markup
 
 from connector_gateway.http.pages import Pages
 from connector_gateway.http.pages.text import bidi_isolate, render_code_spans, visible
-from harness.serving import Gateway
+from harness.gateway_server import Gateway
 
 ASSETS = ["/assets/style.css", "/assets/icon.svg"]
 

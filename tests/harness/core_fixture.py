@@ -38,7 +38,7 @@ class Failure:
     done: bool = False
 
 
-def doubtful(doubt: InDoubtReason, *, done: bool = False) -> Failure:
+def in_doubt(doubt: InDoubtReason, *, done: bool = False) -> Failure:
     """An attempt nobody can tell the outcome of."""
     return Failure(OutcomeUnknown("Nobody knows.", doubt=doubt), done)
 
@@ -332,7 +332,7 @@ def connectors(shelf: FakeUpstream) -> Mapping[str, Connector[Any]]:
 
 
 @asynccontextmanager
-async def rehearsing(
+async def run_core(
     database_url: str, clock: Clock, shelf: FakeUpstream | None = None, *, before: CoreFixture | None = None
 ) -> AsyncIterator[CoreFixture]:
     """The core of one process, on *database_url*; with the shelf and the caller that a process had *before*."""

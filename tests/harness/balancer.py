@@ -128,7 +128,7 @@ async def _chunks(reader: asyncio.StreamReader) -> bytes:
 
 
 @contextmanager
-def balancing(ports: Sequence[int], port: int) -> Iterator[None]:
+def run_balancer(ports: Sequence[int], port: int) -> Iterator[None]:
     """A balancer at *port* for the gateways at *ports*, in a thread of its own."""
     started, ending = threading.Event(), asyncio.Event()
     loop = asyncio.new_event_loop()

@@ -14,7 +14,7 @@ from schemathesis.pytest._test_builder import build_operation_test
 from schemathesis.python._constants.orchestrator import make_constants_value_source
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
-from harness.serving import Gateway
+from harness.gateway_server import Gateway
 
 EXAMPLES = 8
 
@@ -32,7 +32,7 @@ def read(document: Mapping[str, Any]) -> Any:
     return schemathesis.openapi.from_dict(dict(document))
 
 
-def tried(schema: Any, path: str, method: str, gateway: Gateway, key: str) -> None:
+def call_with_examples(schema: Any, path: str, method: str, gateway: Gateway, key: str) -> None:
     """Make requests of every kind to an operation."""
 
     @seed(1)

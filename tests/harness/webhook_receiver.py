@@ -38,7 +38,7 @@ class Inbox:
 
 
 @contextmanager
-def receiving() -> Iterator[Inbox]:
+def run_receiver() -> Iterator[Inbox]:
     """A listening inbox."""
     inbox = Inbox()
 

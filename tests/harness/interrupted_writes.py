@@ -16,27 +16,27 @@ from connector_gateway.core.writes.ownership import INSERT_ROW
 from connector_gateway.core.writes.request_digests import RequestDigests, digest_request
 from connector_gateway.kit.identifiers import ConnectionId, RunId, WorkspaceId
 from connector_gateway.storage import tables
-from harness.serving import Gateway
+from harness.gateway_server import Gateway
 
 
-def planned(value: Any) -> JournalEntry:
+def planned_step(value: Any) -> JournalEntry:
     """A plan that was made."""
     return JournalEntry("", value)
 
 
-def sent(
+def sent_step(
     name: str, intent: Mapping[str, Any], *, at: float, mark: str = "mark", settles_at: float = 0.0
 ) -> JournalEntry:
     """A step that was sent *at* an instant, and of which nobody knows what became."""
     return JournalEntry(name, intent, mark, sent_at=at, settles_at=settles_at)
 
 
-def done(name: str, intent: Mapping[str, Any], learned: dict[str, Any], *, mark: str = "mark") -> JournalEntry:
+def done_step(name: str, intent: Mapping[str, Any], learned: dict[str, Any], *, mark: str = "mark") -> JournalEntry:
     """A step that was carried out."""
     return JournalEntry(name, intent, mark, sent_at=0.0, learned=learned)
 
 
-def interrupted(  # noqa: PLR0917  # told in the order of the sentence
+def interrupted_write(  # noqa: PLR0917  # told in the order of the sentence
     gateway: Gateway,
     connector: str,
     operation: str,

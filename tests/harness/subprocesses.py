@@ -42,10 +42,10 @@ def run(*words: str, wrapper: Sequence[str] = (), **options: Any) -> "subprocess
 
 def _is_like_this(environment: Mapping[str, str] | None) -> bool:
     """Whether Python itself is told the same in *environment* as it was here."""
-    return environment is None or of_python(environment) == of_python(os.environ)
+    return environment is None or python_environment(environment) == python_environment(os.environ)
 
 
-def of_python(environment: Mapping[str, str]) -> dict[str, str]:
+def python_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """What Python itself is told in *environment*."""
     return {name: value for name, value in environment.items() if name.startswith(("PYTHON", "LC_", "LANG"))}
 
@@ -73,7 +73,7 @@ class ForkedProcess(subprocess.Popen[Any]):
         self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]  # the class's own
 
 
-def beside(server: socket.socket) -> type[subprocess.Popen[Any]]:
+def forking_popen(server: socket.socket) -> type[subprocess.Popen[Any]]:
     """What starts processes, but asks *server* for those that we are ourselves."""
 
     class Beside(ForkedProcess):

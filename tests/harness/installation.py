@@ -14,9 +14,9 @@ from typing import Any
 import httpx
 
 from harness.databases import sqlite_in
-from harness.serving import FAST, OPERATOR, WIDE
-from harness.starting import start
-from harness.waiting import wait_until
+from harness.gateway_server import FAST, OPERATOR, WIDE
+from harness.subprocesses import start
+from harness.wait import wait_until
 from workspace_sandbox.sandbox import Sandbox
 
 
@@ -124,7 +124,7 @@ class Installation:
 
 
 @contextmanager
-def installed(sandbox: Sandbox, folder: Path, **settings: str) -> Iterator[Installation]:
+def run_installation(sandbox: Sandbox, folder: Path, **settings: str) -> Iterator[Installation]:
     """A started gateway process in front of *sandbox*, ready to call."""
     with httpx.Client(timeout=30) as http:
         installation = Installation(sandbox, folder, http, settings)

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from harness.serving import Gateway, Reply
+from harness.gateway_server import Gateway, Reply
 from simulation.writes import KINDS, World
 from workspace_sandbox.sandbox import Sandbox
 

@@ -77,7 +77,9 @@ class PostgresProxy:
 
 
 @asynccontextmanager
-async def relaying(address: str, *, refuses_options: bool = False) -> AsyncIterator[tuple[PostgresProxy, str]]:
+async def run_postgres_proxy(
+    address: str, *, refuses_options: bool = False
+) -> AsyncIterator[tuple[PostgresProxy, str]]:
     """A relay in front of the server at *address*, and the address through it."""
     url = make_url(address)
     relay = PostgresProxy(f"{url.query['host']}/.s.PGSQL.5432", refuses_options)

@@ -12,7 +12,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult
 
-from harness.serving import Gateway
+from harness.gateway_server import Gateway
 
 Mode = Literal["auto", "legacy"]
 PATH = "/mcp"
@@ -40,7 +40,7 @@ async def agent(gateway: Gateway, mode: Mode = "auto") -> AsyncIterator[Client]:
 
 
 @asynccontextmanager
-async def bridged(gateway: Gateway, mode: Mode = "auto") -> AsyncIterator[Client]:
+async def run_bridge(gateway: Gateway, mode: Mode = "auto") -> AsyncIterator[Client]:
     """A client of the command, over its standard input and output."""
     command = StdioServerParameters(command=sys.executable, args=["-m", "connector_gateway", "mcp"], env=named(gateway))
     async with Client(command, mode=mode, cache=None) as client:

@@ -20,14 +20,14 @@ COLLECTED_TOGETHER = 10
 ended = count(1)
 
 
-def stand_in(sandbox: Sandbox, kind: type[E]) -> E:
+def create_emulator(sandbox: Sandbox, kind: type[E]) -> E:
     """The stand-in of *kind*, to look into what it holds."""
     (found,) = (emulator for emulator in sandbox.emulators.values() if isinstance(emulator, kind))
     return found
 
 
 @contextmanager
-def playing(**emulators: type[Emulator]) -> Iterator[Sandbox]:
+def run_emulators(**emulators: type[Emulator]) -> Iterator[Sandbox]:
     """A started sandbox of *emulators* by connector name; its ``emulators`` may be looked at directly."""
     sandbox = Sandbox(emulators)
     with event_loop_thread("sandbox") as beside:

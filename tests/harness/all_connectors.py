@@ -12,8 +12,8 @@ from connector_gateway.kit.context import RemoteFile
 from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.kit.operation import AnyConnector
 from connector_gateway.kit.upstream.budget import Budget
-from harness.calls import Reading, VendorView, calls_of
-from harness.serving import Gateway, serving
+from harness.gateway_server import Gateway, run_gateway
+from harness.operation_calls import Reading, VendorView, calls_of
 from simulation.writes import KINDS, PublicFiles, World
 from workspace_sandbox.sandbox import Sandbox
 
@@ -67,11 +67,11 @@ class AllConnectors:
 
 
 @contextmanager
-def rooms(sandbox: Sandbox, folder: Path, **settings: Any) -> Iterator[AllConnectors]:
+def run_all_connectors(sandbox: Sandbox, folder: Path, **settings: Any) -> Iterator[AllConnectors]:
     """A started gateway with all rooms in front of *sandbox*; *settings* are those of ``serving``."""
     pace = {f"GATEWAY_{room.upper()}_SETTLE_SECONDS": str(SETTLE_SECONDS) for room in CONNECTORS}
     more: dict[str, Any] = pace | {"GATEWAY_GRACE_SECONDS": str(GRACE_SECONDS)} | settings
-    with serving(sandbox, folder, connectors=UNHURRIED, files=NoNetwork(2, 12_000_000), **more) as gateway:
+    with run_gateway(sandbox, folder, connectors=UNHURRIED, files=NoNetwork(2, 12_000_000), **more) as gateway:
         for room in CONNECTORS:
             gateway.clear(room)
         yield AllConnectors(gateway, World(VendorView(sandbox)))

@@ -29,9 +29,9 @@ from connector_gateway.storage import tables
 from connector_gateway.storage.shared.interface import UPSTREAM
 from connector_gateway.storage.shared.memory import LocalCounters
 from harness.databases import sqlite_in
-from harness.leaks import LEAKS, Overheard
-from harness.live_document import check_details, check_response
-from harness.waiting import wait_until
+from harness.openapi_check import check_details, check_response
+from harness.secret_leaks import LEAKS, Overheard
+from harness.wait import wait_until
 from workspace_sandbox.sandbox import Sandbox
 
 T = TypeVar("T")
@@ -280,7 +280,7 @@ class Gateway:
 
 
 @contextmanager
-def serving(
+def run_gateway(
     sandbox: Sandbox,
     folder: Path,
     *,
@@ -368,13 +368,13 @@ Restarting = Callable[[], AbstractContextManager[Gateway]]
 """Starts a gateway on the same state each time it is asked: what was remembered in memory is gone."""
 
 
-def restarting(sandbox: Sandbox, folder: Path, **more: Any) -> Restarting:
+def restartable_gateway(sandbox: Sandbox, folder: Path, **more: Any) -> Restarting:
     """Starts gateways one after the other on the state in *folder*, with the key and connections of the first."""
     first: list[Gateway] = []
 
     @contextmanager
     def start() -> Iterator[Gateway]:
-        with serving(sandbox, folder, **more) as gateway:
+        with run_gateway(sandbox, folder, **more) as gateway:
             first.append(gateway)
             yield gateway.asked_by(first[0])
 

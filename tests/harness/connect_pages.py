@@ -10,8 +10,8 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import httpx
 
-from harness.consenting import Browser
-from harness.serving import Gateway
+from harness.consent_pages import Browser
+from harness.gateway_server import Gateway
 
 
 @dataclass
@@ -71,7 +71,7 @@ def heading(page: httpx.Response) -> str:
     return unescape(found[1])
 
 
-def invited(gateway: Gateway, **more: Any) -> dict[str, Any]:
+def open_link(gateway: Gateway, **more: Any) -> dict[str, Any]:
     """A connection that is pending, with its link."""
     body = {"workspace_id": gateway.workspace_id, "connector": "notes"} | more
     data: dict[str, Any] = gateway.operator("POST", "/v1/connections", json=body).data
@@ -80,7 +80,7 @@ def invited(gateway: Gateway, **more: Any) -> dict[str, Any]:
 
 def connected(someone: BrowserUser) -> str:
     """A connection that *someone* has connected."""
-    invitation = invited(someone.gateway)
+    invitation = open_link(someone.gateway)
     assert 200 == someone.allow(invitation["connect_url"]).status_code
     return str(invitation["connection_id"])
 
@@ -90,7 +90,7 @@ def reconnecting(gateway: Gateway, connection_id: str, **more: Any) -> str:
     return str(gateway.operator("POST", f"/v1/connections/{connection_id}/reconnect", json=more).data["connect_url"])
 
 
-def shown(gateway: Gateway, connection_id: str) -> dict[str, Any]:
+def page_texts(gateway: Gateway, connection_id: str) -> dict[str, Any]:
     """A connection as it is now."""
     data: dict[str, Any] = gateway.operator("GET", f"/v1/connections/{connection_id}").data
     return data

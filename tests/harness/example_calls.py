@@ -13,12 +13,12 @@ from connector_gateway.core.upstream_files.remote_files import PublicFileFetcher
 from connector_gateway.http.api.routes import PREFIX
 from connector_gateway.management.declaration import ManagementRoute
 from connector_gateway.management.routes import MANAGEMENT
-from harness.normalising import Normaliser
-from harness.playing import playing
-from harness.publishing import published, publishing
-from harness.rooms import UNHURRIED
-from harness.serving import OPERATOR, Gateway, serving
-from harness.waiting import wait_until
+from harness.all_connectors import UNHURRIED
+from harness.file_server import scripted_response, serve_files
+from harness.gateway_server import OPERATOR, Gateway, run_gateway
+from harness.normaliser import Normaliser
+from harness.sandbox_server import run_emulators
+from harness.wait import wait_until
 from workspace_sandbox import EMULATORS
 
 Arguments = Mapping[str, Any]
@@ -55,8 +55,8 @@ def playground(folder: Path) -> Iterator[Gateway]:
     """A gateway in front of every stand-in, with something observed in notes and chat."""
     files = PublicFileFetcher(2, 1_000_000, is_reachable=lambda address: address == "127.0.0.1")
     with (
-        playing(**EMULATORS) as sandbox,
-        serving(sandbox, folder, connectors=UNHURRIED, files=files, **WATCHING) as gateway,
+        run_emulators(**EMULATORS) as sandbox,
+        run_gateway(sandbox, folder, connectors=UNHURRIED, files=files, **WATCHING) as gateway,
     ):
         for connector in EMULATORS:
             gateway.clear(connector)
@@ -218,13 +218,13 @@ def called(gateway: Gateway, name: str, given: Arguments) -> dict[str, Any]:
     (operation,) = [one for one in CONNECTORS[connector].operations if one.name == operation_name]
     sent = {"connection_id": gateway.connections[connector], **given}
     path = f"{PREFIX}/{connector}{operation.path}"
-    return shown(requested(gateway, operation.method, path, sent, gateway.key), sent)
+    return example_of(requested(gateway, operation.method, path, sent, gateway.key), sent)
 
 
 def managed(gateway: Gateway, name: str, given: Arguments) -> dict[str, Any]:
     """One management call and its answer, as the reference shows them."""
     route = declared(name)
-    return shown(requested(gateway, route.method, route.path, given, OPERATOR), given)
+    return example_of(requested(gateway, route.method, route.path, given, OPERATOR), given)
 
 
 def requested(gateway: Gateway, method: str, path: str, given: Arguments, key: str) -> Any:
@@ -236,7 +236,7 @@ def requested(gateway: Gateway, method: str, path: str, given: Arguments, key: s
     return reply.body
 
 
-def shown(answer: Any, given: Arguments) -> dict[str, Any]:
+def example_of(answer: Any, given: Arguments) -> dict[str, Any]:
     """A call as the reference shows it."""
     return {"arguments": _shown(dict(given)), "answer": _shown(answer)}
 
@@ -263,7 +263,7 @@ def recorded(gateway: Gateway) -> Recorded:
 def attached(gateway: Gateway) -> dict[str, Any]:
     """A file is attached to a record, from a web site whose address is shown as one that all can reach."""
     tables = gateway.examples("tables")
-    with publishing({"/brief.txt": published(b"What they need", "text/plain")}) as site:
+    with serve_files({"/brief.txt": scripted_response(b"What they need", "text/plain")}) as site:
         given = {"record_id": tables["record_id"], "field": tables["attachment_field"], "url": f"{site}/brief.txt"}
         made = called(gateway, "tables_attach_file", given)
     return made | {"arguments": made["arguments"] | {"url": "https://example.com/brief.txt"}}

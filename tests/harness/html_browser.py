@@ -6,7 +6,7 @@ from urllib.parse import urljoin
 import httpx
 from bs4 import BeautifulSoup, Tag
 
-from harness.serving import OPERATOR, Gateway
+from harness.gateway_server import OPERATOR, Gateway
 
 
 @dataclass(frozen=True)

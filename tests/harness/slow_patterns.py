@@ -45,15 +45,15 @@ def modules(package: ModuleType) -> Iterator[ModuleType]:
             yield importlib.import_module(found.name)
 
 
-def held(value: object) -> Iterator[re.Pattern[Any]]:
+def patterns_in(value: object) -> Iterator[re.Pattern[Any]]:
     """The patterns that a constant holds, in tuples, lists and dictionaries too."""
     if isinstance(value, re.Pattern):
         yield value
     elif isinstance(value, dict):
-        yield from held([*value, *value.values()])
+        yield from patterns_in([*value, *value.values()])
     elif isinstance(value, tuple | list | set | frozenset):
         for part in value:
-            yield from held(part)
+            yield from patterns_in(part)
 
 
 def called(tree: ast.AST) -> Iterator[tuple[str, str, ast.Call]]:
@@ -97,7 +97,7 @@ def patterns_of(package: ModuleType) -> list[Found]:
     for module, tree in trees.items():
         for name, value in vars(module).items():
             anywhere = name in searched or name not in matched
-            for pattern in held(value):
+            for pattern in patterns_in(value):
                 one = Found(f"{module.__name__}.{name}", pattern, anywhere)
                 found.setdefault((pattern.pattern, anywhere), one)
         for text, anywhere in written(tree, vars(module)):

@@ -9,7 +9,7 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 from connector_gateway.http.server.protocol import ClientProtocol
-from harness.serving import Gateway
+from harness.gateway_server import Gateway
 
 
 class RawHttpClient:
@@ -55,7 +55,7 @@ class RawHttpClient:
 
 
 @contextmanager
-def speaking(base_url: str, *, buffer_bytes: int = 0) -> Iterator[RawHttpClient]:
+def open_raw_connection(base_url: str, *, buffer_bytes: int = 0) -> Iterator[RawHttpClient]:
     """A connection to *base_url*; with a small buffer, the server soon notices that nothing is read."""
     place = urlsplit(base_url)
     with socket.socket() as connection:

@@ -16,7 +16,7 @@ class ScriptedResponse:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-def published(content: bytes, mime_type: str = "image/png", **headers: str) -> ScriptedResponse:
+def scripted_response(content: bytes, mime_type: str = "image/png", **headers: str) -> ScriptedResponse:
     """A file as honest servers answer it."""
     about = {"Content-Type": mime_type, "Content-Length": str(len(content))}
     return ScriptedResponse(
@@ -24,13 +24,13 @@ def published(content: bytes, mime_type: str = "image/png", **headers: str) -> S
     )
 
 
-def moved(target: str, status: int = 302) -> ScriptedResponse:
+def redirect_to(target: str, status: int = 302) -> ScriptedResponse:
     """A redirect."""
     return ScriptedResponse(status=status, headers={"Location": target, "Content-Length": "0"})
 
 
 @contextmanager
-def publishing(pages: Mapping[str, ScriptedResponse]) -> Iterator[str]:
+def serve_files(pages: Mapping[str, ScriptedResponse]) -> Iterator[str]:
     """The address under which *pages* are served by their paths; anything else is a 404."""
 
     class Handler(BaseHTTPRequestHandler):
