@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+import httpx
 import pytest
 from sqlalchemy import create_engine, func, make_url, select, text
 
@@ -86,6 +87,26 @@ def test_both_go_on_reading_and_writing_and_nothing_is_lost_or_done_twice(deploy
     assert [first["data"], second["data"]] == [repeat["data"] for repeat in repeats]
     assert len(by_old) + len(by_new) + 2 == sum(one.path == "/v1/pages" for one in made)
     assert len(by_old) + len(by_new) + 4 == kept
+
+
+def test_a_write_in_doubt_from_before_the_upgrade_is_settled_after_it(deployment: Deployment) -> None:
+    old, new = deployment.gateways
+    control = f"{deployment.sandbox.address}/_control/notes/faults"
+    lost = {"path": "/v1/pages", "fault": "drop_after"}
+    not_found = {"path": "/v1/data_sources/", "fault": "status", "status": 503, "times": 1000}
+    for fault in (lost, not_found):
+        httpx.post(control, json={"method": "POST", **fault}).raise_for_status()
+    before = deployment.write(OLD, "in doubt")
+    old.tell_to_end()
+    old.ended()
+    httpx.delete(control).raise_for_status()
+    new.start()
+    after = [deployment.write(NEW, "in doubt") for _ in range(2)]
+    created = [one for one in deployment.sandbox.emulators["notes"].context.request_log if one.path == "/v1/pages"]
+
+    assert "outcome_unknown" == before["error"]["code"]
+    assert after[0]["data"]["page_id"] == after[1]["data"]["page_id"]
+    assert 1 == len(created)
 
 
 @pytest.mark.skipif(NEWEST_BEFORE == schema.newest_version(), reason="the release before has the same schema")
