@@ -189,8 +189,8 @@ LABEL = WriteStep(
     "label the thing",
     _label,
     _find_label,
-    account_scope=lambda intent: str(intent["shelf"]),
-    changes=lambda _: ["thing 1"],
+    account_scope=lambda intent: str(intent["account"]),
+    changes=lambda intent: [f"thing 1 of {intent['shelf']}"],
 )
 """A change that a later one may overwrite."""
 
@@ -218,7 +218,8 @@ async def make_thing(call: OperationContext[ShelfClient], params: PutThing) -> T
 @writes("POST /labelled")
 async def label_thing(call: OperationContext[ShelfClient], params: PutThing) -> Thing:
     """Give the first thing another name."""
-    await call.step(LABEL, on_shelf(call, params))
+    account = call.account_id or call.upstream.shelf.name
+    await call.step(LABEL, {**on_shelf(call, params), "account": account})
     return Thing(thing_id="thing 1")
 
 

@@ -75,10 +75,13 @@ class WriteStep(Generic[K_contra]):
     """The kind of object in the ownership table."""
 
     account_scope: Callable[[StepInput], str] = lambda _: ""
-    """Returns the vendor account within which identifiers are unique. Empty if they are unique for the vendor."""
+    """Returns the vendor account within which identifiers are unique. Empty if they are unique for the vendor.
+
+    It is the connection's ``account_id``. While that is unknown, it is the account that the operation has looked up.
+    """
 
     changes: Callable[[StepInput], Sequence[str]] = lambda _: ()
-    """Returns the names of the objects whose state it sets, unique within ``within``.
+    """Returns the names of the objects whose state it sets, unique within ``account_scope``.
 
     The core records these changes once they are acknowledged. It does not resend a step without ``object_kind`` if
     another call has changed one of these objects since.

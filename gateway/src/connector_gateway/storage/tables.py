@@ -390,8 +390,9 @@ changed = Table(
 )
 """Acknowledged changes of upstream objects, so that no older change in doubt is sent over them.
 
-``target`` is a digest of the object's name, ``mark`` that of the step that changed it. ``change_id`` grows with time,
-and rows are deleted by it.
+``target`` is a digest of the object's name in one scope, ``mark`` that of the step that changed it. A change in an
+account has a second row, in a scope that depends only on the connector. ``change_id`` grows with time, and rows are
+deleted by it.
 """
 
 watches = Table(

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sqlalchemy import bindparam, delete, select
 from sqlalchemy.dialects.postgresql import insert
@@ -31,6 +32,42 @@ PURGE = delete(tables.changed).where(
 )
 
 
+class ChangeScope(NamedTuple):
+    """The scope of changed objects, whose account may be unknown.
+
+    An unknown account could be any account, so its changes are compared with those in all accounts of the connector. A
+    change is therefore recorded under a second scope, which depends only on the connector.
+    """
+
+    scope: str
+    """The connector or one of its accounts, in which the objects' names are unique."""
+
+    connector: str
+    account_is_known: bool
+    """Whether the connection is known to lead to the account. Otherwise, the account was looked up and may be wrong."""
+
+    @property
+    def recorded(self) -> Sequence[str]:
+        """The scopes under which a change is recorded."""
+        if self.scope == self.connector:
+            return [self.scope]
+        return [self.scope, self._known_accounts if self.account_is_known else self._unknown_accounts]
+
+    @property
+    def compared(self) -> Sequence[str]:
+        """The scopes of the changes with which a change in doubt is compared."""
+        scopes = [self.scope, self._unknown_accounts]
+        return scopes if self.account_is_known else [*scopes, self._known_accounts]
+
+    @property
+    def _unknown_accounts(self) -> str:
+        return self.connector
+
+    @property
+    def _known_accounts(self) -> str:
+        return f"{self.connector}/*"
+
+
 @dataclass(frozen=True, slots=True)
 class LaterChange:
     """A later change of the same object by another call."""
@@ -45,7 +82,7 @@ class ChangeLog:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def record_statements(self, scope: str, names: Sequence[str], mark: str, run_id: RunId) -> list[Put]:
+    def record_statements(self, within: ChangeScope, names: Sequence[str], mark: str, run_id: RunId) -> list[Put]:
         """Return statements that record the acknowledged change of the objects *names* by the step with *mark*."""
         changed_at = self._database.time()
         return [
@@ -59,14 +96,20 @@ class ChangeLog:
                     "changed_at": changed_at,
                 },
             )
+            for scope in within.recorded
             for name in names
         ]
 
     async def find_later(
-        self, scope: str, names: Sequence[str], since: float, marks: Collection[str], workspace_id: WorkspaceId
+        self,
+        within: ChangeScope,
+        names: Sequence[str],
+        since: float,
+        marks: Collection[str],
+        workspace_id: WorkspaceId,
     ) -> LaterChange | None:
         """Return the last change of one of the objects since *since* by a step with none of *marks*, or None."""
-        targets = [_target(scope, name) for name in names]
+        targets = [_target(scope, name) for scope in within.compared for name in names]
         query = (
             select(_changed.run_id, tables.runs.c.workspace_id)
             .outerjoin(tables.runs, tables.runs.c.run_id == _changed.run_id)

@@ -34,7 +34,7 @@ from connector_gateway.core.calls.envelope import Envelope, message_with_reason
 from connector_gateway.core.calls.prepared_operation import PreparedOperation, ReadOnlySteps, object_scope
 from connector_gateway.core.connections.vault import Vault
 from connector_gateway.core.history.runs import RunRecorder
-from connector_gateway.core.writes.change_log import ChangeLog
+from connector_gateway.core.writes.change_log import ChangeLog, ChangeScope
 from connector_gateway.core.writes.claims import Claim, ClaimExists, ClaimName, Claims, StoredResult, in_progress_error
 from connector_gateway.core.writes.dry_run import DryRun
 from connector_gateway.core.writes.evidence import EvidenceFinder, settle_sentence
@@ -341,10 +341,16 @@ class WriteAttempt:
     def _record_change(self, step: WriteStep[Any], entry: JournalEntry) -> None:
         """Queue records of the objects that a step has changed, for the next commit."""
         if names := step.changes(entry.value):
-            scope, run_id = object_scope(self.work, step, entry.value), self.work.run.run_id
+            within, run_id = self._change_scope(step, entry), self.work.run.run_id
             # Steps that create objects have no mark. The first owner row identifies them as well.
             mark = entry.mark or entry.rows[0]
-            self._pending_changes += self._protocol.change_log.record_statements(scope, names, mark, run_id)
+            self._pending_changes += self._protocol.change_log.record_statements(within, names, mark, run_id)
+
+    def _change_scope(self, step: WriteStep[Any], entry: JournalEntry) -> ChangeScope:
+        """Return the scope of the objects that a step changes."""
+        connection = self.work.connection
+        account_is_known = connection.identity.account_id == step.account_scope(entry.value)
+        return ChangeScope(object_scope(self.work, step, entry.value), connection.connector, account_is_known)
 
     async def _check_unchanged(self, step: WriteStep[Any], entry: JournalEntry) -> None:
         """Raise ``OutcomeUnknown`` if another call has changed the same objects since the step was sent.
@@ -363,7 +369,7 @@ class WriteAttempt:
             )
         marks = [other.mark for other in self._journal.entries]
         later = await self._protocol.change_log.find_later(
-            object_scope(self.work, step, entry.value),
+            self._change_scope(step, entry),
             names,
             entry.sent_at or 0.0,
             marks,
