@@ -9,7 +9,7 @@ from connector_gateway.core.writes.change_log import ChangeLog, ChangeScope
 from connector_gateway.kit.identifiers import RunId, ulid
 from connector_gateway.storage import tables
 from harness.clocks import ManualClock
-from harness.rehearsing import CoreFixture
+from harness.core_fixture import CoreFixture
 from harness.requirement import requirement
 
 MINE = ChangeScope("shelf/mine", "shelf", account_is_known=True)
