@@ -37,6 +37,13 @@ def test_connections_do_not_share_what_they_remember(clock: ManualClock) -> None
     assert "mine" == memories.for_connection(ONE).get("name")
 
 
+def test_new_credentials_start_with_an_empty_cache(clock: ManualClock) -> None:
+    caches = ConnectionCaches(clock)
+    caches.for_connection(ONE, era=1).put("portal", "of the former account", 10)
+
+    assert None is caches.for_connection(ONE, era=2).get("portal")
+
+
 def test_remembering_anew_replaces_and_prolongs(clock: ManualClock) -> None:
     remembered = ConnectionCaches(clock).for_connection(ONE)
     remembered.put("name", "old", 10)

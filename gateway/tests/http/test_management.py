@@ -386,6 +386,23 @@ def test_new_credentials_are_used_by_the_next_call(gateway: Gateway) -> None:
     assert ("connection_revoked", "active", 200) == (before.code, changed["status"], after.status)
 
 
+def test_new_credentials_make_cached_lookups_outdated(gateway: Gateway) -> None:
+    database_id = gateway.examples("notes")["database_id"]
+    credentials = gateway.sandbox.emulators["notes"].credentials()
+    body = {"workspace_id": gateway.workspace_id, "connector": "notes", "credentials": credentials}
+    connection = made(gateway, "/v1/connections", **body)["connection_id"]
+
+    def count_lookups() -> int:
+        gateway.clear("notes")
+        gateway.post("/notes/pages", connection_id=connection, database_id=database_id, properties={})
+        return sum("/data_sources/" in path for _, path, _ in gateway.journal("notes"))
+
+    first, repeated = count_lookups(), count_lookups()
+    gateway.operator("PATCH", f"/v1/connections/{connection}", json={"credentials": credentials})
+
+    assert (1, 0, 1) == (first, repeated, count_lookups())
+
+
 @requirement("common-124")
 def test_a_removed_connection_is_gone_and_its_history_stays(gateway: Gateway, workspace: str, connection: str) -> None:
     own = keyed(gateway, workspace)

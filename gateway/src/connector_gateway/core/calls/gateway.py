@@ -188,7 +188,7 @@ class Gateway:
             account_id=connection.identity.account_id,
             settings=connection.settings,
             position=self._position(connection, operation, params),
-            cache=self._caches.for_connection(connection.connection_id),
+            cache=self._caches.for_connection(connection.connection_id, connection.identity.era),
             steps=ReadOnlySteps(),
             clock=self.clock,
             exclusive=object_lock(connection, self.shared, upstream),

@@ -10,42 +10,50 @@ from connector_gateway.kit.identifiers import ConnectionId
 T = TypeVar("T")
 
 MAX_ITEMS = 20_000
+_Key = tuple[ConnectionId, int, str]
 
 
 class ConnectionCaches:
     """The caches of all connections, in one bounded store."""
 
     def __init__(self, clock: Clock) -> None:
-        self._items: SingleFlight[tuple[ConnectionId, str], Any] = SingleFlight(clock, MAX_ITEMS)
+        self._items: SingleFlight[_Key, Any] = SingleFlight(clock, MAX_ITEMS)
 
-    def for_connection(self, connection_id: ConnectionId) -> "ConnectionMemory":
-        """Return the cache of one connection."""
-        return ConnectionMemory(self._items, connection_id)
+    def for_connection(self, connection_id: ConnectionId, era: int = 0) -> "ConnectionMemory":
+        """Return the cache of one connection.
+
+        *era* counts its replaced credentials, since new ones may lead to another account.
+        """
+        return ConnectionMemory(self._items, connection_id, era)
 
 
 class ConnectionMemory:
     """The cached values of one connection."""
 
-    def __init__(self, items: SingleFlight[tuple[ConnectionId, str], Any], connection_id: ConnectionId) -> None:
+    def __init__(self, items: SingleFlight[_Key, Any], connection_id: ConnectionId, era: int) -> None:
         self._items = items
         self._connection_id = connection_id
+        self._era = era
 
     def get(self, name: str) -> Any:
         """Return the value cached under *name*, or None."""
-        return self._items.peek((self._connection_id, name))
+        return self._items.peek(self._key(name))
 
     def put(self, name: str, value: Any, seconds: float) -> None:
         """Cache *value* for at most *seconds*."""
-        self._items.put((self._connection_id, name), value, seconds)
+        self._items.put(self._key(name), value, seconds)
 
     def forget(self, name: str) -> None:
         """Discard the value, and ignore the result of a lookup in progress."""
-        self._items.forget((self._connection_id, name))
+        self._items.forget(self._key(name))
 
     async def get_or_load(self, lookup: CachedLookup[T], outdated: T | None) -> T:
         """Return the cached value unless it is *outdated*, otherwise load a new one.
 
         Concurrent callers share one lookup.
         """
-        value: T = await self._items.get((self._connection_id, lookup.name), lookup.find, lookup.seconds, outdated)
+        value: T = await self._items.get(self._key(lookup.name), lookup.find, lookup.seconds, outdated)
         return value
+
+    def _key(self, name: str) -> _Key:
+        return self._connection_id, self._era, name
