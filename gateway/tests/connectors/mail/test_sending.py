@@ -117,7 +117,7 @@ def test_a_subject_of_two_lines_is_refused(gateway: Gateway, line_end: str) -> N
     reply = send(gateway, subject)
 
     assert (422, "invalid_parameters") == (reply.status, reply.code)
-    assert [{"parameter": "subject", "message": "Should stand on one line", "value": subject}] == reply.facts
+    assert [{"parameter": "subject", "message": "Should be a single line", "value": subject}] == reply.facts
     assert [] == gateway.journal("mail")
 
 

@@ -489,7 +489,7 @@ def test_a_search_tells_the_pages_of_the_database_asked_for(gateway: Gateway, le
 def test_the_limit_of_the_guard_against_changes_is_documented(gateway: Gateway) -> None:
     reference = gateway.http.get(f"{gateway.base_url}/openapi.json").text
 
-    assert "the application keeps whole minutes only" in reference
+    assert "The vendor stores times in whole minutes only" in reference
 
 
 @requirement("notes-51")

@@ -93,7 +93,7 @@ def test_an_update_warns_of_the_computed_properties_that_it_leaves_out(gateway: 
     updated = gateway.patch(f"/notes/pages/{created.data['page_id']}", properties={"Value": 2, "Score": 3})
 
     assert ["Value"] == updated.data["updated"]
-    assert ['199 - "Not written, since the application computes them: Score."'] * 2 == [
+    assert ['199 - "Not written, because the vendor computes them: Score."'] * 2 == [
         reply.headers["warning"] for reply in (created, updated)
     ]
 

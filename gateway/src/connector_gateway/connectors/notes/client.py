@@ -252,7 +252,7 @@ class NotesClient:
 
 
 class _Rows:
-    """The iterator that ``NotesClient.rows`` returns. It is no generator for the reason given at ``Pages``."""
+    """The iterator of ``NotesClient.query_rows``. It is not a generator, for the reason given at ``PageIterator``."""
 
     def __init__(self, query: Query, start: datetime | None, step: timedelta) -> None:
         self._query = query
