@@ -351,12 +351,12 @@ def test_retry_completes_an_unfinished_checklist(
     inject_item_fault(client, 2, **fault)
 
     first = client.attach("QA", STEPS, skip_if_present=skip_if_present, **more)
-    half = client.checklists()
+    unfinished = client.checklists()
     again = client.attach("QA", STEPS, skip_if_present=skip_if_present, **more)
 
     assert first.code in {"outcome_unknown", "upstream_forbidden"}
     assert "create the checklist" in [detail.get("done") for detail in first.details]
-    assert half == [("QA", STEPS[:2])]
+    assert unfinished == [("QA", STEPS[:2])]
     assert (5, False) == (again.data["items_added"], again.data["skipped"])
     assert [("QA", STEPS)] == client.checklists()
 

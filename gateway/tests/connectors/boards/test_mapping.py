@@ -197,11 +197,11 @@ def test_labels_are_omitted_if_not_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("moment", "text"),
+    ("timestamp", "text"),
     [
         (datetime(2026, 12, 1, 9, tzinfo=timezone(timedelta(hours=2))), "2026-12-01T07:00:00.000Z"),
         (datetime(2026, 12, 1, 9, 0, 0, 123_999, tzinfo=UTC), "2026-12-01T09:00:00.123Z"),
     ],
 )
-def test_timestamp_is_formatted_like_the_vendors(moment: datetime, text: str) -> None:
-    assert mapping.to_timestamp(moment) == text
+def test_timestamp_is_formatted_like_the_vendors(timestamp: datetime, text: str) -> None:
+    assert mapping.to_timestamp(timestamp) == text

@@ -103,7 +103,7 @@ def test_archived_list_is_not_found(client: CardClient) -> None:
 
 
 @requirement("boards-7", "boards-29")
-def test_list_of_another_board_is_not_found_and_the_card_is_not_moved(client: CardClient) -> None:
+def test_list_of_another_board_is_not_found_and_nothing_moved(client: CardClient) -> None:
     reply = client.move(client.examples["other_board_list_id"])
 
     assert (404, "list_not_found") == (reply.status, reply.code)

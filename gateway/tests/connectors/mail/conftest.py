@@ -9,7 +9,7 @@ from workspace_sandbox.mail import MailEmulator
 
 
 @pytest.fixture
-def patient(beside: Beside) -> Gateway:
+def slow_gateway(beside: Beside) -> Gateway:
     """A gateway whose timeout allows a busy machine to produce large responses."""
     gateway = beside(GATEWAY_UPSTREAM_TIMEOUT_SECONDS="30")
     gateway.clear("mail")

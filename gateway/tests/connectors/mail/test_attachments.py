@@ -422,13 +422,13 @@ def test_link_to_a_deleted_message_is_not_found(gateway: Gateway) -> None:
 
 
 @requirement("mail-35")
-def test_large_file_is_downloaded(patient: Gateway) -> None:
+def test_large_file_is_downloaded(slow_gateway: Gateway) -> None:
     size = 25 * 1024 * 1024
-    message_id = receive_message(patient, "Large file", {"filename": "large.bin", "size_bytes": size})
-    (listed,) = search_one(patient, 'subject:"Large file"', include_body=True)["attachments"]
-    url = fetch(patient, listed["attachment_id"], message_id).data["download_url"]
+    message_id = receive_message(slow_gateway, "Large file", {"filename": "large.bin", "size_bytes": size})
+    (listed,) = search_one(slow_gateway, 'subject:"Large file"', include_body=True)["attachments"]
+    url = fetch(slow_gateway, listed["attachment_id"], message_id).data["download_url"]
 
-    response = download(patient, url)
+    response = download(slow_gateway, url)
 
     assert int(response.headers["content-length"]) == size == len(response.content)
     assert response.content.endswith(FILLER[: size % len(FILLER)])

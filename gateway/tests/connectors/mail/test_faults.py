@@ -27,7 +27,7 @@ REJECTION: dict[str, Any] = {
     "status": 400,
     "body": {"error": {"errors": [{"reason": "invalidArgument"}]}},
 }
-GONE = {"error": {"code": 404, "status": "NOT_FOUND", "errors": [{"reason": "notFound"}]}}
+NOT_FOUND = {"error": {"code": 404, "status": "NOT_FOUND", "errors": [{"reason": "notFound"}]}}
 FORBIDDEN = {"error": {"code": 403, "status": "PERMISSION_DENIED", "errors": [{"reason": "forbidden"}]}}
 
 numbers = count(1)
@@ -39,7 +39,7 @@ class Writer:
 
     gateway: Gateway
     mailbox: VendorInspector
-    mark: str
+    subject: str
     message_id: str
 
     def send(self, **more: Any) -> Reply:
@@ -52,7 +52,7 @@ class Writer:
         return self.gateway.post("/mail/drafts", **(self._message() | more))
 
     def label(self, **more: Any) -> Reply:
-        body: dict[str, Any] = {"add": [self.mark], "create_missing": True}
+        body: dict[str, Any] = {"add": [self.subject], "create_missing": True}
         return self.gateway.post(f"/mail/messages/{self.message_id}/labels", **(body | more))
 
     def inject_fault(self, path: str, **fault: Any) -> None:
@@ -61,7 +61,7 @@ class Writer:
 
     def call_with_key(self, name: str, key: str = "", **more: Any) -> Reply:
         """Call the write of that name with *key*, by default one that is fixed for this caller."""
-        reply: Reply = getattr(self, name)(headers={"Idempotency-Key": key or self.mark}, **more)
+        reply: Reply = getattr(self, name)(headers={"Idempotency-Key": key or self.subject}, **more)
         return reply
 
     def at(self, gateway: Gateway) -> "Writer":
@@ -74,38 +74,38 @@ class Writer:
 
     def count_sent(self) -> int:
         """Return the number of sent messages."""
-        return len(self.mailbox.sent(self.mark)) + len(self.mailbox.sent(f"Re: {self.mark}"))
+        return len(self.mailbox.sent(self.subject)) + len(self.mailbox.sent(f"Re: {self.subject}"))
 
     def count_drafts(self) -> int:
         """Return the number of drafts."""
-        return len(self.mailbox.drafts(self.mark)) + len(self.mailbox.drafts(f"Re: {self.mark}"))
+        return len(self.mailbox.drafts(self.subject)) + len(self.mailbox.drafts(f"Re: {self.subject}"))
 
     def count_labels(self) -> int:
         """Return the number of labels."""
-        return [label.name for label in self.mailbox.own.labels.values()].count(self.mark)
+        return [label.name for label in self.mailbox.own.labels.values()].count(self.subject)
 
     def count_results(self) -> tuple[int, int, int]:
         """Return the numbers of sent messages, drafts and labels."""
         return self.count_sent(), self.count_drafts(), self.count_labels()
 
     def _message(self) -> dict[str, Any]:
-        return {"to": ["ben@acmefreight.test"], "subject": self.mark, "body_html": "<p>Hello</p>"}
+        return {"to": ["ben@acmefreight.test"], "subject": self.subject, "body_html": "<p>Hello</p>"}
 
 
 @pytest.fixture
 def writer(gateway: Gateway, mailbox: VendorInspector) -> Writer:
-    mark = f"Mark {next(numbers)}"
-    return Writer(gateway, mailbox, mark, receive_message(gateway, mark))
+    subject = f"Subject {next(numbers)}"
+    return Writer(gateway, mailbox, subject, receive_message(gateway, subject))
 
 
 @pytest.fixture
-def fresh(sandbox: Sandbox, mailbox: VendorInspector, tmp_path: Path) -> Iterator[Writer]:
+def separate_writer(sandbox: Sandbox, mailbox: VendorInspector, tmp_path: Path) -> Iterator[Writer]:
     """A caller of a separate gateway with a short queue, whose budgets may be blocked."""
-    impatient: dict[str, Any] = {"GATEWAY_QUEUE_SECONDS": "0.5", "GATEWAY_RUN_SECONDS": "0.5"}
-    with run_gateway(sandbox, tmp_path, connectors=only("mail"), **impatient) as gateway:
+    short_queue: dict[str, Any] = {"GATEWAY_QUEUE_SECONDS": "0.5", "GATEWAY_RUN_SECONDS": "0.5"}
+    with run_gateway(sandbox, tmp_path, connectors=only("mail"), **short_queue) as gateway:
         gateway.clear("mail")
-        mark = f"Mark {next(numbers)}"
-        yield Writer(gateway, mailbox, mark, receive_message(gateway, mark))
+        subject = f"Subject {next(numbers)}"
+        yield Writer(gateway, mailbox, subject, receive_message(gateway, subject))
 
 
 def call(gateway: Gateway, name: str, **more: Any) -> Reply:
@@ -134,16 +134,16 @@ WRITES = ["send", "label", "draft"]
 # Quotas
 
 
-def test_exhausted_sending_quota_does_not_block_reads(fresh: Writer) -> None:
-    fresh.gateway.knob("mail", limits=True, sends_per_day=0)
+def test_exhausted_sending_quota_does_not_block_reads(separate_writer: Writer) -> None:
+    separate_writer.gateway.knob("mail", limits=True, sends_per_day=0)
 
-    rejected = fresh.send()
+    rejected = separate_writer.send()
 
     assert (429, "upstream_rate_limited") == (rejected.status, rejected.code)
     assert rejected.body["retry_after"] > 80_000
-    assert 200 == call(fresh.gateway, "search").status
-    assert "upstream_rate_limited" == call(fresh.gateway, "send").code
-    assert (0, 0, 0) == fresh.count_results()
+    assert 200 == call(separate_writer.gateway, "search").status
+    assert "upstream_rate_limited" == call(separate_writer.gateway, "send").code
+    assert (0, 0, 0) == separate_writer.count_results()
 
 
 # Forbidden operations
@@ -248,7 +248,7 @@ def test_draft_is_found_below_newer_ones(writer: Writer, monkeypatch: pytest.Mon
     again = writer.call_with_key("draft")
 
     assert statuses == [200] * 5
-    assert writer.mailbox.own.drafts[again.data["draft_id"]] == writer.mailbox.drafts(writer.mark)[0]
+    assert writer.mailbox.own.drafts[again.data["draft_id"]] == writer.mailbox.drafts(writer.subject)[0]
     assert (0, 1, 0) == writer.count_results()
 
 
@@ -261,19 +261,19 @@ def test_label_created_before_a_rejected_change_is_reported(writer: Writer) -> N
     assert (422, "upstream_refused") == (reply.status, reply.code)
     assert [
         {"vendor_code": "invalidArgument"},
-        {"done": "create the label", "label": writer.mark, "created": True},
+        {"done": "create the label", "label": writer.subject, "created": True},
     ] == reply.facts
 
 
 def test_label_of_another_spelling_is_not_reported_as_created(writer: Writer) -> None:
     writer.inject_fault(LABELS, fault="drop_before")
     first = writer.call_with_key("label")
-    writer.mailbox.add_label("Label_931", writer.mark.upper())
+    writer.mailbox.add_label("Label_931", writer.subject.upper())
 
     again = writer.call_with_key("label")
 
     assert "outcome_unknown" == first.code
-    assert (again.data["labels"], again.data["created"]) == (["UNREAD", "INBOX", writer.mark.upper()], [])
+    assert (again.data["labels"], again.data["created"]) == (["UNREAD", "INBOX", writer.subject.upper()], [])
 
 
 def test_sent_message_is_found_by_the_retry_after_a_failed_search(writer: Writer) -> None:
@@ -282,7 +282,7 @@ def test_sent_message_is_found_by_the_retry_after_a_failed_search(writer: Writer
     first = writer.call_with_key("send")
     again = writer.call_with_key("send")
 
-    (sent,) = writer.mailbox.sent(writer.mark)
+    (sent,) = writer.mailbox.sent(writer.subject)
     assert (502, "outcome_unknown") == (first.status, first.code)
     assert (again.data["message_id"], again.data["to"]) == (sent.id, ["ben@acmefreight.test"])
     assert (1, 0, 0) == writer.count_results()
@@ -294,7 +294,7 @@ def test_sent_message_is_found_without_its_thread(writer: Writer) -> None:
 
     reply = writer.send()
 
-    assert [reply.data["message_id"]] == [sent.id for sent in writer.mailbox.sent(writer.mark)]
+    assert [reply.data["message_id"]] == [sent.id for sent in writer.mailbox.sent(writer.subject)]
 
 
 @requirement("common-81", "mail-18")
@@ -302,7 +302,7 @@ def test_deleted_message_is_never_resent(writer: Writer) -> None:
     writer.inject_fault(SEND, fault="drop_after")
     writer.gateway.fault("mail", method="GET", path=f"{DRAFTS}/", fault="status", status=503, times=6)
     writer.call_with_key("send")
-    writer.gateway.act("mail", action="delete", message_id=writer.mailbox.sent(writer.mark)[0].id)
+    writer.gateway.act("mail", action="delete", message_id=writer.mailbox.sent(writer.subject)[0].id)
 
     again = writer.call_with_key("send")
 
@@ -311,7 +311,7 @@ def test_deleted_message_is_never_resent(writer: Writer) -> None:
 
 
 def test_draft_wrongly_reported_as_missing_is_sent_by_the_retry(writer: Writer) -> None:
-    writer.inject_fault(SEND, fault="status", status=404, body=GONE)
+    writer.inject_fault(SEND, fault="status", status=404, body=NOT_FOUND)
 
     first = writer.call_with_key("send")
     again = writer.call_with_key("send")
@@ -322,8 +322,8 @@ def test_draft_wrongly_reported_as_missing_is_sent_by_the_retry(writer: Writer) 
 
 
 def test_deleted_draft_is_reported_as_conflict(writer: Writer) -> None:
-    writer.inject_fault(SEND, fault="status", status=404, body=GONE)
-    writer.gateway.fault("mail", method="GET", path=f"{DRAFTS}/", fault="status", status=404, body=GONE)
+    writer.inject_fault(SEND, fault="status", status=404, body=NOT_FOUND)
+    writer.gateway.fault("mail", method="GET", path=f"{DRAFTS}/", fault="status", status=404, body=NOT_FOUND)
 
     reply = writer.send()
 
@@ -382,7 +382,7 @@ def plan_message(writer: Writer) -> dict[str, Any]:
     return {
         "sender": {"name": "Nora Lind", "address": OWN_ADDRESS},
         "to": [{"name": "", "address": "ben@acmefreight.test"}],
-        "subject": writer.mark,
+        "subject": writer.subject,
         "in_reply_to": "",
         "references": [],
         "thread_id": None,
@@ -398,7 +398,7 @@ def create_marked_draft(writer: Writer) -> tuple[str, str]:
 
 def leave_interrupted_send(writer: Writer, key: str, *steps: JournalEntry) -> None:
     """Store the claim of a process that crashed while it sent the writer's message."""
-    body = {"to": ["ben@acmefreight.test"], "subject": writer.mark, "body_html": "<p>Hello</p>"}
+    body = {"to": ["ben@acmefreight.test"], "subject": writer.subject, "body_html": "<p>Hello</p>"}
     interrupted_write(writer.gateway, "mail", "send_message", key, body, [planned_step(plan_message(writer)), *steps])
 
 
@@ -407,7 +407,7 @@ def test_draft_of_a_crashed_process_is_found_and_sent(writer: Writer) -> None:
     now = writer.gateway.app.clock.now()
     _, mark = create_marked_draft(writer)
     leave_interrupted_send(
-        writer, writer.mark, sent_step("make the draft", plan_message(writer), at=now - 1, mark=mark)
+        writer, writer.subject, sent_step("make the draft", plan_message(writer), at=now - 1, mark=mark)
     )
 
     reply = writer.call_with_key("send", subject="Another message")
@@ -424,7 +424,7 @@ def leave_draft_in_sending(writer: Writer) -> str:
     draft = {"id": draft_id, "message_id": message.id, "thread_id": message.thread_id, "mark": mark, "made_at": now}
     intent = {"draft_id": draft_id, "thread_id": message.thread_id, "mark": mark}
     steps = done_step("make the draft", plan_message(writer), draft), sent_step("send the draft", intent, at=now - 1)
-    leave_interrupted_send(writer, writer.mark, *steps)
+    leave_interrupted_send(writer, writer.subject, *steps)
     return draft_id
 
 
@@ -434,7 +434,7 @@ def test_draft_not_sent_by_a_crashed_process_is_sent(writer: Writer) -> None:
 
     reply = writer.call_with_key("send", subject="Another message")
 
-    assert [reply.data["message_id"]] == [message.id for message in writer.mailbox.sent(writer.mark)]
+    assert [reply.data["message_id"]] == [message.id for message in writer.mailbox.sent(writer.subject)]
     assert (1, 0, 0) == writer.count_results()
 
 
@@ -447,5 +447,5 @@ def test_message_sent_by_a_crashed_process_is_found(writer: Writer) -> None:
 
     reply = writer.call_with_key("send", subject="Another message")
 
-    assert [reply.data["message_id"]] == [found.id for found in writer.mailbox.sent(writer.mark)]
+    assert [reply.data["message_id"]] == [found.id for found in writer.mailbox.sent(writer.subject)]
     assert 1 == writer.count_requests(SEND)

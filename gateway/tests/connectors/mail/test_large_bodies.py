@@ -13,15 +13,15 @@ from harness.requirement import requirement
 from workspace_sandbox.sandbox import Sandbox
 
 MEBIBYTE = 1024 * 1024
-PATIENT: dict[str, Any] = {"GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "30"}
+LONG_TIMEOUT: dict[str, Any] = {"GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "30"}
 """A timeout that allows a busy machine to produce large responses."""
 
-NARROW: dict[str, Any] = PATIENT | {"GATEWAY_MAX_HELD_BYTES": "1000000"}
+LOW_MEMORY: dict[str, Any] = LONG_TIMEOUT | {"GATEWAY_MAX_HELD_BYTES": "1000000"}
 
 
 @pytest.fixture(scope="module")
 def room(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    with run_gateway(sandbox, tmp_path_factory.mktemp("large"), connectors=only("mail"), **PATIENT) as gateway:
+    with run_gateway(sandbox, tmp_path_factory.mktemp("large"), connectors=only("mail"), **LONG_TIMEOUT) as gateway:
         yield gateway
 
 
@@ -108,9 +108,9 @@ def test_call_beyond_the_memory_limit_is_rejected_and_small_ones_succeed(
 ) -> None:
     mailbox.receive(build_message("Endless wait", 2 * MEBIBYTE))
     query = {"q": 'subject:"Endless wait"', "limit": 1}
-    with run_gateway(sandbox, tmp_path, connectors=only("mail"), **NARROW) as narrow:
-        rejected = [narrow.get("/mail/messages", **query, include_body=True) for _ in range(2)]
-        small = narrow.get("/mail/messages", **query)
+    with run_gateway(sandbox, tmp_path, connectors=only("mail"), **LOW_MEMORY) as limited_gateway:
+        rejected = [limited_gateway.get("/mail/messages", **query, include_body=True) for _ in range(2)]
+        small = limited_gateway.get("/mail/messages", **query)
 
     assert [(503, "overloaded", 2)] * 2 == [(reply.status, reply.code, reply.body["retry_after"]) for reply in rejected]
     assert 200 == small.status
@@ -121,14 +121,14 @@ def test_base64_attachment_beyond_the_memory_limit_is_rejected(
     sandbox: Sandbox, mailbox: VendorInspector, tmp_path: Path
 ) -> None:
     file = {"filename": "long.bin", "size_bytes": 3 * MEBIBYTE}
-    with run_gateway(sandbox, tmp_path, connectors=only("mail"), **NARROW) as narrow:
-        narrow.act(
+    with run_gateway(sandbox, tmp_path, connectors=only("mail"), **LOW_MEMORY) as limited_gateway:
+        limited_gateway.act(
             "mail", action="receive", **{"from": "a@b.test"}, subject="Endless file", body_html="x", attachments=[file]
         )
-        (message,) = narrow.get("/mail/messages", q='subject:"Endless file"', include_body=True).data
+        (message,) = limited_gateway.get("/mail/messages", q='subject:"Endless file"', include_body=True).data
         path = f"/mail/attachments/{message['attachments'][0]['attachment_id']}"
-        rejected = narrow.get(path, message_id=message["message_id"], **{"as": "base64"})
-        link = narrow.get(path, message_id=message["message_id"])
+        rejected = limited_gateway.get(path, message_id=message["message_id"], **{"as": "base64"})
+        link = limited_gateway.get(path, message_id=message["message_id"])
 
     assert (503, "overloaded") == (rejected.status, rejected.code)
     assert 200 == link.status

@@ -151,7 +151,7 @@ def test_sender_is_the_connected_address(addresses: list[SendAs], own: Mailbox) 
 
 
 @pytest.mark.parametrize(
-    "addresses", [[], *([SendAs(send_as_email=odd)] for odd in ("", "a", "é@x.test", "a@x\r\nX: y"))]
+    "addresses", [[], *([SendAs(send_as_email=address)] for address in ("", "a", "é@x.test", "a@x\r\nX: y"))]
 )
 def test_sender_address_invalid_in_a_header_is_unexpected(addresses: list[SendAs]) -> None:
     with pytest.raises(UpstreamUnexpected):

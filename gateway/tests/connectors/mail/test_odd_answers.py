@@ -20,7 +20,7 @@ numbers = count(1)
 
 
 @pytest.fixture
-def mark() -> str:
+def subject() -> str:
     """A subject that no other message has."""
     return f"Odd {next(numbers)}"
 
@@ -34,27 +34,29 @@ def search(gateway: Gateway, **more: Any) -> Reply:
     return gateway.get("/mail/messages", **({"q": "in:inbox", "limit": "1"} | more))
 
 
-def send(gateway: Gateway, mark: str, **more: Any) -> Reply:
-    message = {"to": ["ben@acmefreight.test"], "subject": mark, "body_html": "<p>Hello</p>"}
+def send(gateway: Gateway, subject: str, **more: Any) -> Reply:
+    message = {"to": ["ben@acmefreight.test"], "subject": subject, "body_html": "<p>Hello</p>"}
     return gateway.post("/mail/messages", **(message | more))
 
 
 @pytest.mark.parametrize("body", [{"messages": {}}, {"messages": [{"id": ID}]}, {"messages": [None]}, "text"])
-def test_unreadable_thread_is_not_replied_to(gateway: Gateway, mailbox: VendorInspector, mark: str, body: Any) -> None:
-    message_id = receive_message(gateway, mark)
+def test_unreadable_thread_is_not_replied_to(
+    gateway: Gateway, mailbox: VendorInspector, subject: str, body: Any
+) -> None:
+    message_id = receive_message(gateway, subject)
     inject_response(gateway, THREADS, body)
 
-    reply = send(gateway, mark, thread_id=message_id)
+    reply = send(gateway, subject, thread_id=message_id)
 
     assert 502 == reply.status
     assert reply.code in {"upstream_unexpected", "upstream_error"}
-    assert 0 == len(mailbox.sent(f"Re: {mark}"))
+    assert 0 == len(mailbox.sent(f"Re: {subject}"))
 
 
 @pytest.mark.parametrize("body", [{"data": 7}, {"data": "A"}, {"size": "12"}, []])
-def test_unreadable_file_is_an_upstream_error(gateway: Gateway, mark: str, body: Any) -> None:
-    message_id = receive_message(gateway, mark, build_attachment("plan.pdf", b"x" * 1000))
-    attachment_id = search_one(gateway, f'subject:"{mark}"', include_body=True)["attachments"][0]["attachment_id"]
+def test_unreadable_file_is_an_upstream_error(gateway: Gateway, subject: str, body: Any) -> None:
+    message_id = receive_message(gateway, subject, build_attachment("plan.pdf", b"x" * 1000))
+    attachment_id = search_one(gateway, f'subject:"{subject}"', include_body=True)["attachments"][0]["attachment_id"]
     inject_response(gateway, f"{MESSAGES}/{message_id}/attachments/", body)
 
     reply = gateway.get(f"/mail/attachments/{attachment_id}", message_id=message_id, **{"as": "base64"})

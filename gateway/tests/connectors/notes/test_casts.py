@@ -276,9 +276,9 @@ def test_all_unknown_options_are_reported() -> None:
 
 
 @requirement("notes-18")
-@pytest.mark.parametrize("letter", ["a", "é", "会", "👩‍👩‍👧", "🎉"])
-def test_long_text_is_split_into_parts_within_the_vendor_limit(letter: str) -> None:
-    content = letter * 3000
+@pytest.mark.parametrize("character", ["a", "é", "会", "👩‍👩‍👧", "🎉"])
+def test_long_text_is_split_into_parts_within_the_vendor_limit(character: str) -> None:
+    content = character * 3000
     parts = [part["text"]["content"] for part in casts.to_vendor.rich_text(content)]
 
     assert content == "".join(parts)

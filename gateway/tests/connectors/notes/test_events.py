@@ -111,8 +111,8 @@ def test_repeated_changes_within_a_minute_are_separate_events(feed: EventFeed, p
     feed.update(page, Stage="Won")
     feed.poll()
 
-    there, back = ("Stage", "Open", "Won"), ("Stage", "Won", "Open")
-    assert [there, back, there] == feed.changes(page)
+    to_won, to_open = ("Stage", "Open", "Won"), ("Stage", "Won", "Open")
+    assert [to_won, to_open, to_won] == feed.changes(page)
 
 
 @requirement("notes-72")
@@ -265,11 +265,11 @@ def test_failing_data_source_is_read_later_without_delaying_others(feed: EventFe
     feed.update(page, Value=2)
     feed.gateway.fault("notes", fault="status", status=500, path=f"/v1/data_sources/{everything}", times=3)
     feed.poll()
-    meanwhile = feed.changes(page), feed.created_page_ids()
+    after_first_poll = feed.changes(page), feed.created_page_ids()
     feed.poll()
 
-    assert [("Value", "1", "2")] == meanwhile[0]
-    assert other not in meanwhile[1]
+    assert [("Value", "1", "2")] == after_first_poll[0]
+    assert other not in after_first_poll[1]
     assert other in feed.created_page_ids()
 
 

@@ -109,9 +109,9 @@ def list_following_pages(gateway: Gateway, page: Any) -> list[Any]:
 @pytest.fixture
 def fresh_gateway(gateway: Gateway, restarting: Restarting) -> Iterator[Gateway]:
     """A gateway with empty caches."""
-    with restarting() as fresh:
+    with restarting() as restarted:
         gateway.clear("notes")
-        yield fresh
+        yield restarted
 
 
 @requirement("notes-5")

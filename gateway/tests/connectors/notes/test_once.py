@@ -298,8 +298,8 @@ def test_write_rejected_with_a_current_schema_is_not_retried(
     gateway: Gateway, leads: str, restarting: Restarting
 ) -> None:
     inject_status(gateway, "POST", PAGES, 400, body={"object": "error", "code": "validation_error"})
-    with restarting() as fresh:
-        rejected = create(fresh, leads, new_name())
+    with restarting() as restarted:
+        rejected = create(restarted, leads, new_name())
 
     assert (422, "upstream_refused") == (rejected.status, rejected.code)
     assert [400] == list_create_statuses(gateway)
