@@ -12,7 +12,7 @@ from random import Random
 from typing import Any
 
 from connector_gateway.storage import tables
-from gateway.tests.connectors.notes.watching import share
+from gateway.tests.connectors.notes.event_feed import share
 from harness.gateway_server import Gateway
 from harness.watches import settle
 from hostile.mangling import mangled

@@ -126,7 +126,7 @@ class Notes:
         value: str,
         match: Literal["exact", "contains"] | None = None,
     ) -> Response[FoundPages]:
-        """Find pages by a property value within one database; every match is returned."""
+        """Find pages by a property value within one database. Every match is returned."""
         return self._sending.send(
             RequestSpec(
                 "POST",
@@ -269,7 +269,7 @@ class AsyncNotes:
         value: str,
         match: Literal["exact", "contains"] | None = None,
     ) -> Response[FoundPages]:
-        """Find pages by a property value within one database; every match is returned."""
+        """Find pages by a property value within one database. Every match is returned."""
         return await self._sending.send(
             RequestSpec(
                 "POST",
@@ -375,7 +375,7 @@ class Boards:
         idempotency_key: str | None = None,
         dry_run: bool = False,
     ) -> Response[MovedCard]:
-        """Move a card to another list of its board, and comment on it if wanted."""
+        """Move a card to another list of its board, optionally with a comment."""
         return self._sending.send(
             RequestSpec(
                 "POST",
@@ -487,7 +487,7 @@ class AsyncBoards:
         idempotency_key: str | None = None,
         dry_run: bool = False,
     ) -> Response[MovedCard]:
-        """Move a card to another list of its board, and comment on it if wanted."""
+        """Move a card to another list of its board, optionally with a comment."""
         return await self._sending.send(
             RequestSpec(
                 "POST",
@@ -653,7 +653,7 @@ class Mail:
         idempotency_key: str | None = None,
         dry_run: bool = False,
     ) -> Response[CreatedDraft]:
-        """Create an unsent draft; nothing is sent."""
+        """Create an unsent draft. Nothing is sent."""
         return self._sending.send(
             RequestSpec(
                 "POST",
@@ -768,7 +768,7 @@ class AsyncMail:
         idempotency_key: str | None = None,
         dry_run: bool = False,
     ) -> Response[CreatedDraft]:
-        """Create an unsent draft; nothing is sent."""
+        """Create an unsent draft. Nothing is sent."""
         return await self._sending.send(
             RequestSpec(
                 "POST",

@@ -16,7 +16,7 @@ class NotesDatabase(TypedDict):
 
 
 class CreatedPage(TypedDict):
-    """The page that was made."""
+    """The created page."""
 
     page_id: str
     url: str
@@ -42,7 +42,7 @@ class UpdatedPage(TypedDict):
 
 
 class FoundPage(TypedDict):
-    """A page that matches."""
+    """A matching page."""
 
     page_id: str
     title: str
@@ -50,7 +50,7 @@ class FoundPage(TypedDict):
 
 
 class FoundPages(TypedDict):
-    """Every page that matches."""
+    """All matching pages."""
 
     match_count: int
     pages: list[FoundPage]
@@ -68,11 +68,11 @@ NotesEvent = TypedDict(
         "observed_at": str,
     },
 )
-"""A change that was observed."""
+"""An observed change."""
 
 
 class CreatedCard(TypedDict):
-    """The card that was made."""
+    """The created card."""
 
     card_id: str
     short_url: str
@@ -92,7 +92,7 @@ class MovedCard(TypedDict):
 
 
 class Comment(TypedDict):
-    """The comment that was posted."""
+    """The posted comment."""
 
     card_id: str
     comment_id: str
@@ -126,7 +126,7 @@ class Checklist(TypedDict):
 
 
 class MessageBody(TypedDict):
-    """What a message says, in the forms that its sender gave."""
+    """The text of a message, in the formats in which it was sent."""
 
     text: str | None
     html: str | None
@@ -134,7 +134,7 @@ class MessageBody(TypedDict):
 
 
 class Attachment(TypedDict):
-    """A file that came with a message."""
+    """A file attached to a message."""
 
     attachment_id: str
     filename: str
@@ -156,11 +156,11 @@ Message = TypedDict(
         "attachments": NotRequired[list[Attachment] | None],
     },
 )
-"""A message in short, with its body where that was asked for."""
+"""A summary of a message, with its body if requested."""
 
 
 class SentMessage(TypedDict):
-    """The message that was sent."""
+    """The sent message."""
 
     message_id: str
     thread_id: str
@@ -189,7 +189,7 @@ class FetchedAttachment(TypedDict):
 
 
 class CreatedDraft(TypedDict):
-    """The draft that was made."""
+    """The created draft."""
 
     draft_id: str
     message_id: str

@@ -1,21 +1,21 @@
-"""Calls of this room for the tests that all rooms share."""
+"""Calls of this connector for the tests that all connectors share."""
 
 from collections.abc import Sequence
 
 from harness.operation_calls import Examples, Reading
 
 WRITE = ("boards.comment_on_card", "/1/cards")
-"""A write as the simulation names it, and where the request begins that carries it out."""
+"""The name of a write in the simulation, and the start of the path of its vendor request."""
 
 
-def readings(known: Examples) -> Sequence[Reading]:
-    """The calls that change nothing; the first of them asks the application each time."""
+def readings(examples: Examples) -> Sequence[Reading]:
+    """Return calls that change nothing. The first one sends a vendor request each time."""
     return [
-        Reading("GET", "/lists", {"board_id": known["board_id"]}),
-        Reading("GET", "/lists", {"board_id": known["hidden_board_id"]}),
-        Reading("POST", "/cards", {"list_id": known["hidden_list_id"], "name": "x"}),
-        Reading("POST", "/cards", {"list_id": known["list_ids"][0], "name": "x", "labels": ["no such label"]}),
-        Reading("POST", f"/cards/{known['hidden_card_id']}/comments", {"text": "x"}),
-        Reading("POST", f"/cards/{known['hidden_card_id']}/move", {"list_id": known["list_ids"][0]}),
-        Reading("POST", f"/cards/{known['hidden_card_id']}/checklists", {"name": "x", "items": ["y"]}),
+        Reading("GET", "/lists", {"board_id": examples["board_id"]}),
+        Reading("GET", "/lists", {"board_id": examples["hidden_board_id"]}),
+        Reading("POST", "/cards", {"list_id": examples["hidden_list_id"], "name": "x"}),
+        Reading("POST", "/cards", {"list_id": examples["list_ids"][0], "name": "x", "labels": ["no such label"]}),
+        Reading("POST", f"/cards/{examples['hidden_card_id']}/comments", {"text": "x"}),
+        Reading("POST", f"/cards/{examples['hidden_card_id']}/move", {"list_id": examples["list_ids"][0]}),
+        Reading("POST", f"/cards/{examples['hidden_card_id']}/checklists", {"name": "x", "items": ["y"]}),
     ]

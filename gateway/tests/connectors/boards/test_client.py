@@ -1,4 +1,4 @@
-"""What the boards client makes of single answers."""
+"""Interpretation of single vendor responses by the boards client."""
 
 import json
 from typing import Any
@@ -34,19 +34,19 @@ TOKEN = "ATTA" + "4b1d9f7e3c5a6802" * 4
 CARD = MissingTarget(CardNotFound, "card_id", "c1")
 
 
-def answer(status: int, body: Any = "", **headers: str) -> UpstreamResponse:
+def create_response(status: int, body: Any = "", **headers: str) -> UpstreamResponse:
     text = body if isinstance(body, str) else json.dumps(body)
     return UpstreamResponse(status, {name.replace("_", "-"): value for name, value in headers.items()}, text.encode())
 
 
-def test_credentials_travel_in_a_header_and_cannot_break_out_of_it() -> None:
+def test_credentials_are_escaped_in_the_authorization_header() -> None:
     headers = authorise({"key": "k", "token": 't", realm="x\r\n'})
 
     assert 'OAuth oauth_consumer_key="k", oauth_token="t%22%2C%20realm%3D%22x%0D%0A"' == headers["Authorization"]
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "refusal"),
+    ("status", "body", "error"),
     [
         (400, "invalid id", CardNotFound),
         (400, "invalid value for text", UpstreamRefused),
@@ -71,33 +71,33 @@ def test_credentials_travel_in_a_header_and_cannot_break_out_of_it() -> None:
         (302, "", UpstreamUnexpected),
     ],
 )
-def test_a_refusal_is_read_by_status_and_words(status: int, body: Any, refusal: type[GatewayError]) -> None:
-    assert to_gateway_error(answer(status, body), CARD) is refusal
+def test_error_is_classified_by_status_and_text(status: int, body: Any, error: type[GatewayError]) -> None:
+    assert to_gateway_error(create_response(status, body), CARD) is error
 
 
-def test_a_404_to_no_question_in_particular_is_unexpected() -> None:
-    assert to_gateway_error(answer(404, "Cannot GET /1/nothing"), None) is UpstreamUnexpected
+def test_404_without_a_target_is_unexpected() -> None:
+    assert to_gateway_error(create_response(404, "Cannot GET /1/nothing"), None) is UpstreamUnexpected
 
 
-def test_the_vendors_words_are_private_and_hold_no_credentials() -> None:
-    echo = f"Cannot GET /1/nothing?key={KEY}&token={TOKEN}&fields=id"
+def test_vendor_text_is_private_and_free_of_credentials() -> None:
+    vendor_text = f"Cannot GET /1/nothing?key={KEY}&token={TOKEN}&fields=id"
 
-    with pytest.raises(CardNotFound) as refused:
-        unwrap(answer(404, echo), wire.Card, CARD)
+    with pytest.raises(CardNotFound) as error:
+        unwrap(create_response(404, vendor_text), wire.Card, CARD)
 
-    assert "Cannot GET /1/nothing?key=…&token=…&fields=id" == refused.value.private
-    assert [{"parameter": "card_id", "value": "c1"}] == refused.value.details
-    assert "nothing" not in refused.value.message
+    assert "Cannot GET /1/nothing?key=…&token=…&fields=id" == error.value.private
+    assert [{"parameter": "card_id", "value": "c1"}] == error.value.details
+    assert "nothing" not in error.value.message
 
 
 @pytest.mark.parametrize("secret", [KEY, TOKEN, "f" * 64])
-def test_bare_secrets_are_scrubbed_and_identifiers_kept(secret: str) -> None:
+def test_bare_secrets_are_removed_but_not_identifiers(secret: str) -> None:
     assert "no … for 5f00aa00aa00aa00aa00aa00" == remove_credentials(f"no {secret} for 5f00aa00aa00aa00aa00aa00")
 
 
-def test_an_accepted_answer_that_is_no_json_is_a_failure() -> None:
+def test_successful_response_without_json_is_an_error() -> None:
     with pytest.raises(UpstreamError):
-        unwrap(answer(200, "<html>"), wire.Card, CARD)
+        unwrap(create_response(200, "<html>"), wire.Card, CARD)
 
 
 @pytest.mark.parametrize(
@@ -113,27 +113,27 @@ def test_an_accepted_answer_that_is_no_json_is_a_failure() -> None:
         (f"no {TOKEN}", [{"vendor_message": "no …"}]),
     ],
 )
-def test_a_reason_is_text_or_json(body: Any, details: list[dict[str, str]]) -> None:
-    assert details == ERRORS.create_error(answer(400, body), UpstreamRefused).details
+def test_reason_is_read_from_text_or_json(body: Any, details: list[dict[str, str]]) -> None:
+    assert details == ERRORS.create_error(create_response(400, body), UpstreamRefused).details
 
 
 @pytest.mark.parametrize(
-    ("told", "pause"),
+    ("response", "delay"),
     [
-        (answer(200), None),
-        (answer(503), None),
-        (answer(429), ThrottleDelay(10.0, {"token"})),
-        (answer(429, "<html>"), ThrottleDelay(10.0, {"token"})),
-        (answer(429, {"error": "API_TOKEN_LIMIT_EXCEEDED"}), ThrottleDelay(10.0, {"token"})),
-        (answer(429, {"error": "API_TOKEN_DB_LIMIT_EXCEEDED"}), ThrottleDelay(10.0, {"token"})),
-        (answer(429, {"error": "API_KEY_LIMIT_EXCEEDED"}), ThrottleDelay(10.0, {"key"})),
+        (create_response(200), None),
+        (create_response(503), None),
+        (create_response(429), ThrottleDelay(10.0, {"token"})),
+        (create_response(429, "<html>"), ThrottleDelay(10.0, {"token"})),
+        (create_response(429, {"error": "API_TOKEN_LIMIT_EXCEEDED"}), ThrottleDelay(10.0, {"token"})),
+        (create_response(429, {"error": "API_TOKEN_DB_LIMIT_EXCEEDED"}), ThrottleDelay(10.0, {"token"})),
+        (create_response(429, {"error": "API_KEY_LIMIT_EXCEEDED"}), ThrottleDelay(10.0, {"key"})),
         (
-            answer(429, {"error": "RATE_LIMIT_EXCEEDED", "message": "Exceeded rate limit to /1/member"}),
+            create_response(429, {"error": "RATE_LIMIT_EXCEEDED", "message": "Exceeded rate limit to /1/member"}),
             ThrottleDelay(900.0, {"members"}),
         ),
-        (answer(429, {"error": "API_KEY_LIMIT_EXCEEDED"}, Retry_After="3"), ThrottleDelay(3.0, {"key"})),
-        (answer(429, {"error": "API_TOO_MANY_CARDS_REQUESTED"}), None),
+        (create_response(429, {"error": "API_KEY_LIMIT_EXCEEDED"}, Retry_After="3"), ThrottleDelay(3.0, {"key"})),
+        (create_response(429, {"error": "API_TOO_MANY_CARDS_REQUESTED"}), None),
     ],
 )
-def test_a_throttle_rests_the_budget_that_is_used_up(told: UpstreamResponse, pause: ThrottleDelay | None) -> None:
-    assert throttle_delay(told) == pause
+def test_throttling_delays_only_the_exhausted_budget(response: UpstreamResponse, delay: ThrottleDelay | None) -> None:
+    assert throttle_delay(response) == delay

@@ -1,4 +1,4 @@
-"""What callers of the boards room notice when the application refuses, fails, or falls silent."""
+"""Boards operations when the vendor rejects requests, fails or does not respond."""
 
 from collections import deque
 from datetime import datetime
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.tests.connectors.boards.desk import STEPS, Desk, Move
+from gateway.tests.connectors.boards.card_client import STEPS, CardClient, Switch
 from harness.interrupted_writes import done_step, interrupted_write, planned_step, sent_step
 from harness.requirement import requirement
 from workspace_sandbox.boards.access import APP
@@ -15,37 +15,37 @@ from workspace_sandbox.boards.data.state import format_timestamp
 HTML = "<html><body>Bad Gateway</body></html>"
 
 
-def fail(desk: Desk, path: str, **fault: Any) -> None:
-    """Let requests to a path of the card go wrong."""
-    desk.gateway.fault("boards", path=path, **fault)
+def inject_fault(client: CardClient, path: str, **fault: Any) -> None:
+    """Make requests to a path of the card fail."""
+    client.gateway.fault("boards", path=path, **fault)
 
 
-def fail_comments(desk: Desk, **fault: Any) -> None:
-    fail(desk, f"/1/cards/{desk.card_id}/actions/comments", **fault)
+def inject_comment_fault(client: CardClient, **fault: Any) -> None:
+    inject_fault(client, f"/1/cards/{client.card_id}/actions/comments", **fault)
 
 
-def fail_item(desk: Desk, index: int, **fault: Any) -> None:
-    """Let the item at *index* of the next checklist go wrong."""
-    fail(desk, "/1/checklists", method="POST", fault="delay", times=index)
-    fail(desk, "/1/checklists", method="POST", **fault)
+def inject_item_fault(client: CardClient, index: int, **fault: Any) -> None:
+    """Make the item at *index* of the next checklist fail."""
+    inject_fault(client, "/1/checklists", method="POST", fault="delay", times=index)
+    inject_fault(client, "/1/checklists", method="POST", **fault)
 
 
-def ago(desk: Desk, seconds: float) -> float:
-    """An instant that many seconds ago."""
-    return desk.emulator.context.clock.now() - seconds
+def time_before(client: CardClient, seconds: float) -> float:
+    """Return the time that many seconds ago."""
+    return client.emulator.context.clock.now() - seconds
 
 
-def dies_commenting(desk: Desk, key: str, text: str = "Last words") -> None:
-    """Leave a comment in doubt behind, as a process does that died 30 s ago."""
-    step = sent_step("post the comment", {"card_id": desk.card_id, "text": text}, at=ago(desk, 30))
-    path = {"card_id": desk.card_id}
+def leave_comment_in_doubt(client: CardClient, key: str, text: str = "Last words") -> None:
+    """Store a comment in doubt of a process that crashed 30 s ago."""
+    step = sent_step("post the comment", {"card_id": client.card_id, "text": text}, at=time_before(client, 30))
+    path = {"card_id": client.card_id}
     interrupted_write(
-        desk.gateway,
+        client.gateway,
         "boards",
         "comment_on_card",
         key,
         {"text": text},
-        [planned_step(desk.card_id), step],
+        [planned_step(client.card_id), step],
         path=path,
         makes={"post the comment": "comment"},
     )
@@ -54,49 +54,55 @@ def dies_commenting(desk: Desk, key: str, text: str = "Last words") -> None:
 # Throttling
 
 
-@pytest.mark.parametrize(("error", "other"), [("API_TOKEN_LIMIT_EXCEEDED", 200), ("API_KEY_LIMIT_EXCEEDED", 429)])
-def test_a_token_rests_alone_and_a_key_with_all_its_tokens(desk: Desk, impatient: Move, error: str, other: int) -> None:
-    desk = impatient(desk)
-    oauth = desk.emulator.oauth
+@pytest.mark.parametrize(
+    ("error", "other_status"), [("API_TOKEN_LIMIT_EXCEEDED", 200), ("API_KEY_LIMIT_EXCEEDED", 429)]
+)
+def test_throttling_blocks_one_token_or_all_tokens_of_a_key(
+    client: CardClient, with_short_queue: Switch, error: str, other_status: int
+) -> None:
+    client = with_short_queue(client)
+    oauth = client.emulator.oauth
     credentials = {"key": APP.key, "token": oauth.issue_key(oauth.default_token.grant, None).value}
-    made = desk.gateway.operator(
+    connection = client.gateway.operator(
         "POST",
         "/v1/connections",
-        json={"workspace_id": desk.gateway.workspace_id, "connector": "boards", "credentials": credentials},
+        json={"workspace_id": client.gateway.workspace_id, "connector": "boards", "credentials": credentials},
     )
-    fail_comments(desk, fault="status", status=429, body={"error": error, "message": "Rate limit exceeded"})
+    inject_comment_fault(client, fault="status", status=429, body={"error": error, "message": "Rate limit exceeded"})
 
-    first = desk.comment()
-    second = desk.comment("From the other", connection_id=made.data["connection_id"])
+    first = client.comment()
+    second = client.comment("From the other", connection_id=connection.data["connection_id"])
 
     assert "upstream_rate_limited" == first.code
-    assert second.status == other
+    assert second.status == other_status
 
 
-def test_where_the_account_cannot_be_asked_for_the_refusal_is_believed(desk: Desk, impatient: Move) -> None:
-    desk = impatient(desk)
+def test_401_counts_as_unauthorised_board_if_the_check_is_throttled(
+    client: CardClient, with_short_queue: Switch
+) -> None:
+    client = with_short_queue(client)
     body = {"error": "RATE_LIMIT_EXCEEDED", "message": "Exceeded rate limit to /1/member"}
-    fail(desk, "/1/members", fault="status", status=429, body=body)
+    inject_fault(client, "/1/members", fault="status", status=429, body=body)
 
-    reply = desk.gateway.get("/boards/lists", board_id=desk.examples["hidden_board_id"])
+    reply = client.gateway.get("/boards/lists", board_id=client.examples["hidden_board_id"])
 
     assert "board_not_authorised" == reply.code
-    assert 200 == desk.comment().status
+    assert 200 == client.comment().status
 
 
-# Revoked, out of sight, or not allowed
+# Revoked, hidden or forbidden
 
 
 @pytest.mark.parametrize("text", ["unauthorized card permission requested", "something new", {"message": "new"}])
-def test_of_any_other_401_the_account_decides(desk: Desk, text: Any) -> None:
-    fail_comments(desk, fault="status", status=401, body=text, times=2)
+def test_ambiguous_401_is_resolved_by_checking_the_account(client: CardClient, text: Any) -> None:
+    inject_comment_fault(client, fault="status", status=401, body=text, times=2)
 
-    alive = desk.comment()
-    fail(desk, "/1/members/me", fault="status", status=401, body="invalid token")
-    dead = desk.comment()
+    with_valid_token = client.comment()
+    inject_fault(client, "/1/members/me", fault="status", status=401, body="invalid token")
+    with_invalid_token = client.comment()
 
-    assert (403, "board_not_authorised") == (alive.status, alive.code)
-    assert (401, "connection_revoked") == (dead.status, dead.code)
+    assert (403, "board_not_authorised") == (with_valid_token.status, with_valid_token.code)
+    assert (401, "connection_revoked") == (with_invalid_token.status, with_invalid_token.code)
 
 
 @requirement("common-48")
@@ -123,78 +129,78 @@ def test_of_any_other_401_the_account_decides(desk: Desk, text: Any) -> None:
         ),
     ],
 )
-def test_a_refusal_of_values_or_rights_carries_the_applications_reason(
-    desk: Desk, status: int, text: Any, code: str, reason: list[dict[str, str]]
+def test_error_includes_the_vendor_reason(
+    client: CardClient, status: int, text: Any, code: str, reason: list[dict[str, str]]
 ) -> None:
-    fail_comments(desk, status=status, fault="status", body=text)
+    inject_comment_fault(client, status=status, fault="status", body=text)
 
-    reply = desk.comment()
+    reply = client.comment()
 
     assert (code, reason) == (reply.code, reply.facts)
-    assert [] == desk.comments()
+    assert [] == client.comments()
 
 
-def test_a_list_that_leaves_the_board_meanwhile_is_not_found(desk: Desk) -> None:
-    text = f"List {desk.examples['list_ids'][1]} does not exist on board {desk.examples['board_id']}"
-    fail(desk, f"/1/cards/{desk.card_id}", method="PUT", fault="status", status=404, body=text)
+def test_list_that_leaves_the_board_during_a_move_is_not_found(client: CardClient) -> None:
+    text = f"List {client.examples['list_ids'][1]} does not exist on board {client.examples['board_id']}"
+    inject_fault(client, f"/1/cards/{client.card_id}", method="PUT", fault="status", status=404, body=text)
 
-    reply = desk.move(desk.examples["list_ids"][1])
+    reply = client.move(client.examples["list_ids"][1])
 
     assert (404, "list_not_found") == (reply.status, reply.code)
 
 
-def test_answers_with_202_are_as_good(desk: Desk) -> None:
-    desk.gateway.knob("boards", write_status=202)
+def test_status_202_counts_as_success(client: CardClient) -> None:
+    client.gateway.knob("boards", write_status=202)
 
-    assert 200 == desk.comment().status
+    assert 200 == client.comment().status
 
 
 # Comments in doubt
 
 
-def test_a_comment_of_another_call_or_person_is_not_taken_for_ours(desk: Desk) -> None:
-    desk.comment("+1")
-    desk.gateway.act("boards", action="comment", card_id=desk.card_id, text="+1")
-    fail_comments(desk, fault="drop_before")
+def test_comment_of_another_call_or_person_is_not_taken_for_ours(client: CardClient) -> None:
+    client.comment("+1")
+    client.gateway.act("boards", action="comment", card_id=client.card_id, text="+1")
+    inject_comment_fault(client, fault="drop_before")
 
-    first = desk.comment("+1", idempotency_key="a third")
-    again = desk.comment("+1", idempotency_key="a third")
+    first = client.comment("+1", idempotency_key="a third")
+    again = client.comment("+1", idempotency_key="a third")
 
     assert "outcome_unknown" == first.code
     assert 200 == again.status
-    assert ["+1", "+1", "+1"] == desk.comments()
+    assert ["+1", "+1", "+1"] == client.comments()
 
 
 @requirement("common-94")
-def test_a_comment_of_a_process_that_died_is_found(desk: Desk) -> None:
-    comment_id = desk.holds_comment("Last words", desk.author(seconds_ago=25))
-    dies_commenting(desk, "dead")
+def test_comment_of_a_crashed_process_is_found(client: CardClient) -> None:
+    comment_id = client.add_stored_comment("Last words", client.author(seconds_ago=25))
+    leave_comment_in_doubt(client, "dead")
 
-    reply = desk.comment("Last words", idempotency_key="dead")
+    reply = client.comment("Last words", idempotency_key="dead")
 
     assert reply.data["comment_id"] == comment_id
-    assert ["Last words"] == desk.comments()
+    assert ["Last words"] == client.comments()
 
 
 @pytest.mark.parametrize(("seconds_ago", "person"), [(40, False), (25, True)])
-def test_a_comment_from_before_or_by_somebody_else_is_not_the_one_of_a_process_that_died(
-    desk: Desk, seconds_ago: float, *, person: bool
+def test_earlier_or_foreign_comment_is_not_taken_for_a_crashed_call(
+    client: CardClient, seconds_ago: float, *, person: bool
 ) -> None:
-    desk.holds_comment("Last words", desk.author(seconds_ago=seconds_ago, person=person))
-    dies_commenting(desk, f"dead {person}")
+    client.add_stored_comment("Last words", client.author(seconds_ago=seconds_ago, person=person))
+    leave_comment_in_doubt(client, f"dead {person}")
 
-    reply = desk.comment("Last words", idempotency_key=f"dead {person}")
+    reply = client.comment("Last words", idempotency_key=f"dead {person}")
 
-    assert reply.data["comment_id"] == desk.last_action_id()
-    assert ["Last words", "Last words"] == desk.comments()
+    assert reply.data["comment_id"] == client.last_action_id()
+    assert ["Last words", "Last words"] == client.comments()
 
 
-def test_a_comment_is_found_below_a_thousand_others(desk: Desk) -> None:
-    comment_id = desk.holds_comment("Last words", desk.author(seconds_ago=25))
-    deque((desk.holds_comment(f"Noise {number}", desk.author()) for number in range(1000)), maxlen=0)
-    dies_commenting(desk, "noise")
+def test_comment_is_found_below_a_thousand_others(client: CardClient) -> None:
+    comment_id = client.add_stored_comment("Last words", client.author(seconds_ago=25))
+    deque((client.add_stored_comment(f"Noise {number}", client.author()) for number in range(1000)), maxlen=0)
+    leave_comment_in_doubt(client, "noise")
 
-    reply = desk.comment("Last words", idempotency_key="noise")
+    reply = client.comment("Last words", idempotency_key="noise")
 
     assert reply.data["comment_id"] == comment_id
 
@@ -203,36 +209,36 @@ def test_a_comment_is_found_below_a_thousand_others(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("fault", ["drop_after", "garbage"])
-def test_a_move_that_was_made_all_the_same_is_told(desk: Desk, fault: str) -> None:
-    fail(desk, f"/1/cards/{desk.card_id}", method="PUT", fault=fault)
+def test_move_with_a_lost_response_is_reported_as_done(client: CardClient, fault: str) -> None:
+    inject_fault(client, f"/1/cards/{client.card_id}", method="PUT", fault=fault)
 
-    reply = desk.move(desk.examples["list_ids"][1], comment="Moved")
+    reply = client.move(client.examples["list_ids"][1], comment="Moved")
 
     assert ("To do", "In progress") == (reply.data["list_from"], reply.data["list_to"])
     assert reply.data["comment_posted"] is True
-    assert ["Moved"] == desk.comments()
+    assert ["Moved"] == client.comments()
 
 
 @requirement("boards-12")
-def test_a_move_that_is_found_later_was_when_the_application_logged_it(desk: Desk) -> None:
+def test_move_found_later_has_the_time_of_its_action(client: CardClient) -> None:
     key = {"Idempotency-Key": "found later"}
-    fail(desk, f"/1/cards/{desk.card_id}", method="PUT", fault="drop_after")
-    fail(desk, f"/1/cards/{desk.card_id}", method="GET", fault="delay", times=1)
-    fail(desk, f"/1/cards/{desk.card_id}", method="GET", fault="status", status=503, times=6)
+    inject_fault(client, f"/1/cards/{client.card_id}", method="PUT", fault="drop_after")
+    inject_fault(client, f"/1/cards/{client.card_id}", method="GET", fault="delay", times=1)
+    inject_fault(client, f"/1/cards/{client.card_id}", method="GET", fault="status", status=503, times=6)
 
-    first = desk.move(desk.examples["list_ids"][1], headers=key)
-    moved_at = desk.emulator.store.cards[desk.card_id].actions[-1].author.at
-    desk.gateway.act("boards", action="comment", card_id=desk.card_id, text="Later")
-    again = desk.move(desk.examples["list_ids"][1], headers=key)
+    first = client.move(client.examples["list_ids"][1], headers=key)
+    moved_at = client.emulator.store.cards[client.card_id].actions[-1].author.at
+    client.gateway.act("boards", action="comment", card_id=client.card_id, text="Later")
+    again = client.move(client.examples["list_ids"][1], headers=key)
 
     assert "outcome_unknown" == first.code
     assert format_timestamp(moved_at) == format_timestamp(datetime.fromisoformat(again.data["moved_at"]).timestamp())
 
 
-def test_of_a_move_within_one_list_nothing_is_claimed(desk: Desk) -> None:
-    fail(desk, f"/1/cards/{desk.card_id}", method="PUT", fault="drop_after")
+def test_lost_response_of_a_move_within_a_list_is_unknown(client: CardClient) -> None:
+    inject_fault(client, f"/1/cards/{client.card_id}", method="PUT", fault="drop_after")
 
-    assert "outcome_unknown" == desk.move(desk.examples["list_ids"][0], position="top").code
+    assert "outcome_unknown" == client.move(client.examples["list_ids"][0], position="top").code
 
 
 @requirement("boards-11")
@@ -243,68 +249,66 @@ def test_of_a_move_within_one_list_nothing_is_claimed(desk: Desk) -> None:
         ({"fault": "status", "status": 403, "body": "Too many comments"}, False),
     ],
 )
-def test_a_comment_that_goes_wrong_is_looked_for_and_the_move_stands(
-    desk: Desk, fault: dict[str, Any], *, posted: bool
+def test_failed_comment_is_searched_and_the_move_remains(
+    client: CardClient, fault: dict[str, Any], *, posted: bool
 ) -> None:
-    fail_comments(desk, **fault)
+    inject_comment_fault(client, **fault)
 
-    reply = desk.move(desk.examples["list_ids"][1], comment="Moved")
+    reply = client.move(client.examples["list_ids"][1], comment="Moved")
 
     assert (200, "ok", posted) == (reply.status, reply.body["status"], reply.data["comment_posted"])
-    assert desk.comments() == ["Moved"] * posted
-    assert desk.list_id() == desk.examples["list_ids"][1]
+    assert client.comments() == ["Moved"] * posted
+    assert client.get_list_id() == client.examples["list_ids"][1]
 
 
 @pytest.mark.parametrize(
     "fault",
     [{"fault": "drop_before"}, *({"fault": "status", "status": status, "body": HTML} for status in (403, 500, 503))],
 )
-def test_a_comment_that_may_still_come_is_not_told_as_lost_and_a_repeat_completes_the_move(
-    desk: Desk, fault: dict[str, Any]
-) -> None:
+def test_retry_posts_the_comment_in_doubt_of_a_move(client: CardClient, fault: dict[str, Any]) -> None:
     key = {"Idempotency-Key": f"half {fault}"}
-    fail_comments(desk, **fault)
+    inject_comment_fault(client, **fault)
 
-    first = desk.move(desk.examples["list_ids"][1], comment="Moved", headers=key)
-    again = desk.move(desk.examples["list_ids"][1], comment="Moved", headers=key)
+    first = client.move(client.examples["list_ids"][1], comment="Moved", headers=key)
+    again = client.move(client.examples["list_ids"][1], comment="Moved", headers=key)
 
     assert 502 == first.status
-    assert first.details == [{"done": "move the card", "card_id": desk.card_id}]
+    assert first.details == [{"done": "move the card", "card_id": client.card_id}]
     assert ("To do", True) == (again.data["list_from"], again.data["comment_posted"])
-    assert ["Moved"] == desk.comments()
+    assert ["Moved"] == client.comments()
 
 
 @pytest.mark.parametrize("posted", [0, 1])
-def test_a_move_of_a_process_that_died_before_or_after_its_comment_is_finished(desk: Desk, posted: int) -> None:
-    list_id, key = desk.examples["list_ids"][1], f"died {posted}"
-    desk.is_in(list_id)
-    deque((desk.holds_comment("Moved", desk.author()) for _ in range(posted)), maxlen=0)
+def test_move_of_a_crashed_process_is_completed(client: CardClient, posted: int) -> None:
+    list_id, key = client.examples["list_ids"][1], f"died {posted}"
+    client.place_in_list(list_id)
+    deque((client.add_stored_comment("Moved", client.author()) for _ in range(posted)), maxlen=0)
     intent = {
-        "card_id": desk.card_id,
+        "card_id": client.card_id,
         "list_id": list_id,
         "position": "bottom",
         "list_from": "Then",
         "list_to": "In progress",
         "within": False,
     }
-    moved = done_step("move the card", intent, {"id": desk.card_id, "moved_at": "2026-11-01T10:00:00.000Z"})
-    comment = sent_step("post the comment", {"card_id": desk.card_id, "text": "Moved"}, at=ago(desk, 1))
+    moved = done_step("move the card", intent, {"id": client.card_id, "moved_at": "2026-11-01T10:00:00.000Z"})
+    comment = sent_step("post the comment", {"card_id": client.card_id, "text": "Moved"}, at=time_before(client, 1))
     interrupted_write(
-        desk.gateway,
+        client.gateway,
         "boards",
         "move_card",
         key,
         {"list_id": list_id, "comment": "Moved"},
         [planned_step(intent), moved, comment],
-        path={"card_id": desk.card_id},
+        path={"card_id": client.card_id},
         makes={"post the comment": "comment"},
     )
 
-    reply = desk.move(list_id, comment="Another", headers={"Idempotency-Key": key})
+    reply = client.move(list_id, comment="Another", headers={"Idempotency-Key": key})
 
     assert ("Then", "In progress") == (reply.data["list_from"], reply.data["list_to"])
     assert reply.data["comment_posted"] is True
-    assert ["Moved"] == desk.comments()
+    assert ["Moved"] == client.comments()
 
 
 # Checklists in doubt
@@ -312,24 +316,24 @@ def test_a_move_of_a_process_that_died_before_or_after_its_comment_is_finished(d
 
 @pytest.mark.parametrize("fault", [{"fault": "drop_after"}, {"fault": "garbage"}])
 @pytest.mark.parametrize("index", [0, 2, 4])
-def test_a_checklist_goes_on_where_an_item_was_in_doubt(desk: Desk, fault: dict[str, Any], index: int) -> None:
-    fail_item(desk, index, **fault)
+def test_checklist_continues_after_an_item_in_doubt(client: CardClient, fault: dict[str, Any], index: int) -> None:
+    inject_item_fault(client, index, **fault)
 
-    reply = desk.attach("QA", STEPS)
+    reply = client.attach("QA", STEPS)
 
     assert (5, False) == (reply.data["items_added"], reply.data["skipped"])
-    assert [("QA", STEPS)] == desk.checklists()
+    assert [("QA", STEPS)] == client.checklists()
 
 
 @pytest.mark.parametrize("fault", ["drop_after", "drop_before"])
-def test_an_empty_checklist_in_doubt_is_made_once_and_is_not_taken_for_somebody_elses(desk: Desk, fault: str) -> None:
+def test_empty_checklist_in_doubt_is_created_once(client: CardClient, fault: str) -> None:
     key = {"Idempotency-Key": f"empty {fault}"}
-    fail(desk, f"/1/cards/{desk.card_id}/checklists", method="POST", fault=fault)
+    inject_fault(client, f"/1/cards/{client.card_id}/checklists", method="POST", fault=fault)
 
-    replies = [desk.attach("QA", [], headers=key) for _ in range(2)]
+    replies = [client.attach("QA", [], headers=key) for _ in range(2)]
 
     assert [(0, False)] == [(reply.data["items_added"], reply.data["skipped"]) for reply in replies[1:]]
-    assert [("QA", [])] == desk.checklists()
+    assert [("QA", [])] == client.checklists()
 
 
 @requirement("boards-24")
@@ -338,96 +342,100 @@ def test_an_empty_checklist_in_doubt_is_made_once_and_is_not_taken_for_somebody_
 @pytest.mark.parametrize(
     "fault",
     [{"fault": "drop_before"}, {"fault": "status", "status": 403, "body": "Too many items"}],
-    ids=["cut", "refused"],
+    ids=["connection lost", "rejected"],
 )
-def test_a_repeat_completes_what_was_left_half_made(
-    desk: Desk, fault: dict[str, Any], request: pytest.FixtureRequest, *, skip_if_present: bool, keyed: bool
+def test_retry_completes_an_unfinished_checklist(
+    client: CardClient, fault: dict[str, Any], request: pytest.FixtureRequest, *, skip_if_present: bool, keyed: bool
 ) -> None:
     more = {"headers": {"Idempotency-Key": request.node.name}} if keyed else {}
-    fail_item(desk, 2, **fault)
+    inject_item_fault(client, 2, **fault)
 
-    first = desk.attach("QA", STEPS, skip_if_present=skip_if_present, **more)
-    half = desk.checklists()
-    again = desk.attach("QA", STEPS, skip_if_present=skip_if_present, **more)
+    first = client.attach("QA", STEPS, skip_if_present=skip_if_present, **more)
+    unfinished = client.checklists()
+    again = client.attach("QA", STEPS, skip_if_present=skip_if_present, **more)
 
     assert first.code in {"outcome_unknown", "upstream_forbidden"}
     assert "create the checklist" in [detail.get("done") for detail in first.details]
-    assert half == [("QA", STEPS[:2])]
+    assert unfinished == [("QA", STEPS[:2])]
     assert (5, False) == (again.data["items_added"], again.data["skipped"])
-    assert [("QA", STEPS)] == desk.checklists()
+    assert [("QA", STEPS)] == client.checklists()
 
 
 @requirement("boards-24")
-def test_a_process_that_remembers_nothing_completes_the_half_of_another(desk: Desk, afresh: Move) -> None:
-    fail_item(desk, 3, fault="drop_before")
+def test_process_without_a_cache_completes_an_unfinished_checklist(
+    client: CardClient, with_empty_cache: Switch
+) -> None:
+    inject_item_fault(client, 3, fault="drop_before")
 
-    first = desk.attach("QA", STEPS)
-    again = afresh(desk).attach("QA", STEPS)
+    first = client.attach("QA", STEPS)
+    again = with_empty_cache(client).attach("QA", STEPS)
 
     assert "outcome_unknown" == first.code
     assert (5, False) == (again.data["items_added"], again.data["skipped"])
-    assert [("QA", STEPS)] == desk.checklists()
+    assert [("QA", STEPS)] == client.checklists()
 
 
-def test_a_process_that_remembers_nothing_does_not_prolong_what_was_complete(desk: Desk, afresh: Move) -> None:
-    desk.attach("QA", STEPS[:3])
+def test_process_without_a_cache_does_not_extend_a_finished_checklist(
+    client: CardClient, with_empty_cache: Switch
+) -> None:
+    client.attach("QA", STEPS[:3])
 
-    again = afresh(desk).attach("QA", STEPS)
+    again = with_empty_cache(client).attach("QA", STEPS)
 
     assert again.data["skipped"] is True
-    assert desk.checklists() == [("QA", STEPS[:3])]
+    assert client.checklists() == [("QA", STEPS[:3])]
 
 
-def test_what_was_left_unfinished_days_ago_is_left_alone(desk: Desk) -> None:
-    desk.holds_checklist("QA", STEPS[:2], desk.author(seconds_ago=100_000))
+def test_old_unfinished_checklist_is_not_changed(client: CardClient) -> None:
+    client.add_stored_checklist("QA", STEPS[:2], client.author(seconds_ago=100_000))
 
-    assert desk.attach("QA", STEPS).data["skipped"] is True
-    assert desk.checklists() == [("QA", STEPS[:2])]
+    assert client.attach("QA", STEPS).data["skipped"] is True
+    assert client.checklists() == [("QA", STEPS[:2])]
 
 
-def test_a_checklist_of_a_process_that_died_is_finished_under_its_key(desk: Desk) -> None:
-    fail_item(desk, 3, fault="status", status=403)
-    desk.attach("QA", STEPS)
-    (checklist_id,) = desk.emulator.store.cards[desk.card_id].checklists
-    made = {"id": checklist_id, "name": "QA", "checkItems": []}
-    place = {"card_id": desk.card_id, "checklist_id": checklist_id}
+def test_checklist_of_a_crashed_process_is_completed_under_its_key(client: CardClient) -> None:
+    inject_item_fault(client, 3, fault="status", status=403)
+    client.attach("QA", STEPS)
+    (checklist_id,) = client.emulator.store.cards[client.card_id].checklists
+    checklist = {"id": checklist_id, "name": "QA", "checkItems": []}
+    target = {"card_id": client.card_id, "checklist_id": checklist_id}
     items = [
-        done_step("add an item", place | {"name": name, "place": 16_389 * number}, {"item_id": name})
+        done_step("add an item", target | {"name": name, "place": 16_389 * number}, {"item_id": name})
         for number, name in enumerate(STEPS[:2], 1)
     ]
-    last = sent_step("add an item", place | {"name": STEPS[2], "place": 16_389 * 3}, at=ago(desk, 1))
-    created = done_step("create the checklist", {"card_id": desk.card_id, "name": "QA"}, made)
+    last = sent_step("add an item", target | {"name": STEPS[2], "place": 16_389 * 3}, at=time_before(client, 1))
+    created = done_step("create the checklist", {"card_id": client.card_id, "name": "QA"}, checklist)
     body = {"name": "QA", "items": STEPS, "skip_if_present": False}
     plan = planned_step({"unfinished": None, "skipped": None})
-    path = {"card_id": desk.card_id}
+    path = {"card_id": client.card_id}
     interrupted_write(
-        desk.gateway, "boards", "attach_checklist", "died", body, [plan, created, *items, last], path=path
+        client.gateway, "boards", "attach_checklist", "died", body, [plan, created, *items, last], path=path
     )
 
-    reply = desk.attach("QA", ["Else"], skip_if_present=False, headers={"Idempotency-Key": "died"})
+    reply = client.attach("QA", ["Else"], skip_if_present=False, headers={"Idempotency-Key": "died"})
 
     assert 5 == reply.data["items_added"]
-    assert [("QA", STEPS)] == desk.checklists()
+    assert [("QA", STEPS)] == client.checklists()
 
 
-def test_an_item_that_may_still_come_is_not_sent_again_by_a_call_without_a_key(desk: Desk, unsettled: Move) -> None:
-    desk = unsettled(desk)
-    fail_item(desk, 1, fault="delay", seconds=5)
+def test_item_in_doubt_is_not_resent_by_an_unkeyed_call(client: CardClient, with_long_settling: Switch) -> None:
+    client = with_long_settling(client)
+    inject_item_fault(client, 1, fault="delay", seconds=5)
 
-    first = desk.attach("QA", STEPS)
-    again = desk.attach("QA", STEPS)
+    first = client.attach("QA", STEPS)
+    again = client.attach("QA", STEPS)
 
     assert "outcome_unknown" == first.code
     assert first.details[0] == {"done": "create the checklist", "checklist_id": first.details[0]["checklist_id"]}
     assert (409, "upstream_conflict") == (again.status, again.code)
     assert 50 < again.body["retry_after"] <= 60
-    assert desk.checklists() == [("QA", STEPS[:1])]
+    assert client.checklists() == [("QA", STEPS[:1])]
 
 
-def test_a_full_checklist_is_refused_by_the_application(desk: Desk) -> None:
-    desk.gateway.knob("boards", items_per_checklist=3)
+def test_full_checklist_is_rejected_by_the_vendor(client: CardClient) -> None:
+    client.gateway.knob("boards", items_per_checklist=3)
 
-    reply = desk.attach("QA", STEPS)
+    reply = client.attach("QA", STEPS)
 
     assert (403, "upstream_forbidden") == (reply.status, reply.code)
     assert {"vendor_code": "LIMIT_EXCEEDED", "vendor_message": "Checklist item limit exceeded"} == reply.facts[0]

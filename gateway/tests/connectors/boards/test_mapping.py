@@ -1,4 +1,4 @@
-"""Between the vendor's JSON and our shapes, without any HTTP."""
+"""Conversions between the vendor's JSON and public shapes, without HTTP."""
 
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
@@ -9,23 +9,23 @@ from connector_gateway.connectors.boards import mapping, wire
 from connector_gateway.connectors.boards.models import CreateCard
 from connector_gateway.kit.errors import LabelNotOnBoard, ListNotFound
 from connector_gateway.kit.wire import convert
-from gateway.tests.connectors.boards.desk import STEPS, UNKNOWN
+from gateway.tests.connectors.boards.card_client import STEPS, UNKNOWN
 
 SOME_DAY = "2026-11-20T10:00:00.000Z"
 LABELS = [wire.Label(id=number, name=name) for number, name in (("1", "bug"), ("2", ""), ("3", "bug"), ("4", "Bug"))]
 
 
-def wanted(**more: Any) -> CreateCard:
+def build_params(**more: Any) -> CreateCard:
     return CreateCard.model_validate({"list_id": UNKNOWN, "name": "Fix door"} | more)
 
 
-def holding(*items: tuple[str, float]) -> wire.Checklist:
-    there = [wire.CheckItem(id=name, name=name, pos=pos) for name, pos in items]
-    return wire.Checklist(id="c", name="QA", check_items=there)
+def build_checklist(*items: tuple[str, float]) -> wire.Checklist:
+    check_items = [wire.CheckItem(id=name, name=name, pos=pos) for name, pos in items]
+    return wire.Checklist(id="c", name="QA", check_items=check_items)
 
 
-def card(**more: Any) -> wire.Card:
-    told: dict[str, Any] = {
+def build_card(**more: Any) -> wire.Card:
+    fields: dict[str, Any] = {
         "id": "c",
         "name": "Fix door",
         "desc": "",
@@ -34,59 +34,59 @@ def card(**more: Any) -> wire.Card:
         "idBoard": "b",
         "idList": "l",
     }
-    return convert(told | {"shortUrl": "", "dateLastActivity": SOME_DAY} | more, wire.Card)
+    return convert(fields | {"shortUrl": "", "dateLastActivity": SOME_DAY} | more, wire.Card)
 
 
 @pytest.mark.parametrize(
     ("text", "identifier"),
     [(UNKNOWN, UNKNOWN), (UNKNOWN.upper(), UNKNOWN), ("Ab12Cd34", None), ("", None), (f"{UNKNOWN}\n", None)],
 )
-def test_only_a_full_identifier_is_one(text: str, identifier: str | None) -> None:
+def test_only_full_identifiers_are_recognised(text: str, identifier: str | None) -> None:
     assert mapping.full_identifier(text) == identifier
 
 
-def test_a_name_is_no_identifier_of_a_list() -> None:
-    with pytest.raises(ListNotFound) as refused:
+def test_list_name_is_rejected_as_identifier() -> None:
+    with pytest.raises(ListNotFound) as error:
         mapping.list_identifier("To do")
 
-    assert [{"parameter": "list_id", "value": "To do"}] == refused.value.details
+    assert [{"parameter": "list_id", "value": "To do"}] == error.value.details
 
 
 @pytest.mark.parametrize(
     ("names", "ids"), [([], []), (["bug"], ["1"]), (["Bug", "bug", "Bug"], ["4", "1"])], ids=["none", "first", "once"]
 )
-def test_labels_are_found_by_their_exact_names(names: list[str], ids: list[str]) -> None:
+def test_labels_match_by_exact_name(names: list[str], ids: list[str]) -> None:
     assert mapping.label_ids(LABELS, names) == ids
 
 
-def test_missing_labels_are_named_with_their_places() -> None:
-    with pytest.raises(LabelNotOnBoard) as refused:
+def test_missing_labels_are_reported_with_their_positions() -> None:
+    with pytest.raises(LabelNotOnBoard) as error:
         mapping.label_ids(LABELS, ["BUG", "bug", "bug "])
 
     assert [
         {"code": "label_not_on_board", "parameter": f"labels.{index}", "value": name, "allowed": ["bug", "Bug"]}
         for index, name in [(0, "BUG"), (2, "bug ")]
-    ] == refused.value.details
+    ] == error.value.details
 
 
 @pytest.mark.parametrize(
-    ("given", "sent"),
+    ("fields", "expected"),
     [
         ({}, {}),
         ({"desc": "", "labels": ["bug"]}, {"desc": "", "idLabels": ["1"]}),
         ({"due": "2026-12-01T10:00:00+02:00"}, {"due": "2026-12-01T08:00:00.000Z"}),
     ],
 )
-def test_only_what_is_given_is_sent(given: dict[str, Any], sent: dict[str, Any]) -> None:
-    params = wanted(**given)
+def test_only_given_fields_are_sent(fields: dict[str, Any], expected: dict[str, Any]) -> None:
+    params = build_params(**fields)
 
     body = mapping.new_card(UNKNOWN, params, mapping.label_ids(LABELS, params.labels))
 
-    assert body == {"idList": UNKNOWN, "name": "Fix door", "pos": "bottom"} | sent
+    assert body == {"idList": UNKNOWN, "name": "Fix door", "pos": "bottom"} | expected
 
 
 @pytest.mark.parametrize(
-    ("given", "found", "same"),
+    ("requested", "actual", "same"),
     [
         ({}, {}, True),
         ({"name": "Fix door "}, {}, True),
@@ -103,16 +103,16 @@ def test_only_what_is_given_is_sent(given: dict[str, Any], sent: dict[str, Any])
         ({}, {"name": "Fix window"}, False),
     ],
 )
-def test_a_card_is_recognised_by_what_was_asked_for(
-    given: dict[str, Any], found: dict[str, Any], *, same: bool
+def test_card_is_recognised_by_the_requested_fields(
+    requested: dict[str, Any], actual: dict[str, Any], *, same: bool
 ) -> None:
-    body = mapping.new_card("5" * 24, wanted(**given), [f"l-{name}" for name in given.get("labels", [])])
+    body = mapping.new_card("5" * 24, build_params(**requested), [f"l-{name}" for name in requested.get("labels", [])])
 
-    assert mapping.is_card(card(**found), body) is same
+    assert mapping.is_card(build_card(**actual), body) is same
 
 
 @pytest.mark.parametrize(
-    ("member", "creator", "known", "ours"),
+    ("member", "creator", "app_id", "ours"),
     [
         ("m", {"id": "a"}, None, True),
         ("m", {"id": "a"}, "a", True),
@@ -122,22 +122,22 @@ def test_a_card_is_recognised_by_what_was_asked_for(
         ("n", {"id": "a"}, "a", False),
     ],
 )
-def test_an_action_is_ours_by_member_and_by_application_where_known(
-    member: str, creator: dict[str, str] | None, known: str | None, *, ours: bool
+def test_action_is_ours_by_member_and_app(
+    member: str, creator: dict[str, str] | None, app_id: str | None, *, ours: bool
 ) -> None:
-    told = {"id": "1", "date": SOME_DAY, "data": {}, "idMemberCreator": member, "appCreator": creator}
+    action = {"id": "1", "date": SOME_DAY, "data": {}, "idMemberCreator": member, "appCreator": creator}
 
-    assert mapping.created_by(convert(told, wire.Action), "m", known) is ours
+    assert mapping.created_by(convert(action, wire.Action), "m", app_id) is ours
 
 
-def test_the_spacing_of_items_tells_how_many_there_are_to_be() -> None:
+def test_item_positions_encode_the_intended_number_of_items() -> None:
     assert [16_385] == mapping.positions(1)
     assert [16_387, 32_774, 49_161] == mapping.positions(3)
     assert 100 == len(set(mapping.positions(100)))
 
 
 @pytest.mark.parametrize(
-    ("there", "unfinished"),
+    ("items", "unfinished"),
     [
         ([], True),
         ([("Draft", 16_389)], True),
@@ -150,14 +150,14 @@ def test_the_spacing_of_items_tells_how_many_there_are_to_be() -> None:
         (list(zip(STEPS, [16_389, 32_778, 49_167, 65_556, 81_945], strict=True)), False),
     ],
 )
-def test_an_unfinished_checklist_is_a_beginning_of_the_right_length(
-    there: list[tuple[str, float]], *, unfinished: bool
+def test_unfinished_checklist_is_recognised_by_its_first_items(
+    items: list[tuple[str, float]], *, unfinished: bool
 ) -> None:
-    assert mapping.is_unfinished(holding(*there), STEPS) is unfinished
+    assert mapping.is_unfinished(build_checklist(*items), STEPS) is unfinished
 
 
 @pytest.mark.parametrize(
-    ("there", "missing"),
+    ("items", "missing"),
     [
         ([], [0, 1, 2, 3, 4]),
         ([("Draft", 1), ("Ask", 2)], [2, 3, 4]),
@@ -166,15 +166,17 @@ def test_an_unfinished_checklist_is_a_beginning_of_the_right_length(
         ([(f"{name} ", 1) for name in STEPS], []),
     ],
 )
-def test_missing_items_are_counted_not_only_named(there: list[tuple[str, float]], missing: list[int]) -> None:
-    found = mapping.missing_items(mapping.stored_checklist(holding(*there)), STEPS)
+def test_missing_items_account_for_equal_names(items: list[tuple[str, float]], missing: list[int]) -> None:
+    missing_items = mapping.missing_items(mapping.stored_checklist(build_checklist(*items)), STEPS)
 
-    assert found == [(index, STEPS[index], mapping.positions(5)[index]) for index in missing]
+    assert missing_items == [(index, STEPS[index], mapping.positions(5)[index]) for index in missing]
 
 
-def test_lists_stand_by_position_and_labels_once_without_the_nameless() -> None:
+def test_board_has_lists_by_position_and_distinct_named_labels() -> None:
     lists = [wire.BoardList(id="b", name="Doing", pos=2.5), wire.BoardList(id="a", name="To do", pos=1)]
-    cards = [wire.CardLocation(id=str(number), id_list=place) for number, place in enumerate(("b", "archived", "b"))]
+    cards = [
+        wire.CardLocation(id=str(number), id_list=list_id) for number, list_id in enumerate(("b", "archived", "b"))
+    ]
 
     described = mapping.board(wire.Board(name="Ops", labels=LABELS), lists, cards)
 
@@ -188,18 +190,18 @@ def test_lists_stand_by_position_and_labels_once_without_the_nameless() -> None:
     } == described.model_dump()
 
 
-def test_without_labels_none_are_told() -> None:
+def test_labels_are_omitted_if_not_read() -> None:
     described = mapping.board(wire.Board(name="Ops"), [], [])
 
     assert {"board_name": "Ops", "lists": []} == described.model_dump()
 
 
 @pytest.mark.parametrize(
-    ("moment", "text"),
+    ("timestamp", "text"),
     [
         (datetime(2026, 12, 1, 9, tzinfo=timezone(timedelta(hours=2))), "2026-12-01T07:00:00.000Z"),
         (datetime(2026, 12, 1, 9, 0, 0, 123_999, tzinfo=UTC), "2026-12-01T09:00:00.123Z"),
     ],
 )
-def test_an_instant_is_written_as_the_vendor_writes_it(moment: datetime, text: str) -> None:
-    assert mapping.to_timestamp(moment) == text
+def test_timestamp_is_formatted_like_the_vendors(timestamp: datetime, text: str) -> None:
+    assert mapping.to_timestamp(timestamp) == text

@@ -1,4 +1,4 @@
-"""Mentions in comments: neutralised where the key or the call demands it."""
+"""Mentions in comments: neutralised if the key or the call demands it."""
 
 from functools import partial
 
@@ -6,10 +6,10 @@ import pytest
 
 from connector_gateway.connectors.boards.models import CommentOnCard
 from connector_gateway.core.calls.arguments import Arguments, Body
-from gateway.tests.connectors.boards.desk import Desk
+from gateway.tests.connectors.boards.card_client import CardClient
 from harness.requirement import requirement
 
-ASKED = {"Prefer": "mentions=neutralise"}
+NEUTRALISE = {"Prefer": "mentions=neutralise"}
 
 
 @requirement("connections-38")
@@ -21,7 +21,7 @@ ASKED = {"Prefer": "mentions=neutralise"}
         ("write to anna@example.com @ noon", "write to anna@example.com @ noon"),
     ],
 )
-def test_no_name_follows_the_sign_of_a_mention(text: str, neutral: str) -> None:
+def test_mentions_are_neutralised(text: str, neutral: str) -> None:
     body = Body(f'{{"connection_id": "conn_1", "card_id": "A1b2C3d4", "text": "{text}"}}'.encode())
     params = Arguments(path={}, body=body, neutralises_mentions=True).read(CommentOnCard)
 
@@ -29,23 +29,23 @@ def test_no_name_follows_the_sign_of_a_mention(text: str, neutral: str) -> None:
 
 
 @requirement("connections-38")
-def test_a_comment_that_was_cut_is_found_by_what_was_written(desk: Desk) -> None:
-    desk.gateway.fault("boards", path=f"/1/cards/{desk.card_id}/actions/comments", fault="drop_after")
-    comment = partial(desk.comment, "@anna, once", idempotency_key="mention", headers=ASKED)
+def test_comment_with_a_lost_response_is_found_by_its_neutralised_text(client: CardClient) -> None:
+    client.gateway.fault("boards", path=f"/1/cards/{client.card_id}/actions/comments", fault="drop_after")
+    comment = partial(client.comment, "@anna, once", idempotency_key="mention", headers=NEUTRALISE)
     comment()
     repeated = comment()
 
     assert 200 == repeated.status
-    assert ["@\u200banna, once"] == desk.comments()
+    assert ["@\u200banna, once"] == client.comments()
 
 
 @requirement("connections-38")
-def test_the_comment_of_a_move_notifies_nobody_either(desk: Desk) -> None:
-    desk.gateway.post(
-        f"/boards/cards/{desk.card_id}/move",
-        list_id=desk.gateway.examples("boards")["list_ids"][1],
+def test_comment_of_a_move_is_neutralised(client: CardClient) -> None:
+    client.gateway.post(
+        f"/boards/cards/{client.card_id}/move",
+        list_id=client.gateway.examples("boards")["list_ids"][1],
         comment="@anna, moved",
-        headers=ASKED,
+        headers=NEUTRALISE,
     )
 
-    assert ["@\u200banna, moved"] == desk.comments()
+    assert ["@\u200banna, moved"] == client.comments()

@@ -1,23 +1,23 @@
-"""The mailbox, looked into, and a gateway for what is large."""
+"""A view of the mailbox, and a gateway for large responses."""
 
 import pytest
 
 from gateway.tests.connectors.conftest import Beside
-from gateway.tests.connectors.mail.looking import Looking
+from gateway.tests.connectors.mail.vendor_view import VendorInspector
 from harness.gateway_server import Gateway
 from workspace_sandbox.mail import MailEmulator
 
 
 @pytest.fixture
-def patient(beside: Beside) -> Gateway:
-    """A gateway that waits as long as a busy machine needs to make large answers."""
+def slow_gateway(beside: Beside) -> Gateway:
+    """A gateway whose timeout allows a busy machine to produce large responses."""
     gateway = beside(GATEWAY_UPSTREAM_TIMEOUT_SECONDS="30")
     gateway.clear("mail")
     return gateway
 
 
 @pytest.fixture
-def mailbox(room: Gateway) -> Looking:
+def mailbox(room: Gateway) -> VendorInspector:
     emulator = room.sandbox.emulators["mail"]
     assert isinstance(emulator, MailEmulator)
-    return Looking(emulator)
+    return VendorInspector(emulator)

@@ -1,4 +1,4 @@
-"""How the vendor's answers are understood, without a mailbox."""
+"""Interpretation of vendor responses, without a mailbox."""
 
 import json
 import tracemalloc
@@ -28,24 +28,33 @@ from connector_gateway.kit.upstream.pool import UpstreamResponse
 DATE = {"Date": "Fri, 20 Nov 2026 10:00:00 GMT"}
 
 
-def refusal(status: int, reason: str = "", message: str = "", **headers: str) -> UpstreamResponse:
+def error_response(status: int, reason: str = "", message: str = "", **headers: str) -> UpstreamResponse:
     error = {"code": status, "message": message, "errors": [{"reason": reason, "message": message}]}
     return UpstreamResponse(status, DATE | headers, json.dumps({"error": error}).encode())
 
 
 @pytest.mark.parametrize(
-    ("answer", "pause"),
+    ("response", "delay"),
     [
-        (refusal(429, "rateLimitExceeded", "Too many concurrent requests for user."), ThrottleDelay(1.0, {"user"})),
-        (refusal(403, "rateLimitExceeded", "Quota exceeded for quota metric 'Queries'"), ThrottleDelay(1.0, {"user"})),
-        (refusal(403, "userRateLimitExceeded", "x", **{"Retry-After": "7"}), ThrottleDelay(7.0, {"user"})),
-        (refusal(429, "x", "Limit.  Retry after 2026-11-20T10:15:00.000Z"), ThrottleDelay(900.0, {"user"})),
-        (refusal(403, "userRateLimitExceeded", "Retry after 2026-11-20T10:00:30Z"), ThrottleDelay(30.0, {"user"})),
-        (refusal(429, "x", "Retry after 2026-11-20T09:59:00.000Z"), ThrottleDelay(1.0, {"user"})),
-        (refusal(429, "x", "Retry after 2026-11-21T08:00:00.000Z"), ThrottleDelay(79_200.0, {"sending"})),
-        (refusal(429, "x", "Retry after 2026-99-99T99:99:99Z"), ThrottleDelay(1.0, {"user"})),
         (
-            refusal(429, "x", "Retry after 2026-11-20T10:15:00Z", Date="Fri, 20 Nov 2026 10:00:00 -0000"),
+            error_response(429, "rateLimitExceeded", "Too many concurrent requests for user."),
+            ThrottleDelay(1.0, {"user"}),
+        ),
+        (
+            error_response(403, "rateLimitExceeded", "Quota exceeded for quota metric 'Queries'"),
+            ThrottleDelay(1.0, {"user"}),
+        ),
+        (error_response(403, "userRateLimitExceeded", "x", **{"Retry-After": "7"}), ThrottleDelay(7.0, {"user"})),
+        (error_response(429, "x", "Limit.  Retry after 2026-11-20T10:15:00.000Z"), ThrottleDelay(900.0, {"user"})),
+        (
+            error_response(403, "userRateLimitExceeded", "Retry after 2026-11-20T10:00:30Z"),
+            ThrottleDelay(30.0, {"user"}),
+        ),
+        (error_response(429, "x", "Retry after 2026-11-20T09:59:00.000Z"), ThrottleDelay(1.0, {"user"})),
+        (error_response(429, "x", "Retry after 2026-11-21T08:00:00.000Z"), ThrottleDelay(79_200.0, {"sending"})),
+        (error_response(429, "x", "Retry after 2026-99-99T99:99:99Z"), ThrottleDelay(1.0, {"user"})),
+        (
+            error_response(429, "x", "Retry after 2026-11-20T10:15:00Z", Date="Fri, 20 Nov 2026 10:00:00 -0000"),
             ThrottleDelay(900.0, {"user"}),
         ),
         (
@@ -53,33 +62,33 @@ def refusal(status: int, reason: str = "", message: str = "", **headers: str) ->
             ThrottleDelay(1.0, {"user"}),
         ),
         (UpstreamResponse(403, {}, b'{"error":{"errors":[{"reason":{"is":"quotaExceeded"}}]}}'), None),
-        (refusal(403, "dailyLimitExceeded", "Daily Limit Exceeded"), ThrottleDelay(3600.0, {"user"})),
+        (error_response(403, "dailyLimitExceeded", "Daily Limit Exceeded"), ThrottleDelay(3600.0, {"user"})),
         (UpstreamResponse(429, {}, b"<html>Too many</html>"), ThrottleDelay(1.0, {"user"})),
-        (refusal(403, "insufficientPermissions"), None),
-        (refusal(403, "domainPolicy"), None),
+        (error_response(403, "insufficientPermissions"), None),
+        (error_response(403, "domainPolicy"), None),
         (UpstreamResponse(403, {}, b"<html>No</html>"), None),
-        (refusal(400, "rateLimitExceeded"), None),
+        (error_response(400, "rateLimitExceeded"), None),
         (UpstreamResponse(200, {}, b"{}"), None),
     ],
 )
-def test_a_refusal_that_means_later_says_how_much_later(answer: UpstreamResponse, pause: ThrottleDelay | None) -> None:
-    assert throttle_delay(answer) == pause
+def test_throttling_error_returns_the_delay(response: UpstreamResponse, delay: ThrottleDelay | None) -> None:
+    assert throttle_delay(response) == delay
 
 
 @pytest.mark.parametrize(
-    ("answer", "named", "error"),
+    ("response", "named", "error"),
     [
-        (refusal(400, "invalidArgument"), False, UpstreamRefused),
-        (refusal(400, "invalidArgument"), True, MessageNotFound),
-        (refusal(400, "failedPrecondition"), True, UpstreamForbidden),
-        (refusal(401, "authError"), True, ConnectionRevoked),
-        (refusal(403, "insufficientPermissions"), True, ConnectionScopeMissing),
-        (refusal(403, "domainPolicy"), True, UpstreamForbidden),
-        (refusal(403, "accessNotConfigured"), True, UpstreamUnexpected),
-        (refusal(404, "notFound"), False, MessageNotFound),
-        (refusal(409, "aborted"), False, UpstreamConflict),
-        (refusal(413, "uploadTooLarge"), False, UpstreamRefused),
-        (refusal(418), True, UpstreamUnexpected),
+        (error_response(400, "invalidArgument"), False, UpstreamRefused),
+        (error_response(400, "invalidArgument"), True, MessageNotFound),
+        (error_response(400, "failedPrecondition"), True, UpstreamForbidden),
+        (error_response(401, "authError"), True, ConnectionRevoked),
+        (error_response(403, "insufficientPermissions"), True, ConnectionScopeMissing),
+        (error_response(403, "domainPolicy"), True, UpstreamForbidden),
+        (error_response(403, "accessNotConfigured"), True, UpstreamUnexpected),
+        (error_response(404, "notFound"), False, MessageNotFound),
+        (error_response(409, "aborted"), False, UpstreamConflict),
+        (error_response(413, "uploadTooLarge"), False, UpstreamRefused),
+        (error_response(418), True, UpstreamUnexpected),
         (UpstreamResponse(403, {}, b'["odd"]'), False, UpstreamForbidden),
         (UpstreamResponse(403, {}, b'{"error":{"errors":[7],"details":null}}'), False, UpstreamForbidden),
         (
@@ -93,20 +102,20 @@ def test_a_refusal_that_means_later_says_how_much_later(answer: UpstreamResponse
         (UpstreamResponse(200, {}, b'{"id":7}', doubt="garbled"), False, OutcomeUnknown),
     ],
 )
-def test_a_refusal_becomes_an_error_of_the_catalogue(
-    answer: UpstreamResponse, error: type[GatewayError], *, named: bool
+def test_vendor_error_is_mapped_to_a_gateway_error(
+    response: UpstreamResponse, error: type[GatewayError], *, named: bool
 ) -> None:
-    with pytest.raises(error) as refused:
-        unwrap(answer, wire.Labelled, MessageNotFound, named=named)
+    with pytest.raises(error) as raised:
+        unwrap(response, wire.Labelled, MessageNotFound, named=named)
 
-    assert type(refused.value) is error
-    assert "html" not in refused.value.message
+    assert type(raised.value) is error
+    assert "html" not in raised.value.message
 
 
 BYTES = bytes(range(256)) * 5
 
 
-def answer_with(encoded: str, **more: Any) -> bytes:
+def content_response(encoded: str, **more: Any) -> bytes:
     return json.dumps({"attachmentId": 'a"b', "size": len(BYTES), "data": encoded, **more}).encode()
 
 
@@ -114,64 +123,64 @@ URLSAFE = urlsafe_b64encode(BYTES).decode()
 
 
 @pytest.mark.parametrize(
-    "answer",
+    "response",
     [
-        answer_with(URLSAFE),
-        answer_with(URLSAFE.rstrip("=")),
-        answer_with(b64encode(BYTES).decode()),
-        answer_with(URLSAFE, more="after"),
-        answer_with(URLSAFE).replace(b"=", rb"\u003d"),
-        answer_with(URLSAFE).replace(b'"data": ', b'\n  "data"  :\n "'[:-1]),
+        content_response(URLSAFE),
+        content_response(URLSAFE.rstrip("=")),
+        content_response(b64encode(BYTES).decode()),
+        content_response(URLSAFE, more="after"),
+        content_response(URLSAFE).replace(b"=", rb"\u003d"),
+        content_response(URLSAFE).replace(b'"data": ', b'\n  "data"  :\n "'[:-1]),
     ],
 )
 @pytest.mark.parametrize("step", [1, 2, 3, 5, 64, 100_000])
-def test_content_is_read_whatever_the_pieces_it_comes_in(answer: bytes, step: int) -> None:
-    content = Base64JsonReader()
+def test_content_is_decoded_from_pieces_of_any_size(response: bytes, step: int) -> None:
+    reader = Base64JsonReader()
 
-    told = b"".join(content.decode(answer[at : at + step]) for at in range(0, len(answer), step))
-    content.finish()
+    decoded = b"".join(reader.decode(response[at : at + step]) for at in range(0, len(response), step))
+    reader.finish()
 
-    assert BYTES == told
-
-
-def read(answer: bytes) -> bytes:
-    content = Base64JsonReader()
-    told = content.decode(answer)
-    content.finish()
-    return told
+    assert BYTES == decoded
 
 
-@pytest.mark.parametrize("answer", [b"{}", b'{"size": 0}', b'{"size": 0, "data": ""}'])
-def test_no_content_is_content_too(answer: bytes) -> None:
-    assert b"" == read(answer)
+def decode_content(response: bytes) -> bytes:
+    reader = Base64JsonReader()
+    decoded = reader.decode(response)
+    reader.finish()
+    return decoded
+
+
+@pytest.mark.parametrize("response", [b"{}", b'{"size": 0}', b'{"size": 0, "data": ""}'])
+def test_missing_content_is_decoded_as_empty(response: bytes) -> None:
+    assert b"" == decode_content(response)
 
 
 @pytest.mark.parametrize(
-    "answer",
+    "response",
     [
-        answer_with(URLSAFE)[:-40],
-        answer_with("AAA=")[:-2],
-        answer_with("A"),
+        content_response(URLSAFE)[:-40],
+        content_response("AAA=")[:-2],
+        content_response("A"),
         b'{"size": 12}',
         b"<html>",
         b"",
         b"x" * 100_000,
     ],
 )
-def test_content_that_broke_off_is_no_content(answer: bytes) -> None:
+def test_truncated_content_is_an_upstream_error(response: bytes) -> None:
     with pytest.raises(UpstreamError):
-        read(answer)
+        decode_content(response)
 
 
-def test_content_is_never_held_whole() -> None:
+def test_content_is_decoded_without_buffering_all_of_it() -> None:
     piece = urlsafe_b64encode(b"x" * 48 * 1024)
-    content = Base64JsonReader()
+    reader = Base64JsonReader()
     tracemalloc.start()
 
-    content.decode(b'{"size": 1, "data": "')
-    passed = sum(len(content.decode(piece)) for _ in range(500))
+    reader.decode(b'{"size": 1, "data": "')
+    decoded_bytes = sum(len(reader.decode(piece)) for _ in range(500))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 
-    assert passed == 500 * 48 * 1024
+    assert decoded_bytes == 500 * 48 * 1024
     assert peak < 1024 * 1024

@@ -1,4 +1,4 @@
-"""How mail is read and written, without a mailbox."""
+"""Parsing and serialization of mail, without a mailbox."""
 
 from base64 import urlsafe_b64encode
 from collections.abc import Sequence
@@ -19,9 +19,9 @@ from harness.requirement import requirement
 
 
 def part(kind: str, *parts: Part, part_id: str = "", filename: str = "", **headers: str) -> Part:
-    written = [Header(name=name.replace("_", "-"), value=value) for name, value in headers.items()]
+    header_fields = [Header(name=name.replace("_", "-"), value=value) for name, value in headers.items()]
     body = Content() if parts else Content(size=4, data=Raw(b'"%b"' % urlsafe_b64encode(kind.encode())))
-    return Part(part_id=part_id, mime_type=kind, filename=filename, headers=written, body=body, parts=parts)
+    return Part(part_id=part_id, mime_type=kind, filename=filename, headers=header_fields, body=body, parts=parts)
 
 
 TEXT, HTML = part("text/plain", part_id="0"), part("text/html", part_id="1")
@@ -55,7 +55,7 @@ INNER = part("message/rfc822", part("multipart/mixed", TEXT, PDF))
         (Part(), 0),
     ],
 )  # fmt: skip
-def test_files_of_their_own_are_attachments(payload: Part, count: int) -> None:
+def test_separate_files_are_attachments(payload: Part, count: int) -> None:
     assert len(mime.attachments(payload)) == count
 
 
@@ -64,7 +64,7 @@ FOOTER = part("text/plain", part_id="9")
 
 @requirement("mail-5")
 @pytest.mark.parametrize(
-    ("payload", "mime_type", "found"),
+    ("payload", "mime_type", "expected"),
     [
         (TEXT, "text/plain", [TEXT]),
         (TEXT, "text/html", []),
@@ -86,20 +86,20 @@ FOOTER = part("text/plain", part_id="9")
         (Part(), "text/plain", []),
     ],
 )
-def test_the_body_is_what_the_sender_meant(payload: Part, mime_type: str, found: list[Part]) -> None:
-    assert found == mime.body_parts(payload, mime_type)
+def test_body_consists_of_the_best_text_parts(payload: Part, mime_type: str, expected: list[Part]) -> None:
+    assert expected == mime.body_parts(payload, mime_type)
 
 
 @pytest.mark.parametrize(
-    ("texts", "whole"),
+    ("texts", "expected"),
     [([], None), ([""], ""), (["one"], "one"), (["one", "two"], "one\ntwo"), (["one\n", "two\n"], "one\ntwo\n")],
 )
-def test_the_parts_of_a_body_begin_on_lines_of_their_own(texts: list[str], whole: str | None) -> None:
-    assert whole == mime.join_texts(texts)
+def test_parts_of_a_body_start_on_new_lines(texts: list[str], expected: str | None) -> None:
+    assert expected == mime.join_texts(texts)
 
 
 @pytest.mark.parametrize("data", [b'"A"', b"1234", b"[1234]", b"true"])
-def test_content_that_is_no_base64_is_not_understood(data: bytes) -> None:
+def test_invalid_base64_content_is_unexpected(data: bytes) -> None:
     with pytest.raises(UpstreamUnexpected):
         mime.inline_content(Part(body=Content(size=1, data=Raw(data))))
 
@@ -114,7 +114,7 @@ def test_content_that_is_no_base64_is_not_understood(data: bytes) -> None:
         (b'"' + b"QUJD" * 40_000 + b'"', b"ABC" * 40_000),
     ],
 )
-def test_content_is_read_from_the_answer_in_either_alphabet_escaped_or_not(data: bytes, content: bytes) -> None:
+def test_inline_content_is_decoded_in_either_alphabet(data: bytes, content: bytes) -> None:
     assert content == mime.inline_content(Part(body=Content(size=1, data=Raw(data))))
 
 
@@ -134,7 +134,7 @@ def test_content_is_read_from_the_answer_in_either_alphabet_escaped_or_not(data:
         (b"a\r\nb", "text/plain;\r\n charset=utf-8", "a\nb"),
     ],
 )
-def test_text_is_read_in_its_character_set(content: bytes, content_type: str, text: str) -> None:
+def test_text_is_decoded_by_its_character_set(content: bytes, content_type: str, text: str) -> None:
     assert mime.text(part("text/plain", Content_Type=content_type), content) == text
 
 
@@ -148,12 +148,12 @@ def test_text_is_read_in_its_character_set(content: bytes, content_type: str, te
         ("=?x-unknown?q?a?=", "a"),
     ],
 )
-def test_headers_are_read_whether_the_vendor_decoded_them_or_not(value: str, decoded: str) -> None:
+def test_encoded_and_decoded_headers_are_read(value: str, decoded: str) -> None:
     assert mime.header(part("text/plain", SUBJECT=value), "Subject") == decoded
 
 
-def letter(**more: Any) -> OutgoingMessage:
-    given: dict[str, Any] = {
+def build_message(**more: Any) -> OutgoingMessage:
+    fields: dict[str, Any] = {
         "sender": Mailbox("Nora Lind", "nora@brightfjord.test"),
         "to": [Mailbox("", "ben@acmefreight.test")],
         "subject": "Plan",
@@ -161,10 +161,10 @@ def letter(**more: Any) -> OutgoingMessage:
         "marker": ("X-Marker", "01ABC"),
         "written_at": datetime(2026, 11, 20, 8, tzinfo=UTC),
     }
-    return OutgoingMessage(**(given | more))
+    return OutgoingMessage(**(fields | more))
 
 
-def test_a_letter_is_written_out() -> None:
+def test_message_is_serialized() -> None:
     assert (
         "From: Nora Lind <nora@brightfjord.test>\r\n"
         "To: ben@acmefreight.test\r\n"
@@ -188,15 +188,15 @@ def test_a_letter_is_written_out() -> None:
         "PHA+SGk8L3A+\r\n"
         "\r\n"
         "--=_01ABC--\r\n"
-    ) == mime.to_bytes(letter()).decode()
+    ) == mime.to_bytes(build_message()).decode()
 
 
 @pytest.mark.parametrize(
     "name",
     ["", "Ben Roe", "Roe, Ben", 'The "Captain"', "Müller, Greta", "佐藤 由紀", "=?utf-8?q?trick?="],
 )
-def test_a_name_is_read_as_it_was_written(name: str) -> None:
-    raw = mime.to_bytes(letter(to=[Mailbox(name, "x@y.test"), Mailbox(name, "z@y.test")]))
+def test_display_name_survives_a_round_trip(name: str) -> None:
+    raw = mime.to_bytes(build_message(to=[Mailbox(name, "x@y.test"), Mailbox(name, "z@y.test")]))
 
     addresses = message_from_bytes(raw, policy=default)["To"].addresses
     assert [(name, "x@y.test"), (name, "z@y.test")] == [(each.display_name, each.addr_spec) for each in addresses]
@@ -205,29 +205,31 @@ def test_a_name_is_read_as_it_was_written(name: str) -> None:
 @pytest.mark.parametrize(
     "subject", ["", "Plan", "Grüße", "重要" * 300, "long " * 300, "y" * 2000, "=?utf-8?q?a?=", "a =?b"]
 )
-def test_a_subject_is_read_as_it_was_written(subject: str) -> None:
-    raw = mime.to_bytes(letter(subject=subject))
+def test_subject_survives_a_round_trip(subject: str) -> None:
+    raw = mime.to_bytes(build_message(subject=subject))
 
     assert str(message_from_bytes(raw, policy=default)["Subject"]) == subject.strip()
 
 
-def chain(length: int) -> Sequence[str]:
+def build_references(length: int) -> Sequence[str]:
     return [f"<{'A' * 80}{number}@outlook-shop.test>" for number in range(length)]
 
 
 @pytest.mark.parametrize("length", [1, 2, 21])
-def test_long_identifiers_stay_whole(length: int) -> None:
-    raw = mime.to_bytes(letter(in_reply_to=chain(length)[-1], references=chain(length)))
+def test_long_message_ids_are_not_folded(length: int) -> None:
+    raw = mime.to_bytes(build_message(in_reply_to=build_references(length)[-1], references=build_references(length)))
 
     lines = raw.split(b"\r\n")
-    read = message_from_bytes(raw, policy=default)
-    assert str(read["References"]).split() == list(chain(length))
-    assert str(read["In-Reply-To"]) == chain(length)[-1]
+    parsed = message_from_bytes(raw, policy=default)
+    assert str(parsed["References"]).split() == list(build_references(length))
+    assert str(parsed["In-Reply-To"]) == build_references(length)[-1]
     assert max(map(len, lines)) < 998
 
 
-def test_every_line_of_every_header_is_short_enough() -> None:
-    raw = mime.to_bytes(letter(subject="重要案件" * 400, to=[Mailbox("Ü" * 300, f"a{n}@x.test") for n in range(500)]))
+def test_header_lines_are_within_the_length_limit() -> None:
+    raw = mime.to_bytes(
+        build_message(subject="重要案件" * 400, to=[Mailbox("Ü" * 300, f"a{n}@x.test") for n in range(500)])
+    )
 
     assert max(len(line) for line in raw.split(b"\r\n")) < 998
     assert max(len(word) for word in raw.split() if word.startswith(b"=?")) <= 75

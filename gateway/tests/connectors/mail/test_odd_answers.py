@@ -1,11 +1,11 @@
-"""What happens when the application answers in another shape than it promises."""
+"""Vendor responses of undocumented shapes."""
 
 from itertools import count
 from typing import Any
 
 import pytest
 
-from gateway.tests.connectors.mail.looking import Looking, file, one, received
+from gateway.tests.connectors.mail.vendor_view import VendorInspector, build_attachment, receive_message, search_one
 from harness.gateway_server import Gateway, Reply
 
 ME = "/gmail/v1/users/me"
@@ -20,13 +20,13 @@ numbers = count(1)
 
 
 @pytest.fixture
-def mark() -> str:
+def subject() -> str:
     """A subject that no other message has."""
     return f"Odd {next(numbers)}"
 
 
-def odd(gateway: Gateway, path: str, body: Any, status: int = 200, **more: Any) -> None:
-    """Let the application answer the next such request like that, and do nothing."""
+def inject_response(gateway: Gateway, path: str, body: Any, status: int = 200, **more: Any) -> None:
+    """Make the emulator respond to the next such request with *body*, and do nothing else."""
     gateway.fault("mail", fault="status", path=path, status=status, body=body, **more)
 
 
@@ -34,30 +34,30 @@ def search(gateway: Gateway, **more: Any) -> Reply:
     return gateway.get("/mail/messages", **({"q": "in:inbox", "limit": "1"} | more))
 
 
-def send(gateway: Gateway, mark: str, **more: Any) -> Reply:
-    letter = {"to": ["ben@acmefreight.test"], "subject": mark, "body_html": "<p>Hello</p>"}
-    return gateway.post("/mail/messages", **(letter | more))
+def send(gateway: Gateway, subject: str, **more: Any) -> Reply:
+    message = {"to": ["ben@acmefreight.test"], "subject": subject, "body_html": "<p>Hello</p>"}
+    return gateway.post("/mail/messages", **(message | more))
 
 
 @pytest.mark.parametrize("body", [{"messages": {}}, {"messages": [{"id": ID}]}, {"messages": [None]}, "text"])
-def test_a_thread_that_cannot_be_read_is_not_replied_to(
-    gateway: Gateway, mailbox: Looking, mark: str, body: Any
+def test_unreadable_thread_is_not_replied_to(
+    gateway: Gateway, mailbox: VendorInspector, subject: str, body: Any
 ) -> None:
-    message_id = received(gateway, mark)
-    odd(gateway, THREADS, body)
+    message_id = receive_message(gateway, subject)
+    inject_response(gateway, THREADS, body)
 
-    reply = send(gateway, mark, thread_id=message_id)
+    reply = send(gateway, subject, thread_id=message_id)
 
     assert 502 == reply.status
     assert reply.code in {"upstream_unexpected", "upstream_error"}
-    assert 0 == len(mailbox.sent(f"Re: {mark}"))
+    assert 0 == len(mailbox.sent(f"Re: {subject}"))
 
 
 @pytest.mark.parametrize("body", [{"data": 7}, {"data": "A"}, {"size": "12"}, []])
-def test_a_file_that_cannot_be_read_is_told_as_such(gateway: Gateway, mark: str, body: Any) -> None:
-    message_id = received(gateway, mark, file("plan.pdf", b"x" * 1000))
-    attachment_id = one(gateway, f'subject:"{mark}"', include_body=True)["attachments"][0]["attachment_id"]
-    odd(gateway, f"{MESSAGES}/{message_id}/attachments/", body)
+def test_unreadable_file_is_an_upstream_error(gateway: Gateway, subject: str, body: Any) -> None:
+    message_id = receive_message(gateway, subject, build_attachment("plan.pdf", b"x" * 1000))
+    attachment_id = search_one(gateway, f'subject:"{subject}"', include_body=True)["attachments"][0]["attachment_id"]
+    inject_response(gateway, f"{MESSAGES}/{message_id}/attachments/", body)
 
     reply = gateway.get(f"/mail/attachments/{attachment_id}", message_id=message_id, **{"as": "base64"})
 

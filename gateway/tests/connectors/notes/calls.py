@@ -1,18 +1,18 @@
-"""Calls of this room for the tests that all rooms share."""
+"""Calls of this connector for the tests that all connectors share."""
 
 from collections.abc import Sequence
 
 from harness.operation_calls import Examples, Reading
 
 WRITE = ("notes.create_page", "/v1/pages")
-"""A write as the simulation names it, and where the request begins that carries it out."""
+"""The name of a write in the simulation, and the start of the path of its vendor request."""
 
 NOWHERE = "11111111111141118111111111111111"
 
 
-def readings(known: Examples) -> Sequence[Reading]:
-    """The calls that change nothing; the first of them asks the application each time."""
-    leads = {"database_id": known["database_id"]}
+def readings(examples: Examples) -> Sequence[Reading]:
+    """Return calls that change nothing. The first one sends a vendor request each time."""
+    leads = {"database_id": examples["database_id"]}
     return [
         Reading("GET", "/databases", {}),
         Reading("POST", "/pages/search", {**leads, "property": "Name", "value": "Acme GmbH: pilot"}),

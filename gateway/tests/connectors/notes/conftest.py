@@ -1,4 +1,4 @@
-"""What the tests of notes have in common."""
+"""Fixtures of the notes tests."""
 
 import pytest
 

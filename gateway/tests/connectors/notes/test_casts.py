@@ -1,4 +1,4 @@
-"""Property values into the vendor's form and back, type by type: exact ones pass, lossy ones are refused."""
+"""Casts of property values to the vendor's form and back, by type. Lossy values are rejected."""
 
 import re
 from datetime import UTC, datetime
@@ -27,7 +27,7 @@ OTHER = "1b1c2d3e-4f50-4617-8293-a4b5c6d7e8f9"
 OPTIONS = [{"id": "o1", "name": "Open"}, {"id": "o2", "name": "Won, at last"}, {"id": "o3", "name": " blank "}]
 
 
-def described(kind: str) -> wire.Property:
+def build_property(kind: str) -> wire.Property:
     config = {"options": OPTIONS} if kind in OPTIONED else {}
     return convert({"id": "p1", "name": "P", "type": kind, kind: config}, wire.Property)
 
@@ -36,20 +36,20 @@ OPTIONED = {"select", "multi_select", "status"}
 
 
 def cast(kind: str, value: Any) -> Any:
-    return casts.to_vendor.cast("P", described(kind), value)
+    return casts.to_vendor.cast("P", build_property(kind), value)
 
 
-def text(*parts: str) -> list[dict[str, Any]]:
-    """A text as it is written."""
+def written_text(*parts: str) -> list[dict[str, Any]]:
+    """Return a text in the form of a write."""
     return [{"type": "text", "text": {"content": part}} for part in parts]
 
 
-def shown(*parts: str) -> list[dict[str, Any]]:
-    """A text as it is read."""
+def read_text(*parts: str) -> list[dict[str, Any]]:
+    """Return a text in the form of a read."""
     return [{"type": "text", "plain_text": part} for part in parts]
 
 
-# Writing
+# Casts to the vendor's form
 
 
 @requirement("notes-12")
@@ -68,22 +68,22 @@ def shown(*parts: str) -> list[dict[str, Any]]:
         ("phone_number", "ask for Ann"),
     ],
 )
-def test_what_a_property_keeps_to_the_letter_is_not_lossy_however_odd(kind: str, value: str) -> None:
+def test_unchecked_types_accept_any_text(kind: str, value: str) -> None:
     assert value == cast(kind, value)
 
 
 @requirement("notes-9", "notes-11")
 @pytest.mark.parametrize(
-    ("kind", "value", "form"),
+    ("kind", "value", "expected"),
     [
-        ("title", "Acme", text("Acme")),
+        ("title", "Acme", written_text("Acme")),
         ("title", "", []),
-        ("title", 12, text("12")),
-        ("title", Decimal("12.50"), text("12.5")),
-        ("title", Decimal("1e21"), text("1000000000000000000000")),
+        ("title", 12, written_text("12")),
+        ("title", Decimal("12.50"), written_text("12.5")),
+        ("title", Decimal("1e21"), written_text("1000000000000000000000")),
         ("title", None, []),
-        ("rich_text", "  kept as it is \n", text("  kept as it is \n")),
-        ("rich_text", -3, text("-3")),
+        ("rich_text", "  blanks are unchanged \n", written_text("  blanks are unchanged \n")),
+        ("rich_text", -3, written_text("-3")),
         ("rich_text", None, []),
         ("number", 12, 12),
         ("number", Decimal("12.5"), 12.5),
@@ -156,8 +156,8 @@ def test_what_a_property_keeps_to_the_letter_is_not_lossy_however_odd(kind: str,
         ("place", None, None),
     ],
 )
-def test_what_loses_nothing_is_cast(kind: str, value: Any, form: Any) -> None:
-    assert form == cast(kind, value)
+def test_lossless_value_is_cast(kind: str, value: Any, expected: Any) -> None:
+    assert expected == cast(kind, value)
 
 
 @requirement("notes-10")
@@ -246,13 +246,13 @@ def test_what_loses_nothing_is_cast(kind: str, value: Any, form: Any) -> None:
         ("place", []),
     ],
 )
-def test_what_would_lose_something_is_refused_with_property_type_and_value(kind: str, value: Any) -> None:
-    with pytest.raises(LossyCast) as refused:
+def test_lossy_value_is_rejected_with_property_type_and_value(kind: str, value: Any) -> None:
+    with pytest.raises(LossyCast) as error:
         cast(kind, value)
-    (detail,) = refused.value.details
+    (detail,) = error.value.details
 
     assert ("P", kind) == (detail["property"], detail["type"])
-    assert not re.search("<class|isoformat|hexadecimal|decimal\\.|month|[\\[\\]]", refused.value.message)
+    assert not re.search("<class|isoformat|hexadecimal|decimal\\.|month|[\\[\\]]", error.value.message)
     assert to_sent_json(value) == detail["value"]
     assert to_json(detail)
 
@@ -260,83 +260,85 @@ def test_what_would_lose_something_is_refused_with_property_type_and_value(kind:
 @requirement("notes-52")
 @pytest.mark.parametrize("kind", sorted(OPTIONED))
 @pytest.mark.parametrize("value", ["open", "Open ", "", "Nope"])
-def test_an_option_that_is_not_configured_is_refused_with_those_that_are(kind: str, value: str) -> None:
-    with pytest.raises(SelectOptionMissing) as refused:
+def test_unknown_option_is_rejected_with_the_allowed_options(kind: str, value: str) -> None:
+    with pytest.raises(SelectOptionMissing) as error:
         cast(kind, value)
 
-    assert [{"property": "P", "value": value, "allowed": ["Open", "Won, at last", " blank "]}] == refused.value.details
+    assert [{"property": "P", "value": value, "allowed": ["Open", "Won, at last", " blank "]}] == error.value.details
 
 
 @requirement("notes-52")
-def test_every_option_that_is_not_configured_is_named() -> None:
-    with pytest.raises(SelectOptionMissing) as refused:
+def test_all_unknown_options_are_reported() -> None:
+    with pytest.raises(SelectOptionMissing) as error:
         cast("multi_select", ["Nope", "Open", "Never"])
 
-    assert ["Nope", "Never"] == [detail["value"] for detail in refused.value.details]
+    assert ["Nope", "Never"] == [detail["value"] for detail in error.value.details]
 
 
 @requirement("notes-18")
-@pytest.mark.parametrize("letter", ["a", "é", "会", "👩‍👩‍👧", "🎉"])
-def test_long_text_is_split_into_parts_that_the_vendor_takes(letter: str) -> None:
-    content = letter * 3000
+@pytest.mark.parametrize("character", ["a", "é", "会", "👩‍👩‍👧", "🎉"])
+def test_long_text_is_split_into_parts_within_the_vendor_limit(character: str) -> None:
+    content = character * 3000
     parts = [part["text"]["content"] for part in casts.to_vendor.rich_text(content)]
 
     assert content == "".join(parts)
     assert max(map(utf16_length, parts)) <= 2000
 
 
-def test_the_longest_text_is_what_a_hundred_parts_hold() -> None:
+def test_longest_text_has_at_most_a_hundred_parts() -> None:
     assert len(casts.to_vendor.rich_text("x" * 190_000)) <= 100
 
 
 @requirement("notes-13")
-def test_several_properties_are_written_by_their_ids_and_computed_ones_skipped() -> None:
+def test_properties_are_written_by_id_and_computed_ones_skipped() -> None:
     schema = {
         "Name": {"id": "title", "name": "Name", "type": "title", "title": {}},
         "Stage": {"id": "a%3Ab", "name": "Stage", "type": "select", "select": {"options": OPTIONS}},
         "Score": {"id": "s", "name": "Score", "type": "formula", "formula": {}},
         "Mood": {"id": "m", "name": "Mood", "type": "sentiment", "sentiment": {}},
     }
-    known = convert(schema, dict[str, wire.Property])
+    properties = convert(schema, dict[str, wire.Property])
     written, skipped = mapping.properties.to_vendor_properties(
-        known, {"Score": 1, "Stage": "Open", "Mood": "good", "Name": "Acme"}
+        properties, {"Score": 1, "Stage": "Open", "Mood": "good", "Name": "Acme"}
     )
 
-    assert {"a%3Ab": {"select": {"id": "o1"}}, "title": {"title": text("Acme")}} == written
+    assert {"a%3Ab": {"select": {"id": "o1"}}, "title": {"title": written_text("Acme")}} == written
     assert ["Score", "Mood"] == skipped
 
 
 @requirement("notes-51")
-def test_every_unknown_property_is_named() -> None:
-    with pytest.raises(PropertyNotFound) as refused:
-        mapping.properties.to_vendor_properties({"Name": described("title")}, {"Name": "a", "name": "b", "Nope": "c"})
+def test_all_unknown_properties_are_reported() -> None:
+    with pytest.raises(PropertyNotFound) as error:
+        mapping.properties.to_vendor_properties(
+            {"Name": build_property("title")}, {"Name": "a", "name": "b", "Nope": "c"}
+        )
 
-    assert ["name", "Nope"] == [detail["property"] for detail in refused.value.details]
+    assert ["name", "Nope"] == [detail["property"] for detail in error.value.details]
 
 
-def test_everything_that_cannot_be_written_is_told_at_once_in_the_order_of_the_request() -> None:
-    schema = {"Name": described("title"), "Stage": described("select"), "Value": described("number")}
-    with pytest.raises(LossyCast) as refused:
+def test_all_invalid_properties_are_reported_in_request_order() -> None:
+    schema = {"Name": build_property("title"), "Stage": build_property("select"), "Value": build_property("number")}
+    with pytest.raises(LossyCast) as error:
         mapping.properties.to_vendor_properties(schema, {"Value": "12 €", "Nope": 1, "Stage": "Shut", "Name": "fine"})
 
     assert [("lossy_cast", "Value"), ("property_not_found", "Nope"), ("select_option_missing", "P")] == [
-        (detail["code"], detail["property"]) for detail in refused.value.details
+        (detail["code"], detail["property"]) for detail in error.value.details
     ]
 
 
-# Reading
+# Casts from the vendor's form
 
 
-def raw(kind: str, content: Any, **more: Any) -> dict[str, Any]:
+def raw_value(kind: str, content: Any, **more: Any) -> dict[str, Any]:
     return {"id": "p1", "type": kind, kind: content, **more}
 
 
 def value(kind: str, content: Any, **more: Any) -> wire.Value:
-    return convert(raw(kind, content, **more), wire.Value)
+    return convert(raw_value(kind, content, **more), wire.Value)
 
 
 def page(kind: str, content: Any, **more: Any) -> wire.Page:
-    """A page with one property."""
+    """Return a page with one property."""
     return wire.Page(
         id=UID,
         url="https://example.com",
@@ -352,10 +354,10 @@ def page(kind: str, content: Any, **more: Any) -> wire.Page:
 
 PERSON = {"object": "user", "id": UID, "name": "Ann", "person": {"email": "ann@acme.test"}}
 
-READ = [
-    ("title", shown("Ac", "me"), ["Acme"]),
+VALUES_AND_TEXTS = [
+    ("title", read_text("Ac", "me"), ["Acme"]),
     ("title", [], []),
-    ("rich_text", [{"plain_text": "shown", "type": "mention"}], ["shown"]),
+    ("rich_text", [{"plain_text": "@Ann", "type": "mention"}], ["@Ann"]),
     ("number", 12.5, ["12.5"]),
     ("number", 12.0, ["12"]),
     ("number", 1e21, ["1000000000000000000000"]),
@@ -395,7 +397,7 @@ READ = [
     ("formula", {"type": "unsupported", "unsupported": {}}, []),
     ("rollup", {"type": "number", "number": 3, "function": "count"}, ["3"]),
     ("rollup", {"type": "date", "date": None, "function": "latest_date"}, []),
-    ("rollup", {"type": "array", "array": [raw("number", 1), raw("title", shown("a"))]}, ["1", "a"]),
+    ("rollup", {"type": "array", "array": [raw_value("number", 1), raw_value("title", read_text("a"))]}, ["1", "a"]),
     ("rollup", {"type": "unsupported", "function": "count"}, []),
     ("button", {}, []),
     ("sentiment", {"score": 5}, []),
@@ -405,23 +407,23 @@ READ = [
 
 
 @requirement("notes-39")
-@pytest.mark.parametrize(("kind", "content", "found"), READ)
-def test_a_value_is_found_by_its_texts(kind: str, content: Any, found: list[str]) -> None:
-    assert found == casts.from_vendor.texts(value(kind, content))
+@pytest.mark.parametrize(("kind", "content", "texts"), VALUES_AND_TEXTS)
+def test_value_is_converted_to_searchable_texts(kind: str, content: Any, texts: list[str]) -> None:
+    assert texts == casts.from_vendor.texts(value(kind, content))
 
 
 @requirement("notes-37", "notes-38", "notes-39")
 @pytest.mark.parametrize(
-    ("kind", "content", "wanted", "match", "matches"),
+    ("kind", "content", "query", "match", "matches"),
     [
-        ("title", shown("  Acme "), "Acme", "exact", True),
-        ("title", shown("Acme"), "acme", "exact", False),
-        ("title", shown("Acme GmbH"), "Acme", "exact", False),
-        ("title", shown("Acme GmbH"), "me Gm", "contains", True),
+        ("title", read_text("  Acme "), "Acme", "exact", True),
+        ("title", read_text("Acme"), "acme", "exact", False),
+        ("title", read_text("Acme GmbH"), "Acme", "exact", False),
+        ("title", read_text("Acme GmbH"), "me Gm", "contains", True),
         ("title", [], "", "exact", True),
-        ("title", shown("  "), "", "exact", True),
-        ("title", shown("a"), "", "exact", False),
-        ("title", shown("a"), "", "contains", True),
+        ("title", read_text("  "), "", "exact", True),
+        ("title", read_text("a"), "", "exact", False),
+        ("title", read_text("a"), "", "contains", True),
         ("number", 12.5, "12.50", "exact", True),
         ("number", 1000, "1e3", "exact", True),
         ("number", 1000, "1000", "exact", True),
@@ -436,32 +438,30 @@ def test_a_value_is_found_by_its_texts(kind: str, content: Any, found: list[str]
         ("checkbox", False, "true", "exact", False),
     ],
 )
-def test_values_match_as_text_after_trimming(
-    kind: str, content: Any, wanted: str, match: str, *, matches: bool
-) -> None:
-    assert matches == mapping.searches.matches(value(kind, content), wanted, match)
+def test_values_match_as_text_after_trimming(kind: str, content: Any, query: str, match: str, *, matches: bool) -> None:
+    assert matches == mapping.searches.matches(value(kind, content), query, match)
 
 
 @requirement("notes-97")
 @pytest.mark.parametrize(
-    ("kind", "content", "wanted", "match", "matches"),
+    ("kind", "content", "query", "match", "matches"),
     [
-        ("title", shown("Acme"), "acme", "exact", False),
-        ("title", shown("Acme"), "acme", "contains", False),
+        ("title", read_text("Acme"), "acme", "exact", False),
+        ("title", read_text("Acme"), "acme", "contains", False),
         ("url", "https://Acme.test", "https://acme.test", "exact", False),
         ("people", [PERSON], "ANN@acme.test", "exact", True),
         ("people", [PERSON], UID.upper(), "exact", True),
     ],
 )
-def test_case_counts_except_for_people_and_identifiers(
-    kind: str, content: Any, wanted: str, match: str, *, matches: bool
+def test_matching_is_case_sensitive_except_for_people_and_identifiers(
+    kind: str, content: Any, query: str, match: str, *, matches: bool
 ) -> None:
-    assert matches == mapping.searches.matches(value(kind, content), wanted, match)
+    assert matches == mapping.searches.matches(value(kind, content), query, match)
 
 
 @requirement("notes-40")
 @pytest.mark.parametrize(
-    ("start", "wanted", "is_same"),
+    ("start", "query", "is_same"),
     [
         ("2026-11-02", "2026-11-02", True),
         ("2026-11-02", "2026-11-03", False),
@@ -478,20 +478,20 @@ def test_case_counts_except_for_people_and_identifiers(
     ],
 )
 @pytest.mark.parametrize("kind", ["date", "formula", "rollup", "created_time"])
-def test_dates_are_compared_as_days_or_instants(kind: str, start: str, wanted: str, *, is_same: bool) -> None:
+def test_dates_are_compared_as_days_or_times(kind: str, start: str, query: str, *, is_same: bool) -> None:
     contents: dict[str, Any] = {
         "date": {"start": start},
         "formula": {"type": "date", "date": {"start": start}},
-        "rollup": {"type": "array", "array": [raw("date", {"start": start})]},
+        "rollup": {"type": "array", "array": [raw_value("date", {"start": start})]},
         "created_time": start,
     }
 
-    assert is_same == mapping.searches.matches(value(kind, contents[kind]), wanted, "exact")
+    assert is_same == mapping.searches.matches(value(kind, contents[kind]), query, "exact")
 
 
 @requirement("notes-40")
 @pytest.mark.parametrize(
-    ("held", "wanted", "is_same"),
+    ("period", "query", "is_same"),
     [
         ({"start": "2026-11-02", "end": "2026-11-05"}, "2026-11-02/2026-11-05", True),
         ({"start": "2026-11-02", "end": "2026-11-05"}, "2026-11-02", True),
@@ -505,17 +505,17 @@ def test_dates_are_compared_as_days_or_instants(kind: str, start: str, wanted: s
         ({"start": "2026-11-02T18:00:00.000", "time_zone": "Nowhere/Else"}, "2026-11-02T18:00:00Z", True),
     ],
 )
-def test_periods_and_times_of_a_zone_are_compared_so_too(held: dict[str, Any], wanted: str, *, is_same: bool) -> None:
-    assert is_same == mapping.searches.matches(value("date", held), wanted, "exact")
+def test_periods_and_zoned_times_are_compared_as_times(period: dict[str, Any], query: str, *, is_same: bool) -> None:
+    assert is_same == mapping.searches.matches(value("date", period), query, "exact")
 
 
-# Recognising
+# Recognition of written pages
 
 
 @pytest.mark.parametrize(
-    ("kind", "written", "held"),
+    ("kind", "written", "content"),
     [
-        ("title", "Acme", shown("Ac", "me")),
+        ("title", "Acme", read_text("Ac", "me")),
         ("title", None, []),
         ("number", "12.0", 12),
         ("select", "Open", {"id": "o1", "name": "Open", "color": "red"}),
@@ -532,12 +532,12 @@ def test_periods_and_times_of_a_zone_are_compared_so_too(held: dict[str, Any], w
         ("url", "https://e.com", "https://e.com"),
     ],
 )
-def test_a_page_bears_what_was_written_on_it(kind: str, written: Any, held: Any) -> None:
-    assert mapping.evidence.has_values(page(kind, held), {"p1": {kind: cast(kind, written)}})
+def test_page_with_the_written_values_is_recognised(kind: str, written: Any, content: Any) -> None:
+    assert mapping.evidence.has_values(page(kind, content), {"p1": {kind: cast(kind, written)}})
 
 
 @pytest.mark.parametrize("kind", ["people", "relation"])
-def test_a_page_that_shows_only_part_of_a_long_list_bears_it_nevertheless(kind: str) -> None:
+def test_page_with_a_truncated_list_is_recognised(kind: str) -> None:
     ids = [f"{number:08x}-4f50-4617-8293-a4b5c6d7e8f9" for number in range(40)]
     part = page(kind, [{"id": uid} for uid in ids[:25]], has_more=True)
 
@@ -545,9 +545,9 @@ def test_a_page_that_shows_only_part_of_a_long_list_bears_it_nevertheless(kind: 
 
 
 @pytest.mark.parametrize(
-    ("kind", "written", "held"),
+    ("kind", "written", "content"),
     [
-        ("title", "Acme", shown("Acme ")),
+        ("title", "Acme", read_text("Acme ")),
         ("number", 1, 2),
         ("number", 0, None),
         ("select", "Open", None),
@@ -560,15 +560,15 @@ def test_a_page_that_shows_only_part_of_a_long_list_bears_it_nevertheless(kind: 
         ("checkbox", True, False),
     ],
 )
-def test_a_page_that_holds_something_else_does_not_bear_it(kind: str, written: Any, held: Any) -> None:
-    assert not mapping.evidence.has_values(page(kind, held), {"p1": {kind: cast(kind, written)}})
+def test_page_with_other_values_is_not_recognised(kind: str, written: Any, content: Any) -> None:
+    assert not mapping.evidence.has_values(page(kind, content), {"p1": {kind: cast(kind, written)}})
 
 
 @pytest.mark.parametrize(
-    ("kind", "held", "is_blank"),
+    ("kind", "content", "is_default"),
     [
         ("title", [], True),
-        ("title", shown("Acme"), False),
+        ("title", read_text("Acme"), False),
         ("number", None, True),
         ("number", 0, False),
         ("checkbox", False, True),
@@ -584,19 +584,19 @@ def test_a_page_that_holds_something_else_does_not_bear_it(kind: str, written: A
         ("sentiment", "calm", True),
     ],
 )
-def test_a_value_that_was_not_written_is_as_on_a_new_page(kind: str, held: Any, *, is_blank: bool) -> None:
-    assert is_blank == casts.comparison.is_default(value(kind, held), "o1")
+def test_unwritten_value_is_compared_with_the_default(kind: str, content: Any, *, is_default: bool) -> None:
+    assert is_default == casts.comparison.is_default(value(kind, content), "o1")
 
 
 # Blocks in doubt
 
 
-def blocks(*texts: str) -> list[dict[str, Any]]:
+def build_blocks(*texts: str) -> list[dict[str, Any]]:
     return [mapping.blocks.block(0, line)[0] for line in texts]
 
 
 @pytest.mark.parametrize(
-    ("groups", "ours", "is_there"),
+    ("groups", "ours", "is_appended"),
     [
         (["ab", "cd"], "ab", False),
         (["ab", "cd"], "abcd", True),
@@ -611,13 +611,13 @@ def blocks(*texts: str) -> list[dict[str, Any]]:
         (["ab", "cd", "e"], "abcde", True),
     ],
 )
-def test_blocks_are_appended_if_ours_go_beyond_those_before_or_say_what_nothing_above_them_says(
-    groups: list[str], ours: str, *, is_there: bool
+def test_append_is_recognised_by_block_count_or_unique_content(
+    groups: list[str], ours: str, *, is_appended: bool
 ) -> None:
-    wanted = mapping.blocks.append_steps("p", [blocks(*group) for group in groups])[-1]
+    step = mapping.blocks.append_steps("p", [build_blocks(*group) for group in groups])[-1]
 
-    assert is_there == mapping.evidence.is_appended(
-        [mapping.evidence.signature_written(block) for block in blocks(*ours)], wanted
+    assert is_appended == mapping.evidence.is_appended(
+        [mapping.evidence.signature_written(block) for block in build_blocks(*ours)], step
     )
 
 
@@ -634,19 +634,19 @@ def test_blocks_are_appended_if_ours_go_beyond_those_before_or_say_what_nothing_
         ({"type": "callout", "text": "Hello"}, "callout"),
     ],
 )
-def test_a_body_block_is_a_string_or_a_kind_with_text(child: Any, kind: str) -> None:
+def test_body_block_is_a_string_or_an_object(child: Any, kind: str) -> None:
     ((block,),) = mapping.blocks.block_groups([child])
 
-    assert {"object": "block", "type": kind, kind: {"rich_text": text("Hello")}} == block
+    assert {"object": "block", "type": kind, kind: {"rich_text": written_text("Hello")}} == block
 
 
 @requirement("notes-16")
 @pytest.mark.parametrize("kind", ["heading_1", "", None, 5, ["paragraph"], {}])
-def test_other_kinds_of_blocks_are_refused_by_place(kind: Any) -> None:
-    with pytest.raises(UnsupportedBlock) as refused:
+def test_unsupported_block_is_rejected_with_its_position(kind: Any) -> None:
+    with pytest.raises(UnsupportedBlock) as error:
         mapping.blocks.block_groups(["fine", {"type": kind, "text": "x"}])
 
-    assert (1, "children.1.type") == (refused.value.details[0]["index"], refused.value.details[0]["parameter"])
+    assert (1, "children.1.type") == (error.value.details[0]["index"], error.value.details[0]["parameter"])
 
 
 @pytest.mark.parametrize(
@@ -661,32 +661,32 @@ def test_other_kinds_of_blocks_are_refused_by_place(kind: Any) -> None:
         {"type": "paragraph", "text": "x" * 200_001},
     ],
 )
-def test_a_malformed_block_is_refused_by_place(child: Any) -> None:
-    with pytest.raises(InvalidParameters) as refused:
+def test_malformed_block_is_rejected_with_its_position(child: Any) -> None:
+    with pytest.raises(InvalidParameters) as error:
         mapping.blocks.block_groups([child])
 
-    assert refused.value.details[0]["parameter"].startswith("children.0")
+    assert error.value.details[0]["parameter"].startswith("children.0")
 
 
 @requirement("common-29")
-def test_every_block_that_cannot_be_one_is_told() -> None:
-    with pytest.raises(InvalidParameters) as refused:
+def test_all_invalid_blocks_are_reported() -> None:
+    with pytest.raises(InvalidParameters) as error:
         mapping.blocks.block_groups([5, "fine", {"type": "image", "text": "x"}, {"type": "paragraph"}])
 
     assert [
         ("invalid_parameters", "children.0"),
         ("unsupported_block", "children.2.type"),
         ("invalid_parameters", "children.3.text"),
-    ] == [(detail["code"], detail["parameter"]) for detail in refused.value.details]
+    ] == [(detail["code"], detail["parameter"]) for detail in error.value.details]
 
 
 @requirement("notes-17")
 @pytest.mark.parametrize(("count", "sizes"), [(0, [0]), (1, [1]), (100, [100]), (101, [100, 1]), (250, [100, 100, 50])])
-def test_blocks_travel_in_groups_that_a_request_may_carry(count: int, sizes: list[int]) -> None:
+def test_blocks_are_grouped_within_the_request_limit(count: int, sizes: list[int]) -> None:
     assert sizes == [len(group) for group in mapping.blocks.block_groups(["x"] * count)]
 
 
-def test_heavy_blocks_travel_in_smaller_groups() -> None:
+def test_large_blocks_are_sent_in_smaller_groups() -> None:
     groups = mapping.blocks.block_groups(["会" * 30_000] * 20)
 
     assert max(len(to_json(group)) for group in groups) < 500_000
@@ -695,8 +695,8 @@ def test_heavy_blocks_travel_in_smaller_groups() -> None:
 # Databases
 
 
-def source(uid: str, title: str, *names: str) -> wire.DataSource:
-    """A data source with properties of those names."""
+def build_source(uid: str, title: str, *names: str) -> wire.DataSource:
+    """Return a data source with properties of these names."""
     return wire.DataSource(
         id=uid,
         title=[wire.RichText(plain_text=title)],
@@ -709,26 +709,26 @@ def source(uid: str, title: str, *names: str) -> wire.DataSource:
 
 
 @requirement("notes-42")
-def test_of_several_sources_the_first_that_has_all_names_is_meant() -> None:
-    sources = [source("1", "One", "A"), source("2", "Two", "A", "B")]
+def test_first_source_with_all_names_is_chosen() -> None:
+    sources = [build_source("1", "One", "A"), build_source("2", "Two", "A", "B")]
 
     assert "1" == mapping.databases.choose_source(sources, ["A"]).id
     assert "2" == mapping.databases.choose_source(sources, ["B"]).id
 
 
 @requirement("notes-43")
-def test_names_that_only_several_sources_have_together_are_ambiguous() -> None:
-    with pytest.raises(AmbiguousDatabase) as refused:
-        mapping.databases.choose_source([source("1", "One", "A"), source("2", "Two", "B")], ["A", "B"])
+def test_names_spread_over_several_sources_are_ambiguous() -> None:
+    with pytest.raises(AmbiguousDatabase) as error:
+        mapping.databases.choose_source([build_source("1", "One", "A"), build_source("2", "Two", "B")], ["A", "B"])
 
-    assert ["One", "Two"] == [detail["data_source"] for detail in refused.value.details]
+    assert ["One", "Two"] == [detail["data_source"] for detail in error.value.details]
 
 
 @requirement("notes-45")
-def test_names_that_no_source_has_are_named_rather_than_ambiguous() -> None:
-    with pytest.raises(PropertyNotFound) as refused:
-        mapping.databases.choose_source([source("1", "One", "A"), source("2", "Two", "B")], ["A", "C", "D"])
+def test_names_of_no_source_are_reported_instead_of_ambiguity() -> None:
+    with pytest.raises(PropertyNotFound) as error:
+        mapping.databases.choose_source([build_source("1", "One", "A"), build_source("2", "Two", "B")], ["A", "C", "D"])
 
     assert [("C", ["A", "B"]), ("D", ["A", "B"])] == [
-        (detail["property"], detail["allowed"]) for detail in refused.value.details
+        (detail["property"], detail["allowed"]) for detail in error.value.details
     ]

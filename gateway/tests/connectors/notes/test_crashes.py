@@ -1,4 +1,4 @@
-"""kill -9 in the middle of a write: whoever repeats the call gets one page, never two."""
+"""kill -9 during a write: a retry of the call returns one page, never two."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +14,7 @@ from workspace_sandbox.notes import NotesEmulator
 from workspace_sandbox.sandbox import Sandbox
 
 SETTLE_SECONDS = "4"
-"""Longer than the application works on any request here."""
+"""Longer than the emulator processes any request in these tests."""
 
 
 @pytest.fixture
@@ -29,8 +29,8 @@ def emulator(sandbox: Sandbox) -> NotesEmulator:
 @pytest.fixture(scope="module")
 def installation(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     folder: Path = tmp_path_factory.mktemp("installation")
-    with run_installation(sandbox, folder, GATEWAY_NOTES_SETTLE_SECONDS=SETTLE_SECONDS) as started:
-        yield started
+    with run_installation(sandbox, folder, GATEWAY_NOTES_SETTLE_SECONDS=SETTLE_SECONDS) as installation:
+        yield installation
 
 
 def create(installation: Installation, emulator: NotesEmulator, name: str, **more: Any) -> Any:
@@ -40,12 +40,14 @@ def create(installation: Installation, emulator: NotesEmulator, name: str, **mor
     )
 
 
-def pages(emulator: NotesEmulator, name: str) -> list[str]:
+def find_page_ids(emulator: NotesEmulator, name: str) -> list[str]:
     return [page.id for page in list(emulator.workspace.pages.values()) if page.title == name]
 
 
-def killed_in(installation: Installation, emulator: NotesEmulator, fault: dict[str, Any], **more: Any) -> str:
-    """The name of a page whose creation was killed while *fault* held a request up; the gateway lives again."""
+def kill_during_creation(
+    installation: Installation, emulator: NotesEmulator, fault: dict[str, Any], **more: Any
+) -> str:
+    """Kill the gateway while *fault* delays a request of a creation, restart it, and return the page's name."""
     name = f"Crash {uuid4()}"
     installation.http.post(f"{emulator_control(installation)}/faults", json=fault).raise_for_status()
     calling = CallThread(lambda: create(installation, emulator, name, **more))
@@ -69,36 +71,36 @@ def emulator_control(installation: Installation) -> str:
     ],
     ids=["before the write", "after the write"],
 )
-def test_killed_before_or_after_the_write_the_repeat_returns_the_only_page(
+def test_retry_after_a_kill_returns_the_only_page(
     installation: Installation, emulator: NotesEmulator, fault: dict[str, Any]
 ) -> None:
-    name = killed_in(installation, emulator, fault)
+    name = kill_during_creation(installation, emulator, fault)
     again = create(installation, emulator, name)
 
     assert 200 == again.status_code
-    assert [again.json()["data"]["page_id"]] == pages(emulator, name)
+    assert [again.json()["data"]["page_id"]] == find_page_ids(emulator, name)
 
 
-def test_killed_while_the_vendor_is_still_writing_the_repeat_waits_and_finds_the_page(
+def test_retry_after_a_kill_during_the_write_finds_the_page(
     installation: Installation, emulator: NotesEmulator
 ) -> None:
     fault = {"method": "POST", "path": "/v1/pages", "fault": "delay", "seconds": 1.5}
-    name = killed_in(installation, emulator, fault)
-    wait_until(lambda: pages(emulator, name))
+    name = kill_during_creation(installation, emulator, fault)
+    wait_until(lambda: find_page_ids(emulator, name))
     again = create(installation, emulator, name)
 
     assert 200 == again.status_code
-    assert [again.json()["data"]["page_id"]] == pages(emulator, name)
+    assert [again.json()["data"]["page_id"]] == find_page_ids(emulator, name)
 
 
-def test_killed_between_the_blocks_the_repeat_completes_the_body_in_order(
+def test_retry_after_a_kill_between_blocks_completes_the_body(
     installation: Installation, emulator: NotesEmulator
 ) -> None:
     texts = [f"line {number}" for number in range(320)]
     fault = {"method": "PATCH", "path": "/v1/blocks", "fault": "slow_body", "seconds": 30}
-    name = killed_in(installation, emulator, fault, children=texts)
+    name = kill_during_creation(installation, emulator, fault, children=texts)
     again = create(installation, emulator, name, children=texts)
-    (page_id,) = pages(emulator, name)
+    (page_id,) = find_page_ids(emulator, name)
     blocks = [emulator.workspace.blocks[uid] for uid in emulator.workspace.pages[page_id].children]
 
     assert 200 == again.status_code
@@ -106,14 +108,14 @@ def test_killed_between_the_blocks_the_repeat_completes_the_body_in_order(
 
 
 @requirement("notes-17")
-def test_killed_while_the_vendor_is_still_appending_the_repeats_append_nothing_twice(
+def test_retries_after_a_kill_during_an_append_add_no_duplicates(
     installation: Installation, emulator: NotesEmulator
 ) -> None:
     texts = ["the same"] * 150
     fault = {"method": "PATCH", "path": "/v1/blocks", "fault": "delay", "seconds": 1.5}
-    name = killed_in(installation, emulator, fault, children=texts)
+    name = kill_during_creation(installation, emulator, fault, children=texts)
     early = create(installation, emulator, name, children=texts)
-    (page_id,) = pages(emulator, name)
+    (page_id,) = find_page_ids(emulator, name)
     wait_until(lambda: len(emulator.workspace.pages[page_id].children) == 150)
     late = create(installation, emulator, name, children=texts)
 
@@ -123,11 +125,11 @@ def test_killed_while_the_vendor_is_still_appending_the_repeats_append_nothing_t
 
 
 @requirement("common-112", "common-113")
-def test_the_history_tells_the_killed_run_as_interrupted_and_the_repeat_as_recovered(
+def test_history_reports_interrupted_run_and_recovered_retry(
     installation: Installation, emulator: NotesEmulator
 ) -> None:
     fault = {"method": "POST", "path": "/v1/pages", "fault": "slow_body", "seconds": 30}
-    name = killed_in(installation, emulator, fault)
+    name = kill_during_creation(installation, emulator, fault)
     create(installation, emulator, name)
     repeat, killed = installation.manage("GET", "/v1/runs?limit=2")
 

@@ -1,4 +1,4 @@
-"""The beginning of a watch: what is made or changed after it is an event, also before everything was polled once."""
+"""The start of a watch: later changes are events, even before the first poll has ended."""
 
 import time
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.tests.connectors.notes.watching import Watched, share, source_of, watched_from_now
+from gateway.tests.connectors.notes.event_feed import EventFeed, find_source, share, start_event_feed
 from harness.clocks import ShiftedClock
 from harness.installation import run_installation
 from harness.requirement import requirement
@@ -18,116 +18,116 @@ from workspace_sandbox.notes.data.data_builder import DataBuilder
 
 
 @pytest.fixture(scope="module")
-def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
-    with watched_from_now(tmp_path_factory.mktemp("beginning"), "Leads", "Everything") as watched:
-        yield watched
+def module_feed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EventFeed]:
+    with start_event_feed(tmp_path_factory.mktemp("beginning"), "Leads", "Everything") as feed:
+        yield feed
 
 
 @pytest.fixture
-def watched(room: Watched) -> Watched:
-    """A new connection, whose first poll waits for its first answer for a while."""
-    return begun(room)
+def feed(module_feed: EventFeed) -> EventFeed:
+    """A new connection whose first poll has a delayed first response."""
+    return start_delayed(module_feed)
 
 
 @pytest.fixture
-def fresh(tmp_path: Path) -> Iterator[Watched]:
-    """The same where nobody has made or changed anything."""
-    with watched_from_now(tmp_path, "Leads") as watched:
-        yield begun(watched)
+def fresh_feed(tmp_path: Path) -> Iterator[EventFeed]:
+    """Such a connection in a new sandbox without changes."""
+    with start_event_feed(tmp_path, "Leads") as feed:
+        yield start_delayed(feed)
 
 
-def begun(watched: Watched) -> Watched:
-    """A new connection, whose first poll waits for its first answer for a while."""
-    watched.gateway.clear("notes")
-    watched.gateway.knob("notes", search_lag_seconds=0)
-    watched.gateway.fault("notes", fault="delay", path="/v1/users/me", seconds=0.5)
-    watched.gateway.connections["notes"] = connect(watched)
-    return watched
+def start_delayed(feed: EventFeed) -> EventFeed:
+    """Create a connection whose first poll has a delayed first response."""
+    feed.gateway.clear("notes")
+    feed.gateway.knob("notes", search_lag_seconds=0)
+    feed.gateway.fault("notes", fault="delay", path="/v1/users/me", seconds=0.5)
+    feed.gateway.connections["notes"] = connect(feed)
+    return feed
 
 
-def connect(watched: Watched) -> str:
-    """A new connection of the workspace."""
-    credentials = watched.emulator.credentials()
-    whose = {
-        "workspace_id": watched.gateway.workspace_id,
+def connect(feed: EventFeed) -> str:
+    """Create a connection to the workspace, and return its identifier."""
+    credentials = feed.emulator.credentials()
+    body = {
+        "workspace_id": feed.gateway.workspace_id,
         "connector": "notes",
         "credentials": credentials,
         "verify": False,
     }
-    made: str = watched.gateway.operator("POST", "/v1/connections", json=whose).data["connection_id"]
-    return made
+    connection_id: str = feed.gateway.operator("POST", "/v1/connections", json=body).data["connection_id"]
+    return connection_id
 
 
-def warnings(watched: Watched) -> list[str]:
-    """What readers are warned of."""
-    return watched.gateway.get("/notes/events").headers.get_list("warning")
+def warnings(feed: EventFeed) -> list[str]:
+    """Return the warnings of a read."""
+    return feed.gateway.get("/notes/events").headers.get_list("warning")
 
 
 @requirement("notes-73")
-def test_a_page_made_before_the_first_look_has_read_anything_is_an_event(fresh: Watched) -> None:
-    page_id = fresh.create(Name="made in the first second")
-    fresh.settle()
+def test_page_created_before_the_first_response_is_an_event(fresh_feed: EventFeed) -> None:
+    page_id = fresh_feed.create(Name="created in the first second")
+    fresh_feed.wait_until_idle()
 
-    assert [page_id] == fresh.created()
-    assert [] == warnings(fresh)
+    assert [page_id] == fresh_feed.created_page_ids()
+    assert [] == warnings(fresh_feed)
 
 
 @requirement("notes-68", "notes-73")
-def test_a_page_made_during_the_first_look_is_one_event(watched: Watched) -> None:
-    everything = watched.source("Everything").id
-    watched.gateway.fault("notes", fault="delay", path=f"/v1/data_sources/{everything}/query", seconds=0.5)
-    wait_until(lambda: sum(fault.times for fault in watched.emulator.context.faults) == 0)
-    made = {watched.create(Name="its database was read"), watched.create("Everything", Title="it is being read")}
-    watched.settle()
-    watched.poll()
+def test_page_created_during_the_first_poll_is_one_event(feed: EventFeed) -> None:
+    everything = feed.source("Everything").id
+    feed.gateway.fault("notes", fault="delay", path=f"/v1/data_sources/{everything}/query", seconds=0.5)
+    wait_until(lambda: sum(fault.times for fault in feed.emulator.context.faults) == 0)
+    page_ids = {feed.create(Name="its database was read"), feed.create("Everything", Title="it is being read")}
+    feed.wait_until_idle()
+    feed.poll()
 
-    assert made <= set(watched.created())
-    assert [1, 1] == [watched.created().count(page_id) for page_id in made]
+    assert page_ids <= set(feed.created_page_ids())
+    assert [1, 1] == [feed.created_page_ids().count(page_id) for page_id in page_ids]
 
 
 @requirement("notes-73")
-def test_a_page_of_minutes_before_is_no_event_and_one_of_the_very_minute_is(room: Watched) -> None:
-    room.emulator.context.clock = ShiftedClock(-121)
-    before = room.create(Name="made two minutes before")
-    room.emulator.context.clock = ShiftedClock(0)
-    in_doubt = room.create(Name="nobody can tell whether that was before")
-    room.gateway.connections["notes"] = connect(room)
-    room.settle()
+def test_page_of_the_starting_minute_is_an_event_but_older_are_not(module_feed: EventFeed) -> None:
+    module_feed.emulator.context.clock = ShiftedClock(-121)
+    earlier = module_feed.create(Name="created two minutes before")
+    module_feed.emulator.context.clock = ShiftedClock(0)
+    same_minute = module_feed.create(Name="created in the same minute")
+    module_feed.gateway.connections["notes"] = connect(module_feed)
+    module_feed.wait_until_idle()
 
-    assert before not in room.created()
-    assert in_doubt in room.created()
+    assert earlier not in module_feed.created_page_ids()
+    assert same_minute in module_feed.created_page_ids()
 
 
 @requirement("notes-73", "notes-81")
-def test_a_change_made_before_the_first_look_has_read_the_page_is_told_to_be_missing(fresh: Watched) -> None:
-    page_id = fresh.rows("Leads")[0].id
-    fresh.update(page_id, Value=4711)
-    fresh.settle()
-    told = warnings(fresh)
-    fresh.update(page_id, Value=4712)
-    fresh.poll()
+def test_change_before_the_first_read_is_reported_as_a_gap(fresh_feed: EventFeed) -> None:
+    page_id = fresh_feed.rows("Leads")[0].id
+    fresh_feed.update(page_id, Value=4711)
+    fresh_feed.wait_until_idle()
+    warning_headers = warnings(fresh_feed)
+    fresh_feed.update(page_id, Value=4712)
+    fresh_feed.poll()
 
-    assert 1 == len(told)
-    assert "'Leads'" in told[0]
-    assert [("Value", "4711", "4712")] == fresh.changes(page_id)
+    assert 1 == len(warning_headers)
+    assert "'Leads'" in warning_headers[0]
+    assert [("Value", "4711", "4712")] == fresh_feed.changes(page_id)
 
 
 @requirement("notes-73")
-def test_a_vendor_whose_clock_is_behind_hides_no_page(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_vendor_clock_hides_no_created_page(feed: EventFeed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "connector_gateway.connectors.notes.client.clock_skew",
         lambda date, now: -90.0 if date and now else 0.0,
     )
-    watched.emulator.context.clock = ShiftedClock(-90)
-    page_id = watched.create(Name="made by a clock that is behind")
-    watched.settle()
-    watched.emulator.context.clock = ShiftedClock(0)
+    feed.emulator.context.clock = ShiftedClock(-90)
+    page_id = feed.create(Name="created by a slow clock")
+    feed.wait_until_idle()
+    feed.emulator.context.clock = ShiftedClock(0)
 
-    assert page_id in watched.created()
+    assert page_id in feed.created_page_ids()
 
 
 @requirement("notes-73", "notes-85")
-def test_a_page_made_between_the_beginning_and_a_kill_is_an_event(tmp_path: Path) -> None:
+def test_page_created_between_the_start_and_a_kill_is_an_event(tmp_path: Path) -> None:
     with run_emulators(notes=NotesEmulator) as sandbox:
         emulator = sandbox.emulators["notes"]
         assert isinstance(emulator, NotesEmulator)
@@ -136,8 +136,8 @@ def test_a_page_made_between_the_beginning_and_a_kill_is_an_event(tmp_path: Path
         emulator.context.faults.append(Fault("delay", path="/v1/search", seconds=2))
         with run_installation(sandbox, tmp_path, GATEWAY_WATCH="on") as installation:
             wait_until(lambda: emulator.context.faults[0].times == 0)
-            database_id = source_of(emulator, "Leads").parent.id
-            made = emulator.perform({"action": "create_page", "database_id": database_id, "properties": {}})
+            database_id = find_source(emulator, "Leads").parent.id
+            response = emulator.perform({"action": "create_page", "database_id": database_id, "properties": {}})
             installation.end()
             installation.start()
             query = {"connection_id": installation.connections["notes"]}
@@ -146,71 +146,71 @@ def test_a_page_made_between_the_beginning_and_a_kill_is_an_event(tmp_path: Path
             wait_until(lambda: bool(installation.http.get(url, params=query, headers=headers).json()["data"]))
             data = installation.http.get(url, params=query, headers=headers).json()["data"]
 
-    assert [("page.created", made["page_id"])] == [(event["type"], event["page_id"]) for event in data]
+    assert [("page.created", response["page_id"])] == [(event["type"], event["page_id"]) for event in data]
 
 
 @requirement("notes-73")
-def test_what_is_made_in_a_database_while_credentials_are_replaced_is_an_event(tmp_path: Path) -> None:
-    with watched_from_now(tmp_path, "Leads") as watched:
-        watched.gateway.revoke("notes")
-        seeder = DataBuilder(watched.emulator.workspace)
-        seeder.people = [watched.emulator.seeded.person]
-        made = seeder.table("Made meanwhile", time.time(), [seeder.property("title", "Name")])
-        made.created_at = time.time()
-        page_id = watched.create("Made meanwhile", Name="while nobody could poll")
-        watched.gateway.authorise("notes")
-        share(watched.emulator, "Leads", "Made meanwhile")
-        body = {"credentials": watched.emulator.credentials(), "verify": False}
-        watched.gateway.operator("PATCH", f"/v1/connections/{watched.connection_id}", json=body)
-        watched.rouse()
-        watched.settle()
+def test_page_in_a_database_created_during_reauthorisation_is_an_event(tmp_path: Path) -> None:
+    with start_event_feed(tmp_path, "Leads") as feed:
+        feed.gateway.revoke("notes")
+        seeder = DataBuilder(feed.emulator.workspace)
+        seeder.people = [feed.emulator.seeded.person]
+        source = seeder.table("New database", time.time(), [seeder.property("title", "Name")])
+        source.created_at = time.time()
+        page_id = feed.create("New database", Name="created while revoked")
+        feed.gateway.authorise("notes")
+        share(feed.emulator, "Leads", "New database")
+        body = {"credentials": feed.emulator.credentials(), "verify": False}
+        feed.gateway.operator("PATCH", f"/v1/connections/{feed.connection_id}", json=body)
+        feed.wake()
+        feed.wait_until_idle()
 
-        assert [page_id] == watched.created()
+        assert [page_id] == feed.created_page_ids()
 
 
 @requirement("notes-73", "notes-82")
-def test_in_a_large_workspace_what_was_made_since_the_beginning_is_seen_first(tmp_path: Path) -> None:
-    with watched_from_now(tmp_path) as watched:
-        begun(watched)
-        page_id = watched.create("Design bugs", Name="made in the first second")
-        watched.settle()
-        (first, *_) = [path for _, path, _ in watched.gateway.journal("notes") if path.endswith("/query")]
+def test_new_pages_of_a_large_workspace_are_observed_first(tmp_path: Path) -> None:
+    with start_event_feed(tmp_path) as feed:
+        start_delayed(feed)
+        page_id = feed.create("Design bugs", Name="created in the first second")
+        feed.wait_until_idle()
+        (first, *_) = [path for _, path, _ in feed.gateway.journal("notes") if path.endswith("/query")]
 
-        assert watched.source("Design bugs").id in first
-        assert [page_id] == watched.created()
+        assert feed.source("Design bugs").id in first
+        assert [page_id] == feed.created_page_ids()
 
 
-# A withdrawn authorisation
+# A revoked authorisation
 
 
 @requirement("common-69", "notes-84")
-def test_events_are_refused_at_once_when_the_authorisation_is_withdrawn(room: Watched) -> None:
-    before = room.gateway.get("/notes/events")
-    room.gateway.revoke("notes")
-    refused = room.gateway.get("/notes/events")
-    room.gateway.authorise("notes")
-    after = room.gateway.get("/notes/events")
+def test_events_are_rejected_when_the_authorisation_is_revoked(module_feed: EventFeed) -> None:
+    before = module_feed.gateway.get("/notes/events")
+    module_feed.gateway.revoke("notes")
+    rejected = module_feed.gateway.get("/notes/events")
+    module_feed.gateway.authorise("notes")
+    after = module_feed.gateway.get("/notes/events")
 
-    assert (200, 401, 200) == (before.status, refused.status, after.status)
-    assert "connection_revoked" == refused.code
-
-
-@requirement("notes-84")
-def test_what_was_missed_is_looked_for_as_soon_as_a_reader_gets_through_again(room: Watched) -> None:
-    page_id = room.create(Name="to be changed")
-    room.poll()
-    room.gateway.revoke("notes")
-    room.poll()
-    room.update(page_id, Value=7)
-    room.gateway.authorise("notes")
-    room.gateway.get("/notes/events")
-    wait_until(lambda: room.changes(page_id) == [("Value", "", "7")])
+    assert (200, 401, 200) == (before.status, rejected.status, after.status)
+    assert "connection_revoked" == rejected.code
 
 
 @requirement("notes-84")
-def test_events_are_read_while_the_third_party_fails(watched: Watched) -> None:
-    watched.gateway.fault("notes", fault="status", status=500, path="/v1/users/me", times=10)
-    reply = watched.gateway.get("/notes/events")
-    watched.gateway.clear("notes")
+def test_successful_read_after_reauthorisation_triggers_a_poll(module_feed: EventFeed) -> None:
+    page_id = module_feed.create(Name="to be changed")
+    module_feed.poll()
+    module_feed.gateway.revoke("notes")
+    module_feed.poll()
+    module_feed.update(page_id, Value=7)
+    module_feed.gateway.authorise("notes")
+    module_feed.gateway.get("/notes/events")
+    wait_until(lambda: module_feed.changes(page_id) == [("Value", "", "7")])
+
+
+@requirement("notes-84")
+def test_events_are_readable_while_the_vendor_fails(feed: EventFeed) -> None:
+    feed.gateway.fault("notes", fault="status", status=500, path="/v1/users/me", times=10)
+    reply = feed.gateway.get("/notes/events")
+    feed.gateway.clear("notes")
 
     assert 200 == reply.status

@@ -1,4 +1,4 @@
-"""What the application delivers: it must be signed, and all it does is to make a poll come at once."""
+"""Vendor deliveries: they must be signed, and they only trigger a poll."""
 
 import hashlib
 import hmac
@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import func, select
 
 from connector_gateway.storage import tables
-from gateway.tests.connectors.notes.watching import Watched, share, watched_from_now
+from gateway.tests.connectors.notes.event_feed import EventFeed, share, start_event_feed
 from harness.gateway_server import Reply
 from harness.requirement import requirement
 from harness.wait import wait_until
@@ -20,68 +20,68 @@ HANDSHAKE = b'{"verification_token": "secret_of_deliveries"}'
 
 
 @pytest.fixture(scope="module")
-def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
-    with watched_from_now(tmp_path_factory.mktemp("hooks"), "Leads", "Everything") as watched:
-        yield watched
+def module_feed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EventFeed]:
+    with start_event_feed(tmp_path_factory.mktemp("hooks"), "Leads", "Everything") as feed:
+        yield feed
 
 
 @pytest.fixture(scope="module")
-def token(room: Watched) -> str:
-    """The secret that the stand-in has handed over, and signs its deliveries with."""
-    room.gateway.act("notes", action="subscribe", url=room.gateway.base_url + opened(room))
-    wait_until(lambda: shown(room).status == 200)
-    secret = str(shown(room).data["verification_token"])
-    room.gateway.act("notes", action="verify_webhook", verification_token=secret)
+def token(module_feed: EventFeed) -> str:
+    """The secret that the emulator issued and signs its deliveries with."""
+    module_feed.gateway.act("notes", action="subscribe", url=module_feed.gateway.base_url + open_window(module_feed))
+    wait_until(lambda: get_hook_status(module_feed).status == 200)
+    secret = str(get_hook_status(module_feed).data["verification_token"])
+    module_feed.gateway.act("notes", action="verify_webhook", verification_token=secret)
     return secret
 
 
 @pytest.fixture
-def watched(room: Watched, token: str) -> Watched:
-    """The room, with nothing under way."""
-    room.emulator.context.knobs["events_url"] = ""
-    room.emulator.hooks.cancel_all()
-    room.settle()
-    return room
+def feed(module_feed: EventFeed, token: str) -> EventFeed:
+    """An idle event feed."""
+    module_feed.emulator.context.knobs["events_url"] = ""
+    module_feed.emulator.hooks.cancel_all()
+    module_feed.wait_until_idle()
+    return module_feed
 
 
 @pytest.fixture
-def delivered(watched: Watched) -> Iterator[Watched]:
-    """The room, while the stand-in delivers what happens."""
-    address = f"{watched.gateway.base_url}/hooks/notes"
-    watched.emulator.context.knobs |= {"events_url": address, "deliver_twice": False, "deliver_disordered": False}
-    yield watched
-    # One that arrives later would wake the room while the next test looks whether something else does.
-    wait_until(lambda: watched.emulator.hooks.is_idle)
+def delivering_feed(feed: EventFeed) -> Iterator[EventFeed]:
+    """An event feed whose emulator sends deliveries."""
+    url = f"{feed.gateway.base_url}/hooks/notes"
+    feed.emulator.context.knobs |= {"events_url": url, "deliver_twice": False, "deliver_disordered": False}
+    yield feed
+    # A late delivery would wake the gateway during the next test.
+    wait_until(lambda: feed.emulator.hooks.is_idle)
 
 
-def opened(watched: Watched) -> str:
-    """The path that the operator has made for handing over a secret."""
-    return str(urlsplit(watched.gateway.operator("POST", "/v1/hooks/notes/window").data["url"]).path)
+def open_window(feed: EventFeed) -> str:
+    """Open a verification window, and return its path."""
+    return str(urlsplit(feed.gateway.operator("POST", "/v1/hooks/notes/window").data["url"]).path)
 
 
-def shown(watched: Watched) -> Reply:
-    """What the operator is shown of the hook."""
-    return watched.gateway.operator("GET", "/v1/hooks/notes")
+def get_hook_status(feed: EventFeed) -> Reply:
+    """Return the management view of the hook."""
+    return feed.gateway.operator("GET", "/v1/hooks/notes")
 
 
-def delivery(watched: Watched, **more: Any) -> bytes:
-    """The body of a delivery about a page of the leads."""
-    leads = watched.source("Leads")
+def build_delivery(feed: EventFeed, **more: Any) -> bytes:
+    """Return the body of a delivery about a page of the leads."""
+    leads = feed.source("Leads")
     parent = {"id": leads.parent.id, "type": "database", "data_source_id": leads.id}
     page = {"id": leads.rows[0], "type": "page"}
     return json.dumps({"type": "page.created", "entity": page, "data": {"parent": parent}, **more}).encode()
 
 
-def signed(body: bytes, secret: str) -> dict[str, str]:
+def sign(body: bytes, secret: str) -> dict[str, str]:
     return {"X-Notion-Signature": "sha256=" + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()}
 
 
-def deliver(watched: Watched, body: bytes, headers: dict[str, Any], path: str = "/hooks/notes") -> Reply:
-    return watched.gateway.request("POST", path, headers=headers, content=body)
+def deliver(feed: EventFeed, body: bytes, headers: dict[str, Any], path: str = "/hooks/notes") -> Reply:
+    return feed.gateway.request("POST", path, headers=headers, content=body)
 
 
-def stored(watched: Watched) -> tuple[int, int, int]:
-    """How much is stored of what may come of a delivery."""
+def count_stored_rows(feed: EventFeed) -> tuple[int, int, int]:
+    """Return the numbers of stored hooks, wakes and events."""
 
     def count(reading: Any) -> tuple[int, int, int]:
         hooks, wakes, events = (
@@ -90,75 +90,75 @@ def stored(watched: Watched) -> tuple[int, int, int]:
         )
         return hooks, wakes, events
 
-    return watched.gateway.run(watched.gateway.app.database.read(count))
+    return feed.gateway.run(feed.gateway.app.database.read(count))
 
 
-# What is genuine
-
-
-@requirement("notes-70")
-def test_a_change_is_seen_at_once_when_it_is_delivered(delivered: Watched) -> None:
-    page_id = delivered.create(Name="delivered")
-    wait_until(lambda: page_id in delivered.created())
-    delivered.update(page_id, Value=7)
-    wait_until(lambda: delivered.changes(page_id) == [("Value", "", "7")])
+# Genuine deliveries
 
 
 @requirement("notes-70")
-def test_a_delivered_hint_costs_two_requests(watched: Watched, token: str) -> None:
-    watched.emulator.context.request_log.clear()
-    body = delivery(watched)
-    reply = deliver(watched, body, signed(body, token))
-    wait_until(lambda: len(watched.gateway.journal("notes")) >= 2)
-    watched.settle()
-    leads = f"/v1/data_sources/{watched.source('Leads').id}"
+def test_delivered_change_is_observed_immediately(delivering_feed: EventFeed) -> None:
+    page_id = delivering_feed.create(Name="delivered")
+    wait_until(lambda: page_id in delivering_feed.created_page_ids())
+    delivering_feed.update(page_id, Value=7)
+    wait_until(lambda: delivering_feed.changes(page_id) == [("Value", "", "7")])
+
+
+@requirement("notes-70")
+def test_delivery_costs_two_vendor_requests(feed: EventFeed, token: str) -> None:
+    feed.emulator.context.request_log.clear()
+    body = build_delivery(feed)
+    reply = deliver(feed, body, sign(body, token))
+    wait_until(lambda: len(feed.gateway.journal("notes")) >= 2)
+    feed.wait_until_idle()
+    leads = f"/v1/data_sources/{feed.source('Leads').id}"
 
     assert (200, {}) == (reply.status, reply.body)
-    assert [("GET", leads, 200), ("POST", f"{leads}/query", 200)] == watched.gateway.journal("notes")
+    assert [("GET", leads, 200), ("POST", f"{leads}/query", 200)] == feed.gateway.journal("notes")
 
 
 @requirement("notes-68", "notes-90")
-def test_deliveries_that_come_twice_and_out_of_order_add_nothing(delivered: Watched) -> None:
-    delivered.emulator.context.knobs |= {"deliver_twice": True, "deliver_disordered": True}
-    made = [delivered.create(Name=str(number)) for number in range(5)]
-    delivered.update(*made, Value=1)
-    wait_until(lambda: set(made) <= set(delivered.created()))
-    delivered.update(*made, Value=2)
-    wait_until(lambda: all(delivered.changes(page_id)[-1:] == [("Value", "1", "2")] for page_id in made))
-    delivered.poll()
-    ids = [event["event_id"] for event in delivered.events()]
+def test_duplicate_and_disordered_deliveries_add_no_events(delivering_feed: EventFeed) -> None:
+    delivering_feed.emulator.context.knobs |= {"deliver_twice": True, "deliver_disordered": True}
+    page_ids = [delivering_feed.create(Name=str(number)) for number in range(5)]
+    delivering_feed.update(*page_ids, Value=1)
+    wait_until(lambda: set(page_ids) <= set(delivering_feed.created_page_ids()))
+    delivering_feed.update(*page_ids, Value=2)
+    wait_until(lambda: all(delivering_feed.changes(page_id)[-1:] == [("Value", "1", "2")] for page_id in page_ids))
+    delivering_feed.poll()
+    ids = [event["event_id"] for event in delivering_feed.events()]
 
     assert len(set(ids)) == len(ids)
-    assert [1] * 5 == [delivered.created().count(page_id) for page_id in made]
+    assert [1] * 5 == [delivering_feed.created_page_ids().count(page_id) for page_id in page_ids]
 
 
 @requirement("connections-33", "notes-89")
-def test_a_delivery_may_say_by_whom_its_object_can_be_seen(watched: Watched, token: str) -> None:
-    page_id = watched.rows("Leads")[0].id
-    bot = {"id": watched.emulator.seeded.internal.id, "type": "bot"}
-    person = {"id": watched.emulator.seeded.person.id, "type": "person"}
-    watched.update(page_id, Value=815)
-    others = delivery(watched, accessible_by=[person, {"id": "another-bot", "type": "bot"}])
-    deliver(watched, others, signed(others, token))
-    unmoved = watched.is_due()
-    ours = delivery(watched, accessible_by=[person, bot])
-    deliver(watched, ours, signed(ours, token))
-    wait_until(lambda: [change[2] for change in watched.changes(page_id)] == ["815"])
+def test_delivery_wakes_only_the_accounts_that_it_names(feed: EventFeed, token: str) -> None:
+    page_id = feed.rows("Leads")[0].id
+    bot = {"id": feed.emulator.seeded.internal.id, "type": "bot"}
+    person = {"id": feed.emulator.seeded.person.id, "type": "person"}
+    feed.update(page_id, Value=815)
+    foreign_delivery = build_delivery(feed, accessible_by=[person, {"id": "another-bot", "type": "bot"}])
+    deliver(feed, foreign_delivery, sign(foreign_delivery, token))
+    was_due = feed.is_due()
+    own_delivery = build_delivery(feed, accessible_by=[person, bot])
+    deliver(feed, own_delivery, sign(own_delivery, token))
+    wait_until(lambda: [change[2] for change in feed.changes(page_id)] == ["815"])
 
-    assert not unmoved
+    assert not was_due
 
 
 @requirement("notes-70")
-def test_a_delivery_may_be_about_a_data_source_that_was_never_listed(watched: Watched, token: str) -> None:
-    share(watched.emulator, "Leads", "Everything", "Salaries 2025")
-    source = watched.source("Salaries 2025")
-    entity, bot = {"id": source.id, "type": "data_source"}, {"id": watched.emulator.seeded.internal.id, "type": "bot"}
-    body = delivery(watched, type="data_source.created", entity=entity, accessible_by=[bot])
-    deliver(watched, body, signed(body, token))
-    wait_until(lambda: source.id in watched.remembered())
-    watched.settle()
+def test_delivery_about_an_unlisted_data_source_polls_it(feed: EventFeed, token: str) -> None:
+    share(feed.emulator, "Leads", "Everything", "Salaries 2025")
+    source = feed.source("Salaries 2025")
+    entity, bot = {"id": source.id, "type": "data_source"}, {"id": feed.emulator.seeded.internal.id, "type": "bot"}
+    body = build_delivery(feed, type="data_source.created", entity=entity, accessible_by=[bot])
+    deliver(feed, body, sign(body, token))
+    wait_until(lambda: source.id in feed.source_snapshots())
+    feed.wait_until_idle()
 
-    assert watched.remembered()[source.id]["reached"] is None
+    assert feed.source_snapshots()[source.id]["reached"] is None
 
 
 @requirement("notes-87")
@@ -174,80 +174,86 @@ def test_a_delivery_may_be_about_a_data_source_that_was_never_listed(watched: Wa
         b'{"accessible_by": [5], "data": {"parent": {"data_source_id": 5}}}',
     ],
 )
-def test_a_delivery_about_anything_else_is_acknowledged(watched: Watched, token: str, body: bytes) -> None:
-    before = stored(watched)
-    reply = deliver(watched, body, signed(body, token))
+def test_irrelevant_delivery_is_acknowledged(feed: EventFeed, token: str, body: bytes) -> None:
+    before = count_stored_rows(feed)
+    reply = deliver(feed, body, sign(body, token))
 
     assert 200 == reply.status
-    assert before == stored(watched)
+    assert before == count_stored_rows(feed)
 
 
 # The handshake
 
 
 @requirement("notes-86")
-def test_a_handshake_that_is_repeated_is_acknowledged(watched: Watched, token: str) -> None:
-    reply = deliver(watched, json.dumps({"verification_token": token}).encode(), {})
+def test_repeated_handshake_is_acknowledged(feed: EventFeed, token: str) -> None:
+    reply = deliver(feed, json.dumps({"verification_token": token}).encode(), {})
 
     assert 200 == reply.status
-    assert token == shown(watched).data["verification_token"]
+    assert token == get_hook_status(feed).data["verification_token"]
 
 
 @requirement("notes-86")
-def test_another_handshake_is_refused(watched: Watched, token: str) -> None:
-    reply = deliver(watched, b'{"verification_token": "secret_of_a_stranger"}', {})
+def test_handshake_with_another_secret_is_rejected(feed: EventFeed, token: str) -> None:
+    reply = deliver(feed, b'{"verification_token": "secret_of_a_stranger"}', {})
 
     assert (401, "invalid_signature") == (reply.status, reply.code)
-    assert token == shown(watched).data["verification_token"]
+    assert token == get_hook_status(feed).data["verification_token"]
 
 
 @requirement("notes-86", "notes-87", "notes-91", "secrets-7")
-def test_without_a_handshake_nothing_is_taken(tmp_path_factory: pytest.TempPathFactory) -> None:
-    with watched_from_now(tmp_path_factory.mktemp("unknown"), "Leads") as watched:
-        body = delivery(watched)
-        reply = deliver(watched, body, signed(body, ""))
-        unasked = deliver(watched, HANDSHAKE, {})
-        path = opened(watched)
-        respelled = (f"{path}=", f"{path[:-1]}%{ord(path[-1]):02X}")
-        others = ("/hooks/notes", path[:-1], path + "A", *respelled)
-        elsewhere = [deliver(watched, HANDSHAKE, {}, other).status for other in others]
-        watched.gateway.operator("DELETE", "/v1/hooks/notes/window")
-        closed = deliver(watched, HANDSHAKE, {}, path)
-        handed_over = deliver(watched, HANDSHAKE, {}, opened(watched))
-        taken = deliver(watched, body, signed(body, "secret_of_deliveries"))
+def test_deliveries_are_rejected_before_the_handshake_in_an_open_window(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    with start_event_feed(tmp_path_factory.mktemp("unknown"), "Leads") as feed:
+        body = build_delivery(feed)
+        reply = deliver(feed, body, sign(body, ""))
+        unrequested = deliver(feed, HANDSHAKE, {})
+        path = open_window(feed)
+        equivalent_paths = (f"{path}=", f"{path[:-1]}%{ord(path[-1]):02X}")
+        wrong_paths = ("/hooks/notes", path[:-1], path + "A", *equivalent_paths)
+        wrong_path_statuses = [deliver(feed, HANDSHAKE, {}, wrong_path).status for wrong_path in wrong_paths]
+        feed.gateway.operator("DELETE", "/v1/hooks/notes/window")
+        after_closing = deliver(feed, HANDSHAKE, {}, path)
+        handshake = deliver(feed, HANDSHAKE, {}, open_window(feed))
+        accepted = deliver(feed, body, sign(body, "secret_of_deliveries"))
 
     assert (401, "invalid_signature") == (reply.status, reply.code)
-    assert (401, "invalid_signature") == (unasked.status, unasked.code)
-    assert [401] * 5 == elsewhere
-    assert (401, "invalid_signature") == (closed.status, closed.code)
-    assert (200, 200) == (handed_over.status, taken.status)
+    assert (401, "invalid_signature") == (unrequested.status, unrequested.code)
+    assert [401] * 5 == wrong_path_statuses
+    assert (401, "invalid_signature") == (after_closing.status, after_closing.code)
+    assert (200, 200) == (handshake.status, accepted.status)
 
 
 @requirement("notes-86")
-def test_while_a_secret_is_known_none_can_be_asked_for(watched: Watched) -> None:
-    refused = watched.gateway.operator("POST", "/v1/hooks/notes/window")
+def test_window_cannot_be_opened_while_a_secret_is_stored(feed: EventFeed) -> None:
+    rejected = feed.gateway.operator("POST", "/v1/hooks/notes/window")
 
-    assert (409, "hook_secret_known") == (refused.status, refused.code)
+    assert (409, "hook_secret_known") == (rejected.status, rejected.code)
 
 
 @requirement("notes-86")
-def test_only_where_the_application_makes_up_the_secret_one_can_be_asked_for(watched: Watched) -> None:
-    rooms = ("chat", "boards", "nowhere")
-    asked = [watched.gateway.operator(way, f"/v1/hooks/{room}/window") for room in rooms for way in ("POST", "DELETE")]
+def test_only_connectors_with_vendor_issued_secrets_have_windows(feed: EventFeed) -> None:
+    connectors = ("chat", "boards", "nowhere")
+    replies = [
+        feed.gateway.operator(method, f"/v1/hooks/{connector}/window")
+        for connector in connectors
+        for method in ("POST", "DELETE")
+    ]
 
-    assert [(404, "hook_not_found")] * 6 == [(reply.status, reply.code) for reply in asked]
+    assert [(404, "hook_not_found")] * 6 == [(reply.status, reply.code) for reply in replies]
 
 
 @requirement("notes-86", "notes-87")
-def test_deliveries_are_taken_at_the_address_of_the_handover_as_well(watched: Watched, token: str) -> None:
-    body = delivery(watched)
+def test_deliveries_are_also_accepted_at_the_window_url(feed: EventFeed, token: str) -> None:
+    body = build_delivery(feed)
     path = "/hooks/notes/whatever-it-was"
 
-    assert 200 == deliver(watched, body, signed(body, token), path).status
-    assert 401 == deliver(watched, body, {}, path).status
+    assert 200 == deliver(feed, body, sign(body, token), path).status
+    assert 401 == deliver(feed, body, {}, path).status
 
 
-# What is refused
+# Rejected deliveries
 
 
 @requirement("notes-87", "notes-88")
@@ -260,31 +266,31 @@ def test_deliveries_are_taken_at_the_address_of_the_handover_as_well(watched: Wa
         {"X-Notion-Signature": "sha256=" + "0" * 64},
         {"X-Notion-Signature": b"\xff"},
     ],
-    ids=["absent", "empty", "cut", "wrong", "no text"],
+    ids=["missing", "empty", "truncated", "wrong", "not text"],
 )
-def test_what_is_not_signed_is_refused_and_leaves_nothing(watched: Watched, headers: dict[str, Any]) -> None:
-    before = stored(watched)
-    reply = deliver(watched, delivery(watched), headers)
+def test_unsigned_delivery_is_rejected_and_stores_nothing(feed: EventFeed, headers: dict[str, Any]) -> None:
+    before = count_stored_rows(feed)
+    reply = deliver(feed, build_delivery(feed), headers)
 
     assert (401, "invalid_signature") == (reply.status, reply.code)
-    assert before == stored(watched)
+    assert before == count_stored_rows(feed)
 
 
 @requirement("notes-87", "notes-88")
-def test_a_signature_of_another_secret_or_of_another_body_is_refused(watched: Watched, token: str) -> None:
-    body = delivery(watched)
-    old = deliver(watched, body, signed(body, "secret_that_was_used_before"))
-    other = deliver(watched, body + b" ", signed(body, token))
-    bare = deliver(watched, body, {"X-Notion-Signature": signed(body, token)["X-Notion-Signature"][7:]})
+def test_signature_of_another_secret_or_body_is_rejected(feed: EventFeed, token: str) -> None:
+    body = build_delivery(feed)
+    old_secret = deliver(feed, body, sign(body, "secret_that_was_used_before"))
+    other_body = deliver(feed, body + b" ", sign(body, token))
+    without_prefix = deliver(feed, body, {"X-Notion-Signature": sign(body, token)["X-Notion-Signature"][7:]})
 
-    assert [401, 401, 401] == [old.status, other.status, bare.status]
+    assert [401, 401, 401] == [old_secret.status, other_body.status, without_prefix.status]
 
 
 @requirement("notes-88")
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b'"text"', b"\xff", b"[" * 100_000])
-def test_what_is_signed_but_no_json_object_is_refused(watched: Watched, token: str, body: bytes) -> None:
-    before = stored(watched)
-    reply = deliver(watched, body, signed(body, token))
+def test_signed_delivery_that_is_no_json_object_is_rejected(feed: EventFeed, token: str, body: bytes) -> None:
+    before = count_stored_rows(feed)
+    reply = deliver(feed, body, sign(body, token))
 
     assert (400, "invalid_json") == (reply.status, reply.code)
-    assert before == stored(watched)
+    assert before == count_stored_rows(feed)

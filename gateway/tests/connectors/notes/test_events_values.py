@@ -1,4 +1,4 @@
-"""How values become texts, and when one counts as another; without any vendor."""
+"""Event texts of values, and detection of changes, without a vendor."""
 
 import json
 from datetime import UTC, datetime
@@ -20,7 +20,7 @@ def value(kind: str, content: Any, **more: Any) -> dict[str, Any]:
 
 
 def page(value: dict[str, Any]) -> wire.Page:
-    """A page with one property."""
+    """Return a page with one property."""
     return wire.Page(
         id="page-1",
         url="https://example.com",
@@ -35,11 +35,11 @@ def page(value: dict[str, Any]) -> wire.Page:
 
 
 def changes(before: dict[str, Any], after: dict[str, Any], described: Any = None) -> list[tuple[str, str]]:
-    """What changed of a property that had one value and has another."""
-    known = mapping.changes.entries(page(before))
+    """Return the changes of a property between two values."""
+    entries = mapping.changes.entries(page(before))
     schema = {"P": {"id": "p%3A1", "name": "P", "type": after["type"], **(described or {})}}
-    found = mapping.changes.changes(page(after), known, convert(schema, dict[str, wire.Property]))
-    return [(change.before, change.after) for change in found]
+    found_changes = mapping.changes.changes(page(after), entries, convert(schema, dict[str, wire.Property]))
+    return [(change.before, change.after) for change in found_changes]
 
 
 @requirement("notes-60")
@@ -48,7 +48,7 @@ def changes(before: dict[str, Any], after: dict[str, Any], described: Any = None
     [
         ("title", [], ""),
         ("title", [{"plain_text": "a"}, {"plain_text": "b"}], "ab"),
-        ("rich_text", [{"plain_text": "  kept \n as it is "}], "  kept \n as it is "),
+        ("rich_text", [{"plain_text": "  blanks \n are unchanged "}], "  blanks \n are unchanged "),
         ("number", None, ""),
         ("number", 0, "0"),
         ("number", 12.50, "12.5"),
@@ -82,11 +82,11 @@ def changes(before: dict[str, Any], after: dict[str, Any], described: Any = None
         ("place", {"lat": 1.5, "lon": -2}, "(1.5, -2)"),
     ],
 )
-def test_a_value_is_told_as_one_text(kind: str, content: Any, text: str) -> None:
+def test_value_is_converted_to_one_text(kind: str, content: Any, text: str) -> None:
     assert text == casts.event_text.text(convert(value(kind, content), wire.Value))
 
 
-def test_every_type_that_can_be_written_is_observed() -> None:
+def test_all_writable_types_are_observed() -> None:
     assert casts.to_vendor.CASTS.keys() == casts.event_text.TEXT_CONVERTERS.keys()
 
 
@@ -116,7 +116,7 @@ def test_computed_values_are_not_observed(kind: str, content: Any) -> None:
     ],
     ids=lambda empty: str(empty["type"]),
 )
-def test_what_a_new_page_is_like_is_not_remembered(empty: dict[str, Any]) -> None:
+def test_default_values_are_not_stored(empty: dict[str, Any]) -> None:
     assert {} == mapping.changes.entries(page(empty))
 
 
@@ -141,7 +141,7 @@ def test_what_a_new_page_is_like_is_not_remembered(empty: dict[str, Any]) -> Non
     ],
     ids=["option", "status", "options", "person", "hosted file", "order", "type", "status instead", "formula instead"],
 )
-def test_what_is_only_called_or_kept_otherwise_is_no_change(before: dict[str, Any], after: dict[str, Any]) -> None:
+def test_renamed_or_reordered_value_is_no_change(before: dict[str, Any], after: dict[str, Any]) -> None:
     assert [] == changes(before, after)
 
 
@@ -164,29 +164,27 @@ def test_what_is_only_called_or_kept_otherwise_is_no_change(before: dict[str, An
     ],
     ids=["emptied", "ticked", "another option of the same name", "an end", "another zone"],
 )
-def test_what_is_another_value_is_a_change(
-    before: dict[str, Any], after: dict[str, Any], texts: tuple[str, str]
-) -> None:
+def test_different_value_is_a_change(before: dict[str, Any], after: dict[str, Any], texts: tuple[str, str]) -> None:
     assert [texts] == changes(before, after)
 
 
 @requirement("notes-77")
 @pytest.mark.parametrize(
-    ("after", "found"),
+    ("after", "expected"),
     [({"id": "o1", "name": "To do"}, []), ({"id": "o2", "name": "Done"}, [("To do", "Done")])],
     ids=["still the first", "another"],
 )
-def test_an_added_status_begins_as_its_first_option(after: dict[str, Any], found: list[tuple[str, str]]) -> None:
+def test_added_status_starts_as_its_first_option(after: dict[str, Any], expected: list[tuple[str, str]]) -> None:
     described = {"status": {"options": [{"id": "o1", "name": "To do"}, {"id": "o2", "name": "Done"}]}}
 
-    assert found == changes(value("formula", {"type": "string"}), value("status", after), described)
+    assert expected == changes(value("formula", {"type": "string"}), value("status", after), described)
 
 
-def test_an_added_status_of_which_nothing_is_known_is_taken_as_it_is() -> None:
+def test_added_status_with_unknown_options_is_no_change() -> None:
     assert [] == changes(value("formula", {"type": "string"}), value("status", {"id": "o2", "name": "Done"}))
 
 
-def test_long_texts_are_cut_off_but_compared_whole() -> None:
+def test_long_texts_are_truncated_but_compared_in_full() -> None:
     before, after = value("rich_text", [{"plain_text": LONG}]), value("rich_text", [{"plain_text": LONG + "!"}])
 
     ((first, second),) = changes(before, after)
@@ -207,7 +205,7 @@ def test_long_texts_are_cut_off_but_compared_whole() -> None:
         ({}, None),
     ],
 )
-def test_a_delivery_says_which_data_source_it_is_about(raw: dict[str, Any], source_id: str | None) -> None:
+def test_data_source_id_is_read_from_a_delivery(raw: dict[str, Any], source_id: str | None) -> None:
     assert source_id == mapping.deliveries.data_source_id(json.dumps(raw).encode())
 
 
@@ -226,5 +224,5 @@ def test_a_delivery_says_which_data_source_it_is_about(raw: dict[str, Any], sour
         b'{"verification_token": "secret_' + b"a" * 1000 + b'"}',
     ],
 )
-def test_nothing_but_a_handshake_is_a_handshake(body: bytes) -> None:
+def test_other_bodies_are_not_taken_for_a_handshake(body: bytes) -> None:
     assert mapping.deliveries.verification_token(body) is None

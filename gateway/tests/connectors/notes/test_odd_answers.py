@@ -1,10 +1,10 @@
-"""Answers, refusals and deliveries of another shape than the vendor documents: none of them is a fault of ours."""
+"""Responses and errors of undocumented shapes do not cause internal errors."""
 
 from typing import Any
 
 import pytest
 
-from gateway.tests.connectors.notes.pages import PAGES, answers, create, new_name
+from gateway.tests.connectors.notes.page_calls import PAGES, create, inject_status, new_name
 from harness.gateway_server import Gateway
 
 AT = "2026-11-02T09:30:00.000Z"
@@ -43,31 +43,19 @@ def listing(*results: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def page_id(gateway: Gateway, leads: str) -> str:
-    """A page of its own for every test."""
+    """A new page for every test."""
     return str(create(gateway, leads, new_name()).data["page_id"])
 
 
-def test_an_item_of_a_kind_that_was_not_asked_for_is_left_out(gateway: Gateway) -> None:
-    answers(gateway, "POST", "/v1/search", 200, body=listing({"object": "automation"}, SOURCE))
+def test_item_of_an_unrequested_kind_is_omitted(gateway: Gateway) -> None:
+    inject_status(gateway, "POST", "/v1/search", 200, body=listing({"object": "automation"}, SOURCE))
 
     assert [UID] == [item["database_id"] for item in gateway.get("/notes/databases").data]
 
 
-REFUSED = [
-    {"error": {"code": 5}},
-    {"code": {"a": 1}, "message": ["x"]},
-    {"code": None, "additional_data": 5},
-    [],
-    '"no"',
-    5,
-]
-
-
 @pytest.mark.parametrize("additional", [5, [], {}, {"committed_resource_id": 5}, {"committed_resource_id": None}])
-def test_a_503_that_names_what_it_saved_in_another_shape_is_a_failure(
-    gateway: Gateway, leads: str, additional: Any
-) -> None:
-    answers(
+def test_503_with_malformed_saved_object_is_an_error(gateway: Gateway, leads: str, additional: Any) -> None:
+    inject_status(
         gateway,
         "POST",
         PAGES,
@@ -79,7 +67,9 @@ def test_a_503_that_names_what_it_saved_in_another_shape_is_a_failure(
 
 
 @pytest.mark.parametrize("additional", [5, [], {"rate_limit_reason": 5}])
-def test_throttling_of_another_shape_is_waited_out(gateway: Gateway, additional: Any) -> None:
-    answers(gateway, "POST", "/v1/search", 429, headers={"Retry-After": "0"}, body={"additional_data": additional})
+def test_throttling_of_an_unexpected_shape_is_retried(gateway: Gateway, additional: Any) -> None:
+    inject_status(
+        gateway, "POST", "/v1/search", 429, headers={"Retry-After": "0"}, body={"additional_data": additional}
+    )
 
     assert 200 == gateway.get("/notes/databases").status

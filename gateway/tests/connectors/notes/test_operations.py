@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.notes import NOTES
-from gateway.tests.connectors.notes.pages import workspace_of
+from gateway.tests.connectors.notes.page_calls import get_workspace
 from harness.gateway_server import Gateway, run_gateway
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
@@ -21,7 +21,7 @@ def search(gateway: Gateway, database_id: str, name: str, value: str) -> Any:
 
 
 @requirement("common-5", "notes-1", "notes-3", "notes-6")
-def test_every_shared_database_is_listed_once_newest_first(gateway: Gateway) -> None:
+def test_all_shared_databases_are_listed_once_newest_first(gateway: Gateway) -> None:
     listed = gateway.items("/notes/databases", limit=100)
 
     assert len(listed) >= 150
@@ -38,7 +38,7 @@ def test_pages_are_full_up_to_the_last(gateway: Gateway, limit: int) -> None:
     assert 1 <= len(pages[-1]) <= limit
 
 
-def test_what_is_edited_while_a_caller_pages_is_neither_lost_nor_doubled(gateway: Gateway, leads: str) -> None:
+def test_database_edited_during_paging_is_listed_once(gateway: Gateway, leads: str) -> None:
     first = gateway.get("/notes/databases", limit=100)
     gateway.act("notes", action="rename_property", database_id=leads, property="Due", name="Deadline")
     gateway.act("notes", action="rename_property", database_id=leads, property="Deadline", name="Due")
@@ -50,7 +50,7 @@ def test_what_is_edited_while_a_caller_pages_is_neither_lost_nor_doubled(gateway
 
 
 @requirement("common-3", "common-16", "notes-2")
-def test_a_database_is_described_by_its_properties(gateway: Gateway, leads: str) -> None:
+def test_database_is_listed_with_its_properties(gateway: Gateway, leads: str) -> None:
     (listed,) = [item for item in gateway.items("/notes/databases", query="leads") if item["database_id"] == leads]
 
     assert {"database_id", "title", "properties", "last_edited_at"} == listed.keys()
@@ -65,7 +65,9 @@ def test_a_database_is_described_by_its_properties(gateway: Gateway, leads: str)
     ("value", "warning"),
     [("Opne", "'Opne' is not an option of 'Stage'; did you mean 'Open'?"), ("Open", None)],
 )
-def test_a_search_for_what_is_no_option_says_so(gateway: Gateway, leads: str, value: str, warning: str | None) -> None:
+def test_search_for_an_unknown_option_returns_a_warning(
+    gateway: Gateway, leads: str, value: str, warning: str | None
+) -> None:
     reply = gateway.post("/notes/pages/search", database_id=leads, property="Stage", value=value)
 
     assert (200, warning) == (reply.status, warning and reply.headers["warning"].removeprefix("199 - ").strip('"'))
@@ -75,7 +77,7 @@ def test_a_search_for_what_is_no_option_says_so(gateway: Gateway, leads: str, va
 
 
 @requirement("notes-9", "notes-13")
-def test_a_page_is_created_with_its_values_cast(gateway: Gateway, leads: str) -> None:
+def test_page_is_created_with_cast_values(gateway: Gateway, leads: str) -> None:
     created = gateway.post(
         "/notes/pages",
         database_id=leads,
@@ -88,20 +90,20 @@ def test_a_page_is_created_with_its_values_cast(gateway: Gateway, leads: str) ->
 
 
 @requirement("notes-99")
-def test_an_update_warns_of_the_computed_properties_that_it_leaves_out(gateway: Gateway, leads: str) -> None:
+def test_update_warns_about_skipped_computed_properties(gateway: Gateway, leads: str) -> None:
     created = gateway.post("/notes/pages", database_id=leads, properties={"Name": "computed", "Score": 1})
     updated = gateway.patch(f"/notes/pages/{created.data['page_id']}", properties={"Value": 2, "Score": 3})
 
     assert ["Value"] == updated.data["updated"]
-    assert ['199 - "Not written, since the application computes them: Score."'] * 2 == [
+    assert ['199 - "Not written, because the vendor computes them: Score."'] * 2 == [
         reply.headers["warning"] for reply in (created, updated)
     ]
 
 
 @requirement("common-4", "notes-7", "notes-8", "notes-41")
-def test_a_created_page_is_told_with_its_address_and_time(gateway: Gateway, leads: str) -> None:
-    created = gateway.post("/notes/pages", database_id=leads, properties={"Name": "told"}).data
-    age, workspace = datetime.now(UTC) - datetime.fromisoformat(created["created_at"]), workspace_of(gateway)
+def test_created_page_is_returned_with_url_and_time(gateway: Gateway, leads: str) -> None:
+    created = gateway.post("/notes/pages", database_id=leads, properties={"Name": "created"}).data
+    age, workspace = datetime.now(UTC) - datetime.fromisoformat(created["created_at"]), get_workspace(gateway)
     (source_id,) = workspace.databases[leads].source_ids
 
     assert {"page_id", "url", "created_at", "properties_written", "properties_skipped"} == created.keys()
@@ -111,7 +113,7 @@ def test_a_created_page_is_told_with_its_address_and_time(gateway: Gateway, lead
 
 
 @requirement("notes-9")
-def test_every_value_arrives_as_it_was_sent(gateway: Gateway, leads: str) -> None:
+def test_written_values_are_found_by_searches(gateway: Gateway, leads: str) -> None:
     properties = {
         "Name": "arrived",
         "Value": "1234.5",
@@ -124,20 +126,20 @@ def test_every_value_arrives_as_it_was_sent(gateway: Gateway, leads: str) -> Non
     }
     gateway.post("/notes/pages", database_id=leads, properties=properties)
     texts = {**properties, "Tags": "Öko", "Hot": "true"}
-    found = [
+    titles_found = [
         {page["title"] for page in search(gateway, leads, name, str(value))["pages"]} for name, value in texts.items()
     ]
 
-    assert all("arrived" in titles for titles in found)
+    assert all("arrived" in titles for titles in titles_found)
 
 
-def test_a_page_may_be_created_without_any_value(gateway: Gateway, leads: str) -> None:
+def test_page_is_created_without_values(gateway: Gateway, leads: str) -> None:
     created = gateway.post("/notes/pages", database_id=leads, properties={}).data
 
     assert (0, []) == (created["properties_written"], created["properties_skipped"])
 
 
-def test_a_warm_creation_takes_one_request(gateway: Gateway, leads: str) -> None:
+def test_creation_with_cached_schema_takes_one_request(gateway: Gateway, leads: str) -> None:
     gateway.post("/notes/pages", database_id=leads, properties={"Name": "warm up"})
     gateway.clear("notes")
     gateway.post("/notes/pages", database_id=leads, properties={"Name": "warm"})
@@ -149,7 +151,7 @@ def test_a_warm_creation_takes_one_request(gateway: Gateway, leads: str) -> None
 
 
 @requirement("notes-25", "notes-26")
-def test_only_the_properties_sent_are_changed(gateway: Gateway, leads: str) -> None:
+def test_update_changes_only_the_properties_sent(gateway: Gateway, leads: str) -> None:
     properties = {"Name": "changing", "Value": 1, "Stage": "Open"}
     page_id = gateway.post("/notes/pages", database_id=leads, properties=properties).data["page_id"]
     updated = gateway.patch(f"/notes/pages/{page_id}", properties={"Value": 4242, "Score": 1}).data
@@ -164,7 +166,7 @@ def test_only_the_properties_sent_are_changed(gateway: Gateway, leads: str) -> N
 
 
 @requirement("common-76", "notes-55")
-def test_under_our_pacing_the_vendor_never_has_to_throttle(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_pacing_prevents_throttling_by_the_vendor(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("paced")
     with (
         run_emulators(notes=NotesEmulator) as sandbox,

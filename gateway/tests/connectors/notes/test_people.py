@@ -1,4 +1,4 @@
-"""People who are named by address or name when a property is written."""
+"""People given by email address or name in written properties."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,28 +9,28 @@ import pytest
 
 from connector_gateway.connectors.notes import NOTES, mapping, wire
 from connector_gateway.kit.errors import PersonNotFound
-from gateway.tests.connectors.notes.pages import new_name, workspace_of
+from gateway.tests.connectors.notes.page_calls import get_workspace, new_name
 from harness.gateway_server import Gateway, Reply, run_gateway
 from harness.requirement import requirement
 from workspace_sandbox.notes.data.state import User
 
 
 @pytest.fixture
-def fresh(gateway: Gateway, tmp_path: Path) -> Iterator[Gateway]:
-    """A gateway that has listed no users yet."""
+def fresh_gateway(gateway: Gateway, tmp_path: Path) -> Iterator[Gateway]:
+    """A gateway without cached users."""
     with run_gateway(gateway.sandbox, tmp_path, connectors={"notes": NOTES}) as another:
         yield another
 
 
 @pytest.fixture
 def ada(gateway: Gateway) -> User:
-    return next(user for user in workspace_of(gateway).users.values() if user.name == "Ada Lindqvist")
+    return next(user for user in get_workspace(gateway).users.values() if user.name == "Ada Lindqvist")
 
 
 @pytest.fixture
 def namesakes(gateway: Gateway) -> Iterator[list[str]]:
-    """The identifiers of two people who have the same name."""
-    users = workspace_of(gateway).users
+    """The identifiers of two people with the same name."""
+    users = get_workspace(gateway).users
     ids = [f"{number}1111111-1111-4111-8111-111111111111" for number in range(2)]
     users.update({uid: User(uid, "Sam Twin", email=f"{uid[0]}@twins.example") for uid in ids})
     yield ids
@@ -43,17 +43,19 @@ def create(gateway: Gateway, leads: str, owner: Any, **more: Any) -> Reply:
     return gateway.post("/notes/pages", database_id=leads, properties=properties, **more)
 
 
-def owners(gateway: Gateway, page_id: str) -> list[str]:
-    """The identifiers of the people whom the application has in a page's property."""
-    workspace = workspace_of(gateway)
+def get_owner_ids(gateway: Gateway, page_id: str) -> list[str]:
+    """Return the identifiers of the people in a page's property."""
+    workspace = get_workspace(gateway)
     page = workspace.pages[page_id]
-    (owned,) = (uid for uid, prop in workspace.sources[page.parent.id].properties.items() if prop.name == "Owner")
-    return list(page.values[owned])
+    (owner_property_id,) = (
+        uid for uid, prop in workspace.sources[page.parent.id].properties.items() if prop.name == "Owner"
+    )
+    return list(page.values[owner_property_id])
 
 
 @requirement("notes-92")
 @pytest.mark.parametrize(
-    "named",
+    "owner",
     [
         "ada@fernweh.example",
         " ADA@Fernweh.Example ",
@@ -62,33 +64,33 @@ def owners(gateway: Gateway, page_id: str) -> list[str]:
         ["ada@fernweh.example", "Ada Lindqvist"],
     ],
 )
-def test_a_person_is_named_by_address_or_name(gateway: Gateway, leads: str, ada: User, named: Any) -> None:
-    page_id = create(gateway, leads, named).data["page_id"]
+def test_person_is_given_by_email_or_name(gateway: Gateway, leads: str, ada: User, owner: Any) -> None:
+    page_id = create(gateway, leads, owner).data["page_id"]
 
-    assert [ada.id] == owners(gateway, page_id)
+    assert [ada.id] == get_owner_ids(gateway, page_id)
 
 
 @requirement("notes-92")
-def test_a_name_counts_in_any_unicode_form(gateway: Gateway, leads: str) -> None:
-    elise = next(user for user in workspace_of(gateway).users.values() if user.name == "Élise Fournier")
+def test_name_matches_in_any_unicode_form(gateway: Gateway, leads: str) -> None:
+    elise = next(user for user in get_workspace(gateway).users.values() if user.name == "Élise Fournier")
 
     page_id = create(gateway, leads, normalize("NFD", elise.name)).data["page_id"]
 
-    assert [elise.id] == owners(gateway, page_id)
+    assert [elise.id] == get_owner_ids(gateway, page_id)
 
 
 @requirement("notes-92")
-def test_a_person_is_named_by_address_in_an_update_too(gateway: Gateway, leads: str, ada: User) -> None:
+def test_person_is_given_by_email_in_an_update(gateway: Gateway, leads: str, ada: User) -> None:
     page_id = create(gateway, leads, None).data["page_id"]
 
     updated = gateway.patch(f"/notes/pages/{page_id}", properties={"Owner": "ada@fernweh.example"})
 
     assert ["Owner"] == updated.data["updated"]
-    assert [ada.id] == owners(gateway, page_id)
+    assert [ada.id] == get_owner_ids(gateway, page_id)
 
 
 @requirement("notes-93")
-def test_an_unknown_person_is_named_with_those_who_are_nearest(gateway: Gateway, leads: str) -> None:
+def test_unknown_person_is_reported_with_suggestions(gateway: Gateway, leads: str) -> None:
     reply = create(gateway, leads, ["ada@fernweh.exampel", "Nobody"])
     first, second = reply.details
 
@@ -103,55 +105,57 @@ def test_an_unknown_person_is_named_with_those_who_are_nearest(gateway: Gateway,
 
 
 @requirement("notes-94")
-def test_a_name_that_two_people_have_is_refused_with_their_identifiers(
-    fresh: Gateway, leads: str, namesakes: list[str]
+def test_ambiguous_name_is_rejected_with_the_matching_identifiers(
+    fresh_gateway: Gateway, leads: str, namesakes: list[str]
 ) -> None:
-    reply = create(fresh, leads, "Sam Twin")
+    reply = create(fresh_gateway, leads, "Sam Twin")
     (detail,) = reply.details
 
     assert (409, "ambiguous_person") == (reply.status, reply.code)
     assert ("Owner", "Sam Twin", namesakes) == (detail["property"], detail["value"], sorted(detail["allowed"]))
-    assert 200 == create(fresh, leads, detail["allowed"][0]).status
-    assert 200 == create(fresh, leads, "1@twins.example").status
+    assert 200 == create(fresh_gateway, leads, detail["allowed"][0]).status
+    assert 200 == create(fresh_gateway, leads, "1@twins.example").status
 
 
-def test_users_are_listed_once_for_many_calls(fresh: Gateway, leads: str) -> None:
-    fresh.clear("notes")
-    replies = [create(fresh, leads, owner).status for owner in ("Ada Lindqvist", "Bao Trần", "Nobody", "Nobody")]
-    listings = [path for _, path, _ in fresh.journal("notes") if path == "/v1/users"]
+def test_users_are_listed_once_for_many_calls(fresh_gateway: Gateway, leads: str) -> None:
+    fresh_gateway.clear("notes")
+    replies = [
+        create(fresh_gateway, leads, owner).status for owner in ("Ada Lindqvist", "Bao Trần", "Nobody", "Nobody")
+    ]
+    listings = [path for _, path, _ in fresh_gateway.journal("notes") if path == "/v1/users"]
 
     assert [200, 200, 404, 404] == replies
     assert 1 == len(listings)
 
 
 @requirement("notes-95")
-def test_without_user_information_people_go_by_identifier(fresh: Gateway, leads: str, ada: User) -> None:
-    knobs = fresh.sandbox.emulators["notes"].context.knobs
+def test_only_identifiers_are_accepted_without_user_information(fresh_gateway: Gateway, leads: str, ada: User) -> None:
+    knobs = fresh_gateway.sandbox.emulators["notes"].context.knobs
     knobs["user_information"] = "none"
 
-    refused, accepted = create(fresh, leads, "Ada Lindqvist"), create(fresh, leads, ada.id)
+    rejected, accepted = create(fresh_gateway, leads, "Ada Lindqvist"), create(fresh_gateway, leads, ada.id)
     knobs["user_information"] = "with_email"
 
-    assert (403, "connection_scope_missing") == (refused.status, refused.code)
-    assert ("Owner", "Ada Lindqvist") == tuple(refused.details[0][name] for name in ("property", "value"))
-    assert "identifier" in refused.body["error"]["remedy"]
+    assert (403, "connection_scope_missing") == (rejected.status, rejected.code)
+    assert ("Owner", "Ada Lindqvist") == tuple(rejected.details[0][name] for name in ("property", "value"))
+    assert "identifier" in rejected.body["error"]["remedy"]
     assert 200 == accepted.status
 
 
 @requirement("notes-93")
-def test_of_many_people_the_nearest_are_told_first() -> None:
+def test_suggestions_start_with_the_closest_names() -> None:
     users = [wire.User(str(number), f"Person {number:03}", wire.Person(f"p{number}@a.test")) for number in range(200)]
 
-    with pytest.raises(PersonNotFound) as raised:
+    with pytest.raises(PersonNotFound) as error:
         mapping.people.with_ids("Owner", "Persn 123", users)
 
-    (detail,) = raised.value.details
+    (detail,) = error.value.details
     assert "Person 123" == detail["allowed"][0]
     assert 50 == len(detail["allowed"])
 
 
 @requirement("notes-92")
-def test_a_dry_run_tells_whom_a_name_means(gateway: Gateway, leads: str, ada: User) -> None:
+def test_dry_run_reports_the_person_of_a_name(gateway: Gateway, leads: str, ada: User) -> None:
     reply = gateway.post(
         "/notes/pages",
         headers={"Prefer": "dry-run"},

@@ -1,4 +1,4 @@
-"""Whatever a read says of a value can be written back, and changes nothing."""
+"""Texts of values in events can be written back without a change."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from connector_gateway.connectors.notes import casts, wire
-from gateway.tests.connectors.notes.pages import update, workspace_of
+from gateway.tests.connectors.notes.page_calls import get_workspace, update
 from harness.gateway_server import Gateway, Reply
 from harness.requirement import requirement
 from workspace_sandbox.notes.data.state import DataSource, Page
@@ -15,54 +15,58 @@ from workspace_sandbox.notes.data.values import property_value
 
 WRITABLE = casts.to_vendor.CASTS.keys()
 ROWS = range(2, 26)
-"""Rows of the seeded table, without those whose values are too long to be shown whole."""
+"""Rows of the seeded table whose values are short enough not to be truncated."""
 
 
-def everything(gateway: Gateway) -> DataSource:
-    """The seeded table with a property of every type."""
-    return next(source for source in workspace_of(gateway).sources.values() if source.title == "Everything")
+def get_full_table(gateway: Gateway) -> DataSource:
+    """Return the seeded table with a property of every type."""
+    return next(source for source in get_workspace(gateway).sources.values() if source.title == "Everything")
 
 
-def rows(gateway: Gateway) -> list[Page]:
-    source = everything(gateway)
-    return [workspace_of(gateway).pages[source.rows[number]] for number in ROWS]
+def get_rows(gateway: Gateway) -> list[Page]:
+    source = get_full_table(gateway)
+    return [get_workspace(gateway).pages[source.rows[number]] for number in ROWS]
 
 
-def values(gateway: Gateway, page: Page) -> dict[str, wire.Value]:
-    """The values of a page's writable properties as the application shows them, but for files that it hosts."""
-    shown = {
+def read_values(gateway: Gateway, page: Page) -> dict[str, wire.Value]:
+    """Return a page's writable properties in the vendor's form, without files that the vendor hosts."""
+    all_values = {
         prop.name: msgspec.convert(
-            {"id": prop.id, "type": prop.type, **property_value(workspace_of(gateway), page, prop)},
+            {"id": prop.id, "type": prop.type, **property_value(get_workspace(gateway), page, prop)},
             wire.Value,
             strict=False,
         )
-        for prop in everything(gateway).properties.values()
+        for prop in get_full_table(gateway).properties.values()
         if prop.type in WRITABLE
     }
     return {
-        name: value for name, value in shown.items() if not any(file.external is None for file in value.files or ())
+        name: value
+        for name, value in all_values.items()
+        if not any(file.external is None for file in value.files or ())
     }
 
 
-def seen(found: Mapping[str, wire.Value]) -> dict[str, tuple[Any, str]]:
-    """What a value is, and what an event says of it."""
+def summarize(values: Mapping[str, wire.Value]) -> dict[str, tuple[Any, str]]:
+    """Return the comparison key and the event text of each value."""
     return {
-        name: (casts.comparison.comparison_key(value), casts.event_text.text(value)) for name, value in found.items()
+        name: (casts.comparison.comparison_key(value), casts.event_text.text(value)) for name, value in values.items()
     }
 
 
-def written_back(gateway: Gateway, page: Page) -> Reply:
-    properties = {name: text for name, (_, text) in seen(values(gateway, page)).items() if text}
+def write_back(gateway: Gateway, page: Page) -> Reply:
+    properties = {name: text for name, (_, text) in summarize(read_values(gateway, page)).items() if text}
     return update(gateway, page.id, properties=properties)
 
 
 @requirement("notes-96")
-def test_the_text_of_an_event_can_be_written_back(gateway: Gateway) -> None:
-    pages = rows(gateway)
-    before = [seen(values(gateway, page)) for page in pages]
-    replies = [written_back(gateway, page) for page in pages]
-    after = [seen(values(gateway, page)) for page in pages]
-    filled = {value.type for page in pages for value in values(gateway, page).values() if casts.event_text.text(value)}
+def test_event_text_can_be_written_back(gateway: Gateway) -> None:
+    pages = get_rows(gateway)
+    before = [summarize(read_values(gateway, page)) for page in pages]
+    replies = [write_back(gateway, page) for page in pages]
+    after = [summarize(read_values(gateway, page)) for page in pages]
+    filled = {
+        value.type for page in pages for value in read_values(gateway, page).values() if casts.event_text.text(value)
+    }
 
     assert [] == [reply.body for reply in replies if reply.status != 200]
     assert before == after
@@ -71,12 +75,12 @@ def test_the_text_of_an_event_can_be_written_back(gateway: Gateway) -> None:
 
 @requirement("common-225", "notes-9")
 @pytest.mark.parametrize("kind", sorted(WRITABLE))
-def test_null_restores_what_a_new_page_has(gateway: Gateway, kind: str) -> None:
-    source, page = everything(gateway), rows(gateway)[3]
-    made = gateway.post("/notes/pages", database_id=source.parent.id, properties={}).data["page_id"]
+def test_null_restores_the_value_of_a_new_page(gateway: Gateway, kind: str) -> None:
+    source, page = get_full_table(gateway), get_rows(gateway)[3]
+    new_page_id = gateway.post("/notes/pages", database_id=source.parent.id, properties={}).data["page_id"]
     (name,) = (prop.name for prop in source.properties.values() if prop.type == kind)
 
     update(gateway, page.id, properties={name: None})
 
-    new = values(gateway, workspace_of(gateway).pages[made])[name]
-    assert casts.comparison.comparison_key(new) == casts.comparison.comparison_key(values(gateway, page)[name])
+    default = read_values(gateway, get_workspace(gateway).pages[new_page_id])[name]
+    assert casts.comparison.comparison_key(default) == casts.comparison.comparison_key(read_values(gateway, page)[name])

@@ -141,13 +141,13 @@ class BoardsClient:
         path = f"/1/boards/{board_id}/cards"
         query = {"fields": "idList", "sort": "-id"}
 
-        async def ask(cursor: str | None, size: int) -> list[wire.CardLocation]:
+        async def request_page(cursor: str | None, size: int) -> list[wire.CardLocation]:
             sized = {"limit": str(size), **query, **_page_query(cursor)}
             return await self._read(path, _board(board_id), list[wire.CardLocation], **sized)
 
         async def fetch(cursor: str | None) -> tuple[list[wire.CardLocation], str | None]:
             # Read until an empty page, because a short one is not documented to be the last.
-            page = await with_smaller_pages(partial(ask, cursor), MAX_CARDS)
+            page = await with_smaller_pages(partial(request_page, cursor), MAX_CARDS)
             return page, min([card.id for card in page], default=None)
 
         # A card that is created or moved between two pages would be listed twice.
@@ -232,13 +232,13 @@ class BoardsClient:
         earliest = datetime.fromtimestamp(since, UTC).isoformat(timespec="milliseconds")
         query = {"filter": kind, "since": earliest, "memberCreator": "false"}
 
-        async def ask(cursor: str | None, size: int) -> tuple[list[wire.Action], str | None]:
+        async def request_page(cursor: str | None, size: int) -> tuple[list[wire.Action], str | None]:
             sized = {"limit": str(size), **query, **_page_query(cursor)}
             page = await self._read(path, target, list[wire.Action], **sized)
             return page, page[-1].id if len(page) >= size else None
 
         async def fetch(cursor: str | None) -> tuple[list[wire.Action], str | None]:
-            return await with_smaller_pages(partial(ask, cursor), MAX_ACTIONS)
+            return await with_smaller_pages(partial(request_page, cursor), MAX_ACTIONS)
 
         return [action async for action in iter_items(fetch, max_pages=MAX_PAGES)]
 

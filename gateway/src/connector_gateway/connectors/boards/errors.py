@@ -57,7 +57,7 @@ def read_reason(response: UpstreamResponse) -> Reason | None:
 
 def remove_credentials(text: str) -> str:
     """Return *text* without credentials, which the vendor repeats when it quotes a URL."""
-    return _CREDENTIALS.sub(lambda found: f"{found[1] or ''}…", text)
+    return _CREDENTIALS.sub(lambda match: f"{match[1] or ''}…", text)
 
 
 STATUS_CODES = "developer.atlassian.com/cloud/trello/guides/rest-api/status-codes, read 2026-11"
@@ -74,23 +74,23 @@ ERRORS = ErrorTable(
         429: errors.UpstreamRefused,
     },
     messages={
-        errors.BoardNotAuthorised: "The board does not exist, or the account may not do that on it.",
-        errors.CardNotFound: "There is no such card that the account can see.",
-        errors.ConnectionScopeMissing: "This connection was authorised for reading only.",
-        errors.ListNotFound: "There is no such list on the board.",
-        errors.UpstreamConflict: "The application refused the change because of another one.",
-        errors.UpstreamForbidden: "The application does not allow this, because of a limit, its plan or its policy.",
+        errors.BoardNotAuthorised: "The board does not exist, or the account may not do this on it.",
+        errors.CardNotFound: "The card does not exist, or the account cannot see it.",
+        errors.ConnectionScopeMissing: "The connection was authorised for reading only.",
+        errors.ListNotFound: "The board has no such list.",
+        errors.UpstreamConflict: "The vendor rejected the write because of another change.",
+        errors.UpstreamForbidden: "The vendor does not allow this, because of a limit, the account's plan or a policy.",
     },
     # Most of these are for a limit that cannot be raised.
     remedies={
-        errors.UpstreamForbidden: "Read the application's reason in details: stay below its limit, or have the board's "
-        "administrators allow it.",
+        errors.UpstreamForbidden: "Read the vendor's reason in details. Stay below its limit, or ask the board's "
+        "administrators to allow this.",
     },
     rejections=(
         # The texts vary, so the status counts, with a body in one of the vendor's forms: a sentence, or its JSON.
         Rejection({400, 401, 403, 404, 409}, STATUS_CODES),
         Rejection({429}, LIMITS, "[A-Z]+(_[A-Z]+)+"),
-        # No 500: the vendor documents no text for it, so it cannot be told from a failure of a proxy.
+        # No 500: the vendor documents no text for it, so it cannot be distinguished from a failure of a proxy.
     ),
     private=lambda response: remove_credentials(response.text),
 )

@@ -40,7 +40,7 @@ def list_identifier(text: str) -> str:
     """Return a list's identifier. Raises ``ListNotFound`` for any other text, such as a list's name."""
     identifier = full_identifier(text)
     if identifier is None:
-        raise ListNotFound(f"“{text}” is no identifier of a list.", {"parameter": "list_id", "value": text})
+        raise ListNotFound(f"“{text}” is not a list identifier.", {"parameter": "list_id", "value": text})
     return identifier
 
 
@@ -284,7 +284,7 @@ def is_item(item: wire.CheckItem, expected: StepInput) -> bool:
 
 
 def parse_timestamp(text: str) -> datetime:
-    """Parse the result of ``stamp``."""
+    """Parse the result of ``to_timestamp``."""
     return datetime.fromisoformat(text)
 
 

@@ -1,4 +1,4 @@
-"""What the boards operations accept and return."""
+"""Parameters and results of the boards operations."""
 
 import re
 from typing import Annotated, Literal
@@ -10,22 +10,22 @@ from connector_gateway.kit.pasted_urls import id_or_url
 from connector_gateway.kit.shapes import NON_EMPTY, IdempotencyKey, Mentions, Params, Result, TextPattern, UtcDatetime
 
 MAX_TEXT = 16_384
-"""Characters, not bytes, of a name, a description or a comment."""
+"""Maximum characters, not bytes, of a name, a description or a comment."""
 
 Text = Annotated[str, Field(min_length=1, max_length=MAX_TEXT), NON_EMPTY]
-"""Some text; white space alone is none."""
+"""Text that does not consist of white space only."""
 
 MENTION = re.compile(r"(?<![\w.+-])@(?=\w)")
-"""The sign before the name of a member, of the board's or of the card's members; not that of a mail address."""
+"""The ``@`` of a mention of a member, or of all members of the board or card, but not of an email address."""
 
 
 def _without_mentions(text: str) -> str:
-    """Return *text* with a character of no width behind the signs, so that no name follows them."""
+    """Return *text* with a zero-width space after the ``@`` of each mention, so that it mentions no one."""
     return MENTION.sub("@\u200b", text)
 
 
 ListId = Annotated[str, Field(min_length=1, max_length=200)]
-"""A list's identifier; its name is none."""
+"""A list's identifier, not its name."""
 
 
 BoardsId = Annotated[
@@ -41,7 +41,7 @@ BoardId = Annotated[BoardsId, id_or_url("a board", *urls.BOARD)]
 
 
 class CreateCard(Params):
-    """A card to be made."""
+    """A card to create."""
 
     list_id: ListId
     """List that receives the card, at its bottom."""
@@ -56,26 +56,27 @@ class CreateCard(Params):
     """Due date; stored in UTC, to the millisecond."""
 
     labels: list[Text] = Field(default_factory=list, max_length=1000)
-    """Names of labels that exist on the board, exactly as they are written there; none is ever created."""
+    """Names of labels that exist on the board, spelled exactly. A label that the board lacks is reported, never
+    created."""
 
 
 class CreatedCard(Result):
-    """The card that was made."""
+    """The created card."""
 
     card_id: str
     short_url: str
     list_id: str
     due: UtcDatetime | None
     labels_applied: list[str]
-    """Label names, in the order they were given."""
+    """Label names, in the order of the request."""
 
 
 class MoveCard(Params):
-    """Where a card is to go."""
+    """The move of a card, with an optional comment."""
 
     card_id: CardId
     list_id: ListId
-    """Destination list; on the same board as the card."""
+    """Destination list; must be on the same board as the card."""
 
     position: Literal["top", "bottom"] = "bottom"
     comment: Annotated[Text | None, Mentions(_without_mentions)] = None
@@ -87,20 +88,20 @@ class MovedCard(Result):
 
     card_id: str
     list_from: str
-    """Name of the list it was in."""
+    """Name of the card's previous list."""
 
     list_to: str
-    """Name of the list it is in."""
+    """Name of the card's current list."""
 
     comment_posted: bool
-    """False if none was given, or if it could not be posted; the move stands all the same."""
+    """False if no comment was given, or if it could not be posted. The card is moved in both cases."""
 
     moved_at: UtcDatetime
-    """When it was moved, by the application's clock."""
+    """Time of the move, by the vendor's clock."""
 
 
 class CommentOnCard(Params):
-    """A comment to be posted."""
+    """A comment to post."""
 
     card_id: CardId
     text: Annotated[Text, Mentions(_without_mentions)]
@@ -111,7 +112,7 @@ class CommentOnCard(Params):
 
 
 class Comment(Result):
-    """The comment that was posted."""
+    """The posted comment."""
 
     card_id: str
     comment_id: str
@@ -134,7 +135,7 @@ class BoardList(Result):
     list_id: str
     name: str
     card_count: int
-    """Cards in it that are not archived."""
+    """Number of cards in the list that are not archived."""
 
 
 class BoardDescription(Result):
@@ -143,18 +144,18 @@ class BoardDescription(Result):
     board_name: str
     lists: list[BoardList]
     labels: list[str] | None = Field(default=None, exclude_if=lambda labels: labels is None)
-    """Label names, each once; present when labels are included. Labels without a name are left out."""
+    """Label names, without duplicates and empty names. Present if ``include_labels`` is true."""
 
 
 class AttachChecklist(Params):
-    """A checklist to be put on a card."""
+    """A checklist to attach to a card."""
 
     card_id: CardId
     name: Text
     """Checklist title."""
 
     items: list[Text] = Field(max_length=100)
-    """What there is to do, in order; an empty list makes a checklist without items."""
+    """Texts of the items, in order. An empty list creates a checklist without items."""
 
     skip_if_present: bool = True
     """When true and a checklist of that name exists, nothing is done."""
@@ -167,7 +168,7 @@ class Checklist(Result):
     checklist_id: str
     name: str
     items_added: int
-    """Items put there, by this call and by an interrupted one that it completed."""
+    """Number of items added, by this call and by an interrupted call that it completed."""
 
     skipped: bool
-    """Whether a checklist of that name was there and nothing was done."""
+    """Whether a checklist of that name existed and nothing was done."""

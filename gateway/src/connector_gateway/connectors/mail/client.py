@@ -323,7 +323,7 @@ class Base64JsonReader:
         if not self._started:
             self._begin()
         if not self._started or self._finished:
-            self._require_room()
+            self._check_frame_size()
             return b""
         end = NOT_BASE64.search(self._buffer)
         # Base64 decodes four characters at a time. The remainder belongs to the next piece.
@@ -337,7 +337,7 @@ class Base64JsonReader:
             return
         if self._started or not _is_empty_content(self._buffer):
             raise errors.UpstreamError(
-                "The application's answer broke off or holds no content.", private=repr(self._buffer[:500])
+                "The vendor's response was truncated or has no content.", private=repr(self._buffer[:500])
             )
 
     def _begin(self) -> None:
@@ -345,9 +345,9 @@ class Base64JsonReader:
         if match:
             self._started, self._buffer = True, self._buffer[match.end() :]
 
-    def _require_room(self) -> None:
+    def _check_frame_size(self) -> None:
         if len(self._buffer) > MAX_FRAME_BYTES:
-            raise errors.UpstreamError("The application's answer holds no content.", private=repr(self._buffer[:500]))
+            raise errors.UpstreamError("The vendor's response has no content.", private=repr(self._buffer[:500]))
 
 
 def _decode_base64(encoded: bytes) -> bytes:
@@ -355,7 +355,7 @@ def _decode_base64(encoded: bytes) -> bytes:
     try:
         return binascii.a2b_base64(encoded.translate(TO_STANDARD) + b"=" * (-len(encoded) % 4))
     except binascii.Error as error:
-        raise errors.UpstreamError("The application's content cannot be decoded.", private=str(error)) from error
+        raise errors.UpstreamError("The vendor's content cannot be decoded.", private=str(error)) from error
 
 
 def _is_empty_content(text: bytes) -> bool:

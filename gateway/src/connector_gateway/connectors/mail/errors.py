@@ -42,16 +42,16 @@ ERRORS = ErrorTable(
     },
     messages={
         errors.AttachmentNotFound: "The message has no such attachment.",
-        errors.ConnectionScopeMissing: "The connection was authorised without a permission that this needs.",
-        errors.InvalidCursor: "The application does not know the cursor any more.",
+        errors.ConnectionScopeMissing: "The connection was authorised without a permission that this operation needs.",
+        errors.InvalidCursor: "The vendor no longer recognises the cursor.",
         errors.MessageNotFound: "The mailbox has no such message.",
         errors.ThreadNotFound: "The mailbox has no such thread.",
-        errors.UpstreamConflict: "The application refused because of another change.",
+        errors.UpstreamConflict: "The vendor rejected the write because of another change.",
     },
     remedies={
         "failedPrecondition": (
-            "Check what was to be changed, and the account: the labels of a draft stay as they are, "
-            "and an account whose mail service is switched off can do nothing."
+            "Check the message and the account: the labels of a draft cannot be changed, "
+            "and the account's mail service must be enabled."
         ),
     },
     rejections=(
@@ -66,7 +66,7 @@ ERRORS = ErrorTable(
 def unwrap(
     response: UpstreamResponse, shape: type[W], missing: type[errors.GatewayError] | None = None, *, named: bool = False
 ) -> W:
-    """Return the body of a successful response, or raise its error as ``refuse`` does."""
+    """Return the body of a successful response, or raise its error as ``raise_error`` does."""
     if not response.is_success:
         raise_error(response, missing, named=named)
     return response.decode(shape)

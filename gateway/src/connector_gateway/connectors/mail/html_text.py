@@ -1,7 +1,7 @@
 """Conversion of HTML to plain text, for mail readers without HTML.
 
 Its time is linear in the length of the HTML. Libraries that parse HTML as browsers do take a second for 64 KB of
-nested elements, or stop there (docs/decisions/0028).
+nested elements, or fail.
 """
 
 import re
@@ -18,7 +18,7 @@ ENDLESS_CHARACTER = re.compile(r"&#(?:x[0-9a-f]{8,}|[0-9]{8,});?", re.IGNORECASE
 SPACES = re.compile(r"[ \t\n\r\f]+")
 """HTML white space that collapses to one space. A no-break space is a normal character."""
 
-SHOWN_LINK = re.compile(r"(?:https?|ftp|mailto|tel):\S", re.IGNORECASE)
+PRINTED_LINK = re.compile(r"(?:https?|ftp|mailto|tel):\S", re.IGNORECASE)
 HIDDEN_ELEMENTS = {name: re.compile(f"</{name}(?![a-z0-9])", re.IGNORECASE) for name in ("script", "style", "title")}
 """The end tags of elements that are not displayed."""
 
@@ -49,7 +49,7 @@ def html_to_text(body_html: str) -> str:
             writer.text(unescape(ENDLESS_CHARACTER.sub("\ufffd", piece)))
         else:
             writer.tag(piece)
-    return writer.written() or NO_TEXT
+    return writer.get_text() or NO_TEXT
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ class _Writer:
         self._link: tuple[str, list[str]] | None = None
         """The URL of the open link, and the text written since."""
 
-    def written(self) -> str:
+    def get_text(self) -> str:
         """Return the complete text without surrounding empty lines. It is empty if nothing is visible."""
         self._end_link()
         lines = "\n".join(line.rstrip() for line in [*self._lines, "".join(self._line).replace("\xa0", " ")])
@@ -151,7 +151,7 @@ class _Writer:
     def text(self, text: str) -> None:
         """Write text, with spaces and line breaks collapsed as in HTML."""
         if self._preformatted:
-            self._as_it_is(text)
+            self._put_preformatted(text)
             return
         # A text may end in the middle of a line, so spaces at its edges are recorded for the next output.
         words = SPACES.sub(" ", text)
@@ -192,7 +192,7 @@ class _Writer:
         """Start a link, or write the URL of the one that ends."""
         self._end_link()
         href = tag.attributes.get("href", "").strip()
-        self._link = (href, []) if tag.starts and SHOWN_LINK.match(href) else None
+        self._link = (href, []) if tag.starts and PRINTED_LINK.match(href) else None
 
     def row(self, _: _Tag) -> None:
         """Start a row of a table on its own line."""
@@ -238,15 +238,15 @@ class _Writer:
                 self._lists[-1] += 1
                 self._bullet = f"{self._lists[-1]}. "
 
-    def _as_it_is(self, text: str) -> None:
+    def _put_preformatted(self, text: str) -> None:
         first, *rest = text.replace("\r\n", "\n").split("\n")
         self._put(first)
         for line in rest:
             self._break(self._breaks + 1)
             self._put(line)
 
-    def _break(self, least: int) -> None:
-        self._breaks = max(self._breaks, least)
+    def _break(self, count: int) -> None:
+        self._breaks = max(self._breaks, count)
         self._space = False
 
     def _put(self, text: str) -> None:
@@ -284,10 +284,10 @@ class _Writer:
         if self._link is None:
             return
         (href, pieces), self._link = self._link, None
-        called = "".join(pieces).strip()
-        if not called:
+        label = "".join(pieces).strip()
+        if not label:
             self._put(href)
-        elif called.rstrip("/") not in _element_handlers(href):
+        elif label.rstrip("/") not in _equivalent_labels(href):
             breaks, space = self._breaks, self._space
             self._breaks, self._space = 0, True
             self._put(f"({href})")
@@ -316,6 +316,7 @@ def _number(text: str) -> int:
     return int(text) if re.fullmatch(r"[0-9]{1,6}", text) else 1
 
 
-def _element_handlers(href: str) -> set[str]:
+def _equivalent_labels(href: str) -> set[str]:
+    """Return the link texts that already contain the URL."""
     bare = re.sub(r"^(?:https?://|mailto:|tel:)", "", href, flags=re.IGNORECASE)
-    return {way.rstrip("/") for way in (href, bare, bare.partition("?")[0], bare.removeprefix("www."))}
+    return {text.rstrip("/") for text in (href, bare, bare.partition("?")[0], bare.removeprefix("www."))}

@@ -20,7 +20,7 @@ from connector_gateway.connectors.mail.html_text import html_to_text
 from connector_gateway.connectors.mail.wire import Message as WireMessage
 from connector_gateway.connectors.mail.wire import Part
 from connector_gateway.kit.errors import UpstreamUnexpected
-from connector_gateway.kit.wire import decode_json as decoded_json
+from connector_gateway.kit.wire import decode_json
 
 NO_PARENT = Part()
 """The parent of the outermost part."""
@@ -95,9 +95,9 @@ def is_attachment(part: Part, around: Part) -> bool:
         return True
     if kind.startswith("multipart/") or not (part.filename or _disposition(part) == "attachment"):
         return False
-    shown_inline = _disposition(part) != "attachment" and header(part, "Content-ID")
+    is_inline = _disposition(part) != "attachment" and header(part, "Content-ID")
     # A picture that the HTML displays inline, such as the logo below a signature.
-    if outer == "multipart/related" and kind.startswith("image/") and shown_inline:
+    if outer == "multipart/related" and kind.startswith("image/") and is_inline:
         return False
     # An invitation among the alternatives is one more form of the text.
     if outer == "multipart/alternative" and kind == "text/calendar":
@@ -168,7 +168,7 @@ def inline_content(part: Part) -> bytes | None:
     try:
         return _from_base64(_unescape(data))
     except ValueError as error:
-        raise UpstreamUnexpected("The application sent content that cannot be decoded.", private=str(error)) from error
+        raise UpstreamUnexpected("The vendor sent content that cannot be decoded.", private=str(error)) from error
 
 
 def _unescape(data: memoryview) -> memoryview:
@@ -176,7 +176,7 @@ def _unescape(data: memoryview) -> memoryview:
     # Base64 needs no escapes, but a vendor may escape "=".
     if bytes(data[:1]) == b'"' and not any(b"\\" in piece for piece in _pieces(data)):
         return data
-    return memoryview(decoded_json(bytes(data), str).encode())
+    return memoryview(decode_json(bytes(data), str).encode())
 
 
 def _pieces(data: memoryview) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""What the mail operations accept and return."""
+"""Parameters and results of the mail operations."""
 
 import operator
 from typing import Annotated, Any, Literal, Self
@@ -11,16 +11,16 @@ from connector_gateway.kit.pasted_urls import id_or_url
 from connector_gateway.kit.shapes import Base64, Cursor, Params, Result, TextPattern, UtcDatetime
 
 _LINE_ENDS = r"\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
-"""Everything that some system takes for the end of a line."""
+"""All characters that some system treats as the end of a line."""
 
-ONE_LINE = TextPattern(rf"^[^{_LINE_ENDS}]*$", "Should stand on one line")
+ONE_LINE = TextPattern(rf"^[^{_LINE_ENDS}]*$", "Should be a single line")
 FILLED_LINE = TextPattern(rf"^[^{_LINE_ENDS}]*\S[^{_LINE_ENDS}]*$", "Should not be blank")
 
 Recipients = Annotated[list[Annotated[str, Field(max_length=1000)]], Field(min_length=1, max_length=500)]
 """Addresses, bare or as ``Name <address>``."""
 
 Subject = Annotated[str, Field(max_length=2000), ONE_LINE]
-"""One line of text, perhaps empty."""
+"""One line of text, which may be empty."""
 
 Html = Annotated[str, Field(max_length=1_000_000)]
 LabelName = Annotated[str, Field(max_length=225), ONE_LINE, FILLED_LINE]
@@ -44,10 +44,11 @@ ThreadId = Annotated[MailId, id_or_url("a thread", *urls.THREAD)]
 
 
 class SearchMessages(Params):
-    """Which messages to find."""
+    """A filter for messages."""
 
     q: Annotated[str, Field(max_length=1000)]
-    """Search string in the mail provider's search syntax; evaluated by the provider. Empty finds everything."""
+    """Search string in the mail provider's search syntax; evaluated by the provider. An empty string
+    matches all messages."""
 
     include_body: bool = False
     """Also return the message body, and the list of attachments."""
@@ -58,16 +59,16 @@ class SearchMessages(Params):
 
 
 class MessageBody(Result):
-    """What a message says, in the forms that its sender gave."""
+    """The text of a message, in the formats in which it was sent."""
 
     text: str | None
     html: str | None
     too_large: bool = Field(default=False, exclude_if=operator.not_)
-    """Present, and true, where the message is too large to be told: over some 3 MB without its attachments."""
+    """Present, and true, if the message is too large to return: more than about 3 MB without its attachments."""
 
 
 class Attachment(Result):
-    """A file that came with a message."""
+    """A file attached to a message."""
 
     attachment_id: str
     filename: str
@@ -76,7 +77,7 @@ class Attachment(Result):
 
 
 class Message(Result):
-    """A message in short, with its body where that was asked for."""
+    """A summary of a message, with its body if requested."""
 
     message_id: str
     thread_id: str
@@ -88,14 +89,14 @@ class Message(Result):
     """Label names."""
 
     body: MessageBody | None = Field(default=None, exclude_if=_absent)
-    """Present when the body was asked for."""
+    """Present if ``include_body`` is true."""
 
     attachments: list[Attachment] | None = Field(default=None, exclude_if=_absent)
-    """Present beside ``body``."""
+    """Present if ``include_body`` is true."""
 
 
 class SendMessage(Params):
-    """An email to be sent from the connected address."""
+    """An email to send from the connected address."""
 
     to: Recipients
     """One or more recipients, as ``address`` or ``Name <address>``; each is validated before anything is sent."""
@@ -111,25 +112,25 @@ class SendMessage(Params):
 
 
 class SentMessage(Result):
-    """The message that was sent."""
+    """The sent message."""
 
     message_id: str
     thread_id: str
     to: list[str]
-    """Addresses, each once."""
+    """Addresses of the recipients, without duplicates."""
 
     sent_at: UtcDatetime
 
 
 class ChangeMessageLabels(Params):
-    """Which labels to apply and to strip; at least one of ``add`` and ``remove``."""
+    """The labels to apply and to strip: at least one of ``add`` and ``remove``."""
 
     message_id: MessageId
     add: LabelNames = Field(default_factory=list)
     """Label names to apply."""
 
     remove: LabelNames = Field(default_factory=list)
-    """Label names to strip; those that the mailbox lacks are passed over."""
+    """Label names to strip. Names that the mailbox lacks are ignored."""
 
     create_missing: bool = False
     """Create labels in ``add`` that the mailbox lacks."""
@@ -137,7 +138,7 @@ class ChangeMessageLabels(Params):
     @model_validator(mode="after")
     def _changes_something(self) -> Self:
         if not self.add and not self.remove:
-            raise PydanticCustomError("nothing_to_do", "Give add, remove, or both", {"parameter": "add"})
+            raise PydanticCustomError("nothing_to_do", "Should be given, unless remove is", {"parameter": "add"})
         return self
 
 
@@ -153,16 +154,16 @@ class ChangedLabels(Result):
 
 
 class FetchAttachment(Params):
-    """Which attachment to fetch, and how."""
+    """The attachment to fetch, and the form of its content."""
 
     attachment_id: AttachmentId
-    """Identifier from the search, or the mail provider's own."""
+    """Identifier from the search, or the mail provider's own identifier."""
 
     message_id: MessageId
     """Message the attachment belongs to."""
 
     form: Literal["link", "base64"] = Field(default="link", alias="as")
-    """A short-lived download address, or the content itself."""
+    """``link`` returns a short-lived download URL, ``base64`` the content itself."""
 
 
 class FetchedAttachment(Result):
@@ -173,15 +174,15 @@ class FetchedAttachment(Result):
     mime_type: str
     size_bytes: int
     download_url: str | None = Field(default=None, exclude_if=_absent)
-    """Where the file can be had without a key until ``expires_at``, any number of times."""
+    """URL for downloading the file without a key until ``expires_at``, any number of times."""
 
     expires_at: UtcDatetime | None = Field(default=None, exclude_if=_absent)
     content_base64: Base64 | None = Field(default=None, exclude_if=_absent)
-    """The content, instead of the address, where ``base64`` was asked for."""
+    """The content, instead of the URL, if ``base64`` was requested."""
 
 
 class CreateDraft(Params):
-    """An email to be kept unsent."""
+    """An email to save as a draft."""
 
     to: Recipients
     """One or more recipients, as ``address`` or ``Name <address>``."""
@@ -192,7 +193,7 @@ class CreateDraft(Params):
 
 
 class CreatedDraft(Result):
-    """The draft that was made."""
+    """The created draft."""
 
     draft_id: str
     message_id: str

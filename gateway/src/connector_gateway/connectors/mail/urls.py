@@ -3,9 +3,9 @@
 Only older URLs contain the API's identifiers. Those in current URLs are internal to the vendor's pages.
 """
 
-PLACE = r"mail\.google\.com/mail/(?:u/[0-9]+/)?(?:\?[^#]*)?#(?:[^/]+/)+"
+PREFIX = r"mail\.google\.com/mail/(?:u/[0-9]+/)?(?:\?[^#]*)?#(?:[^/]+/)+"
 ID = r"([0-9a-f]{16})"
 REST = r"(?:[?].*)?"
 
-MESSAGE = (rf"{PLACE}{ID}{REST}",)
-THREAD = (rf"{PLACE}{ID}{REST}",)
+MESSAGE = (rf"{PREFIX}{ID}{REST}",)
+THREAD = (rf"{PREFIX}{ID}{REST}",)

@@ -224,12 +224,12 @@ class NotesClient:
     ) -> AsyncIterator[wire.Listing[T]]:
         """Yield the pages of a list requested by POST, with the items of one kind."""
 
-        async def ask(cursor: str | None, size: int) -> UpstreamResponse:
+        async def request_page(cursor: str | None, size: int) -> UpstreamResponse:
             paged = {**body, **_page_at(cursor, size)}
             return await self._upstream.send("POST", path, CHARGE, writes=False, query=query, json=paged)
 
         async def fetch(cursor: str | None) -> tuple[wire.Listing[T], str | None]:
-            listing = _listing(await with_smaller_pages(partial(ask, cursor), PAGE_SIZE), kind)
+            listing = _listing(await with_smaller_pages(partial(request_page, cursor), PAGE_SIZE), kind)
             return listing, listing.next_cursor
 
         return iter_pages(fetch, max_pages=MAX_PAGES)
@@ -240,10 +240,10 @@ class NotesClient:
     async def _read_page(self, path: str, cursor: str | None) -> UpstreamResponse:
         """Read a page of a list, with the maximum number of items."""
 
-        async def ask(size: int) -> UpstreamResponse:
+        async def request_page(size: int) -> UpstreamResponse:
             return await self._read(path, _page_at(cursor, size))
 
-        return await with_smaller_pages(ask, PAGE_SIZE)
+        return await with_smaller_pages(request_page, PAGE_SIZE)
 
     async def _write(self, method: str, path: str, body: Mapping[str, Any]) -> UpstreamResponse:
         return await self._upstream.send(
@@ -252,7 +252,7 @@ class NotesClient:
 
 
 class _Rows:
-    """The iterator that ``NotesClient.rows`` returns. It is no generator for the reason given at ``Pages``."""
+    """The iterator of ``NotesClient.query_rows``. It is not a generator, for the reason given at ``PageIterator``."""
 
     def __init__(self, query: Query, start: datetime | None, step: timedelta) -> None:
         self._query = query

@@ -39,7 +39,7 @@ ERRORS = ErrorTable(
     messages={
         errors.DatabaseNotShared: "The database does not exist or is not shared with this connection.",
         errors.PageNotFound: "The page does not exist or is not shared with this connection.",
-        errors.UpstreamConflict: "The application refused the change because another one was being saved.",
+        errors.UpstreamConflict: "The vendor rejected the write because another change was being saved.",
     },
     rejections=(
         Rejection(
@@ -77,7 +77,7 @@ def unwrap(
     if not response.is_success:
         # HTML comes from the vendor's front end, and such a 403 says nothing about permissions.
         if response.raw is None:
-            raise errors.UpstreamError("The application's doorkeeper turned the request away.", private=response.text)
+            raise errors.UpstreamError("The vendor's front end rejected the request.", private=response.text)
         error = response.try_decode(wire.VendorError) or wire.VendorError()
         if references := _mentioned_references(response, error, names):
             raise _unknown_value(response, error, references)
@@ -98,7 +98,7 @@ def _unknown_value(response: UpstreamResponse, error: wire.VendorError, names: N
     details = [{"property": name, "value": identifier} for identifier, (_, name) in names.items()]
     quoted_names = ", ".join(dict.fromkeys(f'"{name}"' for _, name in names.values()))
     if response.status == 404 and {kind for kind, _ in names.values()} == {"relation"}:
-        message = f"A page that {quoted_names} names does not exist or is not shared with this connection."
+        message = f"A page in {quoted_names} does not exist or is not shared with this connection."
         return errors.PageNotFound(message, *details, private=response.text)
-    message = f"The application refused what {quoted_names} names."
+    message = f"The vendor rejected the value of {quoted_names}."
     return errors.UpstreamRefused(message, *details, *reason_details(error.code, error.message), private=response.text)

@@ -1,4 +1,4 @@
-"""What the notes operations accept and return."""
+"""Parameters and results of the notes operations."""
 
 from typing import Annotated, Any, Literal, Self
 
@@ -21,7 +21,7 @@ Properties = dict[str, Any]
 
 BLOCK_KINDS = ("paragraph", "bulleted_list_item", "callout")
 
-# What is wrong with a block is told by its own error, so any value is taken here.
+# Invalid blocks have an error of their own, so any value is accepted here.
 Block = Annotated[
     Any,
     WithJsonSchema(
@@ -43,7 +43,7 @@ Block = Annotated[
 
 
 class ListDatabases(Params):
-    """Which databases to list."""
+    """A filter for databases."""
 
     query: Annotated[str, Field(max_length=1000)] | None = None
     """Case-insensitive substring of the database title."""
@@ -65,13 +65,13 @@ class NotesDatabase(Result):
 
 
 class CreatePage(Params):
-    """A page to be made as a row of a database."""
+    """A page to create as a row of a database."""
 
     database_id: DatabaseId
     """Database that holds the new row."""
 
     properties: Properties
-    """Property name to value; values are cast to the property's type, and refused where that would lose something."""
+    """Property name to value. Values are cast to the property's type, and a lossy cast is rejected."""
 
     children: list[Block] = Field(default_factory=list, max_length=1000)
     """Body blocks: a string (a paragraph), or an object with ``type`` (paragraph, bulleted_list_item or callout) and
@@ -82,7 +82,7 @@ class CreatePage(Params):
 
 
 class CreatedPage(Result):
-    """The page that was made."""
+    """The created page."""
 
     page_id: str
     url: str
@@ -93,7 +93,7 @@ class CreatedPage(Result):
 
 
 class UpdatePage(Params):
-    """What is to be changed of a page; at least one of ``properties`` and ``archived``."""
+    """The changes of a page: at least one of ``properties`` and ``archived``."""
 
     page_id: PageId
     properties: Properties | None = None
@@ -103,13 +103,13 @@ class UpdatePage(Params):
     """True moves the page to the trash, false restores it."""
 
     if_unmodified_since: UtcDatetime | None = None
-    """If the page changed after this instant, nothing is written; the application keeps whole minutes only."""
+    """If the page changed after this time, nothing is written. The vendor stores times in whole minutes only."""
 
     @model_validator(mode="after")
     def _changes_something(self) -> Self:
         if self.properties is None and self.archived is None:
             raise PydanticCustomError(
-                "nothing_to_do", "Give properties, archived, or both", {"parameter": "properties"}
+                "nothing_to_do", "Should be given, unless archived is", {"parameter": "properties"}
             )
         return self
 
@@ -126,7 +126,7 @@ class UpdatedPage(Result):
 
 
 class SearchPages(Params):
-    """What to look for in one database."""
+    """A search within one database."""
 
     database_id: DatabaseId
     property: Name
@@ -139,7 +139,7 @@ class SearchPages(Params):
 
 
 class FoundPage(Result):
-    """A page that matches."""
+    """A matching page."""
 
     page_id: str
     title: str
@@ -148,14 +148,14 @@ class FoundPage(Result):
 
 
 class FoundPages(Result):
-    """Every page that matches."""
+    """All matching pages."""
 
     match_count: int
     pages: list[FoundPage]
 
 
 class ReadNotesEvents(Params):
-    """Which observed events to read."""
+    """A filter for observed events."""
 
     since: UtcDatetime | None = None
     type: Literal["page.created", "page.property_updated"] | None = None
@@ -167,7 +167,7 @@ class ReadNotesEvents(Params):
 
 
 class NotesEvent(Result):
-    """A change that was observed."""
+    """An observed change."""
 
     event_id: str
     type: str

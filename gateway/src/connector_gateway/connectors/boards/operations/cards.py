@@ -92,7 +92,7 @@ POST_COMMENT = WriteStep(
 async def create_card(ctx: BoardsCall, params: models.CreateCard) -> models.CreatedCard:
     """Create a card at the bottom of a list.
 
-    Labels are named; if the board lacks any of them, nothing is created.
+    Labels are given by name. If the board lacks one of them, nothing is created.
     """
     body = await ctx.plan(partial(_new_card, ctx, params))
     return mapping.created_card(await ctx.step(CREATE_CARD, body), params.labels)
@@ -100,9 +100,9 @@ async def create_card(ctx: BoardsCall, params: models.CreateCard) -> models.Crea
 
 @writes("POST /cards/{card_id}/move", errors=[*ON_A_CARD, ListNotFound])
 async def move_card(ctx: BoardsCall, params: models.MoveCard) -> models.MovedCard:
-    """Move a card to another list of its board, and comment on it if wanted.
+    """Move a card to another list of its board, optionally with a comment.
 
-    When the comment cannot be posted the move stands, and ``comment_posted`` is false.
+    If the comment cannot be posted, the card is moved anyway and ``comment_posted`` is false.
     """
     async with ctx.exclusive(f"card {await full_card_id(ctx, params.card_id)}"):
         move = await ctx.plan(partial(_move, ctx, params))

@@ -12,7 +12,7 @@ from connector_gateway.kit.errors import GatewayError
 from connector_gateway.kit.operation import writes
 from connector_gateway.kit.write_steps import Match, SentStep, StepInput, StepResult, WriteStep
 
-FINISHED = "whole"
+FINISHED = "finished"
 """The cached value of a finished checklist. For an unfinished one, its intended items are cached."""
 
 
@@ -79,7 +79,7 @@ ADD_ITEM = WriteStep("add an item", _send_item, _find_item, dry_run_result=lambd
 async def attach_checklist(ctx: BoardsCall, params: AttachChecklist) -> Checklist:
     """Attach a checklist with its items to a card.
 
-    A checklist that an interrupted call of the same name and items has left unfinished is finished.
+    If an interrupted call with the same name and items left a checklist unfinished, that checklist is completed.
     """
     card_id = await full_card_id(ctx, params.card_id)
     async with ctx.exclusive(f"checklists {card_id}"):

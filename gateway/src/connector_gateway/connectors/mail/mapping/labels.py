@@ -14,7 +14,7 @@ from connector_gateway.kit.write_steps import StepInput
 UNMOVABLE = frozenset({"SENT", "DRAFT"})
 """Labels that only the vendor adds and removes."""
 
-UNMOVABLE_MESSAGE = "Is put on and taken off by the application alone"
+UNMOVABLE_MESSAGE = "Is applied and stripped only by the vendor"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +54,12 @@ def change(
     ]
     if violations:
         raise _to_error(violations)
-    unlike = {label.comparison_key: label for label in reversed(adding)}
-    placed = [label for label in adding if unlike[label.comparison_key] is label]
+    by_key = {label.comparison_key: label for label in reversed(adding)}
+    distinct = [label for label in adding if by_key[label.comparison_key] is label]
     return {
-        "add": [label.label_id for label in placed],
+        "add": [label.label_id for label in distinct],
         "remove": list(dict.fromkeys(label.label_id for label in removing if label.label_id is not None)),
-        "missing": [label.name.strip() for label in placed if label.label_id is None],
+        "missing": [label.name.strip() for label in distinct if label.label_id is None],
     }
 
 
@@ -80,14 +80,14 @@ def _violations_of_removing(removing: Sequence[RequestedLabel], adding: Sequence
         if label.label_id in UNMOVABLE:
             yield label.violation(InvalidParameters.code, UNMOVABLE_MESSAGE)
         elif label.comparison_key in added:
-            yield label.violation(InvalidParameters.code, "Is in add as well")
+            yield label.violation(InvalidParameters.code, "Is also in add")
 
 
 def _to_error(violations: Sequence[Detail]) -> GatewayError:
     lacking = [violation["value"] for violation in violations if violation["code"] == LabelNotFound.code]
     error_class = LabelNotFound if violations[0]["code"] == LabelNotFound.code else InvalidParameters
     if len(lacking) < len(violations):
-        return error_class("Some of the labels cannot be changed like that.", *violations)
+        return error_class("Some of the label changes are not possible.", *violations)
     quoted_names = ", ".join(f'"{name}"' for name in lacking)
     return error_class(f"The mailbox has no label {quoted_names}.", *violations)
 
@@ -111,7 +111,7 @@ def stored_labels(source: wire.Labelled) -> dict[str, Any]:
 
 
 def is_changed(stored: StoredData, expected: StoredData) -> bool:
-    """Return True if a message has exactly the wanted ones of the labels in question."""
+    """Return True if a message has all labels to add and none of those to remove."""
     present = set(stored["label_ids"])
     return present.issuperset(expected["add"]) and present.isdisjoint(expected["remove"])
 
@@ -127,7 +127,7 @@ def public_label(stored: StoredData) -> dict[str, Any]:
 
 
 def changed_labels(stored: StoredData, names: Mapping[str, str], labels: Iterable[StoredData]) -> ChangedLabels:
-    """Return the result of a change. *labels* are those that were to be created on the way."""
+    """Return the result of a change. *labels* are the results of creating labels."""
     return ChangedLabels(
         message_id=stored["id"],
         labels=[names.get(label_id, label_id) for label_id in stored["label_ids"]],

@@ -50,7 +50,7 @@ def recipients(to: Sequence[str]) -> list[mime.Mailbox]:
 def _recipient(written: str) -> mime.Mailbox:
     """Return one recipient, with the domain in ASCII, which all mail systems accept."""
     if len(written.splitlines()) > 1:
-        raise EmailNotValidError("A recipient stands on one line.")
+        raise EmailNotValidError("A recipient must be on one line.")
     match = NAMED_ADDRESS.fullmatch(written.strip())
     name, address = (match[1].strip(), match[2]) if match else ("", written.strip())
     # The vendor delivers, so it checks whether a domain exists. Non-ASCII characters before the ``@`` are rejected
@@ -65,7 +65,7 @@ def own_mailbox(addresses: Sequence[wire.SendAs]) -> mime.Mailbox:
     """Return the connected address, with its owner's sender name."""
     own = next((address for address in addresses if address.is_primary), addresses[0] if addresses else None)
     if own is None or not SENDER.fullmatch(own.send_as_email):
-        raise UpstreamUnexpected("The application names no address that the account sends from.")
+        raise UpstreamUnexpected("The vendor lists no address that the account can send from.")
     return mime.Mailbox(own.display_name, own.send_as_email)
 
 
@@ -83,7 +83,7 @@ def parent(thread: wire.Thread, thread_id: str) -> ReplyTarget:
     answerable = [message for message in thread.messages if EXCLUDED_LABELS.isdisjoint(message.label_ids)]
     if not answerable:
         detail = {"parameter": "thread_id", "value": thread_id}
-        raise ThreadNotFound("The thread holds nothing that can be replied to.", detail)
+        raise ThreadNotFound("The thread has no message that can be replied to.", detail)
     payload = max(answerable, key=arrived_at).payload
     own = _identifiers(payload, "Message-ID")[:1]
     earlier = _identifiers(payload, "References") or _identifiers(payload, "In-Reply-To")[:1]
@@ -134,10 +134,10 @@ def _stored_mailbox(mailbox: mime.Mailbox) -> dict[str, str]:
     return {"name": mailbox.name, "address": mailbox.address}
 
 
-def stored_draft(draft_id: str, message: wire.Threaded | wire.Message, mark: str, made_at: float) -> dict[str, Any]:
+def stored_draft(draft_id: str, message: wire.Threaded | wire.Message, mark: str, created_at: float) -> dict[str, Any]:
     """Return the stored form of a created draft with *mark* in its header."""
     stored = {"id": draft_id, "message_id": message.id, "thread_id": message.thread_id}
-    return stored | {"mark": mark, "made_at": made_at}
+    return stored | {"mark": mark, "made_at": created_at}
 
 
 def dry_run_draft(_: StepInput) -> dict[str, Any]:

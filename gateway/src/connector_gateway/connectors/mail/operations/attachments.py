@@ -40,7 +40,7 @@ async def open_attachment(client: MailClient, content: Position) -> AsyncIterato
 
 
 async def _linked_part(client: MailClient, content: Position) -> tuple[str, wire.Part]:
-    """Return the part behind a link and its message's id, so that the message is not kept while the file is sent."""
+    """Return the part behind a link and its message's id, so that the message is freed while the file is sent."""
     message, _ = await get_message_within_limit(client, content["message"])
     part = mime.find(message.payload, content["part"])
     if part is None:

@@ -79,7 +79,7 @@ CHANGE_LABELS = WriteStep(
 async def change_message_labels(ctx: MailCall, params: ChangeMessageLabels) -> ChangedLabels:
     """Apply labels to a message and strip others from it, by their names.
 
-    A label that is to be applied and does not exist is refused, or created where that is asked for.
+    A label to apply that does not exist is rejected, or created if ``create_missing`` is true.
     """
     change = await ctx.plan(partial(_change, ctx, params))
     try:

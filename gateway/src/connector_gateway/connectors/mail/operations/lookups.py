@@ -22,9 +22,9 @@ async def get_message_within_limit(client: MailClient, message_id: str) -> tuple
 
 
 async def load_content(ctx: MailCall, message_id: str, part: wire.Part, *, exclusive: bool) -> bytes:
-    """Return all bytes of a part. Raises ``AnswerTooLarge`` if they are too many to return as text.
+    """Return all bytes of a part. Raises ``ResponseTooLarge`` if they are too many to return as text.
 
-    A large part waits for the call's reservation of large responses, unless the caller already has it (*alone*).
+    A large part waits for the call's reservation of large responses, unless the caller already has it (*exclusive*).
     """
     # The inline content is already in memory, bounded by the response size, and is not copied.
     if (content := mime.inline_content(part)) is not None:

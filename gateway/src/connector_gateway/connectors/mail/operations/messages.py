@@ -43,18 +43,18 @@ class LoadedMessage:
 async def search_messages(ctx: MailCall, params: SearchMessages) -> Page[Message]:
     """Search the mailbox in the mail provider's search syntax, newest first.
 
-    Attachments are files that came with a message; pictures within its text and signatures do not count.
-    A page with bodies ends early where these are large, and ``next_cursor`` leads to the other messages.
+    Attachments are files attached to a message. Inline pictures and signatures are not included.
+    A page with bodies ends early if these are large, and ``next_cursor`` leads to the other messages.
     """
     message_ids, token = await _list_page(ctx, params)
     requested = message_ids[: params.limit]
-    read = await _load_messages(ctx, requested, with_body=params.include_body)
-    loaded = [(one.message, one.body) for one in read if one.message is not None]
-    carried = {label_id for message, _ in loaded for label_id in message.label_ids}
-    names = await ctx.cached(labels_lookup(ctx), suffices=lambda names: names.keys() >= carried)
+    messages = await _load_messages(ctx, requested, with_body=params.include_body)
+    loaded = [(one.message, one.body) for one in messages if one.message is not None]
+    label_ids = {label_id for message, _ in loaded for label_id in message.label_ids}
+    names = await ctx.cached(labels_lookup(ctx), suffices=lambda names: names.keys() >= label_ids)
     return Page[Message](
         items=[mapping.messages.message(message, names, body) for message, body in loaded],
-        position=mapping.messages.position(message_ids[len(read) :], token),
+        position=mapping.messages.position(message_ids[len(messages) :], token),
     )
 
 
@@ -83,9 +83,9 @@ async def _load_messages(ctx: MailCall, message_ids: Sequence[str], *, with_body
             return index < page.ends_at
 
         async with readers:
-            read = await _read(ctx, message_id, expect if with_body else None)
-        expect(read.size)
-        page.put(index, read)
+            message = await _read(ctx, message_id, expect if with_body else None)
+        expect(message.size)
+        page.put(index, message)
 
     try:
         async with asyncio.TaskGroup() as group:
@@ -98,19 +98,19 @@ async def _load_messages(ctx: MailCall, message_ids: Sequence[str], *, with_body
 class _PageBuilder:
     """A page whose messages arrive in any order. Its end depends on their sizes, not on their order of arrival."""
 
-    def __init__(self, holding: MemoryReservation, count: int) -> None:
+    def __init__(self, reservation: MemoryReservation, count: int) -> None:
         self.ends_at = count
         """The index of the first message beyond the limit, as far as known."""
 
-        self._read: list[LoadedMessage | None] = [None] * count
+        self._loaded: list[LoadedMessage | None] = [None] * count
         self._sizes = [0] * count
-        self._holding = holding
-        self._most_kept = 0
+        self._reservation = reservation
+        self._reserved_size = 0
 
     @property
     def messages(self) -> Sequence[LoadedMessage]:
         """Return the loaded messages within the limit."""
-        return [one for one in self._read if one is not None]
+        return [one for one in self._loaded if one is not None]
 
     def expect(self, index: int, size: int) -> None:
         """Reserve *size* characters at *index*, and drop messages that are then beyond the limit."""
@@ -122,17 +122,17 @@ class _PageBuilder:
             position for position, sum_ in enumerate(accumulate(self._sizes)) if position and sum_ > MAX_PAGE_CHARACTERS
         )
         self.ends_at = next(ends, self.ends_at)
-        del self._sizes[self.ends_at :], self._read[self.ends_at :]
+        del self._sizes[self.ends_at :], self._loaded[self.ends_at :]
 
-    def put(self, index: int, read: LoadedMessage) -> None:
+    def put(self, index: int, message: LoadedMessage) -> None:
         """Add the message at *index* if it is within the limit."""
         if index >= self.ends_at:
             return
-        self._read[index] = read
+        self._loaded[index] = message
         total = sum(one.size for one in self.messages)
-        if total > self._most_kept:
-            self._holding.reserve(total - self._most_kept)
-            self._most_kept = total
+        if total > self._reserved_size:
+            self._reservation.reserve(total - self._reserved_size)
+            self._reserved_size = total
 
 
 async def _read(ctx: MailCall, message_id: str, expect: Callable[[int], bool] | None) -> LoadedMessage:
@@ -148,23 +148,23 @@ async def _read(ctx: MailCall, message_id: str, expect: Callable[[int], bool] | 
         if expect(size):
             # Separate texts of large messages are fetched for one message at a time. Inline texts are decoded
             # immediately.
-            alone = size > EXCLUSIVE_BYTES and any(part.body.attachment_id for part in parts)
-            async with ctx.memory_reservation.large_response if alone else nullcontext():
-                return LoadedMessage(mime.drop_texts(message), await _load_body(ctx, message, alone=alone))
+            exclusive = size > EXCLUSIVE_BYTES and any(part.body.attachment_id for part in parts)
+            async with ctx.memory_reservation.large_response if exclusive else nullcontext():
+                return LoadedMessage(mime.drop_texts(message), await _load_body(ctx, message, exclusive=exclusive))
     return LoadedMessage()
 
 
-async def _load_body(ctx: MailCall, message: wire.Message, *, alone: bool) -> MessageBody:
-    """Return the body of a message. Large texts wait for a reservation, unless the caller has it (*alone*)."""
+async def _load_body(ctx: MailCall, message: wire.Message, *, exclusive: bool) -> MessageBody:
+    """Return the body of a message. Large texts wait for a reservation, unless the caller has it (*exclusive*)."""
 
-    async def said(mime_type: str) -> str | None:
+    async def read_text(mime_type: str) -> str | None:
         parts = mime.body_parts(message.payload, mime_type)
         return mime.join_texts(
-            [mime.text(part, await load_content(ctx, message.id, part, exclusive=alone)) for part in parts]
+            [mime.text(part, await load_content(ctx, message.id, part, exclusive=exclusive)) for part in parts]
         )
 
     try:
-        plain, html = [await said(kind) for kind in TEXTS]
+        plain, html = [await read_text(kind) for kind in TEXTS]
         return MessageBody(text=plain, html=html)
     except ResponseTooLarge:
         return TOO_LARGE

@@ -40,16 +40,22 @@ async def _find_draft(ctx: MailCall, _: StepInput, sent: SentStep) -> Sequence[M
             return [
                 Match(mapping.outgoing.stored_draft(draft.id, message, sent.mark, mapping.messages.arrived_at(message)))
             ]
-    gone = await evidence.marked_among_sent(ctx, {"mark": sent.mark}, sent) if sent.restored else None
-    if gone is None:
+    message_sent = await evidence.marked_among_sent(ctx, {"mark": sent.mark}, sent) if sent.restored else None
+    if message_sent is None:
         return []
-    return [Match(mapping.outgoing.stored_draft(LOST_DRAFT_ID, gone, sent.mark, mapping.messages.arrived_at(gone)))]
+    return [
+        Match(
+            mapping.outgoing.stored_draft(
+                LOST_DRAFT_ID, message_sent, sent.mark, mapping.messages.arrived_at(message_sent)
+            )
+        )
+    ]
 
 
 async def _send_message(ctx: MailCall, intent: StepInput, _: str) -> StepResult:
     message = await ctx.upstream.send_draft(intent["draft_id"])
     if message is None:
-        raise errors.UpstreamConflict("The draft was taken away before it could be sent.", doubt="failed")
+        raise errors.UpstreamConflict("The draft was deleted before it could be sent.", doubt="failed")
     return mapping.outgoing.stored_message(message, ctx.clock.now())
 
 
@@ -59,16 +65,18 @@ async def _find_message(ctx: MailCall, intent: StepInput, sent: SentStep) -> Seq
         return []
     message = await evidence.marked_in_thread(ctx, intent) or await evidence.marked_among_sent(ctx, intent, sent)
     if message is None:
-        raise errors.OutcomeUnknown("The draft is gone, and no message that it became can be found.", doubt="silent")
+        raise errors.OutcomeUnknown(
+            "The draft no longer exists, and the message sent from it cannot be found.", doubt="silent"
+        )
     return [Match(mapping.outgoing.stored_message(message, mapping.messages.arrived_at(message)))]
 
 
-async def _send_no_draft(ctx: MailCall, intent: StepInput, _: str) -> StepResult:
+async def _delete_draft(ctx: MailCall, intent: StepInput, _: str) -> StepResult:
     await ctx.upstream.delete_draft(intent["draft_id"])
     return {}
 
 
-async def _find_no_draft(ctx: MailCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
+async def _find_deletion(ctx: MailCall, intent: StepInput, _: SentStep) -> Sequence[Match]:
     return [] if await ctx.upstream.get_draft(intent["draft_id"]) else [Match({})]
 
 
@@ -84,7 +92,7 @@ def _draft_step(body_html: str) -> "WriteStep[MailCall]":
 
 
 SEND_DRAFT = WriteStep("send the draft", _send_message, _find_message, public_result=mapping.outgoing.public_message)
-DELETE_DRAFT = WriteStep("delete the draft", _send_no_draft, _find_no_draft)
+DELETE_DRAFT = WriteStep("delete the draft", _delete_draft, _find_deletion)
 
 
 # The operations
@@ -94,15 +102,15 @@ DELETE_DRAFT = WriteStep("delete the draft", _send_no_draft, _find_no_draft)
 async def send_message(ctx: MailCall, params: SendMessage) -> SentMessage:
     """Send an email from the connected address, or a reply inside a thread.
 
-    Every recipient is validated first; if one of them is not a valid address, nothing is sent.
-    The message is made as a draft and then sent, so that a repeat can tell whether it went out.
+    Every recipient is validated first. If one of them is not a valid address, nothing is sent.
+    The message is created as a draft and then sent, so that a retry can determine whether it was sent.
     """
     message_plan = await ctx.plan(partial(_plan_message, ctx, params, params.thread_id))
     draft = await ctx.step(_draft_step(params.body_html), message_plan)
     try:
         sent = await ctx.step(SEND_DRAFT, mapping.outgoing.send_intent(draft))
     except errors.GatewayError:
-        # Its owner would take a leftover draft for an unfinished mail.
+        # The mailbox's owner would mistake a leftover draft for an unfinished email.
         await ctx.undo(DELETE_DRAFT, {"draft_id": draft["id"]})
         raise
     return mapping.outgoing.sent_message(sent, message_plan)
@@ -110,12 +118,12 @@ async def send_message(ctx: MailCall, params: SendMessage) -> SentMessage:
 
 @writes("POST /drafts", errors=[errors.InvalidRecipient])
 async def create_draft(ctx: MailCall, params: CreateDraft) -> CreatedDraft:
-    """Create an unsent draft; nothing is sent."""
+    """Create an unsent draft. Nothing is sent."""
     message_plan = await ctx.plan(partial(_plan_message, ctx, params, None))
     draft = await ctx.step(_draft_step(params.body_html), message_plan)
     if draft["id"] == LOST_DRAFT_ID:
         raise errors.OutcomeUnknown(
-            "The draft was made, and somebody has sent it since.", {"message_id": draft["message_id"]}
+            "The draft was created, and was sent by someone else since.", {"message_id": draft["message_id"]}
         )
     return mapping.outgoing.created_draft(draft)
 

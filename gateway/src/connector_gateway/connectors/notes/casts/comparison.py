@@ -30,7 +30,7 @@ def is_default(value: Value, status: str | None) -> bool:
 
 
 def comparison_key(value: Value) -> Any:
-    """Return a value read from the vendor in a form that equals ``trace_written`` of the same value."""
+    """Return a value read from the vendor in a form that equals ``written_comparison_key`` of the same value."""
     payload = content(value)
     return None if payload is None else COMPARISON_KEYS.get(value.type, _unchanged)(payload)
 
@@ -66,14 +66,14 @@ def written_text(written: Iterable[Mapping[str, Any]]) -> str:
 COMPARISON_KEYS: Mapping[str, Callable[[Any], Any]] = {
     "title": plain_text,
     "rich_text": plain_text,
-    "select": lambda held: held.id,
-    "status": lambda held: held.id,
+    "select": lambda option: option.id,
+    "status": lambda option: option.id,
     "multi_select": sorted_ids,
     "people": sorted_ids,
     "relation": sorted_ids,
-    "files": lambda held: [file.external.url if file.external else None for file in held],
-    "date": lambda held: _period_key(held.start, held.end, held.time_zone),
-    "place": lambda held: (held.lat, held.lon),
+    "files": lambda files: [file.external.url if file.external else None for file in files],
+    "date": lambda period: _period_key(period.start, period.end, period.time_zone),
+    "place": lambda place: (place.lat, place.lon),
 }
 
 WRITTEN_COMPARISON_KEYS: Mapping[str, Callable[[Any], Any]] = {

@@ -118,20 +118,20 @@ def dates(value: Value) -> list[str]:
 
 
 TEXT_READERS: Mapping[str, Callable[[Any], list[str]]] = {
-    "title": lambda held: [plain_text(held)],
-    "rich_text": lambda held: [plain_text(held)],
-    "number": lambda held: [number_text(held)],
-    "checkbox": lambda held: [flag_text(held)],
-    "select": lambda held: [held.name],
-    "status": lambda held: [held.name],
-    "multi_select": lambda held: [option.name for option in held],
+    "title": lambda items: [plain_text(items)],
+    "rich_text": lambda items: [plain_text(items)],
+    "number": lambda number: [number_text(number)],
+    "checkbox": lambda flag: [flag_text(flag)],
+    "select": lambda option: [option.name],
+    "status": lambda option: [option.name],
+    "multi_select": lambda options: [option.name for option in options],
     "date": _period_texts,
     "url": _single_text,
     "email": _single_text,
     "phone_number": _single_text,
-    "people": lambda held: [text for user in held for text in _user_texts(user)],
-    "relation": lambda held: [page.id for page in held],
-    "files": lambda held: [text for file in held for text in _file_texts(file)],
+    "people": lambda users: [text for user in users for text in _user_texts(user)],
+    "relation": lambda pages: [page.id for page in pages],
+    "files": lambda files: [text for file in files for text in _file_texts(file)],
     "place": place_texts,
     "created_by": _user_texts,
     "last_edited_by": _user_texts,
@@ -140,7 +140,7 @@ TEXT_READERS: Mapping[str, Callable[[Any], list[str]]] = {
     "unique_id": _unique_id_texts,
     "formula": _computed_texts,
     "rollup": _computed_texts,
-    "verification": lambda held: [held.state],
+    "verification": lambda verification: [verification.state],
 }
 
 
@@ -153,7 +153,7 @@ def complete_value(value: Value, items: Iterable[wire.Item]) -> Value:
     """Return a property value completed from its single items."""
     parts = [getattr(item, value.type) for item in items]
     if None in parts:
-        raise UpstreamUnexpected(f"The application lists a value of type {value.type} without its items.")
+        raise UpstreamUnexpected(f"The vendor lists a value of type {value.type} without its items.")
     return msgspec.structs.replace(value, has_more=False, **{value.type: parts})
 
 

@@ -32,7 +32,7 @@ _ZONED = re.compile(r"([^\[\]]+)\[([A-Za-z0-9_+/-]+)\]")
 _PERIOD = re.compile(r"([^/\[\]]*(?:\[[^\[\]]*\])?)/(.*)", re.DOTALL)
 """Two dates separated by a slash. A time zone's name in brackets may contain a slash too."""
 
-_BETWEEN_ADDRESSES = re.compile(r", (?=https?://)")
+_BETWEEN_URLS = re.compile(r", (?=https?://)")
 _PLACE = re.compile(r"(.*?) ?\((-?[0-9.]+), (-?[0-9.]+)\)")
 _FINER = re.compile(r"[.,]\d{6}0*[1-9]")
 """Digits finer than a microsecond, which parsing would drop."""
@@ -57,7 +57,7 @@ def _text(_: Property, value: Any) -> list[dict[str, Any]]:
 
 def _select(described: Property, value: Any) -> dict[str, str]:
     # By identifier: with a name that was just changed, the vendor would add an option.
-    return {"id": _options(described, [casts.check_string(value, "it is no option name")])[0]}
+    return {"id": _options(described, [casts.check_string(value, "it is not an option's name")])[0]}
 
 
 def _multi_select(described: Property, value: Any) -> list[dict[str, str]]:
@@ -84,7 +84,7 @@ def options(described: Property) -> Sequence[wire.Option]:
     """Return the options of a select, multi-select or status."""
     choices: wire.Choices | None = getattr(described, described.type)
     if choices is None:
-        raise UpstreamUnexpected(f'The application describes "{described.name}" without its options.')
+        raise UpstreamUnexpected(f'The vendor describes "{described.name}" without its options.')
     return choices.options
 
 
@@ -117,7 +117,7 @@ def _zoned_date(start: re.Match[str], end: str | None) -> dict[str, str]:
 def _local_time(text: str) -> str:
     parsed = parse_date(text)
     if not isinstance(parsed, datetime) or parsed.tzinfo is not None:
-        raise casts.UnfitValue("before a time zone in brackets there should be a date and time without an offset")
+        raise casts.UnfitValue("a time zone in brackets should follow a date and time without an offset")
     return text
 
 
@@ -138,7 +138,7 @@ def _period(value: Any) -> tuple[str, str | None]:
         start, end = value["start"], value.get("end")
         if isinstance(start, str) and isinstance(end, str | None):
             return start, end
-    raise casts.UnfitValue("it is neither an ISO 8601 date nor an object of start and perhaps end")
+    raise casts.UnfitValue("it is neither an ISO 8601 date nor an object with start and, optionally, end")
 
 
 def iso_date(text: str) -> str:
@@ -153,7 +153,7 @@ def iso_date(text: str) -> str:
     if isinstance(parsed, datetime) and parsed.tzinfo is None:
         raise casts.UnfitValue(NO_OFFSET)
     if isinstance(parsed, datetime) and _FINER.search(text):
-        raise casts.UnfitValue("the application keeps milliseconds")
+        raise casts.UnfitValue("the vendor stores milliseconds only")
     return (casts.check_milliseconds(parsed) if isinstance(parsed, datetime) else parsed).isoformat()
 
 
@@ -179,18 +179,18 @@ def _uuid(text: str) -> str:
     try:
         return str(UUID(text.strip()))
     except ValueError as error:
-        raise casts.UnfitValue("it names something by other than its identifier") from error
+        raise casts.UnfitValue("it is not an identifier") from error
 
 
 def _files(_: Property, value: Any) -> list[dict[str, Any]]:
-    addresses = _BETWEEN_ADDRESSES.split(value) if isinstance(value, str) else casts.to_strings(value, MAX_ITEMS)
-    return [_file(text) for text in addresses]
+    urls = _BETWEEN_URLS.split(value) if isinstance(value, str) else casts.to_strings(value, MAX_ITEMS)
+    return [_file(text) for text in urls]
 
 
 def _file(text: str) -> dict[str, Any]:
     parts = _split(text)
     if parts is None or parts.scheme not in {"http", "https"} or not parts.netloc or _units(text) > MAX_TEXT:
-        raise casts.UnfitValue("it is no http or https URL")
+        raise casts.UnfitValue("it is not an http or https URL")
     name = parts.path.rpartition("/")[2] or parts.netloc
     return {"name": name[:MAX_ITEMS], "type": "external", "external": {"url": text}}
 
@@ -202,21 +202,21 @@ def _split(text: str) -> SplitResult | None:
         return None
 
 
-def _place(_: Property, given: Any) -> dict[str, Any]:
-    value = _place_of(given) if isinstance(given, str) else given
-    if not isinstance(value, dict) or not {"lat", "lon"} <= value.keys() <= {"lat", "lon", "name", "address"}:
-        raise casts.UnfitValue("it is no object of lat, lon, and perhaps name and address")
-    if not all(isinstance(value.get(name), str | None) for name in ("name", "address")):
+def _place(_: Property, value: Any) -> dict[str, Any]:
+    place = _parse_place(value) if isinstance(value, str) else value
+    if not isinstance(place, dict) or not {"lat", "lon"} <= place.keys() <= {"lat", "lon", "name", "address"}:
+        raise casts.UnfitValue("it is not an object with lat, lon and, optionally, name and address")
+    if not all(isinstance(place.get(name), str | None) for name in ("name", "address")):
         raise casts.UnfitValue("its name and address should be text")
-    return {**value, "lat": casts.to_json_number(value["lat"]), "lon": casts.to_json_number(value["lon"])}
+    return {**place, "lat": casts.to_json_number(place["lat"]), "lon": casts.to_json_number(place["lon"])}
 
 
-def _place_of(text: str) -> dict[str, Any]:
+def _parse_place(text: str) -> dict[str, Any]:
     """Parse a place from a text such as "Lisbon (38.7, -9.1)", the form of events."""
     match = _PLACE.fullmatch(text.strip())
     # With both parts present, the end of the name is ambiguous.
     if match is None or LIST_SEPARATOR in match[1]:
-        raise casts.UnfitValue("it is no object of lat, lon, and perhaps name and address")
+        raise casts.UnfitValue("it is not an object with lat, lon and, optionally, name and address")
     return {"lat": match[2], "lon": match[3]} | ({"name": match[1]} if match[1] else {})
 
 
@@ -245,11 +245,11 @@ EMPTY_VALUES: Mapping[str, Any] = {
 """The form of null by type, if it is not null. For a status, null means its default."""
 
 
-def _bounded(value: Any, most: int) -> str:
-    words = casts.check_string(value, "it is no text")
-    if not words or _units(words) > most:
-        raise casts.UnfitValue(f"it should have 1 to {most} characters")
-    return words
+def _bounded(value: Any, max_units: int) -> str:
+    text = casts.check_string(value, "it is not text")
+    if not text or _units(text) > max_units:
+        raise casts.UnfitValue(f"it should have 1 to {max_units} characters")
+    return text
 
 
 def _units(text: str) -> int:

@@ -21,14 +21,14 @@ def receive(delivery: HookRequest, secrets: Sequence[str]) -> HookResult:
         return HookResult()
     signature = delivery.headers.get(SIGNATURE, "")
     if not _is_among(signature, [_signature(secret, delivery.body) for secret in secrets]):
-        raise InvalidSignature("The delivery is not signed with a secret that is known here.")
+        raise InvalidSignature("The delivery is not signed with a secret of this installation.")
     return read_delivery(delivery)
 
 
 def read_delivery(delivery: HookRequest) -> HookResult:
     """Return the connections that a delivery addresses, and the location of the change."""
     if not mapping.deliveries.is_object(delivery.body):
-        raise InvalidJson("The delivery is no JSON object.")
+        raise InvalidJson("The delivery is not a JSON object.")
     source_id, accounts = mapping.deliveries.data_source_id(delivery.body), mapping.deliveries.bots(delivery.body)
     # Without accounts, the delivery concerns all connections that watch the data source.
     about = (SOURCES, source_id) if source_id and not accounts else None

@@ -43,9 +43,8 @@ class SourceState:
 def initial_state(watch: NotesWatch, source: wire.DataSource) -> SourceState:
     """Return the initial state of a data source seen for the first time.
 
-    Rows are new if they were created after the watch began. If data sources were listed before, rows are new if they
-    were
-    created after that listing. If the source itself was created after it, all its rows are new.
+    Rows are new if they were created after the watch began, or after the last listing of data sources if there was one.
+    If the source itself was created after that listing, all its rows are new.
     Rows of the boundary minute count as new: a superfluous event is harmless, but a missing one would be lost.
     """
     now, began = watch.clock.now(), minute_of(began_at(watch))

@@ -101,8 +101,8 @@ class SourcePoller:
         """
         return min(self.state.since, max(since, minute_of(began) - OVERLAP_SECONDS))
 
-    async def commit_changes(self, rows: Sequence[wire.Page], known: SourceState) -> list[float]:
-        """Commit the changes of *rows* together with the new state *known*.
+    async def commit_changes(self, rows: Sequence[wire.Page], new_state: SourceState) -> list[float]:
+        """Commit the changes of *rows* together with *new_state*.
 
         Returns the edit times of the rows that changed.
         """
@@ -123,11 +123,11 @@ class SourcePoller:
                 observations += changes
                 snapshots.append(Snapshot(self.source.id, page.id, snapshot))
                 edit_times.append(page.last_edited_time.timestamp())
-        if known != self.state:
-            snapshots.append(self.to_snapshot(known))
+        if new_state != self.state:
+            snapshots.append(self.to_snapshot(new_state))
         if snapshots:
             await self.watch.commit(observations, snapshots)
-        self.state = known
+        self.state = new_state
         return edit_times
 
     def was_edited_unseen(self, page: wire.Page) -> bool:
@@ -140,29 +140,27 @@ class SourcePoller:
         if not self.gap_recorded and self.state.unseen_from is not None:
             self.gap_recorded = True
             title = casts.from_vendor.plain_text(self.source.title)
-            reason = (
-                f"Pages of the data source {title!r} were edited about when the watch began, before they were read."
-            )
+            reason = f"Pages of the data source {title!r} may have been edited before the watch read them first."
             await self.watch.record_gap(self.state.unseen_from, self.watch.clock.now(), reason)
 
     async def record_missed_edits(self, since: float, until: float) -> None:
         """Record once per range that more rows were created in a minute than the vendor lists."""
         if since >= self.state.missed:
             title = casts.from_vendor.plain_text(self.source.title)
-            reason = f"More pages of the data source {title!r} were created in one minute than the application lists."
+            reason = f"More pages of the data source {title!r} were created in one minute than the vendor lists."
             await self.watch.record_gap(since, until, reason)
             await self.update_state(missed=until)
 
     async def update_state(self, **changes: Any) -> None:
         """Commit the changed state."""
-        known = replace(self.state, **changes)
-        if known != self.state:
-            await self.watch.commit(snapshots=[self.to_snapshot(known)])
-            self.state = known
+        new_state = replace(self.state, **changes)
+        if new_state != self.state:
+            await self.watch.commit(snapshots=[self.to_snapshot(new_state)])
+            self.state = new_state
 
-    def to_snapshot(self, known: SourceState) -> Snapshot:
-        """Return the snapshot of the data source's state *known*."""
-        return Snapshot(SOURCES, self.source.id, asdict(known))
+    def to_snapshot(self, state: SourceState) -> Snapshot:
+        """Return the snapshot of a state of the data source."""
+        return Snapshot(SOURCES, self.source.id, asdict(state))
 
 
 async def _complete_page(upstream: NotesClient, page: wire.Page) -> wire.Page:

@@ -49,11 +49,13 @@ def block(index: int, child: Any) -> tuple[dict[str, Any], int]:
     kind = described.get("type")
     if kind not in BLOCK_KINDS:
         raise UnsupportedBlock(
-            f"{where} is of another kind than {', '.join(BLOCK_KINDS)}.",
+            f"{where} has a type other than {', '.join(BLOCK_KINDS)}.",
             {"parameter": f"{where}.type", "index": index, "value": kind, "allowed": list(BLOCK_KINDS)},
         )
     if described.keys() != {"type", "text"} or not isinstance(described["text"], str):
-        raise _no_block(f"{where}.text", described.get("text"), "A block has the fields type and text, which is a text")
+        raise _no_block(
+            f"{where}.text", described.get("text"), "Should be a string, and the block's only field other than type"
+        )
     try:
         content = {"rich_text": rich_text(described["text"])}
     except ValueError as error:
@@ -63,9 +65,7 @@ def block(index: int, child: Any) -> tuple[dict[str, Any], int]:
 
 
 def _no_block(where: str, value: Any, message: str) -> InvalidParameters:
-    return InvalidParameters(
-        f"{where} cannot be used as given.", {"parameter": where, "message": message, "value": value}
-    )
+    return InvalidParameters(f"{where} is not valid.", {"parameter": where, "message": message, "value": value})
 
 
 def append_steps(page_id: str, groups: Sequence[Sequence[StoredData]]) -> list[StoredData]:

@@ -52,14 +52,14 @@ def entry(value: wire.Value) -> Entry:
     return [value.type, short_text] if identity == short_text else [value.type, short_text, identity]
 
 
-def changes(page: wire.Page, known: Mapping[str, Entry], schema: Schema) -> list[Change]:
-    """Return the differences between the properties of a page and *known*. A change of type does not count."""
+def changes(page: wire.Page, previous: Mapping[str, Entry], schema: Schema) -> list[Change]:
+    """Return the differences between the properties of a page and *previous*. A change of type does not count."""
     described = {unquote(item.id): item for item in schema.values()}
     names = {unquote(value.id): name for name, value in page.properties.items()}
     differences = []
     for property_id, value in observable(page):
         after = entry(value)
-        before = known.get(property_id) or _default_entry(value.type, described.get(property_id)) or after
+        before = previous.get(property_id) or _default_entry(value.type, described.get(property_id)) or after
         if before[0] == after[0] and before[-1] != after[-1]:
             differences.append(Change(property_id, names[property_id], before[1], after[1]))
     return differences

@@ -26,7 +26,7 @@ def databases(sources: Iterable[wire.DataSource]) -> list[NotesDatabase]:
 def database_id(source: wire.DataSource) -> str:
     """Return the id of the database that a data source belongs to."""
     if source.parent.database_id is None:
-        raise UpstreamUnexpected("The application lists a data source without its database.")
+        raise UpstreamUnexpected("The vendor lists a data source without its database.")
     return source.parent.database_id
 
 

@@ -46,8 +46,8 @@ def is_body(blocks: Sequence[wire.Block], expected: Sequence[StoredData]) -> boo
 
 def signature(block: wire.Block) -> Signature:
     """Return the signature of a block of a page. Kinds that are never written have only their name."""
-    says: wire.Text | None = getattr(block, block.type) if block.type in BLOCK_KINDS else None
-    return block.type, plain_text(says.rich_text) if says else "", block.has_children
+    content: wire.Text | None = getattr(block, block.type) if block.type in BLOCK_KINDS else None
+    return block.type, plain_text(content.rich_text) if content else "", block.has_children
 
 
 def signature_written(block: StoredData) -> Signature:
@@ -61,9 +61,9 @@ def signatures(blocks: Iterable[StoredData]) -> list[Signature]:
     return [signature_written(block) for block in blocks]
 
 
-def is_run(sought: Sequence[Signature], blocks: Sequence[Signature]) -> bool:
-    """Return True if *sought* is a contiguous part of *blocks*."""
-    return any(blocks[at : at + len(sought)] == sought for at in range(len(blocks) - len(sought) + 1))
+def is_run(run: Sequence[Signature], blocks: Sequence[Signature]) -> bool:
+    """Return True if *run* is a contiguous part of *blocks*."""
+    return any(blocks[at : at + len(run)] == run for at in range(len(blocks) - len(run) + 1))
 
 
 def is_appended(ours: Sequence[Signature], expected: StepInput) -> bool:

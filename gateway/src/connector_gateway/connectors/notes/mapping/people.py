@@ -90,13 +90,13 @@ def _address(user: wire.User) -> str:
 def _no_single_person(name: str, text: str, users: Users, matches: Users) -> GatewayError:
     if matches:
         return AmbiguousPerson(
-            f'{len(matches)} people are called as "{name}" says.',
+            f'{len(matches)} people match "{text}" in "{name}".',
             {"property": name, "value": text, "allowed": [user.id for user in matches]},
         )
     addresses = [_address(user) for user in users if _address(user)]
     names = [user.name for user in users if user.name and user.person is not None]
     candidates = addresses if "@" in text and addresses else names
     return PersonNotFound(
-        f'"{name}" names nobody whom the application lists.',
+        f'None of the people that the vendor lists matches "{text}" in "{name}".',
         {"property": name, "value": text, "allowed": nearest_first(text, list(dict.fromkeys(candidates)))},
     )

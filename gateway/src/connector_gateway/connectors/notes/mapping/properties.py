@@ -1,4 +1,4 @@
-"""Properties given by callers, in the vendor's form."""
+"""Callers' properties in the vendor's form."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -58,7 +58,7 @@ def to_vendor_properties(
 def skipped_warning(names: Sequence[str]) -> str:
     """Return the warning that these properties were not written because the vendor computes them."""
     text = ", ".join(names[:MAX_NAMES]) + (f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else "")
-    return f"Not written, since the application computes them: {text}."
+    return f"Not written, because the vendor computes them: {text}."
 
 
 def cast_report(schema: Schema, properties: Mapping[str, Any], written: Mapping[str, Any]) -> list[Cast]:
@@ -93,8 +93,8 @@ def names(page: wire.Page, written: Mapping[str, Any]) -> list[str]:
     return [names_by_id[property_id] for property_id in written if property_id in names_by_id]
 
 
-def no_property(name: str, known: Collection[str]) -> errors.PropertyNotFound:
+def no_property(name: str, available: Collection[str]) -> errors.PropertyNotFound:
     """Return the error for an unknown property name."""
     return errors.PropertyNotFound(
-        f'The database has no property "{name}".', {"property": name, "allowed": nearest_first(name, known)}
+        f'The database has no property "{name}".', {"property": name, "allowed": nearest_first(name, available)}
     )

@@ -71,7 +71,7 @@ class _Listing:
     several: frozenset[str]
     """Databases with several data sources, which have their own titles."""
 
-    shown: Sequence[str] = ()
+    earlier_ids: Sequence[str] = ()
     """Databases on earlier pages, which are not among the items."""
 
     def after(self, position: Mapping[str, Any] | None) -> Sequence[NotesDatabase]:
@@ -83,12 +83,12 @@ class _Listing:
     def position(self, last: NotesDatabase) -> Mapping[str, Any]:
         """Return the end of a page, with all databases listed so far from the minute of the last edit."""
         after = _key(last)
-        shown = [item.database_id for item in self.items if _key(item) >= after and _key(item)[0] == self.newest]
-        return _position(self.name, after, self.newest, [*self.shown, *shown])
+        page_ids = [item.database_id for item in self.items if _key(item) >= after and _key(item)[0] == self.newest]
+        return _position(self.name, after, self.newest, [*self.earlier_ids, *page_ids])
 
 
-def _position(name: str, after: Sequence[str], newest: str, shown: Sequence[str]) -> Mapping[str, Any]:
-    return {"listing": name, "after": after, "newest": newest, "shown": shown[:MAX_IN_CURSOR]}
+def _position(name: str, after: Sequence[str], newest: str, listed_ids: Sequence[str]) -> Mapping[str, Any]:
+    return {"listing": name, "after": after, "newest": newest, "shown": listed_ids[:MAX_IN_CURSOR]}
 
 
 # One upstream page
@@ -105,8 +105,8 @@ async def _short_page(ctx: NotesCall, first: Sources, limit: int) -> Page[NotesD
     if titles is None:
         return None
     titled = [_with_title(item, titles.get(item.database_id)) for item in items]
-    shown = [item.database_id for item in items]
-    return Page[NotesDatabase](items=titled, position=_position("", _key(items[-1]), _key(items[0])[0], shown))
+    listed_ids = [item.database_id for item in items]
+    return Page[NotesDatabase](items=titled, position=_position("", _key(items[-1]), _key(items[0])[0], listed_ids))
 
 
 def _is_single(ctx: NotesCall, first: Sources, database_id: str) -> bool:
@@ -162,11 +162,11 @@ async def _new_listing(
     owners = Counter(map(mapping.databases.database_id, sources))
     items = mapping.databases.databases(sources)
     newest = _key(items[0])[0] if items else ""
-    shown: Sequence[str] = position.get("shown", ()) if position else ()
+    earlier_ids: Sequence[str] = position.get("shown", ()) if position else ()
     if position is not None:
         items = [item for item in items if _may_be_unseen(item, position)]
     several = frozenset(database_id for database_id, count in owners.items() if count > 1)
-    listing = _Listing(token_hex(8), items, newest, several, shown)
+    listing = _Listing(token_hex(8), items, newest, several, earlier_ids)
     ctx.cache.put(f"databases {listing.name}", listing, LISTING_SECONDS)
     return listing
 
@@ -192,7 +192,7 @@ async def _sources(ctx: NotesCall, pages: AsyncIterator[Sources]) -> Sequence[wi
         if count <= 1 or sources == previous:
             return list(sources.values())
         since, pages = newest, ctx.upstream.search_data_source_pages()
-    raise UpstreamError("The application's list of databases changes faster than it can be read.")
+    raise UpstreamError("The vendor's list of databases changes faster than it can be read.")
 
 
 async def _resume(first: Sources, pages: AsyncIterator[Sources]) -> AsyncIterator[Sources]:

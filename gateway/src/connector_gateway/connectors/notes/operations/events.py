@@ -10,8 +10,8 @@ from connector_gateway.kit.shapes import Page
 async def read_events(ctx: NotesCall, params: ReadNotesEvents) -> Page[NotesEvent]:
     """Read the changes that were observed, oldest first.
 
-    They are kept for 30 days, on the free plan for 7.
-    A header ``Warning`` tells of times of which changes may be missing.
+    They are stored for 30 days, on the free plan for 7.
+    A ``Warning`` header reports periods whose changes may be missing.
     """
     return await ctx.events.page(
         ctx.connection_id,

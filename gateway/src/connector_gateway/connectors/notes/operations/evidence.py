@@ -36,6 +36,6 @@ def require_complete(rows: Sequence[wire.Page]) -> Sequence[wire.Page]:
     """Return *rows*. Raises ``OutcomeUnknown`` if the vendor does not list all of them."""
     if not rows:
         raise OutcomeUnknown(
-            "More pages were created within one minute than the application lists; which is this call's cannot be told."
+            "More pages were created within one minute than the vendor lists, so this call's page cannot be identified."
         )
     return rows

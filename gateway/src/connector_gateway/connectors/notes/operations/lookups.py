@@ -69,9 +69,9 @@ async def referenced_users(
         _, users = await ctx.cached(CachedLookup("users", USERS_SECONDS, find), suffices=suffices)
     except UpstreamForbidden as error:
         raise ConnectionScopeMissing(
-            "The connection may not read user information, so it can name people by identifier only.",
+            "The connection may not read user information, so people can be given by identifier only.",
             *mapping.people.people_references(schema, properties),
             *error.details,
-            remedy="Name people by identifier, or let the integration read user information with e-mail addresses.",
+            remedy="Give people by identifier, or allow the integration to read user information with email addresses.",
         ) from error
     return users

@@ -55,7 +55,7 @@ async def _find_pages(ctx: NotesCall, intent: StepInput, sent: SentStep) -> Sequ
 async def _send_blocks(ctx: NotesCall, intent: StepInput, _: str) -> StepResult:
     block_ids = await ctx.upstream.append_block_children(intent["page_id"], intent["children"])
     if len(block_ids) != len(intent["children"]):
-        raise ValueError(f"{len(block_ids)} blocks are told to be there, {len(intent['children'])} were sent")
+        raise ValueError(f"the vendor reports {len(block_ids)} blocks, but {len(intent['children'])} were sent")
     return {"blocks": intent["start"] + len(block_ids)}
 
 
@@ -115,7 +115,7 @@ CHANGE_PAGE = WriteStep(
 async def create_page(ctx: NotesCall, params: CreatePage) -> CreatedPage:
     """Create a page as a row of a database.
 
-    Values are cast to the type of their property; where that would lose something, nothing is created.
+    Values are cast to the type of their property. If a cast would lose data, nothing is created.
     """
     groups = mapping.blocks.block_groups(params.children)
     plan = await ctx.plan(partial(_new_page, ctx, params, groups[0]))
@@ -137,7 +137,7 @@ async def create_page(ctx: NotesCall, params: CreatePage) -> CreatedPage:
 async def update_page(ctx: NotesCall, params: UpdatePage) -> UpdatedPage:
     """Update properties of a page, move it to the trash, or restore it.
 
-    Writes to one page through this service happen one after the other.
+    Concurrent updates of one page through this service are applied one after the other.
     """
     async with ctx.exclusive(f"page {UUID(params.page_id)}"):
         plan = await ctx.plan(partial(_update, ctx, params))
@@ -243,6 +243,6 @@ async def _check_unchanged_by_others(ctx: NotesCall, intent: StepInput) -> None:
     _require_unmodified(page, mapping.pages.parse_timestamp(intent["since"]))
     if intent["ours"] and page.last_edited_by.id != await current_user(ctx):
         raise errors.PageModified(
-            "Somebody changed the page after the first of these changes.",
+            "Someone else changed the page after the first of these changes.",
             {"last_edited_at": mapping.pages.to_timestamp(page.last_edited_time)},
         )

@@ -13,9 +13,9 @@ from connector_gateway.kit.operation import reads
 
 @reads("POST /pages/search", errors=[DatabaseNotShared, PropertyNotFound])
 async def search_pages(ctx: NotesCall, params: SearchPages) -> FoundPages:
-    """Find pages by a property value within one database; every match is returned.
+    """Find pages by a property value within one database. Every match is returned.
 
-    Case counts, except in an exact match of a person or an identifier.
+    Matching is case-sensitive, except for an exact match of a person or an identifier.
     """
 
     async def search(sources: Sequence[wire.DataSource]) -> FoundPages:
@@ -54,5 +54,5 @@ def _required_properties(source: wire.DataSource, described: wire.Property) -> l
 def _check_complete(rows: Sequence[wire.Page]) -> Sequence[wire.Page]:
     """Return *rows*. Raises ``UpstreamRefused`` if the vendor does not list all of them."""
     if not rows:
-        raise UpstreamRefused("More pages were created within one minute than the application lists.")
+        raise UpstreamRefused("More pages were created within one minute than the vendor lists.")
     return rows

@@ -1,4 +1,4 @@
-"""A caller of the boards room who works on one card, and sees what the application holds."""
+"""A caller that writes to one card, with a view of the emulator's state."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -10,31 +10,31 @@ from workspace_sandbox.boards.access import APP
 from workspace_sandbox.boards.data.state import Author
 
 UNKNOWN = "0123456789abcdef01234567"
-STEPS = ["Draft", "Ask", "Draft", "Ship 🚀", "Tell"]
+STEPS = ["Draft", "Ask", "Draft", "Ship 🚀", "Announce"]
 """Items of a checklist, one of them twice."""
 
 
 @dataclass
-class Desk:
-    """A caller at work on a fresh card, who can also see what the application holds."""
+class CardClient:
+    """A caller of the boards operations for one card, with access to the emulator's state."""
 
     gateway: Gateway
     card_id: str
 
     @property
     def emulator(self) -> BoardsEmulator:
-        """The application."""
+        """The emulator."""
         emulator = self.gateway.sandbox.emulators["boards"]
         assert isinstance(emulator, BoardsEmulator)
         return emulator
 
     @property
     def examples(self) -> dict[str, Any]:
-        """Identifiers of what is there from the beginning."""
+        """Identifiers of seeded objects."""
         return self.gateway.examples("boards")
 
-    def at(self, card_id: str) -> "Desk":
-        """The same with another card."""
+    def with_card(self, card_id: str) -> "CardClient":
+        """Return a client for another card."""
         return replace(self, card_id=card_id)
 
     def comment(self, text: Any = "Ship it", **more: Any) -> Reply:
@@ -54,12 +54,12 @@ class Desk:
         return self.gateway.post("/boards/cards", **{"list_id": self.examples["list_ids"][0], "name": name} | more)
 
     def comments(self) -> list[str]:
-        """The texts of the comments on the card, oldest first."""
+        """Return the texts of the comments on the card, oldest first."""
         actions = self.emulator.store.cards[self.card_id].actions
         return [action.data["text"] for action in actions if action.type == "commentCard"]
 
     def checklists(self) -> list[tuple[str, list[str]]]:
-        """The checklists on the card, each with its items in the order in which they are shown."""
+        """Return the checklists on the card, each with its items in order of position."""
         checklists = self.emulator.store.cards[self.card_id].checklists.values()
         ordered = [sorted(checklist.items.values(), key=lambda item: item.pos) for checklist in checklists]
         return [
@@ -68,54 +68,57 @@ class Desk:
         ]
 
     def author(self, *, seconds_ago: float = 0.0, person: bool = False) -> Author:
-        """The account as the author of something, through this application; or a colleague, by hand."""
+        """Return the account as an author who uses our app, or a colleague who uses none if *person* is true."""
         seed, at = self.emulator.seed, self.emulator.context.now() - seconds_ago
         return Author(seed.colleague, None, at) if person else Author(seed.owner, APP.id, at)
 
-    def holds_comment(self, text: str, author: Author) -> str:
-        """Have a comment on the card; its identifier."""
+    def add_stored_comment(self, text: str, author: Author) -> str:
+        """Add a comment to the card in the emulator, and return its identifier."""
         return self.emulator.store.comment(author, self.emulator.store.cards[self.card_id], text).id
 
-    def holds_checklist(self, name: str, items: Sequence[str], author: Author) -> str:
-        """Have a checklist on the card, its items where ours would be if they were five; its identifier."""
+    def add_stored_checklist(self, name: str, items: Sequence[str], author: Author) -> str:
+        """Add a checklist to the card in the emulator, and return its identifier.
+
+        Its items have the positions that the gateway gives to items of a list of five.
+        """
         store = self.emulator.store
         checklist = store.add_checklist(author, store.cards[self.card_id], name)
         for index, item in enumerate(items):
             store.add_item(author.at, checklist, item, 16_389.0 * (index + 1))
         return checklist.id
 
-    def is_in(self, list_id: str) -> None:
-        """Have the card in another list."""
+    def place_in_list(self, list_id: str) -> None:
+        """Move the card to another list in the emulator."""
         store = self.emulator.store
         store.move_card(self.author(), store.cards[self.card_id], store.lists[list_id])
 
-    def answers(self, path: str, bodies: Sequence[Any]) -> None:
-        """Have the next requests to *path* answered with *bodies*, one after the other, as if all were well."""
+    def inject_responses(self, path: str, bodies: Sequence[Any]) -> None:
+        """Make the emulator respond to the next requests to *path* with *bodies*, one after the other."""
         for body in bodies:
             self.gateway.fault("boards", path=path, fault="status", status=200, body=body)
 
     def last_action_id(self) -> str:
-        """The identifier of what happened to the card last."""
+        """Return the identifier of the card's last action."""
         return self.emulator.store.cards[self.card_id].actions[-1].id
 
-    def list_id(self) -> str:
-        """The list that the card is in."""
+    def get_list_id(self) -> str:
+        """Return the identifier of the card's list."""
         return self.emulator.store.cards[self.card_id].card_list.id
 
-    def place(self) -> tuple[bool, bool]:
-        """Whether the card is the first of its list, and whether it is the last."""
+    def is_first_and_last(self) -> tuple[bool, bool]:
+        """Return whether the card is the first of its list, and whether it is the last."""
         card = self.emulator.store.cards[self.card_id]
-        places = [other.pos for other in card.siblings()]
-        return card.pos == min(places), card.pos == max(places)
+        positions = [other.pos for other in card.siblings()]
+        return card.pos == min(positions), card.pos == max(positions)
 
-    def cards_called(self, name: str) -> int:
-        """How many cards of that name there are."""
+    def count_cards(self, name: str) -> int:
+        """Return the number of cards of that name."""
         return [card.name for card in self.emulator.store.cards.values()].count(name)
 
-    def sent(self) -> list[tuple[str, str]]:
-        """Method and path of what reached the application."""
+    def list_requests(self) -> list[tuple[str, str]]:
+        """Return method and path of the requests that reached the emulator."""
         return [(method, path) for method, path, _ in self.gateway.journal("boards")]
 
 
-Move = Callable[[Desk], Desk]
-"""Takes a desk over to another gateway before the same application."""
+Switch = Callable[[CardClient], CardClient]
+"""Returns a client of another gateway in front of the same emulator."""

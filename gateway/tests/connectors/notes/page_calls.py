@@ -1,4 +1,4 @@
-"""Pages made through the gateway, and what there is of them in the application."""
+"""Calls that write pages, and look-ups of these pages in the emulator."""
 
 from typing import Any
 from uuid import uuid4
@@ -19,29 +19,29 @@ def create(gateway: Gateway, database_id: str, name: str, **more: Any) -> Reply:
     return gateway.post("/notes/pages", database_id=database_id, properties={"Name": name}, **more)
 
 
-def found(gateway: Gateway, database_id: str, name: str) -> int:
-    """How many pages of that name there are."""
+def count_pages(gateway: Gateway, database_id: str, name: str) -> int:
+    """Return the number of pages of that name, as a search reports it."""
     gateway.clear("notes")
     reply = gateway.post("/notes/pages/search", database_id=database_id, property="Name", value=name)
     return int(reply.data["match_count"])
 
 
-def workspace_of(gateway: Gateway) -> Workspace:
-    """What the application holds."""
+def get_workspace(gateway: Gateway) -> Workspace:
+    """Return the emulator's workspace."""
     emulator = gateway.sandbox.emulators["notes"]
     assert isinstance(emulator, NotesEmulator)
     return emulator.workspace
 
 
-def body_of(gateway: Gateway, page_id: str) -> list[str]:
-    """The texts of a page's blocks, in order."""
-    workspace = workspace_of(gateway)
+def get_block_texts(gateway: Gateway, page_id: str) -> list[str]:
+    """Return the texts of a page's blocks, in order."""
+    workspace = get_workspace(gateway)
     blocks = [workspace.blocks[uid] for uid in workspace.pages[page_id].children]
     return ["".join(part["plain_text"] for part in block.content["rich_text"]) for block in blocks]
 
 
-def writes(gateway: Gateway) -> list[tuple[str, str]]:
-    """What was written at the vendor."""
+def list_writes(gateway: Gateway) -> list[tuple[str, str]]:
+    """Return method and path of the successful writes that reached the emulator."""
     return [
         (method, path)
         for method, path, status in gateway.journal("notes")
@@ -50,10 +50,10 @@ def writes(gateway: Gateway) -> list[tuple[str, str]]:
 
 
 def update(gateway: Gateway, page_id: str, **body: Any) -> Reply:
-    """Change a page."""
+    """Update a page."""
     return gateway.patch(f"/notes/pages/{page_id}", **body)
 
 
-def answers(gateway: Gateway, method: str, path: str, status: int, times: int = 1, **more: Any) -> None:
-    """Let the application answer with a status, and do nothing."""
+def inject_status(gateway: Gateway, method: str, path: str, status: int, times: int = 1, **more: Any) -> None:
+    """Make the emulator respond with a status, and do nothing else."""
     gateway.fault("notes", method=method, path=path, fault="status", status=status, times=times, **more)
