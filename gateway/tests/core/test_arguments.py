@@ -251,7 +251,7 @@ def test_twenty_faults_are_listed_and_the_others_counted() -> None:
     *listed, more = faults(from_body, **{f"unknown_{number}": 1 for number in range(33)})
 
     assert [f"unknown_{number}" for number in range(20)] == [fault["parameter"] for fault in listed]
-    assert {"place": "request", "message": "There are 13 more faults.", "more": 13} == more
+    assert {"place": "request", "message": "There are 13 more errors.", "more": 13} == more
 
 
 def test_just_twenty_faults_are_listed_alone() -> None:
@@ -435,7 +435,7 @@ def test_numbers_stay_exact(number: str) -> None:
 
 
 def test_a_body_that_could_not_be_read_is_refused_when_it_is_wanted() -> None:
-    arguments = Arguments(path={}, body=Body(refusal=PayloadTooLarge("Too large.")))
+    arguments = Arguments(path={}, body=Body(error=PayloadTooLarge("Too large.")))
 
     with pytest.raises(PayloadTooLarge):
         arguments.read(Order)
@@ -544,7 +544,7 @@ def test_names_given_twice_are_found_in_linear_time() -> None:
     def seconds(names: int) -> float:
         body = body_of(*[f'"n{number}":{{}}' for number in range(names)], f'"n{names - 1}":1')
         started = time.thread_time()
-        with pytest.raises(InvalidJson, match="stands twice"):
+        with pytest.raises(InvalidJson, match="occurs twice"):
             decode(body)
         return time.thread_time() - started
 

@@ -106,7 +106,7 @@ async def test_twenty_at_once_put_one_thing_and_all_get_it(stage: CoreFixture) -
 async def test_nobody_waits_for_a_claim_that_has_ended(stage: CoreFixture) -> None:
     await stage.put()
 
-    assert {} == stage.app._claims._held_by_process
+    assert {} == stage.app._claims._local_claims
 
 
 async def test_what_a_call_was_made_of_is_freed_when_it_ends(stage: CoreFixture) -> None:

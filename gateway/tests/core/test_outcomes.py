@@ -10,7 +10,7 @@ from connector_gateway.core.calls.remedies import resolve_remedy
 from connector_gateway.core.writes.key_outcomes import different_parameters
 from connector_gateway.kit.errors import all_errors
 
-CUT_OFF = "The call was cut off in the middle. Look in Notion whether it was done;"
+INTERRUPTED = "The call was interrupted. Check in Notion whether it took effect,"
 
 
 def run(**more: Any) -> dict[str, Any]:
@@ -43,19 +43,23 @@ def requests(*statuses: int | None, path: str = "/v1/pages") -> list[dict[str, A
         (
             {"details": [{"found": "change the page"}], "upstream": requests(502)},
             "good",
-            "Notion answered 502, which proves nothing; it was found done (change the page); nothing was sent twice.",
+            "Notion returned 502, which proves nothing; its effect was found (change the page); nothing was sent twice.",
         ),
         (
             {"details": [{"sent_again": "create the page"}], "upstream": requests(200)},
             "good",
-            "The response to an earlier attempt was lost; nothing was found of it; it was sent again: create the page.",
+            "The response to an earlier attempt was lost; no trace was found, so it was sent again: create the page.",
         ),
-        ({"upstream": requests(503, 200)}, "good", "Notion did not answer at once, and was asked again."),
-        ({"dry_run": True}, "good", "Nothing was written: the call asked what would be written."),
+        (
+            {"upstream": requests(503, 200)},
+            "good",
+            "Notion did not respond successfully the first time, and the request was repeated.",
+        ),
+        ({"dry_run": True}, "good", "Nothing was written: the call was a dry run."),
         (
             {"status": "partial"},
             "warn",
-            "A part of the result is missing, or a part of the work could not be done.",
+            "Part of the result is missing, or part of the work failed.",
         ),
         (
             {"idempotency": {"outcome": "replayed", "first_run_id": "run_1", "parameters_differ": True}},
@@ -65,10 +69,10 @@ def requests(*statuses: int | None, path: str = "/v1/pages") -> list[dict[str, A
         (
             {"status": "interrupted", "upstream": requests(None)},
             "bad",
-            f"{CUT_OFF} a repeat with the same idempotency key finds out by itself.",
+            f"{INTERRUPTED} or retry with the same idempotency key, which is safe.",
         ),
-        ({"status": "interrupted"}, "bad", "The call was cut off before it ended. Nothing was changed."),
-        ({"status": "error", "code": "events_missed"}, "bad", "It ended with events_missed."),
+        ({"status": "interrupted"}, "bad", "The call was interrupted. Nothing was changed."),
+        ({"status": "error", "code": "events_missed"}, "bad", "The call failed with events_missed."),
     ],
 )
 def test_an_unusual_end_is_told_in_a_sentence(more: dict[str, Any], tone: str, told: str) -> None:
@@ -89,5 +93,5 @@ def test_every_error_is_told_with_its_remedy(error: Any) -> None:
 
     assert outcome is not None
     said, stands = outcome.sentences
-    assert (True, "Done before it failed: create the page.") == (said.endswith("."), stands)
+    assert (True, "Done before the error: create the page.") == (said.endswith("."), stands)
     assert resolve_remedy(error, "http", [NOTES]) == outcome.remedy

@@ -93,7 +93,7 @@ async def test_the_refusal_names_the_quota_and_its_remedy_works(apps: list[App],
 
     setting = f"GATEWAY_QUOTA_{name.upper()}"
     assert [{"quota": name, "count": QUOTA, "limit": QUOTA, "setting": setting}] == refused.value.details
-    assert refused.value.remedy.endswith(f", or have the operator raise {setting}.")
+    assert refused.value.remedy.endswith(f", or ask the operator to raise {setting}.")
     assert workspace_id == again["workspace_id"]
 
 

@@ -385,7 +385,7 @@ async def test_a_second_process_is_refused_while_the_first_gives_signs_of_life(n
         clock.other, second = Node(database, clock), Node(database, clock)
         await clock.other.processes.heartbeat()
         began = clock.at
-        with pytest.raises(DatabaseInUse, match=f"another process, {clock.other.process_id}; stop that one first"):
+        with pytest.raises(DatabaseInUse, match=f"another process, {clock.other.process_id}; stop that process first"):
             await second.processes.wait_until_single()
 
     assert PEER_CHECK_SECONDS == clock.at - began
@@ -414,7 +414,7 @@ async def test_of_two_that_start_together_or_after_a_lapse_the_later_one_stops(
         await second.processes.heartbeat()
         await first.processes.heartbeat()
 
-    assert ("", f"{first.process_id}, which was there first.") == (
+    assert ("", f"{first.process_id}, which started earlier.") == (
         first.stopping.reason,
         second.stopping.reason.rpartition(" process, ")[2],
     )

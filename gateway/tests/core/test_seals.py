@@ -49,7 +49,7 @@ async def test_a_start_without_the_secret_that_sealed_a_connection_is_refused(da
             pass
 
     assert str(refused.value).startswith(
-        f"The secret key that encrypted what belongs to 2 connections, {min(connection_ids)} among them is missing; "
+        f"The secret key that encrypted 2 connections, {min(connection_ids)} among them is missing; "
         "add it to GATEWAY_DECRYPT_ONLY_KEYS."
     )
 
@@ -61,7 +61,7 @@ async def test_a_start_without_the_secret_that_sealed_a_deliverys_is_refused(dat
         await hand_over(app, "notes", FIRST)
         await hand_over(app, "chat", SECOND)
 
-        with pytest.raises(MissingSecretKeys, match="what belongs to the deliveries of notes is missing; add"):
+        with pytest.raises(MissingSecretKeys, match="encrypted the hook secret of notes is missing; add"):
             await check_decryptable(app.database, Vault(SecretKeys([SECOND])))
 
 
@@ -82,7 +82,7 @@ async def test_a_start_without_the_secret_that_sealed_events_is_refused_until_th
         connection_id = await connect(app)
         for number, secret in enumerate(sealed_by):
             await see(app, connection_id, secret, number)
-        with pytest.raises(MissingSecretKeys, match=f"belongs to events of {connection_id} is missing"):
+        with pytest.raises(MissingSecretKeys, match=f"encrypted events of {connection_id} is missing"):
             await check_decryptable(app.database, Vault(SecretKeys([SECOND])))
         await check_decryptable(app.database, Vault(SecretKeys([SECOND], decrypt_only=[FIRST])))
         removed = await app.connections.remove(connection_id)

@@ -54,7 +54,7 @@ def test_secrets_that_are_too_short_are_refused(secrets: list[str]) -> None:
     ],
 )
 def test_a_secret_that_could_be_guessed_is_told_its_entropy(secret: str, bits: int) -> None:
-    assert f"its entropy is about {bits} bits, and needs to be 128 or more" == weakness(secret)
+    assert f"its entropy is about {bits} bits; at least 128 are required" == weakness(secret)
 
 
 @requirement("secrets-4")

@@ -15,7 +15,7 @@ from harness.requirement import requirement
 async def test_a_second_process_is_refused_in_a_sentence_that_names_the_first(tmp_path: Path) -> None:
     database = tmp_path / "gateway.db"
     async with FileLock(database):
-        with pytest.raises(DatabaseInUse, match=f"gateway.db .* process {os.getpid()} on .+; stop that one first"):
+        with pytest.raises(DatabaseInUse, match=f"gateway.db .* process {os.getpid()} on .+; stop that process first"):
             await FileLock(database).__aenter__()
 
 

@@ -163,7 +163,7 @@ class TokenRefresher:
             if result is not _BUSY:
                 return cast(CurrentSecrets | None, result)
             await self._steady.sleep(POLL_SECONDS)
-        raise errors.UpstreamTimeout("Another process took too long to renew the authorisation.")
+        raise errors.UpstreamTimeout("Another process took too long to refresh the authorisation.")
 
     def _acquire(self, connection_id: str, used: Secrets, name: str, writing: Transaction) -> Any:
         """Return a lease, or the secrets that another process has stored since.
@@ -246,7 +246,7 @@ class TokenRefresher:
         if connection_id in self._unsaved:
             await self.database.flush()
             if connection_id in self._unsaved:
-                raise errors.StorageUnavailable("The renewed authorisation could not be stored.")
+                raise errors.StorageUnavailable("The refreshed authorisation could not be stored.")
 
     async def _revoke(
         self, connection_id: str, lease: RefreshLease, rejected: GrantRejected
@@ -259,7 +259,7 @@ class TokenRefresher:
                 self.listener.revoked(writing, connection_id)
 
         await self.database.write(revoke)
-        log.warning("a connection was revoked", connection_id=connection_id, reason=reason, vendor_code=str(rejected))
+        log.warning("connection revoked", connection_id=connection_id, reason=reason, vendor_code=str(rejected))
         error = errors.ConnectionRevoked(SENTENCES[reason], {"reason": reason})
         return self._back_off(connection_id, error, REJECTED_BACKOFF_SECONDS)
 
@@ -298,8 +298,8 @@ NO_REFRESH: Mapping[str, Any] = {"refresh_lease": None, "refresh_until": None, "
 """The columns of a connection without a refresh in progress or in doubt."""
 
 SENTENCES: Mapping[str, str] = {
-    WITHDRAWN: "The authorisation of this connection was withdrawn or has ended.",
-    INTERRUPTED: "A renewal was cut short, and the application does not take the former authorisation any more.",
+    WITHDRAWN: "The authorisation of this connection was withdrawn or has expired.",
+    INTERRUPTED: "A refresh was interrupted, and the vendor no longer accepts the previous authorisation.",
 }
 
 

@@ -82,9 +82,9 @@ class JobRunner:
                 if not await self._repeat(job):
                     idle.append(job)
             except StorageUnavailable as error:
-                log.warning("storage is away", job=job.__name__, private=error.private)
+                log.warning("storage unavailable", job=job.__name__, private=error.private)
             except Exception:
-                log.exception("a job failed", job=job.__name__)
+                log.exception("job failed", job=job.__name__)
         return idle
 
     async def _run_loop(self) -> None:

@@ -116,7 +116,7 @@ class DeliveryPositions:
         self._database = database
 
     async def claim(self, limit: int, without: Collection[str] = ()) -> Sequence[ClaimedPosition]:
-        """Claim up to *most* due positions of webhooks other than *without*."""
+        """Claim up to *limit* due positions of webhooks other than *without*."""
         now = self._database.time()
         due = (
             _positions.due_at <= now,

@@ -248,8 +248,8 @@ class FallbackCounters:
         if seconds is None:
             return self.store.name
         if seconds < MAX_DEGRADED_SECONDS:
-            return f"{self.store.name} is away; local share for another {MAX_DEGRADED_SECONDS - seconds:.0f} s"
-        return f"{self.store.name} is away"
+            return f"{self.store.name} is unavailable; local share for another {MAX_DEGRADED_SECONDS - seconds:.0f} s"
+        return f"{self.store.name} is unavailable"
 
     async def consume(self, take: ResolvedCharge) -> RateLimitWindow:
         """Take units now, or none if the window has too few left."""
@@ -296,11 +296,11 @@ class FallbackCounters:
         return FallbackReservation(self, takes, local=local, local_at=self.clock.now() + local.wait)
 
     async def reserve_local_quota(
-        self, takes: Sequence[ResolvedCharge], max_wait_seconds: float, away: StoreUnavailable | None = None
+        self, takes: Sequence[ResolvedCharge], max_wait_seconds: float, error: StoreUnavailable | None = None
     ) -> Reservation:
         """Reserve a time in the local share."""
-        if away is not None:
-            self.enter_degraded_mode(away)
+        if error is not None:
+            self.enter_degraded_mode(error)
         self._check_not_too_long()
         self.counted_locally += 1
         return await self._local.reserve(self._local_charges(takes), max_wait_seconds)
@@ -424,7 +424,7 @@ class FallbackCounters:
         """Work without the store from now on."""
         if self._unavailable_since is None:
             self._unavailable_since = self.clock.now()
-            log.warning("the shared store is away", store=self.store.name, private=str(error))
+            log.warning("shared store unavailable", store=self.store.name, private=str(error))
         self._record_failure(error)
 
     def _record_failure(self, error: StoreUnavailable) -> None:
@@ -432,11 +432,11 @@ class FallbackCounters:
 
     def _check_not_too_long(self) -> None:
         if (self.unavailable_seconds or 0.0) >= MAX_DEGRADED_SECONDS:
-            raise self._unavailable("The shared store has been away for too long to count calls without it.")
+            raise self._unavailable("The shared store has been unavailable for too long to count calls without it.")
 
     def _check_exclusive(self) -> None:
         if self._processes() > 1:
-            raise self._unavailable("An object cannot be held alone while the shared store is away; nothing was sent.")
+            raise self._unavailable("No object can be locked while the shared store is unavailable; nothing was sent.")
 
     def _unavailable(self, message: str) -> SharedStoreUnavailable:
         return SharedStoreUnavailable(message, private=self._last_error, retry_after=PROBE_SECONDS)
@@ -463,5 +463,5 @@ class FallbackCounters:
         """Return to the store after two successful probes. Until then, other processes may still use their shares."""
         if self._unavailable_since is not None and self._probe_succeeded:
             self._unavailable_since = None
-            log.warning("the shared store is back", store=self.store.name)
+            log.warning("shared store available again", store=self.store.name)
         self._probe_succeeded = self._unavailable_since is not None

@@ -144,8 +144,8 @@ class LocalCounters:
         self, requested: Sequence[tuple[SlidingWindowLog, float]], now: float, at: float
     ) -> LocalReservation:
         number = next(self._reservation_numbers)
-        turn = number if at > now else 0
-        entries = [(ledger, LogEntry(at, units, turn)) for ledger, units in requested]
+        queue_number = number if at > now else 0
+        entries = [(ledger, LogEntry(at, units, queue_number)) for ledger, units in requested]
         for ledger, entry in entries:
             ledger.insert(entry)
         return LocalReservation(self._clock, at, at - now, entries, number)

@@ -31,7 +31,7 @@ from connector_gateway.storage.shared.interface import (
     StoreUnavailable,
 )
 from connector_gateway.storage.shared.recovery import LossState, SentRequest
-from connector_gateway.storage.shared.sliding_window import Lateness
+from connector_gateway.storage.shared.sliding_window import SendDelay
 from connector_gateway.storage.shared.valkey_pipeline import ValkeyPipeline
 
 TIMEOUT_SECONDS = 0.5
@@ -57,7 +57,7 @@ MAX_CONFIRMATIONS = 3
 ENTRIES = ":entries"
 """The suffix of the key that contains the entries of a budget."""
 
-MAX_LATENESS_ENTRIES = 10_000
+MAX_SEND_DELAYS = 10_000
 MIN_MAJOR_VERSION = 7
 COUNTING = (files(__package__) / "counting.lua").read_text("utf-8")
 TRUE_TIME = "redis.call('TIME')"
@@ -138,15 +138,15 @@ class ValkeyLease:
         self._until = -inf
         self.ended = False
 
-    def extend(self, asked_at: float) -> None:
+    def extend(self, requested_at: float) -> None:
         """Extend the lease, which the store has confirmed, from the time of the request."""
-        self._until = asked_at + LEASE_SECONDS - LEASE_MARGIN_SECONDS
+        self._until = requested_at + LEASE_SECONDS - LEASE_MARGIN_SECONDS
 
     def check(self) -> None:
         """Raise ``UpstreamConflict`` if another process may have the lease by now."""
         if not self.ended and self._clock.now() >= self._until:
             raise UpstreamConflict(
-                "The right to change the object alone has ended; nothing more was sent.",
+                "The lock on the object has expired; nothing more was sent.",
                 private=f"the lease {self._name} was not renewed in time",
                 retry_after=LEASE_SECONDS,
             )
@@ -168,7 +168,7 @@ class ValkeyCounters:
     script: str = COUNTING
     prefix: str = ""
     version: str = ""
-    _lateness: dict[str, Lateness] = field(default_factory=dict)
+    _send_delays: dict[str, SendDelay] = field(default_factory=dict)
     _pipeline: ValkeyPipeline = field(init=False)
     _digest: str = field(init=False)
 
@@ -291,7 +291,7 @@ class ValkeyCounters:
         response.
         """
         for take in takes:
-            late = self._get_lateness(take.name).estimate(took, take.budget)
+            late = self._get_send_delay(take.name).estimate(took, take.budget)
             if late <= 0:
                 continue
             if took - heard > NEGLIGIBLE_SECONDS:
@@ -309,12 +309,12 @@ class ValkeyCounters:
         for take in takes:
             self._pipeline.send_no_reply(*self._command("late", f"{number} {round(late * MICRO)}", [take]))
 
-    def _get_lateness(self, name: str) -> Lateness:
-        learned = self._lateness.pop(name, None) or Lateness()
-        if len(self._lateness) >= MAX_LATENESS_ENTRIES:
-            del self._lateness[next(iter(self._lateness))]
+    def _get_send_delay(self, name: str) -> SendDelay:
+        learned = self._send_delays.pop(name, None) or SendDelay()
+        if len(self._send_delays) >= MAX_SEND_DELAYS:
+            del self._send_delays[next(iter(self._send_delays))]
         # Reinserted, so that the first entry is the least recently used one.
-        self._lateness[name] = learned
+        self._send_delays[name] = learned
         return learned
 
     async def block(self, takes: Sequence[ResolvedCharge], seconds: float) -> None:
@@ -339,15 +339,15 @@ class ValkeyCounters:
         deadline = self.clock.now() + self.queue_seconds
         free = partial(self._pipeline.send_no_reply, "EVAL", RELEASE_SCRIPT, 1, key, token)
         while True:
-            asked_at = self.clock.now()
+            requested_at = self.clock.now()
             command = ("SET", key, token, "NX", "PX", round(LEASE_SECONDS * 1000))
             # If the caller is cancelled before the response arrives, the lease is released instead of lasting until its
             # end.
             if await self._send(*command, abandoned=lambda _: free()):
-                return lease.extend(asked_at)
-            if asked_at >= deadline:
+                return lease.extend(requested_at)
+            if requested_at >= deadline:
                 raise UpstreamConflict(
-                    "A call that goes first is not done with the same object; what waited for it was not sent.",
+                    "An earlier call is still changing the same object; this change was not sent.",
                     retry_after=LEASE_SECONDS / 2,
                 )
             await self.clock.sleep(LEASE_RETRY_SECONDS)
@@ -355,14 +355,14 @@ class ValkeyCounters:
     async def _renew_loop(self, key: str, token: str, lease: ValkeyLease) -> None:
         while True:
             await self.clock.sleep(LEASE_SECONDS / 4)
-            asked_at = self.clock.now()
+            requested_at = self.clock.now()
             try:
                 renewed = await self._send("EVAL", RENEW_SCRIPT, 1, key, token, round(LEASE_SECONDS * 1000))
             except StoreUnavailable:
                 # In the store the lease lasts until its end. Its holder counts the same time, and stops before it.
                 continue
             if renewed:
-                lease.extend(asked_at)
+                lease.extend(requested_at)
 
     async def evict_idle(self) -> None:
         """Do nothing, because everything in the store expires by itself."""
