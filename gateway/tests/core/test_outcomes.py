@@ -41,9 +41,9 @@ def requests(*statuses: int | None, path: str = "/v1/pages") -> list[dict[str, A
             "The response was lost; the page was found; nothing was sent twice.",
         ),
         (
-            {"details": [{"found": "change the page"}], "upstream": requests(502)},
+            {"details": [{"found": "edit the page"}], "upstream": requests(502)},
             "good",
-            "Notion returned 502, which proves nothing; its effect was found (change the page); nothing was sent twice.",
+            "Notion returned 502, which proves nothing; its effect was found (edit the page); nothing was sent twice.",
         ),
         (
             {"details": [{"sent_again": "create the page"}], "upstream": requests(200)},
