@@ -51,7 +51,7 @@ async def dropped(
 
 @requirement("writes-1")
 @pytest.mark.parametrize("key", ["key-1", None])
-async def test_what_another_workspace_made_in_the_account_is_not_taken(
+async def test_objects_created_by_another_workspace_are_not_adopted(
     stage: CoreFixture, elsewhere: CoreFixture, clock: ManualClock, key: str | None
 ) -> None:
     await dropped(stage)
@@ -63,7 +63,7 @@ async def test_what_another_workspace_made_in_the_account_is_not_taken(
 
 
 @requirement("writes-2")
-async def test_objects_keep_their_owner_when_its_connection_is_removed(
+async def test_removing_a_connection_does_not_orphan_its_objects(
     stage: CoreFixture, elsewhere: CoreFixture, clock: ManualClock
 ) -> None:
     await dropped(stage)
@@ -76,9 +76,7 @@ async def test_objects_keep_their_owner_when_its_connection_is_removed(
 
 
 @requirement("writes-1")
-async def test_what_a_key_of_another_workspace_may_finish_is_not_taken_over(
-    stage: CoreFixture, elsewhere: CoreFixture
-) -> None:
+async def test_orphans_of_another_workspaces_key_are_not_adopted(stage: CoreFixture, elsewhere: CoreFixture) -> None:
     stage.shelf.troubles += [None, in_doubt("cut")]
     await refusal(stage, operation=cover_thing)
     theirs = data(await elsewhere.put(key=None, operation=cover_thing))["thing_id"]
@@ -87,7 +85,7 @@ async def test_what_a_key_of_another_workspace_may_finish_is_not_taken_over(
 
 
 @requirement("writes-4")
-async def test_candidates_that_another_workspace_may_have_made_are_not_named(
+async def test_candidates_of_other_workspaces_are_not_named(
     stage: CoreFixture, elsewhere: CoreFixture, clock: ManualClock
 ) -> None:
     await dropped(elsewhere)
@@ -102,7 +100,7 @@ async def test_candidates_that_another_workspace_may_have_made_are_not_named(
 
 @requirement("writes-5")
 @pytest.mark.parametrize(("before", "after"), [(MINE, OTHER), (None, None)], ids=["another", "unknown"])
-async def test_what_was_begun_in_one_account_is_not_sent_to_another(
+async def test_a_write_started_in_one_account_is_not_sent_to_another(
     stage: CoreFixture, clock: ManualClock, before: Account | None, after: Account | None
 ) -> None:
     await stage.app.connections.change(stage.connection_id, before, credentials=CREDENTIALS)
@@ -117,9 +115,7 @@ async def test_what_was_begun_in_one_account_is_not_sent_to_another(
 
 
 @requirement("writes-5")
-async def test_an_account_that_is_learned_or_connected_again_is_the_same(
-    stage: CoreFixture, clock: ManualClock
-) -> None:
+async def test_a_reconnected_or_later_identified_account_is_the_same(stage: CoreFixture, clock: ManualClock) -> None:
     await dropped(stage)
     await stage.app.connections.record_account(await stage.app.connections.get(stage.connection_id), MINE)
     await refusal(stage, operation=make_thing)
@@ -133,7 +129,7 @@ async def test_an_account_that_is_learned_or_connected_again_is_the_same(
 
 @requirement("writes-6")
 @pytest.mark.parametrize("key", ["key-2", None])
-async def test_a_change_in_doubt_is_not_sent_over_a_later_one_whose_run_is_named(
+async def test_an_in_doubt_change_is_not_resent_after_a_later_named_change(
     stage: CoreFixture, clock: ManualClock, key: str | None
 ) -> None:
     await dropped(stage, "first", operation=label_thing)
@@ -160,7 +156,7 @@ async def test_a_later_run_of_another_workspace_is_not_named(
 
 
 @requirement("writes-7")
-async def test_an_earlier_change_does_not_keep_one_in_doubt_from_being_sent_again(
+async def test_an_earlier_change_does_not_prevent_resending_an_in_doubt_one(
     stage: CoreFixture, clock: ManualClock
 ) -> None:
     await stage.put("first", "key-2", operation=label_thing)
@@ -172,7 +168,9 @@ async def test_an_earlier_change_does_not_keep_one_in_doubt_from_being_sent_agai
     assert {"thing 1": "second"} == stage.shelf.labels
 
 
-async def test_records_of_changes_are_purged_once_no_doubt_can_be_older(stage: CoreFixture, clock: ManualClock) -> None:
+async def test_change_records_are_purged_once_no_older_step_can_be_in_doubt(
+    stage: CoreFixture, clock: ManualClock
+) -> None:
     clock.at = time()
     changed = tables.changed
     await stage.app.database.write(lambda writing: writing.execute(delete(changed)).rowcount)

@@ -63,7 +63,7 @@ async def entries(audit: Audit, **filters: Any) -> list[dict[str, Any]]:
 
 
 @requirement("administration-7")
-async def test_an_act_is_recorded_with_its_actor_address_and_object(
+async def test_an_action_is_recorded_with_actor_address_and_object(
     audit: Audit, database: Database, clock: ManualClock
 ) -> None:
     (workspace_id,) = await make(audit, database, clock, 1)
@@ -74,16 +74,16 @@ async def test_an_act_is_recorded_with_its_actor_address_and_object(
     assert expected == tuple(entry[name] for name in told)
 
 
-async def test_what_nobody_administers_is_not_recorded(audit: Audit, database: Database, clock: ManualClock) -> None:
+async def test_actions_without_an_administrator_are_not_recorded(
+    audit: Audit, database: Database, clock: ManualClock
+) -> None:
     await Workspaces(database, clock).create("made by a test")
 
     assert [] == await entries(audit)
 
 
 @requirement("administration-8")
-async def test_an_act_that_fails_leaves_no_entry_of_success(
-    audit: Audit, database: Database, clock: ManualClock
-) -> None:
+async def test_a_failed_action_leaves_no_success_entry(audit: Audit, database: Database, clock: ManualClock) -> None:
     with act_as(audit, ANNA), pytest.raises(WorkspaceNotFound):
         await ApiKeys(database, clock).create(NOWHERE, "read")
     with act_as(audit, ANNA), pytest.raises(WorkspaceNotFound):
@@ -93,7 +93,7 @@ async def test_an_act_that_fails_leaves_no_entry_of_success(
 
 
 @requirement("administration-8")
-async def test_an_act_that_cannot_be_recorded_is_not_carried_out(
+async def test_an_action_that_cannot_be_recorded_is_not_performed(
     audit: Audit, database: Database, clock: ManualClock
 ) -> None:
     await make(audit, database, clock, 1)
@@ -106,7 +106,7 @@ async def test_an_act_that_cannot_be_recorded_is_not_carried_out(
 
 
 @requirement("administration-11")
-async def test_an_untouched_trail_holds(audit: Audit, database: Database, clock: ManualClock) -> None:
+async def test_an_unmodified_trail_is_valid(audit: Audit, database: Database, clock: ManualClock) -> None:
     await make(audit, database, clock)
     verdict = await audit.verify()
     last = (await entries(audit))[-1]
@@ -114,7 +114,7 @@ async def test_an_untouched_trail_holds(audit: Audit, database: Database, clock:
     assert (3, None, f"3:{last['mac']}") == (verdict.entries, verdict.broken, verdict.head)
 
 
-async def test_an_empty_trail_holds(audit: Audit) -> None:
+async def test_an_empty_trail_is_valid(audit: Audit) -> None:
     verdict = await audit.verify()
 
     assert (0, None, None) == (verdict.entries, verdict.broken, verdict.head)
@@ -137,7 +137,7 @@ async def test_an_empty_trail_holds(audit: Audit) -> None:
         ("mac", NO_MAC),
     ],
 )
-async def test_an_entry_that_was_edited_is_named(
+async def test_an_edited_entry_is_reported(
     audit: Audit, database: Database, clock: ManualClock, column: str, value: Any
 ) -> None:
     await make(audit, database, clock)
@@ -149,9 +149,7 @@ async def test_an_entry_that_was_edited_is_named(
 
 @requirement("administration-11")
 @pytest.mark.parametrize("sequence", [1, 2, 3])
-async def test_an_entry_that_was_deleted_is_named(
-    audit: Audit, database: Database, clock: ManualClock, sequence: int
-) -> None:
+async def test_a_deleted_entry_is_reported(audit: Audit, database: Database, clock: ManualClock, sequence: int) -> None:
     await make(audit, database, clock)
     await change(database, delete(tables.audit).where(tables.audit.c.sequence == sequence))
     verdict = await audit.verify()
@@ -160,7 +158,7 @@ async def test_an_entry_that_was_deleted_is_named(
 
 
 @requirement("administration-11")
-async def test_a_trail_that_was_renumbered_does_not_hold(audit: Audit, database: Database, clock: ManualClock) -> None:
+async def test_a_renumbered_trail_is_invalid(audit: Audit, database: Database, clock: ManualClock) -> None:
     await make(audit, database, clock)
     await change(database, delete(tables.audit).where(tables.audit.c.sequence == 2))
     await change(database, update(tables.audit).where(tables.audit.c.sequence == 3).values(sequence=2))
@@ -169,7 +167,7 @@ async def test_a_trail_that_was_renumbered_does_not_hold(audit: Audit, database:
 
 
 @requirement("administration-11")
-async def test_the_newest_entry_cannot_be_cut_off_by_setting_the_end_back(
+async def test_removing_the_newest_entry_and_resetting_the_end_is_detected(
     audit: Audit, database: Database, clock: ManualClock
 ) -> None:
     await make(audit, database, clock)
@@ -182,7 +180,7 @@ async def test_the_newest_entry_cannot_be_cut_off_by_setting_the_end_back(
 
 
 @requirement("administration-11")
-async def test_a_chain_without_its_end_does_not_hold_and_acts_go_on(
+async def test_a_chain_without_its_end_is_invalid_but_actions_continue(
     audit: Audit, database: Database, clock: ManualClock
 ) -> None:
     await make(audit, database, clock)
@@ -209,7 +207,7 @@ async def test_a_part_of_the_trail_can_be_verified_and_exported(
 
 
 @requirement("administration-12")
-async def test_processes_that_act_at_the_same_time_make_one_chain(
+async def test_concurrent_processes_append_to_one_chain(
     common_database_url: str, audit: Audit, database: Database, clock: ManualClock
 ) -> None:
     async with Database(common_database_url) as elsewhere:
@@ -222,7 +220,7 @@ async def test_processes_that_act_at_the_same_time_make_one_chain(
     assert (40, None) == (verdict.entries, verdict.broken)
 
 
-async def test_rotating_the_vault_keeps_the_chain(audit: Audit, database: Database, clock: ManualClock) -> None:
+async def test_a_secret_rotation_preserves_the_chain(audit: Audit, database: Database, clock: ManualClock) -> None:
     await make(audit, database, clock, 1)
     both = vault(NEW, OLD)
     with act_as(Audit(database, both, clock), Actor("cli", surface="cli")):
@@ -235,7 +233,7 @@ async def test_rotating_the_vault_keeps_the_chain(audit: Audit, database: Databa
     assert "rotate_vault" == (await entries(rotated))[-1]["act"]
 
 
-async def test_a_new_chain_begins_behind_one_whose_secret_is_lost(
+async def test_a_new_chain_follows_one_whose_secret_is_lost(
     audit: Audit, database: Database, clock: ManualClock
 ) -> None:
     await make(audit, database, clock)
@@ -248,7 +246,7 @@ async def test_a_new_chain_begins_behind_one_whose_secret_is_lost(
 
 
 @requirement("administration-14")
-async def test_entries_are_listed_newest_first_by_what_they_are_about(
+async def test_entries_are_filtered_and_listed_newest_first(
     audit: Audit, database: Database, clock: ManualClock
 ) -> None:
     one, *_ = await make(audit, database, clock)
@@ -267,7 +265,7 @@ async def test_entries_are_listed_newest_first_by_what_they_are_about(
 
 
 @requirement("administration-15")
-async def test_the_names_of_what_was_changed_are_recorded_and_no_values(
+async def test_names_of_changed_fields_are_recorded_without_values(
     audit: Audit, database: Database, clock: ManualClock
 ) -> None:
     (workspace_id,) = await make(audit, database, clock, 1)
@@ -278,7 +276,7 @@ async def test_the_names_of_what_was_changed_are_recorded_and_no_values(
 
 
 @requirement("administration-10")
-async def test_refusals_of_a_kind_have_one_entry_and_a_count(audit: Audit, clock: ManualClock) -> None:
+async def test_rejections_of_one_kind_share_an_entry_and_a_count(audit: Audit, clock: ManualClock) -> None:
     stranger = Actor("anonymous", "198.51.100.1", "console")
     for _ in range(1000):
         await audit.record_rejection(stranger, "sign_in", "invalid_api_key")
@@ -292,7 +290,7 @@ async def test_refusals_of_a_kind_have_one_entry_and_a_count(audit: Audit, clock
 
 
 @requirement("administration-10")
-async def test_refusals_from_many_addresses_fill_no_disk(audit: Audit, clock: ManualClock) -> None:
+async def test_rejections_from_many_addresses_create_few_entries(audit: Audit, clock: ManualClock) -> None:
     for number in range(1000):
         await audit.record_rejection(Actor("anonymous", f"2001:db8::{number:x}"), "sign_in", "invalid_api_key")
     clock.at += MINUTE_SECONDS
@@ -308,14 +306,14 @@ async def test_refusals_from_many_addresses_fill_no_disk(audit: Audit, clock: Ma
 
 @requirement("administration-15")
 @pytest.mark.parametrize("kept", ["cgw_0123456789012345678901234567890123456789012abcdef", "\x00", "a b", "ntn_secret"])
-async def test_nothing_but_identifiers_is_kept_of_what_a_refused_act_named(audit: Audit, kept: str) -> None:
+async def test_only_identifiers_are_recorded_for_a_rejected_action(audit: Audit, kept: str) -> None:
     await audit.record_rejection(ANNA, "revoke_key", "key_not_found", kept)
 
     assert [""] == [entry["object_id"] for entry in await entries(audit)]
 
 
 @requirement("administration-13")
-async def test_retention_leaves_old_entries(audit: Audit, database: Database, clock: ManualClock) -> None:
+async def test_retention_does_not_delete_audit_entries(audit: Audit, database: Database, clock: ManualClock) -> None:
     await make(audit, database, clock)
     clock.at += 10 * 366 * 24 * 3600
     await make(audit, database, clock, 1)
@@ -323,7 +321,9 @@ async def test_retention_leaves_old_entries(audit: Audit, database: Database, cl
     assert [1, 2, 3, 4] == [entry["sequence"] for entry in await entries(audit)]
 
 
-async def test_refusals_are_counted_while_storage_is_away(audit: Audit, database: Database, clock: ManualClock) -> None:
+async def test_rejections_are_counted_while_storage_is_unavailable(
+    audit: Audit, database: Database, clock: ManualClock
+) -> None:
     with read_only(database):
         await audit.record_rejection(ANNA, "sign_in", "invalid_api_key")
         clock.at += MINUTE_SECONDS

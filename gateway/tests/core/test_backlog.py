@@ -21,7 +21,7 @@ WATCH = {"connector": "notes", "state": {}, "failures": 0, "sequence": 0, "obser
 
 
 @requirement("common-131")
-async def test_claims_in_doubt_and_late_watches_are_told(database: Database) -> None:
+async def test_in_doubt_claims_and_late_watches_are_reported(database: Database) -> None:
     now = database.time()
     claims = [
         CLAIM | {"idempotency_key": "late", "state": "doubtful", "settles_at": now - 100},
@@ -42,7 +42,7 @@ async def test_claims_in_doubt_and_late_watches_are_told(database: Database) -> 
     assert 30 <= told.watch_lag_seconds["notes"] < 60
 
 
-async def test_the_database_is_asked_again_only_after_some_seconds(database: Database) -> None:
+async def test_the_backlog_is_cached_for_some_seconds(database: Database) -> None:
     clock = ManualClock()
     backlogs = BacklogMonitor(database, clock, 60)
     before = await backlogs.now()

@@ -8,7 +8,7 @@ from connector_gateway.core.calls.concurrency import AccountSlotPool, AccountSlo
 from connector_gateway.kit.errors import UpstreamRateLimited
 
 
-async def test_whoever_finds_no_place_in_time_is_refused_and_holds_none() -> None:
+async def test_a_request_without_a_slot_in_time_is_rejected_and_occupies_none() -> None:
     places = AccountSlotPool(1, lambda: 1).for_account("nora")
     async with places.slot(1):
         with pytest.raises(UpstreamRateLimited):
@@ -19,7 +19,7 @@ async def test_whoever_finds_no_place_in_time_is_refused_and_holds_none() -> Non
         pass
 
 
-async def test_accounts_have_places_of_their_own_which_all_their_calls_share() -> None:
+async def test_slots_are_per_account_and_shared_by_its_calls() -> None:
     places = AccountSlotPool(1, lambda: 1)
     nora, again, ben = places.for_account("nora"), places.for_account("nora"), places.for_account("ben")
 
@@ -36,7 +36,7 @@ async def had(stack: AsyncExitStack, places: AccountSlots) -> bool:
     return True
 
 
-async def test_two_answers_are_read_whole_at_once_and_others_go_on_beside_them() -> None:
+async def test_two_large_responses_are_read_concurrently_alongside_others() -> None:
     nora = AccountSlotPool(8, lambda: 1).for_account("nora")
     async with nora.large_slot(0), nora.large_slot(0), nora.slot(0):
         with pytest.raises(UpstreamRateLimited):
@@ -48,7 +48,7 @@ async def test_two_answers_are_read_whole_at_once_and_others_go_on_beside_them()
 
 
 @pytest.mark.parametrize(("processes", "places"), [(1, 8), (2, 4), (3, 2), (20, 1)])
-async def test_processes_have_their_part_of_the_places_each(processes: int, places: int) -> None:
+async def test_slots_are_divided_among_processes(processes: int, places: int) -> None:
     nora = AccountSlotPool(8, lambda: processes).for_account("nora")
     async with AsyncExitStack() as stack:
         tried = [await had(stack, nora) for _ in range(9)]
@@ -56,7 +56,7 @@ async def test_processes_have_their_part_of_the_places_each(processes: int, plac
     assert places == sum(tried)
 
 
-async def test_places_are_divided_anew_when_processes_come_or_go() -> None:
+async def test_slots_are_redistributed_when_the_number_of_processes_changes() -> None:
     living = [1]
     places = AccountSlotPool(8, lambda: living[0])
     before = places.for_account("nora")

@@ -19,7 +19,7 @@ BOTH_BEFORE = "workspace_id=? AND connector=? AND connection_id<?)"
 
 
 @requirement("connections-26")
-async def test_pages_follow_each_other_without_those_that_were_removed(office: Office) -> None:
+async def test_pages_of_connections_omit_removed_ones(office: Office) -> None:
     oldest, removed, older, newest = [await office.make() for _ in range(4)]
     await office.here.remove(removed)
     workspace_id = office.caller.workspace_id
@@ -31,7 +31,7 @@ async def test_pages_follow_each_other_without_those_that_were_removed(office: O
 
 
 @requirement("connections-26")
-async def test_a_page_that_ends_with_the_last_connection_has_none_after_it(office: Office) -> None:
+async def test_a_page_that_ends_with_the_last_connection_is_the_last(office: Office) -> None:
     made = [await office.make() for _ in range(2)]
     page = await office.here.page(office.caller.workspace_id, connector="shelf", limit=2)
 
@@ -62,7 +62,7 @@ async def embedded(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Da
         ),
     ],
 )
-async def test_a_page_is_found_by_an_index_and_never_sorted(
+async def test_a_page_uses_an_index_and_no_sorting(
     embedded: Database, clock: ManualClock, filters: dict[str, Any], step: str
 ) -> None:
     connections = connected(embedded, vault(), clock)
@@ -72,7 +72,7 @@ async def test_a_page_is_found_by_an_index_and_never_sorted(
     assert not [plan for plan in found if "TEMP B-TREE" in plan]
 
 
-async def test_other_connections_to_an_account_are_found_by_an_index(embedded: Database) -> None:
+async def test_other_connections_to_an_account_use_an_index(embedded: Database) -> None:
     query = select_same_account("notes", "conn_one")
     found = await plans(embedded, lambda: embedded.read(lambda reading: reading.execute(query).all()))
 

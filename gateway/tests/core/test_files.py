@@ -45,7 +45,7 @@ class Names(AbstractResolver):
         return None
 
 
-async def test_files_of_a_trusted_origin_are_fetched_although_it_is_not_public(site: str) -> None:
+async def test_files_of_a_trusted_private_origin_are_fetched(site: str) -> None:
     files = PublicFileFetcher(30, MOST, trusted=[site])
 
     fetched = await files.fetch(f"{site}/small.png", KEEP)
@@ -176,7 +176,7 @@ def test_addresses_of_the_internet_are_public(address: str) -> None:
         "",
     ],
 )
-def test_everything_else_is_not(address: str) -> None:
+def test_all_other_addresses_are_not_public(address: str) -> None:
     assert not is_public(address)
 
 
@@ -205,7 +205,7 @@ async def test_a_link_to_this_machine_is_not_followed(site: str) -> None:
         "http://\uff11\uff12\uff17.0.0.1:{port}/",
     ],
 )
-async def test_other_ways_to_say_this_machine_or_network_are_not_followed_either(site: str, url: str) -> None:
+async def test_other_spellings_of_private_addresses_are_not_followed(site: str, url: str) -> None:
     refused = await refusal(PublicFileFetcher(5, MOST), url.format(port=site.rpartition(":")[2]))
 
     assert isinstance(refused, UrlNotAllowed)
@@ -241,12 +241,12 @@ async def test_a_url_that_is_not_a_plain_web_url_is_rejected_with_the_reason(url
     )
 
 
-async def test_a_name_of_a_private_address_is_not_followed() -> None:
+async def test_a_host_that_resolves_to_a_private_address_is_not_followed() -> None:
     assert isinstance(await refusal(files(intra_test="10.0.0.1"), "http://intra.test/"), UrlNotAllowed)
 
 
 @requirement("tables-25")
-async def test_a_name_that_means_another_address_the_second_time_is_not_followed_there(site: str) -> None:
+async def test_a_host_that_resolves_differently_the_second_time_is_not_followed(site: str) -> None:
     port = site.rpartition(":")[2]
     fetching = files(twice_test=f"{HERE} 10.0.0.1")
 
@@ -265,13 +265,13 @@ async def test_the_address_that_was_checked_is_the_one_connected_to(site: str) -
 
 @requirement("tables-26")
 @pytest.mark.parametrize("path", ["/to-private", "/to-metadata", "/to-mapped", "/to-file", "/to-userinfo"])
-async def test_a_redirect_leads_no_further_than_a_link(site: str, path: str) -> None:
+async def test_a_redirect_has_the_same_restrictions_as_a_link(site: str, path: str) -> None:
     assert isinstance(await refusal(files(), site + path), UrlNotAllowed)
 
 
 @requirement("tables-26")
 @pytest.mark.parametrize("path", ["/moved", "/moved/name.png?x=1", "/hop0"])
-async def test_redirects_are_followed_relative_ones_too(site: str, path: str) -> None:
+async def test_absolute_and_relative_redirects_are_followed(site: str, path: str) -> None:
     assert (await files().fetch(site + path, KEEP)).content in {b"x" * 10, b"arrived"}
 
 
@@ -311,14 +311,14 @@ async def test_a_file_that_cannot_be_fetched_is_unreachable_with_the_reason(
     )
 
 
-async def test_a_server_that_does_not_listen_refuses_the_connection() -> None:
+async def test_a_server_that_does_not_listen_is_reported() -> None:
     with socket.create_server((HERE, 0)) as closed:
         port = closed.getsockname()[1]
 
     assert "connection_refused" == reason(await refusal(files(), f"http://{HERE}:{port}/"))
 
 
-async def test_a_name_that_does_not_exist_is_not_found() -> None:
+async def test_a_host_that_does_not_exist_is_reported() -> None:
     assert "host_not_found" == reason(await refusal(PublicFileFetcher(5, MOST), "http://nobody.invalid/"))
 
 
@@ -341,7 +341,7 @@ async def test_an_empty_file_is_rejected(site: str) -> None:
     assert (FileEmpty, [{"parameter": "url", "value": f"{site}/nothing.txt"}]) == (type(error), error.details)
 
 
-async def test_the_servers_words_stay_out_of_what_the_caller_sees() -> None:
+async def test_texts_of_the_server_are_not_exposed_to_the_caller() -> None:
     refused = await refusal(PublicFileFetcher(5, MOST), "http://nobody.invalid/")
 
     assert "nobody.invalid" in refused.private
@@ -352,26 +352,26 @@ async def test_the_servers_words_stay_out_of_what_the_caller_sees() -> None:
 
 
 @requirement("tables-31")
-async def test_a_file_is_what_its_server_says_of_it(site: str) -> None:
+async def test_a_file_has_the_name_and_type_that_its_server_sends(site: str) -> None:
     assert RemoteFile("small.png", "image/png", 10, b"x" * 10) == await files().fetch(f"{site}/small.png", KEEP)
 
 
 @pytest.mark.parametrize(
     ("path", "size_bytes"), [("/kept-no-more.bin", KEEP + 1), ("/largest.bin", MOST), ("/unsaid.bin", KEEP + 1)]
 )
-async def test_larger_files_than_wanted_are_only_measured(site: str, path: str, size_bytes: int) -> None:
+async def test_files_above_the_requested_size_are_only_measured(site: str, path: str, size_bytes: int) -> None:
     file = await files().fetch(site + path, KEEP)
 
     assert (size_bytes, None) == (file.size_bytes, file.content)
 
 
-async def test_a_file_as_large_as_is_kept_is_kept(site: str) -> None:
+async def test_a_file_of_the_requested_size_is_returned(site: str) -> None:
     file = await files().fetch(site + "/just-kept.bin", KEEP)
 
     assert (KEEP, b"x" * KEEP) == (file.size_bytes, file.content)
 
 
-async def test_nothing_beyond_the_declared_length_is_ever_taken(site: str) -> None:
+async def test_bytes_after_the_declared_length_are_ignored(site: str) -> None:
     """Whether the surplus is noticed depends on how it arrives: then the file is refused, else it ends as declared."""
     with suppress(UrlUnreachable):
         file = await files().fetch(site + "/says-less.png", KEEP)
@@ -381,31 +381,31 @@ async def test_nothing_beyond_the_declared_length_is_ever_taken(site: str) -> No
 
 @requirement("tables-29")
 @pytest.mark.parametrize("path", ["/too-large.bin", "/endless.bin", "/bomb.txt"])
-async def test_more_than_the_limit_is_not_taken_whatever_was_said(site: str, path: str) -> None:
+async def test_a_body_above_the_limit_is_rejected_despite_its_headers(site: str, path: str) -> None:
     refused = await refusal(files(), site + path)
 
     assert isinstance(refused, FileTooLarge)
     assert [{"parameter": "url", "value": site + path, "max_bytes": MOST}] == refused.details
 
 
-async def test_a_file_that_was_packed_for_the_way_is_unpacked(site: str) -> None:
+async def test_a_compressed_response_is_decompressed(site: str) -> None:
     file = await files().fetch(f"{site}/packed.txt", KEEP)
 
     assert (900, b"y" * 900) == (file.size_bytes, file.content)
 
 
-async def test_a_type_that_is_none_becomes_the_general_one(site: str) -> None:
+async def test_an_invalid_type_becomes_the_generic_type(site: str) -> None:
     assert "application/octet-stream" == (await files().fetch(f"{site}/odd-type", KEEP)).mime_type
 
 
 # Names
 
 
-async def test_a_file_is_named_by_its_link_not_by_where_that_leads(site: str) -> None:
+async def test_a_file_is_named_after_its_link_and_not_after_redirects(site: str) -> None:
     assert "name.png" == (await files().fetch(f"{site}/moved/name.png?x=1", KEEP)).name
 
 
-async def test_a_link_that_names_no_file_leaves_it_to_the_server(site: str) -> None:
+async def test_the_server_names_the_file_of_a_link_without_a_file_name(site: str) -> None:
     assert "naïve.png" == (await files().fetch(f"{site}/", KEEP)).name
 
 
@@ -426,5 +426,5 @@ async def test_a_link_that_names_no_file_leaves_it_to_the_server(site: str) -> N
         ("http://a.test/" + "a" * 300 + ".png", "", "image/png", "a" * 251 + ".png"),
     ],
 )
-def test_names_are_plain_file_names(url: str, disposition: str, mime_type: str, expected: str) -> None:
+def test_names_contain_no_folders(url: str, disposition: str, mime_type: str, expected: str) -> None:
     assert expected == filename(url, disposition, mime_type)

@@ -54,7 +54,7 @@ def of_connection(stage: CoreFixture) -> ColumnElement[bool]:
 
 
 @requirement("common-87", "common-89")
-async def test_a_repeat_gets_the_first_result_with_a_run_of_its_own(stage: CoreFixture) -> None:
+async def test_a_retry_returns_the_first_result_with_its_own_run(stage: CoreFixture) -> None:
     first = await stage.put()
     again = await stage.put()
 
@@ -75,7 +75,7 @@ async def test_the_first_result_is_stored_encrypted(stage: CoreFixture) -> None:
 
 
 @requirement("secrets-8")
-async def test_a_repeat_whose_first_result_cannot_be_decrypted_sends_nothing(stage: CoreFixture) -> None:
+async def test_a_retry_with_an_unreadable_first_result_sends_nothing(stage: CoreFixture) -> None:
     await stage.put()
     sealed = Vault(SecretKeys(["a secret of others"])).encrypt({}, "anybody")
     foreign = update(tables.claims).where(of_connection(stage)).values(sealed=sealed)
@@ -86,7 +86,7 @@ async def test_a_repeat_whose_first_result_cannot_be_decrypted_sends_nothing(sta
 
 
 @requirement("common-87")
-async def test_a_repeat_gets_the_first_result_whatever_else_it_says(stage: CoreFixture) -> None:
+async def test_a_retry_with_other_parameters_returns_the_first_result(stage: CoreFixture) -> None:
     first = await stage.put("cup")
     again = await stage.put("plate")
 
@@ -95,7 +95,7 @@ async def test_a_repeat_gets_the_first_result_whatever_else_it_says(stage: CoreF
 
 
 @requirement("common-90")
-async def test_twenty_at_once_put_one_thing_and_all_get_it(stage: CoreFixture) -> None:
+async def test_twenty_concurrent_calls_create_one_object_and_all_return_it(stage: CoreFixture) -> None:
     envelopes = await asyncio.gather(*(stage.put() for _ in range(20)))
 
     assert ["cup"] == stage.shelf.things
@@ -103,13 +103,13 @@ async def test_twenty_at_once_put_one_thing_and_all_get_it(stage: CoreFixture) -
     assert 19 == sum(envelope.replayed for envelope in envelopes)
 
 
-async def test_nobody_waits_for_a_claim_that_has_ended(stage: CoreFixture) -> None:
+async def test_no_call_waits_for_an_ended_claim(stage: CoreFixture) -> None:
     await stage.put()
 
     assert {} == stage.app._claims._local_claims
 
 
-async def test_what_a_call_was_made_of_is_freed_when_it_ends(stage: CoreFixture) -> None:
+async def test_the_memory_of_a_call_is_freed_when_it_ends(stage: CoreFixture) -> None:
     gc.disable()
     try:
         envelope = await stage.put()
@@ -121,7 +121,7 @@ async def test_what_a_call_was_made_of_is_freed_when_it_ends(stage: CoreFixture)
     assert [] == left
 
 
-async def test_the_history_tells_first_and_replayed(stage: CoreFixture) -> None:
+async def test_the_history_shows_first_and_replayed_outcomes(stage: CoreFixture) -> None:
     first = await stage.put()
     again = await stage.put()
     told = [(await stage.app.runs.show(envelope.run_id, None))["idempotency"] for envelope in (first, again)]
@@ -133,7 +133,7 @@ async def test_the_history_tells_first_and_replayed(stage: CoreFixture) -> None:
 
 
 @requirement("common-82")
-async def test_other_keys_other_connections_and_other_operations_are_other_writes(stage: CoreFixture) -> None:
+async def test_other_keys_connections_and_operations_are_other_writes(stage: CoreFixture) -> None:
     await stage.put("one", "key-1")
     await stage.put("two", "key-2")
     await stage.put("three", "key-1", connection_id=await stage.new_connection())
@@ -142,7 +142,7 @@ async def test_other_keys_other_connections_and_other_operations_are_other_write
     assert ["one", "two", "three", "four"] == stage.shelf.things
 
 
-async def test_without_a_key_every_call_is_a_write_of_its_own(stage: CoreFixture) -> None:
+async def test_calls_without_a_key_are_separate_writes(stage: CoreFixture) -> None:
     await stage.put(key=None)
     await stage.put(key=None)
 
@@ -150,7 +150,7 @@ async def test_without_a_key_every_call_is_a_write_of_its_own(stage: CoreFixture
 
 
 @requirement("common-85")
-async def test_the_key_of_the_header_means_the_same_as_that_of_the_body(stage: CoreFixture) -> None:
+async def test_header_and_body_keys_are_equivalent(stage: CoreFixture) -> None:
     first = await stage.put(key=None, header="key-1")
     again = await stage.put(key="key-1")
 
@@ -159,7 +159,7 @@ async def test_the_key_of_the_header_means_the_same_as_that_of_the_body(stage: C
 
 
 @requirement("common-86")
-async def test_a_header_that_says_another_key_than_the_body_is_refused(stage: CoreFixture) -> None:
+async def test_different_header_and_body_keys_are_rejected(stage: CoreFixture) -> None:
     refused = await refusal(stage, key="key-1", header="key-2")
 
     assert isinstance(refused, InvalidParameters)
@@ -169,7 +169,7 @@ async def test_a_header_that_says_another_key_than_the_body_is_refused(stage: Co
 
 @requirement("common-84")
 @pytest.mark.parametrize("header", ["", "k" * 1001])
-async def test_a_header_that_is_no_key_is_refused(stage: CoreFixture, header: str) -> None:
+async def test_an_invalid_header_key_is_rejected(stage: CoreFixture, header: str) -> None:
     refused = await refusal(stage, key=None, header=header)
 
     assert isinstance(refused, InvalidParameters)
@@ -177,7 +177,7 @@ async def test_a_header_that_is_no_key_is_refused(stage: CoreFixture, header: st
 
 
 @requirement("common-92")
-async def test_a_definite_refusal_gives_the_key_free(stage: CoreFixture) -> None:
+async def test_a_definite_error_releases_the_key(stage: CoreFixture) -> None:
     stage.shelf.troubles.append(REFUSED)
     refused = await refusal(stage)
     again = await stage.put()
@@ -187,7 +187,7 @@ async def test_a_definite_refusal_gives_the_key_free(stage: CoreFixture) -> None
     assert ["cup"] == stage.shelf.things
 
 
-async def test_those_who_wait_for_a_call_that_is_refused_try_themselves(stage: CoreFixture) -> None:
+async def test_calls_that_wait_for_a_rejected_call_are_attempted(stage: CoreFixture) -> None:
     stage.shelf.troubles.append(REFUSED)
     outcomes = await asyncio.gather(*(stage.put() for _ in range(5)), return_exceptions=True)
 
@@ -196,7 +196,7 @@ async def test_those_who_wait_for_a_call_that_is_refused_try_themselves(stage: C
 
 
 @requirement("common-83")
-async def test_a_key_counts_for_24_hours_from_the_success(stage: CoreFixture, clock: ManualClock) -> None:
+async def test_a_key_is_valid_for_24_hours_after_success(stage: CoreFixture, clock: ManualClock) -> None:
     first = await stage.put()
     clock.at += WINDOW_SECONDS - 1
     within = await stage.put()
@@ -209,7 +209,7 @@ async def test_a_key_counts_for_24_hours_from_the_success(stage: CoreFixture, cl
 
 
 @requirement("common-91")
-async def test_a_caller_does_not_wait_forever_for_another_one(stage: CoreFixture) -> None:
+async def test_a_call_waits_for_a_concurrent_call_only_for_a_limited_time(stage: CoreFixture) -> None:
     stage.shelf.gate.clear()
     holding = asyncio.create_task(stage.put())
     async with run_core(stage.app.settings.database_url, ManualClock(), stage.shelf) as other:
@@ -225,7 +225,7 @@ async def test_a_caller_does_not_wait_forever_for_another_one(stage: CoreFixture
     assert ["cup"] == stage.shelf.things
 
 
-async def test_a_repeat_at_another_process_waits_for_the_first_and_gets_its_result(
+async def test_a_retry_in_another_process_waits_for_and_returns_the_first_result(
     stage: CoreFixture, clock: ManualClock
 ) -> None:
     stage.shelf.gate.clear()
@@ -244,7 +244,7 @@ async def test_a_repeat_at_another_process_waits_for_the_first_and_gets_its_resu
     assert ["cup"] == stage.shelf.things
 
 
-async def test_a_call_that_cannot_be_recorded_gives_the_key_free(
+async def test_a_call_that_cannot_be_recorded_releases_the_key(
     stage: CoreFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: Any) -> Any:
@@ -264,7 +264,7 @@ async def test_a_call_that_cannot_be_recorded_gives_the_key_free(
 
 
 @requirement("common-79")
-async def test_what_was_done_in_doubt_is_found_at_once(stage: CoreFixture) -> None:
+async def test_the_effect_of_an_in_doubt_write_is_found_immediately(stage: CoreFixture) -> None:
     stage.shelf.troubles.append(in_doubt("cut", done=True))
     first = await stage.put()
     again = await stage.put()
@@ -273,7 +273,7 @@ async def test_what_was_done_in_doubt_is_found_at_once(stage: CoreFixture) -> No
     assert ["cup"] == stage.shelf.things
 
 
-async def test_an_unkeyed_write_in_doubt_is_looked_for_as_well(stage: CoreFixture) -> None:
+async def test_the_effect_of_an_in_doubt_write_without_a_key_is_searched(stage: CoreFixture) -> None:
     stage.shelf.troubles.append(in_doubt("cut", done=True))
     envelope = await stage.put(key=None)
 
@@ -281,7 +281,7 @@ async def test_an_unkeyed_write_in_doubt_is_looked_for_as_well(stage: CoreFixtur
 
 
 @requirement("common-80")
-async def test_what_was_not_done_in_doubt_is_said_to_be_unknown(stage: CoreFixture) -> None:
+async def test_an_in_doubt_write_without_effect_has_an_unknown_outcome(stage: CoreFixture) -> None:
     stage.shelf.troubles.append(in_doubt("cut"))
     refused = await refusal(stage)
 
@@ -291,7 +291,7 @@ async def test_what_was_not_done_in_doubt_is_said_to_be_unknown(stage: CoreFixtu
 
 @requirement("common-93", "outcomes-7", "outcomes-10")
 @pytest.mark.parametrize("doubt", ["cut", "silent", "edge", "garbled"])
-async def test_a_call_in_doubt_searches_at_growing_intervals_before_it_is_put_off(
+async def test_an_in_doubt_call_searches_at_growing_intervals_before_it_is_deferred(
     stage: CoreFixture, clock: ManualClock, doubt: Any
 ) -> None:
     stage.shelf.troubles.append(in_doubt(doubt))
@@ -311,7 +311,7 @@ async def test_a_call_in_doubt_searches_at_growing_intervals_before_it_is_put_of
 
 
 @requirement("common-93")
-async def test_what_settles_within_the_grace_is_written_by_the_repeat(stage: CoreFixture, clock: ManualClock) -> None:
+async def test_a_retry_writes_what_settles_within_the_grace_time(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.troubles.append(in_doubt("cut"))
     sent_at = clock.at
     await refusal(stage)
@@ -324,7 +324,7 @@ async def test_what_settles_within_the_grace_is_written_by_the_repeat(stage: Cor
 
 
 @requirement("common-93")
-async def test_after_a_cut_a_thing_that_comes_late_is_found_and_not_made_again(stage: CoreFixture) -> None:
+async def test_a_late_object_after_a_lost_connection_is_found_and_not_created_again(stage: CoreFixture) -> None:
     stage.shelf.troubles.append(in_doubt("cut"))
     await refusal(stage)
     stage.shelf.things.append("cup")
@@ -335,7 +335,7 @@ async def test_after_a_cut_a_thing_that_comes_late_is_found_and_not_made_again(s
 
 
 @requirement("common-81")
-async def test_after_silence_a_repeat_is_put_off_until_the_third_party_has_surely_ended(
+async def test_a_retry_after_a_timeout_is_deferred_until_the_write_settles(
     stage: CoreFixture, clock: ManualClock
 ) -> None:
     stage.shelf.troubles.append(in_doubt("silent"))
@@ -353,7 +353,7 @@ async def test_after_silence_a_repeat_is_put_off_until_the_third_party_has_surel
 
 
 @requirement("common-96")
-async def test_putting_a_repeat_off_does_not_prolong_the_doubt(stage: CoreFixture, clock: ManualClock) -> None:
+async def test_deferring_a_retry_does_not_extend_the_settle_time(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.troubles.append(in_doubt("silent"))
     sent_at = clock.at
     await refusal(stage)
@@ -365,7 +365,7 @@ async def test_putting_a_repeat_off_does_not_prolong_the_doubt(stage: CoreFixtur
     assert SETTLE_SECONDS - 40 - GRACE_SECONDS == again.retry_after
 
 
-async def test_after_silence_a_thing_that_comes_late_is_found(stage: CoreFixture, clock: ManualClock) -> None:
+async def test_a_late_object_after_a_timeout_is_found(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.troubles.append(in_doubt("silent"))
     await refusal(stage)
     clock.at += 10
@@ -376,7 +376,7 @@ async def test_after_silence_a_thing_that_comes_late_is_found(stage: CoreFixture
     assert ["cup"] == stage.shelf.things
 
 
-async def test_after_a_failure_that_the_application_told_a_repeat_looks_and_writes_at_once(
+async def test_a_retry_after_a_reported_failure_searches_and_writes_immediately(
     stage: CoreFixture, clock: ManualClock
 ) -> None:
     stage.shelf.troubles.append(Failure(UpstreamError("Oh.", doubt="failed")))
@@ -389,7 +389,7 @@ async def test_after_a_failure_that_the_application_told_a_repeat_looks_and_writ
     assert 2 == len(stage.shelf.looks)
 
 
-async def test_an_answer_of_another_shape_is_a_doubt_like_any_other(stage: CoreFixture) -> None:
+async def test_an_unexpected_response_puts_the_write_in_doubt(stage: CoreFixture) -> None:
     stage.shelf.troubles.append(Failure(KeyError("id"), done=True))
     first = await stage.put()
     again = await stage.put()
@@ -414,7 +414,7 @@ async def test_a_call_that_is_cancelled_leaves_the_write_in_doubt(stage: CoreFix
     assert ["cup"] == stage.shelf.things
 
 
-async def test_a_cancelled_call_is_told_as_interrupted(stage: CoreFixture) -> None:
+async def test_a_cancelled_call_is_reported_as_interrupted(stage: CoreFixture) -> None:
     stage.shelf.gate.clear()
     cancelled = asyncio.create_task(stage.put())
     await stage.shelf.was_asked()
@@ -426,7 +426,7 @@ async def test_a_cancelled_call_is_told_as_interrupted(stage: CoreFixture) -> No
 
 
 @requirement("common-101")
-async def test_a_write_that_stops_halfway_tells_what_stands_and_is_completed_by_a_repeat(stage: CoreFixture) -> None:
+async def test_a_partial_write_reports_finished_steps_and_is_completed_by_a_retry(stage: CoreFixture) -> None:
     stage.shelf.troubles += [None, Failure(UpstreamRefused("No."))]
     refused = await refusal(stage, operation=put_pair)
     again = await stage.put(operation=put_pair)
@@ -438,7 +438,9 @@ async def test_a_write_that_stops_halfway_tells_what_stands_and_is_completed_by_
 
 
 @requirement("outcomes-10", "outcomes-11")
-async def test_a_repeat_ends_a_doubt_as_soon_as_the_work_is_there(stage: CoreFixture, clock: ManualClock) -> None:
+async def test_a_retry_resolves_an_in_doubt_write_once_its_effect_exists(
+    stage: CoreFixture, clock: ManualClock
+) -> None:
     stage.shelf.troubles.append(in_doubt("edge"))
     await refusal(stage)
     stage.shelf.things.append("cup")
@@ -451,9 +453,7 @@ async def test_a_repeat_ends_a_doubt_as_soon_as_the_work_is_there(stage: CoreFix
 
 
 @requirement("outcomes-8")
-async def test_an_error_in_doubt_says_until_when_the_write_may_be_carried_out(
-    stage: CoreFixture, clock: ManualClock
-) -> None:
+async def test_an_in_doubt_error_states_when_the_write_settles(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.troubles.append(in_doubt("edge"))
     settles_at = format_timestamp(utc_datetime(clock.at + SETTLE_SECONDS))
     errors = [await refusal(stage), await refusal(stage)]
@@ -462,7 +462,7 @@ async def test_an_error_in_doubt_says_until_when_the_write_may_be_carried_out(
 
 
 @requirement("outcomes-6")
-async def test_a_failure_of_the_vendor_itself_ends_the_doubt(stage: CoreFixture, clock: ManualClock) -> None:
+async def test_a_failure_reported_by_the_vendor_settles_the_write(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.troubles.append(Failure(UpstreamError("It failed.", doubt="failed")))
     began = clock.at
     failed = await refusal(stage)
@@ -474,7 +474,7 @@ async def test_a_failure_of_the_vendor_itself_ends_the_doubt(stage: CoreFixture,
 
 
 @requirement("common-81", "outcomes-9")
-async def test_without_a_key_nothing_is_sent_twice_and_the_remedy_speaks_of_looking(stage: CoreFixture) -> None:
+async def test_a_write_without_a_key_is_not_resent_and_its_remedy_is_to_check(stage: CoreFixture) -> None:
     stage.shelf.troubles.append(in_doubt("cut"))
     refused = await refusal(stage, key=None)
 
@@ -483,7 +483,7 @@ async def test_without_a_key_nothing_is_sent_twice_and_the_remedy_speaks_of_look
     assert 1 == stage.shelf.asked
 
 
-async def test_when_looking_fails_as_well_the_doubt_stays(stage: CoreFixture, clock: ManualClock) -> None:
+async def test_a_failed_search_leaves_the_write_in_doubt(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.troubles.append(in_doubt("cut"))
     await refusal(stage)
     things, stage.shelf.things = stage.shelf.things, None  # type: ignore[assignment]
@@ -500,9 +500,7 @@ async def test_when_looking_fails_as_well_the_doubt_stays(stage: CoreFixture, cl
 
 
 @requirement("common-94")
-async def test_what_a_dead_process_held_is_looked_for_before_it_is_written(
-    database_url: str, clock: ManualClock
-) -> None:
+async def test_the_write_of_a_dead_process_is_searched_before_it_is_sent(database_url: str, clock: ManualClock) -> None:
     async with run_core(database_url, clock) as dead:
         dead.shelf.gate.clear()
         lost = asyncio.create_task(dead.put())
@@ -521,7 +519,7 @@ async def test_what_a_dead_process_held_is_looked_for_before_it_is_written(
     assert ["cup"] == dead.shelf.things
 
 
-async def test_what_a_living_process_holds_is_left_alone(stage: CoreFixture, clock: ManualClock) -> None:
+async def test_the_claim_of_a_live_process_is_not_taken_over(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.gate.clear()
     await stage.app._processes.heartbeat()
     holding = asyncio.create_task(stage.put())

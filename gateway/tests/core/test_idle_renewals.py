@@ -22,7 +22,7 @@ table = tables.connections
 
 
 @requirement("connections-29")
-async def test_tokens_that_nobody_uses_are_renewed_long_before_they_end_of_that(desk: Desk) -> None:
+async def test_idle_tokens_are_refreshed_long_before_they_expire(desk: Desk) -> None:
     desk.clock.at += 39 * DAY
     early = await desk.idle.refresh_idle_tokens()
     desk.clock.at += 2 * DAY
@@ -34,7 +34,7 @@ async def test_tokens_that_nobody_uses_are_renewed_long_before_they_end_of_that(
 
 
 @requirement("connections-29")
-async def test_they_are_renewed_again_after_as_long(desk: Desk) -> None:
+async def test_idle_tokens_are_refreshed_again_after_the_same_time(desk: Desk) -> None:
     desk.clock.at += 41 * DAY
     await desk.idle.refresh_idle_tokens()
     desk.clock.at += 41 * DAY
@@ -44,7 +44,7 @@ async def test_they_are_renewed_again_after_as_long(desk: Desk) -> None:
 
 
 @requirement("connections-29")
-async def test_two_processes_renew_an_idle_token_once(desk: Desk) -> None:
+async def test_two_processes_refresh_an_idle_token_once(desk: Desk) -> None:
     desk.clock.at += 41 * DAY
     await asyncio.gather(desk.idle.refresh_idle_tokens(), idle(desk.elsewhere, desk.clock).refresh_idle_tokens())
 
@@ -52,7 +52,7 @@ async def test_two_processes_renew_an_idle_token_once(desk: Desk) -> None:
 
 
 @requirement("connections-21", "connections-29")
-async def test_an_idle_renewal_that_fails_is_tried_again_the_next_day(desk: Desk) -> None:
+async def test_a_failed_idle_refresh_is_retried_the_next_day(desk: Desk) -> None:
     desk.issuer.troubles = [UpstreamError("The application failed.")]
     desk.clock.at += 41 * DAY
     await desk.idle.refresh_idle_tokens()
@@ -66,7 +66,7 @@ async def test_an_idle_renewal_that_fails_is_tried_again_the_next_day(desk: Desk
 
 
 @requirement("connections-29")
-async def test_tokens_that_do_not_end_of_that_are_looked_at_once(desk: Desk) -> None:
+async def test_tokens_that_do_not_expire_when_idle_are_checked_only_once(desk: Desk) -> None:
     desk.issuer.known = replace(OAUTH, idle_seconds=None)
     desk.clock.at += 41 * DAY
     looked_at, again = await desk.idle.refresh_idle_tokens(), await desk.idle.refresh_idle_tokens()
@@ -90,7 +90,7 @@ async def copies(desk: Desk, count: int, **columns: Any) -> None:
 
 
 @requirement("connections-29")
-async def test_many_that_are_due_take_half_of_the_budget_and_no_more(desk: Desk) -> None:
+async def test_many_due_refreshes_use_at_most_half_of_the_budget(desk: Desk) -> None:
     await copies(desk, MAX_PER_ROUND)
     desk.clock.at += 41 * DAY
     renewed = [await desk.idle.refresh_idle_tokens(), await desk.idle.refresh_idle_tokens()]
@@ -102,7 +102,7 @@ async def test_many_that_are_due_take_half_of_the_budget_and_no_more(desk: Desk)
 
 @requirement("connections-29")
 @pytest.mark.parametrize(("processes", "share"), [(2, 5), (3, 3), (100, 1)])
-async def test_several_processes_take_that_half_together(desk: Desk, processes: int, share: int) -> None:
+async def test_several_processes_share_half_of_the_budget(desk: Desk, processes: int, share: int) -> None:
     await copies(desk, MAX_PER_ROUND)
     desk.clock.at += 41 * DAY
     desk.idle_processes = processes
@@ -111,7 +111,7 @@ async def test_several_processes_take_that_half_together(desk: Desk, processes: 
 
 
 @requirement("connections-29")
-async def test_those_that_are_due_are_found_by_an_index_among_revoked_ones(desk: Desk) -> None:
+async def test_due_connections_among_revoked_ones_are_found_by_an_index(desk: Desk) -> None:
     await copies(desk, 3000, status="revoked", refresh_due_at=1.0)
     await desk.here.database.write(lambda writing: writing.execute(text("ANALYZE connections")))
     database = desk.here.database

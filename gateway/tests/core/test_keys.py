@@ -84,7 +84,7 @@ def test_no_two_keys_are_the_same() -> None:
 
 @requirement("common-63")
 @pytest.mark.parametrize("place", [4, 20, 46, 47, 52])
-def test_a_typing_error_shows(place: int) -> None:
+def test_a_typing_error_is_detected(place: int) -> None:
     key = generate_key()
     other = "x" if key[place] != "x" else "y"
 
@@ -92,11 +92,11 @@ def test_a_typing_error_shows(place: int) -> None:
 
 
 @pytest.mark.parametrize("key", ["", "cgw_", "sk_live_123", "cgw_" + "ä" * 49, "cgw_" + "a" * 49])
-def test_what_is_no_key_of_ours_is_known_without_looking(key: str) -> None:
+def test_a_malformed_key_is_rejected_without_a_look_up(key: str) -> None:
     assert not is_well_formed(key)
 
 
-def test_a_key_with_too_little_or_too_much_is_none() -> None:
+def test_a_shortened_or_extended_key_is_invalid() -> None:
     key = generate_key()
 
     assert not is_well_formed(key[:-1])
@@ -104,13 +104,13 @@ def test_a_key_with_too_little_or_too_much_is_none() -> None:
 
 
 @pytest.mark.parametrize("header", [None, "", "Bearer", "Bearer  ", "Basic abc", "Token abc"])
-def test_a_header_without_a_key_is_missing_one(header: str | None) -> None:
+def test_a_header_without_a_key_raises_missing_api_key(header: str | None) -> None:
     with pytest.raises(MissingApiKey):
         parse_bearer(header)
 
 
 @pytest.mark.parametrize("header", ["Bearer abc", "bearer abc", "BEARER   abc  "])
-def test_a_header_with_a_key_gives_it(header: str) -> None:
+def test_a_key_is_parsed_from_the_header(header: str) -> None:
     assert "abc" == parse_bearer(header)
 
 
@@ -118,7 +118,7 @@ def test_a_header_with_a_key_gives_it(header: str) -> None:
 
 
 @requirement("common-59", "common-60")
-async def test_a_key_tells_who_calls(office: Office) -> None:
+async def test_a_key_identifies_its_caller(office: Office) -> None:
     issued = await office.issue(scope="read", calls_per_minute=7, connection_ids=["conn_1"])
     caller = await office.here.authenticate(f"Bearer {issued['key']}")
 
@@ -159,16 +159,16 @@ async def test_keys_are_listed_newest_first(office: Office) -> None:
 
 
 @requirement("common-57")
-async def test_an_unknown_key_is_refused(office: Office) -> None:
+async def test_an_unknown_key_is_rejected(office: Office) -> None:
     assert not await knows(office.here, generate_key())
 
 
-async def test_a_key_for_no_workspace_is_not_made(office: Office) -> None:
+async def test_a_key_without_a_workspace_is_not_created(office: Office) -> None:
     with pytest.raises(WorkspaceNotFound):
         await office.here.create(WorkspaceId("ws_nothing"), "read")
 
 
-def test_a_reader_may_not_write() -> None:
+def test_a_read_key_cannot_write() -> None:
     caller = Caller(KeyId("key_1"), WorkspaceId("ws_1"), "read", 120, None, None)
 
     caller.check_allowed("notes", READS)
@@ -177,7 +177,7 @@ def test_a_reader_may_not_write() -> None:
 
 
 @requirement("common-191")
-async def test_a_key_of_some_operations_may_call_no_other(office: Office) -> None:
+async def test_a_key_limited_to_operations_cannot_call_others(office: Office) -> None:
     key = await office.issue(operations=["notes_list_databases", "boards_*"])
     caller = await office.elsewhere.authenticate(f"Bearer {key['key']}")
 
@@ -188,7 +188,7 @@ async def test_a_key_of_some_operations_may_call_no_other(office: Office) -> Non
 
 
 @requirement("common-191")
-async def test_a_key_of_operations_that_do_not_exist_is_not_made(office: Office) -> None:
+async def test_a_key_limited_to_unknown_operations_is_not_created(office: Office) -> None:
     with pytest.raises(InvalidParameters) as refused:
         await office.issue(operations=["notes_creat_page", "boards_*", "mail_*_all"])
 
@@ -199,7 +199,7 @@ async def test_a_key_of_operations_that_do_not_exist_is_not_made(office: Office)
 
 
 @requirement("common-67")
-def test_a_key_limited_to_connections_may_use_no_other() -> None:
+def test_a_key_limited_to_connections_cannot_use_others() -> None:
     limited = Caller(KeyId("k"), WorkspaceId("w"), "read", 120, frozenset({ConnectionId("conn_1")}), None)
     free = Caller(KeyId("k"), WorkspaceId("w"), "read", 120, None, None)
 
@@ -207,7 +207,7 @@ def test_a_key_limited_to_connections_may_use_no_other() -> None:
     assert free.may_use(ConnectionId("conn_2"))
 
 
-def test_a_key_limited_to_no_connections_may_use_none() -> None:
+def test_a_key_limited_to_no_connections_cannot_use_any() -> None:
     assert not Caller(KeyId("k"), WorkspaceId("w"), "read", 120, frozenset(), None).may_use(ConnectionId("c"))
 
 
@@ -215,7 +215,7 @@ def test_a_key_limited_to_no_connections_may_use_none() -> None:
 
 
 @requirement("common-192")
-async def test_a_key_that_would_have_ended_already_is_refused(office: Office) -> None:
+async def test_a_key_that_would_already_be_expired_is_rejected(office: Office) -> None:
     with pytest.raises(InvalidParameters) as refused:
         await office.issue(expires_at=office.clock.now())
 
@@ -235,7 +235,7 @@ async def test_a_key_works_until_it_expires(office: Office) -> None:
 
 
 @requirement("common-57", "common-66")
-async def test_a_revoked_key_is_refused_here_at_once(office: Office) -> None:
+async def test_a_revoked_key_is_rejected_here_immediately(office: Office) -> None:
     issued = await office.issue()
     before = await knows(office.here, issued["key"])
     await office.here.revoke(issued["key_id"])
@@ -243,7 +243,7 @@ async def test_a_revoked_key_is_refused_here_at_once(office: Office) -> None:
     assert (True, False) == (before, await knows(office.here, issued["key"]))
 
 
-async def test_a_revoked_key_is_refused_elsewhere_within_three_seconds(office: Office) -> None:
+async def test_a_revoked_key_is_rejected_elsewhere_within_three_seconds(office: Office) -> None:
     issued = await office.issue()
     before = await knows(office.elsewhere, issued["key"])
     await office.here.revoke(issued["key_id"])
@@ -254,7 +254,7 @@ async def test_a_revoked_key_is_refused_elsewhere_within_three_seconds(office: O
 
 
 @requirement("common-66")
-async def test_however_long_a_look_up_takes_nobody_is_trusted_by_it_for_five_seconds(
+async def test_a_slow_look_up_does_not_extend_the_cache_lifetime(
     office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     issued = await office.issue()
@@ -279,9 +279,7 @@ async def test_however_long_a_look_up_takes_nobody_is_trusted_by_it_for_five_sec
     assert [True, False] == [await before, await after]
 
 
-async def test_a_key_that_is_revoked_while_it_is_looked_up_is_not_remembered(
-    office: Office, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_key_revoked_during_its_look_up_is_not_cached(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     issued = await office.issue()
     found_it, revoked, read = asyncio.Event(), asyncio.Event(), office.here.database.read
 
@@ -301,7 +299,7 @@ async def test_a_key_that_is_revoked_while_it_is_looked_up_is_not_remembered(
     assert not await knows(office.here, issued["key"])
 
 
-async def test_revoking_twice_is_no_fault_and_keeps_the_first_time(office: Office) -> None:
+async def test_revoking_twice_succeeds_and_retains_the_first_time(office: Office) -> None:
     issued = await office.issue()
     first = await office.here.revoke(issued["key_id"])
     office.clock.at += 1
@@ -314,7 +312,7 @@ async def test_a_key_that_does_not_exist_cannot_be_revoked(office: Office) -> No
         await office.here.revoke(KeyId("key_nothing"))
 
 
-async def test_a_key_made_elsewhere_is_known_here_at_once(office: Office) -> None:
+async def test_a_key_created_elsewhere_is_accepted_here_immediately(office: Office) -> None:
     issued = await office.elsewhere.create(office.workspace_id, "read")
 
     assert await knows(office.here, issued["key"])
@@ -324,7 +322,7 @@ async def test_a_key_made_elsewhere_is_known_here_at_once(office: Office) -> Non
 
 
 @requirement("common-156")
-async def test_a_key_revoked_elsewhere_is_refused_in_time_though_the_clock_was_set_back(office: Office) -> None:
+async def test_a_key_revoked_elsewhere_is_rejected_in_time_despite_a_clock_set_back(office: Office) -> None:
     wall, steady = ManualClock(), ManualClock()
     keys = ApiKeys(office.here.database, wall, steady)
     issued = await office.issue()
@@ -339,13 +337,13 @@ async def test_a_key_revoked_elsewhere_is_refused_in_time_though_the_clock_was_s
 # When they were used last
 
 
-async def test_a_key_that_was_never_used_says_so(office: Office) -> None:
+async def test_an_unused_key_has_no_last_use(office: Office) -> None:
     created = await office.issue()
 
     assert created["last_used_at"] is None
 
 
-async def test_the_last_use_is_told_at_once_where_the_key_was_used(office: Office) -> None:
+async def test_the_last_use_is_reported_immediately_in_its_process(office: Office) -> None:
     created = await office.issue()
     await office.here.authenticate(f"Bearer {created['key']}")
     [newest, *_], _ = await office.here.page(office.workspace_id, None, 50)
@@ -353,7 +351,7 @@ async def test_the_last_use_is_told_at_once_where_the_key_was_used(office: Offic
     assert utc_datetime(office.clock.now()) == newest["last_used_at"]
 
 
-async def test_the_last_use_is_told_elsewhere_once_it_was_noted(office: Office) -> None:
+async def test_the_last_use_is_reported_elsewhere_once_it_is_stored(office: Office) -> None:
     created = await office.issue()
     await office.here.authenticate(f"Bearer {created['key']}")
     [before, *_], _ = await office.elsewhere.page(office.workspace_id, None, 50)
@@ -376,7 +374,7 @@ async def test_an_earlier_use_does_not_replace_a_later_one(office: Office) -> No
     assert utc_datetime(office.clock.now()) == newest["last_used_at"]
 
 
-async def test_what_is_noted_once_is_not_noted_again(office: Office) -> None:
+async def test_a_stored_use_is_not_stored_again(office: Office) -> None:
     created = await office.issue()
     await office.here.authenticate(f"Bearer {created['key']}")
     counts = [await office.here.last_used.store_last_used(), await office.here.last_used.store_last_used()]
@@ -384,7 +382,7 @@ async def test_what_is_noted_once_is_not_noted_again(office: Office) -> None:
     assert [1, 0] == counts
 
 
-async def test_a_use_that_could_not_be_noted_is_noted_later(office: Office) -> None:
+async def test_a_use_that_could_not_be_stored_is_stored_later(office: Office) -> None:
     created = await office.issue()
     await office.here.authenticate(f"Bearer {created['key']}")
     with read_only(office.here.database), pytest.raises(StorageUnavailable):
@@ -393,7 +391,7 @@ async def test_a_use_that_could_not_be_noted_is_noted_later(office: Office) -> N
     assert 1 == await office.here.last_used.store_last_used()
 
 
-async def test_whoever_holds_an_expired_key_is_told_when_it_ended(office: Office) -> None:
+async def test_an_expired_key_is_rejected_with_its_expiry_time(office: Office) -> None:
     office.clock.at = 999_999_999.0
     key = (await office.issue(expires_at=1_000_000_000.0))["key"]
     office.clock.at += 1
@@ -402,7 +400,7 @@ async def test_whoever_holds_an_expired_key_is_told_when_it_ended(office: Office
         await office.here.authenticate(f"Bearer {key}")
 
 
-async def test_a_refused_key_is_not_used(office: Office) -> None:
+async def test_a_rejected_key_has_no_last_use(office: Office) -> None:
     created = await office.issue(expires_at=office.clock.now() + 1)
     office.clock.at += 1
 

@@ -50,7 +50,7 @@ def time() -> float:
     return asyncio.get_running_loop().time()
 
 
-def test_those_who_ask_at_the_same_time_share_one_look_up() -> None:
+def test_concurrent_callers_share_one_look_up() -> None:
     async def run(library: Library, call: OperationContext[Any]) -> tuple[list[list[str]], float]:
         return await asyncio.gather(*(call.cached(library.wanted) for _ in range(12))), time()
 
@@ -60,7 +60,7 @@ def test_those_who_ask_at_the_same_time_share_one_look_up() -> None:
     assert 1 == library.asked
 
 
-def test_a_failure_is_shared_by_all_who_waited_for_it_and_not_remembered() -> None:
+def test_a_failure_is_shared_by_all_waiting_callers_and_not_cached() -> None:
     async def run(library: Library, call: OperationContext[Any]) -> tuple[list[Any], float, list[str]]:
         waiting = (call.cached(library.wanted) for _ in range(12))
         failed = await asyncio.gather(*waiting, return_exceptions=True)
@@ -72,7 +72,7 @@ def test_a_failure_is_shared_by_all_who_waited_for_it_and_not_remembered() -> No
     assert 2 == library.asked
 
 
-def test_the_first_who_asked_may_leave_and_the_others_get_their_answer() -> None:
+def test_cancelling_the_first_caller_does_not_affect_the_others() -> None:
     async def run(library: Library, call: OperationContext[Any]) -> list[str]:
         first, second = (asyncio.create_task(call.cached(library.wanted)) for _ in range(2))
         await asyncio.sleep(1)
@@ -85,7 +85,7 @@ def test_the_first_who_asked_may_leave_and_the_others_get_their_answer() -> None
     assert 1 == library.asked
 
 
-def test_when_all_have_left_what_is_found_is_remembered_and_a_failure_is_nobodys() -> None:
+def test_without_waiting_callers_a_result_is_cached_and_a_failure_is_dropped() -> None:
     async def leave(library: Library, call: OperationContext[Any]) -> None:
         alone = asyncio.create_task(call.cached(library.wanted))
         await asyncio.sleep(1)
@@ -103,7 +103,7 @@ def test_when_all_have_left_what_is_found_is_remembered_and_a_failure_is_nobodys
     assert 2 == library.asked
 
 
-def test_what_is_remembered_is_not_asked_for_until_its_time_is_over() -> None:
+def test_a_cached_value_is_not_requested_until_it_expires() -> None:
     async def run(library: Library, call: OperationContext[Any]) -> list[int]:
         await call.cached(library.wanted)
         await asyncio.sleep(59)
@@ -116,7 +116,7 @@ def test_what_is_remembered_is_not_asked_for_until_its_time_is_over() -> None:
     assert [1, 2] == run_in_virtual_time(run(Library(), calling()))
 
 
-def test_connections_look_up_for_themselves() -> None:
+def test_connections_have_separate_look_ups() -> None:
     async def run(library: Library, memories: ConnectionCaches) -> int:
         calls = [calling(ONE, memories), calling(OTHER, memories)]
         await asyncio.gather(*(call.cached(library.wanted) for call in calls))
@@ -125,7 +125,7 @@ def test_connections_look_up_for_themselves() -> None:
     assert 2 == run_in_virtual_time(run(Library(), ConnectionCaches(LoopClock())))
 
 
-def test_what_does_not_suffice_is_read_again_once_for_all_who_found_that_out() -> None:
+def test_an_insufficient_value_is_reread_once_for_all_its_users() -> None:
     async def run(library: Library, call: OperationContext[Any]) -> list[list[str]]:
         await call.cached(library.wanted)
         library.shelf.append("second")
@@ -138,7 +138,7 @@ def test_what_does_not_suffice_is_read_again_once_for_all_who_found_that_out() -
     assert 2 == library.asked
 
 
-def test_whoever_comes_late_with_what_was_replaced_meanwhile_gets_the_new_one_unasked() -> None:
+def test_a_caller_with_a_replaced_value_gets_the_new_one_without_a_request() -> None:
     async def run(library: Library, memory: ConnectionMemory) -> list[str]:
         old = await memory.get_or_load(library.wanted, None)
         library.shelf.append("second")
@@ -151,7 +151,7 @@ def test_whoever_comes_late_with_what_was_replaced_meanwhile_gets_the_new_one_un
     assert 2 == library.asked
 
 
-def test_what_is_remembered_stays_where_reading_it_again_fails() -> None:
+def test_a_failed_reread_retains_the_cached_value() -> None:
     async def run(library: Library, call: OperationContext[Any]) -> list[str]:
         await call.cached(library.wanted)
         library.failures.append(HANGS)
@@ -162,7 +162,7 @@ def test_what_is_remembered_stays_where_reading_it_again_fails() -> None:
     assert ["first"] == run_in_virtual_time(run(Library(), calling()))
 
 
-def test_what_was_changed_by_ourselves_is_read_anew_by_those_who_ask_after_it() -> None:
+def test_callers_after_our_own_change_reread_the_value() -> None:
     async def run(library: Library, call: OperationContext[Any]) -> tuple[list[str], list[str], list[str]]:
         before = asyncio.create_task(call.cached(library.wanted))
         await asyncio.sleep(2)
@@ -212,28 +212,28 @@ async def after_a_change(library: Library, reader: Reader, *added: str) -> str:
     return await with_recalled(library, call, reader)
 
 
-def test_what_is_remembered_is_used_as_it_is() -> None:
+def test_a_cached_value_is_used() -> None:
     library, reader = Library(), Reader("first")
 
     assert "first of 1" == run_in_virtual_time(after_a_change(library, reader, "second"))
     assert (1, 1) == (library.asked, reader.used)
 
 
-def test_a_refusal_over_what_is_remembered_is_tried_once_more_with_what_is_there_now() -> None:
+def test_an_error_with_a_cached_value_is_retried_once_with_the_current_one() -> None:
     library, reader = Library(), Reader("second")
 
     assert "second of 2" == run_in_virtual_time(after_a_change(library, reader, "second"))
     assert (2, 2) == (library.asked, reader.used)
 
 
-def test_a_suspicious_result_is_tried_once_more_with_what_is_there_now() -> None:
+def test_a_suspicious_result_is_retried_once_with_the_current_value() -> None:
     library, reader = Library(["odd"]), Reader("odd")
 
     assert "odd of 2" == run_in_virtual_time(after_a_change(library, reader, "second"))
     assert (2, 2) == (library.asked, reader.used)
 
 
-def test_a_refusal_over_what_is_there_now_holds() -> None:
+def test_an_error_with_the_current_value_is_final() -> None:
     library, reader = Library(), Reader("third")
     with pytest.raises(PropertyNotFound):
         run_in_virtual_time(after_a_change(library, reader, "second"))
@@ -241,7 +241,7 @@ def test_a_refusal_over_what_is_there_now_holds() -> None:
     assert (2, 2) == (library.asked, reader.used)
 
 
-def test_a_refusal_over_what_was_never_remembered_holds_at_once() -> None:
+def test_an_error_with_an_uncached_value_is_final_immediately() -> None:
     library, reader = Library(), Reader("third")
     with pytest.raises(PropertyNotFound):
         run_in_virtual_time(with_recalled(library, calling(), reader))
@@ -249,7 +249,7 @@ def test_a_refusal_over_what_was_never_remembered_holds_at_once() -> None:
     assert (1, 1) == (library.asked, reader.used)
 
 
-def test_a_refusal_that_leaves_something_in_doubt_is_not_tried_again() -> None:
+def test_an_in_doubt_error_is_not_retried() -> None:
     library, reader = Library(), Reader("third", UpstreamConflict("It may have been done.", doubt="failed"))
     with pytest.raises(UpstreamConflict):
         run_in_virtual_time(after_a_change(library, reader, "second"))

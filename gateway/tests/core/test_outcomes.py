@@ -75,7 +75,7 @@ def requests(*statuses: int | None, path: str = "/v1/pages") -> list[dict[str, A
         ({"status": "error", "code": "events_missed"}, "bad", "The call failed with events_missed."),
     ],
 )
-def test_an_unusual_end_is_told_in_a_sentence(more: dict[str, Any], tone: str, told: str) -> None:
+def test_an_unusual_outcome_is_explained_in_a_sentence(more: dict[str, Any], tone: str, told: str) -> None:
     outcome = explain_run(run(**more), NOTES)
 
     assert outcome is not None
@@ -83,12 +83,12 @@ def test_an_unusual_end_is_told_in_a_sentence(more: dict[str, Any], tone: str, t
 
 
 @pytest.mark.parametrize("more", [{}, {"upstream": requests(200, 200)}, {"status": "running"}])
-def test_of_what_went_as_usual_there_is_nothing_to_tell(more: dict[str, Any]) -> None:
+def test_an_ordinary_outcome_needs_no_explanation(more: dict[str, Any]) -> None:
     assert explain_run(run(**more), NOTES) is None
 
 
 @pytest.mark.parametrize("error", list(all_errors()), ids=lambda error: error.code)
-def test_every_error_is_told_with_its_remedy(error: Any) -> None:
+def test_every_error_is_explained_with_its_remedy(error: Any) -> None:
     outcome = explain_run(run(status="error", code=error.code, details=[{"done": "create the page"}]), NOTES)
 
     assert outcome is not None

@@ -31,9 +31,7 @@ async def dropped(stage: CoreFixture, key: str | None = "key-1") -> None:
 
 
 @requirement("common-97")
-async def test_what_was_made_since_and_belongs_to_nobody_is_the_calls_own(
-    stage: CoreFixture, clock: ManualClock
-) -> None:
+async def test_a_newer_unowned_object_belongs_to_the_call(stage: CoreFixture, clock: ManualClock) -> None:
     await dropped(stage)
     stage.shelf.things.append("cup")
     stage.shelf.made_at["thing 1"] = clock.at
@@ -44,7 +42,7 @@ async def test_what_was_made_since_and_belongs_to_nobody_is_the_calls_own(
 
 
 @requirement("common-97")
-async def test_what_was_there_before_is_not_taken_for_the_calls_own(stage: CoreFixture, clock: ManualClock) -> None:
+async def test_an_older_object_does_not_belong_to_the_call(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.things.append("cup")
     stage.shelf.made_at["thing 1"] = clock.at - 3
     await dropped(stage)
@@ -57,7 +55,7 @@ async def test_what_was_there_before_is_not_taken_for_the_calls_own(stage: CoreF
 
 @requirement("common-98")
 @pytest.mark.parametrize("other", ["key-2", None])
-async def test_what_another_call_made_is_not_taken_for_the_calls_own(
+async def test_an_object_of_another_call_does_not_belong_to_the_call(
     stage: CoreFixture, clock: ManualClock, other: str | None
 ) -> None:
     await dropped(stage)
@@ -70,7 +68,7 @@ async def test_what_another_call_made_is_not_taken_for_the_calls_own(
 
 
 @requirement("common-98")
-async def test_after_a_restart_it_still_is_not(database_url: str, clock: ManualClock) -> None:
+async def test_object_ownership_survives_a_restart(database_url: str, clock: ManualClock) -> None:
     async with run_core(database_url, clock) as before:
         await dropped(before)
         await make(before, "key-2")
@@ -87,7 +85,7 @@ async def test_after_a_restart_it_still_is_not(database_url: str, clock: ManualC
 
 
 @requirement("common-98")
-async def test_equal_objects_of_two_calls_in_doubt_are_shared_out(stage: CoreFixture) -> None:
+async def test_two_in_doubt_calls_each_get_one_of_two_equal_objects(stage: CoreFixture) -> None:
     stage.shelf.troubles += [in_doubt("cut", done=True)] * 2
     made = await asyncio.gather(make(stage, "key-1"), make(stage, "key-2"))
 
@@ -96,7 +94,7 @@ async def test_equal_objects_of_two_calls_in_doubt_are_shared_out(stage: CoreFix
 
 
 @requirement("common-98")
-async def test_an_object_that_another_call_in_doubt_may_have_made_is_not_taken_while_the_own_request_is_on_its_way(
+async def test_an_object_of_an_in_doubt_call_is_not_taken_before_the_own_request_settles(
     stage: CoreFixture, clock: ManualClock
 ) -> None:
     await dropped(stage, "key-1")
@@ -116,9 +114,7 @@ async def test_an_object_that_another_call_in_doubt_may_have_made_is_not_taken_w
 
 
 @requirement("common-97")
-async def test_more_equal_objects_than_can_be_accounted_for_are_nobodys_and_nothing_is_sent_again(
-    stage: CoreFixture, clock: ManualClock
-) -> None:
+async def test_too_many_equal_objects_are_unowned_and_nothing_is_resent(stage: CoreFixture, clock: ManualClock) -> None:
     await dropped(stage)
     stage.shelf.things += ["cup", "cup"]
     clock.at += SETTLE_SECONDS
@@ -130,7 +126,7 @@ async def test_more_equal_objects_than_can_be_accounted_for_are_nobodys_and_noth
     assert ["cup", "cup"] == stage.shelf.things
 
 
-async def test_while_another_call_is_making_an_equal_object_nothing_is_claimed(
+async def test_no_object_is_claimed_while_another_call_creates_an_equal_one(
     stage: CoreFixture, clock: ManualClock
 ) -> None:
     await stage.app._processes.heartbeat()
@@ -150,7 +146,7 @@ async def test_while_another_call_is_making_an_equal_object_nothing_is_claimed(
 
 @requirement("common-98")
 @pytest.mark.parametrize(("maker", "repeat"), [("key-1", None), (None, "key-2"), ("key-1", "key-1")])
-async def test_what_a_repeat_under_a_key_may_go_on_with_is_not_taken_over_nor_is_anything_by_a_call_with_a_key(
+async def test_orphans_with_a_key_are_not_adopted_and_keyed_calls_adopt_nothing(
     stage: CoreFixture, maker: str | None, repeat: str | None
 ) -> None:
     await dropped(stage, maker)
@@ -161,7 +157,7 @@ async def test_what_a_repeat_under_a_key_may_go_on_with_is_not_taken_over_nor_is
 
 
 @requirement("common-98")
-async def test_what_is_taken_over_is_one_call_s_until_it_has_ended(stage: CoreFixture) -> None:
+async def test_an_adopted_object_belongs_to_one_call_until_it_ends(stage: CoreFixture) -> None:
     await dropped(stage, None)
     stage.shelf.things.append("cup")
     stage.shelf.gate.clear()
@@ -179,7 +175,7 @@ async def test_what_is_taken_over_is_one_call_s_until_it_has_ended(stage: CoreFi
 
 
 @requirement("common-99")
-async def test_a_call_that_lost_its_claim_changes_nothing_any_more(stage: CoreFixture) -> None:
+async def test_a_call_that_lost_its_claim_changes_nothing(stage: CoreFixture) -> None:
     stage.shelf.gate.clear()
     late = asyncio.create_task(refusal(stage))
     await stage.shelf.was_asked()
@@ -195,9 +191,7 @@ async def test_a_call_that_lost_its_claim_changes_nothing_any_more(stage: CoreFi
 
 
 @requirement("common-100")
-async def test_a_first_call_that_can_no_longer_be_read_is_told_and_nothing_is_sent(
-    stage: CoreFixture, clock: ManualClock
-) -> None:
+async def test_an_unreadable_first_call_is_reported_and_nothing_is_sent(stage: CoreFixture, clock: ManualClock) -> None:
     await dropped(stage)
     spoilt = update(tables.claims).values(sealed=b"sealed with a key that is gone")
     await stage.app.database.write(lambda writing: writing.execute(spoilt))
@@ -211,7 +205,7 @@ async def test_a_first_call_that_can_no_longer_be_read_is_told_and_nothing_is_se
 
 
 @requirement("common-84")
-async def test_a_key_of_a_thousand_characters_is_a_key(stage: CoreFixture) -> None:
+async def test_a_key_of_a_thousand_characters_is_accepted(stage: CoreFixture) -> None:
     first = await make(stage, "é" * 1000)
     again = await make(stage, "é" * 1000)
     other = await make(stage, "é" * 999 + "e")
@@ -219,7 +213,7 @@ async def test_a_key_of_a_thousand_characters_is_a_key(stage: CoreFixture) -> No
     assert first == again != other
 
 
-async def test_rows_of_owners_are_purged_in_time(stage: CoreFixture, clock: ManualClock) -> None:
+async def test_expired_owner_rows_are_purged(stage: CoreFixture, clock: ManualClock) -> None:
     await make(stage, f"key {ulid()}")
     clock.at += 3 * 24 * 60 * 60
     purged = await stage.app._owners.purge()

@@ -86,7 +86,7 @@ def street(*, each: str | None = None, **budgets: str) -> PacingScenario:
 
 
 @requirement("common-76")
-def test_a_burst_leaves_in_the_order_in_which_it_came_and_within_the_budget() -> None:
+def test_a_burst_is_sent_in_order_of_arrival_and_within_the_budget() -> None:
     busy = street(all="3/1")
 
     async def burst() -> None:
@@ -114,7 +114,7 @@ def test_at_saturation_at_least_98_percent_of_the_budget_is_used(budget: str) ->
 
 
 @requirement("common-77")
-def test_a_call_that_cannot_start_in_time_is_refused_at_once_with_the_true_wait() -> None:
+def test_a_call_that_cannot_start_in_time_is_rejected_immediately_with_the_wait() -> None:
     busy = street(all="1/10")
 
     async def three() -> tuple[float, float | None]:
@@ -133,7 +133,7 @@ def test_a_call_that_cannot_start_in_time_is_refused_at_once_with_the_true_wait(
     assert ["first", "second"] == busy.names
 
 
-def test_a_refused_call_takes_nothing_from_those_who_wait() -> None:
+def test_a_rejected_call_does_not_delay_waiting_calls() -> None:
     busy = street(all="1/10")
 
     async def three() -> None:
@@ -147,7 +147,7 @@ def test_a_refused_call_takes_nothing_from_those_who_wait() -> None:
     assert [0.0, round(10 * SLACK, 6)] == busy.times
 
 
-def test_a_caller_who_leaves_the_queue_gives_the_turn_back() -> None:
+def test_a_cancelled_caller_releases_the_reservation() -> None:
     busy = street(all="1/10")
 
     async def leave() -> None:
@@ -163,7 +163,7 @@ def test_a_caller_who_leaves_the_queue_gives_the_turn_back() -> None:
     assert [("first", 0.0), ("next", round(10 * SLACK, 6))] == busy.passed
 
 
-def test_a_stale_turn_comes_again_in_order() -> None:
+def test_an_expired_reservation_is_renewed_in_order() -> None:
     busy = street(all="3/1")
 
     async def held_up() -> None:
@@ -179,7 +179,7 @@ def test_a_stale_turn_comes_again_in_order() -> None:
     assert 3 == busy.most_within(1.0)
 
 
-def test_a_call_that_is_held_up_beyond_its_patience_is_refused() -> None:
+def test_a_call_delayed_beyond_its_deadline_is_rejected() -> None:
     busy = street(all="3/1")
 
     async def held_up() -> None:
@@ -192,7 +192,7 @@ def test_a_call_that_is_held_up_beyond_its_patience_is_refused() -> None:
 
 
 @pytest.mark.parametrize("seconds_before", [0.0, 2.0], ids=["closed already", "closed while it waits in line"])
-def test_who_may_wait_long_in_line_is_told_at_once_of_a_budget_that_is_closed_for_longer(seconds_before: float) -> None:
+def test_a_budget_blocked_beyond_the_deadline_is_reported_immediately(seconds_before: float) -> None:
     busy = street(all="1/10")
 
     async def throttled() -> float:
@@ -219,7 +219,7 @@ async def _after(seconds: float, deed: Coroutine[Any, Any, None]) -> None:
     await deed
 
 
-def test_a_throttling_third_party_stops_the_budget_for_everyone() -> None:
+def test_a_throttling_vendor_blocks_the_budget_for_all_calls() -> None:
     busy = street(all="3/1")
 
     async def throttle() -> None:
@@ -233,7 +233,7 @@ def test_a_throttling_third_party_stops_the_budget_for_everyone() -> None:
     assert 4 == len([at for at in busy.times if at >= 20.5])
 
 
-def test_after_throttling_the_queue_leaves_in_order_and_within_the_budget() -> None:
+def test_after_throttling_the_queue_is_sent_in_order_and_within_the_budget() -> None:
     busy = street(all="3/1")
 
     async def throttle() -> None:
@@ -250,7 +250,7 @@ def test_after_throttling_the_queue_leaves_in_order_and_within_the_budget() -> N
     assert 3 == busy.most_within(1.0)
 
 
-def test_a_call_that_throttling_keeps_from_starting_in_time_is_refused_with_the_true_wait() -> None:
+def test_a_call_delayed_by_throttling_is_rejected_with_the_wait() -> None:
     busy = street(all="1/1")
 
     async def throttle() -> float | None:
@@ -263,7 +263,7 @@ def test_a_call_that_throttling_keeps_from_starting_in_time_is_refused_with_the_
     assert 100 == run_in_virtual_time(throttle())
 
 
-def test_a_call_that_waits_is_refused_when_throttling_outlasts_its_patience() -> None:
+def test_a_waiting_call_is_rejected_when_throttling_outlasts_its_deadline() -> None:
     busy = street(all="1/1")
 
     async def throttle() -> None:
@@ -279,7 +279,7 @@ def test_a_call_that_waits_is_refused_when_throttling_outlasts_its_patience() ->
     assert ["first"] == busy.names
 
 
-def test_every_account_has_a_budget_of_its_own() -> None:
+def test_every_account_has_its_own_budget() -> None:
     busy = street(all="1/10")
 
     async def two() -> None:
@@ -290,7 +290,7 @@ def test_every_account_has_a_budget_of_its_own() -> None:
     assert [0.0, 0.0] == busy.times
 
 
-def test_a_charge_on_something_of_the_third_partys_is_shared_by_all_accounts() -> None:
+def test_a_charge_on_a_vendor_object_is_shared_by_all_accounts() -> None:
     busy = street(all="1/10")
     charge = (Charge("all", scope_key="base"),)
 
@@ -304,7 +304,7 @@ def test_a_charge_on_something_of_the_third_partys_is_shared_by_all_accounts() -
     assert [0.0, round(10 * SLACK, 6)] == busy.times
 
 
-def test_who_was_asked_for_an_account_has_that_counted_for_it() -> None:
+def test_requests_that_identify_an_account_are_charged_to_it() -> None:
     busy = street(all="2/10", each="3/10")
     charges = (Charge("all"), Charge("each", scope_key="application"))
 
@@ -331,14 +331,14 @@ def test_a_request_of_two_budgets_waits_for_both() -> None:
 
 
 @pytest.mark.parametrize(("text", "ours"), [("5/1", 1.006), ("100/10", 10.03), ("1/86400", 86659.2)])
-def test_our_windows_are_a_little_longer_than_the_third_partys(text: str, ours: float) -> None:
+def test_our_windows_are_slightly_longer_than_the_vendors(text: str, ours: float) -> None:
     budget = Budget.parse(text)
     longer = with_slack({"all": budget})["all"].per_seconds
 
     assert (ours, budget.per_seconds) == (round(longer, 6), round(without_slack(longer), 6))
 
 
-def test_one_full_budget_does_not_hold_back_those_who_do_not_need_it() -> None:
+def test_a_full_budget_does_not_delay_requests_that_do_not_use_it() -> None:
     busy = street(all="10/1", each="1/100")
 
     async def three() -> None:
@@ -351,7 +351,7 @@ def test_one_full_budget_does_not_hold_back_those_who_do_not_need_it() -> None:
     assert [("first", 0.0), ("free", 0.0), ("second", round(100 * SLACK, 6))] == busy.passed
 
 
-def test_heavy_requests_take_more_of_the_budget() -> None:
+def test_heavy_requests_use_more_of_the_budget() -> None:
     busy = street(all="10/1")
 
     async def three() -> None:
@@ -374,7 +374,7 @@ def test_a_request_that_costs_nothing_never_waits() -> None:
     assert [0.0, 0.0] == busy.times
 
 
-def test_a_turn_that_is_free_now_is_taken_and_counted_even_after_the_deadline() -> None:
+def test_an_immediate_reservation_is_granted_and_counted_after_the_deadline() -> None:
     busy = street(all="1/10")
 
     async def two() -> None:
@@ -386,7 +386,7 @@ def test_a_turn_that_is_free_now_is_taken_and_counted_even_after_the_deadline() 
     assert [0.0, round(10 * SLACK, 6)] == busy.times
 
 
-def test_a_loop_that_stalls_makes_nobody_leave_too_early_or_out_of_order() -> None:
+def test_a_stalled_event_loop_sends_no_request_early_or_out_of_order() -> None:
     busy = street(all="3/1")
 
     async def stall() -> None:
@@ -402,7 +402,7 @@ def test_a_loop_that_stalls_makes_nobody_leave_too_early_or_out_of_order() -> No
 
 
 @requirement("common-108")
-def test_a_poll_leaves_room_for_the_next_call() -> None:
+def test_a_poll_leaves_headroom_for_the_next_call() -> None:
     busy = street(all="3/1")
 
     async def polls_then_a_call() -> None:
@@ -421,7 +421,7 @@ def test_a_poll_leaves_room_for_the_next_call() -> None:
 
 
 @requirement("common-108")
-def test_calls_that_queue_go_before_polls() -> None:
+def test_queued_calls_precede_polls() -> None:
     busy = street(all="3/1")
 
     async def a_poll_among_calls() -> None:
@@ -453,7 +453,7 @@ def test_polls_leave_a_fifth_of_a_budget_to_calls() -> None:
 
 
 @requirement("common-108")
-def test_a_poll_gets_its_turn_at_last_however_many_calls_there_are() -> None:
+def test_a_poll_is_eventually_sent_despite_many_calls() -> None:
     busy = street(all="3/1")
 
     async def endless() -> None:

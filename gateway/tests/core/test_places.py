@@ -7,7 +7,7 @@ from harness.requirement import requirement
 
 
 @requirement("common-226")
-def test_every_4xx_of_the_catalogue_has_a_detail_with_its_code_and_a_place() -> None:
+def test_every_4xx_error_has_a_detail_with_its_code_and_a_location() -> None:
     refusals = [error for error in all_errors() if error.status < 500]
     unplaced = [
         error.code
@@ -19,21 +19,21 @@ def test_every_4xx_of_the_catalogue_has_a_detail_with_its_code_and_a_place() -> 
 
 
 @requirement("common-226")
-def test_a_detail_that_names_its_place_keeps_it() -> None:
+def test_a_detail_with_a_location_retains_it() -> None:
     refusal = UpstreamRefused("No.", {"property": "Stage", "vendor_code": "no"})
 
     assert [{"code": "upstream_refused", "property": "Stage", "vendor_code": "no"}] == public_details(refusal)
 
 
 @requirement("common-226")
-def test_a_detail_without_a_place_has_that_of_its_code() -> None:
+def test_a_detail_without_a_location_has_the_one_of_its_code() -> None:
     assert [{"code": "invalid_recipient", "parameter": "to", "index": 1}] == public_details(
         InvalidRecipient("No.", {"index": 1})
     )
 
 
 @requirement("common-226")
-def test_a_step_that_stands_is_no_fault() -> None:
+def test_a_finished_step_is_not_a_violation() -> None:
     step = {"done": "create the page", "page_id": "p"}
 
     assert [step, {"code": "page_not_found", "parameter": "page_id"}] == public_details(PageNotFound("No.", step))

@@ -73,7 +73,7 @@ async def new_workspace(app: App) -> WorkspaceId:
 
 @requirement("limits-8")
 @pytest.mark.parametrize("name", KINDS)
-async def test_processes_that_create_at_the_same_time_stay_within_a_quota(apps: list[App], name: str) -> None:
+async def test_concurrent_processes_respect_a_quota(apps: list[App], name: str) -> None:
     workspace_id = await new_workspace(apps[0])
     creating = [KINDS[name].create(app, workspace_id) for app in apps * (QUOTA + 1)]
     ended = await asyncio.gather(*creating, return_exceptions=True)
@@ -83,7 +83,7 @@ async def test_processes_that_create_at_the_same_time_stay_within_a_quota(apps: 
 
 @requirement("limits-7")
 @pytest.mark.parametrize("name", KINDS)
-async def test_the_refusal_names_the_quota_and_its_remedy_works(apps: list[App], name: str) -> None:
+async def test_the_error_names_the_quota_and_its_remedy_works(apps: list[App], name: str) -> None:
     app, workspace_id = apps[0], await new_workspace(apps[0])
     made = [await KINDS[name].create(app, workspace_id) for _ in range(QUOTA)]
     with pytest.raises(QuotaExceeded) as refused:
@@ -99,7 +99,7 @@ async def test_the_refusal_names_the_quota_and_its_remedy_works(apps: list[App],
 
 @requirement("limits-7")
 @pytest.mark.parametrize("name", KINDS)
-async def test_a_workspace_does_not_fill_the_quota_of_another(apps: list[App], name: str) -> None:
+async def test_quotas_are_per_workspace(apps: list[App], name: str) -> None:
     full, other = await new_workspace(apps[0]), await new_workspace(apps[0])
     for _ in range(QUOTA):
         await KINDS[name].create(apps[0], full)
@@ -117,7 +117,7 @@ async def test_a_key_that_has_expired_does_not_count(apps: list[App], clock: Man
 
 
 @pytest.mark.parametrize("name", KINDS)
-async def test_nothing_is_created_in_a_workspace_that_does_not_exist(apps: list[App], name: str) -> None:
+async def test_nothing_is_created_in_an_unknown_workspace(apps: list[App], name: str) -> None:
     with pytest.raises(WorkspaceNotFound):
         await KINDS[name].create(apps[0], WorkspaceId("ws_nobody"))
 
@@ -139,7 +139,7 @@ async def depart(consents: list[ConsentFlow], tokens: list[str]) -> Counter[str]
 
 
 @requirement("limits-9")
-async def test_only_so_many_consents_are_pending_for_a_link(apps: list[App]) -> None:
+async def test_the_pending_consents_of_a_link_are_limited(apps: list[App]) -> None:
     token = await invite(apps[0], await new_workspace(apps[0]))
 
     assert {"AuthorizationRedirect": 2, "too_many": 4} == await depart(
@@ -148,7 +148,7 @@ async def test_only_so_many_consents_are_pending_for_a_link(apps: list[App]) -> 
 
 
 @requirement("limits-9")
-async def test_only_so_many_consents_are_pending_for_a_workspace(apps: list[App]) -> None:
+async def test_the_pending_consents_of_a_workspace_are_limited(apps: list[App]) -> None:
     workspace_id = await new_workspace(apps[0])
     tokens = [await invite(apps[0], workspace_id) for _ in range(3)]
 
@@ -156,7 +156,7 @@ async def test_only_so_many_consents_are_pending_for_a_workspace(apps: list[App]
 
 
 @requirement("limits-9")
-async def test_consents_that_were_not_completed_end_with_their_time(apps: list[App], clock: ManualClock) -> None:
+async def test_pending_consents_expire(apps: list[App], clock: ManualClock) -> None:
     consents, token = apps[0]._new_consents(), await invite(apps[0], await new_workspace(apps[0]))
     await depart([consents], [token] * 2)
     clock.at += CONSENT_SECONDS

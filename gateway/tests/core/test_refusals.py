@@ -41,7 +41,7 @@ async def one_refused(node: Node) -> Run:
 
 
 @requirement("common-121")
-async def test_a_key_has_so_many_runs_of_refused_calls_and_the_last_counts_the_rest(node: Node) -> None:
+async def test_the_rejected_runs_of_a_key_are_limited_and_the_last_counts_the_rest(node: Node) -> None:
     made = await refused(node, MOST + 5)
     await node.runs.rejected_calls.commit()
     rows = await node.runs.list(node.workspace_id)
@@ -52,7 +52,7 @@ async def test_a_key_has_so_many_runs_of_refused_calls_and_the_last_counts_the_r
 
 
 @requirement("common-121")
-async def test_the_run_of_a_call_that_was_only_counted_is_told_as_not_recorded(node: Node) -> None:
+async def test_a_call_that_was_only_counted_is_reported_as_not_recorded(node: Node) -> None:
     made = await refused(node, MOST + 2)
     with pytest.raises(RunNotRecorded) as at_once:
         await node.runs.show(made[-1], node.workspace_id)
@@ -66,7 +66,7 @@ async def test_the_run_of_a_call_that_was_only_counted_is_told_as_not_recorded(n
 
 
 @requirement("common-116")
-async def test_other_workspaces_and_other_times_have_no_such_run(node: Node) -> None:
+async def test_counted_runs_are_unknown_in_other_workspaces_and_at_other_times(node: Node) -> None:
     made = await refused(node, MOST + 2)
     await node.runs.rejected_calls.commit()
 
@@ -76,7 +76,7 @@ async def test_other_workspaces_and_other_times_have_no_such_run(node: Node) -> 
         await node.runs.show(new_run_id(), node.workspace_id)
 
 
-async def test_what_is_counted_while_storage_is_away_is_written_later(node: Node) -> None:
+async def test_counts_during_a_storage_outage_are_stored_later(node: Node) -> None:
     await refused(node, MOST + 2)
     with read_only(node.database):
         await node.processes.heartbeat()
@@ -87,7 +87,7 @@ async def test_what_is_counted_while_storage_is_away_is_written_later(node: Node
 
 
 @requirement("common-121")
-async def test_another_hour_has_runs_of_its_own(node: Node) -> None:
+async def test_every_hour_has_its_own_rejected_runs(node: Node) -> None:
     await refused(node, MOST + 2)
     await node.runs.rejected_calls.commit()
     node.clock.at += HOUR_SECONDS
@@ -98,7 +98,7 @@ async def test_another_hour_has_runs_of_its_own(node: Node) -> None:
     assert [None, 2, None, None] == [row["and_more"] for row in rows]
 
 
-async def test_a_key_that_calls_no_more_is_forgotten_after_its_hour(node: Node) -> None:
+async def test_an_idle_key_is_dropped_after_its_hour(node: Node) -> None:
     await refused(node, MOST + 2)
     node.clock.at += HOUR_SECONDS
     await node.runs.rejected_calls.commit()
@@ -107,7 +107,7 @@ async def test_a_key_that_calls_no_more_is_forgotten_after_its_hour(node: Node) 
 
 
 @requirement("common-121")
-async def test_runs_of_refused_calls_are_kept_for_a_day(node: Node) -> None:
+async def test_rejected_runs_are_retained_for_a_day(node: Node) -> None:
     await refused(node, 2)
     other = (await node.record()).run_id
     node.clock.at += DAY + 1

@@ -132,7 +132,7 @@ async def authorise(desk: Desk, secrets: Mapping[str, str]) -> None:
 
 
 @requirement("connections-18")
-async def test_a_token_is_used_until_shortly_before_its_end(desk: Desk) -> None:
+async def test_a_token_is_used_until_shortly_before_it_expires(desk: Desk) -> None:
     connection = await desk.connection()
     desk.clock.at += HOUR - OAUTH.margin_seconds - 1
     before = await connection.credentials()
@@ -154,7 +154,7 @@ async def test_a_new_pair_is_stored_before_it_is_used(desk: Desk) -> None:
 
 
 @requirement("connections-19")
-async def test_two_hundred_tasks_renew_a_token_once(desk: Desk) -> None:
+async def test_two_hundred_tasks_refresh_a_token_once(desk: Desk) -> None:
     connection = await desk.connection()
     desk.clock.at += HOUR
     told = await asyncio.gather(*(connection.credentials() for _ in range(200)))
@@ -164,7 +164,7 @@ async def test_two_hundred_tasks_renew_a_token_once(desk: Desk) -> None:
 
 
 @requirement("connections-19")
-async def test_two_processes_renew_a_token_once(desk: Desk) -> None:
+async def test_two_processes_refresh_a_token_once(desk: Desk) -> None:
     here, elsewhere = await desk.connection(), await desk.connection(desk.elsewhere)
     desk.clock.at += HOUR
     told = await asyncio.gather(here.credentials(), elsewhere.credentials())
@@ -174,7 +174,7 @@ async def test_two_processes_renew_a_token_once(desk: Desk) -> None:
 
 
 @requirement("connections-21")
-async def test_a_renewal_that_fails_for_a_minute_and_then_succeeds_revokes_nobody(desk: Desk) -> None:
+async def test_a_refresh_that_fails_for_a_minute_does_not_revoke_the_connection(desk: Desk) -> None:
     connection = await desk.connection()
     desk.clock.at += HOUR
     desk.issuer.troubles = [UpstreamUnavailable("Away.") for _ in range(100)]
@@ -194,7 +194,7 @@ async def test_a_renewal_that_fails_for_a_minute_and_then_succeeds_revokes_nobod
 
 
 @requirement("connections-21")
-async def test_a_token_that_is_still_good_is_used_while_a_renewal_fails(desk: Desk) -> None:
+async def test_a_valid_token_is_used_while_its_refresh_fails(desk: Desk) -> None:
     connection = await desk.connection()
     desk.clock.at += HOUR - 30
     desk.issuer.troubles = [UpstreamError("Failed.")]
@@ -203,7 +203,7 @@ async def test_a_token_that_is_still_good_is_used_while_a_renewal_fails(desk: De
 
 
 @requirement("connections-22")
-async def test_a_refused_renewal_revokes_and_is_not_asked_for_again_at_once(desk: Desk) -> None:
+async def test_a_rejected_refresh_revokes_and_is_not_retried_immediately(desk: Desk) -> None:
     connection = await desk.connection()
     desk.clock.at += HOUR
     desk.issuer.good = 5
@@ -216,7 +216,7 @@ async def test_a_refused_renewal_revokes_and_is_not_asked_for_again_at_once(desk
 
 
 @requirement("connections-19")
-async def test_a_renewal_of_a_process_that_died_is_taken_over(desk: Desk) -> None:
+async def test_the_refresh_of_a_dead_process_is_taken_over(desk: Desk) -> None:
     here, elsewhere = await desk.connection(), await desk.connection(desk.elsewhere)
     desk.clock.at += HOUR
     desk.issuer.gate.clear()
@@ -236,7 +236,7 @@ async def test_a_renewal_of_a_process_that_died_is_taken_over(desk: Desk) -> Non
 @pytest.mark.parametrize(
     ("grace", "told"), [(60.0, ("active", None)), (0.0, ("revoked", "refresh_interrupted"))], ids=["grace", "none"]
 )
-async def test_a_pair_that_dies_with_its_process_is_had_again_where_the_former_one_lives_for_a_minute(
+async def test_a_lost_token_pair_is_reissued_if_the_previous_one_is_valid_for_a_minute(
     desk: Desk, grace: float, told: tuple[str, str | None]
 ) -> None:
     here, elsewhere = await desk.connection(), await desk.connection(desk.elsewhere)
@@ -249,7 +249,7 @@ async def test_a_pair_that_dies_with_its_process_is_had_again_where_the_former_o
 
 
 @requirement("connections-20")
-async def test_a_pair_that_cannot_be_stored_is_kept_and_not_asked_for_again(
+async def test_an_unsaved_token_pair_is_retained_and_not_requested_again(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connection = await desk.connection()
@@ -279,7 +279,7 @@ async def failing(error: BaseException) -> None:
 
 
 @requirement("connections-22")
-async def test_credentials_that_are_replaced_meanwhile_stay(desk: Desk) -> None:
+async def test_credentials_replaced_during_a_refresh_are_retained(desk: Desk) -> None:
     connection = await desk.connection()
     desk.clock.at += HOUR
     desk.issuer.gate.clear()

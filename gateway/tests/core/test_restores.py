@@ -108,7 +108,7 @@ async def refusal(stage: CoreFixture, **more: Any) -> GatewayError:
 
 @requirement("keys-11")
 @pytest.mark.parametrize("operation", [make_thing, put_pair])
-async def test_a_write_that_the_backup_does_not_know_is_not_made_again(lives: Lives, operation: Any) -> None:
+async def test_a_write_missing_from_the_backup_is_not_repeated(lives: Lives, operation: Any) -> None:
     async with lives.lost() as stage:
         first = await stage.put(operation=operation)
         made = list(stage.shelf.things)
@@ -122,7 +122,7 @@ async def test_a_write_that_the_backup_does_not_know_is_not_made_again(lives: Li
 
 
 @requirement("keys-11")
-async def test_a_write_that_was_half_done_is_finished(lives: Lives) -> None:
+async def test_a_half_finished_write_is_completed(lives: Lives) -> None:
     async with lives.lost() as stage:
         stage.shelf.troubles += [None, in_doubt("cut")]
         await refusal(stage, operation=put_pair)
@@ -133,7 +133,7 @@ async def test_a_write_that_was_half_done_is_finished(lives: Lives) -> None:
 
 
 @requirement("keys-12")
-async def test_a_new_write_is_made_once_the_application_has_settled(lives: Lives) -> None:
+async def test_a_new_write_is_sent_after_the_settle_time(lives: Lives) -> None:
     async with lives.restored(settled=False) as stage:
         early = await refusal(stage)
         made_early = list(stage.shelf.things)
@@ -146,7 +146,7 @@ async def test_a_new_write_is_made_once_the_application_has_settled(lives: Lives
 
 
 @requirement("keys-12")
-async def test_what_cannot_be_told_apart_is_unknown_and_made_by_a_call_without_a_key(lives: Lives) -> None:
+async def test_an_indistinguishable_write_is_unknown_and_can_be_sent_without_a_key(lives: Lives) -> None:
     async with lives.lost() as stage:
         await stage.put(operation=make_thing)
         await stage.put(operation=make_thing, key="key-2")
@@ -162,7 +162,7 @@ async def test_what_cannot_be_told_apart_is_unknown_and_made_by_a_call_without_a
 
 
 @requirement("keys-11")
-async def test_an_object_from_before_the_backup_is_not_taken_for_a_new_one(lives: Lives) -> None:
+async def test_an_object_older_than_the_backup_is_not_taken_for_a_new_one(lives: Lives) -> None:
     async with lives.restored() as stage:
         stage.shelf.things.append("cup")
         stage.shelf.made_at["thing 1"] = lives.backup_at - HOUR
@@ -172,7 +172,7 @@ async def test_an_object_from_before_the_backup_is_not_taken_for_a_new_one(lives
 
 
 @requirement("keys-11")
-async def test_keys_of_the_backup_are_replayed_without_a_look(
+async def test_finished_keys_in_the_backup_are_replayed_without_a_search(
     copied: tuple[str, Callable[[], str]], clock: ManualClock
 ) -> None:
     lives = Lives(*copied, clock)
@@ -187,7 +187,7 @@ async def test_keys_of_the_backup_are_replayed_without_a_look(
 
 
 @requirement("keys-11", "writes-6")
-async def test_a_change_in_doubt_in_the_backup_is_not_sent_over_what_followed_it(
+async def test_a_change_in_doubt_in_the_backup_is_not_resent(
     copied: tuple[str, Callable[[], str]], clock: ManualClock
 ) -> None:
     lives = Lives(*copied, clock)
@@ -208,7 +208,7 @@ async def test_a_change_in_doubt_in_the_backup_is_not_sent_over_what_followed_it
 
 
 @requirement("keys-11")
-async def test_the_history_does_not_say_that_a_new_key_had_lost_a_response(lives: Lives) -> None:
+async def test_the_history_reports_no_lost_response_for_a_new_key(lives: Lives) -> None:
     async with lives.restored() as stage:
         made = await stage.put(operation=make_thing)
         run = await stage.app.runs.show(made.run_id, None)
@@ -217,7 +217,7 @@ async def test_the_history_does_not_say_that_a_new_key_had_lost_a_response(lives
 
 
 @requirement("keys-11")
-async def test_without_a_key_nothing_is_looked_for(lives: Lives) -> None:
+async def test_a_write_without_a_key_is_not_searched_after_a_restore(lives: Lives) -> None:
     async with lives.restored(settled=False) as stage:
         await stage.put(key=None)
 
@@ -225,7 +225,7 @@ async def test_without_a_key_nothing_is_looked_for(lives: Lives) -> None:
 
 
 @requirement("keys-11")
-async def test_after_a_day_no_key_is_suspect_any_more(lives: Lives) -> None:
+async def test_keys_are_trusted_again_after_a_day(lives: Lives) -> None:
     async with lives.restored() as stage:
         lives._clock.at += WINDOW_SECONDS
         await stage.app.restores.count_epoch()
@@ -236,7 +236,7 @@ async def test_after_a_day_no_key_is_suspect_any_more(lives: Lives) -> None:
 
 
 @requirement("keys-13")
-async def test_of_an_old_backup_only_a_day_is_searched(lives: Lives) -> None:
+async def test_only_one_day_of_an_old_backup_is_searched(lives: Lives) -> None:
     lives._clock.at += 3 * WINDOW_SECONDS
     async with lives.restored(settled=False) as stage:
         pass
@@ -246,7 +246,7 @@ async def test_of_an_old_backup_only_a_day_is_searched(lives: Lives) -> None:
 
 
 @requirement("keys-13")
-async def test_a_backup_that_is_newer_than_now_is_refused(lives: Lives) -> None:
+async def test_a_backup_time_in_the_future_is_rejected(lives: Lives) -> None:
     async with lives.lost() as stage:
         with pytest.raises(InvalidParameters) as refused:
             await stage.app.restores.declare(lives._clock.at + 1)
@@ -256,7 +256,7 @@ async def test_a_backup_that_is_newer_than_now_is_refused(lives: Lives) -> None:
 
 
 @requirement("keys-13")
-async def test_a_backup_is_no_newer_than_the_last_sign_of_life_in_it(lives: Lives) -> None:
+async def test_a_backup_is_no_newer_than_its_last_heartbeat(lives: Lives) -> None:
     async with Database(lives._backup, clock=lives._clock.now) as database:
         declared = await RestoreDetector(database, [], _nobody_reads).declare(lives._clock.at)
 
@@ -294,7 +294,7 @@ def served(clock: ManualClock, tmp_path: Path) -> Served:
 
 
 @requirement("keys-14")
-async def test_a_database_that_is_older_than_what_is_beside_it_was_restored(lives: Lives, served: Served) -> None:
+async def test_a_database_older_than_its_witness_was_restored(lives: Lives, served: Served) -> None:
     async with served.on(lives._url) as whole:
         pass
     async with served.on(lives._backup) as restored:
@@ -308,7 +308,7 @@ async def test_a_database_that_is_older_than_what_is_beside_it_was_restored(live
 
 
 @requirement("keys-14")
-async def test_a_database_that_is_restored_below_a_process_is_noticed_by_it(lives: Lives, served: Served) -> None:
+async def test_a_running_process_notices_a_restore_of_its_database(lives: Lives, served: Served) -> None:
     async with served.on(lives._url) as restores:
         earlier = update(tables.installation).values(epoch=1, epoch_at=lives.backup_at)
         await restores._database.write(lambda writing: writing.execute(earlier))
@@ -327,7 +327,7 @@ async def _given_to(url: str, clock: ManualClock, installation_id: str | None) -
 
 
 @requirement("keys-14")
-async def test_a_backup_of_an_earlier_release_is_noticed_as_well(lives: Lives, served: Served) -> None:
+async def test_a_backup_of_an_earlier_release_is_noticed(lives: Lives, served: Served) -> None:
     async with served.on(lives._url):
         pass
     await _given_to(lives._backup, served.clock, None)
@@ -338,7 +338,7 @@ async def test_a_backup_of_an_earlier_release_is_noticed_as_well(lives: Lives, s
 
 
 @requirement("keys-15")
-async def test_a_database_of_another_installation_is_refused_until_it_is_declared(lives: Lives, served: Served) -> None:
+async def test_a_database_of_another_installation_is_rejected_until_declared(lives: Lives, served: Served) -> None:
     async with served.on(lives._url):
         pass
     await _given_to(lives._backup, served.clock, "01ELSEWHERE")
@@ -354,7 +354,7 @@ async def test_a_database_of_another_installation_is_refused_until_it_is_declare
 
 
 @requirement("keys-15")
-async def test_a_new_database_starts_clean(clock: ManualClock, served: Served, tmp_path: Path) -> None:
+async def test_a_new_database_counts_as_not_restored(clock: ManualClock, served: Served, tmp_path: Path) -> None:
     await served.witness.write(Epoch("01ELSEWHERE", 100))
     async with served.on(f"sqlite:///{tmp_path}/new.db") as restores:
         pass
@@ -363,7 +363,7 @@ async def test_a_new_database_starts_clean(clock: ManualClock, served: Served, t
     assert restores._installation_id == (served.witness.read_now() or Epoch("", 0)).installation_id
 
 
-async def test_a_file_that_is_no_witness_says_nothing(tmp_path: Path) -> None:
+async def test_an_invalid_witness_file_is_ignored(tmp_path: Path) -> None:
     witness = FileWitness(tmp_path / "gateway.db")
     witness.path.write_text("{}")
 

@@ -54,7 +54,7 @@ def after(
 
 
 @requirement("common-155")
-async def test_a_round_takes_short_steps_and_goes_on_as_long_as_there_is_much_to_do(clock: ManualClock) -> None:
+async def test_a_round_takes_short_steps_until_little_is_left(clock: ManualClock) -> None:
     some, many = Pile(2 * PURGE_STEP + 7), Pile(100 * PURGE_STEP)
     await JobRunner(clock, always=[some.purge, many.purge]).run()
 
@@ -71,28 +71,28 @@ def test_rows_of_five_hundred_calls_a_second_are_deleted_as_fast_as_they_come() 
     assert 500 * ROUND_SECONDS < PURGE_STEP * MAX_STEPS
 
 
-def test_what_comes_to_be_slowly_is_looked_for_seldom() -> None:
+def test_slowly_growing_tables_are_checked_rarely() -> None:
     always, seldom = Pile(10**6), Pile(10**6)
     after(2 * RARE_ROUNDS * ROUND_SECONDS + 1, always.purge, seldom=seldom)
 
     assert (2 * RARE_ROUNDS * MAX_STEPS, 2 * MAX_STEPS) == (len(always.steps), len(seldom.steps))
 
 
-def test_a_job_that_found_nothing_to_do_is_skipped_for_a_minute() -> None:
+def test_an_idle_job_is_skipped_for_a_minute() -> None:
     pile = Pile(3)
     after((2 + RARE_ROUNDS) * ROUND_SECONDS + 1, pile.purge)
 
     assert [3, 0, 0] == pile.steps
 
 
-async def test_each_job_fails_alone(clock: ManualClock) -> None:
+async def test_a_failing_job_does_not_stop_the_others(clock: ManualClock) -> None:
     away, broken, good = Pile(1, StorageUnavailable("Away.")), Pile(1, LookupError("odd")), Pile(1)
     await JobRunner(clock, always=[away.purge, broken.purge, good.purge]).run()
 
     assert [1] == good.steps
 
 
-async def test_a_step_waits_until_storage_is_calm(clock: ManualClock) -> None:
+async def test_a_step_waits_until_storage_is_idle(clock: ManualClock) -> None:
     pile, calm = Pile(7), asyncio.Event()
     purging = asyncio.create_task(JobRunner(clock, always=[pile.purge], wait_until_idle=calm.wait).run())
     await asyncio.sleep(0)
@@ -104,7 +104,7 @@ async def test_a_step_waits_until_storage_is_calm(clock: ManualClock) -> None:
 
 
 @requirement("common-155")
-def test_storage_that_is_never_calm_does_not_keep_it_from_deleting_as_fast_as_rows_come() -> None:
+def test_busy_storage_does_not_slow_deletion_below_the_rate_of_new_rows() -> None:
     seconds = 60
     never, pile = asyncio.Event(), Pile(2 * 500 * seconds)
     after(seconds, pile.purge, calm=never.wait)

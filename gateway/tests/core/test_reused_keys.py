@@ -33,7 +33,7 @@ async def refusal(stage: CoreFixture, **more: Any) -> GatewayError:
 
 @requirement("keys-9")
 @pytest.mark.parametrize("other", [{"board": "bottom"}, {"room": "cellar"}])
-async def test_a_key_that_was_used_for_another_object_is_refused(stage: CoreFixture, other: dict[str, str]) -> None:
+async def test_a_key_used_for_another_object_is_rejected(stage: CoreFixture, other: dict[str, str]) -> None:
     first = await place(stage)
     refused = await refusal(stage, **other)
 
@@ -42,7 +42,7 @@ async def test_a_key_that_was_used_for_another_object_is_refused(stage: CoreFixt
 
 
 @requirement("keys-9")
-async def test_a_key_in_doubt_is_refused_for_another_object(stage: CoreFixture, clock: ManualClock) -> None:
+async def test_an_in_doubt_key_is_rejected_for_another_object(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.troubles.append(in_doubt("silent"))
     with pytest.raises(GatewayError):
         await place(stage)
@@ -54,7 +54,7 @@ async def test_a_key_in_doubt_is_refused_for_another_object(stage: CoreFixture, 
 
 
 @requirement("keys-10")
-async def test_a_repeat_with_other_parameters_is_warned(stage: CoreFixture) -> None:
+async def test_a_retry_with_other_parameters_returns_a_warning(stage: CoreFixture) -> None:
     first = await place(stage)
     again = await place(stage, "plate")
     run = await stage.app.runs.show(again.run_id, None)
@@ -70,7 +70,7 @@ async def test_a_repeat_with_other_parameters_is_warned(stage: CoreFixture) -> N
 
 
 @requirement("keys-10")
-async def test_a_doubt_is_settled_by_the_first_parameters_with_a_warning(
+async def test_an_in_doubt_write_is_resolved_by_the_first_parameters_with_a_warning(
     stage: CoreFixture, clock: ManualClock
 ) -> None:
     stage.shelf.troubles.append(in_doubt("silent"))
@@ -84,7 +84,7 @@ async def test_a_doubt_is_settled_by_the_first_parameters_with_a_warning(
 
 
 @requirement("keys-10")
-async def test_null_is_no_other_parameter(stage: CoreFixture) -> None:
+async def test_null_does_not_count_as_another_parameter(stage: CoreFixture) -> None:
     await stage.put()
     again = await stage.put(colour=None)
 
@@ -92,7 +92,7 @@ async def test_null_is_no_other_parameter(stage: CoreFixture) -> None:
 
 
 @requirement("keys-7")
-async def test_a_key_that_spells_the_digest_of_a_long_one_is_a_key_of_its_own(stage: CoreFixture) -> None:
+async def test_a_key_that_spells_the_digest_of_a_long_key_is_separate(stage: CoreFixture) -> None:
     await stage.put(key=LONG)
     again = await stage.put(key="sha256:" + hashlib.sha256(LONG.encode()).hexdigest())
 

@@ -111,7 +111,7 @@ async def kept(database_url: str) -> AsyncIterator[Kept]:
 
 
 @requirement("common-165")
-async def test_everything_is_opened_by_the_newest_secret_alone_afterwards(kept: Kept) -> None:
+async def test_the_newest_secret_alone_decrypts_everything_after_a_rotation(kept: Kept) -> None:
     told = await SecretRotation(kept.database, vault(NEW, OLD)).rotate()
     opened = {owner: vault(NEW).decrypt(sealed, owner) for owner, sealed in await kept.sealed()}
 
@@ -133,7 +133,7 @@ async def test_a_second_rotation_has_nothing_to_do(kept: Kept) -> None:
     assert before == await kept.sealed()
 
 
-async def test_what_no_secret_opens_is_told_and_left(kept: Kept) -> None:
+async def test_rows_without_a_secret_are_reported_and_unchanged(kept: Kept) -> None:
     foreign = vault(FOREIGN).encrypt({"token": "foreign-token"}, "conn_0001")
     here = tables.connections.c.connection_id == "conn_0001"
     await kept.database.write(
@@ -146,7 +146,7 @@ async def test_what_no_secret_opens_is_told_and_left(kept: Kept) -> None:
 
 
 @requirement("common-165")
-async def test_what_is_changed_meanwhile_stays_as_it_was_changed(kept: Kept) -> None:
+async def test_rows_changed_during_a_rotation_are_unchanged_by_it(kept: Kept) -> None:
     rotation = SecretRotation(kept.database, vault(NEW, OLD))
     rows = await rotation._read_older(tables.connections, None)
     renewed = vault(NEW).encrypt({"token": "renewed-token"}, "conn_0001")

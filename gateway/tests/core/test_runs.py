@@ -109,7 +109,7 @@ async def node(common_database_url: str, clock: ManualClock) -> AsyncIterator[No
 
 
 @requirement("common-111")
-async def test_a_run_is_told_as_it_went(node: Node) -> None:
+async def test_a_run_is_reported_with_its_outcome(node: Node) -> None:
     run = await node.record()
     told = await node.runs.show(run.run_id, node.workspace_id)
 
@@ -124,7 +124,7 @@ async def test_a_run_is_told_as_it_went(node: Node) -> None:
     assert not {"process_id", "workspace_id"} & told.keys()
 
 
-async def test_a_refused_run_is_told_with_its_code(node: Node) -> None:
+async def test_a_rejected_run_is_reported_with_its_code(node: Node) -> None:
     run = await node.record(UpstreamRefused("No.", private="secret words"))
     told = await node.runs.show(run.run_id, None)
 
@@ -132,7 +132,7 @@ async def test_a_refused_run_is_told_with_its_code(node: Node) -> None:
     assert "secret words" not in str(told)
 
 
-async def test_a_fault_of_ours_is_told_as_one(node: Node) -> None:
+async def test_an_internal_error_is_reported_as_such(node: Node) -> None:
     run = Run("test")
     with pytest.raises(InternalError):
         async with node.record_of(run, list_things):
@@ -142,7 +142,7 @@ async def test_a_fault_of_ours_is_told_as_one(node: Node) -> None:
     assert ("error", 500, "internal_error") == (told["status"], told["http_status"], told["code"])
 
 
-async def test_a_connection_named_at_endless_length_is_cut_off(node: Node) -> None:
+async def test_a_long_connection_identifier_is_truncated(node: Node) -> None:
     run = await node.record(connection_id="c" * 5000)
 
     assert 200 == len((await node.runs.show(run.run_id, None))["connection_id"])
@@ -190,7 +190,7 @@ def test_identifiers_sort_by_time_and_cannot_be_guessed() -> None:
 
 
 @requirement("common-113")
-async def test_what_a_dead_process_was_doing_is_interrupted(database_url: str, clock: ManualClock) -> None:
+async def test_the_runs_of_a_dead_process_are_interrupted(database_url: str, clock: ManualClock) -> None:
     async with Database(database_url, clock=clock.now) as database:
         dead, living = Node(database, clock), Node(database, clock)
         await dead.processes.heartbeat()
@@ -221,7 +221,7 @@ async def test_an_embedded_database_has_no_other_process(database_url: str, cloc
 
 
 @requirement("common-119")
-async def test_runs_past_their_time_are_purged(node: Node) -> None:
+async def test_expired_runs_are_purged(node: Node) -> None:
     old = (await node.record(run=run_of(node.clock))).run_id
     node.clock.at += 20 * DAY
     young = (await node.record(run=run_of(node.clock))).run_id
@@ -232,7 +232,7 @@ async def test_runs_past_their_time_are_purged(node: Node) -> None:
     assert old != young
 
 
-async def test_an_older_run_that_comes_after_later_ones_were_purged_is_purged_too(node: Node) -> None:
+async def test_an_older_run_stored_after_a_purge_is_purged_too(node: Node) -> None:
     await node.record(run=run_of(node.clock))
     node.clock.at += 31 * DAY
     first = await node.runs.purge(node.clock.at - 30 * DAY)
@@ -248,7 +248,7 @@ async def test_an_older_run_that_comes_after_later_ones_were_purged_is_purged_to
 
 
 @requirement("common-137", "common-138")
-async def test_a_run_whose_end_cannot_be_committed_ends_with_that_and_is_on_record_later(node: Node) -> None:
+async def test_a_run_whose_end_cannot_be_committed_fails_and_is_recorded_later(node: Node) -> None:
     run = Run("test")
     with read_only(node.database):
         with pytest.raises(StorageUnavailable):
@@ -261,7 +261,7 @@ async def test_a_run_whose_end_cannot_be_committed_ends_with_that_and_is_on_reco
     assert ("error", 503, "storage_unavailable") == (told["status"], told["http_status"], told["code"])
 
 
-async def test_a_refusal_that_cannot_be_committed_is_told_as_storage_being_away(node: Node) -> None:
+async def test_an_error_that_cannot_be_committed_is_reported_as_storage_unavailable(node: Node) -> None:
     run = Run("test")
     with read_only(node.database), pytest.raises(StorageUnavailable):
         async with node.record_of(run, list_things):
@@ -271,7 +271,7 @@ async def test_a_refusal_that_cannot_be_committed_is_told_as_storage_being_away(
 
 
 @requirement("common-137")
-async def test_a_write_is_not_begun_where_its_run_cannot_be_opened(node: Node) -> None:
+async def test_a_write_whose_run_cannot_be_recorded_is_not_started(node: Node) -> None:
     run, begun = Run("test"), []
 
     async def write() -> None:
@@ -287,7 +287,7 @@ async def test_a_write_is_not_begun_where_its_run_cannot_be_opened(node: Node) -
     assert "storage_unavailable" == (await node.runs.show(run.run_id, None))["code"]
 
 
-async def test_a_run_that_is_cancelled_while_storage_is_away_stays_cancelled(node: Node) -> None:
+async def test_a_run_cancelled_while_storage_is_unavailable_remains_cancelled(node: Node) -> None:
     run = Run("test")
     with read_only(node.database), pytest.raises(asyncio.CancelledError):
         async with node.record_of(run, list_things):
@@ -298,7 +298,7 @@ async def test_a_run_that_is_cancelled_while_storage_is_away_stays_cancelled(nod
 
 
 @requirement("common-140")
-async def test_a_run_of_a_living_process_whose_end_was_lost_is_interrupted_at_the_next_beat(node: Node) -> None:
+async def test_a_live_processs_run_with_a_lost_end_is_interrupted_at_the_next_heartbeat(node: Node) -> None:
     lost, going_on = Run("test"), Run("test")
     async with node.record_of(going_on, put_thing) as recording:
         await recording.open()
@@ -314,7 +314,7 @@ async def test_a_run_of_a_living_process_whose_end_was_lost_is_interrupted_at_th
 # Signs of life
 
 
-async def test_a_process_knows_how_old_its_last_sign_of_life_is(node: Node) -> None:
+async def test_a_process_knows_the_age_of_its_last_heartbeat(node: Node) -> None:
     before = node.processes.alive
     await node.processes.heartbeat()
     node.clock.at += LIVE_SECONDS - 0.1
@@ -324,14 +324,14 @@ async def test_a_process_knows_how_old_its_last_sign_of_life_is(node: Node) -> N
     assert (False, True, False) == (before, young, node.processes.alive)
 
 
-async def test_a_sign_of_life_that_could_not_be_committed_is_none(node: Node) -> None:
+async def test_an_uncommitted_heartbeat_does_not_count(node: Node) -> None:
     with read_only(node.database):
         await node.processes.heartbeat()
 
     assert not node.processes.alive
 
 
-async def test_each_part_of_a_beat_fails_alone(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_failing_heartbeat_job_does_not_stop_the_others(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     async def fail() -> int:
         raise LookupError("one part")
 
@@ -344,7 +344,7 @@ async def test_each_part_of_a_beat_fails_alone(node: Node, monkeypatch: pytest.M
     assert "interrupted" == (await node.runs.show(run.run_id, None))["status"]
 
 
-async def test_the_heartbeat_goes_on_after_storage_was_away(database_url: str, clock: ManualClock) -> None:
+async def test_the_heartbeat_continues_after_a_storage_outage(database_url: str, clock: ManualClock) -> None:
     async with Database(database_url, clock=clock.now) as database:
         node = Node(database, clock)
         async with node.processes:
@@ -379,7 +379,7 @@ class Beating(ManualClock):
 
 
 @requirement("common-141")
-async def test_a_second_process_is_refused_while_the_first_gives_signs_of_life(new_postgres: str) -> None:
+async def test_a_second_process_is_rejected_while_the_first_writes_heartbeats(new_postgres: str) -> None:
     clock = Beating()
     async with Database(new_postgres, clock=clock.now) as database:
         clock.other, second = Node(database, clock), Node(database, clock)
@@ -391,7 +391,7 @@ async def test_a_second_process_is_refused_while_the_first_gives_signs_of_life(n
     assert PEER_CHECK_SECONDS == clock.at - began
 
 
-async def test_a_process_takes_the_place_of_one_that_died(new_postgres: str, clock: ManualClock) -> None:
+async def test_a_process_replaces_a_dead_one(new_postgres: str, clock: ManualClock) -> None:
     async with Database(new_postgres, clock=clock.now) as database:
         dead, next_one = Node(database, clock), Node(database, clock)
         await dead.processes.heartbeat()
@@ -404,9 +404,7 @@ async def test_a_process_takes_the_place_of_one_that_died(new_postgres: str, clo
 
 
 @requirement("common-141")
-async def test_of_two_that_start_together_or_after_a_lapse_the_later_one_stops(
-    new_postgres: str, clock: ManualClock
-) -> None:
+async def test_the_later_of_two_concurrent_processes_stops(new_postgres: str, clock: ManualClock) -> None:
     async with Database(new_postgres, clock=clock.now) as database:
         first, second = Node(database, clock), Node(database, clock)
         await first.processes.heartbeat()
@@ -420,7 +418,7 @@ async def test_of_two_that_start_together_or_after_a_lapse_the_later_one_stops(
     )
 
 
-async def test_who_is_to_be_alone_looks_before_there_are_tables(postgres_server: str, clock: ManualClock) -> None:
+async def test_the_single_process_check_works_before_tables_exist(postgres_server: str, clock: ManualClock) -> None:
     with temporary_database(postgres_server) as address:
         database = Database(address, clock=clock.now)
         await Node(database, clock).processes.wait_until_single()
@@ -434,7 +432,7 @@ async def test_who_is_to_be_alone_looks_before_there_are_tables(postgres_server:
 
 
 @requirement("common-144")
-async def test_a_call_that_is_cut_off_at_the_end_is_told_so_and_recorded(node: Node) -> None:
+async def test_a_call_interrupted_by_shutdown_is_reported_and_recorded(node: Node) -> None:
     run = Run("test")
     node.stopping.start()
     with pytest.raises(Overloaded) as caught:

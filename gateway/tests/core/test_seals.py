@@ -38,7 +38,7 @@ async def hand_over(app: App, connector: str, secret: str) -> None:
 
 
 @requirement("common-149")
-async def test_a_start_without_the_secret_that_sealed_a_connection_is_refused(database_url: str) -> None:
+async def test_a_start_without_the_secret_of_a_connection_is_rejected(database_url: str) -> None:
     first = installation(database_url, FIRST)
     async with first.database:
         connection_ids = [await connect(first), await connect(first)]
@@ -55,7 +55,7 @@ async def test_a_start_without_the_secret_that_sealed_a_connection_is_refused(da
 
 
 @requirement("common-149")
-async def test_a_start_without_the_secret_that_sealed_a_deliverys_is_refused(database_url: str) -> None:
+async def test_a_start_without_the_secret_of_a_hook_is_rejected(database_url: str) -> None:
     app = installation(database_url, SECOND)
     async with app.database:
         await hand_over(app, "notes", FIRST)
@@ -74,7 +74,7 @@ async def see(app: App, connection_id: str, sealed_by: str, observed_at: float) 
 
 @requirement("common-149", "secrets-9")
 @pytest.mark.parametrize("sealed_by", [(FIRST, SECOND), (SECOND, FIRST)], ids=["oldest", "newest"])
-async def test_a_start_without_the_secret_that_sealed_events_is_refused_until_their_connection_is_removed(
+async def test_a_start_without_the_secret_of_events_fails_until_their_connection_is_removed(
     database_url: str, sealed_by: tuple[str, str]
 ) -> None:
     app = installation(database_url, SECOND)
@@ -92,7 +92,7 @@ async def test_a_start_without_the_secret_that_sealed_events_is_refused_until_th
 
 
 @requirement("common-149")
-async def test_with_both_secrets_it_starts_and_what_the_earlier_one_sealed_is_opened(database_url: str) -> None:
+async def test_both_secrets_allow_a_start_and_decrypt_older_data(database_url: str) -> None:
     first = installation(database_url, FIRST)
     async with first.database:
         connection_id = await connect(first)
@@ -107,7 +107,7 @@ async def test_with_both_secrets_it_starts_and_what_the_earlier_one_sealed_is_op
 
 
 @requirement("common-149")
-async def test_where_the_secret_is_lost_what_it_sealed_can_be_removed(database_url: str) -> None:
+async def test_data_encrypted_with_a_lost_secret_can_be_removed(database_url: str) -> None:
     first = installation(database_url, FIRST)
     async with first.database:
         connection_id = await connect(first)

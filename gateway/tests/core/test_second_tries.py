@@ -39,7 +39,7 @@ async def refusal(stage: CoreFixture) -> GatewayError:
     return refused.value
 
 
-async def test_what_is_refused_is_tried_otherwise(stage: CoreFixture) -> None:
+async def test_a_rejected_step_is_replaced_by_its_alternative(stage: CoreFixture) -> None:
     stage.shelf.troubles = [REFUSED]
     made = await stage.put(operation=try_twice)
 
@@ -47,7 +47,7 @@ async def test_what_is_refused_is_tried_otherwise(stage: CoreFixture) -> None:
     assert 2 == stage.shelf.asked
 
 
-async def test_what_is_not_refused_in_that_way_ends_the_write(stage: CoreFixture) -> None:
+async def test_any_other_error_ends_the_write(stage: CoreFixture) -> None:
     stage.shelf.troubles = [Failure(UpstreamError("It failed.", doubt="failed"))]
     failed = await refusal(stage)
 
@@ -56,7 +56,7 @@ async def test_what_is_not_refused_in_that_way_ends_the_write(stage: CoreFixture
 
 
 @requirement("common-93")
-async def test_what_was_passed_over_is_not_sent_again_by_a_repeat(stage: CoreFixture, clock: ManualClock) -> None:
+async def test_a_skipped_step_is_not_resent_by_a_retry(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.troubles = [REFUSED, in_doubt("silent")]
     await refusal(stage)
     stage.shelf.things.append("cup")
@@ -68,7 +68,7 @@ async def test_what_was_passed_over_is_not_sent_again_by_a_repeat(stage: CoreFix
 
 
 @requirement("common-93")
-async def test_what_was_refused_is_no_twin_of_what_is_made(stage: CoreFixture) -> None:
+async def test_a_rejected_step_does_not_compete_with_its_alternative(stage: CoreFixture) -> None:
     stage.shelf.troubles = [REFUSED, None, in_doubt("cut", done=True)]
     await stage.app._processes.heartbeat()
     await stage.put(operation=try_twice)
@@ -78,7 +78,7 @@ async def test_what_was_refused_is_no_twin_of_what_is_made(stage: CoreFixture) -
     assert ["cup", "cup"] == stage.shelf.things
 
 
-async def test_a_write_that_is_refused_both_ways_gives_its_key_free(stage: CoreFixture) -> None:
+async def test_a_write_with_both_steps_rejected_releases_its_key(stage: CoreFixture) -> None:
     stage.shelf.troubles = [REFUSED, REFUSED]
     refused = await refusal(stage)
     again = await stage.put("plate", operation=try_twice)

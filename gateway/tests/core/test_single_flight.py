@@ -60,7 +60,7 @@ def reader(library: Library, clock: ManualClock) -> Reader:
     return Reader(library, SingleFlight(clock, 2, from_start=True))
 
 
-async def test_what_was_found_or_was_not_is_looked_up_once_in_three_seconds(
+async def test_a_result_or_its_absence_is_looked_up_once_in_three_seconds(
     reader: Reader, library: Library, clock: ManualClock
 ) -> None:
     library.shelves["nothing"] = None
@@ -76,9 +76,7 @@ async def test_what_was_found_or_was_not_is_looked_up_once_in_three_seconds(
     assert (2, "second") == (asked, await reader.ask("name"))
 
 
-async def test_those_who_ask_at_the_same_time_share_one_look_up(
-    reader: Reader, library: Library, clock: ManualClock
-) -> None:
+async def test_concurrent_callers_share_one_look_up(reader: Reader, library: Library, clock: ManualClock) -> None:
     await reader.ask("name")
     clock.at += CACHE_SECONDS + 0.1
     library.open.clear()
@@ -90,7 +88,7 @@ async def test_those_who_ask_at_the_same_time_share_one_look_up(
     assert 2 == library.asked
 
 
-async def test_whoever_gives_up_waiting_leaves_the_others_their_answer(reader: Reader, library: Library) -> None:
+async def test_a_cancelled_caller_does_not_affect_the_others(reader: Reader, library: Library) -> None:
     library.open.clear()
     first, second = (asyncio.create_task(reader.ask("name")) for _ in range(2))
     await asyncio.sleep(0)
@@ -101,7 +99,7 @@ async def test_whoever_gives_up_waiting_leaves_the_others_their_answer(reader: R
     assert (True, 1) == (first.cancelled(), library.asked)
 
 
-async def test_what_is_forgotten_during_a_look_up_is_looked_up_again(reader: Reader, library: Library) -> None:
+async def test_a_value_dropped_during_its_look_up_is_looked_up_again(reader: Reader, library: Library) -> None:
     library.open.clear()
     before = asyncio.create_task(reader.ask("name"))
     await library.arrival()
@@ -115,7 +113,7 @@ async def test_what_is_forgotten_during_a_look_up_is_looked_up_again(reader: Rea
     assert "second" == await reader.ask("name")
 
 
-async def test_a_look_up_that_hangs_is_not_waited_for_by_those_who_come_three_seconds_later(
+async def test_later_callers_do_not_wait_for_a_hanging_look_up(
     reader: Reader, library: Library, clock: ManualClock
 ) -> None:
     library.open.clear()
@@ -131,7 +129,7 @@ async def test_a_look_up_that_hangs_is_not_waited_for_by_those_who_come_three_se
     assert "second" == await reader.ask("name")
 
 
-async def test_a_look_up_that_fails_is_not_remembered(reader: Reader, library: Library) -> None:
+async def test_a_failed_look_up_is_not_cached(reader: Reader, library: Library) -> None:
     with pytest.raises(KeyError):
         await reader.ask("new")
     library.shelves["new"] = "here now"
@@ -139,9 +137,7 @@ async def test_a_look_up_that_fails_is_not_remembered(reader: Reader, library: L
     assert "here now" == await reader.ask("new")
 
 
-async def test_a_look_up_that_fails_late_takes_nothing_from_the_one_that_replaced_it(
-    reader: Reader, library: Library
-) -> None:
+async def test_a_late_failure_does_not_affect_the_newer_look_up(reader: Reader, library: Library) -> None:
     library.open.clear()
     before = asyncio.create_task(reader.ask("name"))
     await library.arrival()
@@ -157,7 +153,7 @@ async def test_a_look_up_that_fails_late_takes_nothing_from_the_one_that_replace
     assert 2 == library.asked
 
 
-async def test_only_so_much_is_remembered(reader: Reader, library: Library) -> None:
+async def test_the_cache_size_is_limited(reader: Reader, library: Library) -> None:
     for name in ("name", "second", "third"):
         library.shelves.setdefault(name, name)
         await reader.ask(name)

@@ -34,7 +34,7 @@ class Queue:
 
 
 @requirement("common-143")
-async def test_who_waits_for_a_turn_is_refused_at_once_and_gives_the_turn_back() -> None:
+async def test_a_call_waiting_for_a_reservation_is_rejected_and_releases_it() -> None:
     queue = Queue()
     await queue.pacer().acquire(ONE, FAR)
     outcomes = await asyncio.gather(queue.pacer().acquire(ONE, FAR), queue.stop_soon(), return_exceptions=True)
@@ -46,7 +46,7 @@ async def test_who_waits_for_a_turn_is_refused_at_once_and_gives_the_turn_back()
     assert 1 == len(ledger._entries)
 
 
-async def test_who_comes_while_stopping_is_refused() -> None:
+async def test_a_call_during_shutdown_is_rejected() -> None:
     queue = Queue()
     queue.stopping.start()
 
@@ -54,7 +54,7 @@ async def test_who_comes_while_stopping_is_refused() -> None:
         await queue.pacer().acquire(ONE, FAR)
 
 
-async def test_who_has_begun_goes_on_waiting() -> None:
+async def test_a_started_call_continues_to_wait() -> None:
     queue = Queue()
     begun = queue.pacer()
     await begun.acquire(ONE, FAR)
@@ -67,7 +67,7 @@ async def test_who_has_begun_goes_on_waiting() -> None:
     assert set() == done
 
 
-async def test_looks_are_ended_by_those_who_take_them() -> None:
+async def test_polls_are_not_ended_by_shutdown_itself() -> None:
     queue = Queue()
     queue.stopping.start()
 
@@ -76,19 +76,19 @@ async def test_looks_are_ended_by_those_who_take_them() -> None:
     assert 0 == turn.wait
 
 
-async def test_what_is_there_in_time_is_given() -> None:
+async def test_a_result_before_shutdown_is_returned() -> None:
     stopping = Shutdown()
 
     assert "there" == await stopping.wait(asyncio.sleep(0, "there"))
     assert set() == stopping._waiting
 
 
-async def test_a_time_out_of_what_is_waited_for_stays_one() -> None:
+async def test_a_timeout_of_the_awaited_work_is_raised_unchanged() -> None:
     with pytest.raises(TimeoutError):
         await Shutdown().wait(asyncio.wait_for(asyncio.Event().wait(), 0.001))
 
 
-async def test_the_first_reason_to_stop_is_kept() -> None:
+async def test_the_first_shutdown_reason_is_retained() -> None:
     stopping = Shutdown()
     stopping.start()
     stopping.start("Another process has taken over.")

@@ -83,7 +83,7 @@ async def refusal(stage: CoreFixture, name: str, operation: Any, **more: Any) ->
     return refused.value
 
 
-async def test_what_was_taken_back_is_not_told_and_gives_the_key_free(stage: CoreFixture) -> None:
+async def test_an_undone_step_is_not_reported_and_releases_the_key(stage: CoreFixture) -> None:
     stage.shelf.troubles += [None, refused_once()]
     refused = await refusal(stage, "box", put_box)
     await stage.put("crate", operation=put_box)
@@ -92,7 +92,7 @@ async def test_what_was_taken_back_is_not_told_and_gives_the_key_free(stage: Cor
     assert ["no box", "crate", "lid"] == stage.shelf.things
 
 
-async def test_nothing_is_taken_back_while_a_later_step_is_in_doubt(stage: CoreFixture) -> None:
+async def test_no_step_is_undone_while_a_later_step_is_in_doubt(stage: CoreFixture) -> None:
     stage.shelf.troubles += [None, in_doubt("silent")]
     unknown = await refusal(stage, "box", put_box)
 
@@ -100,7 +100,7 @@ async def test_nothing_is_taken_back_while_a_later_step_is_in_doubt(stage: CoreF
     assert ["box"] == stage.shelf.things
 
 
-async def test_nothing_is_taken_back_where_it_cannot_be_seen_what_became_of_a_later_step(stage: CoreFixture) -> None:
+async def test_no_step_is_undone_if_the_search_for_a_later_step_fails(stage: CoreFixture) -> None:
     stage.shelf.troubles += [None, in_doubt("silent", done=True)]
     stage.shelf.things.append(FOG)
     await refusal(stage, "box", put_box)
@@ -112,9 +112,7 @@ async def test_nothing_is_taken_back_where_it_cannot_be_seen_what_became_of_a_la
     assert ["box", "lid"] == stage.shelf.things
 
 
-async def test_what_may_not_have_been_taken_back_is_told_and_taken_back_by_the_repeat(
-    stage: CoreFixture, clock: ManualClock
-) -> None:
+async def test_an_uncertain_undo_is_reported_and_repeated_by_the_retry(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.troubles += [None, refused_once(), in_doubt("silent")]
     refused = await refusal(stage, "box", put_box)
     clock.at += SETTLE_SECONDS
@@ -126,7 +124,7 @@ async def test_what_may_not_have_been_taken_back_is_told_and_taken_back_by_the_r
     assert ["no box", "crate", "lid"] == stage.shelf.things
 
 
-async def test_a_refusal_that_is_told_again_keeps_its_own_remedy(stage: CoreFixture, clock: ManualClock) -> None:
+async def test_a_repeated_error_retains_its_own_remedy(stage: CoreFixture, clock: ManualClock) -> None:
     unwashed = UpstreamRefused("No.")
     unwashed.remedy = "Wash it first."
     stage.shelf.troubles += [None, Failure(unwashed), in_doubt("silent")]
@@ -137,9 +135,7 @@ async def test_a_refusal_that_is_told_again_keeps_its_own_remedy(stage: CoreFixt
     assert ("upstream_refused", "Wash it first.") == (again.code, again.remedy)
 
 
-async def test_a_step_without_which_a_write_went_on_is_not_sent_by_a_later_attempt(
-    stage: CoreFixture, clock: ManualClock
-) -> None:
+async def test_a_skipped_optional_step_is_not_sent_by_a_later_attempt(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.troubles += [refused_once(), in_doubt("silent")]
     await refusal(stage, "cup", put_or_spare)
     clock.at += SETTLE_SECONDS
@@ -149,7 +145,7 @@ async def test_a_step_without_which_a_write_went_on_is_not_sent_by_a_later_attem
     assert ["spare"] == stage.shelf.things
 
 
-async def test_nothing_is_left_of_a_write_without_a_key_that_was_refused(stage: CoreFixture) -> None:
+async def test_a_rejected_write_without_a_key_leaves_nothing(stage: CoreFixture) -> None:
     stage.shelf.troubles += [None, refused_once()]
     refused = await refusal(stage, "box", put_box, key=None)
 

@@ -26,15 +26,15 @@ def counted(*errors: GatewayError) -> UnexpectedResponses:
         (OutcomeUnknown("Unknown.", {"place": "id"}, doubt="garbled"), "id"),
     ],
 )
-def test_an_answer_is_counted_at_its_place_whatever_its_index(error: GatewayError, place: str) -> None:
+def test_a_response_is_counted_by_its_path_without_indexes(error: GatewayError, place: str) -> None:
     assert {("notes", place): 2} == counted(error, error).counts
 
 
-def test_other_refusals_are_not_counted() -> None:
+def test_other_errors_are_not_counted() -> None:
     assert {} == counted(PageNotFound("There is none.", {"parameter": "page_id"})).counts
 
 
-def test_after_a_hundred_places_others_are_counted_together() -> None:
+def test_paths_after_the_first_hundred_are_counted_together() -> None:
     wanted = [unexpected(f"field_{number}") for number in range(MAX_PATHS + 5)]
     answers = counted(*wanted, wanted[0])
 

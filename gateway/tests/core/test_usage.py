@@ -44,7 +44,7 @@ class Street:
         return use
 
 
-def test_what_was_sent_is_told_with_what_is_left() -> None:
+def test_sent_requests_are_reported_with_the_remaining_budget() -> None:
     async def story() -> tuple[BudgetUsage, float]:
         street = Street()
         await street.send()
@@ -57,7 +57,7 @@ def test_what_was_sent_is_told_with_what_is_left() -> None:
     assert 1 == sum(slot.sent for slot in use.history)
 
 
-def test_who_waits_is_counted_until_his_turn_comes() -> None:
+def test_a_waiting_request_is_counted_until_it_is_sent() -> None:
     async def story() -> list[tuple[int, int, float]]:
         street = Street()
         callers = [asyncio.create_task(street.send()) for _ in range(4)]
@@ -75,7 +75,7 @@ def _told(use: BudgetUsage) -> tuple[int, int, float]:
     return use.waiting, max(slot.waiting for slot in use.history), sum(slot.sent for slot in use.history)
 
 
-def test_a_queue_is_in_the_history_of_every_moment_that_it_lasted() -> None:
+def test_a_queue_is_in_every_interval_of_its_history() -> None:
     async def story() -> list[int]:
         street = Street()
         callers = [asyncio.create_task(street.send()) for _ in range(3)]
@@ -87,7 +87,7 @@ def test_a_queue_is_in_the_history_of_every_moment_that_it_lasted() -> None:
     assert [1, 1] == run_in_virtual_time(story())
 
 
-def test_who_gives_up_waits_no_more() -> None:
+def test_a_cancelled_request_no_longer_counts_as_waiting() -> None:
     async def story() -> int:
         street = Street()
         await asyncio.gather(street.send(), street.send())
@@ -100,7 +100,7 @@ def test_who_gives_up_waits_no_more() -> None:
     assert 0 == run_in_virtual_time(story())
 
 
-def test_who_is_refused_at_once_never_waited_and_sent_nothing() -> None:
+def test_an_immediately_rejected_request_counts_neither_as_waiting_nor_sent() -> None:
     async def story() -> tuple[int, int, float]:
         street = Street()
         await asyncio.gather(street.send(), street.send())
@@ -113,7 +113,7 @@ def test_who_is_refused_at_once_never_waited_and_sent_nothing() -> None:
     assert (0, 2) == (waiting, sent)
 
 
-def test_each_budget_of_a_request_is_noted_and_those_with_a_queue_come_first() -> None:
+def test_each_budget_of_a_request_is_recorded_and_queued_ones_come_first() -> None:
     async def story() -> list[tuple[str, str]]:
         street = Street()
         await street.send(Charge("each", scope_key="a place"), account="first")
@@ -126,7 +126,7 @@ def test_each_budget_of_a_request_is_noted_and_those_with_a_queue_come_first() -
     assert [("all", "second"), ("each", "a place")] == run_in_virtual_time(story())
 
 
-def test_the_budget_of_which_more_was_sent_comes_first_however_long_its_window_is(clock: ManualClock) -> None:
+def test_the_budget_with_more_requests_comes_first_regardless_of_its_window(clock: ManualClock) -> None:
     usage = UsageTracker(LocalCounters(clock), clock)
     usage.record_sent([ResolvedCharge("upstream:mail:day:a", Budget(2000, 86_400), 2)], "conn")
     usage.record_sent([ResolvedCharge("upstream:mail:minute:a", Budget(20, 60), 2)], "conn")
@@ -134,7 +134,7 @@ def test_the_budget_of_which_more_was_sent_comes_first_however_long_its_window_i
     assert ["minute", "day"] == [use.budget for use in usage.list()]
 
 
-def test_only_the_budgets_of_some_connections_are_told() -> None:
+def test_usage_is_restricted_to_the_requested_connections() -> None:
     async def story() -> list[str]:
         street = Street()
         await street.send(account="first")
@@ -144,7 +144,7 @@ def test_only_the_budgets_of_some_connections_are_told() -> None:
     assert ["second"] == run_in_virtual_time(story())
 
 
-def test_what_is_older_than_the_history_is_told_no_more(clock: ManualClock) -> None:
+def test_usage_older_than_the_history_is_not_reported(clock: ManualClock) -> None:
     usage = UsageTracker(LocalCounters(clock), clock)
     usage.record_sent([_take("a")], "conn")
     clock.at += BUCKET_SECONDS * (MAX_BUCKETS - 1)
@@ -156,7 +156,7 @@ def test_what_is_older_than_the_history_is_told_no_more(clock: ManualClock) -> N
     assert 1 == still[0].history[0].sent
 
 
-def test_only_so_many_budgets_are_remembered(clock: ManualClock) -> None:
+def test_the_number_of_tracked_budgets_is_limited(clock: ManualClock) -> None:
     usage = UsageTracker(LocalCounters(clock), clock)
     for number in range(MAX_BUDGETS + 3):
         usage.record_sent([_take(str(number))], "conn")

@@ -56,7 +56,7 @@ async def hurried(database_url: str) -> AsyncIterator[Database]:
         yield opened
 
 
-async def test_a_store_that_takes_no_writes_is_told_as_unavailable_and_then_works_again(database: Database) -> None:
+async def test_a_read_only_database_is_unavailable_and_then_works_again(database: Database) -> None:
     with read_only(database):
         with pytest.raises(StorageUnavailable) as caught:
             await database.put(INSERT, workspace("lost"))
@@ -69,7 +69,7 @@ async def test_a_store_that_takes_no_writes_is_told_as_unavailable_and_then_work
     assert caught.value.retry_after
 
 
-async def test_a_full_disk_is_told_as_unavailable(tmp_path: Path) -> None:
+async def test_a_full_disk_is_reported_as_unavailable(tmp_path: Path) -> None:
     async with Database(f"sqlite:///{tmp_path / 'gateway.db'}") as database:
         await database.write(lambda writing: writing.execute(text("PRAGMA max_page_count=1")))
 
@@ -81,7 +81,7 @@ async def test_a_full_disk_is_told_as_unavailable(tmp_path: Path) -> None:
     assert "full" in caught.value.private
 
 
-async def test_what_is_wrong_with_a_statement_stays_what_it_is(database: Database) -> None:
+async def test_an_error_in_a_statement_is_raised_unchanged(database: Database) -> None:
     await database.put(INSERT, workspace("taken"))
 
     with pytest.raises(IntegrityError):
@@ -91,7 +91,7 @@ async def test_what_is_wrong_with_a_statement_stays_what_it_is(database: Databas
     assert not isinstance(caught.value, StorageUnavailable)
 
 
-async def test_a_store_that_is_away_is_probed_once_for_all_who_wait(hurried: Database) -> None:
+async def test_an_unavailable_database_is_tried_once_for_all_waiting_writers(hurried: Database) -> None:
     attempts = Attempts(hurried)
     with read_only(hurried):
         codes = await told(*(hurried.write(adding(f"ws {number}")) for number in range(50)))
@@ -100,7 +100,7 @@ async def test_a_store_that_is_away_is_probed_once_for_all_who_wait(hurried: Dat
     assert 2 == attempts.count
 
 
-async def test_nobody_waits_for_a_lock_longer_than_set(hurried: Database) -> None:
+async def test_the_wait_for_a_lock_is_limited(hurried: Database) -> None:
     engine = create_engine(make_url(hurried.url).set(drivername="sqlite" if hurried.embedded else "postgresql+psycopg"))
     lock = "BEGIN EXCLUSIVE" if hurried.embedded else "LOCK TABLE workspaces IN EXCLUSIVE MODE"
     with engine.connect() as other:
@@ -117,7 +117,7 @@ async def test_nobody_waits_for_a_lock_longer_than_set(hurried: Database) -> Non
 
 
 @requirement("common-139")
-async def test_what_may_have_been_committed_is_not_tried_again(
+async def test_a_possibly_committed_transaction_is_not_retried(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     attempts = Attempts(database)
@@ -131,7 +131,7 @@ async def test_what_may_have_been_committed_is_not_tried_again(
     assert ["a", "b"] == await names(database)
 
 
-async def test_who_waits_for_a_silent_store_is_told_in_time_and_those_behind_are_not_begun(hurried: Database) -> None:
+async def test_writers_of_a_silent_database_time_out_and_later_ones_are_not_started(hurried: Database) -> None:
     stuck = Stuck()
     silent = asyncio.ensure_future(hurried.write(stuck))
     await asyncio.to_thread(stuck.begun.wait, 5)
@@ -143,7 +143,7 @@ async def test_who_waits_for_a_silent_store_is_told_in_time_and_those_behind_are
     assert ["after"] == await names(hurried)
 
 
-async def test_who_reads_from_a_silent_store_is_told_in_time(hurried: Database) -> None:
+async def test_a_read_from_a_silent_database_times_out(hurried: Database) -> None:
     stuck = Stuck()
     codes = await told(hurried.read(stuck))
     stuck.go.set()
@@ -152,7 +152,7 @@ async def test_who_reads_from_a_silent_store_is_told_in_time(hurried: Database) 
     assert [] == await names(hurried)
 
 
-async def test_a_silent_store_does_not_keep_the_process_from_ending(database_url: str) -> None:
+async def test_a_silent_database_does_not_block_shutdown(database_url: str) -> None:
     stuck = Stuck()
     async with Database(database_url, seconds=SOON) as database:
         silent = asyncio.ensure_future(database.write(stuck))
@@ -168,13 +168,13 @@ async def test_a_silent_store_does_not_keep_the_process_from_ending(database_url
     assert took < 5 * SOON
 
 
-async def test_one_writer_too_many_is_refused_at_once(hurried: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_excess_writer_is_rejected_immediately(hurried: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_WAITING", 2)
 
     assert ["ok", "ok", "storage_unavailable"] == await told(*(hurried.write(adding(name)) for name in "abc"))
 
 
-async def test_one_reader_too_many_is_refused_at_once(hurried: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_excess_reader_is_rejected_immediately(hurried: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_WAITING", 2)
     reading = [hurried.read(lambda reading: reading.execute(text("SELECT NULL")).scalar()) for _ in range(3)]
 
@@ -185,7 +185,7 @@ async def test_one_reader_too_many_is_refused_at_once(hurried: Database, monkeyp
 
 
 @requirement("common-138")
-async def test_what_is_owed_is_written_once_storage_is_back(database: Database) -> None:
+async def test_deferred_records_are_written_once_storage_is_available(database: Database) -> None:
     with read_only(database):
         database.write_deferred(adding("owed"))
         await database.flush()
@@ -195,7 +195,7 @@ async def test_what_is_owed_is_written_once_storage_is_back(database: Database) 
     assert ([], ["owed"]) == (before, await names(database))
 
 
-async def test_what_is_owed_is_tried_at_once(database: Database) -> None:
+async def test_deferred_records_are_tried_immediately(database: Database) -> None:
     database.write_deferred(adding("owed"))
     assert database._flushing is not None
     await database._flushing
@@ -204,7 +204,7 @@ async def test_what_is_owed_is_tried_at_once(database: Database) -> None:
     assert {} == database._owed
 
 
-async def test_what_is_owed_is_written_at_the_end(database_url: str) -> None:
+async def test_deferred_records_are_written_at_shutdown(database_url: str) -> None:
     async with Database(database_url) as database:
         with read_only(database):
             database.write_deferred(adding("owed"))
@@ -214,7 +214,7 @@ async def test_what_is_owed_is_written_at_the_end(database_url: str) -> None:
         assert ["owed"] == await names(again)
 
 
-async def test_what_can_never_be_written_is_owed_no_more(database: Database) -> None:
+async def test_a_record_that_cannot_be_written_is_dropped(database: Database) -> None:
     await database.put(INSERT, workspace("taken"))
     database.write_deferred(lambda writing: writing.execute(INSERT, workspace("taken")))
     await database.flush()
@@ -222,7 +222,7 @@ async def test_what_can_never_be_written_is_owed_no_more(database: Database) -> 
     assert {} == database._owed
 
 
-async def test_only_so_much_is_owed(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_number_of_deferred_records_is_limited(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_DEFERRED", 1)
     with read_only(database):
         database.write_deferred(adding("first"))
@@ -236,7 +236,7 @@ async def test_only_so_much_is_owed(database: Database, monkeypatch: pytest.Monk
 # Time, and threads
 
 
-async def test_the_database_tells_the_time_in_any_statement(database: Database) -> None:
+async def test_the_time_of_the_database_is_available_in_any_statement(database: Database) -> None:
     before = time.time()
     await database.write(lambda writing: writing.execute(INSERT.values(workspace("now", created_at=database.now))))
     query = select(tables.workspaces.c.created_at, (database.now - tables.workspaces.c.created_at).label("age"))
@@ -246,7 +246,7 @@ async def test_the_database_tells_the_time_in_any_statement(database: Database) 
     assert 0 <= found.age < 1
 
 
-async def test_a_clock_that_is_handed_in_stands_in_for_the_databases(database_url: str, clock: ManualClock) -> None:
+async def test_an_injected_clock_replaces_that_of_the_database(database_url: str, clock: ManualClock) -> None:
     async with Database(database_url, clock=clock.now) as database:
         first = await database.read(lambda reading: reading.execute(select(database.now)).scalar())
         clock.at += 60
@@ -287,7 +287,7 @@ async def test_one_thread_can_do_everything(database_url: str) -> None:
         assert ["a", "b"] == await names(database)
 
 
-async def test_a_server_that_ends_all_sessions_is_back_at_the_next_statement(postgres_server: str) -> None:
+async def test_a_server_that_ends_all_sessions_works_at_the_next_statement(postgres_server: str) -> None:
     async with Database(postgres_server) as database:
         await database.write(adding("before"))
         end_all = text(
@@ -300,7 +300,7 @@ async def test_a_server_that_ends_all_sessions_is_back_at_the_next_statement(pos
         assert {"before", "later"} <= set(await names(database))
 
 
-async def test_a_server_that_is_not_there_is_told_as_unavailable() -> None:
+async def test_a_missing_server_is_reported_as_unavailable() -> None:
     with pytest.raises(StorageUnavailable):
         async with Database("postgresql://nobody@127.0.0.1:1/nothing", seconds=1):
             pass
@@ -310,7 +310,7 @@ async def test_a_server_that_is_not_there_is_told_as_unavailable() -> None:
 
 
 @requirement("common-154")
-async def test_looks_into_the_history_delay_no_other_reader(database: Database) -> None:
+async def test_history_reads_do_not_delay_other_readers(database: Database) -> None:
     stuck = Stuck()
     browsing = [asyncio.create_task(database.read_slow(stuck)) for _ in range(20)]
     await asyncio.to_thread(stuck.begun.wait, 10)
@@ -323,7 +323,7 @@ async def test_looks_into_the_history_delay_no_other_reader(database: Database) 
     assert [False] * 20 == unfinished
 
 
-async def test_one_look_into_the_history_too_many_is_refused_at_once(
+async def test_an_excess_history_read_is_rejected_immediately(
     hurried: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MAX_BROWSING", 2)

@@ -53,7 +53,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("hurried")
-async def test_a_long_log_is_moved_and_cut_while_the_database_is_open(tmp_path: Path) -> None:
+async def test_a_long_log_is_checkpointed_and_truncated_while_the_database_is_open(tmp_path: Path) -> None:
     file = tmp_path / "gateway.db"
     async with Database(f"sqlite:///{file}") as database:
         await written(database, 0)
@@ -67,7 +67,7 @@ async def test_a_long_log_is_moved_and_cut_while_the_database_is_open(tmp_path: 
 
 
 @pytest.mark.usefixtures("hurried")
-async def test_a_reader_that_stays_keeps_nobody_waiting(tmp_path: Path) -> None:
+async def test_a_long_reader_does_not_block_writers(tmp_path: Path) -> None:
     file = tmp_path / "gateway.db"
     async with Database(f"sqlite:///{file}") as database:
         await written(database, 0, 1)
@@ -110,7 +110,7 @@ async def moved(database: Database, *turns: tuple[int, int]) -> list[tuple[str, 
 
 
 @requirement("common-155")
-async def test_a_log_begins_anew_once_little_was_written_during_a_turn(tmp_path: Path) -> None:
+async def test_a_log_restarts_once_little_was_written_during_a_checkpoint(tmp_path: Path) -> None:
     much, more, little = LONG_PAGES, LONG_PAGES + 900, LONG_PAGES + 920
     async with Database(f"sqlite:///{tmp_path / 'gateway.db'}") as database:
         made = await moved(database, (much, much), (more, more), (little, little))
@@ -119,7 +119,7 @@ async def test_a_log_begins_anew_once_little_was_written_during_a_turn(tmp_path:
 
 
 @requirement("common-155")
-async def test_what_is_in_no_hurry_waits_until_little_is_left(tmp_path: Path) -> None:
+async def test_background_work_waits_until_little_of_the_log_is_left(tmp_path: Path) -> None:
     growing = [(LONG_PAGES + 400 * turn,) * 2 for turn in range(MAX_ROUNDS + 2)]
     async with Database(f"sqlite:///{tmp_path / 'gateway.db'}") as database:
         made = await moved(database, *growing, growing[-1])
@@ -130,7 +130,7 @@ async def test_what_is_in_no_hurry_waits_until_little_is_left(tmp_path: Path) ->
 
 
 @requirement("common-155")
-async def test_a_log_whose_writers_are_faster_is_left_to_the_next_look(tmp_path: Path) -> None:
+async def test_a_log_with_faster_writers_is_left_to_the_next_check(tmp_path: Path) -> None:
     growing = [(LONG_PAGES + 400 * turn,) * 2 for turn in range(2 * MAX_ROUNDS)]
     async with Database(f"sqlite:///{tmp_path / 'gateway.db'}") as database:
         made = await moved(database, *growing)
@@ -138,7 +138,7 @@ async def test_a_log_whose_writers_are_faster_is_left_to_the_next_look(tmp_path:
     assert [*[("PASSIVE", True)] * MAX_ROUNDS, *[("PASSIVE", False)] * MAX_ROUNDS] == made
 
 
-async def test_a_log_is_cut_only_when_it_stays_calm(tmp_path: Path) -> None:
+async def test_a_log_is_truncated_only_when_idle(tmp_path: Path) -> None:
     calm, busy = [(CALM_PAGES, CALM_PAGES)] * 2, [(9 * CALM_PAGES,) * 2] * 2
     async with Database(f"sqlite:///{tmp_path / 'gateway.db'}") as database:
         looks = [await moved(database, *turns) for turns in (calm, busy, calm, calm, calm)]
@@ -147,7 +147,7 @@ async def test_a_log_is_cut_only_when_it_stays_calm(tmp_path: Path) -> None:
     assert ("TRUNCATE", True) == looks[-1][-1]
 
 
-async def test_a_short_log_is_left_alone(tmp_path: Path) -> None:
+async def test_a_short_log_is_not_checkpointed(tmp_path: Path) -> None:
     async with Database(f"sqlite:///{tmp_path / 'gateway.db'}") as database:
         await written(database, 0, 1)
 

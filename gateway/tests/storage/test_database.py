@@ -33,13 +33,13 @@ async def names(database: Database) -> set[str]:
     return {row.name for row in rows}
 
 
-async def test_what_was_put_is_read(database: Database) -> None:
+async def test_an_inserted_row_is_read(database: Database) -> None:
     await database.put(INSERT, workspace("one"))
 
     assert {"one"} == await names(database)
 
 
-async def test_the_result_of_a_write_comes_back(database: Database) -> None:
+async def test_a_write_returns_its_result(database: Database) -> None:
     def work(writing: Connection) -> int:
         writing.execute(INSERT, workspace("one"))
         return 42
@@ -48,13 +48,13 @@ async def test_the_result_of_a_write_comes_back(database: Database) -> None:
     assert {"one"} == await names(database)
 
 
-async def test_many_writers_at_once_are_all_committed(database: Database) -> None:
+async def test_many_concurrent_writers_are_all_committed(database: Database) -> None:
     await asyncio.gather(*(database.put(INSERT, workspace(f"ws {number}")) for number in range(300)))
 
     assert {f"ws {number}" for number in range(300)} == await names(database)
 
 
-async def test_every_row_of_many_keeps_its_own_values(database: Database) -> None:
+async def test_every_row_of_a_batch_has_its_own_values(database: Database) -> None:
     rows = [run(f"run_{number:02}", upstream=[{"status": number}] * (number % 3)) for number in range(45)]
     rows[7] |= {"code": "upstream_error", "idempotency": {"key": "k"}}
 
@@ -65,7 +65,7 @@ async def test_every_row_of_many_keeps_its_own_values(database: Database) -> Non
     assert rows == await database.read(lambda reading: [dict(row) for row in reading.execute(query).mappings()])
 
 
-async def test_a_row_put_twice_in_one_commit_is_as_it_was_put_last(database: Database) -> None:
+async def test_the_last_write_of_a_row_in_a_commit_applies(database: Database) -> None:
     statuses = ["running", "ok"]
 
     await asyncio.gather(*(database.put(PUT_RUN, run("run_1", status=status)) for status in statuses))
@@ -74,7 +74,7 @@ async def test_a_row_put_twice_in_one_commit_is_as_it_was_put_last(database: Dat
     assert ["ok"] == await database.read(lambda reading: list(reading.execute(query).scalars()))
 
 
-async def test_writers_of_rows_and_of_work_share_transactions_in_order(database: Database) -> None:
+async def test_row_writers_and_work_writers_share_transactions_in_order(database: Database) -> None:
     def rename(writing: Connection) -> None:
         writing.execute(tables.workspaces.update().values(name="renamed"))
 
@@ -85,7 +85,7 @@ async def test_writers_of_rows_and_of_work_share_transactions_in_order(database:
     assert {"renamed", "after"} == await names(database)
 
 
-async def test_one_bad_writer_hurts_nobody(database: Database) -> None:
+async def test_a_failing_writer_does_not_affect_others(database: Database) -> None:
     await database.put(INSERT, workspace("taken"))
 
     outcomes = await asyncio.gather(
@@ -108,7 +108,7 @@ async def test_commits_to_an_embedded_database_share_a_connection(tmp_path: Path
     assert 1 == attempts.count
 
 
-async def test_work_that_fails_leaves_nothing_behind(database: Database) -> None:
+async def test_failed_work_is_rolled_back(database: Database) -> None:
     def half(writing: Connection) -> None:
         writing.execute(INSERT, workspace("half"))
         raise LookupError("halfway")
@@ -121,7 +121,7 @@ async def test_work_that_fails_leaves_nothing_behind(database: Database) -> None
     assert {"other"} == await names(database)
 
 
-async def test_a_writer_who_leaves_hurts_nobody(database: Database) -> None:
+async def test_a_cancelled_writer_does_not_affect_others(database: Database) -> None:
     leaving = asyncio.ensure_future(database.put(INSERT, workspace("left")))
     await asyncio.sleep(0)
     leaving.cancel()
@@ -131,7 +131,7 @@ async def test_a_writer_who_leaves_hurts_nobody(database: Database) -> None:
     assert {"left", "next"} == await names(database)
 
 
-async def test_closing_waits_for_what_was_given_to_write(database_url: str) -> None:
+async def test_closing_waits_for_pending_writes(database_url: str) -> None:
     async with Database(database_url) as first:
         writing = [asyncio.ensure_future(first.put(INSERT, workspace(f"ws {number}"))) for number in range(50)]
         await asyncio.sleep(0)
@@ -141,7 +141,7 @@ async def test_closing_waits_for_what_was_given_to_write(database_url: str) -> N
         assert 50 == len(await names(second))
 
 
-async def test_reading_goes_on_while_something_is_being_written(database: Database) -> None:
+async def test_reads_continue_during_a_write(database: Database) -> None:
     seen: list[set[str]] = []
     loop = asyncio.get_running_loop()
 
@@ -154,7 +154,7 @@ async def test_reading_goes_on_while_something_is_being_written(database: Databa
     assert [set()] == seen
 
 
-async def test_two_openings_of_one_database_write_side_by_side(database_url: str) -> None:
+async def test_two_instances_write_to_one_database_concurrently(database_url: str) -> None:
     async with Database(database_url) as one, Database(database_url) as other:
         await asyncio.gather(
             *(one.put(INSERT, workspace(f"one {number}")) for number in range(40)),
@@ -171,7 +171,7 @@ async def test_migrating_again_changes_nothing(database: Database) -> None:
     assert {"kept"} == await names(database)
 
 
-async def test_the_migrations_lead_to_the_tables_that_the_statements_are_made_of(database: Database) -> None:
+async def test_the_migrations_create_the_declared_tables(database: Database) -> None:
     def differences(reading: Connection) -> list[Any]:
         opts = {"compare_type": True, "compare_server_default": True}
         context = MigrationContext.configure(reading, opts=opts)
@@ -180,7 +180,7 @@ async def test_the_migrations_lead_to_the_tables_that_the_statements_are_made_of
     assert [] == await database.read(differences)
 
 
-async def test_embedded_databases_keep_a_log_beside_them_so_that_readers_never_wait(tmp_path: Path) -> None:
+async def test_embedded_databases_use_a_write_ahead_log(tmp_path: Path) -> None:
     async with Database(f"sqlite:///{tmp_path / 'gateway.db'}") as database:
         mode = await database.read(lambda reading: reading.execute(text("PRAGMA journal_mode")).scalar())
 

@@ -31,7 +31,7 @@ async def encrypted(new_postgres: str, socket_of_server: Path, tmp_path: Path) -
 
 
 @requirement("deployment-5")
-async def test_reads_writes_and_the_lock_go_through_tls(encrypted: str) -> None:
+async def test_reads_writes_and_locks_use_tls(encrypted: str) -> None:
     async with Database(encrypted) as database:
         written = await database.write(lambda writing: writing.execute(text("SELECT 1")).scalar())
         read = await database.read(lambda reading: reading.execute(text("SELECT 2")).scalar())
@@ -40,14 +40,14 @@ async def test_reads_writes_and_the_lock_go_through_tls(encrypted: str) -> None:
 
 
 @requirement("deployment-5")
-async def test_without_tls_the_same_server_is_not_reached(encrypted: str) -> None:
+async def test_the_server_is_unreachable_without_tls(encrypted: str) -> None:
     with pytest.raises(StorageUnavailable):
         async with Database(encrypted.replace("verify-full", "disable"), seconds=2):
             pass
 
 
 @requirement("deployment-5")
-async def test_a_trusted_certificate_of_another_server_is_refused(
+async def test_a_trusted_certificate_of_another_server_is_rejected(
     new_postgres: str, socket_of_server: Path, tmp_path: Path
 ) -> None:
     certified = certificate(tmp_path, "127.0.0.2")
@@ -60,7 +60,7 @@ async def test_a_trusted_certificate_of_another_server_is_refused(
 
 
 @requirement("deployment-5")
-async def test_a_certificate_that_nobody_trusts_is_refused(encrypted: str, tmp_path: Path) -> None:
+async def test_an_untrusted_certificate_is_rejected(encrypted: str, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     other = certificate(tmp_path / "other")
     url = make_url(encrypted).update_query_dict({"sslrootcert": str(other)}).render_as_string(hide_password=False)

@@ -27,14 +27,14 @@ async def shared(valkey_of_tests: Server) -> AsyncIterator[FallbackCounters]:
         yield FallbackCounters(store, LocalCounters(clock), clock, lambda: 1)
 
 
-async def test_the_store_tells_the_last_epoch(shared: FallbackCounters) -> None:
+async def test_the_store_returns_the_last_epoch(shared: FallbackCounters) -> None:
     before = await shared.read(HERE)
     await shared.write(Epoch(HERE, 7))
 
     assert [Epoch(HERE, 0), Epoch(HERE, 7)] == [before, await shared.read(HERE)]
 
 
-async def test_a_store_that_is_away_tells_nothing_and_is_not_overwritten(shared: FallbackCounters) -> None:
+async def test_an_unavailable_store_has_no_epoch_and_is_not_overwritten(shared: FallbackCounters) -> None:
     await shared.write(Epoch(HERE, 7))
     shared.enter_degraded_mode(StoreUnavailable("for a test"))
     await shared.write(Epoch(HERE, 1))
@@ -44,9 +44,7 @@ async def test_a_store_that_is_away_tells_nothing_and_is_not_overwritten(shared:
 
 
 @requirement("keys-14")
-async def test_a_database_that_is_older_than_the_store_was_restored(
-    shared: FallbackCounters, postgres_server: str
-) -> None:
+async def test_a_database_older_than_the_store_was_restored(shared: FallbackCounters, postgres_server: str) -> None:
     url = postgres_on(postgres_server)
     gaps: list[LostPeriod] = []
 

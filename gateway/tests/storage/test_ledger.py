@@ -110,7 +110,7 @@ def placed(ledger: SlidingWindowLog, *requests: tuple[float, float]) -> list[flo
     ),
 )
 @settings(max_examples=400, deadline=None)
-def test_no_window_ever_holds_more_than_the_limit(limit: int, per_seconds: float, acts: list[tuple[str, int]]) -> None:
+def test_no_window_contains_more_than_the_limit(limit: int, per_seconds: float, acts: list[tuple[str, int]]) -> None:
     history = History(SlidingWindowLog(Budget(limit, per_seconds)))
     history.live(acts)
 
@@ -119,7 +119,7 @@ def test_no_window_ever_holds_more_than_the_limit(limit: int, per_seconds: float
 
 @given(st.lists(st.tuples(st.just(1.0), st.floats(0, 3)), max_size=60))
 @settings(max_examples=200, deadline=None)
-def test_equal_requests_get_places_in_the_order_in_which_they_come(requests: list[tuple[float, float]]) -> None:
+def test_equal_requests_are_granted_in_order_of_arrival(requests: list[tuple[float, float]]) -> None:
     places = placed(SlidingWindowLog(Budget(5, 2)), *requests)
 
     assert sorted(places) == places
@@ -127,13 +127,13 @@ def test_equal_requests_get_places_in_the_order_in_which_they_come(requests: lis
 
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=60))
 @settings(max_examples=200, deadline=None)
-def test_the_earliest_place_is_never_later_than_it_must_be(requests: list[int]) -> None:
+def test_the_earliest_time_is_never_later_than_necessary(requests: list[int]) -> None:
     places = placed(SlidingWindowLog(Budget(5, 1.0)), *((units, 0.0) for units in requests))
 
     assert max(places) - NOON <= len(requests) - 1
 
 
-def test_what_is_given_back_can_be_taken_again() -> None:
+def test_released_units_can_be_reserved_again() -> None:
     ledger = SlidingWindowLog(Budget(1, 10))
     ledger.insert(LogEntry(NOON, 1))
     waiting = LogEntry(ledger.earliest(NOON, 1), 1)
@@ -143,7 +143,7 @@ def test_what_is_given_back_can_be_taken_again() -> None:
     assert NOON + 10 == ledger.earliest(NOON, 1)
 
 
-def test_what_has_left_the_window_cannot_be_given_back() -> None:
+def test_expired_units_cannot_be_released() -> None:
     ledger = SlidingWindowLog(Budget(2, 10))
     past = LogEntry(NOON, 1)
     ledger.insert(past)
@@ -154,14 +154,14 @@ def test_what_has_left_the_window_cannot_be_given_back() -> None:
     assert 1 == ledger.remaining(NOON + 11)
 
 
-def test_a_closed_ledger_gives_no_place_before_it_opens() -> None:
+def test_a_blocked_log_grants_no_time_before_the_block_ends() -> None:
     ledger = SlidingWindowLog(Budget(3, 1))
     ledger.blocked_until = NOON + 30
 
     assert NOON + 30 == ledger.earliest(NOON, 1)
 
 
-def test_a_reopened_ledger_gives_the_places_that_it_gave_before_it_was_closed() -> None:
+def test_an_unblocked_log_grants_the_same_times_as_before() -> None:
     ledger = SlidingWindowLog(Budget(1, 1))
     ledger.insert(LogEntry(NOON, 1))
     before = ledger.earliest(NOON, 1)
@@ -174,7 +174,7 @@ def test_a_reopened_ledger_gives_the_places_that_it_gave_before_it_was_closed() 
     assert before == ledger.earliest(NOON, 1)
 
 
-def test_a_closed_ledger_is_not_idle() -> None:
+def test_a_blocked_log_is_not_idle() -> None:
     ledger = SlidingWindowLog(Budget(3, 1))
     ledger.blocked_until = NOON + 30
 
@@ -182,7 +182,7 @@ def test_a_closed_ledger_is_not_idle() -> None:
     assert ledger.drop_if_idle(NOON + 30)
 
 
-def test_a_ledger_is_idle_once_its_window_is_empty() -> None:
+def test_a_log_is_idle_once_its_window_is_empty() -> None:
     ledger = SlidingWindowLog(Budget(3, 1))
     ledger.insert(LogEntry(NOON, 1))
 
@@ -190,12 +190,12 @@ def test_a_ledger_is_idle_once_its_window_is_empty() -> None:
     assert ledger.drop_if_idle(NOON + 1)
 
 
-def test_more_than_the_limit_at_once_never_fits() -> None:
+def test_a_request_above_the_limit_is_rejected() -> None:
     with pytest.raises(ValueError, match="never fit"):
         SlidingWindowLog(Budget(3, 1)).earliest(NOON, 4)
 
 
-def test_a_small_request_may_use_a_gap_that_a_large_one_cannot() -> None:
+def test_a_small_request_uses_a_gap_that_a_large_one_cannot() -> None:
     ledger = SlidingWindowLog(Budget(5, 10))
     ledger.insert(LogEntry(NOON, 4))
     large = ledger.earliest(NOON, 3)
@@ -204,7 +204,7 @@ def test_a_small_request_may_use_a_gap_that_a_large_one_cannot() -> None:
     assert (NOON + 10, NOON) == (large, ledger.earliest(NOON, 1))
 
 
-def test_what_is_long_past_is_dropped() -> None:
+def test_old_entries_are_dropped() -> None:
     ledger = SlidingWindowLog(Budget(10_000, 1))
     placed(ledger, *[(1.0, 1.0)] * (PRUNE_FROM * 3))
 

@@ -35,7 +35,7 @@ class CredentialSource:
         await asyncio.gather(*(self.hold(who, held) for who, held in seconds.items()))
 
 
-def test_behind_one_who_does_not_let_go_all_others_give_up_in_order_and_leave_no_trace() -> None:
+def test_tasks_behind_a_stuck_lock_give_up_in_order_without_a_trace() -> None:
     door = CredentialSource()
     run_in_virtual_time(door.each(a=1000, b=1, c=1))
 
@@ -43,21 +43,21 @@ def test_behind_one_who_does_not_let_go_all_others_give_up_in_order_and_leave_no
     assert {} == door.locks._queues
 
 
-def test_in_a_queue_that_moves_nobody_is_refused() -> None:
+def test_no_task_is_rejected_in_a_moving_queue() -> None:
     door = CredentialSource()
     run_in_virtual_time(door.each(a=25, b=25, c=25, d=25))
 
     assert [("a", "in", 0), ("b", "in", 25), ("c", "in", 50), ("d", "in", 75)] == door.story
 
 
-def test_nobody_waits_longer_than_a_run_may_take() -> None:
+def test_the_wait_is_limited_to_the_maximum_time_of_a_run() -> None:
     door = CredentialSource()
     run_in_virtual_time(door.each(a=29, b=29, c=29, d=29, e=29, f=29))
 
     assert [("e", "in", 116), ("f", "gave up", 120)] == door.story[-2:]
 
 
-def test_whoever_gives_up_is_not_waited_for() -> None:
+def test_no_task_waits_for_one_that_gave_up() -> None:
     async def run(door: CredentialSource) -> None:
         waiting = asyncio.gather(door.hold("a", 31), door.hold("b", 1))
         await asyncio.sleep(30.5)
@@ -70,7 +70,7 @@ def test_whoever_gives_up_is_not_waited_for() -> None:
     assert [("a", "in", 0), ("b", "gave up", 30), ("c", "in", 31)] == door.story
 
 
-def test_whoever_leaves_while_waiting_leaves_the_others_their_turn() -> None:
+def test_a_cancelled_waiter_does_not_affect_the_others() -> None:
     async def run(door: CredentialSource) -> None:
         first, leaving, last = (asyncio.create_task(door.hold(who, 10)) for who in "abc")
         await asyncio.sleep(5)
@@ -84,7 +84,7 @@ def test_whoever_leaves_while_waiting_leaves_the_others_their_turn() -> None:
     assert {} == door.locks._queues
 
 
-def test_a_turn_that_comes_with_the_end_of_patience_is_had_by_the_next() -> None:
+def test_a_lock_released_at_the_deadline_goes_to_the_next_waiter() -> None:
     door = CredentialSource()
     run_in_virtual_time(door.each(a=30, b=1, c=1))
 
@@ -92,7 +92,7 @@ def test_a_turn_that_comes_with_the_end_of_patience_is_had_by_the_next() -> None
     assert 3 == len(door.story)
 
 
-async def test_a_refusal_tells_when_to_try_again_and_that_nothing_was_sent() -> None:
+async def test_the_error_states_when_to_retry_and_that_nothing_was_sent() -> None:
     locks = NamedLocks(Timeouts(queue_seconds=0))
     async with locks.acquire("page"):
         with pytest.raises(UpstreamConflict, match="was not sent") as refusal:

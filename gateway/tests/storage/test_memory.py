@@ -20,7 +20,7 @@ def take(name: str = "key:1", units: float = 1) -> ResolvedCharge:
     return ResolvedCharge(name, MINUTE, units)
 
 
-def test_what_is_exclusive_is_held_by_one_at_a_time_in_order() -> None:
+def test_an_exclusive_lock_is_acquired_one_at_a_time_in_order() -> None:
     async def run() -> list[str]:
         memory, seen = LocalCounters(LoopClock()), []
 
@@ -37,7 +37,7 @@ def test_what_is_exclusive_is_held_by_one_at_a_time_in_order() -> None:
     assert ["a in", "a out", "b in", "b out", "c in", "c out"] == run_in_virtual_time(run())
 
 
-def test_other_names_do_not_wait() -> None:
+def test_locks_with_other_names_do_not_wait() -> None:
     async def run() -> float:
         memory = LocalCounters(LoopClock())
 
@@ -51,7 +51,7 @@ def test_other_names_do_not_wait() -> None:
     assert 1 == run_in_virtual_time(run())
 
 
-async def test_whoever_fails_inside_lets_go(clock: ManualClock) -> None:
+async def test_a_failure_inside_releases_the_lock(clock: ManualClock) -> None:
     memory = LocalCounters(clock)
     with pytest.raises(LookupError):
         async with memory.lock("page"):
@@ -62,7 +62,7 @@ async def test_whoever_fails_inside_lets_go(clock: ManualClock) -> None:
     assert {} == memory._locks._queues
 
 
-async def test_ledgers_that_say_nothing_any_more_are_dropped(clock: ManualClock) -> None:
+async def test_idle_logs_are_dropped(clock: ManualClock) -> None:
     memory = LocalCounters(clock)
     for number in range(10):
         await memory.consume(take(f"old:{number}"))
@@ -77,7 +77,7 @@ async def test_ledgers_that_say_nothing_any_more_are_dropped(clock: ManualClock)
 
 
 @requirement("common-157")
-async def test_a_key_and_an_account_that_were_idle_for_a_minute_cost_less_than_a_kilobyte(clock: ManualClock) -> None:
+async def test_an_idle_key_and_account_use_less_than_a_kilobyte(clock: ManualClock) -> None:
     memory = LocalCounters(clock)
     tracemalloc.start()
     before, _ = tracemalloc.get_traced_memory()
@@ -99,7 +99,7 @@ async def use(memory: LocalCounters, clock: ManualClock, number: int) -> None:
         (await memory.reserve([ResolvedCharge(f"upstream:{name}", Budget(100_000, 10))], 0)).record_response()
 
 
-async def test_what_was_learned_of_an_account_outlasts_idleness_while_few_are_known(
+async def test_response_times_of_an_idle_account_are_retained_while_few_are_known(
     clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = LocalCounters(clock)

@@ -31,7 +31,7 @@ def claim(key: str, run_id: str) -> dict[str, Any]:
     return {**names, **row, "settle_seconds": 0.0, "expires_at": 9e9}
 
 
-async def test_what_is_written_behind_fences_is_the_same(through: str) -> None:
+async def test_fenced_rows_are_written_correctly_behind_a_pooler(through: str) -> None:
     async with Database(through) as one, Database(through) as other:
         held = await asyncio.gather(
             *(
@@ -49,7 +49,7 @@ async def test_what_is_written_behind_fences_is_the_same(through: str) -> None:
     assert 20 == sum(held) == kept
 
 
-async def test_no_statement_takes_longer_than_it_may(through: str) -> None:
+async def test_statements_time_out_behind_a_pooler(through: str) -> None:
     query = select(func.current_setting("statement_timeout"))
     async with Database(through, seconds=4) as database:
         reading = await database.read(lambda connection: connection.execute(query).scalar())

@@ -77,7 +77,7 @@ async def test_rows_are_committed_in_one_round_trip(relayed: tuple[PostgresProxy
     assert 43 == len(await names(database))
 
 
-async def test_rows_behind_fences_are_committed_in_one_as_well(relayed: tuple[PostgresProxy, Database]) -> None:
+async def test_fenced_rows_are_committed_in_one_round_trip(relayed: tuple[PostgresProxy, Database]) -> None:
     relay, database = relayed
     fences = [(CLAIM, claim(f"key {number}", f"run {number}")) for number in range(20)]
     held = await asyncio.gather(*(database.put_all([(INSERT, workspace(f[1]["run_id"]))], f) for f in fences))
@@ -86,7 +86,7 @@ async def test_rows_behind_fences_are_committed_in_one_as_well(relayed: tuple[Po
     assert [True] * 20 == held
 
 
-async def test_of_several_who_claim_one_name_in_one_commit_one_gets_it(served: Database) -> None:
+async def test_one_of_several_claims_of_a_name_in_a_commit_succeeds(served: Database) -> None:
     runs = ["run 3", "run 1", "run 2"]
     claims = [((CLAIM, claim("same", run)), [(INSERT, workspace(run))]) for run in runs]
     claims += [((CLAIM, claim("other", "run 4")), [(INSERT, workspace("run 4"))])]
@@ -99,7 +99,7 @@ async def test_of_several_who_claim_one_name_in_one_commit_one_gets_it(served: D
     assert ["run 3", "run 4"] == holders == await names(served)
 
 
-async def test_each_fence_of_a_commit_is_told_apart_by_who_holds_the_claim(served: Database) -> None:
+async def test_each_fence_of_a_commit_is_checked_separately(served: Database) -> None:
     await asyncio.gather(*(served.put_all([], (CLAIM, claim(key, f"run {key}"))) for key in "abc"))
     tries = [("a", "run a"), ("b", "run of another"), ("c", "run c"), ("d", "run d")]
     held = await asyncio.gather(
@@ -116,7 +116,7 @@ async def test_each_fence_of_a_commit_is_told_apart_by_who_holds_the_claim(serve
     assert ["a", "c"] == await names(served)
 
 
-async def test_odd_values_come_through_as_they_are(served: Database) -> None:
+async def test_unusual_values_are_stored_unchanged(served: Database) -> None:
     odd = '“\\x00” {"a": [1]} \\ \' % %s \n\t \u2028 😀'
     await served.put(INSERT, workspace("odd") | {"name": odd, "created_at": 1_700_000_000.123_456_7})
     await served.put_all([], (CLAIM, claim("k", "r") | {"sealed": bytes(range(256)), "status": None}))
@@ -128,7 +128,7 @@ async def test_odd_values_come_through_as_they_are(served: Database) -> None:
     assert (bytes(range(256)), None) == (claimed.sealed, claimed.status)
 
 
-async def test_a_commit_may_be_larger_than_what_a_socket_takes_at_once(served: Database) -> None:
+async def test_a_commit_can_exceed_the_socket_buffer(served: Database) -> None:
     rows = [claim(f"key {number}", f"run {number}") | {"sealed": bytes(500_000)} for number in range(8)]
     held = await asyncio.gather(*(served.put_all([(INSERT, workspace(row["run_id"]))], (CLAIM, row)) for row in rows))
 
@@ -138,7 +138,7 @@ async def test_a_commit_may_be_larger_than_what_a_socket_takes_at_once(served: D
     assert 8 == len(await names(served))
 
 
-async def test_what_is_about_one_thing_is_written_in_order_and_other_things_go_on(served: Database) -> None:
+async def test_writes_about_one_subject_are_ordered_and_others_continue(served: Database) -> None:
     stuck = Stuck()
     first = asyncio.ensure_future(served.write(stuck, "one"))
     await asyncio.to_thread(stuck.begun.wait, 10)
@@ -152,7 +152,7 @@ async def test_what_is_about_one_thing_is_written_in_order_and_other_things_go_o
     assert ["one", "other"] == await names(served)
 
 
-async def test_two_writers_about_one_thing_never_share_a_statement(served: Database) -> None:
+async def test_writers_about_one_subject_do_not_share_a_statement(served: Database) -> None:
     await served.put(INSERT, workspace("ws"))
     renamed = [(RENAME, {"_id": "ws", "_name": name}) for name in ("second", "third")]
     await asyncio.gather(*(served.put_all([], fence, "ws") for fence in renamed))
@@ -160,7 +160,7 @@ async def test_two_writers_about_one_thing_never_share_a_statement(served: Datab
     assert ["third"] == await names(served)
 
 
-async def test_what_was_cut_after_it_was_sent_is_not_tried_again(relayed: tuple[PostgresProxy, Database]) -> None:
+async def test_a_transaction_interrupted_after_sending_is_not_retried(relayed: tuple[PostgresProxy, Database]) -> None:
     relay, database = relayed
     relay.cut_after = b"INSERT"
     outcomes = await asyncio.gather(*(database.put(INSERT, workspace(name)) for name in "ab"), return_exceptions=True)
@@ -170,7 +170,7 @@ async def test_what_was_cut_after_it_was_sent_is_not_tried_again(relayed: tuple[
     assert ["a", "b", "c"] == (await names(database))[:3]
 
 
-async def test_rows_behind_fences_that_were_cut_after_they_were_sent_are_not_tried_again(
+async def test_fenced_rows_interrupted_after_sending_are_not_retried(
     relayed: tuple[PostgresProxy, Database],
 ) -> None:
     relay, database = relayed
@@ -183,7 +183,7 @@ async def test_rows_behind_fences_that_were_cut_after_they_were_sent_are_not_tri
     assert ["a", "b", "c"] == (await names(database))[:3]
 
 
-async def test_what_was_cut_before_its_commit_was_sent_is_tried_again(relayed: tuple[PostgresProxy, Database]) -> None:
+async def test_a_transaction_interrupted_before_its_commit_is_retried(relayed: tuple[PostgresProxy, Database]) -> None:
     relay, database = relayed
     relay.cut_after = b"INSERT"
     await asyncio.gather(*(database.write(adding(name), name) for name in "ab"))
@@ -191,7 +191,7 @@ async def test_what_was_cut_before_its_commit_was_sent_is_tried_again(relayed: t
     assert ["a", "b"] == (await names(database))[:2]
 
 
-async def test_rows_behind_a_fence_that_does_not_hold_are_not_written_beside_others_that_are(served: Database) -> None:
+async def test_rows_of_a_failed_fence_are_not_written_alongside_others(served: Database) -> None:
     await served.put_all([(INSERT, workspace("kept"))], (CLAIM, claim("taken", "first")))
     rename = [(RENAME, {"_id": "kept", "_name": "renamed"})]
     held = await asyncio.gather(
@@ -205,7 +205,7 @@ async def test_rows_behind_a_fence_that_does_not_hold_are_not_written_beside_oth
     assert ["fenced", "kept", "without a fence"] == await names(served)
 
 
-async def test_connections_that_were_cut_while_idle_are_noticed_before_they_are_used(
+async def test_connections_lost_while_idle_are_detected_before_use(
     relayed: tuple[PostgresProxy, Database],
 ) -> None:
     relay, database = relayed
@@ -215,7 +215,7 @@ async def test_connections_that_were_cut_while_idle_are_noticed_before_they_are_
     assert True is await database.put(INSERT, workspace("after"))
 
 
-async def test_processes_that_insert_the_same_rows_in_another_order_do_not_block_each_other(new_postgres: str) -> None:
+async def test_processes_inserting_equal_rows_in_different_order_do_not_deadlock(new_postgres: str) -> None:
     async with Database(new_postgres) as one, Database(new_postgres) as other:
         keys = [f"key {number}" for number in range(50)]
         held = await asyncio.gather(
@@ -228,7 +228,7 @@ async def test_processes_that_insert_the_same_rows_in_another_order_do_not_block
         assert 0 == await one.read(lambda reading: reading.execute(deadlocks).scalar())
 
 
-async def test_a_pooler_that_takes_no_options_gets_the_time_outs_in_each_transaction(new_postgres: str) -> None:
+async def test_a_pooler_without_options_gets_timeouts_in_each_transaction(new_postgres: str) -> None:
     query = select(func.current_setting("statement_timeout"))
     async with (
         run_postgres_proxy(new_postgres, refuses_options=True) as (_, address),
@@ -252,7 +252,7 @@ async def test_a_statement_is_prepared_once_for_each_session(served: Database) -
     assert (30, 1) == (sum(kept), max(counts))
 
 
-async def test_nothing_is_prepared_behind_a_pooler(new_postgres: str) -> None:
+async def test_no_statement_is_prepared_behind_a_pooler(new_postgres: str) -> None:
     async with run_postgres_proxy(new_postgres, refuses_options=True) as (_, address), Database(address) as database:
         kept = [await database.put(INSERT, workspace(f"ws {number}")) for number in range(6)]
         counts = [await database.write(lambda writing: writing.execute(PREPARED).scalar_one()) for _ in range(12)]
@@ -260,7 +260,7 @@ async def test_nothing_is_prepared_behind_a_pooler(new_postgres: str) -> None:
         assert (6, 0) == (sum(kept), max(counts))
 
 
-async def test_a_schema_is_made_by_one_process_while_the_others_wait(new_postgres: str) -> None:
+async def test_one_process_creates_the_schema_while_others_wait(new_postgres: str) -> None:
     async with Database(new_postgres) as one, Database(new_postgres) as other, Database(new_postgres) as third:
         databases = [one, other, third]
         kept = text("SELECT count(*) FROM pg_class WHERE relname LIKE 'runs%'")

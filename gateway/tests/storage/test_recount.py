@@ -77,7 +77,7 @@ async def tell(*processes: Process) -> None:
 
 
 @requirement("common-199")
-async def test_after_a_loss_half_of_a_budget_counts_as_used_beside_what_is_told(processes: list[Process]) -> None:
+async def test_after_a_data_loss_half_of_a_budget_counts_as_used_plus_reports(processes: list[Process]) -> None:
     one, other = processes
     before = await one.left()
     await one.recount.replay()
@@ -88,7 +88,9 @@ async def test_after_a_loss_half_of_a_budget_counts_as_used_beside_what_is_told(
 
 
 @requirement("common-199")
-async def test_a_window_after_the_loss_all_of_a_budget_can_be_used(processes: list[Process], clock: StoreClock) -> None:
+async def test_the_full_budget_is_available_one_window_after_a_data_loss(
+    processes: list[Process], clock: StoreClock
+) -> None:
     await tell(*processes)
     clock.at += 57.5
     before = await processes[0].left()
@@ -101,7 +103,7 @@ async def test_a_window_after_the_loss_all_of_a_budget_can_be_used(processes: li
 
 
 @requirement("common-199")
-async def test_of_a_long_window_half_counts_as_used_for_a_minute(processes: list[Process], clock: StoreClock) -> None:
+async def test_half_of_a_long_window_counts_as_used_for_a_minute(processes: list[Process], clock: StoreClock) -> None:
     day = ResolvedCharge("upstream:notes:day:account", Budget(20, 86_400))
     before = await processes[0].left(day)
     clock.at += 60
@@ -110,7 +112,7 @@ async def test_of_a_long_window_half_counts_as_used_for_a_minute(processes: list
 
 
 @requirement("common-199")
-async def test_all_of_a_short_window_counts_as_used(processes: list[Process], clock: StoreClock) -> None:
+async def test_a_short_window_counts_as_fully_used(processes: list[Process], clock: StoreClock) -> None:
     tables = ResolvedCharge("upstream:notes:base:account", Budget(5, 2))
     before = await processes[0].left(tables)
     await tell(*processes)
@@ -120,7 +122,7 @@ async def test_all_of_a_short_window_counts_as_used(processes: list[Process], cl
 
 
 @requirement("common-199")
-async def test_nothing_is_taken_of_budgets_until_all_that_live_have_told(processes: list[Process]) -> None:
+async def test_budgets_are_not_used_until_all_live_processes_have_reported(processes: list[Process]) -> None:
     one, other = processes
     turns = [await one.reserve([NOTES], 100), await other.try_reserve_idle([NOTES])]
 
@@ -135,7 +137,7 @@ SENT = st.tuples(st.lists(st.integers(0, 4), min_size=3, max_size=3), st.sampled
 @requirement("common-199")
 @given(st.sampled_from([1, 10, 60]), st.lists(SENT, min_size=2, max_size=4), st.lists(SENT, min_size=3, max_size=6))
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-async def test_no_window_holds_too_much_after_a_loss(
+async def test_no_window_exceeds_its_limit_after_a_data_loss(
     valkey_of_tests: Server,
     per_seconds: int,
     before: Sequence[tuple[list[int], float]],
@@ -163,7 +165,7 @@ async def test_no_window_holds_too_much_after_a_loss(
 
 
 @requirement("common-219")
-async def test_a_budget_that_a_third_party_closed_stays_closed_when_the_data_is_lost(
+async def test_a_vendors_block_survives_a_data_loss(
     processes: list[Process], clock: StoreClock, valkey_of_tests: Server
 ) -> None:
     one, other = processes
@@ -176,7 +178,7 @@ async def test_a_budget_that_a_third_party_closed_stays_closed_when_the_data_is_
 
 
 @requirement("common-219")
-async def test_a_budget_that_was_closed_while_the_store_was_away_is_closed_in_it_when_it_is_back(
+async def test_a_block_during_an_outage_is_reported_to_the_recovered_store(
     processes: list[Process],
 ) -> None:
     one, other = processes
@@ -190,7 +192,7 @@ async def test_a_budget_that_was_closed_while_the_store_was_away_is_closed_in_it
 
 @requirement("common-219")
 @pytest.mark.parametrize("used", [True, False])
-async def test_what_another_process_was_told_is_closed_stays_closed_while_the_store_is_away(
+async def test_a_block_reported_to_another_process_applies_during_an_outage(
     processes: list[Process], clock: StoreClock, *, used: bool
 ) -> None:
     one, other = processes
@@ -204,7 +206,7 @@ async def test_what_another_process_was_told_is_closed_stays_closed_while_the_st
 
 
 @requirement("common-219")
-async def test_each_process_knows_what_any_was_told_is_closed(processes: list[Process]) -> None:
+async def test_every_process_knows_the_blocks_of_all(processes: list[Process]) -> None:
     one, other = processes
     await one.block([NOTES], 30)
     before = [round(process.blocked_seconds(NOTES.name), 3) for process in processes]
@@ -214,7 +216,7 @@ async def test_each_process_knows_what_any_was_told_is_closed(processes: list[Pr
     assert 30 == round(other.blocked_seconds(NOTES.name), 3)
 
 
-async def test_what_left_the_window_half_a_second_ago_is_told_since_it_may_have_arrived_so_late(
+async def test_recently_expired_requests_are_reported_because_they_may_have_arrived_late(
     processes: list[Process], clock: StoreClock
 ) -> None:
     clock.at += 58.25
@@ -232,7 +234,7 @@ def sent_by(process: Process) -> list[LogEntry]:
 
 @requirement("common-196")
 @pytest.mark.parametrize(("failed_ago", "held_back"), [(0.2, 0), (1.2, PROBE_SECONDS)], ids=["away", "frozen"])
-async def test_the_share_of_a_short_window_is_used_only_while_the_store_is_known_to_be_away(
+async def test_the_share_of_a_short_window_is_used_only_during_a_known_outage(
     processes: list[Process], clock: StoreClock, failed_ago: float, held_back: float
 ) -> None:
     one, _ = processes
@@ -246,7 +248,7 @@ async def test_the_share_of_a_short_window_is_used_only_while_the_store_is_known
 
 
 @requirement("common-196")
-async def test_the_share_of_a_short_window_is_held_back_while_the_store_may_be_back(
+async def test_the_share_of_a_short_window_is_withheld_while_the_store_may_be_available(
     processes: list[Process], clock: StoreClock
 ) -> None:
     one, _ = processes
@@ -260,7 +262,7 @@ async def test_the_share_of_a_short_window_is_held_back_while_the_store_may_be_b
     assert PROBE_SECONDS == await turn.confirm()
 
 
-async def test_what_is_told_again_counts_once(processes: list[Process]) -> None:
+async def test_repeated_reports_count_once(processes: list[Process]) -> None:
     one, other = processes
     await tell(one, other)
     for process in processes:
@@ -270,7 +272,7 @@ async def test_what_is_told_again_counts_once(processes: list[Process]) -> None:
     assert 1 == await one.left()
 
 
-async def test_data_that_is_lost_again_is_told_again(
+async def test_data_lost_again_is_reported_again(
     processes: list[Process], clock: StoreClock, valkey_of_tests: Server
 ) -> None:
     await tell(*processes)
@@ -280,7 +282,7 @@ async def test_data_that_is_lost_again_is_told_again(
     assert 1 == await processes[0].left()
 
 
-async def test_a_turn_from_before_the_loss_is_not_mistaken_for_another(
+async def test_a_reservation_from_before_the_loss_is_not_confused_with_another(
     valkey_of_tests: Server, clock: StoreClock, processes: list[Process]
 ) -> None:
     one, other = processes
@@ -297,7 +299,7 @@ async def test_a_turn_from_before_the_loss_is_not_mistaken_for_another(
     assert 18 == await one.left()
 
 
-async def test_what_was_used_without_the_store_is_told_once_also_where_data_was_lost(
+async def test_local_use_is_reported_once_even_after_a_data_loss(
     processes: list[Process], valkey_of_tests: Server, clock: StoreClock
 ) -> None:
     one, other = processes
@@ -312,7 +314,7 @@ async def test_what_was_used_without_the_store_is_told_once_also_where_data_was_
     assert 5 == await one.left()
 
 
-async def test_what_cannot_be_told_is_told_later(
+async def test_a_failed_report_is_repeated_later(
     processes: list[Process], clock: StoreClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, other = processes
@@ -333,7 +335,7 @@ async def _away(*_: object) -> None:
     raise StoreUnavailable("for another moment")
 
 
-async def test_looking_at_a_budget_leaves_what_it_counts_right(valkey_of_tests: Server, clock: StoreClock) -> None:
+async def test_peeking_at_a_budget_does_not_change_its_count(valkey_of_tests: Server, clock: StoreClock) -> None:
     async with store_of(valkey_of_tests, clock) as store:
         await store.consume(ResolvedCharge(KEY.name, MINUTE, 20))
         clock.at += 30
@@ -344,6 +346,6 @@ async def test_looking_at_a_budget_leaves_what_it_counts_right(valkey_of_tests: 
         assert 19 == (await store.consume(KEY)).remaining
 
 
-def test_the_script_counts_as_used_what_processes_share() -> None:
+def test_the_script_counts_the_shares_of_processes_as_used() -> None:
     assert f"local SHARE = {LOCAL_QUOTA}\n" in COUNTING
     assert f"local TELLING = {TELLING} * 1000000\n" in COUNTING

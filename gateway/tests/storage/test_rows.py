@@ -17,7 +17,7 @@ COLUMNS = [column.name for column in tables.runs.columns]
 @pytest.mark.parametrize("count", [1, 2, 3, 11, MAX_ROWS])
 @pytest.mark.parametrize("dialect", [SQLITE, POSTGRESQL], ids=lambda dialect: dialect.name)
 @pytest.mark.parametrize("statement", [insert(tables.runs), PUT_RUN], ids=["insert", "upsert"])
-def test_the_text_for_any_number_of_rows_is_that_of_sqlalchemy(statement: Insert, dialect: Dialect, count: int) -> None:
+def test_bulk_statement_texts_equal_those_of_sqlalchemy(statement: Insert, dialect: Dialect, count: int) -> None:
     made = _Compiled(statement, COLUMNS, dialect)
     expected = statement.values([dict.fromkeys(COLUMNS)] * count).compile(dialect=dialect)
 
@@ -28,7 +28,7 @@ def row(number: int) -> dict[str, Any]:
     return dict.fromkeys(COLUMNS) | {"run_id": f"run_{number}", "started_at": 0.5, "upstream": [number]}
 
 
-def test_parameters_are_in_the_order_or_by_the_names_of_the_statement() -> None:
+def test_parameters_follow_the_order_or_names_of_the_statement() -> None:
     by_place = _Compiled(PUT_RUN, COLUMNS, SQLITE).parameters([row(0), row(1)])
     by_name = _Compiled(PUT_RUN, COLUMNS, POSTGRESQL).parameters([row(0), row(1)])
 

@@ -62,7 +62,7 @@ async def database(new_postgres: str) -> AsyncIterator[Database]:
         yield opened
 
 
-async def test_a_server_that_restarts_is_away_and_then_back_with_what_was_owed(own_server: str) -> None:
+async def test_a_restarted_server_receives_the_deferred_records(own_server: str) -> None:
     async with Database(new_database(own_server), seconds=4) as database:
         before = await put(database, "before")
         with stopped(own_server):
@@ -80,7 +80,7 @@ def _add(name: str, writing: Connection) -> None:
     writing.execute(INSERT, workspace(name))
 
 
-async def test_a_session_that_does_not_know_what_was_prepared_is_asked_without_it(database: Database) -> None:
+async def test_a_session_without_the_prepared_statement_gets_the_plain_one(database: Database) -> None:
     forget = text("DEALLOCATE ALL")
     before = await put(database, *"abcdef")
     lost = [await database.write(lambda writing: writing.execute(forget).rowcount) for _ in range(12)]
@@ -90,14 +90,14 @@ async def test_a_session_that_does_not_know_what_was_prepared_is_asked_without_i
     assert list("abcdefghijkl") == await names(database)
 
 
-async def test_a_server_that_takes_connections_and_says_nothing_is_told_as_unavailable() -> None:
+async def test_a_silent_server_is_reported_as_unavailable() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"postgresql+psycopg://nobody@127.0.0.1:{silent.getsockname()[1]}/nothing"
         with pytest.raises(StorageUnavailable):
             await Database(address, seconds=2).__aenter__()
 
 
-async def test_of_several_addresses_the_one_that_takes_connections_is_used(new_postgres: str) -> None:
+async def test_the_reachable_one_of_several_addresses_is_used(new_postgres: str) -> None:
     async with (
         run_postgres_proxy(new_postgres) as (first, one),
         run_postgres_proxy(new_postgres) as (_, other),
@@ -111,7 +111,7 @@ async def test_of_several_addresses_the_one_that_takes_connections_is_used(new_p
         assert ["after", "before"] == await names(database)
 
 
-async def test_after_a_failover_the_former_server_that_is_back_for_reading_only_is_not_used(
+async def test_a_former_primary_that_is_read_only_is_not_used_after_a_failover(
     own_server: str, new_postgres: str
 ) -> None:
     former = make_url(own_server).set(database=make_url(new_postgres).database).render_as_string(hide_password=False)
@@ -132,7 +132,7 @@ def several(*addresses: str) -> str:
     return urls[0].set(host=None, port=None, query={**urls[0].query, "host": hosts}).render_as_string(False)
 
 
-async def test_a_connection_to_a_server_that_takes_no_more_writes_is_left(database: Database) -> None:
+async def test_a_connection_to_a_server_that_became_read_only_is_dropped(database: Database) -> None:
     left: list[Any] = []
     event.listen(database._engine, "invalidate", lambda *connection: left.append(connection))
     with read_only(database):
@@ -143,7 +143,7 @@ async def test_a_connection_to_a_server_that_takes_no_more_writes_is_left(databa
     assert 1 == len(left)
 
 
-async def test_a_full_disk_is_told_as_unavailable_to_those_whose_rows_need_it_and_to_nobody_after_it(
+async def test_a_full_disk_fails_only_the_writers_that_need_space(
     database: Database,
 ) -> None:
     await database.write(lambda writing: writing.execute(text(FULL)))
@@ -167,7 +167,7 @@ class Skewed(SystemClock):
         return super().now() + self._seconds
 
 
-async def test_replicas_whose_clocks_are_an_hour_apart_leave_each_others_claims_alone(new_postgres: str) -> None:
+async def test_replicas_with_different_clocks_do_not_take_over_each_others_claims(new_postgres: str) -> None:
     name = ClaimName.create(WorkspaceId("ws"), ConnectionId("conn"), "make", KeyText.parse("key"))
     async with Database(new_postgres) as one, Database(new_postgres) as other:
         early, late = (replica(database, skew) for database, skew in ((one, -HOUR), (other, HOUR)))

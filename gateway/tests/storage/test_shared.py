@@ -36,7 +36,9 @@ def take(name: str = "key:1", units: float = 1) -> ResolvedCharge:
     return ResolvedCharge(name, MINUTE, units)
 
 
-async def test_spending_counts_down_and_then_tells_the_wait(shared: SharedCounters, clock: ManualClock) -> None:
+async def test_consuming_reduces_the_allowance_and_then_returns_the_wait(
+    shared: SharedCounters, clock: ManualClock
+) -> None:
     left = [(await shared.consume(take())).remaining for _ in range(3)]
     clock.at += 20
     refused = await shared.consume(take())
@@ -46,7 +48,7 @@ async def test_spending_counts_down_and_then_tells_the_wait(shared: SharedCounte
 
 
 @requirement("common-72")
-async def test_what_was_refused_does_not_count(shared: SharedCounters, clock: ManualClock) -> None:
+async def test_rejected_requests_do_not_count(shared: SharedCounters, clock: ManualClock) -> None:
     for _ in range(10):
         await shared.consume(take())
     clock.at += 60
@@ -54,20 +56,20 @@ async def test_what_was_refused_does_not_count(shared: SharedCounters, clock: Ma
     assert 2 == (await shared.consume(take())).remaining
 
 
-async def test_looking_takes_nothing(shared: SharedCounters, clock: ManualClock) -> None:
+async def test_peeking_consumes_nothing(shared: SharedCounters, clock: ManualClock) -> None:
     looked = [(await shared.peek(take())).remaining for _ in range(5)]
 
     assert [3] * 5 == looked
     assert 0 == (await shared.peek(take())).retry_after
 
 
-async def test_names_count_for_themselves(shared: SharedCounters, clock: ManualClock) -> None:
+async def test_names_are_counted_separately(shared: SharedCounters, clock: ManualClock) -> None:
     await shared.consume(take("key:1", 3))
 
     assert 2 == (await shared.consume(take("key:2"))).remaining
 
 
-async def test_a_turn_is_reserved_in_all_budgets_at_once(shared: SharedCounters, clock: ManualClock) -> None:
+async def test_a_reservation_applies_to_all_budgets_together(shared: SharedCounters, clock: ManualClock) -> None:
     await shared.consume(take("upstream:notes:a", 3))
     clock.at += 10
     turn = await shared.reserve([take("upstream:notes:a"), take("upstream:notes:b")], 100)
@@ -79,7 +81,7 @@ async def test_a_turn_is_reserved_in_all_budgets_at_once(shared: SharedCounters,
     )
 
 
-async def test_a_turn_after_the_deadline_takes_nothing(shared: SharedCounters, clock: ManualClock) -> None:
+async def test_a_reservation_after_the_deadline_consumes_nothing(shared: SharedCounters, clock: ManualClock) -> None:
     await shared.consume(take("upstream:notes:a", 3))
     turn = await shared.reserve([take("upstream:notes:a"), take("upstream:notes:b")], 59)
 
@@ -87,14 +89,14 @@ async def test_a_turn_after_the_deadline_takes_nothing(shared: SharedCounters, c
     assert 3 == (await shared.peek(take("upstream:notes:b"))).remaining
 
 
-async def test_a_turn_given_back_can_be_had_by_another(shared: SharedCounters, clock: ManualClock) -> None:
+async def test_a_released_reservation_is_available_to_others(shared: SharedCounters, clock: ManualClock) -> None:
     turn = await shared.reserve([take("upstream:notes:a", 3)], 0)
     turn.release()
 
     assert 0 == (await shared.reserve([take("upstream:notes:a", 3)], 0)).wait
 
 
-async def test_a_turn_is_confirmed_when_it_has_come(shared: SharedCounters, clock: ManualClock) -> None:
+async def test_a_reservation_is_confirmed_at_its_time(shared: SharedCounters, clock: ManualClock) -> None:
     await shared.consume(take("upstream:notes:a", 3))
     turn = await shared.reserve([take("upstream:notes:a")], 100)
     clock.at += turn.wait
@@ -102,7 +104,9 @@ async def test_a_turn_is_confirmed_when_it_has_come(shared: SharedCounters, cloc
     assert 0 == await turn.confirm()
 
 
-async def test_a_closed_budget_gives_no_turns_until_it_opens(shared: SharedCounters, clock: ManualClock) -> None:
+async def test_a_blocked_budget_grants_no_reservation_until_the_block_ends(
+    shared: SharedCounters, clock: ManualClock
+) -> None:
     await shared.block([take("upstream:notes:a")], 30)
     await shared.block([take("upstream:notes:a")], 10)
 
@@ -110,7 +114,9 @@ async def test_a_closed_budget_gives_no_turns_until_it_opens(shared: SharedCount
     assert 0 == (await shared.reserve([take("upstream:notes:b")], 100)).wait
 
 
-async def test_a_spare_turn_leaves_room_for_another_request(shared: SharedCounters, clock: ManualClock) -> None:
+async def test_an_idle_reservation_leaves_headroom_for_another_request(
+    shared: SharedCounters, clock: ManualClock
+) -> None:
     turns = [await shared.try_reserve_idle([take("upstream:notes:a")]) for _ in range(3)]
 
     assert [True, True, False] == [turn.granted for turn in turns]
@@ -118,7 +124,9 @@ async def test_a_spare_turn_leaves_room_for_another_request(shared: SharedCounte
     assert 1 == (await shared.peek(take("upstream:notes:a"))).remaining
 
 
-async def test_of_a_larger_budget_a_spare_turn_leaves_a_fifth(shared: SharedCounters, clock: ManualClock) -> None:
+async def test_an_idle_reservation_leaves_a_fifth_of_a_larger_budget(
+    shared: SharedCounters, clock: ManualClock
+) -> None:
     one = ResolvedCharge("upstream:notes:a", Budget(20, 60), 1)
     turns = [await shared.try_reserve_idle([one]) for _ in range(17)]
 
@@ -126,7 +134,7 @@ async def test_of_a_larger_budget_a_spare_turn_leaves_a_fifth(shared: SharedCoun
     assert [0] * 4 == [(await shared.reserve([one], 0)).wait for _ in range(4)]
 
 
-async def test_a_small_request_goes_before_a_large_one_that_has_to_wait(
+async def test_a_small_request_precedes_a_large_one_that_has_to_wait(
     shared: SharedCounters, clock: ManualClock
 ) -> None:
     await shared.consume(take("upstream:notes:a", 2))
@@ -136,7 +144,7 @@ async def test_a_small_request_goes_before_a_large_one_that_has_to_wait(
     assert (60, 0) == (round(large.wait), small.wait)
 
 
-async def test_who_was_late_delays_those_behind(shared: SharedCounters, clock: ManualClock) -> None:
+async def test_a_late_request_delays_later_ones(shared: SharedCounters, clock: ManualClock) -> None:
     await shared.reserve([take("upstream:notes:a", 3)], 0)
     first = await shared.reserve([take("upstream:notes:a", 3)], 100)
     second = await shared.reserve([take("upstream:notes:a", 3)], 200)
@@ -148,7 +156,7 @@ async def test_who_was_late_delays_those_behind(shared: SharedCounters, clock: M
     assert 10 == round(await second.confirm(), 3)
 
 
-async def test_a_request_counts_from_when_it_can_have_arrived(shared: SharedCounters, clock: ManualClock) -> None:
+async def test_a_request_counts_from_its_latest_possible_arrival(shared: SharedCounters, clock: ManualClock) -> None:
     turn = await shared.reserve([take("upstream:notes:a", 3)], 0)
     clock.at += 20
     turn.record_response()
@@ -157,7 +165,7 @@ async def test_a_request_counts_from_when_it_can_have_arrived(shared: SharedCoun
     assert 59 == round((await shared.reserve([take("upstream:notes:a")], 100)).wait, 3)
 
 
-async def test_a_request_that_leaves_late_counts_from_then_on_before_it_is_answered(
+async def test_a_request_sent_late_counts_from_then_on_before_its_response(
     shared: SharedCounters, clock: ManualClock
 ) -> None:
     turns = [await shared.reserve([take("upstream:notes:a")], 0) for _ in range(3)]
@@ -173,7 +181,7 @@ async def test_a_request_that_leaves_late_counts_from_then_on_before_it_is_answe
     assert [0, 0, 25] == [round(turn.wait, 3) for turn in following]
 
 
-async def test_a_turn_that_was_not_used_comes_again_behind_those_who_have_gone(
+async def test_an_unused_reservation_is_renewed_behind_sent_requests(
     shared: SharedCounters, clock: ManualClock
 ) -> None:
     turn = await shared.reserve([take("upstream:notes:a")], 0)
@@ -185,7 +193,9 @@ async def test_a_turn_that_was_not_used_comes_again_behind_those_who_have_gone(
     assert 60 == round(await turn.confirm(), 3)
 
 
-async def test_a_turn_that_comes_again_counts_once_and_from_then_on(shared: SharedCounters, clock: ManualClock) -> None:
+async def test_a_renewed_reservation_counts_once_and_from_its_new_time(
+    shared: SharedCounters, clock: ManualClock
+) -> None:
     turn = await shared.reserve([take("upstream:notes:a", 2)], 0)
     clock.at += 40
     gone = await turn.confirm()
@@ -195,7 +205,7 @@ async def test_a_turn_that_comes_again_counts_once_and_from_then_on(shared: Shar
     assert 1 == (await shared.peek(take("upstream:notes:a"))).remaining
 
 
-async def test_what_takes_nothing_never_waits(shared: SharedCounters, clock: ManualClock) -> None:
+async def test_a_request_without_units_never_waits(shared: SharedCounters, clock: ManualClock) -> None:
     turn = await shared.reserve([], -1)
     turn.record_response()
     turn.release()
@@ -203,7 +213,7 @@ async def test_what_takes_nothing_never_waits(shared: SharedCounters, clock: Man
     assert (0, True) == (turn.wait, turn.granted)
 
 
-async def test_an_idle_budget_is_counted_though_another_one_is_new(shared: SharedCounters, clock: ManualClock) -> None:
+async def test_an_idle_budget_is_charged_together_with_a_new_one(shared: SharedCounters, clock: ManualClock) -> None:
     (await shared.reserve([take("upstream:notes:a")], 0)).release()
     await shared.peek(take("key:1"))
     await shared.reserve([take("upstream:notes:a"), take("upstream:notes:b")], 0)
@@ -262,7 +272,7 @@ class Story:
 
 @given(st.lists(st.tuples(st.sampled_from(ACTS), st.integers(0, 12)), min_size=5, max_size=40))
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-async def test_both_stores_tell_the_same_story(valkey_of_tests: Server, acts: list[tuple[str, int]]) -> None:
+async def test_both_stores_return_the_same_results(valkey_of_tests: Server, acts: list[tuple[str, int]]) -> None:
     by_hand, of_store = ManualClock(), StoreClock(valkey_of_tests)
     async with store_of(valkey_of_tests, of_store) as store:
         in_memory, in_store = Story(LocalCounters(by_hand), by_hand), Story(store, of_store)

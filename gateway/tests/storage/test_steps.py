@@ -79,13 +79,13 @@ def before_and_after(request: pytest.FixtureRequest, shapes: Mapping[str, Shape]
     return shapes[VERSIONS[VERSIONS.index(request.param) - 1]], shapes[request.param]
 
 
-def test_a_step_leaves_every_column_as_it_was(before_and_after: tuple[Shape, Shape]) -> None:
+def test_a_migration_preserves_every_column(before_and_after: tuple[Shape, Shape]) -> None:
     before, after = before_and_after
 
     assert set() == before.columns.keys() - after.columns.keys()
 
 
-def test_a_new_column_of_an_old_table_may_be_left_out(before_and_after: tuple[Shape, Shape]) -> None:
+def test_a_new_column_of_an_old_table_can_be_omitted(before_and_after: tuple[Shape, Shape]) -> None:
     before, after = before_and_after
     new = after.columns.keys() - before.columns.keys()
     required = {column for column in new if not column.nullable and after.columns[column] is None}
@@ -93,7 +93,7 @@ def test_a_new_column_of_an_old_table_may_be_left_out(before_and_after: tuple[Sh
     assert set() == {column for column in required if column.table in before.tables()}
 
 
-def test_a_step_changes_nothing_that_rows_of_old_tables_must_meet(before_and_after: tuple[Shape, Shape]) -> None:
+def test_a_migration_adds_no_constraint_to_old_tables(before_and_after: tuple[Shape, Shape]) -> None:
     before, after = before_and_after
     # A process of the release before leaves new columns null, and null meets every unique index.
     new = {(column.table, column.name) for column in after.columns.keys() - before.columns.keys()}

@@ -72,7 +72,7 @@ async def is_back(shared: FallbackCounters) -> bool:
 
 
 @requirement("common-196")
-async def test_away_at_the_start_a_process_counts_its_share(own: Server) -> None:
+async def test_a_process_counts_its_share_if_the_store_is_unavailable_at_start(own: Server) -> None:
     own.stop()
     async with with_fallback(own, processes=2) as shared:
         assert (2, 1, True) == await left(shared)
@@ -80,7 +80,7 @@ async def test_away_at_the_start_a_process_counts_its_share(own: Server) -> None
 
 
 @requirement("common-196", "common-197")
-async def test_lost_in_the_middle_a_process_goes_on_with_its_share_and_is_back_by_itself(own: Server) -> None:
+async def test_a_process_continues_with_its_share_and_returns_to_the_store(own: Server) -> None:
     async with with_fallback(own) as shared:
         before = await left(shared)
         own.stop()
@@ -94,7 +94,7 @@ async def test_lost_in_the_middle_a_process_goes_on_with_its_share_and_is_back_b
 
 
 @requirement("common-198")
-async def test_after_a_minute_calls_are_refused_with_when_to_come_back(own: Server) -> None:
+async def test_calls_are_rejected_with_retry_after_once_the_outage_lasts_a_minute(own: Server) -> None:
     clock = Ahead()
     own.stop()
     async with with_fallback(own, clock=clock) as shared:
@@ -111,7 +111,7 @@ async def test_after_a_minute_calls_are_refused_with_when_to_come_back(own: Serv
 
 
 @requirement("common-200")
-async def test_nobody_waits_long_for_a_store_that_hangs(own: Server) -> None:
+async def test_the_wait_for_a_hanging_store_is_short(own: Server) -> None:
     async with with_fallback(own, seconds=0.5) as shared:
         own.signal(signal.SIGSTOP)
         async with asyncio.timeout(5):
@@ -123,7 +123,7 @@ async def test_nobody_waits_long_for_a_store_that_hangs(own: Server) -> None:
 
 
 @requirement("common-200")
-async def test_a_store_that_is_slow_within_bounds_is_waited_for(own: Server) -> None:
+async def test_a_moderately_slow_store_is_used(own: Server) -> None:
     async with with_fallback(own, seconds=5) as shared:
         own.client.client_pause(100)
 
@@ -131,7 +131,7 @@ async def test_a_store_that_is_slow_within_bounds_is_waited_for(own: Server) -> 
 
 
 @requirement("common-196")
-async def test_a_full_store_counts_as_away_until_there_is_room(own: Server) -> None:
+async def test_a_full_store_is_unavailable_until_it_has_space(own: Server) -> None:
     async with with_fallback(own) as shared:
         own.client.config_set("maxmemory", 1)
         meanwhile = await left(shared)
@@ -142,7 +142,7 @@ async def test_a_full_store_counts_as_away_until_there_is_room(own: Server) -> N
 
 
 @requirement("common-196")
-async def test_a_store_that_may_only_be_read_counts_as_away(own: Server) -> None:
+async def test_a_read_only_store_is_unavailable(own: Server) -> None:
     async with with_fallback(own) as shared:
         own.client.replicaof("127.0.0.1", own.port)
         meanwhile = await left(shared)
@@ -152,7 +152,7 @@ async def test_a_store_that_may_only_be_read_counts_as_away(own: Server) -> None
     assert (5, 4, True) == meanwhile
 
 
-async def test_a_server_that_is_too_old_counts_as_away(valkey_of_tests: Server) -> None:
+async def test_a_server_that_is_too_old_is_unavailable(valkey_of_tests: Server) -> None:
     async with store_of(valkey_of_tests, ManualClock(), by_hand=False) as store:
         store.version = parse_version("# Server\r\nredis_version:6.2.7\r\n")
         with pytest.raises(StoreUnavailable, match=r"6\.2\.7 is too old"):
@@ -160,7 +160,7 @@ async def test_a_server_that_is_too_old_counts_as_away(valkey_of_tests: Server) 
 
 
 @requirement("common-196")
-async def test_what_others_took_of_a_short_window_leaves_it_before_the_share_begins(own: Server) -> None:
+async def test_the_share_of_a_short_window_starts_after_earlier_requests_expire(own: Server) -> None:
     second = ResolvedCharge("upstream:tables:base:account", Budget(5, 1))
     own.stop()
     async with with_fallback(own, processes=2) as one_of_two, with_fallback(own) as alone:
@@ -171,7 +171,7 @@ async def test_what_others_took_of_a_short_window_leaves_it_before_the_share_beg
     assert not poll.granted
 
 
-async def test_forgotten_scripts_are_told_again(own: Server) -> None:
+async def test_scripts_missing_in_the_store_are_loaded_again(own: Server) -> None:
     async with with_fallback(own) as shared:
         own.client.script_flush()
 
@@ -187,7 +187,7 @@ async def test_windows_survive_a_restart_of_the_gateway(own: Server) -> None:
 
 
 @requirement("common-202")
-async def test_another_installation_counts_for_itself(own: Server) -> None:
+async def test_installations_are_counted_separately(own: Server) -> None:
     async with with_fallback(own) as one, with_fallback(own, installation="two") as other:
         await left(one)
 
@@ -195,7 +195,7 @@ async def test_another_installation_counts_for_itself(own: Server) -> None:
 
 
 @requirement("common-194")
-async def test_processes_whose_clocks_are_an_hour_apart_share_one_budget(own: Server) -> None:
+async def test_processes_with_different_clocks_share_one_budget(own: Server) -> None:
     async with with_fallback(own, clock=ShiftedClock(3600)) as one, with_fallback(own) as other:
         turns = [await shared.reserve([NOTES], 100) for shared in (one, other) * 6]
 
@@ -203,7 +203,7 @@ async def test_processes_whose_clocks_are_an_hour_apart_share_one_budget(own: Se
     assert 59 < turns[-1].wait <= 60
 
 
-async def test_a_turn_whose_store_goes_away_is_waited_for_locally(own: Server) -> None:
+async def test_a_reservation_continues_locally_if_its_store_fails(own: Server) -> None:
     async with with_fallback(own) as shared, with_fallback(own, fresh=False) as other:
         await other.reserve([ResolvedCharge(NOTES.name, MINUTE, 10)], 0)
         turn = await shared.reserve([NOTES], 100)
@@ -215,7 +215,7 @@ async def test_a_turn_whose_store_goes_away_is_waited_for_locally(own: Server) -
 
 
 @requirement("common-196")
-async def test_what_a_process_has_used_through_the_store_counts_against_its_share(own: Server) -> None:
+async def test_requests_counted_by_the_store_count_against_the_share(own: Server) -> None:
     async with with_fallback(own) as shared:
         await asyncio.gather(*(shared.reserve([NOTES], 0) for _ in range(5)))
         own.stop()
@@ -224,7 +224,7 @@ async def test_what_a_process_has_used_through_the_store_counts_against_its_shar
 
 
 @requirement("common-196")
-async def test_what_was_used_of_the_share_is_told_to_the_store_when_it_is_back(own: Server) -> None:
+async def test_use_of_the_share_is_reported_to_the_recovered_store(own: Server) -> None:
     async with with_fallback(own) as shared:
         own.client.script_flush()
         shared.enter_degraded_mode(StoreUnavailable("for a moment"))
@@ -237,7 +237,7 @@ async def test_what_was_used_of_the_share_is_told_to_the_store_when_it_is_back(o
         assert 9 == (await shared.peek(NOTES)).remaining
 
 
-async def test_who_waits_for_the_share_goes_back_to_the_queue_once_the_store_is_back(own: Server) -> None:
+async def test_a_request_waiting_for_the_share_returns_to_the_recovered_store(own: Server) -> None:
     async with with_fallback(own) as shared:
         shared.enter_degraded_mode(StoreUnavailable("for a moment"))
         await shared.reserve([ResolvedCharge(NOTES.name, MINUTE, 5)], 0)
@@ -250,7 +250,7 @@ async def test_who_waits_for_the_share_goes_back_to_the_queue_once_the_store_is_
         assert 4 == (await shared.peek(NOTES)).remaining
 
 
-async def test_a_turn_keeps_its_place_in_the_queue_of_a_store_that_was_away_for_a_moment(own: Server) -> None:
+async def test_a_reservation_keeps_its_position_during_a_brief_outage(own: Server) -> None:
     async with with_fallback(own) as shared:
         await shared.reserve([ResolvedCharge(NOTES.name, MINUTE, 10)], 0)
         turn = await shared.reserve([NOTES], 100)
@@ -281,7 +281,7 @@ class HeldUp(StoreClock):
 
 
 @pytest.mark.parametrize("how", ["reserve", "reserve_if_spare"])
-async def test_who_is_frozen_before_the_stores_answer_counts_from_when_he_goes_on(
+async def test_a_process_frozen_before_the_response_counts_from_its_resumption(
     valkey_of_tests: Server, how: str
 ) -> None:
     clock = HeldUp(valkey_of_tests, 0, 40)
@@ -294,7 +294,7 @@ async def test_who_is_frozen_before_the_stores_answer_counts_from_when_he_goes_o
 
 
 @pytest.mark.parametrize(("how", "told"), [("reserve", (True, 55)), ("reserve_if_spare", (False, 55))])
-async def test_who_is_frozen_until_others_have_used_the_window_does_not_send(
+async def test_a_process_frozen_until_its_window_is_used_does_not_send(
     valkey_of_tests: Server, how: str, told: tuple[bool, float]
 ) -> None:
     clock = HeldUp(valkey_of_tests, 0, 70)
@@ -306,7 +306,7 @@ async def test_who_is_frozen_until_others_have_used_the_window_does_not_send(
     assert told == (turn.granted, turn.wait)
 
 
-async def test_what_a_store_that_hung_let_through_is_counted_by_now(
+async def test_requests_granted_by_a_hanging_store_are_counted_now(
     valkey_of_tests: Server,
 ) -> None:
     clock = StoreClock(valkey_of_tests)
@@ -321,7 +321,7 @@ async def test_what_a_store_that_hung_let_through_is_counted_by_now(
         assert (60, 59) == (waiting.wait, await waiting.confirm())
 
 
-async def test_a_turn_that_nobody_heard_of_is_given_back(valkey_of_tests: Server) -> None:
+async def test_a_reservation_with_a_lost_response_is_released(valkey_of_tests: Server) -> None:
     clock = StoreClock(valkey_of_tests)
     async with store_of(valkey_of_tests, clock) as store:
         leaving = asyncio.ensure_future(store.reserve([NOTES], 100))
@@ -333,7 +333,7 @@ async def test_a_turn_that_nobody_heard_of_is_given_back(valkey_of_tests: Server
         assert 10 == (await store.peek(NOTES)).remaining
 
 
-async def test_a_budget_that_is_closed_stays_closed_while_the_store_is_away(own: Server) -> None:
+async def test_a_blocked_budget_remains_blocked_during_an_outage(own: Server) -> None:
     async with with_fallback(own) as shared:
         await shared.block([NOTES], 30)
         own.stop()
@@ -354,7 +354,7 @@ async def test_a_share_is_never_less_than_one_request(
 
 
 @requirement("common-203")
-async def test_whatever_is_in_the_store_ends_by_itself(own: Server) -> None:
+async def test_every_key_in_the_store_expires(own: Server) -> None:
     async with with_fallback(own) as shared:
         (await shared.reserve([NOTES], 10)).record_response()
         await left(shared)
@@ -370,7 +370,7 @@ async def test_whatever_is_in_the_store_ends_by_itself(own: Server) -> None:
 
 
 @requirement("common-201")
-async def test_an_object_is_held_by_one_process_at_a_time(own: Server) -> None:
+async def test_one_process_at_a_time_locks_an_object(own: Server) -> None:
     async with with_fallback(own) as one, with_fallback(own, fresh=False) as other:
         async with one.lock("page"):
             with pytest.raises(UpstreamConflict):
@@ -381,7 +381,7 @@ async def test_an_object_is_held_by_one_process_at_a_time(own: Server) -> None:
 
 
 @requirement("common-201")
-async def test_who_was_frozen_beyond_the_end_of_his_lease_sends_nothing_more(own: Server) -> None:
+async def test_a_process_frozen_beyond_its_lease_sends_nothing_more(own: Server) -> None:
     clock = Ahead()
     async with with_fallback(own, clock=clock) as shared, shared.lock("page") as lease:
         assert lease is not None
@@ -392,7 +392,7 @@ async def test_who_was_frozen_beyond_the_end_of_his_lease_sends_nothing_more(own
 
 
 @requirement("common-201")
-async def test_without_the_store_an_object_is_held_only_by_the_one_process_there_is(own: Server) -> None:
+async def test_without_the_store_only_a_single_process_can_lock_an_object(own: Server) -> None:
     own.stop()
     async with with_fallback(own) as alone, with_fallback(own, processes=2) as one_of_two:
         async with alone.lock("page") as lease:
@@ -401,7 +401,7 @@ async def test_without_the_store_an_object_is_held_only_by_the_one_process_there
             await one_of_two.lock("page").__aenter__()
 
 
-async def test_what_was_largest_is_remembered_of_the_budgets_that_were_used_last(own: Server) -> None:
+async def test_the_largest_request_of_recently_used_budgets_is_tracked(own: Server) -> None:
     own.stop()
     async with with_fallback(own) as shared:
         await shared.block(

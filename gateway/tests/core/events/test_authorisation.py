@@ -69,9 +69,7 @@ async def look_at_once(node: Node) -> None:
 # Asking
 
 
-async def test_whoever_reads_a_few_times_is_always_answered_by_the_third_party(
-    vendor: Vendor, clock: ManualClock
-) -> None:
+async def test_occasional_reads_always_ask_the_vendor(vendor: Vendor, clock: ManualClock) -> None:
     asking = Asking(clock)
     confirmed = [await asking.is_accepted(ONE, vendor.ask) for _ in range(BURST + 1)]
     clock.at += SECONDS_PER_REQUEST
@@ -82,7 +80,7 @@ async def test_whoever_reads_a_few_times_is_always_answered_by_the_third_party(
     assert BURST + 1 == vendor.asked
 
 
-async def test_a_third_party_that_cannot_say_is_left_alone_for_a_while(vendor: Vendor, clock: ManualClock) -> None:
+async def test_an_unavailable_vendor_is_not_queried_for_a_while(vendor: Vendor, clock: ManualClock) -> None:
     asking = Asking(clock)
     vendor.fault = UpstreamError("Broken.")
     failed = await asking.is_accepted(ONE, vendor.ask)
@@ -95,7 +93,7 @@ async def test_a_third_party_that_cannot_say_is_left_alone_for_a_while(vendor: V
     assert 2 == vendor.asked
 
 
-async def test_what_was_asked_is_remembered_of_so_many_connections_only(vendor: Vendor, clock: ManualClock) -> None:
+async def test_the_number_of_tracked_connections_is_limited(vendor: Vendor, clock: ManualClock) -> None:
     asking = Asking(clock)
     await asyncio.gather(
         *(asking.is_accepted(ConnectionId(f"conn_{number}"), vendor.ask) for number in range(MAX_CONNECTIONS + 1))
@@ -108,7 +106,7 @@ async def test_what_was_asked_is_remembered_of_so_many_connections_only(vendor: 
 
 
 @requirement("common-105")
-async def test_what_was_observed_last_holds_where_nobody_can_be_asked(node: Node, vendor: Vendor) -> None:
+async def test_the_last_observed_status_applies_if_the_vendor_is_unavailable(node: Node, vendor: Vendor) -> None:
     connection = await node.connect()
     await node.see(connection, sprouted("a"))
     vendor.fault = UpstreamError("Broken.")
@@ -121,9 +119,7 @@ async def test_what_was_observed_last_holds_where_nobody_can_be_asked(node: Node
 
 
 @requirement("common-105")
-async def test_a_third_party_that_accepts_again_is_believed_before_what_was_observed(
-    node: Node, vendor: Vendor
-) -> None:
+async def test_a_vendor_that_accepts_again_overrides_the_observed_status(node: Node, vendor: Vendor) -> None:
     connection = await node.connect()
     await node.see(connection, sprouted("a"))
     await observe(node, connection, "revoked")
@@ -135,7 +131,7 @@ async def test_a_third_party_that_accepts_again_is_believed_before_what_was_obse
 
 
 @requirement("common-105")
-async def test_a_connection_that_is_active_again_is_looked_at_at_once(node: Node) -> None:
+async def test_a_reactivated_connection_is_polled_immediately(node: Node) -> None:
     connection = await node.connect()
     node.garden.script = [ConnectionRevoked("Gone.")]
     await look_at_once(node)
@@ -145,7 +141,7 @@ async def test_a_connection_that_is_active_again_is_looked_at_at_once(node: Node
     assert (node.clock.at, node.clock.at, 0) == (watch.due_at, watch.whole_at, watch.failures)
 
 
-async def test_a_look_that_gets_through_again_is_not_followed_by_another(node: Node) -> None:
+async def test_a_poll_that_succeeds_again_is_not_followed_by_another(node: Node) -> None:
     connection = await node.connect()
     await observe(node, connection, "revoked")
     await look_at_once(node)
@@ -155,7 +151,7 @@ async def test_a_look_that_gets_through_again_is_not_followed_by_another(node: N
     assert 1 == len(node.garden.polls)
 
 
-async def test_what_is_observed_of_a_removed_connection_is_not_noted(node: Node) -> None:
+async def test_observations_of_a_removed_connection_are_not_stored(node: Node) -> None:
     connection_id = await node.connect()
     connection = await node.app.connections.find(connection_id)
     assert connection is not None
@@ -166,7 +162,7 @@ async def test_what_is_observed_of_a_removed_connection_is_not_noted(node: Node)
 
 
 @requirement("common-105")
-async def test_what_was_not_pushed_is_looked_for_since_the_last_event(pushed: Node) -> None:
+async def test_missed_hooks_are_searched_since_the_last_event(pushed: Node) -> None:
     connection = await pushed.connect()
     await look_at_once(pushed)
     await pushed.app._feed.add({connection: [sprouted("a")]})
@@ -179,7 +175,7 @@ async def test_what_was_not_pushed_is_looked_for_since_the_last_event(pushed: No
 
 
 @requirement("common-105")
-async def test_what_was_not_pushed_is_looked_for_no_longer_ago_than_events_are_kept(pushed: Node) -> None:
+async def test_missed_hooks_are_searched_only_within_the_retention_time(pushed: Node) -> None:
     connection = await pushed.connect()
     await look_at_once(pushed)
     await _forget_being_behind(pushed, connection)
@@ -196,7 +192,7 @@ async def _forget_being_behind(node: Node, connection_id: Any) -> None:
 
 
 @requirement("common-106")
-async def test_new_credentials_keep_what_was_noted_until_it_is_known_whose_they_are(node: Node) -> None:
+async def test_new_credentials_retain_the_watch_state_until_their_account_is_known(node: Node) -> None:
     connection = await node.connect()
     await look_at_once(node)
     await node.app.connections.change(connection, credentials={"token": "second-token"})
@@ -208,7 +204,7 @@ async def test_new_credentials_keep_what_was_noted_until_it_is_known_whose_they_
     assert watch.account is None
 
 
-async def test_new_credentials_before_the_first_look_change_nothing_about_the_beginning(node: Node) -> None:
+async def test_new_credentials_before_the_first_poll_do_not_change_the_start(node: Node) -> None:
     connection = await node.connect()
     began = node.clock.at
     node.clock.at += 5
@@ -219,7 +215,7 @@ async def test_new_credentials_before_the_first_look_change_nothing_about_the_be
 
 
 @requirement("common-107")
-async def test_a_look_with_old_credentials_ends_where_they_are_replaced(node: Node) -> None:
+async def test_a_poll_with_replaced_credentials_ends(node: Node) -> None:
     connection = await node.connect()
     (claimed,) = await node.watches.claim("garden", 10)
     poll = await take(node, claimed)

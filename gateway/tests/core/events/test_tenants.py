@@ -8,7 +8,7 @@ HISTORIES = 150
 
 
 @requirement("chat-53", "chat-55", "connections-33")
-async def test_no_history_shows_anybody_what_is_not_theirs(database_url: str) -> None:
+async def test_no_tenant_sees_the_events_of_another(database_url: str) -> None:
     async with gateway_on(database_url) as app:
         observed = await play(app, range(HISTORIES))
 

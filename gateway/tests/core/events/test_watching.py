@@ -63,7 +63,7 @@ async def other_process(node: Node) -> WatchStore:
     return WatchStore(node.app.database, ProcessId("proc_other"))
 
 
-async def test_a_new_connection_is_looked_at_at_once(node: Node) -> None:
+async def test_a_new_connection_is_polled_immediately(node: Node) -> None:
     await node.watch()
     connection = await node.connect()
     await polled(node)
@@ -72,7 +72,7 @@ async def test_a_new_connection_is_looked_at_at_once(node: Node) -> None:
     assert (connection, True) == (poll.connection_id, poll.polls_everything)
 
 
-async def test_deferred_polls_start_only_when_they_are_allowed_to(node: Node) -> None:
+async def test_deferred_polls_start_only_when_enabled(node: Node) -> None:
     node.app.defer_polls()
     await node.watch()
     await node.connect()
@@ -90,7 +90,7 @@ async def watching_since(node: Node, connection_id: Any) -> Any:
 
 
 @requirement("common-187")
-async def test_a_connection_tells_since_when_everything_was_read(node: Node) -> None:
+async def test_a_connection_reports_since_when_it_is_fully_watched(node: Node) -> None:
     connection = await node.connect()
     before = await watching_since(node, connection)
     await node.watch()
@@ -104,7 +104,7 @@ async def test_a_connection_tells_since_when_everything_was_read(node: Node) -> 
 
 
 @requirement("common-187")
-async def test_what_was_not_read_to_its_end_is_not_watched_yet(node: Node) -> None:
+async def test_an_incompletely_read_connection_is_not_watched_yet(node: Node) -> None:
     async def leave_a_rest(watch: PollContext[Any]) -> None:
         watch.unfinished = True
 
@@ -120,7 +120,7 @@ async def test_what_was_not_read_to_its_end_is_not_watched_yet(node: Node) -> No
 
 
 @requirement("common-187")
-async def test_a_connection_tells_how_much_was_read_until_everything_was(node: Node) -> None:
+async def test_a_connection_reports_its_progress_until_it_is_fully_read(node: Node) -> None:
     async def read_a_part(watch: PollContext[Any]) -> None:
         watch.unfinished = True
         await watch.progress(1, 4)
@@ -141,7 +141,7 @@ async def test_a_connection_tells_how_much_was_read_until_everything_was(node: N
 
 
 @requirement("common-187")
-async def test_with_new_credentials_everything_is_read_again_first(node: Node) -> None:
+async def test_new_credentials_cause_a_full_read_first(node: Node) -> None:
     connection = await node.connect()
     await node.watch()
     await polled(node)
@@ -154,7 +154,7 @@ async def test_with_new_credentials_everything_is_read_again_first(node: Node) -
     assert await watching_since(node, connection)
 
 
-async def test_the_next_look_comes_after_the_period(node: Node) -> None:
+async def test_the_next_poll_follows_after_the_interval(node: Node) -> None:
     connection = await node.connect()
     began = node.clock.at
     await node.watch()
@@ -166,7 +166,7 @@ async def test_the_next_look_comes_after_the_period(node: Node) -> None:
 
 
 @requirement("common-107")
-async def test_one_look_at_a_connection_at_a_time(node: Node) -> None:
+async def test_a_connection_has_one_poll_at_a_time(node: Node) -> None:
     await node.connect()
     first = await node.watches.claim("garden", 10)
     again = await node.watches.claim("garden", 10)
@@ -176,7 +176,7 @@ async def test_one_look_at_a_connection_at_a_time(node: Node) -> None:
 
 
 @requirement("common-107")
-async def test_processes_that_claim_at_once_never_get_the_same(node: Node, database_url: str) -> None:
+async def test_concurrent_processes_lease_different_polls(node: Node, database_url: str) -> None:
     await asyncio.gather(*(node.connect() for _ in range(20)))
     now = node.clock.at
     alive = {"process_id": "proc_other", "started_at": now, "seen_at": now}
@@ -190,7 +190,7 @@ async def test_processes_that_claim_at_once_never_get_the_same(node: Node, datab
 
 
 @requirement("common-107")
-async def test_the_looks_of_a_dead_process_are_taken_over(node: Node) -> None:
+async def test_the_polls_of_a_dead_process_are_taken_over(node: Node) -> None:
     connection = await node.connect()
     (dead,) = await (await other_process(node)).claim("garden", 10)
     (taken,) = await node.watches.claim("garden", 10)
@@ -202,7 +202,7 @@ async def test_the_looks_of_a_dead_process_are_taken_over(node: Node) -> None:
     assert [] == await node.plants(connection)
 
 
-async def test_what_was_seen_and_what_things_are_like_are_kept_together(node: Node) -> None:
+async def test_events_and_snapshots_are_stored_together(node: Node) -> None:
     connection = await node.connect()
     (claimed,) = await node.watches.claim("garden", 10)
     poll = await take(node, claimed)
@@ -214,7 +214,7 @@ async def test_what_was_seen_and_what_things_are_like_are_kept_together(node: No
     assert ["a"] == await node.plants(connection)
 
 
-async def test_a_look_that_failed_comes_again_later_and_later(node: Node) -> None:
+async def test_a_failing_poll_is_retried_at_growing_intervals(node: Node) -> None:
     connection = await node.connect()
     node.garden.script = [UpstreamRateLimited("Later."), UpstreamRateLimited("Later.", retry_after=120)]
     await node.watch()
@@ -232,7 +232,7 @@ async def test_a_look_that_failed_comes_again_later_and_later(node: Node) -> Non
 
 
 @requirement("common-156")
-async def test_looks_go_on_in_time_though_the_clock_was_set_back(node: Node) -> None:
+async def test_polls_continue_in_time_despite_a_clock_set_back(node: Node) -> None:
     await node.connect()
     node.app.clock = wall = ManualClock()
     await node.watch()
@@ -245,7 +245,7 @@ async def test_looks_go_on_in_time_though_the_clock_was_set_back(node: Node) -> 
 
 
 @requirement("common-156")
-async def test_looks_that_an_earlier_process_put_off_by_a_later_clock_are_taken_at_the_start(node: Node) -> None:
+async def test_polls_deferred_by_a_wrong_clock_are_due_at_the_start(node: Node) -> None:
     connection = await node.connect()
     await node.watch()
     await polled(node)
@@ -258,7 +258,7 @@ async def test_looks_that_an_earlier_process_put_off_by_a_later_clock_are_taken_
     assert node.clock.at + 60 >= (await row(node, connection)).due_at
 
 
-async def test_a_poll_whose_end_cannot_be_noted_is_not_stuck(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_poll_whose_end_cannot_be_stored_is_not_stuck(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     await node.connect()
     give_back = node.watches.finish
     faults = [OSError("the disk is full")]
@@ -277,7 +277,7 @@ async def test_a_poll_whose_end_cannot_be_noted_is_not_stuck(node: Node, monkeyp
     assert 2 == len(node.garden.polls)
 
 
-async def test_a_fault_of_ours_ends_one_look_only(node: Node) -> None:
+async def test_an_internal_error_ends_only_one_poll(node: Node) -> None:
     connection = await node.connect()
     node.garden.script = [KeyError("oops")]
     await node.watch()
@@ -288,7 +288,7 @@ async def test_a_fault_of_ours_ends_one_look_only(node: Node) -> None:
     assert 0 == (await row(node, connection)).failures
 
 
-async def test_a_withdrawn_authorisation_is_noted_and_tried_again_seldom(node: Node) -> None:
+async def test_a_withdrawn_authorisation_is_recorded_and_rarely_retried(node: Node) -> None:
     connection = await node.connect()
     node.garden.script = [ConnectionRevoked("Gone.")]
     await node.watch()
@@ -299,13 +299,13 @@ async def test_a_withdrawn_authorisation_is_noted_and_tried_again_seldom(node: N
     assert REVOKED_SECONDS == _retry_delay(ConnectionRevoked("Gone."), 10)
 
 
-def test_however_often_polls_have_failed_the_next_one_is_a_minute_later_or_when_the_application_says() -> None:
+def test_a_failed_poll_is_retried_after_a_minute_or_as_the_vendor_requests() -> None:
     failed, throttled = UpstreamError("Failed."), UpstreamRateLimited("Slow down.", retry_after=90)
 
     assert [5, 40, 60, 90] == [_retry_delay(failed, times) for times in (0, 3, 10)] + [_retry_delay(throttled, 10)]
 
 
-async def test_a_changed_connection_is_looked_at_at_once(node: Node) -> None:
+async def test_a_changed_connection_is_polled_immediately(node: Node) -> None:
     connection = await node.connect()
     await node.watch()
     await polled(node)
@@ -316,7 +316,7 @@ async def test_a_changed_connection_is_looked_at_at_once(node: Node) -> None:
     assert "garden-1" == (await row(node, connection)).account
 
 
-async def test_a_change_during_a_look_makes_another_one_due(node: Node) -> None:
+async def test_a_change_during_a_poll_makes_another_one_due(node: Node) -> None:
     connection = await node.connect()
     node.garden.gate.clear()
     await node.watch()
@@ -329,7 +329,7 @@ async def test_a_change_during_a_look_makes_another_one_due(node: Node) -> None:
     assert 2 == len(node.garden.polls)
 
 
-async def test_a_removed_connection_is_watched_no_more(node: Node) -> None:
+async def test_a_removed_connection_is_no_longer_watched(node: Node) -> None:
     connection = await node.connect()
     (claimed,) = await node.watches.claim("garden", 10)
     poll = await take(node, claimed)
@@ -342,7 +342,7 @@ async def test_a_removed_connection_is_watched_no_more(node: Node) -> None:
 
 
 @requirement("common-104")
-async def test_what_may_have_been_missed_is_told_in_feed_and_history(node: Node) -> None:
+async def test_possibly_missed_events_are_reported_in_feed_and_history(node: Node) -> None:
     connection = await node.connect()
 
     async def miss(watch: PollContext[Any]) -> None:
@@ -360,7 +360,7 @@ async def test_what_may_have_been_missed_is_told_in_feed_and_history(node: Node)
     assert run["run_id"] in warning
 
 
-async def test_a_delivery_wakes_a_look_where_it_says(node: Node) -> None:
+async def test_a_hook_wakes_a_poll_of_its_channel(node: Node) -> None:
     await node.hand_over()
     connection = await node.connect()
     await node.watch()
@@ -373,7 +373,7 @@ async def test_a_delivery_wakes_a_look_where_it_says(node: Node) -> None:
 
 
 @requirement("common-106")
-async def test_a_delivery_says_where_to_look_before_it_is_known_whom_it_concerns(node: Node) -> None:
+async def test_a_hook_wakes_a_poll_before_its_account_is_known(node: Node) -> None:
     await node.hand_over()
     connection = await node.connect()
     await node.deliver("poll")
@@ -382,7 +382,7 @@ async def test_a_delivery_says_where_to_look_before_it_is_known_whom_it_concerns
     assert (connection, {"bed 3", "bed 4"}) == (claimed.connection_id, set(claimed.wakes))
 
 
-async def test_a_delivery_during_a_look_is_not_lost(node: Node) -> None:
+async def test_a_hook_during_a_poll_is_not_lost(node: Node) -> None:
     await node.hand_over()
     await node.connect()
     await node.watch()
@@ -399,7 +399,7 @@ async def test_a_delivery_during_a_look_is_not_lost(node: Node) -> None:
 
 
 @pytest.mark.parametrize("stopped", [True, False])
-async def test_a_look_that_was_cut_short_is_taken_again_at_everything(node: Node, *, stopped: bool) -> None:
+async def test_an_interrupted_poll_is_repeated_in_full(node: Node, *, stopped: bool) -> None:
     connection = await node.connect()
     (first,) = await node.watches.claim("garden", 10)
     await node.watches.finish(first, whole_at=node.clock.at + 60, behind_since=None, failures=0)
@@ -413,7 +413,7 @@ async def test_a_look_that_was_cut_short_is_taken_again_at_everything(node: Node
     assert (True, []) == (again.whole, again.wakes)
 
 
-async def test_a_delivery_is_overheard_by_the_look_under_way(node: Node) -> None:
+async def test_a_hook_is_received_by_the_poll_in_progress(node: Node) -> None:
     await node.hand_over()
     await node.connect()
     heard: list[Any] = []
@@ -430,7 +430,7 @@ async def test_a_delivery_is_overheard_by_the_look_under_way(node: Node) -> None
     assert 1 == len(node.garden.polls)
 
 
-async def test_what_was_pushed_once_is_looked_at_when_it_is_pushed_no_more(node: Node) -> None:
+async def test_a_connection_whose_hooks_stopped_is_polled(node: Node) -> None:
     connection = await node.connect()
     (claimed,) = await node.watches.claim("garden", 10)
     await node.watches.finish(claimed, whole_at=None, behind_since=None, failures=0)
@@ -440,7 +440,7 @@ async def test_what_was_pushed_once_is_looked_at_when_it_is_pushed_no_more(node:
     assert connection == node.garden.polls[0].connection_id
 
 
-async def test_a_delivery_finds_whoever_holds_what_it_is_about(node: Node) -> None:
+async def test_a_hook_reaches_all_connections_with_its_object(node: Node) -> None:
     await node.hand_over()
     await node.connect()
 
@@ -456,7 +456,7 @@ async def test_a_delivery_finds_whoever_holds_what_it_is_about(node: Node) -> No
     assert ["bed 7"] == list(node.garden.polls[1].wakes)
 
 
-async def test_what_is_pushed_is_in_the_feed_once_it_is_acknowledged(pushed: Node) -> None:
+async def test_a_pushed_event_is_in_the_feed_once_acknowledged(pushed: Node) -> None:
     heard, deaf = await pushed.connect(), await pushed.connect()
     await pushed.watch()
     await polled(pushed, 2)
@@ -467,7 +467,7 @@ async def test_what_is_pushed_is_in_the_feed_once_it_is_acknowledged(pushed: Nod
     assert ["pushed"] == await pushed.plants(deaf)
 
 
-async def test_where_changes_are_pushed_nothing_is_looked_at_without_need(pushed: Node) -> None:
+async def test_a_pushed_connection_is_not_polled_needlessly(pushed: Node) -> None:
     connection = await pushed.connect()
     await pushed.watch()
     await polled(pushed)
@@ -476,7 +476,7 @@ async def test_where_changes_are_pushed_nothing_is_looked_at_without_need(pushed
     assert (None, None, None) == (watch.due_at, watch.whole_at, watch.behind_since)
 
 
-async def test_who_left_deliveries_out_says_so_and_is_looked_at(pushed: Node) -> None:
+async def test_a_connection_with_rejected_hooks_reports_them_and_is_polled(pushed: Node) -> None:
     await pushed.connect()
     await pushed.watch()
     await polled(pushed)
@@ -486,7 +486,7 @@ async def test_who_left_deliveries_out_says_so_and_is_looked_at(pushed: Node) ->
     assert 1000.0 == pushed.garden.polls[1].behind_since
 
 
-async def test_a_stopped_process_leaves_word_since_when_nobody_listens(pushed: Node) -> None:
+async def test_a_stopped_process_records_when_it_stopped_listening(pushed: Node) -> None:
     connection = await pushed.connect()
     watchers = await pushed.watch()
     await polled(pushed)
@@ -497,7 +497,7 @@ async def test_a_stopped_process_leaves_word_since_when_nobody_listens(pushed: N
     assert pushed.clock.at == (await row(pushed, connection)).behind_since
 
 
-async def test_a_poll_goes_by_the_clock_that_all_processes_share(node: Node) -> None:
+async def test_polls_use_the_clock_of_the_database(node: Node) -> None:
     connection = await node.connect()
     watchers = node.app._watchers(node.app._gateway())
     watchers.clock = ManualClock(node.clock.at + 3600)
@@ -508,7 +508,7 @@ async def test_a_poll_goes_by_the_clock_that_all_processes_share(node: Node) -> 
     assert node.clock.at == node.garden.polls[0].clock.now()
 
 
-async def test_a_process_that_stops_while_storage_is_away_stops_well(node: Node) -> None:
+async def test_a_process_stops_cleanly_while_storage_is_unavailable(node: Node) -> None:
     connection = await node.connect()
     watchers = await node.watch()
     await polled(node)
@@ -520,7 +520,7 @@ async def test_a_process_that_stops_while_storage_is_away_stops_well(node: Node)
     assert before == await row(node, connection)
 
 
-async def test_after_a_crash_it_is_known_since_when_nobody_listened(pushed: Node, clock: ManualClock) -> None:
+async def test_after_a_crash_the_time_without_a_listener_is_known(pushed: Node, clock: ManualClock) -> None:
     connection = await pushed.connect()
     await pushed.watch()
     await polled(pushed)
@@ -532,7 +532,7 @@ async def test_after_a_crash_it_is_known_since_when_nobody_listened(pushed: Node
     assert (await row(pushed, connection)).behind_since is None
 
 
-async def test_a_delivery_may_say_that_the_authorisation_was_withdrawn(pushed: Node) -> None:
+async def test_a_hook_can_report_a_withdrawn_authorisation(pushed: Node) -> None:
     connection = await pushed.connect()
     await pushed.watch()
     await polled(pushed)
@@ -541,7 +541,7 @@ async def test_a_delivery_may_say_that_the_authorisation_was_withdrawn(pushed: N
     assert "revoked" == (await pushed.app.connections.show(connection))["status"]
 
 
-async def test_a_secret_is_handed_over_once(node: Node) -> None:
+async def test_a_hook_secret_is_accepted_once(node: Node) -> None:
     await node.hand_over()
     shown = await node.app.hooks.show("garden")
     stored = await node.app.database.read(lambda reading: reading.execute(select(tables.hooks.c.sealed)).scalar_one())
@@ -553,11 +553,11 @@ async def test_a_secret_is_handed_over_once(node: Node) -> None:
     assert {} == again
 
 
-async def test_what_is_to_be_answered_is_answered(pushed: Node) -> None:
+async def test_a_hook_challenge_is_answered(pushed: Node) -> None:
     assert {"challenge": "abc"} == await pushed.deliver("hello")
 
 
-def test_others_changes_are_noticed_within_a_second() -> None:
+def test_changes_of_other_processes_are_noticed_within_a_second() -> None:
     assert TICK_SECONDS < 1
 
 
@@ -565,7 +565,7 @@ def is_away(*_: object, **__: object) -> Any:
     raise storage_unavailable("the server has gone")
 
 
-async def test_storage_that_is_away_is_told_in_one_line_for_claims_and_polls(
+async def test_unavailable_storage_is_logged_once_for_claims_and_polls(
     node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def lose_storage(_: PollContext[Any]) -> None:

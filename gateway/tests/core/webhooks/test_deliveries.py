@@ -45,7 +45,7 @@ def plants(inbox: Inbox) -> list[str]:
 
 
 @requirement("deliveries-3", "deliveries-4")
-async def test_an_event_is_delivered_signed_as_its_route_tells_it(post: Post, inbox: Inbox) -> None:
+async def test_an_event_is_delivered_signed_and_as_its_route_returns_it(post: Post, inbox: Inbox) -> None:
     made = await post.webhook(inbox.address)
     await post.see("a")
     await post.deliver()
@@ -84,7 +84,7 @@ async def test_messages_name_a_gap_for_a_day(post: Post, inbox: Inbox) -> None:
 
 
 @requirement("deliveries-5")
-async def test_events_come_in_their_order_and_once_where_all_goes_well(post: Post, inbox: Inbox) -> None:
+async def test_events_are_delivered_once_and_in_order(post: Post, inbox: Inbox) -> None:
     await post.webhook(inbox.address)
     await post.see(*"abc")
     await post.see(*"de")
@@ -95,7 +95,7 @@ async def test_events_come_in_their_order_and_once_where_all_goes_well(post: Pos
 
 
 @requirement("deliveries-2")
-async def test_a_webhook_begins_with_what_is_observed_after_it_was_made(post: Post, inbox: Inbox) -> None:
+async def test_a_webhook_starts_with_events_after_its_creation(post: Post, inbox: Inbox) -> None:
     await post.see("before")
     await post.webhook(inbox.address)
     await post.see("after")
@@ -105,7 +105,7 @@ async def test_a_webhook_begins_with_what_is_observed_after_it_was_made(post: Po
 
 
 @requirement("deliveries-2")
-async def test_a_webhook_may_be_for_one_connection(post: Post, inbox: Inbox) -> None:
+async def test_a_webhook_can_be_limited_to_one_connection(post: Post, inbox: Inbox) -> None:
     other = await post.connect()
     await post.webhook(inbox.address, connection_id=other)
     await post.see("a")
@@ -116,7 +116,7 @@ async def test_a_webhook_may_be_for_one_connection(post: Post, inbox: Inbox) -> 
 
 
 @requirement("deliveries-2")
-async def test_a_webhook_of_another_workspace_is_told_nothing(post: Post, inbox: Inbox) -> None:
+async def test_a_webhook_of_another_workspace_receives_nothing(post: Post, inbox: Inbox) -> None:
     workspace = await post.app.workspaces.create("others")
     await post.app.webhooks.create(workspace["workspace_id"], inbox.address)
     await post.see("a")
@@ -125,7 +125,7 @@ async def test_a_webhook_of_another_workspace_is_told_nothing(post: Post, inbox:
 
 
 @requirement("deliveries-9")
-async def test_a_webhook_may_be_for_events_of_some_types(post: Post, inbox: Inbox) -> None:
+async def test_a_webhook_can_be_limited_to_event_types(post: Post, inbox: Inbox) -> None:
     made = await post.webhook(inbox.address, types=["withered"])
     await post.see(*"ab")
     await post.see("c", kind="withered")
@@ -138,7 +138,7 @@ async def test_a_webhook_may_be_for_events_of_some_types(post: Post, inbox: Inbo
 
 
 @requirement("deliveries-9")
-async def test_types_that_are_changed_count_for_what_waits_too(post: Post, inbox: Inbox) -> None:
+async def test_changed_event_types_apply_to_waiting_events(post: Post, inbox: Inbox) -> None:
     made = await post.webhook(inbox.address, types=["withered"])
     await post.see("a")
     changed = await post.app.webhooks.change(made["webhook_id"], types=[])
@@ -148,7 +148,7 @@ async def test_types_that_are_changed_count_for_what_waits_too(post: Post, inbox
 
 
 @requirement("deliveries-9")
-async def test_a_type_of_events_that_there_is_not_is_named(post: Post, inbox: Inbox) -> None:
+async def test_an_unknown_event_type_is_rejected_by_name(post: Post, inbox: Inbox) -> None:
     with pytest.raises(InvalidParameters) as refused:
         await post.webhook(inbox.address, types=["sprouted", "blossomed"])
 
@@ -156,7 +156,7 @@ async def test_a_type_of_events_that_there_is_not_is_named(post: Post, inbox: In
 
 
 @requirement("deliveries-4")
-async def test_a_rotated_secret_signs_beside_the_one_before(post: Post, inbox: Inbox) -> None:
+async def test_a_rotated_secret_signs_alongside_the_previous_one(post: Post, inbox: Inbox) -> None:
     made = await post.webhook(inbox.address)
     rotated = await post.app.webhooks.rotate(made["webhook_id"], 60)
     await post.see("a")
@@ -176,7 +176,7 @@ async def test_a_rotated_secret_signs_beside_the_one_before(post: Post, inbox: I
 
 
 @requirement("deliveries-5", "deliveries-6")
-async def test_what_is_refused_is_tried_again_and_what_is_behind_it_waits(post: Post, inbox: Inbox) -> None:
+async def test_a_rejected_event_is_retried_while_later_events_wait(post: Post, inbox: Inbox) -> None:
     await post.webhook(inbox.address)
     inbox.answers = [FAILED, FAILED]
     await post.see(*"ab")
@@ -193,7 +193,7 @@ async def test_what_is_refused_is_tried_again_and_what_is_behind_it_waits(post: 
 
 
 @requirement("deliveries-6")
-async def test_pauses_grow_and_are_not_the_same_for_all() -> None:
+async def test_retry_delays_grow_with_jitter() -> None:
     pauses = [retry_delay(failures) for failures in range(40)]
     longest = FIRST_BACKOFF_SECONDS * 2.0**39
 
@@ -204,7 +204,7 @@ async def test_pauses_grow_and_are_not_the_same_for_all() -> None:
 
 
 @requirement("deliveries-6")
-async def test_a_receiver_that_says_when_is_asked_then(post: Post, inbox: Inbox) -> None:
+async def test_a_receivers_retry_after_is_respected(post: Post, inbox: Inbox) -> None:
     await post.webhook(inbox.address)
     inbox.answers = [(429, {"Retry-After": "600"}, b"")]
     await post.see("a")
@@ -217,7 +217,7 @@ async def test_a_receiver_that_says_when_is_asked_then(post: Post, inbox: Inbox)
 
 
 @requirement("deliveries-6")
-async def test_a_webhook_that_fails_for_days_is_disabled_and_goes_on_where_it_stopped(post: Post, inbox: Inbox) -> None:
+async def test_a_webhook_failing_for_days_is_disabled_and_resumes_at_its_position(post: Post, inbox: Inbox) -> None:
     made = await post.webhook(inbox.address)
     inbox.answers = [FAILED] * 5
     await post.see(*"ab")
@@ -248,7 +248,7 @@ async def fail_for(post: Post, seconds: float) -> None:
 
 
 @requirement("deliveries-10")
-async def test_an_event_is_left_out_once_the_one_behind_it_is_accepted_after_a_day(post: Post, inbox: Inbox) -> None:
+async def test_an_event_is_skipped_after_a_day_if_the_next_one_is_accepted(post: Post, inbox: Inbox) -> None:
     made = await post.webhook(inbox.address)
     inbox.answers = [FAILED, FAILED, FAILED, (204, {}, b""), FAILED]
     await post.see(*"abc")
@@ -263,7 +263,7 @@ async def test_an_event_is_left_out_once_the_one_behind_it_is_accepted_after_a_d
 
 
 @requirement("deliveries-5", "deliveries-10")
-async def test_nothing_is_left_out_where_the_receiver_has_just_come_back(post: Post, inbox: Inbox) -> None:
+async def test_no_event_is_skipped_for_a_receiver_that_just_recovered(post: Post, inbox: Inbox) -> None:
     await post.webhook(inbox.address)
     inbox.answers = [FAILED, FAILED]
     await post.see(*"abc")
@@ -275,7 +275,7 @@ async def test_nothing_is_left_out_where_the_receiver_has_just_come_back(post: P
 
 
 @requirement("deliveries-5", "deliveries-10")
-async def test_nothing_is_left_out_while_the_event_behind_fails_too(post: Post, inbox: Inbox) -> None:
+async def test_no_event_is_skipped_while_the_next_one_fails_too(post: Post, inbox: Inbox) -> None:
     await post.webhook(inbox.address)
     inbox.answers = [FAILED, FAILED, FAILED]
     await post.see(*"ab")
@@ -287,7 +287,7 @@ async def test_nothing_is_left_out_while_the_event_behind_fails_too(post: Post, 
 
 
 @requirement("deliveries-6")
-async def test_a_webhook_that_accepts_events_of_others_is_not_disabled(post: Post, inbox: Inbox) -> None:
+async def test_a_webhook_that_accepts_other_connections_is_not_disabled(post: Post, inbox: Inbox) -> None:
     made, other = await post.webhook(inbox.address), await post.connect()
     inbox.answers = [FAILED, (204, {}, b""), FAILED]
     await post.see("a")
@@ -302,7 +302,7 @@ async def test_a_webhook_that_accepts_events_of_others_is_not_disabled(post: Pos
 
 
 @requirement("deliveries-6")
-async def test_a_receiver_that_is_gone_is_believed_at_once(post: Post, inbox: Inbox) -> None:
+async def test_a_receiver_that_reports_gone_is_disabled_immediately(post: Post, inbox: Inbox) -> None:
     made = await post.webhook(inbox.address)
     inbox.answers = [(410, {}, b"")]
     await post.see("a")
@@ -359,20 +359,20 @@ async def guarded(tmp_path: Any, clock: ManualClock) -> AsyncIterator[Post]:
         "/events",
     ],
 )
-async def test_an_address_that_is_not_public_is_refused(guarded: Post, url: str) -> None:
+async def test_a_private_webhook_url_is_rejected(guarded: Post, url: str) -> None:
     with pytest.raises(InvalidParameters):
         await guarded.webhook(url)
 
 
 @requirement("deliveries-8")
-async def test_a_name_that_leads_to_a_private_address_is_not_sent_to(guarded: Post, inbox: Inbox) -> None:
+async def test_a_host_that_resolves_to_a_private_address_receives_nothing(guarded: Post, inbox: Inbox) -> None:
     attempt = await guarded.app._sender.send(inbox.address.replace("127.0.0.1", "localhost"), {}, b"{}")
 
     assert ("not_allowed", None, 0) == (attempt.result, attempt.status, inbox.arrived.qsize())
 
 
 @requirement("deliveries-8")
-async def test_a_receiver_that_does_not_answer_is_left_after_a_while() -> None:
+async def test_a_silent_receiver_times_out() -> None:
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(ConnectionError):
             await reader.read()
@@ -389,7 +389,7 @@ async def test_a_receiver_that_does_not_answer_is_left_after_a_while() -> None:
 
 
 @requirement("deliveries-6")
-async def test_a_receiver_that_is_away_is_tried_again(post: Post) -> None:
+async def test_an_unavailable_receiver_is_retried(post: Post) -> None:
     await post.webhook("http://127.0.0.1:1/events")
     await post.see("a")
     await post.deliver()
@@ -399,7 +399,7 @@ async def test_a_receiver_that_is_away_is_tried_again(post: Post) -> None:
 
 
 @requirement("deliveries-8")
-async def test_one_webhook_does_not_take_the_place_of_others(post: Post, inbox: Inbox) -> None:
+async def test_a_slow_webhook_does_not_block_others(post: Post, inbox: Inbox) -> None:
     slow = await post.webhook(inbox.address)
     connections = [await post.connect() for _ in range(MAX_PER_WEBHOOK + 1)]
     for connection_id in connections:
@@ -413,7 +413,7 @@ async def test_one_webhook_does_not_take_the_place_of_others(post: Post, inbox: 
     assert [later["webhook_id"]] == [one.webhook_id for one in further]
 
 
-async def test_a_long_backlog_is_delivered_in_turns(post: Post, inbox: Inbox) -> None:
+async def test_long_backlogs_are_delivered_alternately(post: Post, inbox: Inbox) -> None:
     await post.webhook(inbox.address)
     wanted = [str(number) for number in range(BATCH_SIZE * MAX_BATCHES + 1)]
     await post.see(*wanted)
@@ -423,7 +423,7 @@ async def test_a_long_backlog_is_delivered_in_turns(post: Post, inbox: Inbox) ->
 
 
 @requirement("common-131")
-async def test_metrics_tell_how_late_deliveries_are_and_for_how_long_they_fail(post: Post, inbox: Inbox) -> None:
+async def test_metrics_report_delivery_delays_and_failure_times(post: Post, inbox: Inbox) -> None:
     await post.webhook(inbox.address)
     inbox.answers = [FAILED]
     await post.see("a")
@@ -453,7 +453,7 @@ async def test_two_processes_deliver_an_event_once(post: Post, inbox: Inbox, com
 
 
 @requirement("deliveries-5")
-async def test_what_a_dead_process_had_begun_is_taken_over(post: Post, inbox: Inbox) -> None:
+async def test_the_delivery_of_a_dead_process_is_taken_over(post: Post, inbox: Inbox) -> None:
     await post.webhook(inbox.address)
     await post.see("a")
     (dead,) = await post.app._positions.claim(10)
@@ -466,7 +466,7 @@ async def test_what_a_dead_process_had_begun_is_taken_over(post: Post, inbox: In
 
 
 @requirement("deliveries-5")
-async def test_what_a_process_that_stops_had_begun_is_due_at_once(post: Post, inbox: Inbox) -> None:
+async def test_the_delivery_of_a_stopping_process_is_due_immediately(post: Post, inbox: Inbox) -> None:
     await post.webhook(inbox.address)
     await post.see("a")
     await post.app._positions.release(await post.app._positions.claim(10))
@@ -482,7 +482,7 @@ async def taken_over(post: Post, claimed: Any) -> str:
 
 
 @requirement("deliveries-5")
-async def test_an_event_that_comes_while_others_are_delivered_is_not_forgotten(post: Post, inbox: Inbox) -> None:
+async def test_an_event_stored_during_a_delivery_is_not_lost(post: Post, inbox: Inbox) -> None:
     await post.webhook(inbox.address)
     await post.see("a")
     (claimed,) = await post.app._positions.claim(10)
@@ -493,7 +493,7 @@ async def test_an_event_that_comes_while_others_are_delivered_is_not_forgotten(p
 
 
 @requirement("deliveries-5")
-async def test_an_event_seen_again_is_nothing_new_to_a_webhook(post: Post, inbox: Inbox) -> None:
+async def test_an_event_observed_again_is_not_delivered_again(post: Post, inbox: Inbox) -> None:
     await post.webhook(inbox.address)
     await post.see("a")
     await post.deliver()
@@ -503,7 +503,7 @@ async def test_an_event_seen_again_is_nothing_new_to_a_webhook(post: Post, inbox
 
 
 @requirement("deliveries-5")
-async def test_a_position_without_events_left_is_not_due_for_ever(post: Post, inbox: Inbox) -> None:
+async def test_a_position_without_events_is_not_due(post: Post, inbox: Inbox) -> None:
     await post.webhook(inbox.address)
     await post.see("a")
     await post.expire()
@@ -515,7 +515,7 @@ async def test_a_position_without_events_left_is_not_due_for_ever(post: Post, in
 
 
 @requirement("deliveries-7")
-async def test_events_are_delivered_again_from_an_instant_on(post: Post, inbox: Inbox) -> None:
+async def test_events_are_replayed_from_a_time_on(post: Post, inbox: Inbox) -> None:
     made = await post.webhook(inbox.address)
     await post.see("a")
     post.clock.at += 10
@@ -528,9 +528,7 @@ async def test_events_are_delivered_again_from_an_instant_on(post: Post, inbox: 
 
 
 @requirement("deliveries-7")
-async def test_events_are_delivered_again_behind_an_event_and_with_the_same_identifier(
-    post: Post, inbox: Inbox
-) -> None:
+async def test_events_are_replayed_after_an_event_with_the_same_identifier(post: Post, inbox: Inbox) -> None:
     made = await post.webhook(inbox.address)
     await post.see(*"abc")
     await post.deliver()
@@ -542,7 +540,7 @@ async def test_events_are_delivered_again_behind_an_event_and_with_the_same_iden
 
 
 @requirement("deliveries-7")
-async def test_what_was_observed_before_a_webhook_was_made_can_be_replayed(post: Post, inbox: Inbox) -> None:
+async def test_events_from_before_a_webhook_can_be_replayed(post: Post, inbox: Inbox) -> None:
     await post.see(*"ab")
     made = await post.webhook(inbox.address)
     await post.app.webhooks.replay(made["webhook_id"], post.connection_id)
@@ -552,7 +550,7 @@ async def test_what_was_observed_before_a_webhook_was_made_can_be_replayed(post:
 
 
 @requirement("deliveries-7")
-async def test_an_event_that_a_receiver_never_takes_can_be_left_out(post: Post, inbox: Inbox) -> None:
+async def test_an_event_that_is_always_rejected_can_be_skipped(post: Post, inbox: Inbox) -> None:
     made = await post.webhook(inbox.address)
     inbox.answers = [FAILED]
     await post.see(*"ab")
@@ -564,7 +562,7 @@ async def test_an_event_that_a_receiver_never_takes_can_be_left_out(post: Post, 
     assert ["b"] == plants(inbox)
 
 
-async def test_a_replay_ends_the_delivery_under_way(post: Post, inbox: Inbox) -> None:
+async def test_a_replay_ends_the_delivery_in_progress(post: Post, inbox: Inbox) -> None:
     made = await post.webhook(inbox.address)
     await post.see("a")
     (claimed,) = await post.app._positions.claim(10)
@@ -576,7 +574,7 @@ async def test_a_replay_ends_the_delivery_under_way(post: Post, inbox: Inbox) ->
 # Removed and forgotten
 
 
-async def test_what_is_removed_is_told_nothing_and_leaves_nothing(post: Post, inbox: Inbox) -> None:
+async def test_a_removed_webhook_receives_nothing_and_leaves_no_rows(post: Post, inbox: Inbox) -> None:
     made = await post.webhook(inbox.address)
     await post.see("a")
     await post.app.webhooks.remove(made["webhook_id"])
