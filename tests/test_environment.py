@@ -31,7 +31,7 @@ BAD = {
     },
     "GATEWAY_OPERATOR_TOKEN": {
         "": "is not set",
-        "jeton-secret-à-vous": "has a character that no header carries",
+        "jeton-secret-à-vous": "has a character that headers cannot contain",
     },
     "GATEWAY_DATABASE_URL": {
         "gateway.db": f"is not the URL of a database; {WRITTEN}",
@@ -55,7 +55,7 @@ BAD = {
         "https://gateway example.com": f"has characters that a URL cannot contain; {ADDRESS}",
         "https://gateway.example.com\r\nX: 1": f"has characters that a URL cannot contain; {ADDRESS}",
         "https://[gateway": f"has no port between 1 and 65535; {ADDRESS}",
-        "https://\udcff.example.com": "is not written in UTF-8",
+        "https://\udcff.example.com": "is not valid UTF-8",
     },
     "GATEWAY_TRUSTED_PROXIES": {
         "proxy.internal": "has 'proxy.internal'; it should be addresses and networks such as 10.0.0.7,192.168.0.0/16.",
@@ -86,15 +86,15 @@ BAD = {
     },
     "GATEWAY_KEEP_RUNS_DAYS": {"40000": "it should be a number above 0, at most 36,600."},
     "GATEWAY_WORKERS": {"0": "is '0'", "1.5": "is '1.5'", "1001": "at most 1,000."},
-    "GATEWAY_METRICS_TOKEN": {"two\nlines": "has a character that no header carries"},
+    "GATEWAY_METRICS_TOKEN": {"two\nlines": "has a character that headers cannot contain"},
     "GATEWAY_SHARED_URL": {
         "store.internal:6379": "names 'store.internal', which is not supported; it should be a URL such as",
         "//store": "has no scheme",
         "http://store": "names 'http', which is not supported",
-        "valkey://": "has more or less than a server",
+        "valkey://": "should have a server",
         "valkey://store:99999": "has no port between 1 and 65535",
-        "redis://store/first": "has more or less than a server",
-        "redis://store/first?db=1": "has more or less than a server",
+        "redis://store/first": "should have a server",
+        "redis://store/first?db=1": "should have a server",
         "redis://store/0?db=1": "has a query other than ssl_ca_certs, ssl_certfile, ssl_keyfile of an encrypted store",
         "redis://store/0?ssl_ca_certs=/ca.pem": "has a query other than",
         "rediss://store/0?ssl_cert_reqs=none": "has a query other than",

@@ -282,7 +282,7 @@ async def test_a_fault_of_ours_tells_nothing_of_itself(
     fault = KeyError("what nobody may see")
     refusals = await refused_while(fault, gateway, mode, monkeypatch, "tools", "resources", "connections")
 
-    assert [True] * 3 == [text.startswith("internal_error: Internal error.") for text in refusals]
+    assert [True] * 3 == [text.startswith("internal_error: Something went wrong here.") for text in refusals]
     assert "nobody" not in str(refusals)
 
 

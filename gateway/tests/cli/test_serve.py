@@ -177,8 +177,8 @@ def test_other_secrets_than_those_that_sealed_are_refused(sandbox: Sandbox, tmp_
     ended = serve(f"sqlite:///{tmp_path / 'gateway.db'}", GATEWAY_SECRET_KEYS="Yd8HsJ1fGp6EaUZr4kT9wQm2XvB7nLc5")
 
     assert (3, 1) == (ended.returncode, len(ended.stderr.splitlines()))
-    owned = f"1 connections, {connection_id} among them and to the audit trail"
-    assert f"what belongs to {owned} is missing; add" in ended.stderr
+    owned = f"1 connections, {connection_id} among them and the audit trail"
+    assert f"encrypted {owned} is missing; add" in ended.stderr
 
 
 @requirement("common-150")

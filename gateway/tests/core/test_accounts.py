@@ -35,10 +35,12 @@ async def elsewhere(common_database_url: str, clock: ManualClock, stage: CoreFix
         yield prepared
 
 
-async def refusal(stage: CoreFixture, name: str = "cup", key: str | None = "key-1", *, operation: Any) -> GatewayError:
-    with pytest.raises(GatewayError) as refused:
+async def catch_error(
+    stage: CoreFixture, name: str = "cup", key: str | None = "key-1", *, operation: Any
+) -> GatewayError:
+    with pytest.raises(GatewayError) as error:
         await stage.put(name, key, operation=operation)
-    return refused.value
+    return error.value
 
 
 async def dropped(
@@ -46,7 +48,7 @@ async def dropped(
 ) -> None:
     """A call whose connection is cut before anything is done."""
     stage.shelf.troubles.append(in_doubt("cut"))
-    await refusal(stage, name, key, operation=operation)
+    await catch_error(stage, name, key, operation=operation)
 
 
 @requirement("writes-1")
@@ -78,7 +80,7 @@ async def test_removing_a_connection_does_not_orphan_its_objects(
 @requirement("writes-1")
 async def test_orphans_of_another_workspaces_key_are_not_adopted(stage: CoreFixture, elsewhere: CoreFixture) -> None:
     stage.shelf.troubles += [None, in_doubt("cut")]
-    await refusal(stage, operation=cover_thing)
+    await catch_error(stage, operation=cover_thing)
     theirs = data(await elsewhere.put(key=None, operation=cover_thing))["thing_id"]
 
     assert "thing 1" != theirs
@@ -92,10 +94,10 @@ async def test_candidates_of_other_workspaces_are_not_named(
     await dropped(stage)
     stage.shelf.things += ["cup", "cup", "cup"]
     clock.at += SETTLE_SECONDS
-    refused = await refusal(stage, operation=make_thing)
+    error = await catch_error(stage, operation=make_thing)
 
-    assert isinstance(refused, OutcomeUnknown)
-    assert [] == refused.details
+    assert isinstance(error, OutcomeUnknown)
+    assert [] == error.details
 
 
 @requirement("writes-5")
@@ -107,10 +109,10 @@ async def test_a_write_started_in_one_account_is_not_sent_to_another(
     await dropped(stage)
     await stage.app.connections.change(stage.connection_id, after, credentials=CREDENTIALS)
     clock.at += SETTLE_SECONDS
-    refused = await refusal(stage, operation=make_thing)
+    error = await catch_error(stage, operation=make_thing)
 
-    assert isinstance(refused, OutcomeUnknown)
-    assert [{"other_account": True}] == refused.details
+    assert isinstance(error, OutcomeUnknown)
+    assert [{"other_account": True}] == error.details
     assert [] == stage.shelf.things
 
 
@@ -118,12 +120,12 @@ async def test_a_write_started_in_one_account_is_not_sent_to_another(
 async def test_a_reconnected_or_later_identified_account_is_the_same(stage: CoreFixture, clock: ManualClock) -> None:
     await dropped(stage)
     await stage.app.connections.record_account(await stage.app.connections.get(stage.connection_id), MINE)
-    await refusal(stage, operation=make_thing)
+    await catch_error(stage, operation=make_thing)
     await stage.app.connections.change(stage.connection_id, MINE, credentials=CREDENTIALS)
     clock.at += SETTLE_SECONDS
-    made = data(await stage.put(operation=make_thing))["thing_id"]
+    thing_id = data(await stage.put(operation=make_thing))["thing_id"]
 
-    assert "thing 1" == made
+    assert "thing 1" == thing_id
     assert ["cup"] == stage.shelf.things
 
 
@@ -135,10 +137,10 @@ async def test_an_in_doubt_change_is_not_resent_after_a_later_named_change(
     await dropped(stage, "first", operation=label_thing)
     later = await stage.put("second", key, operation=label_thing)
     clock.at += SETTLE_SECONDS
-    refused = await refusal(stage, "first", operation=label_thing)
+    error = await catch_error(stage, "first", operation=label_thing)
 
-    assert isinstance(refused, OutcomeUnknown)
-    assert [{"changed_since": True, "run_id": later.run_id}] == refused.details
+    assert isinstance(error, OutcomeUnknown)
+    assert [{"changed_since": True, "run_id": later.run_id}] == error.details
     assert {"thing 1": "second"} == stage.shelf.labels
 
 
@@ -149,9 +151,9 @@ async def test_a_later_run_of_another_workspace_is_not_named(
     await dropped(stage, "first", operation=label_thing)
     await elsewhere.put("second", operation=label_thing)
     clock.at += SETTLE_SECONDS
-    refused = await refusal(stage, "first", operation=label_thing)
+    error = await catch_error(stage, "first", operation=label_thing)
 
-    assert [{"changed_since": True}] == refused.details
+    assert [{"changed_since": True}] == error.details
     assert {"thing 1": "second"} == stage.shelf.labels
 
 
@@ -177,9 +179,9 @@ async def test_change_records_are_purged_once_no_older_step_can_be_in_doubt(
     await stage.put("first", operation=label_thing)
     count = select(changed.c.change_id)
     await stage.app._change_log.purge()
-    kept = await stage.app.database.read(lambda reading: reading.execute(count).all())
+    rows = await stage.app.database.read(lambda reading: reading.execute(count).all())
     clock.at += 4 * 24 * 60 * 60
     await stage.app._change_log.purge()
     left = await stage.app.database.read(lambda reading: reading.execute(count).all())
 
-    assert (1, 0) == (len(kept), len(left))
+    assert (1, 0) == (len(rows), len(left))

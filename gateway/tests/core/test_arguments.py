@@ -57,19 +57,19 @@ def from_body(*query: tuple[str, str], path: Mapping[str, str] | None = None, **
     return from_text(to_json({"connection_id": "conn_1", "name": "n"} | values), *query, path=path)
 
 
-def faults(read: Any, *arguments: Any, **more: Any) -> Sequence[Mapping[str, Any]]:
-    with pytest.raises(InvalidParameters) as refused:
+def collect_violations(read: Any, *arguments: Any, **more: Any) -> Sequence[Mapping[str, Any]]:
+    with pytest.raises(InvalidParameters) as raised:
         read(*arguments, **more)
-    told = error_payload(refused.value)
-    to_json(told)
-    details = [dict(detail) for detail in told["details"]]
+    payload = error_payload(raised.value)
+    to_json(payload)
+    details = [dict(detail) for detail in payload["details"]]
     assert {"invalid_parameters"} == {detail.pop("code") for detail in details}
     return details
 
 
 def wrong(read: Any, *arguments: Any, **more: Any) -> list[str]:
     """The parameters that are at fault."""
-    return list(dict.fromkeys(fault["parameter"] for fault in faults(read, *arguments, **more)))
+    return list(dict.fromkeys(violation["parameter"] for violation in collect_violations(read, *arguments, **more)))
 
 
 # Text
@@ -122,9 +122,9 @@ def test_query_text_is_parsed_by_parameter_type(name: str, text: str, value: Any
     ],
 )
 def test_invalid_query_text_is_rejected_with_the_parameter_name(name: str, text: str) -> None:
-    given = {"name": "n"} | {name: text}
+    params = {"name": "n"} | {name: text}
 
-    assert [name] == wrong(from_query, *given.items())
+    assert [name] == wrong(from_query, *params.items())
 
 
 @requirement("common-27")
@@ -206,9 +206,9 @@ def test_a_value_of_another_type_is_rejected_with_the_parameter_name(name: str, 
 
 
 def test_allowed_values_are_reported() -> None:
-    (fault,) = faults(from_body, size="huge")
+    (violation,) = collect_violations(from_body, size="huge")
 
-    assert ["small", "large"] == fault["allowed"]
+    assert ["small", "large"] == violation["allowed"]
 
 
 @pytest.mark.parametrize(
@@ -216,15 +216,15 @@ def test_allowed_values_are_reported() -> None:
     [("count", "5"), ("count", 500), ("express", "yes"), ("size", "huge"), ("extra", ["a", 1, None]), ("due", 2.5)],
 )
 def test_an_invalid_value_is_reported_unchanged(name: str, value: Any) -> None:
-    (fault,) = faults(from_body, **{name: value})
+    (violation,) = collect_violations(from_body, **{name: value})
 
-    assert (name, value, type(value)) == (fault["parameter"], fault["value"], type(fault["value"]))
+    assert (name, value, type(value)) == (violation["parameter"], violation["value"], type(violation["value"]))
 
 
 def test_an_unstorable_text_is_reported_with_an_encodable_error() -> None:
-    (fault,) = faults(from_text, '{"connection_id": "c", "name": "a\\ud800b"}')
+    (violation,) = collect_violations(from_text, '{"connection_id": "c", "name": "a\\ud800b"}')
 
-    assert "a?b" == fault["value"]
+    assert "a?b" == violation["value"]
 
 
 @requirement("common-28")
@@ -248,19 +248,19 @@ def test_null_in_a_declared_object_equals_omission() -> None:
 
 @requirement("common-31")
 def test_twenty_violations_are_listed_and_the_others_counted() -> None:
-    *listed, more = faults(from_body, **{f"unknown_{number}": 1 for number in range(33)})
+    *listed, more = collect_violations(from_body, **{f"unknown_{number}": 1 for number in range(33)})
 
-    assert [f"unknown_{number}" for number in range(20)] == [fault["parameter"] for fault in listed]
+    assert [f"unknown_{number}" for number in range(20)] == [violation["parameter"] for violation in listed]
     assert {"place": "request", "message": "There are 13 more errors.", "more": 13} == more
 
 
 def test_exactly_twenty_violations_are_listed_without_a_count() -> None:
-    assert 20 == len(faults(from_body, **{f"unknown_{number}": 1 for number in range(20)}))
+    assert 20 == len(collect_violations(from_body, **{f"unknown_{number}": 1 for number in range(20)}))
 
 
 @requirement("common-31")
 @pytest.mark.parametrize(
-    "given",
+    "params",
     [
         {"n" * 100_000: 1},
         {"size": "x" * 100_000},
@@ -269,24 +269,28 @@ def test_exactly_twenty_violations_are_listed_without_a_count() -> None:
         {"extra": {"a" * 1000: {"b" * 1000: "\x00" * 1000}}},
     ],
 )
-def test_reported_texts_and_paths_have_at_most_two_hundred_characters(given: Any) -> None:
-    assert 200 == max(map(len, texts(faults(from_body, **given))))
+def test_reported_texts_and_paths_have_at_most_two_hundred_characters(params: Any) -> None:
+    assert 200 == max(map(len, texts(collect_violations(from_body, **params))))
 
 
 @requirement("common-31")
 def test_an_error_about_large_values_is_small() -> None:
     huge = {"k" * 150 + str(number): ["v" * 180] * 100 for number in range(10)}
 
-    told = faults(from_body, **dict.fromkeys(("count", "express", "colours", "size", "due", "name", "from"), huge))
+    violations = collect_violations(
+        from_body, **dict.fromkeys(("count", "express", "colours", "size", "due", "name", "from"), huge)
+    )
 
-    assert 7 == len(told)
-    assert len(to_json(told)) < 64 * 1024
+    assert 7 == len(violations)
+    assert len(to_json(violations)) < 64 * 1024
 
 
 def test_an_invalid_secret_is_not_repeated() -> None:
-    told = faults(Arguments(path={}, body=Body(b'{"token": {"secret": 5}}')).read, Sealed, connection=False)
+    violations = collect_violations(
+        Arguments(path={}, body=Body(b'{"token": {"secret": 5}}')).read, Sealed, connection=False
+    )
 
-    assert [{"parameter": "token.secret", "message": "Input should be a valid string"}] == list(told)
+    assert [{"parameter": "token.secret", "message": "Input should be a valid string"}] == list(violations)
 
 
 def texts(value: Any) -> Iterator[str]:
@@ -318,22 +322,22 @@ def test_all_violations_are_reported_together() -> None:
 
 @requirement("common-26")
 def test_an_unknown_parameter_is_named() -> None:
-    (fault,) = faults(from_body, nmae="n")
+    (violation,) = collect_violations(from_body, nmae="n")
 
-    assert ("nmae", "Unknown parameter") == (fault["parameter"], fault["message"])
+    assert ("nmae", "Unknown parameter") == (violation["parameter"], violation["message"])
 
 
 def test_an_unknown_parameter_is_rejected_with_the_allowed_names() -> None:
-    (fault,) = faults(from_body, nmae="n")
+    (violation,) = collect_violations(from_body, nmae="n")
 
-    assert "name" in fault["allowed"]
-    assert "connection_id" in fault["allowed"]
+    assert "name" in violation["allowed"]
+    assert "connection_id" in violation["allowed"]
 
 
 def test_a_missing_parameter_is_named() -> None:
-    (fault,) = faults(from_text, '{"connection_id": "conn_1"}')
+    (violation,) = collect_violations(from_text, '{"connection_id": "conn_1"}')
 
-    assert {"parameter": "name", "message": "Field required"} == fault
+    assert {"parameter": "name", "message": "Field required"} == violation
 
 
 def test_a_parameter_with_an_alias_is_reported_by_its_alias() -> None:
@@ -365,12 +369,12 @@ def test_a_parameter_with_an_alias_is_reported_by_its_alias() -> None:
     ],
 )
 def test_invalid_json_is_rejected(text: str) -> None:
-    with pytest.raises(InvalidJson) as refused:
+    with pytest.raises(InvalidJson) as raised:
         from_text(text)
 
-    assert refused.value.message.endswith(".")
-    assert len(refused.value.message) < 300
-    assert to_json(refused.value.message)
+    assert raised.value.message.endswith(".")
+    assert len(raised.value.message) < 300
+    assert to_json(raised.value.message)
 
 
 @pytest.mark.parametrize("text", [b"\xff\xfe", b'{"name": "\xe9"}', b'{"name": "\xed\xa0\x80"}', b"\x00"])
@@ -520,10 +524,10 @@ def body_of(*members: str) -> bytes:
     ],
 )
 def test_a_body_with_too_many_values_is_rejected(value: str) -> None:
-    refusal = Body(f'{{"extra": [{value}]}}'.encode()).error
+    error = Body(f'{{"extra": [{value}]}}'.encode()).error
 
-    assert isinstance(refusal, PayloadTooLarge)
-    assert [{"max_values": MAX_VALUES}] == refusal.details
+    assert isinstance(error, PayloadTooLarge)
+    assert [{"max_values": MAX_VALUES}] == error.details
 
 
 def test_commas_in_texts_do_not_count_as_values() -> None:
@@ -556,7 +560,7 @@ def test_duplicate_names_are_detected_in_linear_time() -> None:
 
 @requirement("common-167")
 def test_a_query_with_too_many_parameters_is_rejected_with_the_limit() -> None:
-    first, *_ = faults(from_query, *[("name", "n")] * (MAX_QUERY + 1))
+    first, *_ = collect_violations(from_query, *[("name", "n")] * (MAX_QUERY + 1))
 
     assert {"parameter": "query", "message": "Has more than 200 parameters"} == first
 
@@ -567,17 +571,17 @@ def test_a_query_with_too_many_parameters_is_rejected_with_the_limit() -> None:
 def test_an_error_about_a_long_number_is_small(text: str, shape: str) -> None:
     value = shape.format(text)
     values = f"[{','.join([value] * 400)}]"
-    told = body_of(
+    body = body_of(
         f'"colours":{values}', f'"name":{values}', f'"count":{value}', f'"extra":{value}', f'"from":{values}'
     )
 
-    assert len(to_json(faults(from_text, told))) < 64 * 1024
+    assert len(to_json(collect_violations(from_text, body))) < 64 * 1024
 
 
 @requirement("common-31")
 @pytest.mark.parametrize("text", ["\\u0001", "\\u001f", '\\"', "é", "\U0001f600"])
 def test_an_error_about_a_long_text_is_small(text: str) -> None:
     value = "[{}]".format(",".join([f'"{text * 300}"'] * 40))
-    told = body_of(f'"colours":[{",".join([value] * 40)}]', f'"name":{value}')
+    body = body_of(f'"colours":[{",".join([value] * 40)}]', f'"name":{value}')
 
-    assert len(to_json(faults(from_text, told))) < 64 * 1024
+    assert len(to_json(collect_violations(from_text, body))) < 64 * 1024

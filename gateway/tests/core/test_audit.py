@@ -52,8 +52,8 @@ async def change(database: Database, statement: Executable) -> None:
 async def make(audit: Audit, database: Database, clock: ManualClock, count: int = 3) -> list[str]:
     """Workspaces that Anna makes."""
     with act_as(audit, ANNA):
-        made = [await Workspaces(database, clock).create(f"number {number}") for number in range(count)]
-    return [workspace["workspace_id"] for workspace in made]
+        workspaces = [await Workspaces(database, clock).create(f"number {number}") for number in range(count)]
+    return [workspace["workspace_id"] for workspace in workspaces]
 
 
 async def entries(audit: Audit, **filters: Any) -> list[dict[str, Any]]:
@@ -68,10 +68,10 @@ async def test_an_action_is_recorded_with_actor_address_and_object(
 ) -> None:
     (workspace_id,) = await make(audit, database, clock, 1)
     (entry,) = await entries(audit)
-    told = ("sequence", "actor", "address", "surface", "act", "object_id", "workspace_id", "outcome", "count")
+    columns = ("sequence", "actor", "address", "surface", "act", "object_id", "workspace_id", "outcome", "count")
 
     expected = (1, "anna", "192.0.2.7", "console", "create_workspace", workspace_id, workspace_id, "ok", 1)
-    assert expected == tuple(entry[name] for name in told)
+    assert expected == tuple(entry[name] for name in columns)
 
 
 async def test_actions_without_an_administrator_are_not_recorded(
@@ -199,10 +199,10 @@ async def test_a_part_of_the_trail_can_be_verified_and_exported(
 ) -> None:
     await make(audit, database, clock)
     verdict = await audit.verify(after=2)
-    beyond = await audit.verify(after=9)
+    verdict_beyond = await audit.verify(after=9)
     exported = [entry["sequence"] async for entry in audit.export(after=1)]
 
-    assert (1, None, "Entry 9 is missing.") == (verdict.entries, verdict.broken, beyond.reason)
+    assert (1, None, "Entry 9 is missing.") == (verdict.entries, verdict.broken, verdict_beyond.reason)
     assert [2, 3] == exported
 
 
@@ -224,11 +224,11 @@ async def test_a_secret_rotation_preserves_the_chain(audit: Audit, database: Dat
     await make(audit, database, clock, 1)
     both = vault(NEW, OLD)
     with act_as(Audit(database, both, clock), Actor("cli", surface="cli")):
-        told = await SecretRotation(database, both).rotate()
+        report = await SecretRotation(database, both).rotate()
     rotated = Audit(database, vault(NEW), clock)
     verdict = await rotated.verify()
 
-    assert [1] == [kind["resealed"] for kind in told if kind["kind"] == "audit"]
+    assert [1] == [kind["resealed"] for kind in report if kind["kind"] == "audit"]
     assert (2, None) == (verdict.entries, verdict.broken)
     assert "rotate_vault" == (await entries(rotated))[-1]["act"]
 
@@ -239,10 +239,10 @@ async def test_a_new_chain_follows_one_whose_secret_is_lost(
     await make(audit, database, clock)
     later = Audit(database, vault(NEW), clock)
     with act_as(later, Actor("cli", surface="cli")):
-        told = await later.restart()
+        restarted = await later.restart()
     verdict = await later.verify(after=3)
 
-    assert ({"first": 4}, 1, None) == (told, verdict.entries, verdict.broken)
+    assert ({"first": 4}, 1, None) == (restarted, verdict.entries, verdict.broken)
 
 
 @requirement("administration-14")
@@ -295,19 +295,21 @@ async def test_rejections_from_many_addresses_create_few_entries(audit: Audit, c
         await audit.record_rejection(Actor("anonymous", f"2001:db8::{number:x}"), "sign_in", "invalid_api_key")
     clock.at += MINUTE_SECONDS
     await audit.commit()
-    found = await entries(audit)
+    rows = await entries(audit)
 
-    assert MAX_RECORDED_KINDS + 1 == len(found)
+    assert MAX_RECORDED_KINDS + 1 == len(rows)
     assert (None, "several", 1000 - MAX_RECORDED_KINDS) == tuple(
-        found[-1][name] for name in ("address", "outcome", "count")
+        rows[-1][name] for name in ("address", "outcome", "count")
     )
     assert (await audit.verify()).broken is None
 
 
 @requirement("administration-15")
-@pytest.mark.parametrize("kept", ["cgw_0123456789012345678901234567890123456789012abcdef", "\x00", "a b", "ntn_secret"])
-async def test_only_identifiers_are_recorded_for_a_rejected_action(audit: Audit, kept: str) -> None:
-    await audit.record_rejection(ANNA, "revoke_key", "key_not_found", kept)
+@pytest.mark.parametrize(
+    "stored", ["cgw_0123456789012345678901234567890123456789012abcdef", "\x00", "a b", "ntn_secret"]
+)
+async def test_only_identifiers_are_recorded_for_a_rejected_action(audit: Audit, stored: str) -> None:
+    await audit.record_rejection(ANNA, "revoke_key", "key_not_found", stored)
 
     assert [""] == [entry["object_id"] for entry in await entries(audit)]
 

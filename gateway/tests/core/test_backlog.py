@@ -34,12 +34,12 @@ async def test_in_doubt_claims_and_late_watches_are_reported(database: Database)
     ]
     await database.write(lambda writing: writing.execute(insert(tables.claims), claims).rowcount)
     await database.write(lambda writing: writing.execute(insert(tables.watches), watches).rowcount)
-    told = await BacklogMonitor(database, ManualClock(), 60).now()
+    backlog = await BacklogMonitor(database, ManualClock(), 60).now()
 
-    assert told is not None
-    assert 2 == told.claims_in_doubt
-    assert 100 <= told.unsettled_seconds < 130
-    assert 30 <= told.watch_lag_seconds["notes"] < 60
+    assert backlog is not None
+    assert 2 == backlog.claims_in_doubt
+    assert 100 <= backlog.unsettled_seconds < 130
+    assert 30 <= backlog.watch_lag_seconds["notes"] < 60
 
 
 async def test_the_backlog_is_cached_for_some_seconds(database: Database) -> None:

@@ -24,12 +24,12 @@ async def test_a_key_is_limited_to_a_number_of_calls_per_minute(stage: CoreFixtu
     clock.at += 20
     await stage.list(caller)
     clock.at += 15
-    with pytest.raises(RateLimited) as refused:
+    with pytest.raises(RateLimited) as raised:
         await stage.list(caller)
     clock.at += 25
     await stage.list(caller)
 
-    assert 25 == refused.value.retry_after
+    assert 25 == raised.value.retry_after
 
 
 @requirement("common-72")

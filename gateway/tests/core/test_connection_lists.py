@@ -32,10 +32,10 @@ async def test_pages_of_connections_omit_removed_ones(office: Office) -> None:
 
 @requirement("connections-26")
 async def test_a_page_that_ends_with_the_last_connection_is_the_last(office: Office) -> None:
-    made = [await office.make() for _ in range(2)]
+    connection_ids = [await office.make() for _ in range(2)]
     page = await office.here.page(office.caller.workspace_id, connector="shelf", limit=2)
 
-    assert (made[::-1], None) == ([row["connection_id"] for row in page.rows], page.before)
+    assert (connection_ids[::-1], None) == ([row["connection_id"] for row in page.rows], page.before)
 
 
 @pytest.fixture
@@ -66,14 +66,14 @@ async def test_a_page_uses_an_index_and_no_sorting(
     embedded: Database, clock: ManualClock, filters: dict[str, Any], step: str
 ) -> None:
     connections = connected(embedded, vault(), clock)
-    found = await plans(embedded, lambda: connections.page(**filters))
+    query_plans = await plans(embedded, lambda: connections.page(**filters))
 
-    assert [step] == [plan for plan in found if " connections" in plan]
-    assert not [plan for plan in found if "TEMP B-TREE" in plan]
+    assert [step] == [plan for plan in query_plans if " connections" in plan]
+    assert not [plan for plan in query_plans if "TEMP B-TREE" in plan]
 
 
 async def test_other_connections_to_an_account_use_an_index(embedded: Database) -> None:
     query = select_same_account("notes", "conn_one")
-    found = await plans(embedded, lambda: embedded.read(lambda reading: reading.execute(query).all()))
+    query_plans = await plans(embedded, lambda: embedded.read(lambda reading: reading.execute(query).all()))
 
-    assert "SEARCH connections USING INDEX ix_connections_account (connector=? AND account_id=?)" in found
+    assert "SEARCH connections USING INDEX ix_connections_account (connector=? AND account_id=?)" in query_plans

@@ -40,10 +40,10 @@ class Office:
     clock: ManualClock
 
     async def make(self, **more: Any) -> str:
-        made = await self.here.create(
+        connection = await self.here.create(
             self.caller.workspace_id, **({"connector": "shelf", "credentials": {"token": "open-sesame-open"}} | more)
         )
-        return str(made["connection_id"])
+        return str(connection["connection_id"])
 
 
 def vault(*secrets: str) -> Vault:
@@ -98,19 +98,19 @@ async def test_unknown_foreign_and_forbidden_connections_are_indistinguishable(o
     own = await office.make()
     stranger = Caller(KeyId("k"), WorkspaceId("ws_other"), "read", 120, None, None)
     limited = Caller(KeyId("k"), office.caller.workspace_id, "read", 120, frozenset(), None)
-    refusals = [
-        await refusal(office, office.caller, "conn_nothing"),
-        await refusal(office, stranger, own),
-        await refusal(office, limited, own),
+    errors = [
+        await catch_error(office, office.caller, "conn_nothing"),
+        await catch_error(office, stranger, own),
+        await catch_error(office, limited, own),
     ]
 
-    assert [ConnectionNotFound] * 3 == list(map(type, refusals))
+    assert [ConnectionNotFound] * 3 == list(map(type, errors))
 
 
-async def refusal(office: Office, caller: Caller, connection_id: str) -> BaseException:
-    with pytest.raises(ConnectionNotFound) as refused:
+async def catch_error(office: Office, caller: Caller, connection_id: str) -> BaseException:
+    with pytest.raises(ConnectionNotFound) as raised:
         await office.here.open(caller, "shelf", connection_id)
-    return refused.value
+    return raised.value
 
 
 @requirement("common-50")
@@ -169,17 +169,17 @@ async def test_a_connection_without_a_workspace_is_not_created(office: Office) -
 
 
 async def test_an_unknown_connector_is_rejected_with_the_allowed_names(office: Office) -> None:
-    with pytest.raises(InvalidParameters) as refused:
+    with pytest.raises(InvalidParameters) as raised:
         await office.make(connector="fax")
 
-    assert [{"parameter": "connector", "value": "fax", "allowed": ["shelf"]}] == refused.value.details
+    assert [{"parameter": "connector", "value": "fax", "allowed": ["shelf"]}] == raised.value.details
 
 
 async def test_missing_secrets_are_named(office: Office) -> None:
-    with pytest.raises(InvalidParameters) as refused:
+    with pytest.raises(InvalidParameters) as raised:
         await office.make(credentials={"password": "x"})
 
-    assert ["credentials.token", "credentials.password"] == [one["parameter"] for one in refused.value.details]
+    assert ["credentials.token", "credentials.password"] == [one["parameter"] for one in raised.value.details]
 
 
 @requirement("common-149")
@@ -189,10 +189,10 @@ async def test_a_connection_encrypted_with_a_missing_secret_is_reported_with_the
     uid = await office.make()
     async with Database(common_database_url) as other:
         rotated = connected(other, vault("another secret of ours"), office.clock)
-        with pytest.raises(SecretUnreadable, match="GATEWAY_SECRET_KEYS") as refused:
+        with pytest.raises(SecretUnreadable, match="GATEWAY_SECRET_KEYS") as raised:
             await rotated.open(office.caller, "shelf", uid)
 
-    assert (503, "secret_unreadable") == (refused.value.status, refused.value.code)
+    assert (503, "secret_unreadable") == (raised.value.status, raised.value.code)
 
 
 async def test_a_workspace_that_does_not_exist_cannot_be_changed(office: Office) -> None:

@@ -18,7 +18,7 @@ from connector_gateway.kit.errors import FileEmpty, FileTooLarge, GatewayError, 
 from harness.file_server import ScriptedResponse, redirect_to, scripted_response, serve_files
 from harness.requirement import requirement
 
-KEEP = 1000
+MAX_CONTENT_BYTES = 1000
 MOST = 5000
 HERE = "127.0.0.1"
 
@@ -28,12 +28,12 @@ class Names(AbstractResolver):
 
     def __init__(self, **names: str) -> None:
         self._names = {name.replace("_", "."): deque(addresses.split()) for name, addresses in names.items()}
-        self.asked: defaultdict[str, int] = defaultdict(int)
+        self.look_ups: defaultdict[str, int] = defaultdict(int)
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
-        self.asked[host] += 1
+        self.look_ups[host] += 1
         addresses = self._names[host]
         address = addresses[0]
         addresses.rotate(-1)
@@ -48,22 +48,22 @@ class Names(AbstractResolver):
 async def test_files_of_a_trusted_private_origin_are_fetched(site: str) -> None:
     files = PublicFileFetcher(30, MOST, trusted=[site])
 
-    fetched = await files.fetch(f"{site}/small.png", KEEP)
+    fetched = await files.fetch(f"{site}/small.png", MAX_CONTENT_BYTES)
 
     assert b"x" * 10 == fetched.content
     with pytest.raises(UrlNotAllowed):
-        await files.fetch(site.replace("http://", "http://user@") + "/small.png", KEEP)
+        await files.fetch(site.replace("http://", "http://user@") + "/small.png", MAX_CONTENT_BYTES)
 
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[str]:
     pages = {
         "/small.png": scripted_response(b"x" * 10),
-        "/just-kept.bin": scripted_response(b"x" * KEEP),
-        "/kept-no-more.bin": scripted_response(b"x" * (KEEP + 1)),
+        "/just-kept.bin": scripted_response(b"x" * MAX_CONTENT_BYTES),
+        "/kept-no-more.bin": scripted_response(b"x" * (MAX_CONTENT_BYTES + 1)),
         "/largest.bin": scripted_response(b"x" * MOST),
         "/too-large.bin": scripted_response(b"x" * (MOST + 1)),
-        "/unsaid.bin": ScriptedResponse([b"x" * (KEEP + 1)], headers={"Content-Type": "video/mp4"}),
+        "/unsaid.bin": ScriptedResponse([b"x" * (MAX_CONTENT_BYTES + 1)], headers={"Content-Type": "video/mp4"}),
         "/endless.bin": ScriptedResponse(itertools.repeat(b"x" * 100)),
         "/breaks-off.png": ScriptedResponse([b"x" * 10], headers={"Content-Length": "11"}),
         "/says-less.png": ScriptedResponse([b"x" * 10], headers={"Content-Length": "9"}),
@@ -100,9 +100,9 @@ def files(timeout_seconds: float = 5, **names: str) -> PublicFileFetcher:
     )
 
 
-async def refusal(fetching: PublicFileFetcher, url: str) -> GatewayError:
+async def catch_error(fetching: PublicFileFetcher, url: str) -> GatewayError:
     with pytest.raises(GatewayError) as caught:
-        await fetching.fetch(url, KEEP)
+        await fetching.fetch(url, MAX_CONTENT_BYTES)
     return caught.value
 
 
@@ -185,7 +185,7 @@ def test_all_other_addresses_are_not_public(address: str) -> None:
 
 @requirement("tables-25", "tables-27")
 async def test_a_link_to_this_machine_is_not_followed(site: str) -> None:
-    assert isinstance(await refusal(PublicFileFetcher(5, MOST), f"{site}/small.png"), UrlNotAllowed)
+    assert isinstance(await catch_error(PublicFileFetcher(5, MOST), f"{site}/small.png"), UrlNotAllowed)
 
 
 @pytest.mark.parametrize(
@@ -206,10 +206,10 @@ async def test_a_link_to_this_machine_is_not_followed(site: str) -> None:
     ],
 )
 async def test_other_spellings_of_private_addresses_are_not_followed(site: str, url: str) -> None:
-    refused = await refusal(PublicFileFetcher(5, MOST), url.format(port=site.rpartition(":")[2]))
+    error = await catch_error(PublicFileFetcher(5, MOST), url.format(port=site.rpartition(":")[2]))
 
-    assert isinstance(refused, UrlNotAllowed)
-    assert reason(refused) in {"address_not_public", "url_invalid"}
+    assert isinstance(error, UrlNotAllowed)
+    assert reason(error) in {"address_not_public", "url_invalid"}
 
 
 @requirement("tables-27")
@@ -233,7 +233,7 @@ async def test_other_spellings_of_private_addresses_are_not_followed(site: str, 
     ],
 )
 async def test_a_url_that_is_not_a_plain_web_url_is_rejected_with_the_reason(url: str, expected: str) -> None:
-    error = await refusal(files(), url)
+    error = await catch_error(files(), url)
 
     assert (UrlNotAllowed, [{"parameter": "url", "value": truncate(url), "reason": expected}]) == (
         type(error),
@@ -242,7 +242,7 @@ async def test_a_url_that_is_not_a_plain_web_url_is_rejected_with_the_reason(url
 
 
 async def test_a_host_that_resolves_to_a_private_address_is_not_followed() -> None:
-    assert isinstance(await refusal(files(intra_test="10.0.0.1"), "http://intra.test/"), UrlNotAllowed)
+    assert isinstance(await catch_error(files(intra_test="10.0.0.1"), "http://intra.test/"), UrlNotAllowed)
 
 
 @requirement("tables-25")
@@ -250,38 +250,38 @@ async def test_a_host_that_resolves_differently_the_second_time_is_not_followed(
     port = site.rpartition(":")[2]
     fetching = files(twice_test=f"{HERE} 10.0.0.1")
 
-    assert isinstance(await refusal(fetching, f"http://twice.test:{port}/moved"), UrlNotAllowed)
+    assert isinstance(await catch_error(fetching, f"http://twice.test:{port}/moved"), UrlNotAllowed)
 
 
 @requirement("tables-25")
 async def test_the_address_that_was_checked_is_the_one_connected_to(site: str) -> None:
     names = Names(twice_test=f"{HERE} 10.0.0.1")
     fetching = PublicFileFetcher(5, MOST, resolver=names, is_reachable=lambda address: address == HERE)
-    file = await fetching.fetch(f"http://twice.test:{site.rpartition(':')[2]}/small.png", KEEP)
+    file = await fetching.fetch(f"http://twice.test:{site.rpartition(':')[2]}/small.png", MAX_CONTENT_BYTES)
 
     assert 10 == file.size_bytes
-    assert {"twice.test": 1} == names.asked
+    assert {"twice.test": 1} == names.look_ups
 
 
 @requirement("tables-26")
 @pytest.mark.parametrize("path", ["/to-private", "/to-metadata", "/to-mapped", "/to-file", "/to-userinfo"])
 async def test_a_redirect_has_the_same_restrictions_as_a_link(site: str, path: str) -> None:
-    assert isinstance(await refusal(files(), site + path), UrlNotAllowed)
+    assert isinstance(await catch_error(files(), site + path), UrlNotAllowed)
 
 
 @requirement("tables-26")
 @pytest.mark.parametrize("path", ["/moved", "/moved/name.png?x=1", "/hop0"])
 async def test_absolute_and_relative_redirects_are_followed(site: str, path: str) -> None:
-    assert (await files().fetch(site + path, KEEP)).content in {b"x" * 10, b"arrived"}
+    assert (await files().fetch(site + path, MAX_CONTENT_BYTES)).content in {b"x" * 10, b"arrived"}
 
 
 @requirement("tables-26")
 @pytest.mark.parametrize("path", ["/hop-too-many", "/loop"])
 async def test_more_than_five_redirects_are_not_followed(site: str, path: str) -> None:
-    refused = await refusal(files(), site + path)
+    error = await catch_error(files(), site + path)
 
-    assert isinstance(refused, UrlUnreachable)
-    assert "5" in refused.message
+    assert isinstance(error, UrlUnreachable)
+    assert "5" in error.message
 
 
 # What cannot be had
@@ -303,7 +303,7 @@ async def test_more_than_five_redirects_are_not_followed(site: str, path: str) -
 async def test_a_file_that_cannot_be_fetched_is_unreachable_with_the_reason(
     site: str, path: str, expected: str
 ) -> None:
-    error = await refusal(files(), site + path)
+    error = await catch_error(files(), site + path)
 
     assert (UrlUnreachable, [{"parameter": "url", "value": site + path, "reason": expected}]) == (
         type(error),
@@ -315,37 +315,37 @@ async def test_a_server_that_does_not_listen_is_reported() -> None:
     with socket.create_server((HERE, 0)) as closed:
         port = closed.getsockname()[1]
 
-    assert "connection_refused" == reason(await refusal(files(), f"http://{HERE}:{port}/"))
+    assert "connection_refused" == reason(await catch_error(files(), f"http://{HERE}:{port}/"))
 
 
 async def test_a_host_that_does_not_exist_is_reported() -> None:
-    assert "host_not_found" == reason(await refusal(PublicFileFetcher(5, MOST), "http://nobody.invalid/"))
+    assert "host_not_found" == reason(await catch_error(PublicFileFetcher(5, MOST), "http://nobody.invalid/"))
 
 
 async def test_a_server_that_does_not_speak_tls_fails(site: str) -> None:
-    assert "tls_failed" == reason(await refusal(files(), site.replace("http:", "https:") + "/small.png"))
+    assert "tls_failed" == reason(await catch_error(files(), site.replace("http:", "https:") + "/small.png"))
 
 
 async def test_a_silent_server_times_out() -> None:
     with socket.create_server((HERE, 0)) as silent:
         url = f"http://{HERE}:{silent.getsockname()[1]}/"
-        error = await refusal(files(timeout_seconds=0.05), url)
+        error = await catch_error(files(timeout_seconds=0.05), url)
 
     assert "timeout" == reason(error)
 
 
 @requirement("tables-43")
 async def test_an_empty_file_is_rejected(site: str) -> None:
-    error = await refusal(files(), f"{site}/nothing.txt")
+    error = await catch_error(files(), f"{site}/nothing.txt")
 
     assert (FileEmpty, [{"parameter": "url", "value": f"{site}/nothing.txt"}]) == (type(error), error.details)
 
 
 async def test_texts_of_the_server_are_not_exposed_to_the_caller() -> None:
-    refused = await refusal(PublicFileFetcher(5, MOST), "http://nobody.invalid/")
+    error = await catch_error(PublicFileFetcher(5, MOST), "http://nobody.invalid/")
 
-    assert "nobody.invalid" in refused.private
-    assert "nobody.invalid" not in refused.message
+    assert "nobody.invalid" in error.private
+    assert "nobody.invalid" not in error.message
 
 
 # How much is read
@@ -353,28 +353,31 @@ async def test_texts_of_the_server_are_not_exposed_to_the_caller() -> None:
 
 @requirement("tables-31")
 async def test_a_file_has_the_name_and_type_that_its_server_sends(site: str) -> None:
-    assert RemoteFile("small.png", "image/png", 10, b"x" * 10) == await files().fetch(f"{site}/small.png", KEEP)
+    assert RemoteFile("small.png", "image/png", 10, b"x" * 10) == await files().fetch(
+        f"{site}/small.png", MAX_CONTENT_BYTES
+    )
 
 
 @pytest.mark.parametrize(
-    ("path", "size_bytes"), [("/kept-no-more.bin", KEEP + 1), ("/largest.bin", MOST), ("/unsaid.bin", KEEP + 1)]
+    ("path", "size_bytes"),
+    [("/kept-no-more.bin", MAX_CONTENT_BYTES + 1), ("/largest.bin", MOST), ("/unsaid.bin", MAX_CONTENT_BYTES + 1)],
 )
 async def test_files_above_the_requested_size_are_only_measured(site: str, path: str, size_bytes: int) -> None:
-    file = await files().fetch(site + path, KEEP)
+    file = await files().fetch(site + path, MAX_CONTENT_BYTES)
 
     assert (size_bytes, None) == (file.size_bytes, file.content)
 
 
 async def test_a_file_of_the_requested_size_is_returned(site: str) -> None:
-    file = await files().fetch(site + "/just-kept.bin", KEEP)
+    file = await files().fetch(site + "/just-kept.bin", MAX_CONTENT_BYTES)
 
-    assert (KEEP, b"x" * KEEP) == (file.size_bytes, file.content)
+    assert (MAX_CONTENT_BYTES, b"x" * MAX_CONTENT_BYTES) == (file.size_bytes, file.content)
 
 
 async def test_bytes_after_the_declared_length_are_ignored(site: str) -> None:
     """Whether the surplus is noticed depends on how it arrives: then the file is refused, else it ends as declared."""
     with suppress(UrlUnreachable):
-        file = await files().fetch(site + "/says-less.png", KEEP)
+        file = await files().fetch(site + "/says-less.png", MAX_CONTENT_BYTES)
 
         assert (9, b"x" * 9) == (file.size_bytes, file.content)
 
@@ -382,31 +385,31 @@ async def test_bytes_after_the_declared_length_are_ignored(site: str) -> None:
 @requirement("tables-29")
 @pytest.mark.parametrize("path", ["/too-large.bin", "/endless.bin", "/bomb.txt"])
 async def test_a_body_above_the_limit_is_rejected_despite_its_headers(site: str, path: str) -> None:
-    refused = await refusal(files(), site + path)
+    error = await catch_error(files(), site + path)
 
-    assert isinstance(refused, FileTooLarge)
-    assert [{"parameter": "url", "value": site + path, "max_bytes": MOST}] == refused.details
+    assert isinstance(error, FileTooLarge)
+    assert [{"parameter": "url", "value": site + path, "max_bytes": MOST}] == error.details
 
 
 async def test_a_compressed_response_is_decompressed(site: str) -> None:
-    file = await files().fetch(f"{site}/packed.txt", KEEP)
+    file = await files().fetch(f"{site}/packed.txt", MAX_CONTENT_BYTES)
 
     assert (900, b"y" * 900) == (file.size_bytes, file.content)
 
 
 async def test_an_invalid_type_becomes_the_generic_type(site: str) -> None:
-    assert "application/octet-stream" == (await files().fetch(f"{site}/odd-type", KEEP)).mime_type
+    assert "application/octet-stream" == (await files().fetch(f"{site}/odd-type", MAX_CONTENT_BYTES)).mime_type
 
 
 # Names
 
 
 async def test_a_file_is_named_after_its_link_and_not_after_redirects(site: str) -> None:
-    assert "name.png" == (await files().fetch(f"{site}/moved/name.png?x=1", KEEP)).name
+    assert "name.png" == (await files().fetch(f"{site}/moved/name.png?x=1", MAX_CONTENT_BYTES)).name
 
 
 async def test_the_server_names_the_file_of_a_link_without_a_file_name(site: str) -> None:
-    assert "naïve.png" == (await files().fetch(f"{site}/", KEEP)).name
+    assert "naïve.png" == (await files().fetch(f"{site}/", MAX_CONTENT_BYTES)).name
 
 
 @pytest.mark.parametrize(

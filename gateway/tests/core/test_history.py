@@ -37,22 +37,22 @@ async def embedded(tmp_path_factory: pytest.TempPathFactory, clock: ManualClock)
 @requirement("common-153")
 async def test_a_page_ends_after_the_maximum_of_scanned_runs(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "EXAMINED", 3)
-    wanted = (await node.record(connection_id="conn_2")).run_id
+    expected = (await node.record(connection_id="conn_2")).run_id
     others = [(await node.record()).run_id for _ in range(4)]
     first = await node.runs.page(node.workspace_id, operation="list_things", connector="garden")
-    found = await node.runs.page(node.workspace_id, ["conn_2"], before=first.before)
+    query_plans = await node.runs.page(node.workspace_id, ["conn_2"], before=first.before)
 
     assert ([], others[1]) == (first.rows, first.before)
-    assert ([wanted], None) == ([row["run_id"] for row in found.rows], found.before)
+    assert ([expected], None) == ([row["run_id"] for row in query_plans.rows], query_plans.before)
 
 
 @requirement("common-153")
 async def test_all_matching_runs_are_found_over_several_pages(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "EXAMINED", 2)
-    made = [(await node.record(connection_id=f"conn_{number % 3}")).run_id for number in range(9)]
+    run_ids = [(await node.record(connection_id=f"conn_{number % 3}")).run_id for number in range(9)]
     listed = await node.runs.list(node.workspace_id, ["conn_1"], limit=10)
 
-    assert made[1::3][::-1] == [row["run_id"] for row in listed]
+    assert run_ids[1::3][::-1] == [row["run_id"] for row in listed]
 
 
 async def test_runs_long_before_the_requested_time_are_not_scanned(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,9 +100,9 @@ def add_connection(writing: Connection, connection_id: str, workspace_id: str) -
 # Plans of the embedded database
 
 
-def of_runs(found: list[str]) -> set[str]:
+def of_runs(query_plans: list[str]) -> set[str]:
     """What is done with the table of runs or claims itself."""
-    return {step for step in found if " runs" in step or " claims" in step}
+    return {step for step in query_plans if " runs" in step or " claims" in step}
 
 
 @pytest.mark.parametrize(
@@ -117,9 +117,9 @@ def of_runs(found: list[str]) -> set[str]:
 )
 @requirement("common-154")
 async def test_a_page_uses_an_index(embedded: Node, filters: dict[str, Any], step: str) -> None:
-    found = of_runs(await plans(embedded.database, lambda: embedded.runs.page(embedded.workspace_id, **filters)))
+    query_plans = of_runs(await plans(embedded.database, lambda: embedded.runs.page(embedded.workspace_id, **filters)))
 
-    assert {f"SEARCH runs USING INDEX {step}"} == {plan.replace("COVERING ", "") for plan in found}
+    assert {f"SEARCH runs USING INDEX {step}"} == {plan.replace("COVERING ", "") for plan in query_plans}
 
 
 async def test_a_page_needs_no_sorting(embedded: Node) -> None:
@@ -131,14 +131,16 @@ async def test_a_page_needs_no_sorting(embedded: Node) -> None:
 @requirement("common-155")
 @pytest.mark.parametrize("statement", [INTERRUPT_ABANDONED, DELETE_ABANDONED])
 async def test_runs_of_dead_processes_are_found_by_an_index(embedded: Node, statement: Any) -> None:
-    found = await plans(embedded.database, lambda: embedded.database.write(lambda writing: writing.execute(statement)))
+    query_plans = await plans(
+        embedded.database, lambda: embedded.database.write(lambda writing: writing.execute(statement))
+    )
 
-    assert not [step for step in found if step.startswith("SCAN") and "INDEX" not in step]
-    assert [step for step in found if "_process" in step]
+    assert not [step for step in query_plans if step.startswith("SCAN") and "INDEX" not in step]
+    assert [step for step in query_plans if "_process" in step]
 
 
 @requirement("common-155")
 async def test_expired_rejected_runs_are_found_by_their_own_index(embedded: Node) -> None:
-    found = of_runs(await plans(embedded.database, lambda: embedded.runs.purge_rate_limited(embedded.clock.at)))
+    query_plans = of_runs(await plans(embedded.database, lambda: embedded.runs.purge_rate_limited(embedded.clock.at)))
 
-    assert {"SCAN runs USING INDEX ix_runs_refused"} == found
+    assert {"SCAN runs USING INDEX ix_runs_refused"} == query_plans

@@ -42,10 +42,10 @@ from harness.requirement import requirement
 GRACE_SECONDS = 5.0
 
 
-async def refusal(stage: CoreFixture, **more: Any) -> GatewayError:
-    with pytest.raises(GatewayError) as refused:
+async def catch_error(stage: CoreFixture, **more: Any) -> GatewayError:
+    with pytest.raises(GatewayError) as error:
         await stage.put(**more)
-    return refused.value
+    return error.value
 
 
 def of_connection(stage: CoreFixture) -> ColumnElement[bool]:
@@ -80,9 +80,9 @@ async def test_a_retry_with_an_unreadable_first_result_sends_nothing(stage: Core
     sealed = Vault(SecretKeys(["a secret of others"])).encrypt({}, "anybody")
     foreign = update(tables.claims).where(of_connection(stage)).values(sealed=sealed)
     await stage.app.database.write(lambda writing: writing.execute(foreign).rowcount)
-    refused = await refusal(stage)
+    error = await catch_error(stage)
 
-    assert ("secret_unreadable", ["cup"]) == (refused.code, stage.shelf.things)
+    assert ("secret_unreadable", ["cup"]) == (error.code, stage.shelf.things)
 
 
 @requirement("common-87")
@@ -124,12 +124,12 @@ async def test_the_memory_of_a_call_is_freed_when_it_ends(stage: CoreFixture) ->
 async def test_the_history_shows_first_and_replayed_outcomes(stage: CoreFixture) -> None:
     first = await stage.put()
     again = await stage.put()
-    told = [(await stage.app.runs.show(envelope.run_id, None))["idempotency"] for envelope in (first, again)]
+    outcomes = [(await stage.app.runs.show(envelope.run_id, None))["idempotency"] for envelope in (first, again)]
 
     assert [
         {"key": "key-1", "outcome": "first"},
         {"key": "key-1", "outcome": "replayed", "first_run_id": first.run_id},
-    ] == told
+    ] == outcomes
 
 
 @requirement("common-82")
@@ -160,29 +160,29 @@ async def test_header_and_body_keys_are_equivalent(stage: CoreFixture) -> None:
 
 @requirement("common-86")
 async def test_different_header_and_body_keys_are_rejected(stage: CoreFixture) -> None:
-    refused = await refusal(stage, key="key-1", header="key-2")
+    error = await catch_error(stage, key="key-1", header="key-2")
 
-    assert isinstance(refused, InvalidParameters)
-    assert "idempotency_key" == refused.details[0]["parameter"]
+    assert isinstance(error, InvalidParameters)
+    assert "idempotency_key" == error.details[0]["parameter"]
     assert [] == stage.shelf.things
 
 
 @requirement("common-84")
 @pytest.mark.parametrize("header", ["", "k" * 1001])
 async def test_an_invalid_header_key_is_rejected(stage: CoreFixture, header: str) -> None:
-    refused = await refusal(stage, key=None, header=header)
+    error = await catch_error(stage, key=None, header=header)
 
-    assert isinstance(refused, InvalidParameters)
-    assert "idempotency_key" == refused.details[0]["parameter"]
+    assert isinstance(error, InvalidParameters)
+    assert "idempotency_key" == error.details[0]["parameter"]
 
 
 @requirement("common-92")
 async def test_a_definite_error_releases_the_key(stage: CoreFixture) -> None:
     stage.shelf.troubles.append(REFUSED)
-    refused = await refusal(stage)
+    error = await catch_error(stage)
     again = await stage.put()
 
-    assert isinstance(refused, UpstreamRefused)
+    assert isinstance(error, UpstreamRefused)
     assert not again.replayed
     assert ["cup"] == stage.shelf.things
 
@@ -211,17 +211,17 @@ async def test_a_key_is_valid_for_24_hours_after_success(stage: CoreFixture, clo
 @requirement("common-91")
 async def test_a_call_waits_for_a_concurrent_call_only_for_a_limited_time(stage: CoreFixture) -> None:
     stage.shelf.gate.clear()
-    holding = asyncio.create_task(stage.put())
+    first_call = asyncio.create_task(stage.put())
     async with run_core(stage.app.settings.database_url, ManualClock(), stage.shelf) as other:
         other.workspace_id, other.caller = stage.workspace_id, stage.caller
         other.connection_id = stage.connection_id
         await stage.shelf.was_asked()
-        refused = await refusal(other)
+        error = await catch_error(other)
         stage.shelf.gate.set()
-        await holding
+        await first_call
 
-    assert isinstance(refused, IdempotencyInProgress)
-    assert 1 == refused.retry_after
+    assert isinstance(error, IdempotencyInProgress)
+    assert 1 == error.retry_after
     assert ["cup"] == stage.shelf.things
 
 
@@ -229,7 +229,7 @@ async def test_a_retry_in_another_process_waits_for_and_returns_the_first_result
     stage: CoreFixture, clock: ManualClock
 ) -> None:
     stage.shelf.gate.clear()
-    holding = asyncio.create_task(stage.put())
+    first_call = asyncio.create_task(stage.put())
     await stage.shelf.was_asked()
     clock.slept.clear()
     async with run_core(stage.app.settings.database_url, stage.clock, stage.shelf) as other:
@@ -238,7 +238,7 @@ async def test_a_retry_in_another_process_waits_for_and_returns_the_first_result
         repeating = asyncio.create_task(other.put())
         await clock.slept.wait()
         stage.shelf.gate.set()
-        first, again = await asyncio.gather(holding, repeating)
+        first, again = await asyncio.gather(first_call, repeating)
 
     assert data(first) == data(again)
     assert ["cup"] == stage.shelf.things
@@ -252,10 +252,10 @@ async def test_a_call_that_cannot_be_recorded_releases_the_key(
 
     with monkeypatch.context() as patched:
         patched.setattr(RunRecorder, "open_statements", fail)
-        refused = await refusal(stage)
+        error = await catch_error(stage)
     again = await stage.put()
 
-    assert "storage_unavailable" == refused.code
+    assert "storage_unavailable" == error.code
     assert not again.replayed
     assert ["cup"] == stage.shelf.things
 
@@ -283,30 +283,32 @@ async def test_the_effect_of_an_in_doubt_write_without_a_key_is_searched(stage: 
 @requirement("common-80")
 async def test_an_in_doubt_write_without_effect_has_an_unknown_outcome(stage: CoreFixture) -> None:
     stage.shelf.troubles.append(in_doubt("cut"))
-    refused = await refusal(stage)
+    error = await catch_error(stage)
 
-    assert isinstance(refused, OutcomeUnknown)
+    assert isinstance(error, OutcomeUnknown)
     assert 1 == stage.shelf.asked
 
 
 @requirement("common-93", "outcomes-7", "outcomes-10")
-@pytest.mark.parametrize("doubt", ["cut", "silent", "edge", "garbled"])
+@pytest.mark.parametrize("cause", ["cut", "silent", "edge", "garbled"])
 async def test_an_in_doubt_call_searches_at_growing_intervals_before_it_is_deferred(
-    stage: CoreFixture, clock: ManualClock, doubt: Any
+    stage: CoreFixture, clock: ManualClock, cause: Any
 ) -> None:
-    stage.shelf.troubles.append(in_doubt(doubt))
+    stage.shelf.troubles.append(in_doubt(cause))
     sent_at = clock.at
-    first = await refusal(stage)
-    told_at = clock.at
-    again = await refusal(stage)
+    first = await catch_error(stage)
+    answered_at = clock.at
+    again = await catch_error(stage)
 
     assert isinstance(again, OutcomeUnknown)
-    assert told_at + GRACE_SECONDS == clock.at
+    assert answered_at + GRACE_SECONDS == clock.at
     assert (SETTLE_SECONDS - GRACE_SECONDS, SETTLE_SECONDS - 2 * GRACE_SECONDS) == (
         first.retry_after,
         again.retry_after,
     )
-    assert [at + pause for at in (sent_at, told_at) for pause in (0, 0.5, 1.5, GRACE_SECONDS)] == stage.shelf.looked_at
+    assert [
+        at + pause for at in (sent_at, answered_at) for pause in (0, 0.5, 1.5, GRACE_SECONDS)
+    ] == stage.shelf.looked_at
     assert 1 == stage.shelf.asked
 
 
@@ -314,7 +316,7 @@ async def test_an_in_doubt_call_searches_at_growing_intervals_before_it_is_defer
 async def test_a_retry_writes_what_settles_within_the_grace_time(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.troubles.append(in_doubt("cut"))
     sent_at = clock.at
-    await refusal(stage)
+    await catch_error(stage)
     clock.at = sent_at + SETTLE_SECONDS - 1
     again = await stage.put()
 
@@ -326,7 +328,7 @@ async def test_a_retry_writes_what_settles_within_the_grace_time(stage: CoreFixt
 @requirement("common-93")
 async def test_a_late_object_after_a_lost_connection_is_found_and_not_created_again(stage: CoreFixture) -> None:
     stage.shelf.troubles.append(in_doubt("cut"))
-    await refusal(stage)
+    await catch_error(stage)
     stage.shelf.things.append("cup")
     again = await stage.put()
 
@@ -340,9 +342,9 @@ async def test_a_retry_after_a_timeout_is_deferred_until_the_write_settles(
 ) -> None:
     stage.shelf.troubles.append(in_doubt("silent"))
     sent_at = clock.at
-    await refusal(stage)
+    await catch_error(stage)
     clock.at = sent_at + 10
-    early = await refusal(stage)
+    early = await catch_error(stage)
     clock.at = sent_at + SETTLE_SECONDS
     late = await stage.put()
 
@@ -356,18 +358,18 @@ async def test_a_retry_after_a_timeout_is_deferred_until_the_write_settles(
 async def test_deferring_a_retry_does_not_extend_the_settle_time(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.troubles.append(in_doubt("silent"))
     sent_at = clock.at
-    await refusal(stage)
+    await catch_error(stage)
     clock.at = sent_at + 30
-    await refusal(stage)
+    await catch_error(stage)
     clock.at = sent_at + 40
-    again = await refusal(stage)
+    again = await catch_error(stage)
 
     assert SETTLE_SECONDS - 40 - GRACE_SECONDS == again.retry_after
 
 
 async def test_a_late_object_after_a_timeout_is_found(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.troubles.append(in_doubt("silent"))
-    await refusal(stage)
+    await catch_error(stage)
     clock.at += 10
     stage.shelf.things.append("cup")
     again = await stage.put()
@@ -380,7 +382,7 @@ async def test_a_retry_after_a_reported_failure_searches_and_writes_immediately(
     stage: CoreFixture, clock: ManualClock
 ) -> None:
     stage.shelf.troubles.append(Failure(UpstreamError("Oh.", doubt="failed")))
-    await refusal(stage)
+    await catch_error(stage)
     before = clock.at
     again = await stage.put()
 
@@ -405,7 +407,7 @@ async def test_a_call_that_is_cancelled_leaves_the_write_in_doubt(stage: CoreFix
     cancelled.cancel()
     await asyncio.gather(cancelled, return_exceptions=True)
     stage.shelf.gate.set()
-    early = await refusal(stage)
+    early = await catch_error(stage)
     clock.at += SETTLE_SECONDS
     again = await stage.put()
 
@@ -428,11 +430,11 @@ async def test_a_cancelled_call_is_reported_as_interrupted(stage: CoreFixture) -
 @requirement("common-101")
 async def test_a_partial_write_reports_finished_steps_and_is_completed_by_a_retry(stage: CoreFixture) -> None:
     stage.shelf.troubles += [None, Failure(UpstreamRefused("No."))]
-    refused = await refusal(stage, operation=put_pair)
+    error = await catch_error(stage, operation=put_pair)
     again = await stage.put(operation=put_pair)
 
-    assert isinstance(refused, UpstreamRefused)
-    assert [{"done": "put the thing", "id": "thing 1"}] == refused.details
+    assert isinstance(error, UpstreamRefused)
+    assert [{"done": "put the thing", "id": "thing 1"}] == error.details
     assert {"thing_id": "thing 2"} == data(again)
     assert ["cup", "cup too"] == stage.shelf.things
 
@@ -442,7 +444,7 @@ async def test_a_retry_resolves_an_in_doubt_write_once_its_effect_exists(
     stage: CoreFixture, clock: ManualClock
 ) -> None:
     stage.shelf.troubles.append(in_doubt("edge"))
-    await refusal(stage)
+    await catch_error(stage)
     stage.shelf.things.append("cup")
     began = clock.at
     again = await stage.put()
@@ -456,7 +458,7 @@ async def test_a_retry_resolves_an_in_doubt_write_once_its_effect_exists(
 async def test_an_in_doubt_error_states_when_the_write_settles(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.troubles.append(in_doubt("edge"))
     settles_at = format_timestamp(utc_datetime(clock.at + SETTLE_SECONDS))
-    errors = [await refusal(stage), await refusal(stage)]
+    errors = [await catch_error(stage), await catch_error(stage)]
 
     assert [True, True] == [f"until {settles_at};" in error.message for error in errors]
 
@@ -465,7 +467,7 @@ async def test_an_in_doubt_error_states_when_the_write_settles(stage: CoreFixtur
 async def test_a_failure_reported_by_the_vendor_settles_the_write(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.troubles.append(Failure(UpstreamError("It failed.", doubt="failed")))
     began = clock.at
-    failed = await refusal(stage)
+    failed = await catch_error(stage)
     again = await stage.put()
 
     assert isinstance(failed, UpstreamError)
@@ -476,18 +478,18 @@ async def test_a_failure_reported_by_the_vendor_settles_the_write(stage: CoreFix
 @requirement("common-81", "outcomes-9")
 async def test_a_write_without_a_key_is_not_resent_and_its_remedy_is_to_check(stage: CoreFixture) -> None:
     stage.shelf.troubles.append(in_doubt("cut"))
-    refused = await refusal(stage, key=None)
+    error = await catch_error(stage, key=None)
 
-    assert isinstance(refused, OutcomeUnknown)
-    assert (CHECK_UPSTREAM_FIRST, None) == (refused.remedy, refused.retry_after)
+    assert isinstance(error, OutcomeUnknown)
+    assert (CHECK_UPSTREAM_FIRST, None) == (error.remedy, error.retry_after)
     assert 1 == stage.shelf.asked
 
 
 async def test_a_failed_search_leaves_the_write_in_doubt(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.troubles.append(in_doubt("cut"))
-    await refusal(stage)
+    await catch_error(stage)
     things, stage.shelf.things = stage.shelf.things, None  # type: ignore[assignment]
-    failed = await refusal(stage)
+    failed = await catch_error(stage)
     stage.shelf.things = things
     clock.at += SETTLE_SECONDS
     again = await stage.put()
@@ -522,12 +524,12 @@ async def test_the_write_of_a_dead_process_is_searched_before_it_is_sent(databas
 async def test_the_claim_of_a_live_process_is_not_taken_over(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.gate.clear()
     await stage.app._processes.heartbeat()
-    holding = asyncio.create_task(stage.put())
+    first_call = asyncio.create_task(stage.put())
     await stage.shelf.was_asked()
     clock.at += DEAD_AFTER_SECONDS - 1
     await stage.app._processes.heartbeat()
     stage.shelf.gate.set()
-    first = await holding
+    first = await first_call
     again = await stage.put()
 
     assert again.replayed

@@ -29,7 +29,7 @@ async def test_idle_tokens_are_refreshed_long_before_they_expire(desk: Desk) -> 
     due = await desk.idle.refresh_idle_tokens()
     after = await desk.idle.refresh_idle_tokens()
 
-    assert ((0, 1, 0), ["refresh-token-1"]) == ((early, due, after), desk.issuer.asked)
+    assert ((0, 1, 0), ["refresh-token-1"]) == ((early, due, after), desk.issuer.requests)
     assert "access-token-2" == (await desk.connection(desk.elsewhere)).stored["token"]
 
 
@@ -40,7 +40,7 @@ async def test_idle_tokens_are_refreshed_again_after_the_same_time(desk: Desk) -
     desk.clock.at += 41 * DAY
     await desk.idle.refresh_idle_tokens()
 
-    assert ["refresh-token-1", "refresh-token-2"] == desk.issuer.asked
+    assert ["refresh-token-1", "refresh-token-2"] == desk.issuer.requests
 
 
 @requirement("connections-29")
@@ -48,7 +48,7 @@ async def test_two_processes_refresh_an_idle_token_once(desk: Desk) -> None:
     desk.clock.at += 41 * DAY
     await asyncio.gather(desk.idle.refresh_idle_tokens(), idle(desk.elsewhere, desk.clock).refresh_idle_tokens())
 
-    assert ["refresh-token-1"] == desk.issuer.asked
+    assert ["refresh-token-1"] == desk.issuer.requests
 
 
 @requirement("connections-21", "connections-29")
@@ -61,7 +61,7 @@ async def test_a_failed_idle_refresh_is_retried_the_next_day(desk: Desk) -> None
     desk.clock.at += RETRY_SECONDS
     later = await desk.idle.refresh_idle_tokens()
 
-    assert (0, 1, ["refresh-token-1", "refresh-token-1"]) == (soon, later, desk.issuer.asked)
+    assert (0, 1, ["refresh-token-1", "refresh-token-1"]) == (soon, later, desk.issuer.requests)
     assert ("active", None) == await desk.status()
 
 
@@ -71,7 +71,7 @@ async def test_tokens_that_do_not_expire_when_idle_are_checked_only_once(desk: D
     desk.clock.at += 41 * DAY
     looked_at, again = await desk.idle.refresh_idle_tokens(), await desk.idle.refresh_idle_tokens()
 
-    assert ((1, 0), []) == ((looked_at, again), desk.issuer.asked)
+    assert ((1, 0), []) == ((looked_at, again), desk.issuer.requests)
 
 
 # Many at once
@@ -116,9 +116,9 @@ async def test_due_connections_among_revoked_ones_are_found_by_an_index(desk: De
     await desk.here.database.write(lambda writing: writing.execute(text("ANALYZE connections")))
     database = desk.here.database
     query = select_due(desk.clock.at + 41 * DAY)
-    asked = query.compile(database._engine, compile_kwargs={"literal_binds": True})
+    compiled = query.compile(database._engine, compile_kwargs={"literal_binds": True})
     explain = "EXPLAIN QUERY PLAN" if database.embedded else "EXPLAIN"
-    plan = await database.read(lambda reading: reading.exec_driver_sql(f"{explain} {asked}").all())
+    plan = await database.read(lambda reading: reading.exec_driver_sql(f"{explain} {compiled}").all())
 
     assert "ix_connections_refresh_due_at" in repr(plan)
     assert "SCAN connections" not in repr(plan)

@@ -66,7 +66,7 @@ def test_a_tab_within_a_key_is_rejected() -> None:
 
 @requirement("keys-6")
 @pytest.mark.parametrize(
-    ("value", "fault"),
+    ("value", "violation"),
     [
         (b"cl\xe9", NOT_UTF8),
         (b"\xed\xa0\x80", NOT_UTF8),
@@ -77,8 +77,8 @@ def test_a_tab_within_a_key_is_rejected() -> None:
         (b'%""', LENGTH),
     ],
 )
-def test_a_header_with_invalid_encoding_is_rejected(value: bytes, fault: str) -> None:
-    assert fault == KeyText.parse_header(value).violation
+def test_a_header_with_invalid_encoding_is_rejected(value: bytes, violation: str) -> None:
+    assert violation == KeyText.parse_header(value).violation
 
 
 @requirement("keys-7")

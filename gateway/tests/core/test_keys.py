@@ -83,12 +83,12 @@ def test_no_two_keys_are_the_same() -> None:
 
 
 @requirement("common-63")
-@pytest.mark.parametrize("place", [4, 20, 46, 47, 52])
-def test_a_typing_error_is_detected(place: int) -> None:
+@pytest.mark.parametrize("position", [4, 20, 46, 47, 52])
+def test_a_typing_error_is_detected(position: int) -> None:
     key = generate_key()
-    other = "x" if key[place] != "x" else "y"
+    other = "x" if key[position] != "x" else "y"
 
-    assert not is_well_formed(key[:place] + other + key[place + 1 :])
+    assert not is_well_formed(key[:position] + other + key[position + 1 :])
 
 
 @pytest.mark.parametrize("key", ["", "cgw_", "sk_live_123", "cgw_" + "ä" * 49, "cgw_" + "a" * 49])
@@ -189,13 +189,13 @@ async def test_a_key_limited_to_operations_cannot_call_others(office: Office) ->
 
 @requirement("common-191")
 async def test_a_key_limited_to_unknown_operations_is_not_created(office: Office) -> None:
-    with pytest.raises(InvalidParameters) as refused:
+    with pytest.raises(InvalidParameters) as raised:
         await office.issue(operations=["notes_creat_page", "boards_*", "mail_*_all"])
 
     assert [
         {"parameter": "operations", "value": "notes_creat_page", "did_you_mean": "notes_create_page"},
         {"parameter": "operations", "value": "mail_*_all"},
-    ] == refused.value.details
+    ] == raised.value.details
 
 
 @requirement("common-67")
@@ -216,10 +216,10 @@ def test_a_key_limited_to_no_connections_cannot_use_any() -> None:
 
 @requirement("common-192")
 async def test_a_key_that_would_already_be_expired_is_rejected(office: Office) -> None:
-    with pytest.raises(InvalidParameters) as refused:
+    with pytest.raises(InvalidParameters) as raised:
         await office.issue(expires_at=office.clock.now())
 
-    assert ["expires_at"] == [fault["parameter"] for fault in refused.value.details]
+    assert ["expires_at"] == [violation["parameter"] for violation in raised.value.details]
 
 
 @requirement("common-57", "common-65")
@@ -258,17 +258,17 @@ async def test_a_slow_look_up_does_not_extend_the_cache_lifetime(
     office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     issued = await office.issue()
-    found, answered, read = asyncio.Event(), asyncio.Event(), office.elsewhere.database.read
+    looked_up, answered, read = asyncio.Event(), asyncio.Event(), office.elsewhere.database.read
 
     async def slowly(work: Any) -> Any:
         row = await read(work)
-        found.set()
+        looked_up.set()
         await answered.wait()
         return row
 
     monkeypatch.setattr(office.elsewhere.database, "read", slowly)
     before = asyncio.create_task(knows(office.elsewhere, issued["key"]))
-    await found.wait()
+    await looked_up.wait()
     await office.here.revoke(issued["key_id"])
     office.clock.at += CACHE_SECONDS + 0.1
     after = asyncio.create_task(knows(office.elsewhere, issued["key"]))
@@ -281,17 +281,17 @@ async def test_a_slow_look_up_does_not_extend_the_cache_lifetime(
 
 async def test_a_key_revoked_during_its_look_up_is_not_cached(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     issued = await office.issue()
-    found_it, revoked, read = asyncio.Event(), asyncio.Event(), office.here.database.read
+    looked_up, revoked, read = asyncio.Event(), asyncio.Event(), office.here.database.read
 
     async def slowly(work: Any) -> Any:
-        found = await read(work)
-        found_it.set()
+        looked_up = await read(work)
+        looked_up.set()
         await revoked.wait()
-        return found
+        return looked_up
 
     monkeypatch.setattr(office.here.database, "read", slowly)
     looking = asyncio.create_task(knows(office.here, issued["key"]))
-    await found_it.wait()
+    await looked_up.wait()
     await office.here.revoke(issued["key_id"])
     revoked.set()
     await looking

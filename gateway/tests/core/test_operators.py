@@ -37,24 +37,24 @@ def sessions(database: Database, clock: ManualClock) -> Sessions:
 
 async def signed_in(operators: Operators, name: str = "anna") -> Operator:
     """A new viewer."""
-    made = await operators.create(name, "viewer")
-    found = await operators.find(made["token"])
-    assert found is not None
-    return found
+    created = await operators.create(name, "viewer")
+    operator = await operators.find(created["token"])
+    assert operator is not None
+    return operator
 
 
 @requirement("administration-1")
 async def test_an_operator_is_identified_by_the_token(operators: Operators) -> None:
-    made = await operators.create("anna", "viewer")
+    created = await operators.create("anna", "viewer")
 
-    assert Operator("anna", "viewer", made["operator_id"]) == await operators.find(made["token"])
+    assert Operator("anna", "viewer", created["operator_id"]) == await operators.find(created["token"])
 
 
 @requirement("administration-1")
 async def test_the_built_in_operator_is_an_admin(operators: Operators) -> None:
-    found = await operators.find(TOKEN)
+    operator = await operators.find(TOKEN)
 
-    assert (BUILT_IN, True) == (found, BUILT_IN.may_change)
+    assert (BUILT_IN, True) == (operator, BUILT_IN.may_change)
 
 
 @pytest.mark.parametrize("token", ["", "x", "cgo_", "cgo_" + "A" * 49, "\udc00", TOKEN[:-1]])
@@ -64,11 +64,11 @@ async def test_an_unknown_token_has_no_operator(operators: Operators, token: str
 
 @requirement("administration-1")
 async def test_a_token_is_not_stored(operators: Operators, database: Database) -> None:
-    made = await operators.create("anna", "viewer")
+    created = await operators.create("anna", "viewer")
     row = await database.read(lambda reading: reading.execute(select(tables.operators)).one())
 
     assert "token" not in await operators.show("anna")
-    assert made["token"].encode() not in row.digest
+    assert created["token"].encode() not in row.digest
 
 
 @requirement("administration-2")
@@ -105,11 +105,11 @@ async def test_a_revoked_operator_is_rejected_here_immediately_and_elsewhere_soo
 
 
 async def test_revoking_again_retains_the_first_time(operators: Operators, clock: ManualClock) -> None:
-    made = await operators.create("anna", "viewer")
+    created = await operators.create("anna", "viewer")
     first = await operators.revoke("anna")
     clock.at += 60
 
-    assert first == await operators.revoke(made["operator_id"])
+    assert first == await operators.revoke(created["operator_id"])
 
 
 async def test_an_unknown_operator_cannot_be_revoked(operators: Operators) -> None:
@@ -131,10 +131,10 @@ async def test_operators_are_listed_newest_first(operators: Operators) -> None:
 async def test_a_session_belongs_to_its_operator(operators: Operators, sessions: Sessions) -> None:
     anna = await signed_in(operators)
     session = await sessions.begin(anna)
-    found = await sessions.find(session.token)
+    operator = await sessions.find(session.token)
 
-    assert found is not None
-    assert anna == found.operator
+    assert operator is not None
+    assert anna == operator.operator
 
 
 @requirement("administration-5")

@@ -33,7 +33,7 @@ def requests(*statuses: int | None, path: str = "/v1/pages") -> list[dict[str, A
 
 
 @pytest.mark.parametrize(
-    ("more", "tone", "told"),
+    ("more", "tone", "sentence"),
     [
         (
             {"details": [{"found": "the page"}], "upstream": requests(None)},
@@ -75,11 +75,11 @@ def requests(*statuses: int | None, path: str = "/v1/pages") -> list[dict[str, A
         ({"status": "error", "code": "events_missed"}, "bad", "The call failed with events_missed."),
     ],
 )
-def test_an_unusual_outcome_is_explained_in_a_sentence(more: dict[str, Any], tone: str, told: str) -> None:
+def test_an_unusual_outcome_is_explained_in_a_sentence(more: dict[str, Any], tone: str, sentence: str) -> None:
     outcome = explain_run(run(**more), NOTES)
 
     assert outcome is not None
-    assert (tone, [told]) == (outcome.tone, list(outcome.sentences))
+    assert (tone, [sentence]) == (outcome.tone, list(outcome.sentences))
 
 
 @pytest.mark.parametrize("more", [{}, {"upstream": requests(200, 200)}, {"status": "running"}])

@@ -18,16 +18,16 @@ async def make(stage: CoreFixture, key: str | None = "key-1") -> Any:
     return data(await stage.put(key=key, operation=make_thing))["thing_id"]
 
 
-async def refusal(stage: CoreFixture, key: str | None = "key-1") -> GatewayError:
-    with pytest.raises(GatewayError) as refused:
+async def catch_error(stage: CoreFixture, key: str | None = "key-1") -> GatewayError:
+    with pytest.raises(GatewayError) as error:
         await stage.put(key=key, operation=make_thing)
-    return refused.value
+    return error.value
 
 
 async def dropped(stage: CoreFixture, key: str | None = "key-1") -> None:
     """A call whose connection is cut before anything is done."""
     stage.shelf.troubles.append(in_doubt("cut"))
-    await refusal(stage, key)
+    await catch_error(stage, key)
 
 
 @requirement("common-97")
@@ -59,11 +59,11 @@ async def test_an_object_of_another_call_does_not_belong_to_the_call(
     stage: CoreFixture, clock: ManualClock, other: str | None
 ) -> None:
     await dropped(stage)
-    made = await make(stage, other)
+    object_id = await make(stage, other)
     clock.at += SETTLE_SECONDS
     again = await make(stage)
 
-    assert ("thing 1", "thing 2") == (made, again)
+    assert ("thing 1", "thing 2") == (object_id, again)
     assert ["cup", "cup"] == stage.shelf.things
 
 
@@ -87,9 +87,9 @@ async def test_object_ownership_survives_a_restart(database_url: str, clock: Man
 @requirement("common-98")
 async def test_two_in_doubt_calls_each_get_one_of_two_equal_objects(stage: CoreFixture) -> None:
     stage.shelf.troubles += [in_doubt("cut", done=True)] * 2
-    made = await asyncio.gather(make(stage, "key-1"), make(stage, "key-2"))
+    object_ids = await asyncio.gather(make(stage, "key-1"), make(stage, "key-2"))
 
-    assert {"thing 1", "thing 2"} == set(made)
+    assert {"thing 1", "thing 2"} == set(object_ids)
     assert ["cup", "cup"] == stage.shelf.things
 
 
@@ -101,15 +101,15 @@ async def test_an_object_of_an_in_doubt_call_is_not_taken_before_the_own_request
     stage.shelf.things.append("cup")
     stage.shelf.made_at["thing 1"] = clock.at
     await dropped(stage, "key-2")
-    refused = await refusal(stage, "key-2")
+    error = await catch_error(stage, "key-2")
     stage.shelf.things.append("cup")
     stage.shelf.made_at["thing 2"] = clock.at
     clock.at += SETTLE_SECONDS
-    made = {await make(stage, "key-1"), await make(stage, "key-2")}
+    object_ids = {await make(stage, "key-1"), await make(stage, "key-2")}
 
-    assert isinstance(refused, OutcomeUnknown)
-    assert refused.retry_after is not None
-    assert {"thing 1", "thing 2"} == made
+    assert isinstance(error, OutcomeUnknown)
+    assert error.retry_after is not None
+    assert {"thing 1", "thing 2"} == object_ids
     assert ["cup", "cup"] == stage.shelf.things
 
 
@@ -118,11 +118,11 @@ async def test_too_many_equal_objects_are_unowned_and_nothing_is_resent(stage: C
     await dropped(stage)
     stage.shelf.things += ["cup", "cup"]
     clock.at += SETTLE_SECONDS
-    refused = await refusal(stage)
+    error = await catch_error(stage)
 
-    assert isinstance(refused, OutcomeUnknown)
-    assert [{"candidate": "thing 1"}, {"candidate": "thing 2"}] == refused.details
-    assert None is refused.retry_after
+    assert isinstance(error, OutcomeUnknown)
+    assert [{"candidate": "thing 1"}, {"candidate": "thing 2"}] == error.details
+    assert None is error.retry_after
     assert ["cup", "cup"] == stage.shelf.things
 
 
@@ -133,15 +133,15 @@ async def test_no_object_is_claimed_while_another_call_creates_an_equal_one(
     await dropped(stage, "key-2")
     stage.shelf.gate.clear()
     stage.shelf.visited.clear()
-    making = asyncio.create_task(make(stage, "key-1"))
+    creation = asyncio.create_task(make(stage, "key-1"))
     await stage.shelf.was_asked()
     stage.shelf.things.append("cup")
-    refused = await refusal(stage, "key-2")
+    error = await catch_error(stage, "key-2")
     stage.shelf.gate.set()
-    made = await making
+    object_id = await creation
 
-    assert isinstance(refused, OutcomeUnknown)
-    assert "thing 2" == made
+    assert isinstance(error, OutcomeUnknown)
+    assert "thing 2" == object_id
 
 
 @requirement("common-98")
@@ -177,16 +177,16 @@ async def test_an_adopted_object_belongs_to_one_call_until_it_ends(stage: CoreFi
 @requirement("common-99")
 async def test_a_call_that_lost_its_claim_changes_nothing(stage: CoreFixture) -> None:
     stage.shelf.gate.clear()
-    late = asyncio.create_task(refusal(stage))
+    late = asyncio.create_task(catch_error(stage))
     await stage.shelf.was_asked()
     taken = update(tables.claims).values(run_id="run_of_another", attempt=2)
     await stage.app.database.write(lambda writing: writing.execute(taken))
     stage.shelf.gate.set()
-    refused = await late
+    error = await late
     query = select(tables.claims.c.run_id, tables.claims.c.state).where(tables.claims.c.idempotency_key == "key-1")
     row = await stage.app.database.read(lambda reading: reading.execute(query).all())
 
-    assert "idempotency_in_progress" == refused.code
+    assert "idempotency_in_progress" == error.code
     assert ("run_of_another", "held") in row
 
 
@@ -196,11 +196,11 @@ async def test_an_unreadable_first_call_is_reported_and_nothing_is_sent(stage: C
     spoilt = update(tables.claims).values(sealed=b"sealed with a key that is gone")
     await stage.app.database.write(lambda writing: writing.execute(spoilt))
     clock.at += SETTLE_SECONDS
-    refused = await refusal(stage)
-    again = await refusal(stage)
+    error = await catch_error(stage)
+    again = await catch_error(stage)
 
-    assert (OutcomeUnknown, OutcomeUnknown) == (type(refused), type(again))
-    assert "can no longer be read" in refused.message
+    assert (OutcomeUnknown, OutcomeUnknown) == (type(error), type(again))
+    assert "can no longer be read" in error.message
     assert 1 == stage.shelf.asked
 
 

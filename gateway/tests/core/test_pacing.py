@@ -56,10 +56,10 @@ class PacingScenario:
 
     async def crowd(self, names: Iterable[int]) -> None:
         """Callers who come one right after the other."""
-        await asyncio.gather(*(self._come(place, name) for place, name in enumerate(names)))
+        await asyncio.gather(*(self._come(position, name) for position, name in enumerate(names)))
 
-    async def _come(self, place: int, name: int) -> None:
-        await self.clock.sleep(place / 10_000)
+    async def _come(self, position: int, name: int) -> None:
+        await self.clock.sleep(position / 10_000)
         await self.walk(name)
 
     @property
@@ -120,11 +120,11 @@ def test_a_call_that_cannot_start_in_time_is_rejected_immediately_with_the_wait(
     async def three() -> tuple[float, float | None]:
         waiting = asyncio.gather(busy.walk("first"), busy.walk("second"))
         await asyncio.sleep(1)
-        with pytest.raises(UpstreamRateLimited) as refused:
+        with pytest.raises(UpstreamRateLimited) as raised:
             await busy.walk("third", patience=15)
         answered_at = busy.clock.now() - NOON
         await waiting
-        return answered_at, refused.value.retry_after
+        return answered_at, raised.value.retry_after
 
     answered_at, retry_after = run_in_virtual_time(three())
 
@@ -166,14 +166,14 @@ def test_a_cancelled_caller_releases_the_reservation() -> None:
 def test_an_expired_reservation_is_renewed_in_order() -> None:
     busy = street(all="3/1")
 
-    async def held_up() -> None:
-        turn = await busy.pacer.acquire([ONE], Deadline(NOON))
+    async def delayed_call() -> None:
+        reservation = await busy.pacer.acquire([ONE], Deadline(NOON))
         await busy.clock.sleep(5)
         await busy.crowd(range(4))
-        await busy.pacer.reacquire(turn, Deadline(NOON + 100))
+        await busy.pacer.reacquire(reservation, Deadline(NOON + 100))
         busy.passed.append(("late", round(busy.clock.now() - NOON, 6)))
 
-    run_in_virtual_time(held_up())
+    run_in_virtual_time(delayed_call())
 
     assert [0, 1, 2, 3, "late"] == busy.names
     assert 3 == busy.most_within(1.0)
@@ -182,13 +182,13 @@ def test_an_expired_reservation_is_renewed_in_order() -> None:
 def test_a_call_delayed_beyond_its_deadline_is_rejected() -> None:
     busy = street(all="3/1")
 
-    async def held_up() -> None:
-        turn = await busy.pacer.acquire([ONE], Deadline(NOON))
+    async def delayed_call() -> None:
+        reservation = await busy.pacer.acquire([ONE], Deadline(NOON))
         await busy.clock.sleep(5)
-        await busy.pacer.reacquire(turn, Deadline(NOON + 4))
+        await busy.pacer.reacquire(reservation, Deadline(NOON + 4))
 
     with pytest.raises(UpstreamRateLimited):
-        run_in_virtual_time(held_up())
+        run_in_virtual_time(delayed_call())
 
 
 @pytest.mark.parametrize("seconds_before", [0.0, 2.0], ids=["closed already", "closed while it waits in line"])
@@ -200,13 +200,13 @@ def test_a_budget_blocked_beyond_the_deadline_is_reported_immediately(seconds_be
         closing = asyncio.create_task(_after(seconds_before, busy.pacer.block([ONE], 90)))
         if not seconds_before:
             await closing
-        with pytest.raises(UpstreamRateLimited) as refused:
+        with pytest.raises(UpstreamRateLimited) as raised:
             await busy.pacer_of("account").acquire([ONE], Deadline(NOON + 120, max_blocked_seconds=30))
         await closing
         with pytest.raises(UpstreamRateLimited):
             await busy.walk("impatient", patience=30)
         await busy.walk("patient", patience=120)
-        return refused.value.retry_after or 0
+        return raised.value.retry_after or 0
 
     retry_after = run_in_virtual_time(throttled())
 
@@ -256,9 +256,9 @@ def test_a_call_delayed_by_throttling_is_rejected_with_the_wait() -> None:
     async def throttle() -> float | None:
         await busy.walk("first")
         await busy.pacer.block([ONE], 100)
-        with pytest.raises(UpstreamRateLimited) as refused:
+        with pytest.raises(UpstreamRateLimited) as raised:
             await busy.walk("second", patience=30)
-        return refused.value.retry_after
+        return raised.value.retry_after
 
     assert 100 == run_in_virtual_time(throttle())
 
@@ -408,9 +408,9 @@ def test_a_poll_leaves_headroom_for_the_next_call() -> None:
     async def polls_then_a_call() -> None:
         polls = asyncio.gather(*(busy.poll() for _ in range(20)))
         await busy.clock.sleep(2.5)
-        asked = busy.clock.now()
+        asked_at = busy.clock.now()
         await busy.walk("call")
-        assert asked == busy.clock.now()
+        assert asked_at == busy.clock.now()
         await polls
 
     run_in_virtual_time(polls_then_a_call())

@@ -8,10 +8,10 @@ from harness.requirement import requirement
 
 @requirement("common-226")
 def test_every_4xx_error_has_a_detail_with_its_code_and_a_location() -> None:
-    refusals = [error for error in all_errors() if error.status < 500]
+    errors = [error for error in all_errors() if error.status < 500]
     unplaced = [
         error.code
-        for error in refusals
+        for error in errors
         if not any(detail["code"] == error.code and detail.keys() & PLACES for detail in public_details(error("No.")))
     ]
 
@@ -20,9 +20,9 @@ def test_every_4xx_error_has_a_detail_with_its_code_and_a_location() -> None:
 
 @requirement("common-226")
 def test_a_detail_with_a_location_retains_it() -> None:
-    refusal = UpstreamRefused("No.", {"property": "Stage", "vendor_code": "no"})
+    error = UpstreamRefused("No.", {"property": "Stage", "vendor_code": "no"})
 
-    assert [{"code": "upstream_refused", "property": "Stage", "vendor_code": "no"}] == public_details(refusal)
+    assert [{"code": "upstream_refused", "property": "Stage", "vendor_code": "no"}] == public_details(error)
 
 
 @requirement("common-226")

@@ -43,15 +43,15 @@ class Kind:
 KINDS = {
     "connections": Kind(
         lambda app, workspace_id: app.connections.create(workspace_id, "notes", None),
-        lambda app, made: app.connections.remove(made["connection_id"]),
+        lambda app, created: app.connections.remove(created["connection_id"]),
     ),
     "keys": Kind(
         lambda app, workspace_id: app.keys.create(workspace_id, "read"),
-        lambda app, made: app.keys.revoke(KeyId(made["key_id"])),
+        lambda app, created: app.keys.revoke(KeyId(created["key_id"])),
     ),
     "webhooks": Kind(
         lambda app, workspace_id: app.webhooks.create(workspace_id, "https://example.com/events"),
-        lambda app, made: app.webhooks.remove(made["webhook_id"]),
+        lambda app, created: app.webhooks.remove(created["webhook_id"]),
     ),
 }
 
@@ -85,15 +85,15 @@ async def test_concurrent_processes_respect_a_quota(apps: list[App], name: str) 
 @pytest.mark.parametrize("name", KINDS)
 async def test_the_error_names_the_quota_and_its_remedy_works(apps: list[App], name: str) -> None:
     app, workspace_id = apps[0], await new_workspace(apps[0])
-    made = [await KINDS[name].create(app, workspace_id) for _ in range(QUOTA)]
-    with pytest.raises(QuotaExceeded) as refused:
+    created = [await KINDS[name].create(app, workspace_id) for _ in range(QUOTA)]
+    with pytest.raises(QuotaExceeded) as raised:
         await KINDS[name].create(app, workspace_id)
-    await KINDS[name].remove(app, made[0])
+    await KINDS[name].remove(app, created[0])
     again = await KINDS[name].create(app, workspace_id)
 
     setting = f"GATEWAY_QUOTA_{name.upper()}"
-    assert [{"quota": name, "count": QUOTA, "limit": QUOTA, "setting": setting}] == refused.value.details
-    assert refused.value.remedy.endswith(f", or ask the operator to raise {setting}.")
+    assert [{"quota": name, "count": QUOTA, "limit": QUOTA, "setting": setting}] == raised.value.details
+    assert raised.value.remedy.endswith(f", or ask the operator to raise {setting}.")
     assert workspace_id == again["workspace_id"]
 
 
@@ -127,8 +127,8 @@ async def test_nothing_is_created_in_an_unknown_workspace(apps: list[App], name:
 
 async def invite(app: App, workspace_id: WorkspaceId) -> str:
     """The token of a new connect link."""
-    made = await app.connection_service.create(workspace_id, "notes", None)
-    return str(made["connect_url"].rpartition("/")[2])
+    connection = await app.connection_service.create(workspace_id, "notes", None)
+    return str(connection["connect_url"].rpartition("/")[2])
 
 
 async def depart(consents: list[ConsentFlow], tokens: list[str]) -> Counter[str]:

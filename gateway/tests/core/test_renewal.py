@@ -46,7 +46,7 @@ class Issuer:
     """What happens to answers on the way back."""
 
     grace: float = 0.0
-    asked: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
     gate: asyncio.Event = field(default_factory=asyncio.Event)
     visited: asyncio.Event = field(default_factory=asyncio.Event)
     known: OAuthConfig | None = OAUTH
@@ -60,7 +60,7 @@ class Issuer:
         return self.known
 
     async def refresh(self, connector: str, refresh_token: str) -> IssuedTokens:
-        self.asked.append(refresh_token)
+        self.requests.append(refresh_token)
         self.visited.set()
         await self.gate.wait()
         if self.troubles:
@@ -90,13 +90,13 @@ class Desk:
         return idle(self.here, self.clock, self.idle_processes)
 
     async def connection(self, of: ConnectionStore | None = None) -> Connection:
-        found = await (of or self.here).find(self.connection_id)
-        assert found is not None
-        return found
+        opened = await (of or self.here).find(self.connection_id)
+        assert opened is not None
+        return opened
 
     async def status(self) -> tuple[str, str | None]:
-        shown = await self.here.show(self.connection_id)
-        return shown["status"], shown["reason"]
+        public = await self.here.show(self.connection_id)
+        return public["status"], public["reason"]
 
 
 def idle(connections: ConnectionStore, clock: ManualClock, processes: int = 1) -> IdleTokenRefresher:
@@ -120,8 +120,8 @@ async def desk(database_url: str, clock: ManualClock) -> AsyncIterator[Desk]:
         issuer = Issuer(clock)
         workspace_id = (await Workspaces(here, clock).create("tests"))["workspace_id"]
         connections = process(here, issuer, clock)
-        made = await connections.create(workspace_id, "shelf", FIRST)
-        yield_to = Desk(connections, process(elsewhere, issuer, clock), issuer, clock, made["connection_id"])
+        connection = await connections.create(workspace_id, "shelf", FIRST)
+        yield_to = Desk(connections, process(elsewhere, issuer, clock), issuer, clock, connection["connection_id"])
         await authorise(yield_to, FIRST)
         yield yield_to
 
@@ -140,7 +140,7 @@ async def test_a_token_is_used_until_shortly_before_it_expires(desk: Desk) -> No
     after = await connection.credentials()
 
     assert ("access-token-1", "access-token-2") == (before["token"], after["token"])
-    assert ["refresh-token-1"] == desk.issuer.asked
+    assert ["refresh-token-1"] == desk.issuer.requests
 
 
 @requirement("connections-20")
@@ -157,20 +157,20 @@ async def test_a_new_pair_is_stored_before_it_is_used(desk: Desk) -> None:
 async def test_two_hundred_tasks_refresh_a_token_once(desk: Desk) -> None:
     connection = await desk.connection()
     desk.clock.at += HOUR
-    told = await asyncio.gather(*(connection.credentials() for _ in range(200)))
+    credentials = await asyncio.gather(*(connection.credentials() for _ in range(200)))
 
-    assert {"access-token-2"} == {secrets["token"] for secrets in told}
-    assert ["refresh-token-1"] == desk.issuer.asked
+    assert {"access-token-2"} == {secrets["token"] for secrets in credentials}
+    assert ["refresh-token-1"] == desk.issuer.requests
 
 
 @requirement("connections-19")
 async def test_two_processes_refresh_a_token_once(desk: Desk) -> None:
     here, elsewhere = await desk.connection(), await desk.connection(desk.elsewhere)
     desk.clock.at += HOUR
-    told = await asyncio.gather(here.credentials(), elsewhere.credentials())
+    credentials = await asyncio.gather(here.credentials(), elsewhere.credentials())
 
-    assert ["access-token-2", "access-token-2"] == [secrets["token"] for secrets in told]
-    assert ["refresh-token-1"] == desk.issuer.asked
+    assert ["access-token-2", "access-token-2"] == [secrets["token"] for secrets in credentials]
+    assert ["refresh-token-1"] == desk.issuer.requests
 
 
 @requirement("connections-21")
@@ -183,14 +183,14 @@ async def test_a_refresh_that_fails_for_a_minute_does_not_revoke_the_connection(
         with pytest.raises(UpstreamUnavailable):
             await connection.credentials()
         desk.clock.at += 0.5
-    between, asked = await desk.status(), len(desk.issuer.asked)
+    between, request_count = await desk.status(), len(desk.issuer.requests)
     desk.issuer.troubles.clear()
     desk.clock.at += 1
     secrets = await connection.credentials()
 
     assert ("active", None) == between == await desk.status()
     assert "access-token-2" == secrets["token"]
-    assert asked <= 60
+    assert request_count <= 60
 
 
 @requirement("connections-21")
@@ -212,7 +212,7 @@ async def test_a_rejected_refresh_revokes_and_is_not_retried_immediately(desk: D
             await connection.credentials()
 
     assert ("revoked", "withdrawn") == await desk.status()
-    assert ["refresh-token-1"] == desk.issuer.asked
+    assert ["refresh-token-1"] == desk.issuer.requests
 
 
 @requirement("connections-19")
@@ -234,10 +234,10 @@ async def test_the_refresh_of_a_dead_process_is_taken_over(desk: Desk) -> None:
 
 @requirement("connections-21")
 @pytest.mark.parametrize(
-    ("grace", "told"), [(60.0, ("active", None)), (0.0, ("revoked", "refresh_interrupted"))], ids=["grace", "none"]
+    ("grace", "expected"), [(60.0, ("active", None)), (0.0, ("revoked", "refresh_interrupted"))], ids=["grace", "none"]
 )
 async def test_a_lost_token_pair_is_reissued_if_the_previous_one_is_valid_for_a_minute(
-    desk: Desk, grace: float, told: tuple[str, str | None]
+    desk: Desk, grace: float, expected: tuple[str, str | None]
 ) -> None:
     here, elsewhere = await desk.connection(), await desk.connection(desk.elsewhere)
     desk.clock.at += HOUR
@@ -245,7 +245,7 @@ async def test_a_lost_token_pair_is_reissued_if_the_previous_one_is_valid_for_a_
     await asyncio.gather(here.credentials(), return_exceptions=True)
     await asyncio.gather(elsewhere.credentials(), return_exceptions=True)
 
-    assert told == await desk.status()
+    assert expected == await desk.status()
 
 
 @requirement("connections-20")
@@ -254,13 +254,13 @@ async def test_an_unsaved_token_pair_is_retained_and_not_requested_again(
 ) -> None:
     connection = await desk.connection()
     desk.clock.at += HOUR
-    refused = StorageUnavailable("Away.")
+    error = StorageUnavailable("Away.")
     real = desk.here.database.write
-    away = [True]
+    is_unavailable = [True]
 
     def write(work: Any, *about: Any) -> Any:
-        if away and "_store" in repr(work):
-            return failing(refused)
+        if is_unavailable and "_store" in repr(work):
+            return failing(error)
         return real(work, *about)
 
     monkeypatch.setattr(desk.here.database, "write", write)
@@ -268,10 +268,10 @@ async def test_an_unsaved_token_pair_is_retained_and_not_requested_again(
         await connection.credentials()
     with pytest.raises(StorageUnavailable):
         await connection.credentials()
-    away.clear()
+    is_unavailable.clear()
     secrets = await connection.credentials()
 
-    assert ("access-token-2", ["refresh-token-1"]) == (secrets["token"], desk.issuer.asked)
+    assert ("access-token-2", ["refresh-token-1"]) == (secrets["token"], desk.issuer.requests)
 
 
 async def failing(error: BaseException) -> None:

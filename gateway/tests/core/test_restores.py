@@ -100,7 +100,7 @@ async def lives(copied: tuple[str, Callable[[], str]], clock: ManualClock) -> Li
     return prepared
 
 
-async def refusal(stage: CoreFixture, **more: Any) -> GatewayError:
+async def catch_error(stage: CoreFixture, **more: Any) -> GatewayError:
     with pytest.raises(GatewayError) as refused:
         await stage.put(**more)
     return refused.value
@@ -111,21 +111,21 @@ async def refusal(stage: CoreFixture, **more: Any) -> GatewayError:
 async def test_a_write_missing_from_the_backup_is_not_repeated(lives: Lives, operation: Any) -> None:
     async with lives.lost() as stage:
         first = await stage.put(operation=operation)
-        made = list(stage.shelf.things)
+        things = list(stage.shelf.things)
     async with lives.restored() as stage:
         again = await stage.put(operation=operation)
         later = await stage.put(operation=operation)
 
     assert data(first) == data(again) == data(later)
     assert (False, True) == (again.replayed, later.replayed)
-    assert made == stage.shelf.things
+    assert things == stage.shelf.things
 
 
 @requirement("keys-11")
 async def test_a_half_finished_write_is_completed(lives: Lives) -> None:
     async with lives.lost() as stage:
         stage.shelf.troubles += [None, in_doubt("cut")]
-        await refusal(stage, operation=put_pair)
+        await catch_error(stage, operation=put_pair)
     async with lives.restored() as stage:
         await stage.put(operation=put_pair)
 
@@ -135,14 +135,14 @@ async def test_a_half_finished_write_is_completed(lives: Lives) -> None:
 @requirement("keys-12")
 async def test_a_new_write_is_sent_after_the_settle_time(lives: Lives) -> None:
     async with lives.restored(settled=False) as stage:
-        early = await refusal(stage)
-        made_early = list(stage.shelf.things)
+        early = await catch_error(stage)
+        early_things = list(stage.shelf.things)
         lives._clock.at += SETTLE_SECONDS
         await stage.put()
 
     assert isinstance(early, OutcomeUnknown)
     assert early.retry_after is not None
-    assert ([], ["cup"]) == (made_early, stage.shelf.things)
+    assert ([], ["cup"]) == (early_things, stage.shelf.things)
 
 
 @requirement("keys-12")
@@ -151,14 +151,14 @@ async def test_an_indistinguishable_write_is_unknown_and_can_be_sent_without_a_k
         await stage.put(operation=make_thing)
         await stage.put(operation=make_thing, key="key-2")
     async with lives.restored() as stage:
-        refused = await refusal(stage, operation=make_thing)
-        made = list(stage.shelf.things)
+        error = await catch_error(stage, operation=make_thing)
+        things = list(stage.shelf.things)
         await stage.put(operation=make_thing, key=None)
 
-    assert isinstance(refused, OutcomeUnknown)
-    assert (CHECK_AFTER_RESTORE, None) == (refused.remedy, refused.retry_after)
-    assert [{"candidate": "thing 1"}, {"candidate": "thing 2"}] == refused.details
-    assert (["cup"] * 2, ["cup"] * 3) == (made, stage.shelf.things)
+    assert isinstance(error, OutcomeUnknown)
+    assert (CHECK_AFTER_RESTORE, None) == (error.remedy, error.retry_after)
+    assert [{"candidate": "thing 1"}, {"candidate": "thing 2"}] == error.details
+    assert (["cup"] * 2, ["cup"] * 3) == (things, stage.shelf.things)
 
 
 @requirement("keys-11")
@@ -194,24 +194,24 @@ async def test_a_change_in_doubt_in_the_backup_is_not_resent(
     lives.backup_at = clock.at - 1
     async with run_core(lives._url, clock) as stage:
         stage.shelf.troubles.append(in_doubt("interrupted"))
-        await refusal(stage, name="first", operation=label_thing)
+        await catch_error(stage, name="first", operation=label_thing)
     # The operator names a time that is somewhat earlier than the last commit in the backup.
     lives.stage, lives._backup = stage, lives._copy()
     async with lives.lost() as stage:
         await stage.put("second", None, operation=label_thing)
     async with lives.restored() as stage:
-        refused = await refusal(stage, name="first", operation=label_thing)
+        error = await catch_error(stage, name="first", operation=label_thing)
 
-    assert isinstance(refused, OutcomeUnknown)
-    assert [{"restored": True}] == refused.details
+    assert isinstance(error, OutcomeUnknown)
+    assert [{"restored": True}] == error.details
     assert {"thing 1": "second"} == stage.shelf.labels
 
 
 @requirement("keys-11")
 async def test_the_history_reports_no_lost_response_for_a_new_key(lives: Lives) -> None:
     async with lives.restored() as stage:
-        made = await stage.put(operation=make_thing)
-        run = await stage.app.runs.show(made.run_id, None)
+        envelope = await stage.put(operation=make_thing)
+        run = await stage.app.runs.show(envelope.run_id, None)
 
     assert (["cup"], None) == (stage.shelf.things, run["details"])
 
@@ -248,22 +248,22 @@ async def test_only_one_day_of_an_old_backup_is_searched(lives: Lives) -> None:
 @requirement("keys-13")
 async def test_a_backup_time_in_the_future_is_rejected(lives: Lives) -> None:
     async with lives.lost() as stage:
-        with pytest.raises(InvalidParameters) as refused:
+        with pytest.raises(InvalidParameters) as raised:
             await stage.app.restores.declare(lives._clock.at + 1)
 
-    assert "backup_at" == refused.value.details[0]["parameter"]
+    assert "backup_at" == raised.value.details[0]["parameter"]
     assert stage.app.restores.lost is None
 
 
 @requirement("keys-13")
 async def test_a_backup_is_no_newer_than_its_last_heartbeat(lives: Lives) -> None:
     async with Database(lives._backup, clock=lives._clock.now) as database:
-        declared = await RestoreDetector(database, [], _nobody_reads).declare(lives._clock.at)
+        declared = await RestoreDetector(database, [], _ignore_gap).declare(lives._clock.at)
 
     assert lives.backup_at == declared["backup_at"] < lives._clock.at
 
 
-async def _nobody_reads(_: LostPeriod) -> None:
+async def _ignore_gap(_: LostPeriod) -> None:
     """No connection is observed."""
 
 
@@ -295,7 +295,7 @@ def served(clock: ManualClock, tmp_path: Path) -> Served:
 
 @requirement("keys-14")
 async def test_a_database_older_than_its_witness_was_restored(lives: Lives, served: Served) -> None:
-    async with served.on(lives._url) as whole:
+    async with served.on(lives._url) as original:
         pass
     async with served.on(lives._backup) as restored:
         restored_at = served.clock.at
@@ -303,7 +303,7 @@ async def test_a_database_older_than_its_witness_was_restored(lives: Lives, serv
         pass
 
     expected = LostPeriod(lives.backup_at, restored_at)
-    assert [None, expected, expected] == [whole.lost, restored.lost, again.lost]
+    assert [None, expected, expected] == [original.lost, restored.lost, again.lost]
     assert [expected] == served.gaps
 
 
@@ -317,7 +317,7 @@ async def test_a_running_process_notices_a_restore_of_its_database(lives: Lives,
     assert [lives.backup_at] == [lost.since for lost in served.gaps]
 
 
-async def _given_to(url: str, clock: ManualClock, installation_id: str | None) -> None:
+async def _set_installation(url: str, clock: ManualClock, installation_id: str | None) -> None:
     """Let the database be of another installation; with None, of a release that gave no identifiers."""
     change = update(tables.installation).values(installation_id=installation_id)
     async with Database(url, clock=clock.now) as database:
@@ -330,7 +330,7 @@ async def _given_to(url: str, clock: ManualClock, installation_id: str | None) -
 async def test_a_backup_of_an_earlier_release_is_noticed(lives: Lives, served: Served) -> None:
     async with served.on(lives._url):
         pass
-    await _given_to(lives._backup, served.clock, None)
+    await _set_installation(lives._backup, served.clock, None)
     async with served.on(lives._backup) as restored:
         restored_at = served.clock.at
 
@@ -341,12 +341,12 @@ async def test_a_backup_of_an_earlier_release_is_noticed(lives: Lives, served: S
 async def test_a_database_of_another_installation_is_rejected_until_declared(lives: Lives, served: Served) -> None:
     async with served.on(lives._url):
         pass
-    await _given_to(lives._backup, served.clock, "01ELSEWHERE")
+    await _set_installation(lives._backup, served.clock, "01ELSEWHERE")
     with pytest.raises(UnusableDatabase, match=r"01ELSEWHERE.*connector-gateway restored --backup-at"):
         async with served.on(lives._backup):
             pass
     async with Database(lives._backup, clock=served.clock.now) as database:
-        await RestoreDetector(database, [served.witness], _nobody_reads).declare(served.clock.at)
+        await RestoreDetector(database, [served.witness], _ignore_gap).declare(served.clock.at)
     async with served.on(lives._backup) as declared:
         pass
 

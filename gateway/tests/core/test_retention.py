@@ -19,15 +19,15 @@ from harness.requirement import requirement
 class Pile:
     """So many rows that are past their time."""
 
-    def __init__(self, rows: int, fault: Exception | None = None) -> None:
+    def __init__(self, rows: int, error: Exception | None = None) -> None:
         self.rows = rows
         self.steps: list[int] = []
-        self._fault = fault
+        self._error = error
 
     async def purge(self) -> int:
         """Delete some."""
-        if self._fault is not None:
-            raise self._fault
+        if self._error is not None:
+            raise self._error
         deleted = min(self.rows, PURGE_STEP)
         self.rows -= deleted
         self.steps.append(deleted)
@@ -41,13 +41,13 @@ async def at_once() -> None:
 def after(
     seconds: float,
     *always: Callable[[], Awaitable[int]],
-    seldom: Pile | None = None,
+    rare: Pile | None = None,
     calm: Callable[[], Awaitable[object]] = at_once,
 ) -> None:
     """Let a retention go on for so long."""
 
     async def run() -> None:
-        async with JobRunner(LoopClock(), always=always, rare=[seldom.purge] if seldom else [], wait_until_idle=calm):
+        async with JobRunner(LoopClock(), always=always, rare=[rare.purge] if rare else [], wait_until_idle=calm):
             await asyncio.sleep(seconds)
 
     run_in_virtual_time(run())
@@ -72,10 +72,10 @@ def test_rows_of_five_hundred_calls_a_second_are_deleted_as_fast_as_they_come() 
 
 
 def test_slowly_growing_tables_are_checked_rarely() -> None:
-    always, seldom = Pile(10**6), Pile(10**6)
-    after(2 * RARE_ROUNDS * ROUND_SECONDS + 1, always.purge, seldom=seldom)
+    always, rare = Pile(10**6), Pile(10**6)
+    after(2 * RARE_ROUNDS * ROUND_SECONDS + 1, always.purge, rare=rare)
 
-    assert (2 * RARE_ROUNDS * MAX_STEPS, 2 * MAX_STEPS) == (len(always.steps), len(seldom.steps))
+    assert (2 * RARE_ROUNDS * MAX_STEPS, 2 * MAX_STEPS) == (len(always.steps), len(rare.steps))
 
 
 def test_an_idle_job_is_skipped_for_a_minute() -> None:
@@ -86,8 +86,8 @@ def test_an_idle_job_is_skipped_for_a_minute() -> None:
 
 
 async def test_a_failing_job_does_not_stop_the_others(clock: ManualClock) -> None:
-    away, broken, good = Pile(1, StorageUnavailable("Away.")), Pile(1, LookupError("odd")), Pile(1)
-    await JobRunner(clock, always=[away.purge, broken.purge, good.purge]).run()
+    unavailable, broken, good = Pile(1, StorageUnavailable("Away.")), Pile(1, LookupError("odd")), Pile(1)
+    await JobRunner(clock, always=[unavailable.purge, broken.purge, good.purge]).run()
 
     assert [1] == good.steps
 

@@ -18,26 +18,26 @@ from harness.requirement import requirement
 LONG = "k" * 300
 
 
-async def place(stage: CoreFixture, name: str = "cup", *, board: str = "top", room: str = "hall") -> Any:
+async def put_on_board(stage: CoreFixture, name: str = "cup", *, board: str = "top", room: str = "hall") -> Any:
     """Put a thing on a board, which the path names, in a room, which the body names."""
     body = {"connection_id": stage.connection_id, "name": name, "room": room}
     arguments = Arguments(path={"board": board}, body=Body(encode_json(body)), key=KeyText.parse("key-1"))
     return await stage.gateway.call(Run("test"), stage.caller, "shelf", place_thing, arguments)
 
 
-async def refusal(stage: CoreFixture, **more: Any) -> GatewayError:
-    with pytest.raises(IdempotencyKeyReused) as refused:
-        await place(stage, **more)
-    return refused.value
+async def catch_error(stage: CoreFixture, **more: Any) -> GatewayError:
+    with pytest.raises(IdempotencyKeyReused) as error:
+        await put_on_board(stage, **more)
+    return error.value
 
 
 @requirement("keys-9")
 @pytest.mark.parametrize("other", [{"board": "bottom"}, {"room": "cellar"}])
 async def test_a_key_used_for_another_object_is_rejected(stage: CoreFixture, other: dict[str, str]) -> None:
-    first = await place(stage)
-    refused = await refusal(stage, **other)
+    first = await put_on_board(stage)
+    error = await catch_error(stage, **other)
 
-    assert [{"parameter": "idempotency_key", "first_run_id": first.run_id}] == refused.details
+    assert [{"parameter": "idempotency_key", "first_run_id": first.run_id}] == error.details
     assert ["cup"] == stage.shelf.things
 
 
@@ -45,18 +45,18 @@ async def test_a_key_used_for_another_object_is_rejected(stage: CoreFixture, oth
 async def test_an_in_doubt_key_is_rejected_for_another_object(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.troubles.append(in_doubt("silent"))
     with pytest.raises(GatewayError):
-        await place(stage)
+        await put_on_board(stage)
     await clock.sleep(SETTLE_SECONDS)
-    refused = await refusal(stage, board="bottom")
+    error = await catch_error(stage, board="bottom")
 
-    assert "first_run_id" in refused.details[0]
+    assert "first_run_id" in error.details[0]
     assert [] == stage.shelf.things
 
 
 @requirement("keys-10")
 async def test_a_retry_with_other_parameters_returns_a_warning(stage: CoreFixture) -> None:
-    first = await place(stage)
-    again = await place(stage, "plate")
+    first = await put_on_board(stage)
+    again = await put_on_board(stage, "plate")
     run = await stage.app.runs.show(again.run_id, None)
 
     assert data(first) == data(again)
@@ -75,9 +75,9 @@ async def test_an_in_doubt_write_is_resolved_by_the_first_parameters_with_a_warn
 ) -> None:
     stage.shelf.troubles.append(in_doubt("silent"))
     with pytest.raises(GatewayError):
-        await place(stage)
+        await put_on_board(stage)
     await clock.sleep(SETTLE_SECONDS)
-    again = await place(stage, "plate")
+    again = await put_on_board(stage, "plate")
 
     assert [different_parameters(None)] == list(again.warnings)
     assert ["cup"] == stage.shelf.things

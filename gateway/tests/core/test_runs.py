@@ -111,25 +111,26 @@ async def node(common_database_url: str, clock: ManualClock) -> AsyncIterator[No
 @requirement("common-111")
 async def test_a_run_is_reported_with_its_outcome(node: Node) -> None:
     run = await node.record()
-    told = await node.runs.show(run.run_id, node.workspace_id)
+    public = await node.runs.show(run.run_id, node.workspace_id)
 
-    assert ("ok", 200, None) == (told["status"], told["http_status"], told["code"])
+    assert ("ok", 200, None) == (public["status"], public["http_status"], public["code"])
     assert ("shelf", "list_things", "test", "conn_1") == tuple(
-        told[name] for name in ("connector", "operation", "surface", "connection_id")
+        public[name] for name in ("connector", "operation", "surface", "connection_id")
     )
-    assert node.clock.at == told["started_at"].timestamp()
+    assert node.clock.at == public["started_at"].timestamp()
     assert [("GET", "/x", 200, 1.235)] == [
-        (exchange["method"], exchange["path"], exchange["status"], exchange["wait_ms"]) for exchange in told["upstream"]
+        (exchange["method"], exchange["path"], exchange["status"], exchange["wait_ms"])
+        for exchange in public["upstream"]
     ]
-    assert not {"process_id", "workspace_id"} & told.keys()
+    assert not {"process_id", "workspace_id"} & public.keys()
 
 
 async def test_a_rejected_run_is_reported_with_its_code(node: Node) -> None:
     run = await node.record(UpstreamRefused("No.", private="secret words"))
-    told = await node.runs.show(run.run_id, None)
+    public = await node.runs.show(run.run_id, None)
 
-    assert ("error", 422, "upstream_refused") == (told["status"], told["http_status"], told["code"])
-    assert "secret words" not in str(told)
+    assert ("error", 422, "upstream_refused") == (public["status"], public["http_status"], public["code"])
+    assert "secret words" not in str(public)
 
 
 async def test_an_internal_error_is_reported_as_such(node: Node) -> None:
@@ -137,9 +138,9 @@ async def test_an_internal_error_is_reported_as_such(node: Node) -> None:
     with pytest.raises(InternalError):
         async with node.record_of(run, list_things):
             raise KeyError("oops")
-    told = await node.runs.show(run.run_id, None)
+    public = await node.runs.show(run.run_id, None)
 
-    assert ("error", 500, "internal_error") == (told["status"], told["http_status"], told["code"])
+    assert ("error", 500, "internal_error") == (public["status"], public["http_status"], public["code"])
 
 
 async def test_a_long_connection_identifier_is_truncated(node: Node) -> None:
@@ -157,11 +158,11 @@ async def test_a_run_of_another_workspace_is_not_found(node: Node) -> None:
 
 
 async def test_runs_are_listed_newest_first_and_page_by_page(node: Node) -> None:
-    made = [(await node.record()).run_id for _ in range(5)]
+    run_ids = [(await node.record()).run_id for _ in range(5)]
     first = await node.listed(limit=2)
 
-    assert made[::-1] == await node.listed()
-    assert made[::-1][2:] == await node.listed(before=first[-1])
+    assert run_ids[::-1] == await node.listed()
+    assert run_ids[::-1][2:] == await node.listed(before=first[-1])
 
 
 @requirement("common-115")
@@ -256,9 +257,9 @@ async def test_a_run_whose_end_cannot_be_committed_fails_and_is_recorded_later(n
                 run.succeed("ok")
         await node.processes.heartbeat()
     await node.processes.heartbeat()
-    told = await node.runs.show(run.run_id, None)
+    public = await node.runs.show(run.run_id, None)
 
-    assert ("error", 503, "storage_unavailable") == (told["status"], told["http_status"], told["code"])
+    assert ("error", 503, "storage_unavailable") == (public["status"], public["http_status"], public["code"])
 
 
 async def test_an_error_that_cannot_be_committed_is_reported_as_storage_unavailable(node: Node) -> None:
@@ -438,7 +439,7 @@ async def test_a_call_interrupted_by_shutdown_is_reported_and_recorded(node: Nod
     with pytest.raises(Overloaded) as caught:
         async with node.record_of(run, list_things):
             raise asyncio.CancelledError
-    told = await node.runs.show(run.run_id, None)
+    public = await node.runs.show(run.run_id, None)
 
     assert caught.value.retry_after
-    assert ("error", 503, "overloaded") == (told["status"], told["http_status"], told["code"])
+    assert ("error", 503, "overloaded") == (public["status"], public["http_status"], public["code"])

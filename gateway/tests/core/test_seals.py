@@ -26,8 +26,8 @@ def installation(database_url: str, secrets: str) -> App:
 async def connect(app: App) -> str:
     """A new connection."""
     workspace = await app.workspaces.create("tests", "paid")
-    made = await app.connections.create(workspace["workspace_id"], "notes", {"token": "ntn_secret_one"})
-    return str(made["connection_id"])
+    connection = await app.connections.create(workspace["workspace_id"], "notes", {"token": "ntn_secret_one"})
+    return str(connection["connection_id"])
 
 
 async def hand_over(app: App, connector: str, secret: str) -> None:
@@ -44,11 +44,11 @@ async def test_a_start_without_the_secret_of_a_connection_is_rejected(database_u
         connection_ids = [await connect(first), await connect(first)]
     second = installation(database_url, SECOND)
 
-    with pytest.raises(MissingSecretKeys) as refused:
+    with pytest.raises(MissingSecretKeys) as raised:
         async with second.http().lifespan():
             pass
 
-    assert str(refused.value).startswith(
+    assert str(raised.value).startswith(
         f"The secret key that encrypted 2 connections, {min(connection_ids)} among them is missing; "
         "add it to GATEWAY_DECRYPT_ONLY_KEYS."
     )

@@ -27,29 +27,29 @@ from harness.requirement import requirement
 async def try_twice(call: OperationContext[ShelfClient], params: PutThing) -> Thing:
     """Put a thing on the shelf; where that is refused, try once more."""
     try:
-        made = await call.step(MAKE, on_shelf(call, params))
+        envelope = await call.step(MAKE, on_shelf(call, params))
     except UpstreamRefused:
-        made = await call.step(MAKE, on_shelf(call, params))
-    return Thing(thing_id=made["id"])
+        envelope = await call.step(MAKE, on_shelf(call, params))
+    return Thing(thing_id=envelope["id"])
 
 
-async def refusal(stage: CoreFixture) -> GatewayError:
-    with pytest.raises(GatewayError) as refused:
+async def catch_error(stage: CoreFixture) -> GatewayError:
+    with pytest.raises(GatewayError) as error:
         await stage.put(operation=try_twice)
-    return refused.value
+    return error.value
 
 
 async def test_a_rejected_step_is_replaced_by_its_alternative(stage: CoreFixture) -> None:
     stage.shelf.troubles = [REFUSED]
-    made = await stage.put(operation=try_twice)
+    envelope = await stage.put(operation=try_twice)
 
-    assert {"thing_id": "thing 1"} == data(made)
+    assert {"thing_id": "thing 1"} == data(envelope)
     assert 2 == stage.shelf.asked
 
 
 async def test_any_other_error_ends_the_write(stage: CoreFixture) -> None:
     stage.shelf.troubles = [Failure(UpstreamError("It failed.", doubt="failed"))]
-    failed = await refusal(stage)
+    failed = await catch_error(stage)
 
     assert "upstream_error" == failed.code
     assert 1 == stage.shelf.asked
@@ -58,7 +58,7 @@ async def test_any_other_error_ends_the_write(stage: CoreFixture) -> None:
 @requirement("common-93")
 async def test_a_skipped_step_is_not_resent_by_a_retry(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.troubles = [REFUSED, in_doubt("silent")]
-    await refusal(stage)
+    await catch_error(stage)
     stage.shelf.things.append("cup")
     clock.at += SETTLE_SECONDS
     again = await stage.put(operation=try_twice)
@@ -80,9 +80,9 @@ async def test_a_rejected_step_does_not_compete_with_its_alternative(stage: Core
 
 async def test_a_write_with_both_steps_rejected_releases_its_key(stage: CoreFixture) -> None:
     stage.shelf.troubles = [REFUSED, REFUSED]
-    refused = await refusal(stage)
+    error = await catch_error(stage)
     again = await stage.put("plate", operation=try_twice)
 
-    assert ("upstream_refused", ()) == (refused.code, tuple(refused.details))
+    assert ("upstream_refused", ()) == (error.code, tuple(error.details))
     assert {"thing_id": "thing 1"} == data(again)
     assert ["plate"] == stage.shelf.things

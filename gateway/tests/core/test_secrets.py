@@ -144,10 +144,10 @@ def test_data_of_another_connection_cannot_be_decrypted() -> None:
         vault(OLD).decrypt(vault(OLD).encrypt(SECRETS, OWNER), "conn_2")
 
 
-@pytest.mark.parametrize("place", [0, 4, 10, 16, 20, -1])
-def test_altered_data_cannot_be_decrypted(place: int) -> None:
+@pytest.mark.parametrize("position", [0, 4, 10, 16, 20, -1])
+def test_altered_data_cannot_be_decrypted(position: int) -> None:
     sealed = bytearray(vault(OLD).encrypt(SECRETS, OWNER))
-    sealed[place] ^= 1
+    sealed[position] ^= 1
 
     with pytest.raises(SecretUnreadable):
         vault(OLD).decrypt(bytes(sealed), OWNER)
@@ -160,10 +160,10 @@ def test_truncated_data_cannot_be_decrypted(length: int) -> None:
 
 
 def test_a_decryption_error_reveals_no_secret() -> None:
-    with pytest.raises(SecretUnreadable) as refused:
+    with pytest.raises(SecretUnreadable) as raised:
         vault(NEW).decrypt(vault(OLD).encrypt(SECRETS, OWNER), OWNER)
 
-    assert "sesame" not in f"{refused.value.message} {refused.value.private} {refused.value.details}"
+    assert "sesame" not in f"{raised.value.message} {raised.value.private} {raised.value.details}"
 
 
 # Cursors
@@ -201,11 +201,11 @@ def test_a_cursor_remains_valid_after_a_rotation() -> None:
     assert {"after": 1} == cursors(NEW, OLD).read(cursors(OLD).issue({"after": 1}))
 
 
-@pytest.mark.parametrize("place", [0, 8, 21, 22, 25, -1])
-def test_an_altered_cursor_is_rejected(place: int) -> None:
+@pytest.mark.parametrize("position", [0, 8, 21, 22, 25, -1])
+def test_an_altered_cursor_is_rejected(position: int) -> None:
     issued = cursors(OLD).issue({"after": 12345})
-    other = "B" if issued[place] != "B" else "C"
-    altered = issued[:place] + other + (issued[place + 1 :] if place != -1 else "")
+    other = "B" if issued[position] != "B" else "C"
+    altered = issued[:position] + other + (issued[position + 1 :] if position != -1 else "")
 
     with pytest.raises(InvalidCursor):
         cursors(OLD).read(altered)
@@ -231,7 +231,7 @@ def test_a_cursor_has_one_spelling(way: int) -> None:
 @requirement("common-39")
 @pytest.mark.parametrize("forged", ["", "x", "A", "====", "AAAA", "ä", "\ud800", "a" * 8192, "../..", "eyJhIjoxfQ"])
 def test_a_forged_cursor_is_rejected(forged: str) -> None:
-    with pytest.raises(InvalidCursor) as refused:
+    with pytest.raises(InvalidCursor) as raised:
         cursors(OLD).read(forged)
 
-    assert [{"parameter": "cursor"}] == refused.value.details
+    assert [{"parameter": "cursor"}] == raised.value.details

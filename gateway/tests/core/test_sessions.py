@@ -29,14 +29,14 @@ def sessions(database: Database, clock: ManualClock) -> Sessions:
     return Sessions(database, SecretKeys(SECRETS[:1]), "operator", clock)
 
 
-def altered(token: str, place: int) -> str:
+def altered(token: str, position: int) -> str:
     """*token* with one bit turned over."""
     raw = bytearray(urlsafe_b64decode(token + "=" * (-len(token) % 4)))
-    raw[place] ^= 1
+    raw[position] ^= 1
     return urlsafe_b64encode(bytes(raw)).decode().rstrip("=")
 
 
-async def kept_in_use(sessions: Sessions, session: Session, clock: ManualClock, seconds: float) -> None:
+async def use_until(sessions: Sessions, session: Session, clock: ManualClock, seconds: float) -> None:
     """Let time pass in which pages are asked for now and then."""
     for _ in range(100):
         clock.at += seconds / 100
@@ -55,11 +55,11 @@ async def test_no_two_sessions_are_the_same(sessions: Sessions) -> None:
     assert (True, True) == (one.token != other.token, one.form_token != other.form_token)
 
 
-@pytest.mark.parametrize("place", [0, 31, 32, 63])
-async def test_an_altered_token_has_no_session(sessions: Sessions, place: int) -> None:
+@pytest.mark.parametrize("position", [0, 31, 32, 63])
+async def test_an_altered_token_has_no_session(sessions: Sessions, position: int) -> None:
     session = await sessions.begin()
 
-    assert await sessions.find(altered(session.token, place)) is None
+    assert await sessions.find(altered(session.token, position)) is None
 
 
 @pytest.mark.parametrize("token", ["", "x", "\u00e9", "=" * 86, "A" * 86, "a b"])
@@ -82,7 +82,7 @@ async def test_a_visitor_can_sign_out(sessions: Sessions) -> None:
 
 async def test_a_session_expires_and_is_deleted(sessions: Sessions, database: Database, clock: ManualClock) -> None:
     session = await sessions.begin()
-    await kept_in_use(sessions, session, clock, SESSION_SECONDS - 1)
+    await use_until(sessions, session, clock, SESSION_SECONDS - 1)
     lasting = await sessions.find(session.token)
     clock.at += 2
     ended = await sessions.find(session.token)

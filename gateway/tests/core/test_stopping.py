@@ -71,9 +71,9 @@ async def test_polls_are_not_ended_by_shutdown_itself() -> None:
     queue = Queue()
     queue.stopping.start()
 
-    turn = await queue.pacer(BackgroundPacer).acquire(ONE, FAR)
+    reservation = await queue.pacer(BackgroundPacer).acquire(ONE, FAR)
 
-    assert 0 == turn.wait
+    assert 0 == reservation.wait
 
 
 async def test_a_result_before_shutdown_is_returned() -> None:

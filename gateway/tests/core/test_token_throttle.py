@@ -80,9 +80,9 @@ def test_excess_wrong_tokens_are_rejected_without_a_trace() -> None:
         await fail(throttle, BURST)
         return [await outcomes(throttle, [HERE] * (MAX_DELAYED_PER_ADDRESS + 3)), await outcomes(throttle, [HERE])]
 
-    refused = {"NoneType": MAX_DELAYED_PER_ADDRESS, "RateLimited": 3}
+    raised = {"NoneType": MAX_DELAYED_PER_ADDRESS, "RateLimited": 3}
 
-    assert [refused, {"NoneType": 1}] == run_in_virtual_time(guess())
+    assert [raised, {"NoneType": 1}] == run_in_virtual_time(guess())
 
 
 @requirement("limits-3")
@@ -100,11 +100,11 @@ async def test_the_remedy_of_the_error_is_a_correct_token(throttle: TokenThrottl
     throttle._delayed = MAX_DELAYED
     await fail(throttle, BURST)
 
-    with pytest.raises(RateLimited, match="This token is wrong") as refused:
+    with pytest.raises(RateLimited, match="The token is wrong") as raised:
         await throttle.delay(HERE)
 
-    assert refused.value.remedy.startswith("Send a correct token: it is accepted at once")
-    assert 1 == refused.value.retry_after
+    assert raised.value.remedy.startswith("Send a correct token, which is accepted immediately")
+    assert 1 == raised.value.retry_after
 
 
 @requirement("limits-3")

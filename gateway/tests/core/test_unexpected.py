@@ -6,8 +6,8 @@ from connector_gateway.core.history.unexpected_responses import MAX_PATHS, Unexp
 from connector_gateway.kit.errors import GatewayError, OutcomeUnknown, PageNotFound, UpstreamUnexpected
 
 
-def unexpected(*places: str) -> UpstreamUnexpected:
-    return UpstreamUnexpected("Unknown.", *({"place": place} for place in places))
+def unexpected(*paths: str) -> UpstreamUnexpected:
+    return UpstreamUnexpected("Unknown.", *({"place": path} for path in paths))
 
 
 def counted(*errors: GatewayError) -> UnexpectedResponses:
@@ -18,16 +18,16 @@ def counted(*errors: GatewayError) -> UnexpectedResponses:
 
 
 @pytest.mark.parametrize(
-    ("error", "place"),
+    ("error", "path"),
     [
         (unexpected("results[3].properties"), "results[].properties"),
         (unexpected("[0].a[12][7]"), "[].a[][]"),
         (unexpected(), ""),
-        (OutcomeUnknown("Unknown.", {"place": "id"}, doubt="garbled"), "id"),
+        (OutcomeUnknown("Unknown.", {"path": "id"}, doubt="garbled"), "id"),
     ],
 )
-def test_a_response_is_counted_by_its_path_without_indexes(error: GatewayError, place: str) -> None:
-    assert {("notes", place): 2} == counted(error, error).counts
+def test_a_response_is_counted_by_its_path_without_indexes(error: GatewayError, path: str) -> None:
+    assert {("notes", path): 2} == counted(error, error).counts
 
 
 def test_other_errors_are_not_counted() -> None:
@@ -35,8 +35,8 @@ def test_other_errors_are_not_counted() -> None:
 
 
 def test_paths_after_the_first_hundred_are_counted_together() -> None:
-    wanted = [unexpected(f"field_{number}") for number in range(MAX_PATHS + 5)]
-    answers = counted(*wanted, wanted[0])
+    errors = [unexpected(f"field_{number}") for number in range(MAX_PATHS + 5)]
+    answers = counted(*errors, errors[0])
 
     assert (2, 5) == (answers.counts["notes", "field_0"], answers.counts["notes", "other"])
     assert MAX_PATHS + 1 == len(answers.counts)

@@ -65,12 +65,12 @@ def test_a_waiting_request_is_counted_until_it_is_sent() -> None:
         before = street.one()
         await asyncio.gather(*callers)
         after = street.one()
-        return [_told(before), _told(after)]
+        return [_counts(before), _counts(after)]
 
     assert [(2, 2, 2), (0, 2, 4)] == run_in_virtual_time(story())
 
 
-def _told(use: BudgetUsage) -> tuple[int, int, float]:
+def _counts(use: BudgetUsage) -> tuple[int, int, float]:
     """How many wait, how many waited at most, and what was sent."""
     return use.waiting, max(slot.waiting for slot in use.history), sum(slot.sent for slot in use.history)
 
@@ -106,7 +106,7 @@ def test_an_immediately_rejected_request_counts_neither_as_waiting_nor_sent() ->
         await asyncio.gather(street.send(), street.send())
         with pytest.raises(UpstreamRateLimited):
             await street.send(seconds=0.5)
-        return _told(street.one())
+        return _counts(street.one())
 
     waiting, _, sent = run_in_virtual_time(story())
 

@@ -44,7 +44,7 @@ async def names(database: Database) -> list[str]:
     return list(await database.read(lambda reading: reading.execute(query).scalars().all()))
 
 
-async def told(*writing: Any) -> list[str]:
+async def outcome_codes(*writing: Any) -> list[str]:
     """The codes with which writers end."""
     outcomes = await asyncio.gather(*writing, return_exceptions=True)
     return [getattr(outcome, "code", "ok" if outcome is None else repr(outcome)) for outcome in outcomes]
@@ -94,7 +94,7 @@ async def test_an_error_in_a_statement_is_raised_unchanged(database: Database) -
 async def test_an_unavailable_database_is_tried_once_for_all_waiting_writers(hurried: Database) -> None:
     attempts = Attempts(hurried)
     with read_only(hurried):
-        codes = await told(*(hurried.write(adding(f"ws {number}")) for number in range(50)))
+        codes = await outcome_codes(*(hurried.write(adding(f"ws {number}")) for number in range(50)))
 
     assert {"storage_unavailable"} == set(codes)
     assert 2 == attempts.count
@@ -106,7 +106,7 @@ async def test_the_wait_for_a_lock_is_limited(hurried: Database) -> None:
     with engine.connect() as other:
         other.exec_driver_sql(lock)
         began = time.monotonic()
-        codes = await told(*(hurried.write(adding(f"ws {number}")) for number in range(30)))
+        codes = await outcome_codes(*(hurried.write(adding(f"ws {number}")) for number in range(30)))
         took = time.monotonic() - began
         other.rollback()
     engine.dispose()
@@ -123,7 +123,7 @@ async def test_a_possibly_committed_transaction_is_not_retried(
     attempts = Attempts(database)
     with monkeypatch.context() as losing:
         lose_acknowledgements(database, losing)
-        codes = await told(*(database.write(adding(name)) for name in "ab"))
+        codes = await outcome_codes(*(database.write(adding(name)) for name in "ab"))
     count = attempts.count
 
     assert ["storage_unavailable"] * 2 == codes
@@ -135,7 +135,7 @@ async def test_writers_of_a_silent_database_time_out_and_later_ones_are_not_star
     stuck = Stuck()
     silent = asyncio.ensure_future(hurried.write(stuck))
     await asyncio.to_thread(stuck.begun.wait, 5)
-    codes = await told(silent, *(hurried.write(adding(f"behind {number}")) for number in range(3)))
+    codes = await outcome_codes(silent, *(hurried.write(adding(f"behind {number}")) for number in range(3)))
     stuck.go.set()
     await hurried.write(adding("after"))
 
@@ -145,7 +145,7 @@ async def test_writers_of_a_silent_database_time_out_and_later_ones_are_not_star
 
 async def test_a_read_from_a_silent_database_times_out(hurried: Database) -> None:
     stuck = Stuck()
-    codes = await told(hurried.read(stuck))
+    codes = await outcome_codes(hurried.read(stuck))
     stuck.go.set()
 
     assert ["storage_unavailable"] == codes
@@ -164,21 +164,21 @@ async def test_a_silent_database_does_not_block_shutdown(database_url: str) -> N
     await asyncio.gather(*(asyncio.to_thread(writer.shutdown) for writer in database._writers))
     pool.dispose()
 
-    assert ["storage_unavailable"] == await told(silent)
+    assert ["storage_unavailable"] == await outcome_codes(silent)
     assert took < 5 * SOON
 
 
 async def test_an_excess_writer_is_rejected_immediately(hurried: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_WAITING", 2)
 
-    assert ["ok", "ok", "storage_unavailable"] == await told(*(hurried.write(adding(name)) for name in "abc"))
+    assert ["ok", "ok", "storage_unavailable"] == await outcome_codes(*(hurried.write(adding(name)) for name in "abc"))
 
 
 async def test_an_excess_reader_is_rejected_immediately(hurried: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_WAITING", 2)
     reading = [hurried.read(lambda reading: reading.execute(text("SELECT NULL")).scalar()) for _ in range(3)]
 
-    assert ["ok", "ok", "storage_unavailable"] == await told(*reading)
+    assert ["ok", "ok", "storage_unavailable"] == await outcome_codes(*reading)
 
 
 # What is owed
@@ -240,10 +240,10 @@ async def test_the_time_of_the_database_is_available_in_any_statement(database: 
     before = time.time()
     await database.write(lambda writing: writing.execute(INSERT.values(workspace("now", created_at=database.now))))
     query = select(tables.workspaces.c.created_at, (database.now - tables.workspaces.c.created_at).label("age"))
-    found = await database.read(lambda reading: reading.execute(query).one())
+    row = await database.read(lambda reading: reading.execute(query).one())
 
-    assert before - 1 < found.created_at < time.time() + 1
-    assert 0 <= found.age < 1
+    assert before - 1 < row.created_at < time.time() + 1
+    assert 0 <= row.age < 1
 
 
 async def test_an_injected_clock_replaces_that_of_the_database(database_url: str, clock: ManualClock) -> None:
@@ -261,10 +261,10 @@ async def test_setting_the_machines_clock_does_not_change_the_time_of_an_embedde
     async with Database(f"sqlite:///{tmp_path / 'gateway.db'}") as database:
         before = time.time()
         monkeypatch.setattr(time, "time", lambda: before - 3600)
-        found = await database.read(lambda reading: reading.execute(select(database.now)).scalar())
+        row = await database.read(lambda reading: reading.execute(select(database.now)).scalar())
 
-    assert found is not None
-    assert found > before - 1
+    assert row is not None
+    assert row > before - 1
 
 
 class Inline(Executor):
@@ -281,7 +281,7 @@ class Inline(Executor):
 
 async def test_one_thread_can_do_everything(database_url: str) -> None:
     async with Database(database_url, readers=Inline(), writer=Inline()) as database:
-        codes = await told(*(database.write(adding(name)) for name in "ab"))
+        codes = await outcome_codes(*(database.write(adding(name)) for name in "ab"))
 
         assert ["ok", "ok"] == codes
         assert ["a", "b"] == await names(database)
@@ -329,4 +329,4 @@ async def test_an_excess_history_read_is_rejected_immediately(
     monkeypatch.setattr(module, "MAX_BROWSING", 2)
     browsing = [hurried.read_slow(lambda reading: reading.execute(text("SELECT NULL")).scalar()) for _ in range(3)]
 
-    assert ["ok", "ok", "storage_unavailable"] == await told(*browsing)
+    assert ["ok", "ok", "storage_unavailable"] == await outcome_codes(*browsing)

@@ -59,10 +59,10 @@ async def test_a_long_log_is_checkpointed_and_truncated_while_the_database_is_op
         await written(database, 0)
         await shortened(database, file.with_name("gateway.db-wal"))
         with closing(sqlite3.connect(f"file:{file}?immutable=1", uri=True)) as other:
-            (moved,) = other.execute("SELECT count(*) FROM workspaces").fetchone()
+            (run_checkpoints,) = other.execute("SELECT count(*) FROM workspaces").fetchone()
         size = size_of(file)
 
-    assert 100 == moved
+    assert 100 == run_checkpoints
     assert size > LONG_BYTES
 
 
@@ -85,65 +85,65 @@ async def test_a_long_reader_does_not_block_writers(tmp_path: Path) -> None:
 
 
 @dataclass
-class Told:
+class FakeLog:
     """Stands for the log: tells how long it is and how much of it is moved, turn after turn."""
 
     checkpoints: WalCheckpointer
-    turns: list[tuple[int, int]]
-    made: list[tuple[str, bool]] = field(default_factory=list)
+    sizes: list[tuple[int, int]]
+    steps: list[tuple[str, bool]] = field(default_factory=list)
     """What was done, and whether others were told that they may write what is in no hurry."""
 
     def __call__(self, how: str) -> tuple[int, int]:
         """Note it, and tell what is to be told next."""
-        self.made.append((how, self.checkpoints.is_idle.is_set()))
-        return self.turns.pop(0)
+        self.steps.append((how, self.checkpoints.is_idle.is_set()))
+        return self.sizes.pop(0)
 
 
-async def moved(database: Database, *turns: tuple[int, int]) -> list[tuple[str, bool]]:
+async def run_checkpoints(database: Database, *sizes: tuple[int, int]) -> list[tuple[str, bool]]:
     """What is done with a log that is told to be so long, and to be moved so far, in each turn."""
     assert database._checkpoints is not None
-    told = Told(database._checkpoints, [*turns, (0, 0)])
+    fake_log = FakeLog(database._checkpoints, [*sizes, (0, 0)])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(database._checkpoints, "_checkpoint", told)
+        patch.setattr(database._checkpoints, "_checkpoint", fake_log)
         await database._checkpoints._move()
-    return told.made
+    return fake_log.steps
 
 
 @requirement("common-155")
 async def test_a_log_restarts_once_little_was_written_during_a_checkpoint(tmp_path: Path) -> None:
     much, more, little = LONG_PAGES, LONG_PAGES + 900, LONG_PAGES + 920
     async with Database(f"sqlite:///{tmp_path / 'gateway.db'}") as database:
-        made = await moved(database, (much, much), (more, more), (little, little))
+        steps = await run_checkpoints(database, (much, much), (more, more), (little, little))
 
-    assert [*[("PASSIVE", True)] * 3, ("RESTART", False)] == made
+    assert [*[("PASSIVE", True)] * 3, ("RESTART", False)] == steps
 
 
 @requirement("common-155")
 async def test_background_work_waits_until_little_of_the_log_is_left(tmp_path: Path) -> None:
-    growing = [(LONG_PAGES + 400 * turn,) * 2 for turn in range(MAX_ROUNDS + 2)]
+    growing = [(LONG_PAGES + 400 * step,) * 2 for step in range(MAX_ROUNDS + 2)]
     async with Database(f"sqlite:///{tmp_path / 'gateway.db'}") as database:
-        made = await moved(database, *growing, growing[-1])
+        steps = await run_checkpoints(database, *growing, growing[-1])
         async with asyncio.timeout(1):
             await database.wait_until_idle()
 
-    assert [*[("PASSIVE", True)] * MAX_ROUNDS, *[("PASSIVE", False)] * 3, ("RESTART", False)] == made
+    assert [*[("PASSIVE", True)] * MAX_ROUNDS, *[("PASSIVE", False)] * 3, ("RESTART", False)] == steps
 
 
 @requirement("common-155")
 async def test_a_log_with_faster_writers_is_left_to_the_next_check(tmp_path: Path) -> None:
-    growing = [(LONG_PAGES + 400 * turn,) * 2 for turn in range(2 * MAX_ROUNDS)]
+    growing = [(LONG_PAGES + 400 * step,) * 2 for step in range(2 * MAX_ROUNDS)]
     async with Database(f"sqlite:///{tmp_path / 'gateway.db'}") as database:
-        made = await moved(database, *growing)
+        steps = await run_checkpoints(database, *growing)
 
-    assert [*[("PASSIVE", True)] * MAX_ROUNDS, *[("PASSIVE", False)] * MAX_ROUNDS] == made
+    assert [*[("PASSIVE", True)] * MAX_ROUNDS, *[("PASSIVE", False)] * MAX_ROUNDS] == steps
 
 
 async def test_a_log_is_truncated_only_when_idle(tmp_path: Path) -> None:
     calm, busy = [(CALM_PAGES, CALM_PAGES)] * 2, [(9 * CALM_PAGES,) * 2] * 2
     async with Database(f"sqlite:///{tmp_path / 'gateway.db'}") as database:
-        looks = [await moved(database, *turns) for turns in (calm, busy, calm, calm, calm)]
+        looks = [await run_checkpoints(database, *sizes) for sizes in (calm, busy, calm, calm, calm)]
 
-    assert [2, 2, 2, 2, 3] == [len(made) for made in looks]
+    assert [2, 2, 2, 2, 3] == [len(steps) for steps in looks]
     assert ("TRUNCATE", True) == looks[-1][-1]
 
 

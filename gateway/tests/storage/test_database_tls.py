@@ -18,8 +18,8 @@ def socket_of_server(new_postgres: str) -> Path:
 
 
 def address_of(database: str, port: int, certified: Path) -> str:
-    asked = {"sslmode": "verify-full", "sslrootcert": str(certified)}
-    url = make_url(database).set(drivername="postgresql", host="127.0.0.1", port=port, query=asked)
+    options = {"sslmode": "verify-full", "sslrootcert": str(certified)}
+    url = make_url(database).set(drivername="postgresql", host="127.0.0.1", port=port, query=options)
     return url.render_as_string(hide_password=False)
 
 
@@ -52,11 +52,11 @@ async def test_a_trusted_certificate_of_another_server_is_rejected(
 ) -> None:
     certified = certificate(tmp_path, "127.0.0.2")
     async with behind_tls(socket_of_server, certified, postgres=True) as port:
-        with pytest.raises(StorageUnavailable) as refused:
+        with pytest.raises(StorageUnavailable) as raised:
             async with Database(address_of(new_postgres, port, certified), seconds=2):
                 pass
 
-    assert 'does not match host name "127.0.0.1"' in refused.value.private
+    assert 'does not match host name "127.0.0.1"' in raised.value.private
 
 
 @requirement("deployment-5")
@@ -65,8 +65,8 @@ async def test_an_untrusted_certificate_is_rejected(encrypted: str, tmp_path: Pa
     other = certificate(tmp_path / "other")
     url = make_url(encrypted).update_query_dict({"sslrootcert": str(other)}).render_as_string(hide_password=False)
 
-    with pytest.raises(StorageUnavailable) as refused:
+    with pytest.raises(StorageUnavailable) as raised:
         async with Database(url, seconds=2):
             pass
 
-    assert "certificate verify failed" in refused.value.private
+    assert "certificate verify failed" in raised.value.private

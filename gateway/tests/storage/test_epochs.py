@@ -38,9 +38,9 @@ async def test_an_unavailable_store_has_no_epoch_and_is_not_overwritten(shared: 
     await shared.write(Epoch(HERE, 7))
     shared.enter_degraded_mode(StoreUnavailable("for a test"))
     await shared.write(Epoch(HERE, 1))
-    told, kept = await shared.read(HERE), await shared.store.epoch()
+    epoch, stored = await shared.read(HERE), await shared.store.epoch()
 
-    assert (None, 7) == (told, kept)
+    assert (None, 7) == (epoch, stored)
 
 
 @requirement("keys-14")
@@ -54,13 +54,13 @@ async def test_a_database_older_than_the_store_was_restored(shared: FallbackCoun
     async with Database(url) as database, RestoreDetector(database, [shared], note):
         pass
     backup = new_database(postgres_server, like=url.rpartition("/")[2].partition("?")[0])
-    async with Database(url) as database, RestoreDetector(database, [shared], note) as whole:
-        await whole.count_epoch()
+    async with Database(url) as database, RestoreDetector(database, [shared], note) as original:
+        await original.count_epoch()
     async with Database(backup) as database, RestoreDetector(database, [shared], note) as restored:
         pass
     for one in (url, backup):
         drop_database(postgres_server, one)
 
-    assert whole.lost is None
+    assert original.lost is None
     assert restored.lost is not None
     assert [restored.lost] == gaps

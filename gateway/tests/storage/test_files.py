@@ -26,7 +26,7 @@ ROW = {"workspace_id": "ws_1", "name": "tests", "plan": "free", "created_at": 1.
 
 
 @pytest.fixture(autouse=True)
-def _anybody_may_read() -> Iterator[None]:
+def _open_umask() -> Iterator[None]:
     """What is made without further thought can be read by all."""
     before = os.umask(0)
     yield

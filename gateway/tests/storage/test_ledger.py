@@ -22,13 +22,13 @@ class History:
     now: float = NOON
     waiting: list[LogEntry] = field(default_factory=list)
     gone: list[tuple[float, float]] = field(default_factory=list)
-    turns: int = 0
+    queue_numbers: int = 0
 
     def reserve(self, units: float) -> None:
         """Take the earliest place there is."""
         at = self.ledger.earliest(self.now, units)
-        self.turns += 1
-        entry = LogEntry(at, units, self.turns if at > self.now else 0)
+        self.queue_numbers += 1
+        entry = LogEntry(at, units, self.queue_numbers if at > self.now else 0)
         self.ledger.insert(entry)
         if at > self.now:
             self.waiting.append(entry)
@@ -59,24 +59,24 @@ class History:
                 self.waiting.remove(entry)
                 self.go(entry)
 
-    def act(self, act: str, number: int) -> None:
+    def step(self, kind: str, number: int) -> None:
         """One thing that happens."""
         limit = int(self.ledger.budget.limit)
-        if act == "reserve":
+        if kind == "reserve":
             self.reserve(number % limit + 1)
-        elif act == "leave":
+        elif kind == "leave":
             self.leave(number)
-        elif act == "wake":
+        elif kind == "wake":
             self.wake(number)
-        elif act == "close":
+        elif kind == "close":
             self.ledger.blocked_until = max(self.ledger.blocked_until, self.now + number * TICK)
         else:
             self.now += number * TICK
 
-    def live(self, acts: Iterable[tuple[str, int]]) -> None:
+    def run(self, steps: Iterable[tuple[str, int]]) -> None:
         """Everything that happens; then those who still wait go, in the order of their times."""
-        for act, number in acts:
-            self.act(act, number)
+        for kind, number in steps:
+            self.step(kind, number)
         while self.waiting:
             self.now = max(self.now, min(entry.at for entry in self.waiting))
             self.wake(0)
@@ -91,28 +91,28 @@ class History:
         )
 
 
-def placed(ledger: SlidingWindowLog, *requests: tuple[float, float]) -> list[float]:
+def granted_times(ledger: SlidingWindowLog, *requests: tuple[float, float]) -> list[float]:
     """Where requests of so many units, so many seconds apart, get their places."""
-    now, places = NOON, []
+    now, times = NOON, []
     for units, pause in requests:
         now += pause
-        places.append(ledger.earliest(now, units))
-        ledger.insert(LogEntry(places[-1], units))
-    return places
+        times.append(ledger.earliest(now, units))
+        ledger.insert(LogEntry(times[-1], units))
+    return times
 
 
 @given(
     limit=st.integers(1, 6),
     per_seconds=st.sampled_from([0.5, 1.0, 1.015, 10.0]),
-    acts=st.lists(
+    steps=st.lists(
         st.tuples(st.sampled_from(["reserve", "reserve", "wake", "time", "leave", "close"]), st.integers(0, 40)),
         max_size=60,
     ),
 )
 @settings(max_examples=400, deadline=None)
-def test_no_window_contains_more_than_the_limit(limit: int, per_seconds: float, acts: list[tuple[str, int]]) -> None:
+def test_no_window_contains_more_than_the_limit(limit: int, per_seconds: float, steps: list[tuple[str, int]]) -> None:
     history = History(SlidingWindowLog(Budget(limit, per_seconds)))
-    history.live(acts)
+    history.run(steps)
 
     assert history.most <= limit
 
@@ -120,17 +120,17 @@ def test_no_window_contains_more_than_the_limit(limit: int, per_seconds: float, 
 @given(st.lists(st.tuples(st.just(1.0), st.floats(0, 3)), max_size=60))
 @settings(max_examples=200, deadline=None)
 def test_equal_requests_are_granted_in_order_of_arrival(requests: list[tuple[float, float]]) -> None:
-    places = placed(SlidingWindowLog(Budget(5, 2)), *requests)
+    times = granted_times(SlidingWindowLog(Budget(5, 2)), *requests)
 
-    assert sorted(places) == places
+    assert sorted(times) == times
 
 
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=60))
 @settings(max_examples=200, deadline=None)
 def test_the_earliest_time_is_never_later_than_necessary(requests: list[int]) -> None:
-    places = placed(SlidingWindowLog(Budget(5, 1.0)), *((units, 0.0) for units in requests))
+    times = granted_times(SlidingWindowLog(Budget(5, 1.0)), *((units, 0.0) for units in requests))
 
-    assert max(places) - NOON <= len(requests) - 1
+    assert max(times) - NOON <= len(requests) - 1
 
 
 def test_released_units_can_be_reserved_again() -> None:
@@ -191,7 +191,7 @@ def test_a_log_is_idle_once_its_window_is_empty() -> None:
 
 
 def test_a_request_above_the_limit_is_rejected() -> None:
-    with pytest.raises(ValueError, match="never fit"):
+    with pytest.raises(ValueError, match="exceed a budget"):
         SlidingWindowLog(Budget(3, 1)).earliest(NOON, 4)
 
 
@@ -206,6 +206,6 @@ def test_a_small_request_uses_a_gap_that_a_large_one_cannot() -> None:
 
 def test_old_entries_are_dropped() -> None:
     ledger = SlidingWindowLog(Budget(10_000, 1))
-    placed(ledger, *[(1.0, 1.0)] * (PRUNE_FROM * 3))
+    granted_times(ledger, *[(1.0, 1.0)] * (PRUNE_FROM * 3))
 
     assert len(ledger._entries) <= PRUNE_FROM + 1

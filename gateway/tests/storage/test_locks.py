@@ -14,7 +14,7 @@ PATIENCE = Timeouts(queue_seconds=30, run_seconds=120)
 
 
 @dataclass
-class CredentialSource:
+class LockUsers:
     """Those who hold one name for a time, and when each of them came in or gave up."""
 
     locks: NamedLocks = field(default_factory=lambda: NamedLocks(PATIENCE))
@@ -23,20 +23,20 @@ class CredentialSource:
     async def hold(self, who: str, seconds: float) -> None:
         try:
             async with self.locks.acquire("page"):
-                self.tell(who, "in")
+                self.record(who, "in")
                 await asyncio.sleep(seconds)
         except UpstreamConflict:
-            self.tell(who, "gave up")
+            self.record(who, "gave up")
 
-    def tell(self, who: str, what: str) -> None:
+    def record(self, who: str, what: str) -> None:
         self.story.append((who, what, asyncio.get_running_loop().time()))
 
     async def each(self, **seconds: float) -> None:
-        await asyncio.gather(*(self.hold(who, held) for who, held in seconds.items()))
+        await asyncio.gather(*(self.hold(who, duration) for who, duration in seconds.items()))
 
 
 def test_tasks_behind_a_stuck_lock_give_up_in_order_without_a_trace() -> None:
-    door = CredentialSource()
+    door = LockUsers()
     run_in_virtual_time(door.each(a=1000, b=1, c=1))
 
     assert [("a", "in", 0), ("b", "gave up", 30), ("c", "gave up", 30)] == door.story
@@ -44,40 +44,40 @@ def test_tasks_behind_a_stuck_lock_give_up_in_order_without_a_trace() -> None:
 
 
 def test_no_task_is_rejected_in_a_moving_queue() -> None:
-    door = CredentialSource()
+    door = LockUsers()
     run_in_virtual_time(door.each(a=25, b=25, c=25, d=25))
 
     assert [("a", "in", 0), ("b", "in", 25), ("c", "in", 50), ("d", "in", 75)] == door.story
 
 
 def test_the_wait_is_limited_to_the_maximum_time_of_a_run() -> None:
-    door = CredentialSource()
+    door = LockUsers()
     run_in_virtual_time(door.each(a=29, b=29, c=29, d=29, e=29, f=29))
 
     assert [("e", "in", 116), ("f", "gave up", 120)] == door.story[-2:]
 
 
 def test_no_task_waits_for_one_that_gave_up() -> None:
-    async def run(door: CredentialSource) -> None:
+    async def run(door: LockUsers) -> None:
         waiting = asyncio.gather(door.hold("a", 31), door.hold("b", 1))
         await asyncio.sleep(30.5)
         await door.hold("c", 1)
         await waiting
 
-    door = CredentialSource()
+    door = LockUsers()
     run_in_virtual_time(run(door))
 
     assert [("a", "in", 0), ("b", "gave up", 30), ("c", "in", 31)] == door.story
 
 
 def test_a_cancelled_waiter_does_not_affect_the_others() -> None:
-    async def run(door: CredentialSource) -> None:
+    async def run(door: LockUsers) -> None:
         first, leaving, last = (asyncio.create_task(door.hold(who, 10)) for who in "abc")
         await asyncio.sleep(5)
         leaving.cancel()
         await asyncio.gather(first, last)
 
-    door = CredentialSource()
+    door = LockUsers()
     run_in_virtual_time(run(door))
 
     assert [("a", "in", 0), ("c", "in", 10)] == door.story
@@ -85,7 +85,7 @@ def test_a_cancelled_waiter_does_not_affect_the_others() -> None:
 
 
 def test_a_lock_released_at_the_deadline_goes_to_the_next_waiter() -> None:
-    door = CredentialSource()
+    door = LockUsers()
     run_in_virtual_time(door.each(a=30, b=1, c=1))
 
     assert {} == door.locks._queues
@@ -95,7 +95,7 @@ def test_a_lock_released_at_the_deadline_goes_to_the_next_waiter() -> None:
 async def test_the_error_states_when_to_retry_and_that_nothing_was_sent() -> None:
     locks = NamedLocks(Timeouts(queue_seconds=0))
     async with locks.acquire("page"):
-        with pytest.raises(UpstreamConflict, match="was not sent") as refusal:
+        with pytest.raises(UpstreamConflict, match="was not sent") as error:
             await locks.acquire("page").__aenter__()
 
-    assert (RETRY_SECONDS, None) == (refusal.value.retry_after, refusal.value.doubt)
+    assert (RETRY_SECONDS, None) == (error.value.retry_after, error.value.doubt)

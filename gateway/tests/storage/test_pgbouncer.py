@@ -33,7 +33,7 @@ def claim(key: str, run_id: str) -> dict[str, Any]:
 
 async def test_fenced_rows_are_written_correctly_behind_a_pooler(through: str) -> None:
     async with Database(through) as one, Database(through) as other:
-        held = await asyncio.gather(
+        passed = await asyncio.gather(
             *(
                 database.put_all(
                     [(INSERT, workspace(f"{name} {key}"))], (CLAIM, claim(str(key), f"{name} {key}")), name
@@ -42,11 +42,11 @@ async def test_fenced_rows_are_written_correctly_behind_a_pooler(through: str) -
                 for key in range(20)
             )
         )
-        kept = await one.read(
+        names = await one.read(
             lambda reading: reading.execute(select(func.count()).select_from(tables.workspaces)).scalar()
         )
 
-    assert 20 == sum(held) == kept
+    assert 20 == sum(passed) == names
 
 
 async def test_statements_time_out_behind_a_pooler(through: str) -> None:

@@ -80,29 +80,29 @@ async def test_rows_are_committed_in_one_round_trip(relayed: tuple[PostgresProxy
 async def test_fenced_rows_are_committed_in_one_round_trip(relayed: tuple[PostgresProxy, Database]) -> None:
     relay, database = relayed
     fences = [(CLAIM, claim(f"key {number}", f"run {number}")) for number in range(20)]
-    held = await asyncio.gather(*(database.put_all([(INSERT, workspace(f[1]["run_id"]))], f) for f in fences))
+    passed = await asyncio.gather(*(database.put_all([(INSERT, workspace(f[1]["run_id"]))], f) for f in fences))
 
     assert 1 == relay.round_trips
-    assert [True] * 20 == held
+    assert [True] * 20 == passed
 
 
 async def test_one_of_several_claims_of_a_name_in_a_commit_succeeds(served: Database) -> None:
     runs = ["run 3", "run 1", "run 2"]
     claims = [((CLAIM, claim("same", run)), [(INSERT, workspace(run))]) for run in runs]
     claims += [((CLAIM, claim("other", "run 4")), [(INSERT, workspace("run 4"))])]
-    held = await asyncio.gather(*(served.put_all(puts, fence) for fence, puts in claims))
+    passed = await asyncio.gather(*(served.put_all(puts, fence) for fence, puts in claims))
     again = await served.put_all([(INSERT, workspace("late"))], (CLAIM, claim("other", "run 5")))
 
     query = select(tables.claims.c.run_id).order_by(tables.claims.c.run_id)
     holders = await served.read(lambda reading: list(reading.execute(query).scalars()))
-    assert [True, False, False, True, False] == [*held, again]
+    assert [True, False, False, True, False] == [*passed, again]
     assert ["run 3", "run 4"] == holders == await names(served)
 
 
 async def test_each_fence_of_a_commit_is_checked_separately(served: Database) -> None:
     await asyncio.gather(*(served.put_all([], (CLAIM, claim(key, f"run {key}"))) for key in "abc"))
     tries = [("a", "run a"), ("b", "run of another"), ("c", "run c"), ("d", "run d")]
-    held = await asyncio.gather(
+    passed = await asyncio.gather(
         *(
             served.put_all([(INSERT, workspace(key))], (SET_INTENT, mine(key, run_id, key.encode() * 3)), key)
             for key, run_id in tries
@@ -110,9 +110,9 @@ async def test_each_fence_of_a_commit_is_checked_separately(served: Database) ->
     )
 
     query = select(tables.claims.c.sealed).order_by(tables.claims.c.idempotency_key)
-    kept = await served.read(lambda reading: list(reading.execute(query).scalars()))
-    assert [True, False, True, False] == held
-    assert [b"aaa", None, b"ccc"] == kept
+    rows = await served.read(lambda reading: list(reading.execute(query).scalars()))
+    assert [True, False, True, False] == passed
+    assert [b"aaa", None, b"ccc"] == rows
     assert ["a", "c"] == await names(served)
 
 
@@ -122,18 +122,18 @@ async def test_unusual_values_are_stored_unchanged(served: Database) -> None:
     await served.put_all([], (CLAIM, claim("k", "r") | {"sealed": bytes(range(256)), "status": None}))
 
     workspaces, claims = select(tables.workspaces), select(tables.claims)
-    kept = await served.read(lambda reading: reading.execute(workspaces).one())
+    stored = await served.read(lambda reading: reading.execute(workspaces).one())
     claimed = await served.read(lambda reading: reading.execute(claims).one())
-    assert (odd, 1_700_000_000.123_456_7) == (kept.name, kept.created_at)
+    assert (odd, 1_700_000_000.123_456_7) == (stored.name, stored.created_at)
     assert (bytes(range(256)), None) == (claimed.sealed, claimed.status)
 
 
 async def test_a_commit_can_exceed_the_socket_buffer(served: Database) -> None:
     rows = [claim(f"key {number}", f"run {number}") | {"sealed": bytes(500_000)} for number in range(8)]
-    held = await asyncio.gather(*(served.put_all([(INSERT, workspace(row["run_id"]))], (CLAIM, row)) for row in rows))
+    passed = await asyncio.gather(*(served.put_all([(INSERT, workspace(row["run_id"]))], (CLAIM, row)) for row in rows))
 
     length = select(func.sum(func.length(tables.claims.c.sealed)))
-    assert [True] * 8 == held
+    assert [True] * 8 == passed
     assert 4_000_000 == await served.read(lambda reading: reading.execute(length).scalar())
     assert 8 == len(await names(served))
 
@@ -194,14 +194,14 @@ async def test_a_transaction_interrupted_before_its_commit_is_retried(relayed: t
 async def test_rows_of_a_failed_fence_are_not_written_alongside_others(served: Database) -> None:
     await served.put_all([(INSERT, workspace("kept"))], (CLAIM, claim("taken", "first")))
     rename = [(RENAME, {"_id": "kept", "_name": "renamed"})]
-    held = await asyncio.gather(
+    passed = await asyncio.gather(
         served.put_all([(INSERT, workspace("without a fence"))]),
         served.put_all(rename, (CLAIM, claim("taken", "second"))),
         served.put_all([(INSERT, workspace("fenced"))], (SET_INTENT, mine("taken", "first", b"x"))),
         served.put_all([(INSERT, workspace("lost"))], (SET_INTENT, mine("taken", "second", b"y")), "second"),
     )
 
-    assert [True, False, True, False] == list(held)
+    assert [True, False, True, False] == list(passed)
     assert ["fenced", "kept", "without a fence"] == await names(served)
 
 
@@ -218,13 +218,13 @@ async def test_connections_lost_while_idle_are_detected_before_use(
 async def test_processes_inserting_equal_rows_in_different_order_do_not_deadlock(new_postgres: str) -> None:
     async with Database(new_postgres) as one, Database(new_postgres) as other:
         keys = [f"key {number}" for number in range(50)]
-        held = await asyncio.gather(
+        passed = await asyncio.gather(
             *(one.put_all([], (CLAIM, claim(key, f"one {key}"))) for key in keys),
             *(other.put_all([], (CLAIM, claim(key, f"other {key}"))) for key in reversed(keys)),
         )
 
         deadlocks = text("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
-        assert 50 == sum(held)
+        assert 50 == sum(passed)
         assert 0 == await one.read(lambda reading: reading.execute(deadlocks).scalar())
 
 
@@ -246,26 +246,26 @@ PREPARED = text("SELECT count(*) FROM pg_prepared_statements")
 
 
 async def test_a_statement_is_prepared_once_for_each_session(served: Database) -> None:
-    kept = [await served.put(INSERT, workspace(f"ws {number}")) for number in range(30)]
+    results = [await served.put(INSERT, workspace(f"ws {number}")) for number in range(30)]
     counts = [await served.write(lambda writing: writing.execute(PREPARED).scalar_one()) for _ in range(12)]
 
-    assert (30, 1) == (sum(kept), max(counts))
+    assert (30, 1) == (sum(results), max(counts))
 
 
 async def test_no_statement_is_prepared_behind_a_pooler(new_postgres: str) -> None:
     async with run_postgres_proxy(new_postgres, refuses_options=True) as (_, address), Database(address) as database:
-        kept = [await database.put(INSERT, workspace(f"ws {number}")) for number in range(6)]
+        results = [await database.put(INSERT, workspace(f"ws {number}")) for number in range(6)]
         counts = [await database.write(lambda writing: writing.execute(PREPARED).scalar_one()) for _ in range(12)]
 
-        assert (6, 0) == (sum(kept), max(counts))
+        assert (6, 0) == (sum(results), max(counts))
 
 
 async def test_one_process_creates_the_schema_while_others_wait(new_postgres: str) -> None:
     async with Database(new_postgres) as one, Database(new_postgres) as other, Database(new_postgres) as third:
         databases = [one, other, third]
-        kept = text("SELECT count(*) FROM pg_class WHERE relname LIKE 'runs%'")
-        before = await one.read(lambda reading: reading.execute(kept).scalar())
+        count = text("SELECT count(*) FROM pg_class WHERE relname LIKE 'runs%'")
+        before = await one.read(lambda reading: reading.execute(count).scalar())
         await one.write(lambda writing: writing.execute(text("DROP SCHEMA public CASCADE; CREATE SCHEMA public")))
         await asyncio.gather(*(asyncio.to_thread(database.migrate) for database in databases))
 
-        assert before == await one.read(lambda reading: reading.execute(kept).scalar())
+        assert before == await one.read(lambda reading: reading.execute(count).scalar())

@@ -21,7 +21,7 @@ from harness.valkey import Server, StoreClock, store_of
 MINUTE = Budget(20, 60)
 KEY = ResolvedCharge("key:1", MINUTE)
 NOTES = ResolvedCharge("upstream:notes:all:account", MINUTE)
-TELLING = 1.5
+REPORT_WAIT = 1.5
 """For how many seconds after a loss nothing is taken, so that all can tell what they have sent."""
 
 
@@ -71,7 +71,7 @@ def forget(server: Server, clock: StoreClock) -> None:
     clock.at += 1
 
 
-async def tell(*processes: Process) -> None:
+async def report(*processes: Process) -> None:
     for process in processes:
         await process.recount.replay()
 
@@ -91,7 +91,7 @@ async def test_after_a_data_loss_half_of_a_budget_counts_as_used_plus_reports(pr
 async def test_the_full_budget_is_available_one_window_after_a_data_loss(
     processes: list[Process], clock: StoreClock
 ) -> None:
-    await tell(*processes)
+    await report(*processes)
     clock.at += 57.5
     before = await processes[0].left()
     clock.at += 1
@@ -115,7 +115,7 @@ async def test_half_of_a_long_window_counts_as_used_for_a_minute(processes: list
 async def test_a_short_window_counts_as_fully_used(processes: list[Process], clock: StoreClock) -> None:
     tables = ResolvedCharge("upstream:notes:base:account", Budget(5, 2))
     before = await processes[0].left(tables)
-    await tell(*processes)
+    await report(*processes)
     clock.at += 2
 
     assert (0, 5) == (before, await processes[0].left(tables))
@@ -124,9 +124,11 @@ async def test_a_short_window_counts_as_fully_used(processes: list[Process], clo
 @requirement("common-199")
 async def test_budgets_are_not_used_until_all_live_processes_have_reported(processes: list[Process]) -> None:
     one, other = processes
-    turns = [await one.reserve([NOTES], 100), await other.try_reserve_idle([NOTES])]
+    reservations = [await one.reserve([NOTES], 100), await other.try_reserve_idle([NOTES])]
 
-    assert [(True, TELLING), (False, TELLING)] == [(turn.granted, turn.wait) for turn in turns]
+    assert [(True, REPORT_WAIT), (False, REPORT_WAIT)] == [
+        (reservation.granted, reservation.wait) for reservation in reservations
+    ]
     assert (9, 0) == ((allowance := await one.consume(KEY)).remaining, allowance.retry_after)
 
 
@@ -150,8 +152,8 @@ async def test_no_window_exceeds_its_limit_after_a_data_loss(
         for times, seconds in rounds:
             clock.at += seconds
             for process, most in zip(processes, times, strict=True):
-                turns = [await process.reserve([take], 0) for _ in range(most)]
-                sent.extend(clock.at for turn in turns if turn.wait <= 0)
+                reservations = [await process.reserve([take], 0) for _ in range(most)]
+                sent.extend(clock.at for reservation in reservations if reservation.wait <= 0)
                 # As twice a second.
                 await process.recount.replay()
 
@@ -169,10 +171,10 @@ async def test_a_vendors_block_survives_a_data_loss(
     processes: list[Process], clock: StoreClock, valkey_of_tests: Server
 ) -> None:
     one, other = processes
-    await tell(one, other)
+    await report(one, other)
     await one.block([NOTES], 30)
     forget(valkey_of_tests, clock)
-    await tell(one, other)
+    await report(one, other)
 
     assert 29 == round((await other.reserve([NOTES], 0)).wait, 3)
 
@@ -182,10 +184,10 @@ async def test_a_block_during_an_outage_is_reported_to_the_recovered_store(
     processes: list[Process],
 ) -> None:
     one, other = processes
-    await tell(one, other)
+    await report(one, other)
     one.enter_degraded_mode(StoreUnavailable("for a test"))
     await one.block([NOTES], 30)
-    await tell(one)
+    await report(one)
 
     assert 30 == round((await other.reserve([NOTES], 0)).wait, 3)
 
@@ -196,13 +198,13 @@ async def test_a_block_reported_to_another_process_applies_during_an_outage(
     processes: list[Process], clock: StoreClock, *, used: bool
 ) -> None:
     one, other = processes
-    room = NOTES if used else ResolvedCharge("upstream:notes:all:elsewhere", MINUTE)
-    await one.block([room], 30)
-    await tell(other)
+    charge = NOTES if used else ResolvedCharge("upstream:notes:all:elsewhere", MINUTE)
+    await one.block([charge], 30)
+    await report(other)
     other.enter_degraded_mode(StoreUnavailable("for a test"))
     clock.at += 10
 
-    assert 20 == round((await other.reserve([room], 0)).wait, 3)
+    assert 20 == round((await other.reserve([charge], 0)).wait, 3)
 
 
 @requirement("common-219")
@@ -210,7 +212,7 @@ async def test_every_process_knows_the_blocks_of_all(processes: list[Process]) -
     one, other = processes
     await one.block([NOTES], 30)
     before = [round(process.blocked_seconds(NOTES.name), 3) for process in processes]
-    await tell(other)
+    await report(other)
 
     assert [30, 0] == before
     assert 30 == round(other.blocked_seconds(NOTES.name), 3)
@@ -220,31 +222,31 @@ async def test_recently_expired_requests_are_reported_because_they_may_have_arri
     processes: list[Process], clock: StoreClock
 ) -> None:
     clock.at += 58.25
-    just_told = [
+    just_reported = [
         process.recount._to_sent_request(entry, MINUTE)[0] for process in processes for entry in sent_by(process)
     ]
 
-    assert [59.75] * 9 == just_told
+    assert [59.75] * 9 == just_reported
 
 
 def sent_by(process: Process) -> list[LogEntry]:
-    found = process._local.recent_requests(NOTES.name, LATE_SECONDS)
-    return [] if found is None else found[1]
+    recent = process._local.recent_requests(NOTES.name, LATE_SECONDS)
+    return [] if recent is None else recent[1]
 
 
 @requirement("common-196")
-@pytest.mark.parametrize(("failed_ago", "held_back"), [(0.2, 0), (1.2, PROBE_SECONDS)], ids=["away", "frozen"])
+@pytest.mark.parametrize(("failed_ago", "withheld"), [(0.2, 0), (1.2, PROBE_SECONDS)], ids=["away", "frozen"])
 async def test_the_share_of_a_short_window_is_used_only_during_a_known_outage(
-    processes: list[Process], clock: StoreClock, failed_ago: float, held_back: float
+    processes: list[Process], clock: StoreClock, failed_ago: float, withheld: float
 ) -> None:
     one, _ = processes
     one.enter_degraded_mode(StoreUnavailable("for a test"))
-    turn = await one.reserve([ResolvedCharge("upstream:notes:second:account", Budget(5, 1))], 10)
+    reservation = await one.reserve([ResolvedCharge("upstream:notes:second:account", Budget(5, 1))], 10)
     clock.at += 1
     one.enter_degraded_mode(StoreUnavailable("for a test"))
     clock.at += failed_ago
 
-    assert held_back == await turn.confirm()
+    assert withheld == await reservation.confirm()
 
 
 @requirement("common-196")
@@ -253,21 +255,21 @@ async def test_the_share_of_a_short_window_is_withheld_while_the_store_may_be_av
 ) -> None:
     one, _ = processes
     one.enter_degraded_mode(StoreUnavailable("for a test"))
-    turn = await one.reserve([ResolvedCharge("upstream:notes:second:account", Budget(5, 1))], 10)
+    reservation = await one.reserve([ResolvedCharge("upstream:notes:second:account", Budget(5, 1))], 10)
     clock.at += 0.9
     await one._probe()
     clock.at += 0.2
 
     # It has waited for longer than the window; others may not have noticed that the store was away.
-    assert PROBE_SECONDS == await turn.confirm()
+    assert PROBE_SECONDS == await reservation.confirm()
 
 
 async def test_repeated_reports_count_once(processes: list[Process]) -> None:
     one, other = processes
-    await tell(one, other)
+    await report(one, other)
     for process in processes:
         process.recount._recounted = {}
-    await tell(one, other)
+    await report(one, other)
 
     assert 1 == await one.left()
 
@@ -275,9 +277,9 @@ async def test_repeated_reports_count_once(processes: list[Process]) -> None:
 async def test_data_lost_again_is_reported_again(
     processes: list[Process], clock: StoreClock, valkey_of_tests: Server
 ) -> None:
-    await tell(*processes)
+    await report(*processes)
     forget(valkey_of_tests, clock)
-    await tell(*processes)
+    await report(*processes)
 
     assert 1 == await processes[0].left()
 
@@ -286,16 +288,16 @@ async def test_a_reservation_from_before_the_loss_is_not_confused_with_another(
     valkey_of_tests: Server, clock: StoreClock, processes: list[Process]
 ) -> None:
     one, other = processes
-    await tell(*processes)
+    await report(*processes)
     clock.at += 61
     await one.reserve([ResolvedCharge(NOTES.name, MINUTE, 20)], 0)
     waiting = await other.reserve([NOTES], 100)
     forget(valkey_of_tests, clock)
     later = await one.reserve([NOTES], 100)
-    await tell(*processes)
+    await report(*processes)
     clock.at += 61
 
-    assert [0, 0] == [await turn.confirm() for turn in (waiting, later)]
+    assert [0, 0] == [await reservation.confirm() for reservation in (waiting, later)]
     assert 18 == await one.left()
 
 
@@ -303,7 +305,7 @@ async def test_local_use_is_reported_once_even_after_a_data_loss(
     processes: list[Process], valkey_of_tests: Server, clock: StoreClock
 ) -> None:
     one, other = processes
-    await tell(*processes)
+    await report(*processes)
     clock.at += 61
     other.enter_degraded_mode(StoreUnavailable("for a moment"))
     assert 0 == (await other.reserve([ResolvedCharge(NOTES.name, MINUTE, 5)], 0)).wait
@@ -318,20 +320,20 @@ async def test_a_failed_report_is_repeated_later(
     processes: list[Process], clock: StoreClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, other = processes
-    await tell(*processes)
+    await report(*processes)
     clock.at += 61
     one.enter_degraded_mode(StoreUnavailable("for a moment"))
     await one.consume(KEY)
     with monkeypatch.context() as patched:
-        patched.setattr(ValkeyCounters, "recount", _away)
+        patched.setattr(ValkeyCounters, "recount", _raise_unavailable)
         with pytest.raises(StoreUnavailable):
             await one.recount.replay()
-    await tell(*processes)
+    await report(*processes)
 
     assert 19 == await other.left(KEY)
 
 
-async def _away(*_: object) -> None:
+async def _raise_unavailable(*_: object) -> None:
     raise StoreUnavailable("for another moment")
 
 
@@ -348,4 +350,4 @@ async def test_peeking_at_a_budget_does_not_change_its_count(valkey_of_tests: Se
 
 def test_the_script_counts_the_shares_of_processes_as_used() -> None:
     assert f"local SHARE = {LOCAL_QUOTA}\n" in COUNTING
-    assert f"local TELLING = {TELLING} * 1000000\n" in COUNTING
+    assert f"local TELLING = {REPORT_WAIT} * 1000000\n" in COUNTING

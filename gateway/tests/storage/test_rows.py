@@ -18,10 +18,10 @@ COLUMNS = [column.name for column in tables.runs.columns]
 @pytest.mark.parametrize("dialect", [SQLITE, POSTGRESQL], ids=lambda dialect: dialect.name)
 @pytest.mark.parametrize("statement", [insert(tables.runs), PUT_RUN], ids=["insert", "upsert"])
 def test_bulk_statement_texts_equal_those_of_sqlalchemy(statement: Insert, dialect: Dialect, count: int) -> None:
-    made = _Compiled(statement, COLUMNS, dialect)
+    compiled = _Compiled(statement, COLUMNS, dialect)
     expected = statement.values([dict.fromkeys(COLUMNS)] * count).compile(dialect=dialect)
 
-    assert str(expected) == made.text(count)
+    assert str(expected) == compiled.text(count)
 
 
 def row(number: int) -> dict[str, Any]:
@@ -29,10 +29,10 @@ def row(number: int) -> dict[str, Any]:
 
 
 def test_parameters_follow_the_order_or_names_of_the_statement() -> None:
-    by_place = _Compiled(PUT_RUN, COLUMNS, SQLITE).parameters([row(0), row(1)])
+    by_position = _Compiled(PUT_RUN, COLUMNS, SQLITE).parameters([row(0), row(1)])
     by_name = _Compiled(PUT_RUN, COLUMNS, POSTGRESQL).parameters([row(0), row(1)])
 
-    assert ["run_0", "run_1"] == [by_place[0], by_place[len(COLUMNS)]]
+    assert ["run_0", "run_1"] == [by_position[0], by_position[len(COLUMNS)]]
     assert ["run_0", "run_1"] == [by_name["run_id_m0"], by_name["run_id_m1"]]
-    assert 2 * len(COLUMNS) == len(by_place) == len(by_name)
+    assert 2 * len(COLUMNS) == len(by_position) == len(by_name)
     assert ("[1]", None) == (by_name["upstream_m1"], by_name["idempotency_m1"])

@@ -66,13 +66,13 @@ async def test_a_restarted_server_receives_the_deferred_records(own_server: str)
     async with Database(new_database(own_server), seconds=4) as database:
         before = await put(database, "before")
         with stopped(own_server):
-            away = await put(database, "a", "b")
+            during_outage = await put(database, "a", "b")
             database.write_deferred(partial(_add, "owed"))
             await database.flush()
         after = await put(database, "c", "d")
         await database.flush()
 
-        assert (["ok"], ["storage_unavailable"] * 2, ["ok"] * 2) == (before, away, after)
+        assert (["ok"], ["storage_unavailable"] * 2, ["ok"] * 2) == (before, during_outage, after)
         assert ["before", "c", "d", "owed"] == await names(database)
 
 
@@ -84,9 +84,9 @@ async def test_a_session_without_the_prepared_statement_gets_the_plain_one(datab
     forget = text("DEALLOCATE ALL")
     before = await put(database, *"abcdef")
     lost = [await database.write(lambda writing: writing.execute(forget).rowcount) for _ in range(12)]
-    told = [await put(database, name) for name in "ghijkl"]
+    outcomes = [await put(database, name) for name in "ghijkl"]
 
-    assert (["ok"] * 6, 12, [["ok"]] * 6) == (before, len(lost), told)
+    assert (["ok"] * 6, 12, [["ok"]] * 6) == (before, len(lost), outcomes)
     assert list("abcdefghijkl") == await names(database)
 
 
@@ -136,10 +136,10 @@ async def test_a_connection_to_a_server_that_became_read_only_is_dropped(databas
     left: list[Any] = []
     event.listen(database._engine, "invalidate", lambda *connection: left.append(connection))
     with read_only(database):
-        refused = await put(database, "refused")
+        rejected = await put(database, "refused")
     taken = await put(database, "taken")
 
-    assert (["storage_unavailable"], ["ok"]) == (refused, taken)
+    assert (["storage_unavailable"], ["ok"]) == (rejected, taken)
     assert 1 == len(left)
 
 
@@ -151,9 +151,9 @@ async def test_a_full_disk_fails_only_the_writers_that_need_space(
     await database.write(lambda writing: writing.execute(text(trigger)))
     full = await put(database, "a", "b", "c")
     await database.write(lambda writing: writing.execute(text("DROP TRIGGER full_disk ON workspaces")))
-    room = await put(database, "d")
+    with_space = await put(database, "d")
 
-    assert (["storage_unavailable"] * 3, ["ok"]) == (full, room)
+    assert (["storage_unavailable"] * 3, ["ok"]) == (full, with_space)
     assert ["d"] == await names(database)
 
 
@@ -173,11 +173,11 @@ async def test_replicas_with_different_clocks_do_not_take_over_each_others_claim
         early, late = (replica(database, skew) for database, skew in ((one, -HOUR), (other, HOUR)))
         async with early[0], late[0]:
             recording = early[1].record(Run("http"), *WHAT, connection_id="conn")
-            claim = await early[2].take(name, ASKED, recording, 0)
+            claim = await early[2].take(name, DIGESTS, recording, 0)
             await late[0].heartbeat()
             await early[0].heartbeat()
             with pytest.raises(IdempotencyInProgress):
-                await late[2].take(name, ASKED, late[1].record(Run("http"), *WHAT, connection_id="conn"), 0)
+                await late[2].take(name, DIGESTS, late[1].record(Run("http"), *WHAT, connection_id="conn"), 0)
 
             alive = await other.read(lambda reading: len(reading.execute(select(tables.processes)).all()))
             assert isinstance(claim, Claim)
@@ -185,7 +185,7 @@ async def test_replicas_with_different_clocks_do_not_take_over_each_others_claim
 
 
 WHAT = (WorkspaceId("ws"), "notes", "make")
-ASKED = RequestDigests("target", "parameters")
+DIGESTS = RequestDigests("target", "parameters")
 
 
 def replica(database: Database, skew: float) -> tuple[ProcessRegistry, RunStore, Claims]:

@@ -61,7 +61,7 @@ def shape_of(connection: Connection) -> Shape:
 @pytest.fixture(scope="module")
 def shapes(postgres_server: str) -> Mapping[str, Shape]:
     """The shape after each step."""
-    made: dict[str, Shape] = {}
+    found_shapes: dict[str, Shape] = {}
     configuration = schema._configuration()
     with temporary_database(postgres_server) as address:
         engine = create_engine(make_url(address).set(drivername="postgresql+psycopg"))
@@ -69,9 +69,9 @@ def shapes(postgres_server: str) -> Mapping[str, Shape]:
             configuration.attributes["connection"] = connection
             for step in VERSIONS:
                 command.upgrade(configuration, step)
-                made[step] = shape_of(connection)
+                found_shapes[step] = shape_of(connection)
         engine.dispose()
-    return made
+    return found_shapes
 
 
 @pytest.fixture(params=STEPS)
@@ -97,11 +97,11 @@ def test_a_migration_adds_no_constraint_to_old_tables(before_and_after: tuple[Sh
     before, after = before_and_after
     # A process of the release before leaves new columns null, and null meets every unique index.
     new = {(column.table, column.name) for column in after.columns.keys() - before.columns.keys()}
-    beyond = {
+    added = {
         (table, rule)
         for table, rule in after.keys
         if rule.startswith("CREATE UNIQUE")
         and any(re.search(rf"\b{name}\b", rule) for one, name in new if one == table)
     }
 
-    assert before.keys == {(table, rule) for table, rule in after.keys - beyond if table in before.tables()}
+    assert before.keys == {(table, rule) for table, rule in after.keys - added if table in before.tables()}

@@ -100,14 +100,14 @@ async def test_calls_are_rejected_with_retry_after_once_the_outage_lasts_a_minut
     async with with_fallback(own, clock=clock) as shared:
         await shared.check()
         clock.ahead = MAX_DEGRADED_SECONDS
-        with pytest.raises(SharedStoreUnavailable) as refused:
+        with pytest.raises(SharedStoreUnavailable) as raised:
             await shared.consume(KEY)
         with pytest.raises(SharedStoreUnavailable):
             await shared.reserve([NOTES], 10)
         with pytest.raises(SharedStoreUnavailable):
             await shared.check()
 
-    assert refused.value.retry_after is not None
+    assert raised.value.retry_after is not None
 
 
 @requirement("common-200")
@@ -115,11 +115,11 @@ async def test_the_wait_for_a_hanging_store_is_short(own: Server) -> None:
     async with with_fallback(own, seconds=0.5) as shared:
         own.signal(signal.SIGSTOP)
         async with asyncio.timeout(5):
-            told = await asyncio.gather(*(left(shared) for _ in range(3)))
+            remaining = await asyncio.gather(*(left(shared) for _ in range(3)))
         own.signal(signal.SIGCONT)
         await until(lambda: is_back(shared))
 
-    assert [(5, 4, True), (5, 3, True), (5, 2, True)] == sorted(told, reverse=True)
+    assert [(5, 4, True), (5, 3, True), (5, 2, True)] == sorted(remaining, reverse=True)
 
 
 @requirement("common-200")
@@ -167,7 +167,7 @@ async def test_the_share_of_a_short_window_starts_after_earlier_requests_expire(
         waits = [(await shared.reserve([take], 10)) for shared in (one_of_two, alone) for take in (second, NOTES)]
         poll = await one_of_two.try_reserve_idle([second])
 
-    assert [PROBE_SECONDS, 0, 0, 0] == [turn.wait for turn in waits]
+    assert [PROBE_SECONDS, 0, 0, 0] == [reservation.wait for reservation in waits]
     assert not poll.granted
 
 
@@ -197,21 +197,21 @@ async def test_installations_are_counted_separately(own: Server) -> None:
 @requirement("common-194")
 async def test_processes_with_different_clocks_share_one_budget(own: Server) -> None:
     async with with_fallback(own, clock=ShiftedClock(3600)) as one, with_fallback(own) as other:
-        turns = [await shared.reserve([NOTES], 100) for shared in (one, other) * 6]
+        reservations = [await shared.reserve([NOTES], 100) for shared in (one, other) * 6]
 
-    assert 10 == len([turn for turn in turns if turn.wait == 0])
-    assert 59 < turns[-1].wait <= 60
+    assert 10 == len([reservation for reservation in reservations if reservation.wait == 0])
+    assert 59 < reservations[-1].wait <= 60
 
 
 async def test_a_reservation_continues_locally_if_its_store_fails(own: Server) -> None:
     async with with_fallback(own) as shared, with_fallback(own, fresh=False) as other:
         await other.reserve([ResolvedCharge(NOTES.name, MINUTE, 10)], 0)
-        turn = await shared.reserve([NOTES], 100)
+        reservation = await shared.reserve([NOTES], 100)
         own.stop()
 
-        assert 0 == await turn.confirm()
-        turn.record_response()
-        turn.release()
+        assert 0 == await reservation.confirm()
+        reservation.record_response()
+        reservation.release()
 
 
 @requirement("common-196")
@@ -241,33 +241,33 @@ async def test_a_request_waiting_for_the_share_returns_to_the_recovered_store(ow
     async with with_fallback(own) as shared:
         shared.enter_degraded_mode(StoreUnavailable("for a moment"))
         await shared.reserve([ResolvedCharge(NOTES.name, MINUTE, 5)], 0)
-        turn = await shared.reserve([NOTES], 100)
-        meanwhile = turn.wait
+        reservation = await shared.reserve([NOTES], 100)
+        meanwhile = reservation.wait
         await until(lambda: is_back(shared))
 
         assert PROBE_SECONDS == meanwhile
-        assert 0 == await turn.confirm()
+        assert 0 == await reservation.confirm()
         assert 4 == (await shared.peek(NOTES)).remaining
 
 
 async def test_a_reservation_keeps_its_position_during_a_brief_outage(own: Server) -> None:
     async with with_fallback(own) as shared:
         await shared.reserve([ResolvedCharge(NOTES.name, MINUTE, 10)], 0)
-        turn = await shared.reserve([NOTES], 100)
+        reservation = await shared.reserve([NOTES], 100)
         shared.enter_degraded_mode(StoreUnavailable("for a moment"))
-        meanwhile = await turn.confirm()
+        meanwhile = await reservation.confirm()
         await until(lambda: is_back(shared))
         own.client.config_resetstat()
-        afterwards = await turn.confirm()
-        asked: Any = own.client.info("commandstats")
+        afterwards = await reservation.confirm()
+        statistics: Any = own.client.info("commandstats")
 
         assert PROBE_SECONDS == meanwhile
         assert 40 < afterwards <= 60
-        assert "cmdstat_evalsha" not in asked
+        assert "cmdstat_evalsha" not in statistics
         assert 2 == own.client.zcard(f"{PREFIX}{{notes}}:{NOTES.name}:entries")
 
 
-class HeldUp(StoreClock):
+class FrozenClock(StoreClock):
     """A clock that goes on by what is in ``pauses`` whenever this process looks at it."""
 
     def __init__(self, server: Server, *pauses: float) -> None:
@@ -284,26 +284,26 @@ class HeldUp(StoreClock):
 async def test_a_process_frozen_before_the_response_counts_from_its_resumption(
     valkey_of_tests: Server, how: str
 ) -> None:
-    clock = HeldUp(valkey_of_tests, 0, 40)
+    clock = FrozenClock(valkey_of_tests, 0, 40)
     async with store_of(valkey_of_tests, clock) as store:
-        turn = await (store.reserve([NOTES], 0) if how == "reserve" else store.try_reserve_idle([NOTES]))
+        reservation = await (store.reserve([NOTES], 0) if how == "reserve" else store.try_reserve_idle([NOTES]))
         clock.at += 30
 
-        assert (True, 0) == (turn.granted, turn.wait)
+        assert (True, 0) == (reservation.granted, reservation.wait)
         assert 9 == (await store.peek(NOTES)).remaining
 
 
-@pytest.mark.parametrize(("how", "told"), [("reserve", (True, 55)), ("reserve_if_spare", (False, 55))])
+@pytest.mark.parametrize(("how", "expected"), [("reserve", (True, 55)), ("reserve_if_spare", (False, 55))])
 async def test_a_process_frozen_until_its_window_is_used_does_not_send(
-    valkey_of_tests: Server, how: str, told: tuple[bool, float]
+    valkey_of_tests: Server, how: str, expected: tuple[bool, float]
 ) -> None:
-    clock = HeldUp(valkey_of_tests, 0, 70)
+    clock = FrozenClock(valkey_of_tests, 0, 70)
     async with store_of(valkey_of_tests, clock) as store:
         entries = f"{store.prefix}{{notes}}:{NOTES.name}:entries"
         valkey_of_tests.client.zadd(entries, {"g99:10": (NOON + 65) * 1_000_000})
-        turn = await (store.reserve([NOTES], 0) if how == "reserve" else store.try_reserve_idle([NOTES]))
+        reservation = await (store.reserve([NOTES], 0) if how == "reserve" else store.try_reserve_idle([NOTES]))
 
-    assert told == (turn.granted, turn.wait)
+    assert expected == (reservation.granted, reservation.wait)
 
 
 async def test_requests_granted_by_a_hanging_store_are_counted_now(
@@ -311,10 +311,10 @@ async def test_requests_granted_by_a_hanging_store_are_counted_now(
 ) -> None:
     clock = StoreClock(valkey_of_tests)
     async with store_of(valkey_of_tests, clock) as store:
-        turn = await store.reserve([ResolvedCharge(NOTES.name, MINUTE, 10)], 0)
+        reservation = await store.reserve([ResolvedCharge(NOTES.name, MINUTE, 10)], 0)
         # Asked so long before, and answered at once when it went on.
-        turn.queried_at -= 20
-        turn.record_response()
+        reservation.queried_at -= 20
+        reservation.record_response()
         waiting = await store.reserve([NOTES], 100)
         clock.at += 1
 
@@ -387,7 +387,7 @@ async def test_a_process_frozen_beyond_its_lease_sends_nothing_more(own: Server)
         assert lease is not None
         lease.check()
         clock.ahead += LEASE_SECONDS
-        with pytest.raises(UpstreamConflict, match="has ended"):
+        with pytest.raises(UpstreamConflict, match="has expired"):
             lease.check()
 
 

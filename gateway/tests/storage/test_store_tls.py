@@ -25,9 +25,9 @@ async def test_a_store_with_a_verified_certificate_is_used(valkey_of_tests: Serv
         ) as store:
             await store.begin("tls", fresh=True)
             left = [(await store.consume(TAKE)).remaining for _ in range(2)]
-        async with ValkeyCounters(url, MonotonicClock(), seconds=20) as trusting_nobody:
+        async with ValkeyCounters(url, MonotonicClock(), seconds=20) as without_ca:
             with pytest.raises(StoreUnavailable):
-                await trusting_nobody.check()
+                await without_ca.check()
 
     assert [2, 1] == left
 

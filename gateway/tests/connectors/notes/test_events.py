@@ -231,7 +231,7 @@ def test_the_feed_is_read_by_type_instant_and_page(watched: Watched) -> None:
     assert {"page.created"} == {event["type"] for event in watched.events(type="page.created")}
     assert events[-1:] == watched.events(since=events[-1]["observed_at"])[-1:]
     assert [] == watched.events(since="2100-01-01T00:00:00Z")
-    assert "no longer kept" in feed.get("/notes/events", since="2020-01-01").headers["warning"]
+    assert "no longer stored" in feed.get("/notes/events", since="2020-01-01").headers["warning"]
     assert ["since"] == [detail["parameter"] for detail in feed.get("/notes/events", since="yesterday").details]
 
 

@@ -120,10 +120,10 @@ class Node:
     async def connect(self, plan: Any = "paid", **settings: Any) -> Any:
         """A new connection in a workspace of its own."""
         workspace = await self.app.workspaces.create("tests", plan)
-        made = await self.app.connections.create(
+        connection = await self.app.connections.create(
             workspace["workspace_id"], "garden", {"token": "garden-token"}, settings=settings or None
         )
-        return made["connection_id"]
+        return connection["connection_id"]
 
     async def watch(self) -> PollScheduler:
         """Start this node's watchers."""
@@ -163,8 +163,8 @@ async def _node(database_url: str, garden: FakeConnector, clock: ManualClock, **
         "GATEWAY_SECRET_KEYS": "a secret that only tests know",
         "GATEWAY_OPERATOR_TOKEN": "op_0123456789abcdef",
     }
-    made = {"garden": connector(garden, pushed="GATEWAY_GARDEN_HOOK_SECRET" in settings)}
-    app = App(Settings.read(environment | settings, made), connectors=made, clock=clock)
+    connectors = {"garden": connector(garden, pushed="GATEWAY_GARDEN_HOOK_SECRET" in settings)}
+    app = App(Settings.read(environment | settings, connectors), connectors=connectors, clock=clock)
     async with app.database, app._transport:
         await app._processes.heartbeat()
         node = Node(app, garden, clock)
@@ -178,15 +178,15 @@ async def _node(database_url: str, garden: FakeConnector, clock: ManualClock, **
 @pytest.fixture
 async def node(database_url: str, garden: FakeConnector, clock: ManualClock) -> AsyncIterator[Node]:
     """A process whose third party only says where to poll."""
-    async for made in _node(database_url, garden, clock):
-        yield made
+    async for started in _node(database_url, garden, clock):
+        yield started
 
 
 @pytest.fixture
 async def pushed(database_url: str, garden: FakeConnector, clock: ManualClock) -> AsyncIterator[Node]:
     """A process whose third party delivers the changes themselves."""
-    async for made in _node(database_url, garden, clock, GATEWAY_GARDEN_HOOK_SECRET=f"{SECRET},older"):
-        yield made
+    async for started in _node(database_url, garden, clock, GATEWAY_GARDEN_HOOK_SECRET=f"{SECRET},older"):
+        yield started
 
 
 def forget(name: str) -> Snapshot:

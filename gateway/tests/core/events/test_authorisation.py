@@ -30,13 +30,13 @@ class Vendor:
     """Answers whether a connection is accepted."""
 
     def __init__(self) -> None:
-        self.asked = 0
-        self.fault: Exception | None = None
+        self.requests = 0
+        self.error: Exception | None = None
 
-    async def ask(self) -> str:
-        self.asked += 1
-        if self.fault:
-            raise self.fault
+    async def ask_vendor(self) -> str:
+        self.requests += 1
+        if self.error:
+            raise self.error
         return "me"
 
 
@@ -70,36 +70,36 @@ async def look_at_once(node: Node) -> None:
 
 
 async def test_occasional_reads_always_ask_the_vendor(vendor: Vendor, clock: ManualClock) -> None:
-    asking = Asking(clock)
-    confirmed = [await asking.is_accepted(ONE, vendor.ask) for _ in range(BURST + 1)]
+    probe = Asking(clock)
+    confirmed = [await probe.is_accepted(ONE, vendor.ask_vendor) for _ in range(BURST + 1)]
     clock.at += SECONDS_PER_REQUEST
-    later = [await asking.is_accepted(ONE, vendor.ask), await asking.is_accepted(ONE, vendor.ask)]
+    later = [await probe.is_accepted(ONE, vendor.ask_vendor), await probe.is_accepted(ONE, vendor.ask_vendor)]
 
     assert [*([True] * BURST), False] == confirmed
     assert [True, False] == later
-    assert BURST + 1 == vendor.asked
+    assert BURST + 1 == vendor.requests
 
 
 async def test_an_unavailable_vendor_is_not_queried_for_a_while(vendor: Vendor, clock: ManualClock) -> None:
-    asking = Asking(clock)
-    vendor.fault = UpstreamError("Broken.")
-    failed = await asking.is_accepted(ONE, vendor.ask)
-    vendor.fault = None
-    left_alone = await asking.is_accepted(ONE, vendor.ask)
+    probe = Asking(clock)
+    vendor.error = UpstreamError("Broken.")
+    failed = await probe.is_accepted(ONE, vendor.ask_vendor)
+    vendor.error = None
+    left_alone = await probe.is_accepted(ONE, vendor.ask_vendor)
     clock.at += BACKOFF_SECONDS
-    again = await asking.is_accepted(ONE, vendor.ask)
+    again = await probe.is_accepted(ONE, vendor.ask_vendor)
 
     assert (False, False, True) == (failed, left_alone, again)
-    assert 2 == vendor.asked
+    assert 2 == vendor.requests
 
 
 async def test_the_number_of_tracked_connections_is_limited(vendor: Vendor, clock: ManualClock) -> None:
-    asking = Asking(clock)
+    probe = Asking(clock)
     await asyncio.gather(
-        *(asking.is_accepted(ConnectionId(f"conn_{number}"), vendor.ask) for number in range(MAX_CONNECTIONS + 1))
+        *(probe.is_accepted(ConnectionId(f"conn_{number}"), vendor.ask_vendor) for number in range(MAX_CONNECTIONS + 1))
     )
 
-    assert MAX_CONNECTIONS == len(asking._allowances)
+    assert MAX_CONNECTIONS == len(probe._allowances)
 
 
 # Reading
@@ -109,13 +109,13 @@ async def test_the_number_of_tracked_connections_is_limited(vendor: Vendor, cloc
 async def test_the_last_observed_status_applies_if_the_vendor_is_unavailable(node: Node, vendor: Vendor) -> None:
     connection = await node.connect()
     await node.see(connection, sprouted("a"))
-    vendor.fault = UpstreamError("Broken.")
-    active = await read(node, connection, vendor.ask)
+    vendor.error = UpstreamError("Broken.")
+    active = await read(node, connection, vendor.ask_vendor)
     await observe(node, connection, "revoked")
 
     assert ["a"] == active
     with pytest.raises(ConnectionRevoked):
-        await read(node, connection, vendor.ask)
+        await read(node, connection, vendor.ask_vendor)
 
 
 @requirement("common-105")
@@ -124,7 +124,7 @@ async def test_a_vendor_that_accepts_again_overrides_the_observed_status(node: N
     await node.see(connection, sprouted("a"))
     await observe(node, connection, "revoked")
 
-    assert ["a"] == await read(node, connection, vendor.ask)
+    assert ["a"] == await read(node, connection, vendor.ask_vendor)
 
 
 # What happens to the watch

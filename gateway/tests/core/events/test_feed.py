@@ -120,7 +120,7 @@ async def test_a_request_for_purged_events_gets_a_warning(node: Node) -> None:
     page = await node.app._feed.page(connection, Sprouted, None, limit=10, since=utc_datetime(NOON - 31 * DAY_SECONDS))
 
     (warning,) = page.warnings
-    assert "no longer kept" in warning
+    assert "no longer stored" in warning
 
 
 @requirement("common-104")
@@ -181,10 +181,10 @@ async def stored(node: Node) -> str:
 async def test_event_data_is_stored_encrypted(node: Node) -> None:
     connection = await node.connect()
     await node.see(connection, sprouted("a-plant-nobody-may-read"))
-    kept = await stored(node)
+    rows = await stored(node)
 
     assert ["a-plant-nobody-may-read"] == await node.plants(connection)
-    assert (True, False) == ("sprouted" in kept, "nobody-may-read" in kept)
+    assert (True, False) == ("sprouted" in rows, "nobody-may-read" in rows)
 
 
 @requirement("secrets-2")
@@ -252,6 +252,6 @@ async def test_every_feed_reports_the_time_lost_by_a_restore(node: Node) -> None
     pages = [await node.app._feed.page(connection, Sprouted, None, limit=1) for connection in connections]
     runs = [run for one in connections for run in await node.app.runs.list(None, connection_id=one)]
 
-    told = "may be missing: the database was restored from a backup."
-    assert [True, True] == [told in page.warnings[0] for page in pages]
+    warning = "may be missing: the database was restored from a backup."
+    assert [True, True] == [warning in page.warnings[0] for page in pages]
     assert ["events_missed"] * 2 == [run["code"] for run in runs]

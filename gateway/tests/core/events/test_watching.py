@@ -261,11 +261,11 @@ async def test_polls_deferred_by_a_wrong_clock_are_due_at_the_start(node: Node) 
 async def test_a_poll_whose_end_cannot_be_stored_is_not_stuck(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     await node.connect()
     give_back = node.watches.finish
-    faults = [OSError("the disk is full")]
+    errors = [OSError("the disk is full")]
 
     async def sometimes(*arguments: Any, **values: Any) -> None:
-        if faults:
-            raise faults.pop()
+        if errors:
+            raise errors.pop()
         await give_back(*arguments, **values)
 
     monkeypatch.setattr(node.watches, "finish", sometimes)
@@ -444,10 +444,10 @@ async def test_a_hook_reaches_all_connections_with_its_object(node: Node) -> Non
     await node.hand_over()
     await node.connect()
 
-    async def keep(watch: PollContext[Any]) -> None:
+    async def append_state(watch: PollContext[Any]) -> None:
         await watch.commit(snapshots=[Snapshot("beds", "bed 7", 1)])
 
-    node.garden.script = [keep]
+    node.garden.script = [append_state]
     await node.watch()
     await polled(node)
     await node.deliver("whose")
@@ -543,12 +543,12 @@ async def test_a_hook_can_report_a_withdrawn_authorisation(pushed: Node) -> None
 
 async def test_a_hook_secret_is_accepted_once(node: Node) -> None:
     await node.hand_over()
-    shown = await node.app.hooks.show("garden")
+    hook = await node.app.hooks.show("garden")
     stored = await node.app.database.read(lambda reading: reading.execute(select(tables.hooks.c.sealed)).scalar_one())
     await node.app.hooks.forget("garden")
     again = await node.hand_over()
 
-    assert "garden-secret" == shown["verification_token"]
+    assert "garden-secret" == hook["verification_token"]
     assert b"garden-secret" not in stored
     assert {} == again
 
@@ -561,7 +561,7 @@ def test_changes_of_other_processes_are_noticed_within_a_second() -> None:
     assert TICK_SECONDS < 1
 
 
-def is_away(*_: object, **__: object) -> Any:
+def raise_unavailable(*_: object, **__: object) -> Any:
     raise storage_unavailable("the server has gone")
 
 
@@ -569,17 +569,17 @@ async def test_unavailable_storage_is_logged_once_for_claims_and_polls(
     node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def lose_storage(_: PollContext[Any]) -> None:
-        monkeypatch.setattr(node.watches, "claim", is_away)
-        monkeypatch.setattr(node.app.connections, "record_status", is_away)
+        monkeypatch.setattr(node.watches, "claim", raise_unavailable)
+        monkeypatch.setattr(node.app.connections, "record_status", raise_unavailable)
         node.watches.wake_event.set()
 
-    async def both_told() -> bool:
+    async def both_logged() -> bool:
         return {"claiming polls", "a poll"} <= {line.get("job") for line in lines}
 
     node.garden.script = [lose_storage]
     await node.connect()
     with capture_logs() as lines:
         await node.watch()
-        await until(both_told)
+        await until(both_logged)
 
     assert [] == [line for line in lines if "exc_info" in line]

@@ -91,8 +91,8 @@ def settings(database_url: str, **more: str) -> dict[str, str]:
 
 async def posting(database_url: str, clock: ManualClock, **more: str) -> AsyncIterator[Post]:
     """A process on a database, with a new workspace and connection."""
-    made = {"garden": replace(connector(FakeConnector(), pushed=False), operations=(read_events,))}
-    app = App(Settings.read(settings(database_url, **more), made), connectors=made, clock=clock)
+    deliverer = {"garden": replace(connector(FakeConnector(), pushed=False), operations=(read_events,))}
+    app = App(Settings.read(settings(database_url, **more), deliverer), connectors=deliverer, clock=clock)
     async with app.database, app._sender:
         workspace_id = (await app.workspaces.create("tests"))["workspace_id"]
         post = Post(app, clock, workspace_id, None)
@@ -103,12 +103,12 @@ async def posting(database_url: str, clock: ManualClock, **more: str) -> AsyncIt
 @pytest.fixture
 async def post(common_database_url: str, clock: ManualClock) -> AsyncIterator[Post]:
     """A process that may deliver to this machine; it leaves no webhooks to the tests that follow."""
-    async for made in posting(common_database_url, clock, GATEWAY_PRIVATE_WEBHOOKS="on"):
-        yield made
-        await made.app.database.write(_forget)
+    async for deliverer in posting(common_database_url, clock, GATEWAY_PRIVATE_WEBHOOKS="on"):
+        yield deliverer
+        await deliverer.app.database.write(_forget)
 
 
 @pytest.fixture
 def inbox() -> Iterator[Inbox]:
-    with run_receiver() as made:
-        yield made
+    with run_receiver() as receiver:
+        yield receiver

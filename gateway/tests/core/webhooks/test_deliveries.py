@@ -46,11 +46,11 @@ def plants(inbox: Inbox) -> list[str]:
 
 @requirement("deliveries-3", "deliveries-4")
 async def test_an_event_is_delivered_signed_and_as_its_route_returns_it(post: Post, inbox: Inbox) -> None:
-    made = await post.webhook(inbox.address)
+    webhook = await post.webhook(inbox.address)
     await post.see("a")
     await post.deliver()
     headers, body = inbox.take()
-    delivery: Any = verify(headers, body, made["secret"], now=NOON)
+    delivery: Any = verify(headers, body, webhook["secret"], now=NOON)
     data = delivery.pop("data")
 
     assert {
@@ -126,22 +126,22 @@ async def test_a_webhook_of_another_workspace_receives_nothing(post: Post, inbox
 
 @requirement("deliveries-9")
 async def test_a_webhook_can_be_limited_to_event_types(post: Post, inbox: Inbox) -> None:
-    made = await post.webhook(inbox.address, types=["withered"])
+    webhook = await post.webhook(inbox.address, types=["withered"])
     await post.see(*"ab")
     await post.see("c", kind="withered")
     await post.see("d")
     await post.deliver()
-    told = await post.app.webhooks.show(made["webhook_id"])
-    replayed = await post.app.webhooks.replay(made["webhook_id"], post.connection_id)
+    public = await post.app.webhooks.show(webhook["webhook_id"])
+    replayed = await post.app.webhooks.replay(webhook["webhook_id"], post.connection_id)
 
-    assert (["c"], ["withered"], 0, 1) == (plants(inbox), told["types"], told["behind"], replayed["events"])
+    assert (["c"], ["withered"], 0, 1) == (plants(inbox), public["types"], public["behind"], replayed["events"])
 
 
 @requirement("deliveries-9")
 async def test_changed_event_types_apply_to_waiting_events(post: Post, inbox: Inbox) -> None:
-    made = await post.webhook(inbox.address, types=["withered"])
+    webhook = await post.webhook(inbox.address, types=["withered"])
     await post.see("a")
-    changed = await post.app.webhooks.change(made["webhook_id"], types=[])
+    changed = await post.app.webhooks.change(webhook["webhook_id"], types=[])
     await post.deliver()
 
     assert ([], ["a"]) == (changed["types"], plants(inbox))
@@ -149,16 +149,16 @@ async def test_changed_event_types_apply_to_waiting_events(post: Post, inbox: In
 
 @requirement("deliveries-9")
 async def test_an_unknown_event_type_is_rejected_by_name(post: Post, inbox: Inbox) -> None:
-    with pytest.raises(InvalidParameters) as refused:
+    with pytest.raises(InvalidParameters) as raised:
         await post.webhook(inbox.address, types=["sprouted", "blossomed"])
 
-    assert [{"parameter": "types", "value": "blossomed", "allowed": ["sprouted", "withered"]}] == refused.value.details
+    assert [{"parameter": "types", "value": "blossomed", "allowed": ["sprouted", "withered"]}] == raised.value.details
 
 
 @requirement("deliveries-4")
 async def test_a_rotated_secret_signs_alongside_the_previous_one(post: Post, inbox: Inbox) -> None:
-    made = await post.webhook(inbox.address)
-    rotated = await post.app.webhooks.rotate(made["webhook_id"], 60)
+    webhook = await post.webhook(inbox.address)
+    rotated = await post.app.webhooks.rotate(webhook["webhook_id"], 60)
     await post.see("a")
     await post.deliver()
     post.clock.at += 60
@@ -166,7 +166,7 @@ async def test_a_rotated_secret_signs_alongside_the_previous_one(post: Post, inb
     await post.deliver()
     first, second = inbox.take(), inbox.take()
 
-    verify(*first, made["secret"], now=NOON)
+    verify(*first, webhook["secret"], now=NOON)
     verify(*first, rotated["secret"], now=NOON)
     verify(*second, rotated["secret"], now=NOON + 60)
     assert 1 == len(second[0]["webhook-signature"].split(" "))
@@ -218,23 +218,23 @@ async def test_a_receivers_retry_after_is_respected(post: Post, inbox: Inbox) ->
 
 @requirement("deliveries-6")
 async def test_a_webhook_failing_for_days_is_disabled_and_resumes_at_its_position(post: Post, inbox: Inbox) -> None:
-    made = await post.webhook(inbox.address)
+    webhook = await post.webhook(inbox.address)
     inbox.answers = [FAILED] * 5
     await post.see(*"ab")
     await post.deliver()
     post.clock.at += DISABLE_AFTER_SECONDS - 1
     await post.deliver()
-    before = await post.app.webhooks.show(made["webhook_id"])
+    before = await post.app.webhooks.show(webhook["webhook_id"])
     post.clock.at += MAX_BACKOFF_SECONDS
     await post.deliver()
-    disabled = await post.app.webhooks.show(made["webhook_id"])
+    disabled = await post.app.webhooks.show(webhook["webhook_id"])
     await post.see("c")
     post.clock.at += MAX_BACKOFF_SECONDS
     meanwhile = await post.deliver()
-    enabled = await post.app.webhooks.change(made["webhook_id"], status="active")
+    enabled = await post.app.webhooks.change(webhook["webhook_id"], status="active")
     await post.deliver()
 
-    assert ["active", "disabled", "active"] == [told["status"] for told in (before, disabled, enabled)]
+    assert ["active", "disabled", "active"] == [public["status"] for public in (before, disabled, enabled)]
     assert ("failing", utc_datetime(NOON), 1) == (disabled["reason"], disabled["failing_since"], disabled["behind"])
     assert ("refused", 500) == (disabled["failing_result"], disabled["failing_status"])
     assert (0, list("aabababc")) == (meanwhile, plants(inbox))
@@ -249,15 +249,15 @@ async def fail_for(post: Post, seconds: float) -> None:
 
 @requirement("deliveries-10")
 async def test_an_event_is_skipped_after_a_day_if_the_next_one_is_accepted(post: Post, inbox: Inbox) -> None:
-    made = await post.webhook(inbox.address)
+    webhook = await post.webhook(inbox.address)
     inbox.answers = [FAILED, FAILED, FAILED, (204, {}, b""), FAILED]
     await post.see(*"abc")
     await fail_for(post, SKIP_AFTER_SECONDS - 1)
     await fail_for(post, MAX_BACKOFF_SECONDS)
     await post.deliver()
-    told = await post.app.webhooks.show(made["webhook_id"])
+    public = await post.app.webhooks.show(webhook["webhook_id"])
 
-    assert ("active", 0, None) == (told["status"], told["behind"], told["failing_since"])
+    assert ("active", 0, None) == (public["status"], public["behind"], public["failing_since"])
     assert list("aaabac") == plants(inbox)
     assert [("delivery_failed", 500), ("event_left_out", 500)] == await post.runs()
 
@@ -288,28 +288,28 @@ async def test_no_event_is_skipped_while_the_next_one_fails_too(post: Post, inbo
 
 @requirement("deliveries-6")
 async def test_a_webhook_that_accepts_other_connections_is_not_disabled(post: Post, inbox: Inbox) -> None:
-    made, other = await post.webhook(inbox.address), await post.connect()
+    webhook, other = await post.webhook(inbox.address), await post.connect()
     inbox.answers = [FAILED, (204, {}, b""), FAILED]
     await post.see("a")
     await fail_for(post, 1)
     await post.see("b", connection_id=other)
     await fail_for(post, DISABLE_AFTER_SECONDS)
     await post.deliver()
-    told = await post.app.webhooks.show(made["webhook_id"])
+    public = await post.app.webhooks.show(webhook["webhook_id"])
 
-    assert (list("aba"), "active") == (plants(inbox), told["status"])
-    assert (post.connection_id, utc_datetime(NOON)) == (told["failing_connection_id"], told["failing_since"])
+    assert (list("aba"), "active") == (plants(inbox), public["status"])
+    assert (post.connection_id, utc_datetime(NOON)) == (public["failing_connection_id"], public["failing_since"])
 
 
 @requirement("deliveries-6")
 async def test_a_receiver_that_reports_gone_is_disabled_immediately(post: Post, inbox: Inbox) -> None:
-    made = await post.webhook(inbox.address)
+    webhook = await post.webhook(inbox.address)
     inbox.answers = [(410, {}, b"")]
     await post.see("a")
     await post.deliver()
-    told = await post.app.webhooks.show(made["webhook_id"])
+    public = await post.app.webhooks.show(webhook["webhook_id"])
 
-    assert ("disabled", "gone") == (told["status"], told["reason"])
+    assert ("disabled", "gone") == (public["status"], public["reason"])
     assert [("webhook_disabled", 410)] == await post.runs()
 
 
@@ -337,8 +337,8 @@ async def test_the_history_does_not_show_the_path_of_a_receiver(post: Post, inbo
 @pytest.fixture
 async def guarded(tmp_path: Any, clock: ManualClock) -> AsyncIterator[Post]:
     """A process that delivers to public addresses only."""
-    async for made in posting(sqlite_in(tmp_path), clock):
-        yield made
+    async for webhook in posting(sqlite_in(tmp_path), clock):
+        yield webhook
 
 
 @requirement("deliveries-8")
@@ -415,11 +415,11 @@ async def test_a_slow_webhook_does_not_block_others(post: Post, inbox: Inbox) ->
 
 async def test_long_backlogs_are_delivered_alternately(post: Post, inbox: Inbox) -> None:
     await post.webhook(inbox.address)
-    wanted = [str(number) for number in range(BATCH_SIZE * MAX_BATCHES + 1)]
-    await post.see(*wanted)
+    expected = [str(number) for number in range(BATCH_SIZE * MAX_BATCHES + 1)]
+    await post.see(*expected)
     begun = [await post.deliver(), await post.deliver(), await post.deliver()]
 
-    assert ([1, 1, 0], wanted) == (begun, plants(inbox))
+    assert ([1, 1, 0], expected) == (begun, plants(inbox))
 
 
 @requirement("common-131")
@@ -428,13 +428,13 @@ async def test_metrics_report_delivery_delays_and_failure_times(post: Post, inbo
     inbox.answers = [FAILED]
     await post.see("a")
     await fail_for(post, 100)
-    told = await BacklogMonitor(post.app.database, post.clock, 60).now()
+    public = await BacklogMonitor(post.app.database, post.clock, 60).now()
     await post.deliver()
     well = await BacklogMonitor(post.app.database, post.clock, 60).now()
 
-    assert told is not None
-    assert (100.0, True) == (told.webhook_failing_seconds, 95.0 <= told.webhook_lag_seconds <= 96.0)
-    assert {"active": 1, "disabled": 0} == told.webhooks
+    assert public is not None
+    assert (100.0, True) == (public.webhook_failing_seconds, 95.0 <= public.webhook_lag_seconds <= 96.0)
+    assert {"active": 1, "disabled": 0} == public.webhooks
     assert well is not None
     assert (0.0, 0.0) == (well.webhook_failing_seconds, well.webhook_lag_seconds)
 
@@ -476,9 +476,9 @@ async def test_the_delivery_of_a_stopping_process_is_due_immediately(post: Post,
 
 async def taken_over(post: Post, claimed: Any) -> str:
     """What a process is told that goes on with what was taken from it."""
-    with pytest.raises(Exception) as told:  # noqa: PT011  # which one is what is asked
+    with pytest.raises(Exception) as public:  # noqa: PT011  # which one is what is asked
         await post.app._positions.advance(claimed, 1)
-    return type(told.value).__name__
+    return type(public.value).__name__
 
 
 @requirement("deliveries-5")
@@ -516,34 +516,34 @@ async def test_a_position_without_events_is_not_due(post: Post, inbox: Inbox) ->
 
 @requirement("deliveries-7")
 async def test_events_are_replayed_from_a_time_on(post: Post, inbox: Inbox) -> None:
-    made = await post.webhook(inbox.address)
+    webhook = await post.webhook(inbox.address)
     await post.see("a")
     post.clock.at += 10
     await post.see("b")
     await post.deliver()
-    told = await post.app.webhooks.replay(made["webhook_id"], post.connection_id, since=NOON + 10)
+    public = await post.app.webhooks.replay(webhook["webhook_id"], post.connection_id, since=NOON + 10)
     await post.deliver()
 
-    assert (1, list("abb")) == (told["events"], plants(inbox))
+    assert (1, list("abb")) == (public["events"], plants(inbox))
 
 
 @requirement("deliveries-7")
 async def test_events_are_replayed_after_an_event_with_the_same_identifier(post: Post, inbox: Inbox) -> None:
-    made = await post.webhook(inbox.address)
+    webhook = await post.webhook(inbox.address)
     await post.see(*"abc")
     await post.deliver()
     first = [inbox.take()[0]["webhook-id"] for _ in range(3)]
-    told = await post.app.webhooks.replay(made["webhook_id"], post.connection_id, after=first[0])
+    public = await post.app.webhooks.replay(webhook["webhook_id"], post.connection_id, after=first[0])
     await post.deliver()
 
-    assert (2, first[1:]) == (told["events"], [inbox.take()[0]["webhook-id"] for _ in range(2)])
+    assert (2, first[1:]) == (public["events"], [inbox.take()[0]["webhook-id"] for _ in range(2)])
 
 
 @requirement("deliveries-7")
 async def test_events_from_before_a_webhook_can_be_replayed(post: Post, inbox: Inbox) -> None:
     await post.see(*"ab")
-    made = await post.webhook(inbox.address)
-    await post.app.webhooks.replay(made["webhook_id"], post.connection_id)
+    webhook = await post.webhook(inbox.address)
+    await post.app.webhooks.replay(webhook["webhook_id"], post.connection_id)
     await post.deliver()
 
     assert list("ab") == plants(inbox)
@@ -551,22 +551,22 @@ async def test_events_from_before_a_webhook_can_be_replayed(post: Post, inbox: I
 
 @requirement("deliveries-7")
 async def test_an_event_that_is_always_rejected_can_be_skipped(post: Post, inbox: Inbox) -> None:
-    made = await post.webhook(inbox.address)
+    webhook = await post.webhook(inbox.address)
     inbox.answers = [FAILED]
     await post.see(*"ab")
     await post.deliver()
     stuck = inbox.take()[0]["webhook-id"]
-    await post.app.webhooks.replay(made["webhook_id"], post.connection_id, after=stuck)
+    await post.app.webhooks.replay(webhook["webhook_id"], post.connection_id, after=stuck)
     await post.deliver()
 
     assert ["b"] == plants(inbox)
 
 
 async def test_a_replay_ends_the_delivery_in_progress(post: Post, inbox: Inbox) -> None:
-    made = await post.webhook(inbox.address)
+    webhook = await post.webhook(inbox.address)
     await post.see("a")
     (claimed,) = await post.app._positions.claim(10)
-    await post.app.webhooks.replay(made["webhook_id"], post.connection_id)
+    await post.app.webhooks.replay(webhook["webhook_id"], post.connection_id)
 
     assert "ClaimLost" == await taken_over(post, claimed)
 
@@ -575,9 +575,9 @@ async def test_a_replay_ends_the_delivery_in_progress(post: Post, inbox: Inbox) 
 
 
 async def test_a_removed_webhook_receives_nothing_and_leaves_no_rows(post: Post, inbox: Inbox) -> None:
-    made = await post.webhook(inbox.address)
+    webhook = await post.webhook(inbox.address)
     await post.see("a")
-    await post.app.webhooks.remove(made["webhook_id"])
+    await post.app.webhooks.remove(webhook["webhook_id"])
     await post.see("b")
 
     assert (0, []) == (await post.deliver(), plants(inbox))
@@ -588,7 +588,7 @@ async def test_positions_of_removed_connections_are_purged(post: Post, inbox: In
     await post.webhook(inbox.address)
     await post.see("a")
     await post.deliver()
-    kept = await post.app._positions.purge()
+    purged = await post.app._positions.purge()
     await post.app.connection_service.remove(post.connection_id)
 
-    assert (0, 1, 0) == (kept, await post.app._positions.purge(), await post.app._positions.purge())
+    assert (0, 1, 0) == (purged, await post.app._positions.purge(), await post.app._positions.purge())
