@@ -30,7 +30,7 @@ CREDENTIALS = {"token": "another-secret"}
 
 @pytest.fixture
 async def elsewhere(common_database_url: str, clock: ManualClock, stage: CoreFixture) -> AsyncIterator[CoreFixture]:
-    """Another workspace with a connection to the same account."""
+    """Create another workspace with a connection to the same account."""
     async with run_core(common_database_url, clock, stage.shelf) as prepared:
         yield prepared
 
@@ -46,7 +46,7 @@ async def catch_error(
 async def dropped(
     stage: CoreFixture, name: str = "cup", key: str | None = "key-1", *, operation: Any = make_thing
 ) -> None:
-    """A call whose connection is cut before anything is done."""
+    """A failure that cuts the connection before anything is done."""
     stage.shelf.troubles.append(in_doubt("cut"))
     await catch_error(stage, name, key, operation=operation)
 

@@ -1,4 +1,4 @@
-"""Everything a caller can get wrong in a query or a body, and how it is said."""
+"""Invalid queries and bodies, and the errors that report them."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,14 +32,14 @@ class Order(Params):
 
 
 class Address(Params):
-    """An object inside another."""
+    """A nested object."""
 
     street: str
     town: str = "here"
 
 
 class Sealed(Params):
-    """Something with a secret."""
+    """Parameters with a secret."""
 
     token: dict[str, str] = Field(repr=False)
 
@@ -68,7 +68,7 @@ def collect_violations(read: Any, *arguments: Any, **more: Any) -> Sequence[Mapp
 
 
 def wrong(read: Any, *arguments: Any, **more: Any) -> list[str]:
-    """The parameters that are at fault."""
+    """Return the invalid parameters."""
     return list(dict.fromkeys(violation["parameter"] for violation in collect_violations(read, *arguments, **more)))
 
 
@@ -294,7 +294,7 @@ def test_an_invalid_secret_is_not_repeated() -> None:
 
 
 def texts(value: Any) -> Iterator[str]:
-    """Every text in a JSON value, names included."""
+    """Return every text in a JSON value, including names."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -504,7 +504,7 @@ def test_a_body_key_of_another_type_is_rejected_despite_a_header_key(key: str) -
     assert ["idempotency_key"] == wrong(arguments.read, Order, keyed=True)
 
 
-# What it costs
+# Costs
 
 
 def body_of(*members: str) -> bytes:
@@ -552,7 +552,7 @@ def test_duplicate_names_are_detected_in_linear_time() -> None:
             decode(body)
         return time.thread_time() - started
 
-    # Of a few, since garbage may be looked for in between.
+    # The minimum of several runs, since garbage may be collected in between.
     long, short = (min(seconds(names) for _ in range(3)) for names in (4_000, 1_000))
 
     assert long < 12 * max(short, 0.0005)

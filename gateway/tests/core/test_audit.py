@@ -45,19 +45,19 @@ def audit(database: Database, clock: ManualClock) -> Audit:
 
 
 async def change(database: Database, statement: Executable) -> None:
-    """What somebody does who can write to the database."""
+    """Change the database directly, as an attacker with write access could."""
     await database.write(lambda writing: writing.execute(statement).rowcount)
 
 
 async def make(audit: Audit, database: Database, clock: ManualClock, count: int = 3) -> list[str]:
-    """Workspaces that Anna makes."""
+    """Create workspaces as the operator Anna."""
     with act_as(audit, ANNA):
         workspaces = [await Workspaces(database, clock).create(f"number {number}") for number in range(count)]
     return [workspace["workspace_id"] for workspace in workspaces]
 
 
 async def entries(audit: Audit, **filters: Any) -> list[dict[str, Any]]:
-    """Entries, oldest first."""
+    """Return the entries, oldest first."""
     rows, _ = await audit.page(limit=1000, **filters)
     return list(reversed(rows))
 

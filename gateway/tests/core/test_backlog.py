@@ -1,4 +1,4 @@
-"""What waits in the database, as metrics tell it."""
+"""The waiting work in the database, as reported by metrics."""
 
 from sqlalchemy import insert
 

@@ -1,4 +1,4 @@
-"""The way of a call through the core: limits, cursors, and who may do what."""
+"""The path of a call through the core: limits, cursors and authorisation."""
 
 from collections.abc import AsyncIterator
 

@@ -1,4 +1,4 @@
-"""Places: how many requests of one account are under way at the same time."""
+"""Concurrency slots: the number of concurrent requests per account."""
 
 from contextlib import AsyncExitStack
 
@@ -28,7 +28,7 @@ async def test_slots_are_per_account_and_shared_by_its_calls() -> None:
 
 
 async def had(stack: AsyncExitStack, slots: AccountSlots) -> bool:
-    """Whether a place was to be had; it is held until *stack* ends."""
+    """Return True if a slot was free. It is occupied until *stack* ends."""
     try:
         await stack.enter_async_context(slots.slot(0))
     except UpstreamRateLimited:

@@ -1,4 +1,4 @@
-"""Lists of connections: complete, page by page, and found by an index, however many there are and were."""
+"""Lists of connections: complete, paged, and found by an index, however many exist or were removed."""
 
 from collections.abc import AsyncIterator
 from typing import Any

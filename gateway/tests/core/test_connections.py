@@ -31,7 +31,7 @@ from harness.requirement import requirement
 
 @dataclass
 class Office:
-    """Connections at two processes on one database."""
+    """Connections in two processes on one database."""
 
     here: ConnectionStore
     elsewhere: ConnectionStore
@@ -53,7 +53,7 @@ def vault(*secrets: str) -> Vault:
 def connected(
     database: Database, sealing: Vault, clock: ManualClock, steady: ManualClock | None = None
 ) -> ConnectionStore:
-    """The connections of a process, which are never renewed."""
+    """The connections of a process, which are never refreshed."""
     known = connectors(FakeUpstream())
     watching = WatchListener(known, clock)
     tokens = TokenEndpointClient({}, Transport(1.0), LocalCounters(clock, Timeouts()), clock)

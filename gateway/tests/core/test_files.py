@@ -1,4 +1,4 @@
-"""Fetching files from public links: what is let through, what is not, and how much is read."""
+"""Files from public links: allowed and forbidden URLs, and limits on reading."""
 
 import gzip
 import itertools
@@ -24,7 +24,7 @@ HERE = "127.0.0.1"
 
 
 class Names(AbstractResolver):
-    """Knows some names; one with several addresses has the next one each time it is asked for."""
+    """A resolver of some names. A name with several addresses gets the next one at each look-up."""
 
     def __init__(self, **names: str) -> None:
         self._names = {name.replace("_", "."): deque(addresses.split()) for name, addresses in names.items()}
@@ -94,7 +94,7 @@ def site() -> Iterator[str]:
 
 
 def files(timeout_seconds: float = 5, **names: str) -> PublicFileFetcher:
-    """Files to which this machine is the internet, and nothing else is."""
+    """A fetcher to which only this machine is public."""
     return PublicFileFetcher(
         timeout_seconds, MOST, resolver=Names(**names) if names else None, is_reachable=lambda address: address == HERE
     )
@@ -113,7 +113,7 @@ def reason(error: GatewayError) -> str:
     return text
 
 
-# What is public
+# Public addresses
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_all_other_addresses_are_not_public(address: str) -> None:
     assert not is_public(address)
 
 
-# Where a link may lead
+# Allowed targets
 
 
 @requirement("tables-25", "tables-27")
@@ -284,7 +284,7 @@ async def test_more_than_five_redirects_are_not_followed(site: str, path: str) -
     assert "5" in error.message
 
 
-# What cannot be had
+# Failures
 
 
 @requirement("tables-28")
@@ -348,7 +348,7 @@ async def test_texts_of_the_server_are_not_exposed_to_the_caller() -> None:
     assert "nobody.invalid" not in error.message
 
 
-# How much is read
+# Limits on reading
 
 
 @requirement("tables-31")
@@ -375,7 +375,7 @@ async def test_a_file_of_the_requested_size_is_returned(site: str) -> None:
 
 
 async def test_bytes_after_the_declared_length_are_ignored(site: str) -> None:
-    """Whether the surplus is noticed depends on how it arrives: then the file is refused, else it ends as declared."""
+    """The surplus is noticed depending on how it arrives: the file is rejected, or ends as declared."""
     with suppress(UrlUnreachable):
         file = await files().fetch(site + "/says-less.png", MAX_CONTENT_BYTES)
 

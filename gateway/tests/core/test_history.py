@@ -1,4 +1,4 @@
-"""What looking into the history costs: a bounded number of runs, found by an index, on both databases."""
+"""The cost of reading the history: a bounded number of runs, found by an index, on both databases."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -81,7 +81,7 @@ async def test_runs_of_a_connection_are_found_with_or_without_its_workspace(
 
 
 def add_connection(writing: Connection, connection_id: str, workspace_id: str) -> None:
-    """Put the only connection of that identifier into a workspace of its own."""
+    """Create a connection with this identifier in its own workspace."""
     writing.execute(delete(tables.connections).where(tables.connections.c.connection_id == connection_id))
     writing.execute(
         insert(tables.workspaces), {"workspace_id": workspace_id, "name": "", "plan": "free", "created_at": 1}
@@ -97,11 +97,11 @@ def add_connection(writing: Connection, connection_id: str, workspace_id: str) -
     writing.execute(insert(tables.connections), {**row, **dates, "status": "active", "settings": {}, "deleted": False})
 
 
-# Plans of the embedded database
+# Query plans of the embedded database
 
 
 def of_runs(query_plans: list[str]) -> set[str]:
-    """What is done with the table of runs or claims itself."""
+    """Return the plans for the tables of runs and claims themselves."""
     return {step for step in query_plans if " runs" in step or " claims" in step}
 
 

@@ -1,4 +1,4 @@
-"""Idempotency, on both databases and by a clock that is set by hand."""
+"""Idempotency, on both databases and with a manual clock."""
 
 import asyncio
 import gc
@@ -49,7 +49,7 @@ async def catch_error(stage: CoreFixture, **more: Any) -> GatewayError:
 
 
 def of_connection(stage: CoreFixture) -> ColumnElement[bool]:
-    """The claims of this stage, which shares its database with others."""
+    """Return the claims of this fixture, which shares its database with others."""
     return tables.claims.c.connection_id == stage.connection_id
 
 
@@ -260,7 +260,7 @@ async def test_a_call_that_cannot_be_recorded_releases_the_key(
     assert ["cup"] == stage.shelf.things
 
 
-# Doubt
+# In doubt
 
 
 @requirement("common-79")

@@ -1,4 +1,4 @@
-"""Renewal of tokens that nobody uses, on both databases: when, how fast, and how they are found."""
+"""Refreshes of idle tokens, on both databases: when, how fast, and how they are found."""
 
 import asyncio
 from dataclasses import replace
@@ -74,11 +74,11 @@ async def test_tokens_that_do_not_expire_when_idle_are_checked_only_once(desk: D
     assert ((1, 0), []) == ((looked_at, again), desk.issuer.requests)
 
 
-# Many at once
+# Many refreshes
 
 
 async def copies(desk: Desk, count: int, **columns: Any) -> None:
-    """So many more connections like that of *desk*; what they hold cannot be opened, so that nothing is asked for."""
+    """Create *count* copies of *desk*'s connection. Their secrets cannot be decrypted, so no token is requested."""
     query = select(table).where(table.c.connection_id == desk.connection_id)
 
     def copy(writing: Transaction) -> None:

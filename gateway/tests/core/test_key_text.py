@@ -1,4 +1,4 @@
-"""Idempotency keys as text: the normal form, and what a header can carry."""
+"""Idempotency keys as text: the normal form, and their encoding in headers."""
 
 import hashlib
 

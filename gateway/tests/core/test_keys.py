@@ -38,7 +38,7 @@ READS, WRITES = CONNECTORS["notes"].operations[:2]
 
 @dataclass
 class Office:
-    """Keys at two processes on one database."""
+    """Keys in two processes on one database."""
 
     here: ApiKeys
     elsewhere: ApiKeys
@@ -66,7 +66,7 @@ async def knows(keys: ApiKeys, key: str) -> bool:
     return True
 
 
-# What keys look like
+# Format
 
 
 @requirement("common-63")
@@ -114,7 +114,7 @@ def test_a_key_is_parsed_from_the_header(header: str) -> None:
     assert "abc" == parse_bearer(header)
 
 
-# Who they are for
+# Rights
 
 
 @requirement("common-59", "common-60")
@@ -211,7 +211,7 @@ def test_a_key_limited_to_no_connections_cannot_use_any() -> None:
     assert not Caller(KeyId("k"), WorkspaceId("w"), "read", 120, frozenset(), None).may_use(ConnectionId("c"))
 
 
-# How they end
+# Expiry and revocation
 
 
 @requirement("common-192")
@@ -334,7 +334,7 @@ async def test_a_key_revoked_elsewhere_is_rejected_in_time_despite_a_clock_set_b
     assert (True, False) == (before, await knows(keys, issued["key"]))
 
 
-# When they were used last
+# Last use
 
 
 async def test_an_unused_key_has_no_last_use(office: Office) -> None:

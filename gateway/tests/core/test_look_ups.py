@@ -1,4 +1,4 @@
-"""What is looked up once for all who ask at the same time, and read again once where it may be outdated."""
+"""Look-ups that concurrent callers share, and that are repeated if a value may be outdated."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ HANGS = UpstreamTimeout("It did not answer in time.")
 
 @dataclass
 class Library:
-    """Takes three seconds to answer with what it has then, or fails."""
+    """Takes three seconds to answer with its content at that time, or to fail."""
 
     shelf: list[str] = field(default_factory=lambda: ["first"])
     failures: list[Exception] = field(default_factory=list)
@@ -38,7 +38,7 @@ class Library:
 
 
 def calling(connection_id: ConnectionId = ONE, memories: ConnectionCaches | None = None) -> OperationContext[Any]:
-    """A call that has nothing but its memory."""
+    """Return a context with only a cache."""
     absent = cast("Any", None)
     memory = (memories or ConnectionCaches(LoopClock())).for_connection(connection_id)
     return OperationContext(
@@ -178,12 +178,12 @@ def test_callers_after_our_own_change_reread_the_value() -> None:
     assert 2 == library.requests
 
 
-# Using what is remembered
+# Using cached values
 
 
 @dataclass
 class Reader:
-    """Uses what was found, and is refused where its word is not among it."""
+    """Uses a cached list, and raises an error if its word is not in it."""
 
     word: str
     error: GatewayError = field(default_factory=lambda: PropertyNotFound("There is no such word."))

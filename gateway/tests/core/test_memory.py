@@ -1,4 +1,4 @@
-"""What connections remember: for a time, within bounds, and each for itself."""
+"""Caches of connections: with expiry, bounded, and separate."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Operators, on both databases: named, recognised by their tokens, and revoked."""
+"""Operators, on both databases: named, identified by their tokens, and revoked."""
 
 from collections.abc import AsyncIterator
 
@@ -36,7 +36,7 @@ def sessions(database: Database, clock: ManualClock) -> Sessions:
 
 
 async def signed_in(operators: Operators, name: str = "anna") -> Operator:
-    """A new viewer."""
+    """Create a viewer."""
     created = await operators.create(name, "viewer")
     operator = await operators.find(created["token"])
     assert operator is not None

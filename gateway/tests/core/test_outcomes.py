@@ -1,4 +1,4 @@
-"""How calls ended, in sentences."""
+"""Outcomes of calls, in sentences."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ INTERRUPTED = "The call was interrupted. Check in Notion whether it took effect,
 
 
 def run(**more: Any) -> dict[str, Any]:
-    """A run that did what was asked, with *more* said of it."""
+    """Return a run that succeeded ordinarily, with *more* fields."""
     plain: dict[str, Any] = {
         "operation": "create_page",
         "surface": "http",

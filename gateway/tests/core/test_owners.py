@@ -1,4 +1,4 @@
-"""Whose an object is that can only be known by its circumstances, on both databases."""
+"""Ownership of objects that can only be inferred from circumstances, on both databases."""
 
 import asyncio
 from typing import Any
@@ -25,7 +25,7 @@ async def catch_error(stage: CoreFixture, key: str | None = "key-1") -> GatewayE
 
 
 async def dropped(stage: CoreFixture, key: str | None = "key-1") -> None:
-    """A call whose connection is cut before anything is done."""
+    """A failure that cuts the connection before anything is done."""
     stage.shelf.troubles.append(in_doubt("cut"))
     await catch_error(stage, key)
 

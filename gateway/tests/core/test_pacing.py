@@ -1,4 +1,4 @@
-"""Pacing on virtual time: whole minutes of queueing, over in milliseconds."""
+"""Pacing in virtual time: minutes of queueing that take milliseconds."""
 
 import asyncio
 from collections.abc import Coroutine, Iterable, Sequence
@@ -29,7 +29,7 @@ BOTH = (Charge("all"), Charge("each"))
 
 @dataclass
 class PacingScenario:
-    """Callers on their way through one pacer, and when each of them got through."""
+    """Callers that use one pacer, and the times at which their requests were sent."""
 
     budgets: dict[str, Budget]
     clock: LoopClock = field(default_factory=LoopClock)
@@ -49,13 +49,13 @@ class PacingScenario:
         self.passed.append((name, round(self.clock.now() - NOON, 6)))
 
     async def poll(self, name: Any = "poll", *, patience: float = 1000.0) -> None:
-        """A request that nobody waits for."""
+        """Send a request for which no caller waits."""
         pacer = BackgroundPacer("notes", with_slack(self.budgets), "account", self.shared, self.clock)
         await pacer.acquire((ONE,), Deadline(self.clock.now() + patience))
         self.passed.append((name, round(self.clock.now() - NOON, 6)))
 
     async def crowd(self, names: Iterable[int]) -> None:
-        """Callers who come one right after the other."""
+        """Start callers one right after the other."""
         await asyncio.gather(*(self._come(position, name) for position, name in enumerate(names)))
 
     async def _come(self, position: int, name: int) -> None:
@@ -64,7 +64,7 @@ class PacingScenario:
 
     @property
     def by_name(self) -> list[float]:
-        """When each got through, by their names in order."""
+        """Return the times by the callers' names, in order."""
         return [at for _, at in sorted(self.passed)]
 
     @property
@@ -76,7 +76,7 @@ class PacingScenario:
         return [at for _, at in self.passed]
 
     def most_within(self, seconds: float) -> int:
-        """The most that passed in any window of *seconds*."""
+        """Return the maximum that was sent in any window of *seconds*."""
         return max(sum(at <= other < at + seconds - 1e-6 for other in self.times) for at in self.times)
 
 

@@ -1,4 +1,4 @@
-"""Every refusal says which part of a request it is about."""
+"""Every error states which part of a request it concerns."""
 
 from connector_gateway.core.calls.error_details import public_details
 from connector_gateway.kit.errors import InvalidRecipient, PageNotFound, UpstreamRefused, all_errors

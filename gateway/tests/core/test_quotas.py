@@ -1,4 +1,4 @@
-"""Quotas of workspaces, kept by two processes that create at the same time, on both databases."""
+"""Quotas of workspaces with two concurrently creating processes, on both databases."""
 
 import asyncio
 from collections import Counter
@@ -34,7 +34,7 @@ SETTINGS = {
 
 @dataclass
 class Kind:
-    """What a workspace may have only so many of."""
+    """A kind of objects with a quota."""
 
     create: Callable[[App, WorkspaceId], Awaitable[dict[str, Any]]]
     remove: Callable[[App, dict[str, Any]], Awaitable[Any]]
@@ -126,13 +126,13 @@ async def test_nothing_is_created_in_an_unknown_workspace(apps: list[App], name:
 
 
 async def invite(app: App, workspace_id: WorkspaceId) -> str:
-    """The token of a new connect link."""
+    """Return the token of a new connect link."""
     connection = await app.connection_service.create(workspace_id, "notes", None)
     return str(connection["connect_url"].rpartition("/")[2])
 
 
 async def depart(consents: list[ConsentFlow], tokens: list[str]) -> Counter[str]:
-    """What becomes of browsers that are sent away at the same time, one for each of *tokens*."""
+    """Return the outcomes of browsers that start concurrently, one for each of *tokens*."""
     departing = [one.begin(token) for token in tokens for one in consents]
     ended = await asyncio.gather(*departing, return_exceptions=True)
     return Counter(one.problem if isinstance(one, ConnectFailed) else type(one).__name__ for one in ended)

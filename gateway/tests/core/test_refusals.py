@@ -1,4 +1,4 @@
-"""Refused calls: so many have a run, the rest is counted; on both databases."""
+"""Rejected calls: a limited number have a run, the rest are counted; on both databases."""
 
 from collections.abc import AsyncIterator
 
@@ -17,7 +17,7 @@ from harness.requirement import requirement
 from harness.storage_faults import read_only
 
 MOST = 3
-"""In place of a thousand."""
+"""A small limit instead of a thousand."""
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ async def node(common_database_url: str, clock: ManualClock, monkeypatch: pytest
 
 
 async def record_rejected(node: Node, count: int) -> list[RunId]:
-    """So many calls that came after the key's minute was used up."""
+    """Record *count* calls above the key's limit."""
     return [(await record_one_rejected(node)).run_id for _ in range(count)]
 
 

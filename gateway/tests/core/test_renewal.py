@@ -1,4 +1,4 @@
-"""Renewal of tokens, on both databases, by clocks that are set by hand."""
+"""Refreshes of tokens, on both databases, with manual clocks."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -38,12 +38,12 @@ FIRST = {"token": "access-token-1", "refresh_token": "refresh-token-1"}
 
 @dataclass
 class Issuer:
-    """The third party: each refresh token is good once, and for its *grace*; the next pair has the next number."""
+    """The vendor. A refresh token is valid once, and for its *grace*. The next pair has the next number."""
 
     clock: ManualClock
     troubles: list[BaseException] = field(default_factory=list)
     lost: list[BaseException] = field(default_factory=list)
-    """What happens to answers on the way back."""
+    """Failures of responses on their way back."""
 
     grace: float = 0.0
     requests: list[str] = field(default_factory=list)
@@ -76,7 +76,7 @@ class Issuer:
 
 @dataclass
 class Desk:
-    """Two processes on one database, and a connection with tokens that end in an hour."""
+    """Two processes on one database, and a connection with tokens that expire in an hour."""
 
     here: ConnectionStore
     elsewhere: ConnectionStore
@@ -100,7 +100,7 @@ class Desk:
 
 
 def idle(connections: ConnectionStore, clock: ManualClock, processes: int = 1) -> IdleTokenRefresher:
-    """What renews the tokens of *connections* that nobody uses."""
+    """Return the job that refreshes idle tokens of *connections*."""
     return IdleTokenRefresher(
         connections.database, connections.vault, connections.token_refresher, clock, processes=lambda: processes
     )
@@ -127,7 +127,7 @@ async def desk(database_url: str, clock: ManualClock) -> AsyncIterator[Desk]:
 
 
 async def authorise(desk: Desk, secrets: Mapping[str, str]) -> None:
-    """Store *secrets* that end in an hour."""
+    """Store *secrets* that expire in an hour."""
     await desk.here.authorise(await desk.connection(), secrets, None, desk.clock.at + HOUR, lambda _: None)
 
 

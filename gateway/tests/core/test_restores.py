@@ -1,4 +1,4 @@
-"""What a database that was restored from a backup has lost, and how writes are done once all the same."""
+"""Databases restored from a backup: the lost period, and writes that still happen once."""
 
 import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -39,7 +39,7 @@ HOUR = 3600.0
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def copied(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, Callable[[], str]]]:
-    """A database, and what makes a copy of it that can be served on."""
+    """A database and a method to copy it for serving."""
     if request.param == "sqlite":
         yield f"sqlite:///{tmp_path}/gateway.db", lambda: _copied_file(tmp_path)
         return
@@ -63,14 +63,14 @@ def _copied_file(folder: Path) -> str:
 
 
 class Lives:
-    """A gateway whose database is saved, goes on, and is restored."""
+    """A gateway whose database is saved, continues, and is restored."""
 
     def __init__(self, url: str, copy: Callable[[], str], clock: ManualClock) -> None:
         self._url, self._copy, self._clock = url, copy, clock
         self.stage: CoreFixture | None = None
 
     async def save(self) -> None:
-        """Make the backup of a gateway that nobody has called yet."""
+        """Back up a gateway without calls."""
         async with run_core(self._url, self._clock) as stage:
             self.stage = stage
         self._backup, self.backup_at = self._copy(), self._clock.at
@@ -85,7 +85,7 @@ class Lives:
 
     @asynccontextmanager
     async def restored(self, *, settled: bool = True) -> AsyncIterator[CoreFixture]:
-        """Serve on the backup, as was declared; *settled*, a while later."""
+        """Serve on the backup, declared as restored. If *settled*, some time later."""
         async with run_core(self._backup, self._clock, before=self.stage) as stage:
             await stage.app.restores.declare(self.backup_at)
             await stage.app.restores.count_epoch()
@@ -195,7 +195,7 @@ async def test_a_change_in_doubt_in_the_backup_is_not_resent(
     async with run_core(lives._url, clock) as stage:
         stage.shelf.troubles.append(in_doubt("interrupted"))
         await catch_error(stage, name="first", operation=label_thing)
-    # The operator names a time that is somewhat earlier than the last commit in the backup.
+    # The operator states a time slightly before the last commit in the backup.
     lives.stage, lives._backup = stage, lives._copy()
     async with lives.lost() as stage:
         await stage.put("second", None, operation=label_thing)
@@ -264,14 +264,14 @@ async def test_a_backup_is_no_newer_than_its_last_heartbeat(lives: Lives) -> Non
 
 
 async def _ignore_gap(_: LostPeriod) -> None:
-    """No connection is observed."""
+    """Do nothing, as no connection is observed."""
 
 
-# Noticed without being told
+# Detection without a declaration
 
 
 class Served:
-    """A database that is served, with a witness beside it."""
+    """A served database with a witness file."""
 
     def __init__(self, clock: ManualClock, witness: FileWitness) -> None:
         self.clock, self.witness = clock, witness
@@ -318,7 +318,7 @@ async def test_a_running_process_notices_a_restore_of_its_database(lives: Lives,
 
 
 async def _set_installation(url: str, clock: ManualClock, installation_id: str | None) -> None:
-    """Let the database be of another installation; with None, of a release that gave no identifiers."""
+    """Set the database's installation. None means a release without identifiers."""
     change = update(tables.installation).values(installation_id=installation_id)
     async with Database(url, clock=clock.now) as database:
         await database.write(

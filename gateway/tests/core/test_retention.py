@@ -1,4 +1,4 @@
-"""How often what is past its time is deleted, and what becomes of jobs that fail."""
+"""Intervals of deleting expired rows, and failing jobs."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -17,7 +17,7 @@ from harness.requirement import requirement
 
 
 class Pile:
-    """So many rows that are past their time."""
+    """A number of expired rows."""
 
     def __init__(self, rows: int, error: Exception | None = None) -> None:
         self.rows = rows
@@ -25,7 +25,7 @@ class Pile:
         self._error = error
 
     async def purge(self) -> int:
-        """Delete some."""
+        """Delete some rows."""
         if self._error is not None:
             raise self._error
         deleted = min(self.rows, PURGE_STEP)
@@ -35,7 +35,7 @@ class Pile:
 
 
 async def at_once() -> None:
-    """Storage that is always calm."""
+    """Storage that is always idle."""
 
 
 def after(
@@ -44,7 +44,7 @@ def after(
     rare: Pile | None = None,
     calm: Callable[[], Awaitable[object]] = at_once,
 ) -> None:
-    """Let a retention go on for so long."""
+    """Run retention for *seconds*."""
 
     async def run() -> None:
         async with JobRunner(LoopClock(), always=always, rare=[rare.purge] if rare else [], wait_until_idle=calm):

@@ -1,4 +1,4 @@
-"""Sealing everything with the newest secret, on both databases."""
+"""Re-encryption of all data with the newest secret, on both databases."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -24,14 +24,14 @@ def vault(*secrets: str) -> Vault:
 
 
 def connection(number: int, sealed: bytes, **more: Any) -> dict[str, Any]:
-    """The row of a connection."""
+    """Return the row of a connection."""
     row = {"workspace_id": "ws_1", "connector": "notes", "name": "", "status": "active", "settings": {}}
     times = {"created_at": 1.0, "updated_at": 1.0}
     return row | times | {"connection_id": f"conn_{number:04}", "sealed": sealed, "deleted": False} | more
 
 
 def claim(sealed: bytes | None, key: str) -> dict[str, Any]:
-    """The row of a claim in doubt."""
+    """Return the row of an in-doubt claim."""
     name = dict(zip(("workspace_id", "connection_id", "operation", "idempotency_key"), (*CLAIM[:3], key), strict=True))
     state = {"run_id": "run_1", "attempt": 1, "state": "doubtful", "settle_seconds": 1.0, "expires_at": 9e9}
     return name | state | {"sealed": sealed}
@@ -39,12 +39,12 @@ def claim(sealed: bytes | None, key: str) -> dict[str, Any]:
 
 @dataclass
 class EncryptedRows:
-    """A database in which an older secret has sealed things."""
+    """A database with data that an older secret has encrypted."""
 
     database: Database
 
     async def sealed(self) -> list[tuple[str, bytes]]:
-        """What is sealed, with whom it is sealed for."""
+        """Return the ciphertexts with their owners."""
 
         def read_rows(reading: Any) -> list[tuple[str, bytes]]:
             results = [
@@ -55,7 +55,7 @@ class EncryptedRows:
         return await self.database.read(read_rows)
 
     async def change(self, connection_id: str, sealed: bytes) -> None:
-        """Put other secrets in the place of a connection's."""
+        """Replace the secrets of a connection."""
         here = tables.connections.c.connection_id == connection_id
         change = update(tables.connections).where(here).values(sealed=sealed)
         await self.database.write(lambda writing: writing.execute(change).rowcount)

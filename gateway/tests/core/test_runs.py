@@ -1,4 +1,4 @@
-"""The history of runs and what dead processes leave, on both databases."""
+"""The history of runs, and runs of dead processes, on both databases."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -43,7 +43,7 @@ DAY = 24 * 60 * 60
 
 @dataclass
 class Node:
-    """What one process records."""
+    """The records of one process."""
 
     database: Database
     clock: ManualClock
@@ -72,7 +72,7 @@ class Node:
         connection_id: str | None = "conn_1",
         run: Run | None = None,
     ) -> Run:
-        """One run, that ends well or with *ends*."""
+        """Record one run, which succeeds or fails with *ends*."""
         run = run or Run("test")
         with nullcontext() if ends is None else pytest.raises(type(ends)):
             async with self.record_of(run, operation, connection_id) as recording:
@@ -98,7 +98,7 @@ class Node:
 
 
 def run_of(clock: ManualClock) -> Run:
-    """A run whose identifier has the time of *clock*, by which the oldest are found."""
+    """Return a run whose identifier has the time of *clock*, by which the oldest are found."""
     return Run("test", RunId(f"run_{ulid(int(clock.at * 1000) << 80)}"))
 
 
@@ -187,7 +187,7 @@ def test_identifiers_sort_by_time_and_cannot_be_guessed() -> None:
     assert 26 == len(ulid())
 
 
-# The dead
+# Dead processes
 
 
 @requirement("common-113")
@@ -245,7 +245,7 @@ async def test_an_older_run_stored_after_a_purge_is_purged_too(node: Node) -> No
     assert (1, [0, 1]) == (first, later)
 
 
-# Storage that is away
+# Unavailable storage
 
 
 @requirement("common-137", "common-138")
@@ -312,7 +312,7 @@ async def test_a_live_processs_run_with_a_lost_end_is_interrupted_at_the_next_he
     assert set() == node.runs.open_runs
 
 
-# Signs of life
+# Heartbeats
 
 
 async def test_a_process_knows_the_age_of_its_last_heartbeat(node: Node) -> None:
@@ -360,17 +360,17 @@ async def test_the_heartbeat_continues_after_a_storage_outage(database_url: str,
 
 
 async def until_alive(node: Node) -> None:
-    """Wait for the next sign of life."""
+    """Wait for the next heartbeat."""
     async with asyncio.timeout(10):
         while not node.processes.alive:  # noqa: ASYNC110  # what is waited for is in the database
             await asyncio.sleep(HEARTBEAT_SECONDS / 1000)
 
 
-# The only process
+# The single process
 
 
 class Beating(ManualClock):
-    """A clock by which another process gives a sign of life whenever somebody sleeps."""
+    """A clock that lets another process write a heartbeat during every sleep."""
 
     other: Node
 
@@ -429,7 +429,7 @@ async def test_the_single_process_check_works_before_tables_exist(postgres_serve
     assert [] == there
 
 
-# Stopping
+# Shutdown
 
 
 @requirement("common-144")

@@ -1,4 +1,4 @@
-"""What is sealed with a secret that is not set: told when the service starts, with what to do."""
+"""Data encrypted with a missing secret is reported at startup, with the remedy."""
 
 import pytest
 from sqlalchemy import insert
@@ -18,20 +18,20 @@ REST = {"GATEWAY_OPERATOR_TOKEN": "op_0123456789abcdef", "GATEWAY_WATCH": "off"}
 
 
 def installation(database_url: str, secrets: str) -> App:
-    """An installation on the database, with these secrets."""
+    """Return an installation on the database with *secrets*."""
     settings = {"GATEWAY_DATABASE_URL": database_url, "GATEWAY_SECRET_KEYS": secrets} | REST
     return App(Settings.read(settings, CONNECTORS), single_instance=False)
 
 
 async def connect(app: App) -> str:
-    """A new connection."""
+    """Create a connection."""
     workspace = await app.workspaces.create("tests", "paid")
     connection = await app.connections.create(workspace["workspace_id"], "notes", {"token": "ntn_secret_one"})
     return str(connection["connection_id"])
 
 
 async def hand_over(app: App, connector: str, secret: str) -> None:
-    """Keep what *connector* signs its deliveries with, sealed with *secret*."""
+    """Store the hook secret of *connector*, encrypted with *secret*."""
     sealed = Vault(SecretKeys([secret])).encrypt({"verification_token": "ntn_secret_two"}, connector)
     row = {"connector": connector, "sealed": sealed, "received_at": 0.0}
     await app.database.put(insert(tables.hooks), row)

@@ -1,4 +1,4 @@
-"""Writes that go on after a refusal with another step: what was refused is not sent again by later attempts."""
+"""Writes that continue with another step after an error. Later attempts do not resend the rejected step."""
 
 import pytest
 
@@ -25,7 +25,7 @@ from harness.requirement import requirement
 
 @writes("POST /tries")
 async def try_twice(call: OperationContext[ShelfClient], params: PutThing) -> Thing:
-    """Put a thing on the shelf; where that is refused, try once more."""
+    """Put a thing on the shelf. If that is rejected, try once more."""
     try:
         envelope = await call.step(MAKE, on_shelf(call, params))
     except UpstreamRefused:

@@ -1,4 +1,4 @@
-"""Secrets, the vault and cursors: what is sealed and signed here, and nowhere else."""
+"""Secret keys, the vault and cursors: only this installation encrypts and signs."""
 
 from collections.abc import Callable
 from functools import partial
@@ -61,7 +61,7 @@ def test_a_guessable_secret_is_rejected_with_its_entropy(secret: str, bits: int)
 @pytest.mark.parametrize(
     "secret",
     [
-        "8f742231b10e8888abcd99yyyzzz85a5",  # what Slack's documentation shows of a signing secret
+        "8f742231b10e8888abcd99yyyzzz85a5",  # the form of a signing secret in Slack's documentation
         "3c7a1e9f0b52d84466c1f7a9350be28d",
         "PimNAYuEjC_lKLJxG94YtQ",
         "op_h19T1uQd7Ms0IQKIbWfI-wmK8zX3cVbN5rTyE2uLoPA",
@@ -212,7 +212,7 @@ def test_an_altered_cursor_is_rejected(position: int) -> None:
 
 
 def respelled(issued: str) -> list[str]:
-    """Return other texts that Base64 decodes to what *issued* stands for."""
+    """Return other texts that Base64 decodes to the same bytes as *issued*."""
     last = ALPHABET.index(issued[-1])
     unused = [issued[:-1] + other for other in ALPHABET[last + 1 : last + 2]]
     return [f"{issued}=", f"{issued}==", f"{issued[:4]}*{issued[4:]}", f"{issued[:4]}\n{issued[4:]}", *unused]

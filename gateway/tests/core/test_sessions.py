@@ -30,14 +30,14 @@ def sessions(database: Database, clock: ManualClock) -> Sessions:
 
 
 def altered(token: str, position: int) -> str:
-    """*token* with one bit turned over."""
+    """Return *token* with one bit inverted."""
     raw = bytearray(urlsafe_b64decode(token + "=" * (-len(token) % 4)))
     raw[position] ^= 1
     return urlsafe_b64encode(bytes(raw)).decode().rstrip("=")
 
 
 async def use_until(sessions: Sessions, session: Session, clock: ManualClock, seconds: float) -> None:
-    """Let time pass in which pages are asked for now and then."""
+    """Let time pass with occasional requests."""
     for _ in range(100):
         clock.at += seconds / 100
         await sessions.find(session.token)

@@ -1,4 +1,4 @@
-"""What is looked up once for many calls, and trusted for three seconds."""
+"""Look-ups that many calls share, with results that are cached for three seconds."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -12,12 +12,12 @@ from harness.clocks import ManualClock
 
 @dataclass
 class Library:
-    """Answers when it is told to, and counts how often it is asked."""
+    """Answers when released, and counts its look-ups."""
 
     shelves: dict[str, str | None] = field(default_factory=lambda: {"name": "first"})
     look_ups: int = 0
     failing: bool = False
-    """Whether those who are waiting by now get nothing but an error."""
+    """Whether waiting callers only get an error."""
 
     arrived: asyncio.Event = field(default_factory=asyncio.Event)
     open: asyncio.Event = field(default_factory=asyncio.Event)
@@ -46,7 +46,7 @@ def library() -> Library:
 
 @dataclass
 class Reader:
-    """Asks the library through a cache that counts time from the beginning of a look-up."""
+    """Reads the library through a cache that counts time from the start of a look-up."""
 
     library: Library
     cache: SingleFlight[str, str | None]

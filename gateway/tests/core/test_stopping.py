@@ -1,4 +1,4 @@
-"""Those who wait for their turn when the process is told to stop."""
+"""Calls that wait for a reservation during shutdown."""
 
 import asyncio
 
@@ -17,7 +17,7 @@ FAR = Deadline(2_000_000_000.0)
 
 
 class Queue:
-    """An application that takes one request an hour, and who wants to send some."""
+    """A vendor that accepts one request an hour, and callers that send some."""
 
     def __init__(self) -> None:
         self.clock = SystemClock()

@@ -68,7 +68,7 @@ async def test_each_address_is_throttled_separately(throttle: TokenThrottle, clo
 
 
 async def outcomes(throttle: TokenThrottle, addresses: list[str]) -> Counter[str]:
-    """How a wrong token from each of *addresses*, all at the same time, is answered."""
+    """Return the outcomes of concurrent wrong tokens, one from each of *addresses*."""
     ended = await asyncio.gather(*map(throttle.delay, addresses), return_exceptions=True)
     return Counter(type(one).__name__ for one in ended)
 

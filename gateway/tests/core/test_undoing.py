@@ -1,4 +1,4 @@
-"""Writes that go another way after a refusal, and what a later attempt makes of them; on both databases."""
+"""Writes that take another path after an error, and their later attempts; on both databases."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ from harness.core_fixture import (
 ShelfCall = OperationContext[ShelfClient]
 
 FOG = "fog"
-"""While it lies on the shelf, nothing can be seen."""
+"""While this thing lies on the shelf, every search fails."""
 
 
 async def _put(call: ShelfCall, intent: StepInput, _: str) -> StepResult:
@@ -65,7 +65,7 @@ async def put_box(call: ShelfCall, params: PutThing) -> Thing:
 
 @writes("POST /spares")
 async def put_or_spare(call: ShelfCall, params: PutThing) -> Thing:
-    """Put a thing on the shelf, or a spare one where that is refused."""
+    """Put a thing on the shelf, or a spare one if that is rejected."""
     try:
         return Thing(thing_id=(await call.step(PUT, {"name": params.name}))["id"])
     except UpstreamRefused:
@@ -73,7 +73,7 @@ async def put_or_spare(call: ShelfCall, params: PutThing) -> Thing:
 
 
 def fail_once() -> Failure:
-    """A definite refusal; one of its own each time, since it is told what stands."""
+    """Return a definite error, a new one each time, since finished steps are added to it."""
     return Failure(UpstreamRefused("No."))
 
 

@@ -1,4 +1,4 @@
-"""Answers of an unexpected shape, counted for operators."""
+"""Unexpected responses, counted for operators."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How the use of upstream budgets is noted, and told."""
+"""Recording and reporting of the use of upstream budgets."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ BUDGETS = {"all": Budget(2, 10), "each": Budget(5, 10)}
 
 @dataclass
 class Street:
-    """A pacer whose use is noted."""
+    """A pacer whose use is recorded."""
 
     clock: LoopClock = field(default_factory=LoopClock)
 
@@ -71,7 +71,7 @@ def test_a_waiting_request_is_counted_until_it_is_sent() -> None:
 
 
 def _counts(use: BudgetUsage) -> tuple[int, int, float]:
-    """How many wait, how many waited at most, and what was sent."""
+    """Return how many wait, how many waited at most, and the sent units."""
     return use.waiting, max(slot.waiting for slot in use.history), sum(slot.sent for slot in use.history)
 
 

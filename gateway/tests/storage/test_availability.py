@@ -1,4 +1,4 @@
-"""Storage that is away, slow or silent: what is told, what is tried again, and what is written in the end."""
+"""Unavailable, slow or silent databases: errors, retries and deferred records."""
 
 import asyncio
 import time
@@ -21,7 +21,7 @@ from harness.storage_faults import Attempts, Stuck, lose_acknowledgements, read_
 
 INSERT = insert(tables.workspaces)
 SOON = 0.4
-"""Seconds that the hurried databases of these tests may take."""
+"""The timeout of the impatient databases in these tests, in seconds."""
 
 
 def workspace(name: str, **more: Any) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def workspace(name: str, **more: Any) -> dict[str, Any]:
 
 
 def adding(name: str) -> Callable[[Connection], None]:
-    """Work that adds a workspace, or finds it there."""
+    """Return work that adds a workspace, unless it exists."""
 
     def add(writing: Connection) -> None:
         there = select(tables.workspaces).where(tables.workspaces.c.name == name)
@@ -45,7 +45,7 @@ async def names(database: Database) -> list[str]:
 
 
 async def outcome_codes(*writing: Any) -> list[str]:
-    """The codes with which writers end."""
+    """Return the codes with which writers end."""
     outcomes = await asyncio.gather(*writing, return_exceptions=True)
     return [getattr(outcome, "code", "ok" if outcome is None else repr(outcome)) for outcome in outcomes]
 
@@ -181,7 +181,7 @@ async def test_an_excess_reader_is_rejected_immediately(hurried: Database, monke
     assert ["ok", "ok", "storage_unavailable"] == await outcome_codes(*reading)
 
 
-# What is owed
+# Deferred records
 
 
 @requirement("common-138")
@@ -233,7 +233,7 @@ async def test_the_number_of_deferred_records_is_limited(database: Database, mon
     assert ["first"] == await names(database)
 
 
-# Time, and threads
+# Time and threads
 
 
 async def test_the_time_of_the_database_is_available_in_any_statement(database: Database) -> None:
@@ -268,7 +268,7 @@ async def test_setting_the_machines_clock_does_not_change_the_time_of_an_embedde
 
 
 class Inline(Executor):
-    """Does everything at once, where it is asked to."""
+    """Executes work immediately, in the thread of the caller."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         future: Future[Any] = Future()
@@ -306,7 +306,7 @@ async def test_a_missing_server_is_reported_as_unavailable() -> None:
             pass
 
 
-# Looking into the history
+# Reads of the history
 
 
 @requirement("common-154")

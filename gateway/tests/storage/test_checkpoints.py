@@ -1,4 +1,4 @@
-"""The log of an embedded database is moved into its file beside the writers."""
+"""Checkpoints: the log of an embedded database is copied into its file concurrently with writers."""
 
 import asyncio
 import sqlite3
@@ -26,7 +26,7 @@ LETTERS = "x" * 50_000
 
 
 async def written(database: Database, first: int, many: int = 100) -> None:
-    """Write so many rows of 50 KB, each in a transaction of its own."""
+    """Write *rows* of 50 KB, each in its own transaction."""
     for number in range(first, first + many):
         row = {"workspace_id": f"ws {number}", "name": LETTERS, "plan": "free", "created_at": 1.0}
         await database.put(insert(tables.workspaces), row)
@@ -37,7 +37,7 @@ def size_of(log: Path) -> int:
 
 
 async def shortened(database: Database, log: Path) -> None:
-    """Write a little again and again until the log has been made short."""
+    """Write small rows until the log was truncated."""
     numbers = count()
     async with asyncio.timeout(20):
         while size_of(log) > LONG_BYTES // 2:
@@ -48,7 +48,7 @@ async def shortened(database: Database, log: Path) -> None:
 
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Look often."""
+    """Check the log often."""
     monkeypatch.setattr(sqlite_checkpoints, "POLL_SECONDS", 0.02)
 
 
@@ -86,21 +86,21 @@ async def test_a_long_reader_does_not_block_writers(tmp_path: Path) -> None:
 
 @dataclass
 class FakeLog:
-    """Stands for the log: tells how long it is and how much of it is moved, turn after turn."""
+    """Replaces the log, with scripted lengths and checkpointed pages."""
 
     checkpoints: WalCheckpointer
     sizes: list[tuple[int, int]]
     steps: list[tuple[str, bool]] = field(default_factory=list)
-    """What was done, and whether others were told that they may write what is in no hurry."""
+    """The steps so far, and whether background writes were allowed at each."""
 
     def __call__(self, how: str) -> tuple[int, int]:
-        """Note it, and tell what is to be told next."""
+        """Record the step and return the next scripted sizes."""
         self.steps.append((how, self.checkpoints.is_idle.is_set()))
         return self.sizes.pop(0)
 
 
 async def run_checkpoints(database: Database, *sizes: tuple[int, int]) -> list[tuple[str, bool]]:
-    """What is done with a log that is told to be so long, and to be moved so far, in each turn."""
+    """Return the checkpoint steps for a log with these lengths and checkpointed pages."""
     assert database._checkpoints is not None
     fake_log = FakeLog(database._checkpoints, [*sizes, (0, 0)])
     with pytest.MonkeyPatch.context() as patch:

@@ -1,4 +1,4 @@
-"""PostgreSQL behind TLS, as an address with ``sslmode=verify-full`` asks for it."""
+"""PostgreSQL with TLS, as requested by a URL with ``sslmode=verify-full``."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The lock on the file of an embedded database: held by one process, released by its death."""
+"""The lock on the file of an embedded database: one process has it, and its death releases it."""
 
 import os
 from pathlib import Path

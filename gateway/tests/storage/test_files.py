@@ -1,4 +1,4 @@
-"""Who may read the files of an embedded database."""
+"""Permissions of the files of an embedded database."""
 
 import os
 import stat
@@ -27,19 +27,19 @@ ROW = {"workspace_id": "ws_1", "name": "tests", "plan": "free", "created_at": 1.
 
 @pytest.fixture(autouse=True)
 def _open_umask() -> Iterator[None]:
-    """What is made without further thought can be read by all."""
+    """Set a umask with which new files are readable by all."""
     before = os.umask(0)
     yield
     os.umask(before)
 
 
 def modes(folder: Path) -> dict[str, int]:
-    """What may be done with every file of a folder."""
+    """Return the permissions of every file in a folder."""
     return {file.name: stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()}
 
 
 async def modes_while_open(folder: Path) -> dict[str, int]:
-    """The same while a database in it is served and written to."""
+    """Return the permissions while a database in the folder is open and written to."""
     file = folder / "gateway.db"
     async with FileLock(file), Database(f"sqlite:///{file}") as database:
         await database.put(insert(tables.workspaces), ROW)

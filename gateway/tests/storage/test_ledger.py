@@ -1,4 +1,4 @@
-"""The arithmetic of sliding windows, on any history that hypothesis can think of."""
+"""The arithmetic of sliding windows, with random histories by hypothesis."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ TICK = 0.05
 
 @dataclass
 class History:
-    """Requests that reserve, leave, wake late and go, on one ledger; and the instants at which they really went."""
+    """Requests on one log that reserve, are cancelled, wake late and are sent, with the times of sending."""
 
     ledger: SlidingWindowLog
     now: float = NOON
@@ -25,7 +25,7 @@ class History:
     queue_numbers: int = 0
 
     def reserve(self, units: float) -> None:
-        """Take the earliest place there is."""
+        """Reserve the earliest time."""
         at = self.ledger.earliest(self.now, units)
         self.queue_numbers += 1
         entry = LogEntry(at, units, self.queue_numbers if at > self.now else 0)
@@ -36,17 +36,17 @@ class History:
             self.go(entry)
 
     def go(self, entry: LogEntry) -> None:
-        """Note that a request went."""
+        """Record that a request was sent."""
         entry.queue_number = 0
         self.gone.append((self.now, entry.units))
 
     def leave(self, which: int) -> None:
-        """Let one of those who wait go away."""
+        """Cancel one of the waiting requests."""
         if self.waiting:
             self.ledger.remove(self.waiting.pop(which % len(self.waiting)))
 
     def wake(self, which: int) -> None:
-        """Let one of those whose time has come ask whether it may go ahead."""
+        """Wake one of the due requests, which may have to wait longer."""
         awake = [entry for entry in self.waiting if entry.at <= self.now]
         if awake:
             entry = awake[which % len(awake)]
@@ -60,7 +60,7 @@ class History:
                 self.go(entry)
 
     def step(self, kind: str, number: int) -> None:
-        """One thing that happens."""
+        """Perform one step."""
         limit = int(self.ledger.budget.limit)
         if kind == "reserve":
             self.reserve(number % limit + 1)
@@ -74,7 +74,7 @@ class History:
             self.now += number * TICK
 
     def run(self, steps: Iterable[tuple[str, int]]) -> None:
-        """Everything that happens; then those who still wait go, in the order of their times."""
+        """Perform all steps, then send the waiting requests in the order of their times."""
         for kind, number in steps:
             self.step(kind, number)
         while self.waiting:
@@ -83,7 +83,7 @@ class History:
 
     @property
     def most(self) -> float:
-        """The most units that went ahead in any window."""
+        """The maximum of units that were sent in any window."""
         per_seconds = self.ledger.budget.per_seconds
         return max(
             (sum(units for at, units in self.gone if start <= at < start + per_seconds) for start, _ in self.gone),
@@ -92,7 +92,7 @@ class History:
 
 
 def granted_times(ledger: SlidingWindowLog, *requests: tuple[float, float]) -> list[float]:
-    """Where requests of so many units, so many seconds apart, get their places."""
+    """Return the times that are granted to *requests* of (units, seconds after the previous one)."""
     now, times = NOON, []
     for units, pause in requests:
         now += pause

@@ -1,4 +1,4 @@
-"""Who holds what alone, and how long others wait for it."""
+"""Exclusive locks, and how long tasks wait for them."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ PATIENCE = Timeouts(queue_seconds=30, run_seconds=120)
 
 @dataclass
 class LockUsers:
-    """Those who hold one name for a time, and when each of them came in or gave up."""
+    """Tasks that lock one name for a time, and when each of them entered or gave up."""
 
     locks: NamedLocks = field(default_factory=lambda: NamedLocks(PATIENCE))
     story: list[tuple[str, str, float]] = field(default_factory=list)

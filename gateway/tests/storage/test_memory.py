@@ -1,4 +1,4 @@
-"""What is particular to counting in the memory of one process: idle ledgers cost nothing, locks need no lease."""
+"""Counting in the memory of one process: idle logs are dropped, locks need no lease."""
 
 import asyncio
 import tracemalloc
@@ -92,7 +92,7 @@ async def test_an_idle_key_and_account_use_less_than_a_kilobyte(clock: ManualClo
 
 
 async def use(memory: LocalCounters, clock: ManualClock, number: int) -> None:
-    """Use so many keys, and as many accounts, 1,500 times each within a minute."""
+    """Use *count* keys and accounts 1,500 times each within a minute."""
     for name, _ in product(range(number), range(1500)):
         clock.at += 60 / (number * 1500)
         await memory.consume(ResolvedCharge(f"key:{name}", Budget(1_000_000, 60)))

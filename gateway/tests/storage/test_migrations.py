@@ -1,4 +1,4 @@
-"""Upgrades of the schema that are refused, and those that wait for a lock."""
+"""Upgrades of the schema that are rejected, and those that wait for a lock."""
 
 import asyncio
 import shutil
@@ -31,7 +31,7 @@ INSERT INTO claims (workspace_id, connection_id, operation, idempotency_key, tar
  state, settle_seconds, status, expires_at)
 VALUES ('ws_1', 'conn_1', 'create_page', 'key', 'digest', 'digest', 'run_1', 1, 'done', 0, 'ok', 9e9)
 """
-"""Rows as the release before wrote them."""
+"""Insert rows as the previous release wrote them."""
 
 
 async def test_a_database_older_than_the_first_release_is_rejected(database: Database) -> None:

@@ -1,4 +1,4 @@
-"""Behind PgBouncer with pooling by transactions: needs its program on the path, or named by ``TESTS_PGBOUNCER``."""
+"""PgBouncer with transaction pooling. Requires its program on the path, or in ``TESTS_PGBOUNCER``."""
 
 import asyncio
 from collections.abc import Iterator

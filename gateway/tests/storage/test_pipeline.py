@@ -1,4 +1,4 @@
-"""One connection to a shared store, and how often something is sent on it."""
+"""The pipeline to a shared store, and the number of its packets."""
 
 import asyncio
 from typing import Any
@@ -13,7 +13,7 @@ from harness.valkey import Server
 
 
 class Counted(Connection):
-    """A connection that notes how many commands each packet carries."""
+    """A connection that records how many commands each packet contains."""
 
     packets: list[int]
 

@@ -1,4 +1,4 @@
-"""Transactions on a PostgreSQL server: how often it is asked, what fences tell, and what a cut connection means."""
+"""Transactions on a PostgreSQL server: round trips, results of fences, and lost connections."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -54,8 +54,8 @@ async def names(database: Database) -> list[str]:
 
 @pytest.fixture
 async def relayed(new_postgres: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[PostgresProxy, Database]]:
-    """A database behind a relay, that was written to a moment ago."""
-    # However slow this machine is, no connection is asked whether it still lives.
+    """A database behind a relay, recently written to."""
+    # However slow this machine is, no connection is checked before its use.
     monkeypatch.setattr(engines, "IDLE_SECONDS", 60)
     async with run_postgres_proxy(new_postgres) as (relay, address), Database(address) as database:
         await asyncio.gather(*(database.write(adding(f"first {number}"), str(number)) for number in range(3)))

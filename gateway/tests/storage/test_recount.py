@@ -1,4 +1,4 @@
-"""What a shared store counts that has lost its data: half of a window as used, and what processes tell it."""
+"""Recovery of a shared store that lost its data: half of a window counts as used, plus reports of processes."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -22,11 +22,11 @@ MINUTE = Budget(20, 60)
 KEY = ResolvedCharge("key:1", MINUTE)
 NOTES = ResolvedCharge("upstream:notes:all:account", MINUTE)
 REPORT_WAIT = 1.5
-"""For how many seconds after a loss nothing is taken, so that all can tell what they have sent."""
+"""Seconds after a data loss during which nothing is granted, so that all processes can report."""
 
 
 class Process(FallbackCounters):
-    """One process on the store; it tells the store something when a test says so."""
+    """One process on the store. It reports to the store when a test requests it."""
 
     def __init__(self, store: ValkeyCounters, clock: ManualClock) -> None:
         super().__init__(store, LocalCounters(clock), clock, lambda: 2)
@@ -42,7 +42,7 @@ def clock(valkey_of_tests: Server) -> StoreClock:
 
 @pytest.fixture
 async def processes(valkey_of_tests: Server, clock: StoreClock) -> AsyncIterator[list[Process]]:
-    """Two processes that have used six and three of twenty; then the store lost its data."""
+    """Two processes that have used six and three of twenty before the store lost its data."""
     async with together(valkey_of_tests, clock, 2) as (one, other):
         for process, times in ((one, 6), (other, 3)):
             for _ in range(times):
@@ -54,7 +54,7 @@ async def processes(valkey_of_tests: Server, clock: StoreClock) -> AsyncIterator
 
 @asynccontextmanager
 async def together(server: Server, clock: StoreClock, count: int) -> AsyncIterator[list[Process]]:
-    """So many processes on one store."""
+    """Yield *count* processes on one store."""
     async with AsyncExitStack() as stack:
         first = await stack.enter_async_context(store_of(server, clock))
         processes = []
@@ -98,7 +98,7 @@ async def test_the_full_budget_is_available_one_window_after_a_data_loss(
     meanwhile = await processes[0].left()
     clock.at += 2
 
-    # What was told leaves when it would have without the loss, and the half a window after it.
+    # Reported requests expire as they would have without the loss, and the half a window after it.
     assert (1, 10, 20) == (before, meanwhile, await processes[0].left())
 
 
@@ -133,7 +133,7 @@ async def test_budgets_are_not_used_until_all_live_processes_have_reported(proce
 
 
 SENT = st.tuples(st.lists(st.integers(0, 4), min_size=3, max_size=3), st.sampled_from([0.1, 0.6, 1.1, 4.0]))
-"""How much each process tries to send, and how long it is since it did before."""
+"""How much each process tries to send, and the seconds since its previous requests."""
 
 
 @requirement("common-199")
@@ -260,7 +260,7 @@ async def test_the_share_of_a_short_window_is_withheld_while_the_store_may_be_av
     await one._probe()
     clock.at += 0.2
 
-    # It has waited for longer than the window; others may not have noticed that the store was away.
+    # It has waited for longer than the window; others may not have noticed the outage.
     assert PROBE_SECONDS == await reservation.confirm()
 
 

@@ -1,4 +1,4 @@
-"""Statements for many rows are what SQLAlchemy would have made of them."""
+"""Bulk statements equal those of SQLAlchemy."""
 
 from typing import Any
 

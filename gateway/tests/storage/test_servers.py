@@ -1,4 +1,4 @@
-"""PostgreSQL servers that restart, fail over, are full or take no writes, and replicas of other clocks."""
+"""PostgreSQL servers that restart, fail over, are full or read-only, and replicas with different clocks."""
 
 import asyncio
 import socket
@@ -38,7 +38,7 @@ def workspace(name: str) -> dict[str, Any]:
 
 
 async def put(database: Database, *names: str) -> list[str]:
-    """What those are told who put rows of these names at the same time."""
+    """Return the outcomes of concurrent writers of rows with *names*."""
     putting = (database.put(INSERT, workspace(name), name) for name in names)
     outcomes = await asyncio.gather(*putting, return_exceptions=True)
     return [getattr(outcome, "code", "ok" if outcome is True else repr(outcome)) for outcome in outcomes]
@@ -51,7 +51,7 @@ async def names(database: Database) -> list[str]:
 
 @pytest.fixture(scope="module")
 def own_server() -> Iterator[str]:
-    """A server that nobody else uses, since it is stopped."""
+    """A separate server, since the test stops it."""
     with postgres() as address:
         yield address
 
@@ -126,7 +126,7 @@ async def test_a_former_primary_that_is_read_only_is_not_used_after_a_failover(
 
 
 def several(*addresses: str) -> str:
-    """One address that names the servers of all *addresses*, as for a primary and those who may take its place."""
+    """Return one URL with the servers of all *addresses*, as for a primary and its standbys."""
     urls = [make_url(address) for address in addresses]
     hosts = [f"{url.host}:{url.port}" for url in urls]
     return urls[0].set(host=None, port=None, query={**urls[0].query, "host": hosts}).render_as_string(False)
@@ -158,7 +158,7 @@ async def test_a_full_disk_fails_only_the_writers_that_need_space(
 
 
 class Skewed(SystemClock):
-    """A wall clock that is wrong."""
+    """A wrong wall clock."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -189,7 +189,7 @@ DIGESTS = RequestDigests("target", "parameters")
 
 
 def replica(database: Database, skew: float) -> tuple[ProcessRegistry, RunStore, Claims]:
-    """What a process at another machine writes, and by which clock."""
+    """Return a process on another machine with its own clock."""
     process_id, clock = ProcessId(f"proc {skew}"), Skewed(skew)
     runs, claims = RunStore(database, process_id, clock), Claims(database, process_id, clock)
     return ProcessRegistry(database, process_id, clock, runs=runs, claims=claims, single_instance=False), runs, claims

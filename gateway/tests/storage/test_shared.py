@@ -1,4 +1,4 @@
-"""What calls count together, windows and turns, the same in memory and in Valkey."""
+"""Shared counters, windows and reservations, the same in memory and in Valkey."""
 
 from collections.abc import AsyncIterator, Iterable
 
@@ -173,7 +173,7 @@ async def test_a_request_sent_late_counts_from_then_on_before_its_response(
         reservation.record_sent()
     clock.at += 25
     reservations[2].record_sent()
-    # The store is told in order, and knows by now.
+    # Commands reach the store in order, so it knows by now.
     await shared.peek(take("upstream:notes:a"))
     clock.at += 35
     following = [await shared.reserve([take("upstream:notes:a")], 100) for _ in range(3)]
@@ -225,7 +225,7 @@ STEPS = ("reserve", "reserve", "both", "spend", "spare", "confirm", "release", "
 
 
 class Replay:
-    """What happens to a store, and what it answers."""
+    """The steps performed on a store, and its results."""
 
     def __init__(self, shared: SharedCounters, clock: ManualClock) -> None:
         self._shared = shared

@@ -1,4 +1,4 @@
-"""What a process does while the shared store is away, slow, full or read-only."""
+"""Processes during an outage of the shared store, or with a slow, full or read-only one."""
 
 import asyncio
 import signal
@@ -27,7 +27,7 @@ from harness.valkey import Server, StoreClock, store_of, valkey_server
 from harness.wait import until
 
 PREFIX = "cg:one:"
-"""What all names in the store begin with."""
+"""The prefix of all names in the store."""
 
 MINUTE = Budget(10, 60)
 KEY = ResolvedCharge("key:1", MINUTE)
@@ -35,12 +35,12 @@ NOTES = ResolvedCharge("upstream:notes:all:account", MINUTE)
 
 
 class Ahead(ShiftedClock):
-    """The machine's time, and as much more as a test says; sleeping takes no longer than elsewhere."""
+    """The machine's time plus an offset that a test sets. Sleeps take no longer than elsewhere."""
 
 
 @pytest.fixture
 def own(tmp_path: Path) -> Iterator[Server]:
-    """A server of the test's own, to do anything with."""
+    """A separate server for the test."""
     with valkey_server(tmp_path) as server:
         yield server
 
@@ -88,7 +88,7 @@ async def test_a_process_continues_with_its_share_and_returns_to_the_store(own: 
         own.start()
         await until(lambda: is_back(shared))
 
-        # What was used of the window before counts against the share.
+        # The use of the previous window counts against the share.
         assert ((10, 9, False), (5, 3, True)) == (before, meanwhile)
         assert 1 == shared.counted_locally
 
@@ -268,7 +268,7 @@ async def test_a_reservation_keeps_its_position_during_a_brief_outage(own: Serve
 
 
 class FrozenClock(StoreClock):
-    """A clock that goes on by what is in ``pauses`` whenever this process looks at it."""
+    """A clock that advances by the next of ``pauses`` at each reading."""
 
     def __init__(self, server: Server, *pauses: float) -> None:
         self.pauses: list[float] = []
@@ -312,7 +312,7 @@ async def test_requests_granted_by_a_hanging_store_are_counted_now(
     clock = StoreClock(valkey_of_tests)
     async with store_of(valkey_of_tests, clock) as store:
         reservation = await store.reserve([ResolvedCharge(NOTES.name, MINUTE, 10)], 0)
-        # Asked so long before, and answered at once when it went on.
+        # The request was sent that long ago, and its response arrived as soon as the process continued.
         reservation.queried_at -= 20
         reservation.record_response()
         waiting = await store.reserve([NOTES], 100)

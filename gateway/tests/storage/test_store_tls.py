@@ -1,4 +1,4 @@
-"""A shared store behind TLS: its certificate and its name are checked, and what counts is the same."""
+"""A shared store with TLS: its certificate and name are verified, and counting is the same."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Withdrawn authorisations are noticed by readers, and what was missed is looked for; on both databases."""
+"""Withdrawn authorisations are noticed by readers, and missed events are searched for; on both databases."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -46,27 +46,27 @@ def vendor() -> Vendor:
 
 
 async def read(node: Node, connection_id: Any, confirm: Callable[[], Awaitable[object]] | None = None) -> list[str]:
-    """The plants of the feed."""
+    """Return the plants of the feed."""
     page = await node.app._feed.page(connection_id, Sprouted, None, limit=100, confirm=confirm)
     return [event.plant for event in page.items]
 
 
 async def observe(node: Node, connection_id: Any, status: str, **more: Any) -> None:
-    """Note what a call has found out."""
+    """Record an observation of a call."""
     connection = await node.app.connections.find(connection_id)
     assert connection is not None
     await node.app.connections.record_status(connection, status, **more)
 
 
 async def look_at_once(node: Node) -> None:
-    """Take the first poll."""
+    """Perform the first poll."""
     watchers = await node.watch()
     await polled(node)
     await watchers.__aexit__()
     node.tasks.clear()
 
 
-# Asking
+# Asking the vendor
 
 
 async def test_occasional_reads_always_ask_the_vendor(vendor: Vendor, clock: ManualClock) -> None:
@@ -127,7 +127,7 @@ async def test_a_vendor_that_accepts_again_overrides_the_observed_status(node: N
     assert ["a"] == await read(node, connection, vendor.ask_vendor)
 
 
-# What happens to the watch
+# The watch
 
 
 @requirement("common-105")
@@ -185,7 +185,7 @@ async def test_missed_hooks_are_searched_only_within_the_retention_time(pushed: 
 
 
 async def _forget_being_behind(node: Node, connection_id: Any) -> None:
-    """Undo what the end of the process has left word of."""
+    """Delete the record that the process left when it ended."""
     (claimed,) = await node.watches.claim("garden", 10)
     await node.watches.finish(claimed, whole_at=None, behind_since=None, failures=0)
     assert (await row(node, connection_id)).behind_since is None

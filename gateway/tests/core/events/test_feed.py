@@ -1,4 +1,4 @@
-"""The feed: each change once, in the order of observation, for as long as the plan says; on both databases."""
+"""The feed: each change once, in the order of observation, retained as the plan specifies; on both databases."""
 
 import asyncio
 from typing import Any
@@ -169,11 +169,11 @@ async def _count(node: Node, table: Any) -> int:
     return count
 
 
-# How it is stored
+# Storage
 
 
 async def stored(node: Node) -> str:
-    """What the tables of the database hold."""
+    """Return the content of the database's tables."""
     return await contents(node.app.database)
 
 
@@ -213,7 +213,7 @@ async def test_an_event_that_an_earlier_version_stored_is_read(node: Node) -> No
     assert {"plant": "old"} == oldest["data"]
 
 
-# What operators see of it
+# The operators' view
 
 
 async def test_the_latest_events_are_paged_newest_first(node: Node) -> None:

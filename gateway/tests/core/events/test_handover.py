@@ -1,4 +1,4 @@
-"""Windows for handing over a secret."""
+"""Windows in which a vendor can deliver its hook secret."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

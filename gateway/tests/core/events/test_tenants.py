@@ -1,10 +1,10 @@
-"""Deliveries among many customers: on any history, everybody observes what they may, and nothing else."""
+"""Hooks of many tenants: in any history, every tenant observes exactly its own events."""
 
 from harness.requirement import requirement
 from hostile.tenants import gateway_on, play
 
 HISTORIES = 150
-"""A few; ``make tenants`` plays twenty thousand."""
+"""A few tenants. ``make tenants`` simulates twenty thousand."""
 
 
 @requirement("chat-53", "chat-55", "connections-33")

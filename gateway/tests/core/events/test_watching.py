@@ -1,4 +1,4 @@
-"""Watching: who polls, when, how it ends, and what a crash leaves; on both databases."""
+"""Polling: leases, intervals, endings and crashes; on both databases."""
 
 import asyncio
 from typing import Any
@@ -39,7 +39,7 @@ async def row(node: Node, connection_id: Any) -> Any:
 
 
 async def polled(node: Node, times: int = 1) -> None:
-    """Wait until that many polls have ended."""
+    """Wait until *count* polls have ended."""
 
     async def ended() -> bool:
         begun = len(node.garden.polls) >= times
@@ -51,7 +51,7 @@ async def polled(node: Node, times: int = 1) -> None:
 
 
 async def take(node: Node, poll: Any) -> PollSession:
-    """A claimed poll, to be used by hand."""
+    """Lease a poll for use by the test."""
     connection = (await node.app.connections.get_many([poll.connection_id]))[poll.connection_id]
     return PollSession(
         poll, connection, Run("watch"), database=node.app.database, feed=node.app._feed, clock=node.clock
@@ -59,7 +59,7 @@ async def take(node: Node, poll: Any) -> PollSession:
 
 
 async def other_process(node: Node) -> WatchStore:
-    """Another process on the same database."""
+    """Return another process on the same database."""
     return WatchStore(node.app.database, ProcessId("proc_other"))
 
 
@@ -85,7 +85,7 @@ async def test_deferred_polls_start_only_when_enabled(node: Node) -> None:
 
 
 async def watching_since(node: Node, connection_id: Any) -> Any:
-    """What the connection tells of since when its changes are seen."""
+    """Return since when the connection is watched."""
     return (await node.app.connections.show(connection_id))["watching_since"]
 
 

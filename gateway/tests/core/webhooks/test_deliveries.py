@@ -1,4 +1,4 @@
-"""Deliveries: each event at least once, in the order of its connection, to addresses that may be slow or away."""
+"""Deliveries: each event at least once, in the order of its connection, to slow or unavailable receivers."""
 
 import asyncio
 import json
@@ -37,11 +37,11 @@ FAILED: Any = (500, {}, b"")
 
 
 def plants(inbox: Inbox) -> list[str]:
-    """What has grown, by what was delivered so far."""
+    """Return the plants that were delivered so far."""
     return [json.loads(inbox.take()[1])["data"]["plant"] for _ in range(inbox.arrived.qsize())]
 
 
-# What is sent
+# Content
 
 
 @requirement("deliveries-3", "deliveries-4")
@@ -172,7 +172,7 @@ async def test_a_rotated_secret_signs_alongside_the_previous_one(post: Post, inb
     assert 1 == len(second[0]["webhook-signature"].split(" "))
 
 
-# Receivers that fail
+# Failing receivers
 
 
 @requirement("deliveries-5", "deliveries-6")
@@ -242,7 +242,7 @@ async def test_a_webhook_failing_for_days_is_disabled_and_resumes_at_its_positio
 
 
 async def fail_for(post: Post, seconds: float) -> None:
-    """Deliver in vain for so long."""
+    """Deliver without success for *days*."""
     await post.deliver()
     post.clock.at += seconds
 
@@ -475,7 +475,7 @@ async def test_the_delivery_of_a_stopping_process_is_due_immediately(post: Post,
 
 
 async def taken_over(post: Post, claimed: Any) -> str:
-    """What a process is told that goes on with what was taken from it."""
+    """Return the log of a process that continues after its work was taken over."""
     with pytest.raises(Exception) as public:  # noqa: PT011  # which one is what is asked
         await post.app._positions.advance(claimed, 1)
     return type(public.value).__name__
@@ -511,7 +511,7 @@ async def test_a_position_without_events_is_not_due(post: Post, inbox: Inbox) ->
     assert (1, 0, []) == (await post.deliver(), await post.deliver(), plants(inbox))
 
 
-# Replayed
+# Replays
 
 
 @requirement("deliveries-7")
@@ -571,7 +571,7 @@ async def test_a_replay_ends_the_delivery_in_progress(post: Post, inbox: Inbox) 
     assert "ClaimLost" == await taken_over(post, claimed)
 
 
-# Removed and forgotten
+# Removal
 
 
 async def test_a_removed_webhook_receives_nothing_and_leaves_no_rows(post: Post, inbox: Inbox) -> None:

@@ -1,4 +1,4 @@
-"""Signatures of deliveries: with the newest secret, and for a while with the one before."""
+"""Signatures of deliveries: with the newest secret, and for a while with the previous one."""
 
 import hmac
 from base64 import b64encode
@@ -14,7 +14,7 @@ ONE = [{"secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "ends_at": None}]
 
 
 def test_the_signature_follows_the_standard() -> None:
-    """The example of the convention's own libraries: standard-webhooks, libraries/python/tests/test_webhooks.py."""
+    """The example of the standard's own libraries: standard-webhooks, libraries/python/tests/test_webhooks.py."""
     body = b'{"test": 2432232314}'
     headers = sign(ONE, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330.9, body)
 
