@@ -19,26 +19,20 @@ BANNED = frozenset(
 )
 """Words with a plain equivalent: report, request, reject, store, expect, hold, connector, seed."""
 
-STORED = frozenset({"UpstreamRefused", "CredentialsRefused", "held_bytes", "held_bytes_per_address", "asked_at"})
-"""Names behind public codes and settings, or a vendor's."""
+STORED = frozenset(
+    {"UpstreamRefused", "CredentialsRefused", "held_bytes", "held_bytes_per_address", "asked_at", "refusal"}
+)
+"""Names behind public codes, settings and stored fields, or a vendor's."""
 
 OLD = frozenset(
     (
-        "Lateness",
         "Refusal",
         "Shown",
         "WantedEmail",
-        "_doubtful",
-        "_get_lateness",
-        "_held_by_process",
         "_is_always_shown",
         "_is_beyond",
         "_is_shown_once",
-        "_kept",
-        "_kept_sqlite",
-        "_lateness",
         "_most_kept",
-        "_record_held",
         "_refused",
         "_require_room",
         "_tell",
@@ -48,12 +42,9 @@ OLD = frozenset(
         "count_fitting",
         "given",
         "held",
-        "is_held",
         "is_wanted",
         "kept",
         "nobody",
-        "numbers_held",
-        "refusal",
         "refusals",
         "refused",
         "room",

@@ -284,10 +284,10 @@ async def test_a_key_revoked_during_its_look_up_is_not_cached(office: Office, mo
     looked_up, revoked, read = asyncio.Event(), asyncio.Event(), office.here.database.read
 
     async def slowly(work: Any) -> Any:
-        looked_up = await read(work)
+        row = await read(work)
         looked_up.set()
         await revoked.wait()
-        return looked_up
+        return row
 
     monkeypatch.setattr(office.here.database, "read", slowly)
     looking = asyncio.create_task(knows(office.here, issued["key"]))

@@ -19,7 +19,7 @@ from connector_gateway.kit.errors import ConnectionRevoked, UpstreamError
 from connector_gateway.kit.events import CHANGED_AT, FORMER, RENEWED_AT
 from connector_gateway.kit.identifiers import ConnectionId
 from gateway.tests.core.events.conftest import Node, Sprouted, sprouted
-from gateway.tests.core.events.test_watching import polled, row, take
+from gateway.tests.core.events.test_polling import polled, row, take
 from harness.clocks import ManualClock
 from harness.requirement import requirement
 

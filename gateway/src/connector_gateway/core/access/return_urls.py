@@ -32,7 +32,7 @@ def url_problem(url: str) -> str:
     except ValueError:
         return "cannot be read"
     if not host or parts.username is not None or "#" in url:
-        return "needs a host, and has neither a user nor a fragment"
+        return "needs a host, and cannot contain a user name or fragment"
     if parts.scheme == "https" or (parts.scheme == "http" and host in LOOPBACK):
         return ""
     return "should begin with https://; http:// is for this machine only"

@@ -13,7 +13,7 @@ from connector_gateway.core.connections.token_refresh import MAX_PER_ROUND, RETR
 from connector_gateway.core.history.retention import ROUND_SECONDS
 from connector_gateway.kit.errors import UpstreamError
 from connector_gateway.storage import tables
-from gateway.tests.core.test_renewal import DAY, HOUR, OAUTH, Desk, desk, idle
+from gateway.tests.core.test_token_refresh import DAY, HOUR, OAUTH, Desk, desk, idle
 from harness.requirement import requirement
 
 __all__ = ["desk"]

@@ -23,7 +23,7 @@ def counted(*errors: GatewayError) -> UnexpectedResponses:
         (unexpected("results[3].properties"), "results[].properties"),
         (unexpected("[0].a[12][7]"), "[].a[][]"),
         (unexpected(), ""),
-        (OutcomeUnknown("Unknown.", {"path": "id"}, doubt="garbled"), "id"),
+        (OutcomeUnknown("Unknown.", {"place": "id"}, doubt="garbled"), "id"),
     ],
 )
 def test_a_response_is_counted_by_its_path_without_indexes(error: GatewayError, path: str) -> None:
