@@ -356,7 +356,7 @@ class WriteAttempt:
             return
         if entry.in_doubt_before:
             raise OutcomeUnknown(
-                "This change was in doubt when the database was backed up. Its outcome is unknown; it was not sent again.",
+                "This change was in doubt at the time of the backup. Its outcome is unknown; it was not sent again.",
                 {"restored": True},
                 remedy=CHECK_OBJECT_FIRST,
             )
@@ -371,7 +371,7 @@ class WriteAttempt:
         if later is not None:
             details = {} if later.run_id is None else {"run_id": later.run_id}
             raise OutcomeUnknown(
-                "The object was changed by another call since. The outcome of this change is unknown; it was not resent.",
+                "Another call has changed the object since. The outcome of this change is unknown; it was not resent.",
                 {"changed_since": True, **details},
                 remedy=CHECK_OBJECT_FIRST,
             )
