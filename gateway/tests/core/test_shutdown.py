@@ -38,12 +38,12 @@ async def test_a_call_waiting_for_a_reservation_is_rejected_and_releases_it() ->
     queue = Queue()
     await queue.pacer().acquire(ONE, FAR)
     outcomes = await asyncio.gather(queue.pacer().acquire(ONE, FAR), queue.stop_soon(), return_exceptions=True)
-    (ledger,) = queue.shared._logs.values()
+    (window,) = queue.shared._logs.values()
 
     assert isinstance(outcomes[0], Overloaded)
     assert outcomes[0].retry_after
-    assert 0 == ledger.remaining(queue.clock.now())
-    assert 1 == len(ledger._entries)
+    assert 0 == window.remaining(queue.clock.now())
+    assert 1 == len(window._entries)
 
 
 async def test_a_call_during_shutdown_is_rejected() -> None:

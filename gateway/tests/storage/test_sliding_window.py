@@ -18,7 +18,7 @@ TICK = 0.05
 class History:
     """Requests on one log that reserve, are cancelled, wake late and are sent, with the times of sending."""
 
-    ledger: SlidingWindowLog
+    window: SlidingWindowLog
     now: float = NOON
     waiting: list[LogEntry] = field(default_factory=list)
     gone: list[tuple[float, float]] = field(default_factory=list)
@@ -26,10 +26,10 @@ class History:
 
     def reserve(self, units: float) -> None:
         """Reserve the earliest time."""
-        at = self.ledger.earliest(self.now, units)
+        at = self.window.earliest(self.now, units)
         self.queue_numbers += 1
         entry = LogEntry(at, units, self.queue_numbers if at > self.now else 0)
-        self.ledger.insert(entry)
+        self.window.insert(entry)
         if at > self.now:
             self.waiting.append(entry)
         else:
@@ -43,25 +43,25 @@ class History:
     def leave(self, which: int) -> None:
         """Cancel one of the waiting requests."""
         if self.waiting:
-            self.ledger.remove(self.waiting.pop(which % len(self.waiting)))
+            self.window.remove(self.waiting.pop(which % len(self.waiting)))
 
     def wake(self, which: int) -> None:
         """Wake one of the due requests, which may have to wait longer."""
         awake = [entry for entry in self.waiting if entry.at <= self.now]
         if awake:
             entry = awake[which % len(awake)]
-            due = self.ledger.due_at(entry, self.now)
+            due = self.window.due_at(entry, self.now)
             assert due >= self.now
-            self.ledger.remove(entry)
+            self.window.remove(entry)
             entry.at = due
-            self.ledger.insert(entry)
+            self.window.insert(entry)
             if due <= self.now:
                 self.waiting.remove(entry)
                 self.go(entry)
 
     def step(self, kind: str, number: int) -> None:
         """Perform one step."""
-        limit = int(self.ledger.budget.limit)
+        limit = int(self.window.budget.limit)
         if kind == "reserve":
             self.reserve(number % limit + 1)
         elif kind == "leave":
@@ -69,7 +69,7 @@ class History:
         elif kind == "wake":
             self.wake(number)
         elif kind == "close":
-            self.ledger.blocked_until = max(self.ledger.blocked_until, self.now + number * TICK)
+            self.window.blocked_until = max(self.window.blocked_until, self.now + number * TICK)
         else:
             self.now += number * TICK
 
@@ -84,20 +84,20 @@ class History:
     @property
     def most(self) -> float:
         """The maximum of units that were sent in any window."""
-        per_seconds = self.ledger.budget.per_seconds
+        per_seconds = self.window.budget.per_seconds
         return max(
             (sum(units for at, units in self.gone if start <= at < start + per_seconds) for start, _ in self.gone),
             default=0.0,
         )
 
 
-def granted_times(ledger: SlidingWindowLog, *requests: tuple[float, float]) -> list[float]:
+def granted_times(window: SlidingWindowLog, *requests: tuple[float, float]) -> list[float]:
     """Return the times that are granted to *requests* of (units, seconds after the previous one)."""
     now, times = NOON, []
     for units, pause in requests:
         now += pause
-        times.append(ledger.earliest(now, units))
-        ledger.insert(LogEntry(times[-1], units))
+        times.append(window.earliest(now, units))
+        window.insert(LogEntry(times[-1], units))
     return times
 
 
@@ -134,60 +134,60 @@ def test_the_earliest_time_is_never_later_than_necessary(requests: list[int]) ->
 
 
 def test_released_units_can_be_reserved_again() -> None:
-    ledger = SlidingWindowLog(Budget(1, 10))
-    ledger.insert(LogEntry(NOON, 1))
-    waiting = LogEntry(ledger.earliest(NOON, 1), 1)
-    ledger.insert(waiting)
-    ledger.remove(waiting)
+    window = SlidingWindowLog(Budget(1, 10))
+    window.insert(LogEntry(NOON, 1))
+    waiting = LogEntry(window.earliest(NOON, 1), 1)
+    window.insert(waiting)
+    window.remove(waiting)
 
-    assert NOON + 10 == ledger.earliest(NOON, 1)
+    assert NOON + 10 == window.earliest(NOON, 1)
 
 
 def test_expired_units_cannot_be_released() -> None:
-    ledger = SlidingWindowLog(Budget(2, 10))
+    window = SlidingWindowLog(Budget(2, 10))
     past = LogEntry(NOON, 1)
-    ledger.insert(past)
-    ledger.insert(LogEntry(NOON + 5, 1))
-    ledger.earliest(NOON + 11, 1)
-    ledger.remove(past)
+    window.insert(past)
+    window.insert(LogEntry(NOON + 5, 1))
+    window.earliest(NOON + 11, 1)
+    window.remove(past)
 
-    assert 1 == ledger.remaining(NOON + 11)
+    assert 1 == window.remaining(NOON + 11)
 
 
 def test_a_blocked_log_grants_no_time_before_the_block_ends() -> None:
-    ledger = SlidingWindowLog(Budget(3, 1))
-    ledger.blocked_until = NOON + 30
+    window = SlidingWindowLog(Budget(3, 1))
+    window.blocked_until = NOON + 30
 
-    assert NOON + 30 == ledger.earliest(NOON, 1)
+    assert NOON + 30 == window.earliest(NOON, 1)
 
 
 def test_an_unblocked_log_grants_the_same_times_as_before() -> None:
-    ledger = SlidingWindowLog(Budget(1, 1))
-    ledger.insert(LogEntry(NOON, 1))
-    before = ledger.earliest(NOON, 1)
-    ledger.blocked_until = NOON + 3600
-    closed = ledger.earliest(NOON, 1)
+    window = SlidingWindowLog(Budget(1, 1))
+    window.insert(LogEntry(NOON, 1))
+    before = window.earliest(NOON, 1)
+    window.blocked_until = NOON + 3600
+    closed = window.earliest(NOON, 1)
 
-    ledger.unblock()
+    window.unblock()
 
     assert (NOON + 1, NOON + 3600) == (before, closed)
-    assert before == ledger.earliest(NOON, 1)
+    assert before == window.earliest(NOON, 1)
 
 
 def test_a_blocked_log_is_not_idle() -> None:
-    ledger = SlidingWindowLog(Budget(3, 1))
-    ledger.blocked_until = NOON + 30
+    window = SlidingWindowLog(Budget(3, 1))
+    window.blocked_until = NOON + 30
 
-    assert not ledger.drop_if_idle(NOON)
-    assert ledger.drop_if_idle(NOON + 30)
+    assert not window.drop_if_idle(NOON)
+    assert window.drop_if_idle(NOON + 30)
 
 
 def test_a_log_is_idle_once_its_window_is_empty() -> None:
-    ledger = SlidingWindowLog(Budget(3, 1))
-    ledger.insert(LogEntry(NOON, 1))
+    window = SlidingWindowLog(Budget(3, 1))
+    window.insert(LogEntry(NOON, 1))
 
-    assert not ledger.drop_if_idle(NOON + 0.5)
-    assert ledger.drop_if_idle(NOON + 1)
+    assert not window.drop_if_idle(NOON + 0.5)
+    assert window.drop_if_idle(NOON + 1)
 
 
 def test_a_request_above_the_limit_is_rejected() -> None:
@@ -196,16 +196,16 @@ def test_a_request_above_the_limit_is_rejected() -> None:
 
 
 def test_a_small_request_uses_a_gap_that_a_large_one_cannot() -> None:
-    ledger = SlidingWindowLog(Budget(5, 10))
-    ledger.insert(LogEntry(NOON, 4))
-    large = ledger.earliest(NOON, 3)
-    ledger.insert(LogEntry(large, 3))
+    window = SlidingWindowLog(Budget(5, 10))
+    window.insert(LogEntry(NOON, 4))
+    large = window.earliest(NOON, 3)
+    window.insert(LogEntry(large, 3))
 
-    assert (NOON + 10, NOON) == (large, ledger.earliest(NOON, 1))
+    assert (NOON + 10, NOON) == (large, window.earliest(NOON, 1))
 
 
 def test_old_entries_are_dropped() -> None:
-    ledger = SlidingWindowLog(Budget(10_000, 1))
-    granted_times(ledger, *[(1.0, 1.0)] * (PRUNE_FROM * 3))
+    window = SlidingWindowLog(Budget(10_000, 1))
+    granted_times(window, *[(1.0, 1.0)] * (PRUNE_FROM * 3))
 
-    assert len(ledger._entries) <= PRUNE_FROM + 1
+    assert len(window._entries) <= PRUNE_FROM + 1
