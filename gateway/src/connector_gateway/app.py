@@ -91,7 +91,7 @@ if TYPE_CHECKING:
 class App:
     """An installation, with one object of each service.
 
-    If it is not *alone*, several can be opened on one database, as tests do. *clock* also replaces the
+    Unless it is a *single_instance*, several can be opened on one database, as tests do. *clock* also replaces the
     monotonic clock, which measures durations, and the database's clock.
     """
 

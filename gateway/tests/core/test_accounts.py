@@ -43,7 +43,7 @@ async def catch_error(
     return error.value
 
 
-async def dropped(
+async def drop_request(
     stage: CoreFixture, name: str = "cup", key: str | None = "key-1", *, operation: Any = make_thing
 ) -> None:
     """A failure that cuts the connection before anything is done."""
@@ -56,7 +56,7 @@ async def dropped(
 async def test_objects_created_by_another_workspace_are_not_adopted(
     stage: CoreFixture, elsewhere: CoreFixture, clock: ManualClock, key: str | None
 ) -> None:
-    await dropped(stage)
+    await drop_request(stage)
     theirs = data(await elsewhere.put(key=key, operation=make_thing))["thing_id"]
     clock.at += SETTLE_SECONDS
     mine = data(await stage.put(operation=make_thing))["thing_id"]
@@ -68,7 +68,7 @@ async def test_objects_created_by_another_workspace_are_not_adopted(
 async def test_removing_a_connection_does_not_orphan_its_objects(
     stage: CoreFixture, elsewhere: CoreFixture, clock: ManualClock
 ) -> None:
-    await dropped(stage)
+    await drop_request(stage)
     await elsewhere.put(operation=make_thing)
     await elsewhere.app.connections.remove(elsewhere.connection_id)
     clock.at += SETTLE_SECONDS
@@ -90,8 +90,8 @@ async def test_orphans_of_another_workspaces_key_are_not_adopted(stage: CoreFixt
 async def test_candidates_of_other_workspaces_are_not_named(
     stage: CoreFixture, elsewhere: CoreFixture, clock: ManualClock
 ) -> None:
-    await dropped(elsewhere)
-    await dropped(stage)
+    await drop_request(elsewhere)
+    await drop_request(stage)
     stage.shelf.things += ["cup", "cup", "cup"]
     clock.at += SETTLE_SECONDS
     error = await catch_error(stage, operation=make_thing)
@@ -106,7 +106,7 @@ async def test_a_write_started_in_one_account_is_not_sent_to_another(
     stage: CoreFixture, clock: ManualClock, before: Account | None, after: Account | None
 ) -> None:
     await stage.app.connections.change(stage.connection_id, before, credentials=CREDENTIALS)
-    await dropped(stage)
+    await drop_request(stage)
     await stage.app.connections.change(stage.connection_id, after, credentials=CREDENTIALS)
     clock.at += SETTLE_SECONDS
     error = await catch_error(stage, operation=make_thing)
@@ -118,7 +118,7 @@ async def test_a_write_started_in_one_account_is_not_sent_to_another(
 
 @requirement("writes-5")
 async def test_a_reconnected_or_later_identified_account_is_the_same(stage: CoreFixture, clock: ManualClock) -> None:
-    await dropped(stage)
+    await drop_request(stage)
     await stage.app.connections.record_account(await stage.app.connections.get(stage.connection_id), MINE)
     await catch_error(stage, operation=make_thing)
     await stage.app.connections.change(stage.connection_id, MINE, credentials=CREDENTIALS)
@@ -134,7 +134,7 @@ async def test_a_reconnected_or_later_identified_account_is_the_same(stage: Core
 async def test_an_in_doubt_change_is_not_resent_after_a_later_named_change(
     stage: CoreFixture, clock: ManualClock, key: str | None
 ) -> None:
-    await dropped(stage, "first", operation=label_thing)
+    await drop_request(stage, "first", operation=label_thing)
     later = await stage.put("second", key, operation=label_thing)
     clock.at += SETTLE_SECONDS
     error = await catch_error(stage, "first", operation=label_thing)
@@ -148,7 +148,7 @@ async def test_an_in_doubt_change_is_not_resent_after_a_later_named_change(
 async def test_a_later_run_of_another_workspace_is_not_named(
     stage: CoreFixture, elsewhere: CoreFixture, clock: ManualClock
 ) -> None:
-    await dropped(stage, "first", operation=label_thing)
+    await drop_request(stage, "first", operation=label_thing)
     await elsewhere.put("second", operation=label_thing)
     clock.at += SETTLE_SECONDS
     error = await catch_error(stage, "first", operation=label_thing)
@@ -158,21 +158,17 @@ async def test_a_later_run_of_another_workspace_is_not_named(
 
 
 @requirement("writes-7")
-async def test_an_earlier_change_does_not_prevent_resending_an_in_doubt_one(
-    stage: CoreFixture, clock: ManualClock
-) -> None:
+async def test_an_earlier_change_does_not_prevent_resending_an_in_doubt(stage: CoreFixture, clock: ManualClock) -> None:
     await stage.put("first", "key-2", operation=label_thing)
     clock.at += 1
-    await dropped(stage, "second", operation=label_thing)
+    await drop_request(stage, "second", operation=label_thing)
     clock.at += SETTLE_SECONDS
     await stage.put("second", operation=label_thing)
 
     assert {"thing 1": "second"} == stage.shelf.labels
 
 
-async def test_change_records_are_purged_once_no_older_step_can_be_in_doubt(
-    stage: CoreFixture, clock: ManualClock
-) -> None:
+async def test_change_records_are_purged_once_no_step_can_be_in_doubt(stage: CoreFixture, clock: ManualClock) -> None:
     clock.at = time()
     changed = tables.changed
     await stage.app.database.write(lambda writing: writing.execute(delete(changed)).rowcount)

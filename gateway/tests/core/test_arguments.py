@@ -38,7 +38,7 @@ class Address(Params):
     town: str = "here"
 
 
-class Sealed(Params):
+class ParamsWithSecret(Params):
     """Parameters with a secret."""
 
     token: dict[str, str] = Field(repr=False)
@@ -67,7 +67,7 @@ def collect_violations(read: Any, *arguments: Any, **more: Any) -> Sequence[Mapp
     return details
 
 
-def wrong(read: Any, *arguments: Any, **more: Any) -> list[str]:
+def invalid_parameters(read: Any, *arguments: Any, **more: Any) -> list[str]:
     """Return the invalid parameters."""
     return list(dict.fromkeys(violation["parameter"] for violation in collect_violations(read, *arguments, **more)))
 
@@ -124,37 +124,37 @@ def test_query_text_is_parsed_by_parameter_type(name: str, text: str, value: Any
 def test_invalid_query_text_is_rejected_with_the_parameter_name(name: str, text: str) -> None:
     params = {"name": "n"} | {name: text}
 
-    assert [name] == wrong(from_query, *params.items())
+    assert [name] == invalid_parameters(from_query, *params.items())
 
 
 @requirement("common-27")
 def test_a_repeated_query_parameter_is_rejected() -> None:
-    assert ["name"] == wrong(from_query, ("name", "a"), ("name", "a"))
+    assert ["name"] == invalid_parameters(from_query, ("name", "a"), ("name", "a"))
 
 
 def test_a_repeated_connection_in_a_query_is_rejected() -> None:
-    assert ["connection_id"] == wrong(from_query, ("name", "a"), ("connection_id", "conn_2"))
+    assert ["connection_id"] == invalid_parameters(from_query, ("name", "a"), ("connection_id", "conn_2"))
 
 
 @requirement("common-19")
 def test_a_path_parameter_is_rejected_in_the_query() -> None:
-    assert ["order_id"] == wrong(from_query, ("name", "n"), ("order_id", "a"), path={"order_id": "b"})
+    assert ["order_id"] == invalid_parameters(from_query, ("name", "n"), ("order_id", "a"), path={"order_id": "b"})
 
 
 @pytest.mark.parametrize("order_id", ["..", "%2e%2e", "a/b", "a?b", "a#b", " ", "", "a b", "ä", "-", "a" * 201])
 def test_an_identifier_with_url_syntax_is_rejected(order_id: str) -> None:
-    assert ["order_id"] == wrong(from_query, ("name", "n"), path={"order_id": order_id})
+    assert ["order_id"] == invalid_parameters(from_query, ("name", "n"), path={"order_id": order_id})
 
 
 def test_invalid_utf_8_is_rejected_with_the_parameter_name() -> None:
-    assert ["name"] == wrong(from_query, ("name", "caf\udce9"))
+    assert ["name"] == invalid_parameters(from_query, ("name", "caf\udce9"))
 
 
 def test_a_parameter_name_with_invalid_utf_8_is_rejected_with_an_encodable_error() -> None:
     strange = ("caf\udce9", "x")
 
-    assert ["query"] == wrong(from_query, ("name", "n"), strange, strange)
-    assert ["query"] == wrong(from_body, strange, strange)
+    assert ["query"] == invalid_parameters(from_query, ("name", "n"), strange, strange)
+    assert ["query"] == invalid_parameters(from_body, strange, strange)
 
 
 # Bodies
@@ -202,7 +202,7 @@ def test_body_values_are_not_converted() -> None:
     ],
 )
 def test_a_value_of_another_type_is_rejected_with_the_parameter_name(name: str, value: Any) -> None:
-    assert name == wrong(from_body, **{name: value})[0].partition(".")[0]
+    assert name == invalid_parameters(from_body, **{name: value})[0].partition(".")[0]
 
 
 def test_allowed_values_are_reported() -> None:
@@ -235,7 +235,7 @@ def test_null_for_an_optional_parameter_equals_its_omission(name: str) -> None:
 
 @requirement("common-28")
 def test_null_for_a_required_parameter_is_rejected() -> None:
-    assert ["name"] == wrong(from_body, name=None)
+    assert ["name"] == invalid_parameters(from_body, name=None)
 
 
 def test_null_in_a_free_form_object_is_retained() -> None:
@@ -270,7 +270,7 @@ def test_exactly_twenty_violations_are_listed_without_a_count() -> None:
     ],
 )
 def test_reported_texts_and_paths_have_at_most_two_hundred_characters(params: Any) -> None:
-    assert 200 == max(map(len, texts(collect_violations(from_body, **params))))
+    assert 200 == max(map(len, iterate_texts(collect_violations(from_body, **params))))
 
 
 @requirement("common-31")
@@ -287,21 +287,21 @@ def test_an_error_about_large_values_is_small() -> None:
 
 def test_an_invalid_secret_is_not_repeated() -> None:
     violations = collect_violations(
-        Arguments(path={}, body=Body(b'{"token": {"secret": 5}}')).read, Sealed, connection=False
+        Arguments(path={}, body=Body(b'{"token": {"secret": 5}}')).read, ParamsWithSecret, connection=False
     )
 
     assert [{"parameter": "token.secret", "message": "Input should be a valid string"}] == list(violations)
 
 
-def texts(value: Any) -> Iterator[str]:
+def iterate_texts(value: Any) -> Iterator[str]:
     """Return every text in a JSON value, including names."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
         yield from value
-        yield from (text for item in value.values() for text in texts(item))
+        yield from (text for item in value.values() for text in iterate_texts(item))
     elif isinstance(value, list):
-        yield from (text for item in value for text in texts(item))
+        yield from (text for item in value for text in iterate_texts(item))
 
 
 @requirement("common-29")
@@ -310,14 +310,16 @@ def test_the_header_key_is_checked_together_with_all_parameters() -> None:
 
     arguments = Arguments(path={}, body=body, key=KeyText.parse("k" * 1001))
 
-    assert ["idempotency_key", "name", "count"] == wrong(arguments.read, Order, keyed=True)
+    assert ["idempotency_key", "name", "count"] == invalid_parameters(arguments.read, Order, keyed=True)
 
 
 @requirement("common-29")
 def test_all_violations_are_reported_together() -> None:
     text = '{"count": "5", "colour": 1, "size": "huge", "extra": {"a": "\\u0000"}}'
 
-    assert ["connection_id", "extra.a", "name", "count", "size", "colour"] == wrong(from_text, text, ("x", "y"))[1:]
+    assert ["connection_id", "extra.a", "name", "count", "size", "colour"] == invalid_parameters(
+        from_text, text, ("x", "y")
+    )[1:]
 
 
 @requirement("common-26")
@@ -342,7 +344,7 @@ def test_a_missing_parameter_is_named() -> None:
 
 def test_a_parameter_with_an_alias_is_reported_by_its_alias() -> None:
     assert "me" == from_text('{"connection_id": "c", "name": "n", "from": "me"}').sender
-    assert ["sender"] == wrong(from_body, sender="me")
+    assert ["sender"] == invalid_parameters(from_body, sender="me")
 
 
 @requirement("common-32")
@@ -386,7 +388,7 @@ def test_invalid_utf_8_is_invalid_json(text: bytes) -> None:
 @requirement("common-33")
 @pytest.mark.parametrize("text", ["[]", '"text"', "5", "null", "true"])
 def test_json_other_than_an_object_is_rejected(text: str) -> None:
-    assert ["body"] == wrong(from_text, text)
+    assert ["body"] == invalid_parameters(from_text, text)
 
 
 @requirement("common-25")
@@ -395,7 +397,7 @@ def test_unstorable_characters_are_rejected_at_any_depth(character: str) -> None
     escaped = f"\\u{ord(character):04x}"
     text = f'{{"connection_id": "c", "name": "a{escaped}", "extra": {{"list": [{{"deep": "{escaped}"}}]}}}}'
 
-    assert ["name", "extra.list.0.deep"] == wrong(from_text, text)
+    assert ["name", "extra.list.0.deep"] == invalid_parameters(from_text, text)
 
 
 @requirement("common-25")
@@ -404,7 +406,7 @@ def test_names_with_unstorable_characters_are_rejected_with_an_encodable_error(c
     escaped = f"\\u{ord(character):04x}"
     text = f'{{"connection_id": "c", "name": "n", "{escaped}": 1, "extra": {{"{escaped}": 1}}}}'
 
-    assert {"body", "extra"} <= set(wrong(from_text, text))
+    assert {"body", "extra"} <= set(invalid_parameters(from_text, text))
 
 
 def test_tabs_line_ends_and_all_scripts_are_retained() -> None:
@@ -418,7 +420,7 @@ def test_tabs_line_ends_and_all_scripts_are_retained() -> None:
 def test_deep_nesting_is_rejected(depth: int) -> None:
     text = '{"connection_id": "c", "name": "n", "extra": {"a": ' + "[" * depth + "]" * depth + "}}"
 
-    assert wrong(from_text, text)[0].startswith("extra.a.0")
+    assert invalid_parameters(from_text, text)[0].startswith("extra.a.0")
 
 
 @requirement("common-25")
@@ -426,7 +428,7 @@ def test_deep_nesting_is_rejected(depth: int) -> None:
 def test_numbers_out_of_range_are_rejected_with_the_parameter_name(number: str) -> None:
     text = f'{{"connection_id": "c", "name": "n", "extra": {{"a": [{number}]}}}}'
 
-    assert ["extra.a.0"] == wrong(from_text, text)
+    assert ["extra.a.0"] == invalid_parameters(from_text, text)
 
 
 @requirement("common-24")
@@ -459,22 +461,22 @@ def test_a_connection_with_equal_values_in_query_and_body_is_accepted() -> None:
 
 @requirement("common-21")
 def test_a_connection_with_different_values_in_query_and_body_is_rejected() -> None:
-    assert ["connection_id"] == wrong(from_body, ("connection_id", "conn_2"))
+    assert ["connection_id"] == invalid_parameters(from_body, ("connection_id", "conn_2"))
 
 
 @pytest.mark.parametrize("value", ["5", "null", '""', "[]", "true", '"\\u0000"', '"\\ud800"'])
 def test_an_invalid_connection_identifier_is_rejected(value: str) -> None:
-    assert ["connection_id"] == wrong(from_text, f'{{"connection_id": {value}, "name": "n"}}')
+    assert ["connection_id"] == invalid_parameters(from_text, f'{{"connection_id": {value}, "name": "n"}}')
 
 
 @requirement("common-19")
 def test_other_query_parameters_of_a_body_request_are_rejected() -> None:
-    assert ["name"] == wrong(from_body, ("name", "n"))
+    assert ["name"] == invalid_parameters(from_body, ("name", "n"))
 
 
 @requirement("common-27")
 def test_a_path_parameter_is_rejected_in_the_body() -> None:
-    assert ["order_id"] == wrong(from_body, path={"order_id": "a"}, order_id="a")
+    assert ["order_id"] == invalid_parameters(from_body, path={"order_id": "a"}, order_id="a")
 
 
 @pytest.mark.parametrize(
@@ -501,13 +503,13 @@ def test_a_body_key_of_another_type_is_rejected_despite_a_header_key(key: str) -
     text = f'{{"connection_id": "c", "name": "n", "idempotency_key": {key}}}'
     arguments = Arguments(path={}, body=Body(text.encode()), key=KeyText.parse("k"))
 
-    assert ["idempotency_key"] == wrong(arguments.read, Order, keyed=True)
+    assert ["idempotency_key"] == invalid_parameters(arguments.read, Order, keyed=True)
 
 
 # Costs
 
 
-def body_of(*members: str) -> bytes:
+def build_body(*members: str) -> bytes:
     return "{{{}}}".format(",".join(members)).encode()
 
 
@@ -533,7 +535,7 @@ def test_a_body_with_too_many_values_is_rejected(value: str) -> None:
 def test_commas_in_texts_do_not_count_as_values() -> None:
     text = "," * (2 * MAX_VALUES)
 
-    assert {"name": text} == Body(body_of(f'"name": "{text}"')).value
+    assert {"name": text} == Body(build_body(f'"name": "{text}"')).value
     assert text == Body(f'"{text}"'.encode()).value
 
 
@@ -545,15 +547,15 @@ def test_the_maximum_number_of_values_is_accepted() -> None:
 
 @requirement("common-180")
 def test_duplicate_names_are_detected_in_linear_time() -> None:
-    def seconds(names: int) -> float:
-        body = body_of(*[f'"n{number}":{{}}' for number in range(names)], f'"n{names - 1}":1')
+    def measure(names: int) -> float:
+        body = build_body(*[f'"n{number}":{{}}' for number in range(names)], f'"n{names - 1}":1')
         started = time.thread_time()
         with pytest.raises(InvalidJson, match="occurs twice"):
             decode(body)
         return time.thread_time() - started
 
     # The minimum of several runs, since garbage may be collected in between.
-    long, short = (min(seconds(names) for _ in range(3)) for names in (4_000, 1_000))
+    long, short = (min(measure(names) for _ in range(3)) for names in (4_000, 1_000))
 
     assert long < 12 * max(short, 0.0005)
 
@@ -571,7 +573,7 @@ def test_a_query_with_too_many_parameters_is_rejected_with_the_limit() -> None:
 def test_an_error_about_a_long_number_is_small(text: str, shape: str) -> None:
     value = shape.format(text)
     values = f"[{','.join([value] * 400)}]"
-    body = body_of(
+    body = build_body(
         f'"colours":{values}', f'"name":{values}', f'"count":{value}', f'"extra":{value}', f'"from":{values}'
     )
 
@@ -582,6 +584,6 @@ def test_an_error_about_a_long_number_is_small(text: str, shape: str) -> None:
 @pytest.mark.parametrize("text", ["\\u0001", "\\u001f", '\\"', "é", "\U0001f600"])
 def test_an_error_about_a_long_text_is_small(text: str) -> None:
     value = "[{}]".format(",".join([f'"{text * 300}"'] * 40))
-    body = body_of(f'"colours":[{",".join([value] * 40)}]', f'"name":{value}')
+    body = build_body(f'"colours":[{",".join([value] * 40)}]', f'"name":{value}')
 
     assert len(to_json(collect_violations(from_text, body))) < 64 * 1024

@@ -37,10 +37,10 @@ class Library:
         return CachedLookup("shelf", 60.0, self.find)
 
 
-def calling(connection_id: ConnectionId = ONE, memories: ConnectionCaches | None = None) -> OperationContext[Any]:
+def create_context(connection_id: ConnectionId = ONE, caches: ConnectionCaches | None = None) -> OperationContext[Any]:
     """Return a context with only a cache."""
     absent = cast("Any", None)
-    memory = (memories or ConnectionCaches(LoopClock())).for_connection(connection_id)
+    memory = (caches or ConnectionCaches(LoopClock())).for_connection(connection_id)
     return OperationContext(
         absent, connection_id, {}, None, memory, ReadOnlySteps(), absent, absent, absent, absent, absent, 60.0, 5.0
     )
@@ -56,7 +56,7 @@ def test_concurrent_callers_share_one_look_up() -> None:
 
     library = Library()
 
-    assert ([["first"]] * 12, 3.0) == run_in_virtual_time(run(library, calling()))
+    assert ([["first"]] * 12, 3.0) == run_in_virtual_time(run(library, create_context()))
     assert 1 == library.requests
 
 
@@ -68,7 +68,7 @@ def test_a_failure_is_shared_by_all_waiting_callers_and_not_cached() -> None:
 
     library = Library(failures=[HANGS])
 
-    assert ([HANGS] * 12, 3.0, ["first"]) == run_in_virtual_time(run(library, calling()))
+    assert ([HANGS] * 12, 3.0, ["first"]) == run_in_virtual_time(run(library, create_context()))
     assert 2 == library.requests
 
 
@@ -81,7 +81,7 @@ def test_cancelling_the_first_caller_does_not_affect_the_others() -> None:
 
     library = Library()
 
-    assert ["first"] == run_in_virtual_time(run(library, calling()))
+    assert ["first"] == run_in_virtual_time(run(library, create_context()))
     assert 1 == library.requests
 
 
@@ -99,7 +99,7 @@ def test_without_waiting_callers_a_result_is_cached_and_a_failure_is_dropped() -
 
     library = Library(failures=[HANGS])
 
-    assert ["first"] == run_in_virtual_time(run(library, calling()))
+    assert ["first"] == run_in_virtual_time(run(library, create_context()))
     assert 2 == library.requests
 
 
@@ -113,12 +113,12 @@ def test_a_cached_value_is_not_requested_until_it_expires() -> None:
         await call.cached(library.lookup)
         return [before, library.requests]
 
-    assert [1, 2] == run_in_virtual_time(run(Library(), calling()))
+    assert [1, 2] == run_in_virtual_time(run(Library(), create_context()))
 
 
 def test_connections_have_separate_look_ups() -> None:
-    async def run(library: Library, memories: ConnectionCaches) -> int:
-        calls = [calling(ONE, memories), calling(OTHER, memories)]
+    async def run(library: Library, caches: ConnectionCaches) -> int:
+        calls = [create_context(ONE, caches), create_context(OTHER, caches)]
         await asyncio.gather(*(call.cached(library.lookup) for call in calls))
         return library.requests
 
@@ -134,7 +134,7 @@ def test_an_insufficient_value_is_reread_once_for_all_its_users() -> None:
 
     library = Library()
 
-    assert [["first", "second"]] * 12 == run_in_virtual_time(run(library, calling()))
+    assert [["first", "second"]] * 12 == run_in_virtual_time(run(library, create_context()))
     assert 2 == library.requests
 
 
@@ -159,7 +159,7 @@ def test_a_failed_reread_retains_the_cached_value() -> None:
             await call.reload(library.lookup)
         return await call.cached(library.lookup)
 
-    assert ["first"] == run_in_virtual_time(run(Library(), calling()))
+    assert ["first"] == run_in_virtual_time(run(Library(), create_context()))
 
 
 def test_callers_after_our_own_change_reread_the_value() -> None:
@@ -174,7 +174,7 @@ def test_callers_after_our_own_change_reread_the_value() -> None:
 
     library = Library()
 
-    assert (["first"], ["first", "second"], ["first", "second"]) == run_in_virtual_time(run(library, calling()))
+    assert (["first"], ["first", "second"], ["first", "second"]) == run_in_virtual_time(run(library, create_context()))
     assert 2 == library.requests
 
 
@@ -196,47 +196,47 @@ class Reader:
         return f"{self.word} of {len(words)}"
 
 
-async def with_recalled(library: Library, call: OperationContext[Any], reader: Reader) -> str:
+async def use_cached(library: Library, call: OperationContext[Any], reader: Reader) -> str:
     return await call.with_cache_retry(
         library.lookup,
         reader.use,
         outdated=(PropertyNotFound, UpstreamConflict),
-        suspect=lambda said: said == "odd of 1",
+        suspect=lambda result: result == "odd of 1",
     )
 
 
-async def after_a_change(library: Library, reader: Reader, *added: str) -> str:
-    call = calling()
+async def use_after_change(library: Library, reader: Reader, *added: str) -> str:
+    call = create_context()
     await call.cached(library.lookup)
     library.shelf.extend(added)
-    return await with_recalled(library, call, reader)
+    return await use_cached(library, call, reader)
 
 
 def test_a_cached_value_is_used() -> None:
     library, reader = Library(), Reader("first")
 
-    assert "first of 1" == run_in_virtual_time(after_a_change(library, reader, "second"))
+    assert "first of 1" == run_in_virtual_time(use_after_change(library, reader, "second"))
     assert (1, 1) == (library.requests, reader.used)
 
 
 def test_an_error_with_a_cached_value_is_retried_once_with_the_current_one() -> None:
     library, reader = Library(), Reader("second")
 
-    assert "second of 2" == run_in_virtual_time(after_a_change(library, reader, "second"))
+    assert "second of 2" == run_in_virtual_time(use_after_change(library, reader, "second"))
     assert (2, 2) == (library.requests, reader.used)
 
 
 def test_a_suspicious_result_is_retried_once_with_the_current_value() -> None:
     library, reader = Library(["odd"]), Reader("odd")
 
-    assert "odd of 2" == run_in_virtual_time(after_a_change(library, reader, "second"))
+    assert "odd of 2" == run_in_virtual_time(use_after_change(library, reader, "second"))
     assert (2, 2) == (library.requests, reader.used)
 
 
 def test_an_error_with_the_current_value_is_final() -> None:
     library, reader = Library(), Reader("third")
     with pytest.raises(PropertyNotFound):
-        run_in_virtual_time(after_a_change(library, reader, "second"))
+        run_in_virtual_time(use_after_change(library, reader, "second"))
 
     assert (2, 2) == (library.requests, reader.used)
 
@@ -244,7 +244,7 @@ def test_an_error_with_the_current_value_is_final() -> None:
 def test_an_error_with_an_uncached_value_is_final_immediately() -> None:
     library, reader = Library(), Reader("third")
     with pytest.raises(PropertyNotFound):
-        run_in_virtual_time(with_recalled(library, calling(), reader))
+        run_in_virtual_time(use_cached(library, create_context(), reader))
 
     assert (1, 1) == (library.requests, reader.used)
 
@@ -252,6 +252,6 @@ def test_an_error_with_an_uncached_value_is_final_immediately() -> None:
 def test_an_in_doubt_error_is_not_retried() -> None:
     library, reader = Library(), Reader("third", UpstreamConflict("It may have been done.", doubt="failed"))
     with pytest.raises(UpstreamConflict):
-        run_in_virtual_time(after_a_change(library, reader, "second"))
+        run_in_virtual_time(use_after_change(library, reader, "second"))
 
     assert (1, 1) == (library.requests, reader.used)

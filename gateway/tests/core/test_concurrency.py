@@ -27,7 +27,7 @@ async def test_slots_are_per_account_and_shared_by_its_calls() -> None:
     assert nora is not ben
 
 
-async def had(stack: AsyncExitStack, slots: AccountSlots) -> bool:
+async def occupy_slot(stack: AsyncExitStack, slots: AccountSlots) -> bool:
     """Return True if a slot was free. It is occupied until *stack* ends."""
     try:
         await stack.enter_async_context(slots.slot(0))
@@ -51,7 +51,7 @@ async def test_two_large_responses_are_read_concurrently_alongside_others() -> N
 async def test_slots_are_divided_among_processes(processes: int, slots: int) -> None:
     nora = AccountSlotPool(8, lambda: processes).for_account("nora")
     async with AsyncExitStack() as stack:
-        tried = [await had(stack, nora) for _ in range(9)]
+        tried = [await occupy_slot(stack, nora) for _ in range(9)]
 
     assert slots == sum(tried)
 

@@ -19,7 +19,7 @@ from harness.file_server import ScriptedResponse, redirect_to, scripted_response
 from harness.requirement import requirement
 
 MAX_CONTENT_BYTES = 1000
-MOST = 5000
+MAX_BYTES = 5000
 HERE = "127.0.0.1"
 
 
@@ -46,7 +46,7 @@ class Names(AbstractResolver):
 
 
 async def test_files_of_a_trusted_private_origin_are_fetched(site: str) -> None:
-    files = PublicFileFetcher(30, MOST, trusted=[site])
+    files = PublicFileFetcher(30, MAX_BYTES, trusted=[site])
 
     fetched = await files.fetch(f"{site}/small.png", MAX_CONTENT_BYTES)
 
@@ -61,8 +61,8 @@ def site() -> Iterator[str]:
         "/small.png": scripted_response(b"x" * 10),
         "/just-kept.bin": scripted_response(b"x" * MAX_CONTENT_BYTES),
         "/kept-no-more.bin": scripted_response(b"x" * (MAX_CONTENT_BYTES + 1)),
-        "/largest.bin": scripted_response(b"x" * MOST),
-        "/too-large.bin": scripted_response(b"x" * (MOST + 1)),
+        "/largest.bin": scripted_response(b"x" * MAX_BYTES),
+        "/too-large.bin": scripted_response(b"x" * (MAX_BYTES + 1)),
         "/unsaid.bin": ScriptedResponse([b"x" * (MAX_CONTENT_BYTES + 1)], headers={"Content-Type": "video/mp4"}),
         "/endless.bin": ScriptedResponse(itertools.repeat(b"x" * 100)),
         "/breaks-off.png": ScriptedResponse([b"x" * 10], headers={"Content-Length": "11"}),
@@ -96,7 +96,10 @@ def site() -> Iterator[str]:
 def files(timeout_seconds: float = 5, **names: str) -> PublicFileFetcher:
     """A fetcher to which only this machine is public."""
     return PublicFileFetcher(
-        timeout_seconds, MOST, resolver=Names(**names) if names else None, is_reachable=lambda address: address == HERE
+        timeout_seconds,
+        MAX_BYTES,
+        resolver=Names(**names) if names else None,
+        is_reachable=lambda address: address == HERE,
     )
 
 
@@ -106,7 +109,7 @@ async def catch_error(fetching: PublicFileFetcher, url: str) -> GatewayError:
     return caught.value
 
 
-def reason(error: GatewayError) -> str:
+def get_reason(error: GatewayError) -> str:
     """Return the reason in the error's only detail."""
     (detail,) = error.details
     text: str = detail["reason"]
@@ -185,7 +188,7 @@ def test_all_other_addresses_are_not_public(address: str) -> None:
 
 @requirement("tables-25", "tables-27")
 async def test_a_link_to_this_machine_is_not_followed(site: str) -> None:
-    assert isinstance(await catch_error(PublicFileFetcher(5, MOST), f"{site}/small.png"), UrlNotAllowed)
+    assert isinstance(await catch_error(PublicFileFetcher(5, MAX_BYTES), f"{site}/small.png"), UrlNotAllowed)
 
 
 @pytest.mark.parametrize(
@@ -206,10 +209,10 @@ async def test_a_link_to_this_machine_is_not_followed(site: str) -> None:
     ],
 )
 async def test_other_spellings_of_private_addresses_are_not_followed(site: str, url: str) -> None:
-    error = await catch_error(PublicFileFetcher(5, MOST), url.format(port=site.rpartition(":")[2]))
+    error = await catch_error(PublicFileFetcher(5, MAX_BYTES), url.format(port=site.rpartition(":")[2]))
 
     assert isinstance(error, UrlNotAllowed)
-    assert reason(error) in {"address_not_public", "url_invalid"}
+    assert get_reason(error) in {"address_not_public", "url_invalid"}
 
 
 @requirement("tables-27")
@@ -256,7 +259,7 @@ async def test_a_host_that_resolves_differently_the_second_time_is_not_followed(
 @requirement("tables-25")
 async def test_the_address_that_was_checked_is_the_one_connected_to(site: str) -> None:
     names = Names(twice_test=f"{HERE} 10.0.0.1")
-    fetching = PublicFileFetcher(5, MOST, resolver=names, is_reachable=lambda address: address == HERE)
+    fetching = PublicFileFetcher(5, MAX_BYTES, resolver=names, is_reachable=lambda address: address == HERE)
     file = await fetching.fetch(f"http://twice.test:{site.rpartition(':')[2]}/small.png", MAX_CONTENT_BYTES)
 
     assert 10 == file.size_bytes
@@ -300,9 +303,7 @@ async def test_more_than_five_redirects_are_not_followed(site: str, path: str) -
         ("/loop", "too_many_redirects"),
     ],
 )
-async def test_a_file_that_cannot_be_fetched_is_unreachable_with_the_reason(
-    site: str, path: str, expected: str
-) -> None:
+async def test_a_file_that_cannot_be_fetched_is_reported_with_the_reason(site: str, path: str, expected: str) -> None:
     error = await catch_error(files(), site + path)
 
     assert (UrlUnreachable, [{"parameter": "url", "value": site + path, "reason": expected}]) == (
@@ -315,15 +316,15 @@ async def test_a_server_that_does_not_listen_is_reported() -> None:
     with socket.create_server((HERE, 0)) as closed:
         port = closed.getsockname()[1]
 
-    assert "connection_refused" == reason(await catch_error(files(), f"http://{HERE}:{port}/"))
+    assert "connection_refused" == get_reason(await catch_error(files(), f"http://{HERE}:{port}/"))
 
 
 async def test_a_host_that_does_not_exist_is_reported() -> None:
-    assert "host_not_found" == reason(await catch_error(PublicFileFetcher(5, MOST), "http://nobody.invalid/"))
+    assert "host_not_found" == get_reason(await catch_error(PublicFileFetcher(5, MAX_BYTES), "http://nobody.invalid/"))
 
 
 async def test_a_server_that_does_not_speak_tls_fails(site: str) -> None:
-    assert "tls_failed" == reason(await catch_error(files(), site.replace("http:", "https:") + "/small.png"))
+    assert "tls_failed" == get_reason(await catch_error(files(), site.replace("http:", "https:") + "/small.png"))
 
 
 async def test_a_silent_server_times_out() -> None:
@@ -331,7 +332,7 @@ async def test_a_silent_server_times_out() -> None:
         url = f"http://{HERE}:{silent.getsockname()[1]}/"
         error = await catch_error(files(timeout_seconds=0.05), url)
 
-    assert "timeout" == reason(error)
+    assert "timeout" == get_reason(error)
 
 
 @requirement("tables-43")
@@ -342,7 +343,7 @@ async def test_an_empty_file_is_rejected(site: str) -> None:
 
 
 async def test_texts_of_the_server_are_not_exposed_to_the_caller() -> None:
-    error = await catch_error(PublicFileFetcher(5, MOST), "http://nobody.invalid/")
+    error = await catch_error(PublicFileFetcher(5, MAX_BYTES), "http://nobody.invalid/")
 
     assert "nobody.invalid" in error.private
     assert "nobody.invalid" not in error.message
@@ -360,7 +361,7 @@ async def test_a_file_has_the_name_and_type_that_its_server_sends(site: str) -> 
 
 @pytest.mark.parametrize(
     ("path", "size_bytes"),
-    [("/kept-no-more.bin", MAX_CONTENT_BYTES + 1), ("/largest.bin", MOST), ("/unsaid.bin", MAX_CONTENT_BYTES + 1)],
+    [("/kept-no-more.bin", MAX_CONTENT_BYTES + 1), ("/largest.bin", MAX_BYTES), ("/unsaid.bin", MAX_CONTENT_BYTES + 1)],
 )
 async def test_files_above_the_requested_size_are_only_measured(site: str, path: str, size_bytes: int) -> None:
     file = await files().fetch(site + path, MAX_CONTENT_BYTES)
@@ -388,7 +389,7 @@ async def test_a_body_above_the_limit_is_rejected_despite_its_headers(site: str,
     error = await catch_error(files(), site + path)
 
     assert isinstance(error, FileTooLarge)
-    assert [{"parameter": "url", "value": site + path, "max_bytes": MOST}] == error.details
+    assert [{"parameter": "url", "value": site + path, "max_bytes": MAX_BYTES}] == error.details
 
 
 async def test_a_compressed_response_is_decompressed(site: str) -> None:

@@ -100,7 +100,7 @@ def add_connection(writing: Connection, connection_id: str, workspace_id: str) -
 # Query plans of the embedded database
 
 
-def of_runs(query_plans: list[str]) -> set[str]:
+def filter_run_plans(query_plans: list[str]) -> set[str]:
     """Return the plans for the tables of runs and claims themselves."""
     return {step for step in query_plans if " runs" in step or " claims" in step}
 
@@ -117,7 +117,9 @@ def of_runs(query_plans: list[str]) -> set[str]:
 )
 @requirement("common-154")
 async def test_a_page_uses_an_index(embedded: Node, filters: dict[str, Any], step: str) -> None:
-    query_plans = of_runs(await plans(embedded.database, lambda: embedded.runs.page(embedded.workspace_id, **filters)))
+    query_plans = filter_run_plans(
+        await plans(embedded.database, lambda: embedded.runs.page(embedded.workspace_id, **filters))
+    )
 
     assert {f"SEARCH runs USING INDEX {step}"} == {plan.replace("COVERING ", "") for plan in query_plans}
 
@@ -141,6 +143,8 @@ async def test_runs_of_dead_processes_are_found_by_an_index(embedded: Node, stat
 
 @requirement("common-155")
 async def test_expired_rejected_runs_are_found_by_their_own_index(embedded: Node) -> None:
-    query_plans = of_runs(await plans(embedded.database, lambda: embedded.runs.purge_rate_limited(embedded.clock.at)))
+    query_plans = filter_run_plans(
+        await plans(embedded.database, lambda: embedded.runs.purge_rate_limited(embedded.clock.at))
+    )
 
     assert {"SCAN runs USING INDEX ix_runs_refused"} == query_plans

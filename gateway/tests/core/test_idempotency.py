@@ -48,7 +48,7 @@ async def catch_error(stage: CoreFixture, **more: Any) -> GatewayError:
     return error.value
 
 
-def of_connection(stage: CoreFixture) -> ColumnElement[bool]:
+def is_own_claim(stage: CoreFixture) -> ColumnElement[bool]:
     """Return the claims of this fixture, which shares its database with others."""
     return tables.claims.c.connection_id == stage.connection_id
 
@@ -56,18 +56,18 @@ def of_connection(stage: CoreFixture) -> ColumnElement[bool]:
 @requirement("common-87", "common-89")
 async def test_a_retry_returns_the_first_result_with_its_own_run(stage: CoreFixture) -> None:
     first = await stage.put()
-    again = await stage.put()
+    retry = await stage.put()
 
-    assert (data(first), first.status) == (data(again), again.status)
-    assert (False, True) == (first.replayed, again.replayed)
-    assert first.run_id != again.run_id
+    assert (data(first), first.status) == (data(retry), retry.status)
+    assert (False, True) == (first.replayed, retry.replayed)
+    assert first.run_id != retry.run_id
     assert ["cup"] == stage.shelf.things
 
 
 @requirement("secrets-2")
 async def test_the_first_result_is_stored_encrypted(stage: CoreFixture) -> None:
     first = await stage.put()
-    query = select(tables.claims.c.sealed).where(of_connection(stage))
+    query = select(tables.claims.c.sealed).where(is_own_claim(stage))
     sealed = await stage.app.database.read(lambda reading: reading.execute(query).scalar_one())
 
     assert {"thing_id": "thing 1"} == data(first)
@@ -78,7 +78,7 @@ async def test_the_first_result_is_stored_encrypted(stage: CoreFixture) -> None:
 async def test_a_retry_with_an_unreadable_first_result_sends_nothing(stage: CoreFixture) -> None:
     await stage.put()
     sealed = Vault(SecretKeys(["a secret of others"])).encrypt({}, "anybody")
-    foreign = update(tables.claims).where(of_connection(stage)).values(sealed=sealed)
+    foreign = update(tables.claims).where(is_own_claim(stage)).values(sealed=sealed)
     await stage.app.database.write(lambda writing: writing.execute(foreign).rowcount)
     error = await catch_error(stage)
 
@@ -88,9 +88,9 @@ async def test_a_retry_with_an_unreadable_first_result_sends_nothing(stage: Core
 @requirement("common-87")
 async def test_a_retry_with_other_parameters_returns_the_first_result(stage: CoreFixture) -> None:
     first = await stage.put("cup")
-    again = await stage.put("plate")
+    retry = await stage.put("plate")
 
-    assert data(first) == data(again)
+    assert data(first) == data(retry)
     assert ["cup"] == stage.shelf.things
 
 
@@ -123,8 +123,8 @@ async def test_the_memory_of_a_call_is_freed_when_it_ends(stage: CoreFixture) ->
 
 async def test_the_history_shows_first_and_replayed_outcomes(stage: CoreFixture) -> None:
     first = await stage.put()
-    again = await stage.put()
-    outcomes = [(await stage.app.runs.show(envelope.run_id, None))["idempotency"] for envelope in (first, again)]
+    retry = await stage.put()
+    outcomes = [(await stage.app.runs.show(envelope.run_id, None))["idempotency"] for envelope in (first, retry)]
 
     assert [
         {"key": "key-1", "outcome": "first"},
@@ -152,9 +152,9 @@ async def test_calls_without_a_key_are_separate_writes(stage: CoreFixture) -> No
 @requirement("common-85")
 async def test_header_and_body_keys_are_equivalent(stage: CoreFixture) -> None:
     first = await stage.put(key=None, header="key-1")
-    again = await stage.put(key="key-1")
+    retry = await stage.put(key="key-1")
 
-    assert data(first) == data(again)
+    assert data(first) == data(retry)
     assert ["cup"] == stage.shelf.things
 
 
@@ -180,10 +180,10 @@ async def test_an_invalid_header_key_is_rejected(stage: CoreFixture, header: str
 async def test_a_definite_error_releases_the_key(stage: CoreFixture) -> None:
     stage.shelf.troubles.append(REFUSED)
     error = await catch_error(stage)
-    again = await stage.put()
+    retry = await stage.put()
 
     assert isinstance(error, UpstreamRefused)
-    assert not again.replayed
+    assert not retry.replayed
     assert ["cup"] == stage.shelf.things
 
 
@@ -238,13 +238,13 @@ async def test_a_retry_in_another_process_waits_for_and_returns_the_first_result
         repeating = asyncio.create_task(other.put())
         await clock.slept.wait()
         stage.shelf.gate.set()
-        first, again = await asyncio.gather(first_call, repeating)
+        first, retry = await asyncio.gather(first_call, repeating)
 
-    assert data(first) == data(again)
+    assert data(first) == data(retry)
     assert ["cup"] == stage.shelf.things
 
 
-async def test_a_call_that_cannot_be_recorded_releases_the_key(
+async def test_a_call_that_is_not_recorded_releases_its_key(
     stage: CoreFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: Any) -> Any:
@@ -253,10 +253,10 @@ async def test_a_call_that_cannot_be_recorded_releases_the_key(
     with monkeypatch.context() as patched:
         patched.setattr(RunRecorder, "open_statements", fail)
         error = await catch_error(stage)
-    again = await stage.put()
+    retry = await stage.put()
 
     assert "storage_unavailable" == error.code
-    assert not again.replayed
+    assert not retry.replayed
     assert ["cup"] == stage.shelf.things
 
 
@@ -267,9 +267,9 @@ async def test_a_call_that_cannot_be_recorded_releases_the_key(
 async def test_the_effect_of_an_in_doubt_write_is_found_immediately(stage: CoreFixture) -> None:
     stage.shelf.troubles.append(in_doubt("cut", done=True))
     first = await stage.put()
-    again = await stage.put()
+    retry = await stage.put()
 
-    assert {"thing_id": "thing 1"} == data(first) == data(again)
+    assert {"thing_id": "thing 1"} == data(first) == data(retry)
     assert ["cup"] == stage.shelf.things
 
 
@@ -298,13 +298,13 @@ async def test_an_in_doubt_call_searches_at_growing_intervals_before_it_is_defer
     sent_at = clock.at
     first = await catch_error(stage)
     answered_at = clock.at
-    again = await catch_error(stage)
+    retry = await catch_error(stage)
 
-    assert isinstance(again, OutcomeUnknown)
+    assert isinstance(retry, OutcomeUnknown)
     assert answered_at + GRACE_SECONDS == clock.at
     assert (SETTLE_SECONDS - GRACE_SECONDS, SETTLE_SECONDS - 2 * GRACE_SECONDS) == (
         first.retry_after,
-        again.retry_after,
+        retry.retry_after,
     )
     assert [
         at + pause for at in (sent_at, answered_at) for pause in (0, 0.5, 1.5, GRACE_SECONDS)
@@ -318,9 +318,9 @@ async def test_a_retry_writes_what_settles_within_the_grace_time(stage: CoreFixt
     sent_at = clock.at
     await catch_error(stage)
     clock.at = sent_at + SETTLE_SECONDS - 1
-    again = await stage.put()
+    retry = await stage.put()
 
-    assert {"thing_id": "thing 1"} == data(again)
+    assert {"thing_id": "thing 1"} == data(retry)
     assert sent_at + SETTLE_SECONDS == clock.at
     assert ["cup"] == stage.shelf.things
 
@@ -330,16 +330,14 @@ async def test_a_late_object_after_a_lost_connection_is_found_and_not_created_ag
     stage.shelf.troubles.append(in_doubt("cut"))
     await catch_error(stage)
     stage.shelf.things.append("cup")
-    again = await stage.put()
+    retry = await stage.put()
 
-    assert {"thing_id": "thing 1"} == data(again)
+    assert {"thing_id": "thing 1"} == data(retry)
     assert ["cup"] == stage.shelf.things
 
 
 @requirement("common-81")
-async def test_a_retry_after_a_timeout_is_deferred_until_the_write_settles(
-    stage: CoreFixture, clock: ManualClock
-) -> None:
+async def test_a_retry_after_a_timeout_waits_until_the_write_settles(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.troubles.append(in_doubt("silent"))
     sent_at = clock.at
     await catch_error(stage)
@@ -362,9 +360,9 @@ async def test_deferring_a_retry_does_not_extend_the_settle_time(stage: CoreFixt
     clock.at = sent_at + 30
     await catch_error(stage)
     clock.at = sent_at + 40
-    again = await catch_error(stage)
+    retry = await catch_error(stage)
 
-    assert SETTLE_SECONDS - 40 - GRACE_SECONDS == again.retry_after
+    assert SETTLE_SECONDS - 40 - GRACE_SECONDS == retry.retry_after
 
 
 async def test_a_late_object_after_a_timeout_is_found(stage: CoreFixture, clock: ManualClock) -> None:
@@ -372,21 +370,19 @@ async def test_a_late_object_after_a_timeout_is_found(stage: CoreFixture, clock:
     await catch_error(stage)
     clock.at += 10
     stage.shelf.things.append("cup")
-    again = await stage.put()
+    retry = await stage.put()
 
-    assert {"thing_id": "thing 1"} == data(again)
+    assert {"thing_id": "thing 1"} == data(retry)
     assert ["cup"] == stage.shelf.things
 
 
-async def test_a_retry_after_a_reported_failure_searches_and_writes_immediately(
-    stage: CoreFixture, clock: ManualClock
-) -> None:
+async def test_a_retry_after_a_reported_failure_writes_immediately(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.troubles.append(Failure(UpstreamError("Oh.", doubt="failed")))
     await catch_error(stage)
     before = clock.at
-    again = await stage.put()
+    retry = await stage.put()
 
-    assert {"thing_id": "thing 1"} == data(again)
+    assert {"thing_id": "thing 1"} == data(retry)
     assert before == clock.at
     assert 2 == len(stage.shelf.looks)
 
@@ -394,9 +390,9 @@ async def test_a_retry_after_a_reported_failure_searches_and_writes_immediately(
 async def test_an_unexpected_response_puts_the_write_in_doubt(stage: CoreFixture) -> None:
     stage.shelf.troubles.append(Failure(KeyError("id"), done=True))
     first = await stage.put()
-    again = await stage.put()
+    retry = await stage.put()
 
-    assert {"thing_id": "thing 1"} == data(first) == data(again)
+    assert {"thing_id": "thing 1"} == data(first) == data(retry)
     assert ["cup"] == stage.shelf.things
 
 
@@ -409,10 +405,10 @@ async def test_a_call_that_is_cancelled_leaves_the_write_in_doubt(stage: CoreFix
     stage.shelf.gate.set()
     early = await catch_error(stage)
     clock.at += SETTLE_SECONDS
-    again = await stage.put()
+    retry = await stage.put()
 
     assert isinstance(early, OutcomeUnknown)
-    assert {"thing_id": "thing 1"} == data(again)
+    assert {"thing_id": "thing 1"} == data(retry)
     assert ["cup"] == stage.shelf.things
 
 
@@ -431,25 +427,23 @@ async def test_a_cancelled_call_is_reported_as_interrupted(stage: CoreFixture) -
 async def test_a_partial_write_reports_finished_steps_and_is_completed_by_a_retry(stage: CoreFixture) -> None:
     stage.shelf.troubles += [None, Failure(UpstreamRefused("No."))]
     error = await catch_error(stage, operation=put_pair)
-    again = await stage.put(operation=put_pair)
+    retry = await stage.put(operation=put_pair)
 
     assert isinstance(error, UpstreamRefused)
     assert [{"done": "put the thing", "id": "thing 1"}] == error.details
-    assert {"thing_id": "thing 2"} == data(again)
+    assert {"thing_id": "thing 2"} == data(retry)
     assert ["cup", "cup too"] == stage.shelf.things
 
 
 @requirement("outcomes-10", "outcomes-11")
-async def test_a_retry_resolves_an_in_doubt_write_once_its_effect_exists(
-    stage: CoreFixture, clock: ManualClock
-) -> None:
+async def test_a_retry_resolves_an_in_doubt_write_once_it_took_effect(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.troubles.append(in_doubt("edge"))
     await catch_error(stage)
     stage.shelf.things.append("cup")
     began = clock.at
-    again = await stage.put()
+    retry = await stage.put()
 
-    assert {"thing_id": "thing 1"} == data(again)
+    assert {"thing_id": "thing 1"} == data(retry)
     assert began == clock.at
     assert 1 == stage.shelf.asked
 
@@ -468,10 +462,10 @@ async def test_a_failure_reported_by_the_vendor_settles_the_write(stage: CoreFix
     stage.shelf.troubles.append(Failure(UpstreamError("It failed.", doubt="failed")))
     began = clock.at
     failed = await catch_error(stage)
-    again = await stage.put()
+    retry = await stage.put()
 
     assert isinstance(failed, UpstreamError)
-    assert {"thing_id": "thing 1"} == data(again)
+    assert {"thing_id": "thing 1"} == data(retry)
     assert began == clock.at
 
 
@@ -488,14 +482,14 @@ async def test_a_write_without_a_key_is_not_resent_and_its_remedy_is_to_check(st
 async def test_a_failed_search_leaves_the_write_in_doubt(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.troubles.append(in_doubt("cut"))
     await catch_error(stage)
-    things, stage.shelf.things = stage.shelf.things, None  # type: ignore[assignment]
+    objects, stage.shelf.things = stage.shelf.things, None  # type: ignore[assignment]
     failed = await catch_error(stage)
-    stage.shelf.things = things
+    stage.shelf.things = objects
     clock.at += SETTLE_SECONDS
-    again = await stage.put()
+    retry = await stage.put()
 
     assert "internal_error" == failed.code
-    assert {"thing_id": "thing 1"} == data(again)
+    assert {"thing_id": "thing 1"} == data(retry)
 
 
 # Crashes
@@ -512,12 +506,12 @@ async def test_the_write_of_a_dead_process_is_searched_before_it_is_sent(databas
             living.connection_id = dead.connection_id
             await living.app._processes.heartbeat()
             dead.shelf.things.append("cup")
-            again = await living.put()
+            retry = await living.put()
         dead.shelf.gate.set()
         lost.cancel()
         await asyncio.gather(lost, return_exceptions=True)
 
-    assert {"thing_id": "thing 1"} == data(again)
+    assert {"thing_id": "thing 1"} == data(retry)
     assert ["cup"] == dead.shelf.things
 
 
@@ -530,10 +524,10 @@ async def test_the_claim_of_a_live_process_is_not_taken_over(stage: CoreFixture,
     await stage.app._processes.heartbeat()
     stage.shelf.gate.set()
     first = await first_call
-    again = await stage.put()
+    retry = await stage.put()
 
-    assert again.replayed
-    assert data(first) == data(again)
+    assert retry.replayed
+    assert data(first) == data(retry)
 
 
 async def test_expired_claims_are_purged(database_url: str, clock: ManualClock) -> None:
@@ -543,7 +537,7 @@ async def test_expired_claims_are_purged(database_url: str, clock: ManualClock) 
         await stage.put(key="young")
         clock.at += 20
         purged = await stage.app._claims.purge()
-        again = await stage.put(key="young")
+        retry = await stage.put(key="young")
 
     assert 1 == purged
-    assert again.replayed
+    assert retry.replayed

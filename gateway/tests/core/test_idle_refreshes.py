@@ -77,7 +77,7 @@ async def test_tokens_that_do_not_expire_when_idle_are_checked_only_once(desk: D
 # Many refreshes
 
 
-async def copies(desk: Desk, count: int, **columns: Any) -> None:
+async def create_copies(desk: Desk, count: int, **columns: Any) -> None:
     """Create *count* copies of *desk*'s connection. Their secrets cannot be decrypted, so no token is requested."""
     query = select(table).where(table.c.connection_id == desk.connection_id)
 
@@ -91,7 +91,7 @@ async def copies(desk: Desk, count: int, **columns: Any) -> None:
 
 @requirement("connections-29")
 async def test_many_due_refreshes_use_at_most_half_of_the_budget(desk: Desk) -> None:
-    await copies(desk, MAX_PER_ROUND)
+    await create_copies(desk, MAX_PER_ROUND)
     desk.clock.at += 41 * DAY
     renewed = [await desk.idle.refresh_idle_tokens(), await desk.idle.refresh_idle_tokens()]
     budget = BUDGETS["tokens"]
@@ -103,7 +103,7 @@ async def test_many_due_refreshes_use_at_most_half_of_the_budget(desk: Desk) -> 
 @requirement("connections-29")
 @pytest.mark.parametrize(("processes", "share"), [(2, 5), (3, 3), (100, 1)])
 async def test_several_processes_share_half_of_the_budget(desk: Desk, processes: int, share: int) -> None:
-    await copies(desk, MAX_PER_ROUND)
+    await create_copies(desk, MAX_PER_ROUND)
     desk.clock.at += 41 * DAY
     desk.idle_processes = processes
 
@@ -112,7 +112,7 @@ async def test_several_processes_share_half_of_the_budget(desk: Desk, processes:
 
 @requirement("connections-29")
 async def test_due_connections_among_revoked_ones_are_found_by_an_index(desk: Desk) -> None:
-    await copies(desk, 3000, status="revoked", refresh_due_at=1.0)
+    await create_copies(desk, 3000, status="revoked", refresh_due_at=1.0)
     await desk.here.database.write(lambda writing: writing.execute(text("ANALYZE connections")))
     database = desk.here.database
     query = select_due(desk.clock.at + 41 * DAY)

@@ -58,7 +58,7 @@ async def office(common_database_url: str, clock: ManualClock) -> AsyncIterator[
         )
 
 
-async def knows(keys: ApiKeys, key: str) -> bool:
+async def is_accepted(keys: ApiKeys, key: str) -> bool:
     try:
         await keys.authenticate(f"Bearer {key}")
     except InvalidApiKey:
@@ -160,7 +160,7 @@ async def test_keys_are_listed_newest_first(office: Office) -> None:
 
 @requirement("common-57")
 async def test_an_unknown_key_is_rejected(office: Office) -> None:
-    assert not await knows(office.here, generate_key())
+    assert not await is_accepted(office.here, generate_key())
 
 
 async def test_a_key_without_a_workspace_is_not_created(office: Office) -> None:
@@ -225,11 +225,11 @@ async def test_a_key_that_would_already_be_expired_is_rejected(office: Office) -
 @requirement("common-57", "common-65")
 async def test_a_key_works_until_it_expires(office: Office) -> None:
     key = (await office.issue(expires_at=office.clock.at + 10))["key"]
-    before = await knows(office.here, key)
+    before = await is_accepted(office.here, key)
     office.clock.at += 9
-    still = await knows(office.here, key)
+    still = await is_accepted(office.here, key)
     office.clock.at += 1
-    after = await knows(office.here, key)
+    after = await is_accepted(office.here, key)
 
     assert (True, True, False) == (before, still, after)
 
@@ -237,41 +237,39 @@ async def test_a_key_works_until_it_expires(office: Office) -> None:
 @requirement("common-57", "common-66")
 async def test_a_revoked_key_is_rejected_here_immediately(office: Office) -> None:
     issued = await office.issue()
-    before = await knows(office.here, issued["key"])
+    before = await is_accepted(office.here, issued["key"])
     await office.here.revoke(issued["key_id"])
 
-    assert (True, False) == (before, await knows(office.here, issued["key"]))
+    assert (True, False) == (before, await is_accepted(office.here, issued["key"]))
 
 
 async def test_a_revoked_key_is_rejected_elsewhere_within_three_seconds(office: Office) -> None:
     issued = await office.issue()
-    before = await knows(office.elsewhere, issued["key"])
+    before = await is_accepted(office.elsewhere, issued["key"])
     await office.here.revoke(issued["key_id"])
     office.clock.at += CACHE_SECONDS + 0.1
 
     assert 3.0 == CACHE_SECONDS
-    assert (True, False) == (before, await knows(office.elsewhere, issued["key"]))
+    assert (True, False) == (before, await is_accepted(office.elsewhere, issued["key"]))
 
 
 @requirement("common-66")
-async def test_a_slow_look_up_does_not_extend_the_cache_lifetime(
-    office: Office, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_slow_look_up_does_not_extend_the_lifetime(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     issued = await office.issue()
     looked_up, answered, read = asyncio.Event(), asyncio.Event(), office.elsewhere.database.read
 
-    async def slowly(work: Any) -> Any:
+    async def delayed_read(work: Any) -> Any:
         row = await read(work)
         looked_up.set()
         await answered.wait()
         return row
 
-    monkeypatch.setattr(office.elsewhere.database, "read", slowly)
-    before = asyncio.create_task(knows(office.elsewhere, issued["key"]))
+    monkeypatch.setattr(office.elsewhere.database, "read", delayed_read)
+    before = asyncio.create_task(is_accepted(office.elsewhere, issued["key"]))
     await looked_up.wait()
     await office.here.revoke(issued["key_id"])
     office.clock.at += CACHE_SECONDS + 0.1
-    after = asyncio.create_task(knows(office.elsewhere, issued["key"]))
+    after = asyncio.create_task(is_accepted(office.elsewhere, issued["key"]))
     await asyncio.sleep(0)
     answered.set()
 
@@ -283,20 +281,20 @@ async def test_a_key_revoked_during_its_look_up_is_not_cached(office: Office, mo
     issued = await office.issue()
     looked_up, revoked, read = asyncio.Event(), asyncio.Event(), office.here.database.read
 
-    async def slowly(work: Any) -> Any:
+    async def delayed_read(work: Any) -> Any:
         row = await read(work)
         looked_up.set()
         await revoked.wait()
         return row
 
-    monkeypatch.setattr(office.here.database, "read", slowly)
-    looking = asyncio.create_task(knows(office.here, issued["key"]))
+    monkeypatch.setattr(office.here.database, "read", delayed_read)
+    looking = asyncio.create_task(is_accepted(office.here, issued["key"]))
     await looked_up.wait()
     await office.here.revoke(issued["key_id"])
     revoked.set()
     await looking
 
-    assert not await knows(office.here, issued["key"])
+    assert not await is_accepted(office.here, issued["key"])
 
 
 async def test_revoking_twice_succeeds_and_retains_the_first_time(office: Office) -> None:
@@ -315,7 +313,7 @@ async def test_a_key_that_does_not_exist_cannot_be_revoked(office: Office) -> No
 async def test_a_key_created_elsewhere_is_accepted_here_immediately(office: Office) -> None:
     issued = await office.elsewhere.create(office.workspace_id, "read")
 
-    assert await knows(office.here, issued["key"])
+    assert await is_accepted(office.here, issued["key"])
 
 
 # Clocks that are set
@@ -326,12 +324,12 @@ async def test_a_key_revoked_elsewhere_is_rejected_in_time_despite_a_clock_set_b
     wall, steady = ManualClock(), ManualClock()
     keys = ApiKeys(office.here.database, wall, steady)
     issued = await office.issue()
-    before = await knows(keys, issued["key"])
+    before = await is_accepted(keys, issued["key"])
     await office.elsewhere.revoke(issued["key_id"])
     wall.at -= 3600
     steady.at += CACHE_SECONDS
 
-    assert (True, False) == (before, await knows(keys, issued["key"]))
+    assert (True, False) == (before, await is_accepted(keys, issued["key"]))
 
 
 # Last use
@@ -404,5 +402,5 @@ async def test_a_rejected_key_has_no_last_use(office: Office) -> None:
     created = await office.issue(expires_at=office.clock.now() + 1)
     office.clock.at += 1
 
-    assert not await knows(office.here, created["key"])
+    assert not await is_accepted(office.here, created["key"])
     assert 0 == await office.here.last_used.store_last_used()

@@ -35,7 +35,7 @@ def sessions(database: Database, clock: ManualClock) -> Sessions:
     return Sessions(database, SecretKeys(["a secret of these tests"]), TOKEN, clock)
 
 
-async def signed_in(operators: Operators, name: str = "anna") -> Operator:
+async def create_operator(operators: Operators, name: str = "anna") -> Operator:
     """Create a viewer."""
     created = await operators.create(name, "viewer")
     operator = await operators.find(created["token"])
@@ -129,7 +129,7 @@ async def test_operators_are_listed_newest_first(operators: Operators) -> None:
 
 @requirement("administration-6")
 async def test_a_session_belongs_to_its_operator(operators: Operators, sessions: Sessions) -> None:
-    anna = await signed_in(operators)
+    anna = await create_operator(operators)
     session = await sessions.begin(anna)
     operator = await sessions.find(session.token)
 
@@ -139,7 +139,7 @@ async def test_a_session_belongs_to_its_operator(operators: Operators, sessions:
 
 @requirement("administration-5")
 async def test_sessions_of_a_revoked_operator_end_immediately(operators: Operators, sessions: Sessions) -> None:
-    session, other = await sessions.begin(await signed_in(operators)), await sessions.begin(BUILT_IN)
+    session, other = await sessions.begin(await create_operator(operators)), await sessions.begin(BUILT_IN)
     await operators.revoke("anna")
 
     assert await sessions.find(session.token) is None
@@ -147,9 +147,7 @@ async def test_sessions_of_a_revoked_operator_end_immediately(operators: Operato
 
 
 @requirement("administration-6")
-async def test_a_session_ends_when_idle_and_lasts_while_pages_are_requested(
-    sessions: Sessions, clock: ManualClock
-) -> None:
+async def test_a_session_ends_when_idle_and_lasts_while_it_is_in_use(sessions: Sessions, clock: ManualClock) -> None:
     session = await sessions.begin()
     clock.at += IDLE_SECONDS - 1
     used = await sessions.find(session.token)

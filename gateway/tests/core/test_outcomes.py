@@ -13,7 +13,7 @@ from connector_gateway.kit.errors import all_errors
 INTERRUPTED = "The call was interrupted. Check in Notion whether it took effect,"
 
 
-def run(**more: Any) -> dict[str, Any]:
+def build_run(**more: Any) -> dict[str, Any]:
     """Return a run that succeeded ordinarily, with *more* fields."""
     plain: dict[str, Any] = {
         "operation": "create_page",
@@ -28,7 +28,7 @@ def run(**more: Any) -> dict[str, Any]:
     return plain | more
 
 
-def requests(*statuses: int | None, path: str = "/v1/pages") -> list[dict[str, Any]]:
+def build_requests(*statuses: int | None, path: str = "/v1/pages") -> list[dict[str, Any]]:
     return [{"method": "POST", "path": path, "status": status} for status in statuses]
 
 
@@ -36,22 +36,22 @@ def requests(*statuses: int | None, path: str = "/v1/pages") -> list[dict[str, A
     ("more", "tone", "sentence"),
     [
         (
-            {"details": [{"found": "the page"}], "upstream": requests(None)},
+            {"details": [{"found": "the page"}], "upstream": build_requests(None)},
             "good",
             "The response was lost; the page was found; nothing was sent twice.",
         ),
         (
-            {"details": [{"found": "edit the page"}], "upstream": requests(502)},
+            {"details": [{"found": "edit the page"}], "upstream": build_requests(502)},
             "good",
             "Notion returned 502, which proves nothing; its effect was found (edit the page); nothing was sent twice.",
         ),
         (
-            {"details": [{"sent_again": "create the page"}], "upstream": requests(200)},
+            {"details": [{"sent_again": "create the page"}], "upstream": build_requests(200)},
             "good",
             "The response to an earlier attempt was lost; no trace was found, so it was sent again: create the page.",
         ),
         (
-            {"upstream": requests(503, 200)},
+            {"upstream": build_requests(503, 200)},
             "good",
             "Notion did not respond successfully the first time, and the request was repeated.",
         ),
@@ -67,7 +67,7 @@ def requests(*statuses: int | None, path: str = "/v1/pages") -> list[dict[str, A
             different_parameters("run_1"),
         ),
         (
-            {"status": "interrupted", "upstream": requests(None)},
+            {"status": "interrupted", "upstream": build_requests(None)},
             "bad",
             f"{INTERRUPTED} or retry with the same idempotency key, which is safe.",
         ),
@@ -76,22 +76,22 @@ def requests(*statuses: int | None, path: str = "/v1/pages") -> list[dict[str, A
     ],
 )
 def test_an_unusual_outcome_is_explained_in_a_sentence(more: dict[str, Any], tone: str, sentence: str) -> None:
-    outcome = explain_run(run(**more), NOTES)
+    outcome = explain_run(build_run(**more), NOTES)
 
     assert outcome is not None
     assert (tone, [sentence]) == (outcome.tone, list(outcome.sentences))
 
 
-@pytest.mark.parametrize("more", [{}, {"upstream": requests(200, 200)}, {"status": "running"}])
+@pytest.mark.parametrize("more", [{}, {"upstream": build_requests(200, 200)}, {"status": "running"}])
 def test_an_ordinary_outcome_needs_no_explanation(more: dict[str, Any]) -> None:
-    assert explain_run(run(**more), NOTES) is None
+    assert explain_run(build_run(**more), NOTES) is None
 
 
 @pytest.mark.parametrize("error", list(all_errors()), ids=lambda error: error.code)
 def test_every_error_is_explained_with_its_remedy(error: Any) -> None:
-    outcome = explain_run(run(status="error", code=error.code, details=[{"done": "create the page"}]), NOTES)
+    outcome = explain_run(build_run(status="error", code=error.code, details=[{"done": "create the page"}]), NOTES)
 
     assert outcome is not None
-    said, stands = outcome.sentences
-    assert (True, "Done before the error: create the page.") == (said.endswith("."), stands)
+    message, completed = outcome.sentences
+    assert (True, "Done before the error: create the page.") == (message.endswith("."), completed)
     assert resolve_remedy(error, "http", [NOTES]) == outcome.remedy

@@ -14,7 +14,7 @@ from harness.core_fixture import SETTLE_SECONDS, CoreFixture, cover_thing, data,
 from harness.requirement import requirement
 
 
-async def make(stage: CoreFixture, key: str | None = "key-1") -> Any:
+async def create_thing(stage: CoreFixture, key: str | None = "key-1") -> Any:
     return data(await stage.put(key=key, operation=make_thing))["thing_id"]
 
 
@@ -24,7 +24,7 @@ async def catch_error(stage: CoreFixture, key: str | None = "key-1") -> GatewayE
     return error.value
 
 
-async def dropped(stage: CoreFixture, key: str | None = "key-1") -> None:
+async def drop_request(stage: CoreFixture, key: str | None = "key-1") -> None:
     """A failure that cuts the connection before anything is done."""
     stage.shelf.troubles.append(in_doubt("cut"))
     await catch_error(stage, key)
@@ -32,12 +32,12 @@ async def dropped(stage: CoreFixture, key: str | None = "key-1") -> None:
 
 @requirement("common-97")
 async def test_a_newer_unowned_object_belongs_to_the_call(stage: CoreFixture, clock: ManualClock) -> None:
-    await dropped(stage)
+    await drop_request(stage)
     stage.shelf.things.append("cup")
     stage.shelf.made_at["thing 1"] = clock.at
-    again = await make(stage)
+    retry = await create_thing(stage)
 
-    assert "thing 1" == again
+    assert "thing 1" == retry
     assert ["cup"] == stage.shelf.things
 
 
@@ -45,11 +45,11 @@ async def test_a_newer_unowned_object_belongs_to_the_call(stage: CoreFixture, cl
 async def test_an_older_object_does_not_belong_to_the_call(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.things.append("cup")
     stage.shelf.made_at["thing 1"] = clock.at - 3
-    await dropped(stage)
+    await drop_request(stage)
     clock.at += SETTLE_SECONDS
-    again = await make(stage)
+    retry = await create_thing(stage)
 
-    assert "thing 2" == again
+    assert "thing 2" == retry
     assert ["cup", "cup"] == stage.shelf.things
 
 
@@ -58,20 +58,20 @@ async def test_an_older_object_does_not_belong_to_the_call(stage: CoreFixture, c
 async def test_an_object_of_another_call_does_not_belong_to_the_call(
     stage: CoreFixture, clock: ManualClock, other: str | None
 ) -> None:
-    await dropped(stage)
-    object_id = await make(stage, other)
+    await drop_request(stage)
+    object_id = await create_thing(stage, other)
     clock.at += SETTLE_SECONDS
-    again = await make(stage)
+    retry = await create_thing(stage)
 
-    assert ("thing 1", "thing 2") == (object_id, again)
+    assert ("thing 1", "thing 2") == (object_id, retry)
     assert ["cup", "cup"] == stage.shelf.things
 
 
 @requirement("common-98")
 async def test_object_ownership_survives_a_restart(database_url: str, clock: ManualClock) -> None:
     async with run_core(database_url, clock) as before:
-        await dropped(before)
-        await make(before, "key-2")
+        await drop_request(before)
+        await create_thing(before, "key-2")
         async with run_core(database_url, clock, before.shelf) as after:
             after.workspace_id, after.caller, after.connection_id = (
                 before.workspace_id,
@@ -79,15 +79,15 @@ async def test_object_ownership_survives_a_restart(database_url: str, clock: Man
                 before.connection_id,
             )
             clock.at += SETTLE_SECONDS
-            again = await make(after)
+            retry = await create_thing(after)
 
-    assert "thing 2" == again
+    assert "thing 2" == retry
 
 
 @requirement("common-98")
 async def test_two_in_doubt_calls_each_get_one_of_two_equal_objects(stage: CoreFixture) -> None:
     stage.shelf.troubles += [in_doubt("cut", done=True)] * 2
-    object_ids = await asyncio.gather(make(stage, "key-1"), make(stage, "key-2"))
+    object_ids = await asyncio.gather(create_thing(stage, "key-1"), create_thing(stage, "key-2"))
 
     assert {"thing 1", "thing 2"} == set(object_ids)
     assert ["cup", "cup"] == stage.shelf.things
@@ -97,15 +97,15 @@ async def test_two_in_doubt_calls_each_get_one_of_two_equal_objects(stage: CoreF
 async def test_an_object_of_an_in_doubt_call_is_not_taken_before_the_own_request_settles(
     stage: CoreFixture, clock: ManualClock
 ) -> None:
-    await dropped(stage, "key-1")
+    await drop_request(stage, "key-1")
     stage.shelf.things.append("cup")
     stage.shelf.made_at["thing 1"] = clock.at
-    await dropped(stage, "key-2")
+    await drop_request(stage, "key-2")
     error = await catch_error(stage, "key-2")
     stage.shelf.things.append("cup")
     stage.shelf.made_at["thing 2"] = clock.at
     clock.at += SETTLE_SECONDS
-    object_ids = {await make(stage, "key-1"), await make(stage, "key-2")}
+    object_ids = {await create_thing(stage, "key-1"), await create_thing(stage, "key-2")}
 
     assert isinstance(error, OutcomeUnknown)
     assert error.retry_after is not None
@@ -115,7 +115,7 @@ async def test_an_object_of_an_in_doubt_call_is_not_taken_before_the_own_request
 
 @requirement("common-97")
 async def test_too_many_equal_objects_are_unowned_and_nothing_is_resent(stage: CoreFixture, clock: ManualClock) -> None:
-    await dropped(stage)
+    await drop_request(stage)
     stage.shelf.things += ["cup", "cup"]
     clock.at += SETTLE_SECONDS
     error = await catch_error(stage)
@@ -126,14 +126,12 @@ async def test_too_many_equal_objects_are_unowned_and_nothing_is_resent(stage: C
     assert ["cup", "cup"] == stage.shelf.things
 
 
-async def test_no_object_is_claimed_while_another_call_creates_an_equal_one(
-    stage: CoreFixture, clock: ManualClock
-) -> None:
+async def test_no_object_is_claimed_while_an_equal_one_is_created(stage: CoreFixture, clock: ManualClock) -> None:
     await stage.app._processes.heartbeat()
-    await dropped(stage, "key-2")
+    await drop_request(stage, "key-2")
     stage.shelf.gate.clear()
     stage.shelf.visited.clear()
-    creation = asyncio.create_task(make(stage, "key-1"))
+    creation = asyncio.create_task(create_thing(stage, "key-1"))
     await stage.shelf.was_asked()
     stage.shelf.things.append("cup")
     error = await catch_error(stage, "key-2")
@@ -149,7 +147,7 @@ async def test_no_object_is_claimed_while_another_call_creates_an_equal_one(
 async def test_orphans_with_a_key_are_not_adopted_and_keyed_calls_adopt_nothing(
     stage: CoreFixture, maker: str | None, repeat: str | None
 ) -> None:
-    await dropped(stage, maker)
+    await drop_request(stage, maker)
     stage.shelf.things.append("cup")
     covered = await stage.put(key=repeat, operation=cover_thing)
 
@@ -158,7 +156,7 @@ async def test_orphans_with_a_key_are_not_adopted_and_keyed_calls_adopt_nothing(
 
 @requirement("common-98")
 async def test_an_adopted_object_belongs_to_one_call_until_it_ends(stage: CoreFixture) -> None:
-    await dropped(stage, None)
+    await drop_request(stage, None)
     stage.shelf.things.append("cup")
     stage.shelf.gate.clear()
     first = asyncio.create_task(stage.put(key=None, operation=cover_thing))
@@ -192,29 +190,29 @@ async def test_a_call_that_lost_its_claim_changes_nothing(stage: CoreFixture) ->
 
 @requirement("common-100")
 async def test_an_unreadable_first_call_is_reported_and_nothing_is_sent(stage: CoreFixture, clock: ManualClock) -> None:
-    await dropped(stage)
+    await drop_request(stage)
     spoilt = update(tables.claims).values(sealed=b"sealed with a key that is gone")
     await stage.app.database.write(lambda writing: writing.execute(spoilt))
     clock.at += SETTLE_SECONDS
     error = await catch_error(stage)
-    again = await catch_error(stage)
+    retry = await catch_error(stage)
 
-    assert (OutcomeUnknown, OutcomeUnknown) == (type(error), type(again))
+    assert (OutcomeUnknown, OutcomeUnknown) == (type(error), type(retry))
     assert "can no longer be read" in error.message
     assert 1 == stage.shelf.asked
 
 
 @requirement("common-84")
 async def test_a_key_of_a_thousand_characters_is_accepted(stage: CoreFixture) -> None:
-    first = await make(stage, "é" * 1000)
-    again = await make(stage, "é" * 1000)
-    other = await make(stage, "é" * 999 + "e")
+    first = await create_thing(stage, "é" * 1000)
+    retry = await create_thing(stage, "é" * 1000)
+    other = await create_thing(stage, "é" * 999 + "e")
 
-    assert first == again != other
+    assert first == retry != other
 
 
 async def test_expired_owner_rows_are_purged(stage: CoreFixture, clock: ManualClock) -> None:
-    await make(stage, f"key {ulid()}")
+    await create_thing(stage, f"key {ulid()}")
     clock.at += 3 * 24 * 60 * 60
     purged = await stage.app._owners.purge()
 

@@ -54,16 +54,16 @@ class PacingScenario:
         await pacer.acquire((ONE,), Deadline(self.clock.now() + patience))
         self.passed.append((name, round(self.clock.now() - NOON, 6)))
 
-    async def crowd(self, names: Iterable[int]) -> None:
+    async def start_callers(self, names: Iterable[int]) -> None:
         """Start callers one right after the other."""
-        await asyncio.gather(*(self._come(position, name) for position, name in enumerate(names)))
+        await asyncio.gather(*(self._arrive(position, name) for position, name in enumerate(names)))
 
-    async def _come(self, position: int, name: int) -> None:
+    async def _arrive(self, position: int, name: int) -> None:
         await self.clock.sleep(position / 10_000)
         await self.walk(name)
 
     @property
-    def by_name(self) -> list[float]:
+    def times_by_name(self) -> list[float]:
         """Return the times by the callers' names, in order."""
         return [at for _, at in sorted(self.passed)]
 
@@ -75,37 +75,37 @@ class PacingScenario:
     def times(self) -> list[float]:
         return [at for _, at in self.passed]
 
-    def most_within(self, seconds: float) -> int:
+    def max_within(self, seconds: float) -> int:
         """Return the maximum that was sent in any window of *seconds*."""
         return max(sum(at <= other < at + seconds - 1e-6 for other in self.times) for at in self.times)
 
 
-def street(*, each: str | None = None, **budgets: str) -> PacingScenario:
+def create_scenario(*, each: str | None = None, **budgets: str) -> PacingScenario:
     more = {"each": each} if each else {}
     return PacingScenario({name: Budget.parse(text) for name, text in (budgets | more).items()})
 
 
 @requirement("common-76")
 def test_a_burst_is_sent_in_order_of_arrival_and_within_the_budget() -> None:
-    busy = street(all="3/1")
+    busy = create_scenario(all="3/1")
 
     async def burst() -> None:
-        await busy.crowd(range(30))
+        await busy.start_callers(range(30))
 
     run_in_virtual_time(burst())
 
     assert list(range(30)) == busy.names
-    assert 3 == busy.most_within(1.0)
+    assert 3 == busy.max_within(1.0)
 
 
 @pytest.mark.parametrize("budget", ["3/1", "100/10", "1/1", "250/1"])
 def test_at_saturation_at_least_98_percent_of_the_budget_is_used(budget: str) -> None:
-    busy = street(all=budget)
+    busy = create_scenario(all=budget)
     allowed = Budget.parse(budget)
     calls = int(allowed.limit * 20)
 
     async def burst() -> None:
-        await busy.crowd(range(calls))
+        await busy.start_callers(range(calls))
 
     run_in_virtual_time(burst())
     rate = (calls - allowed.limit) / busy.times[-1]
@@ -115,7 +115,7 @@ def test_at_saturation_at_least_98_percent_of_the_budget_is_used(budget: str) ->
 
 @requirement("common-77")
 def test_a_call_that_cannot_start_in_time_is_rejected_immediately_with_the_wait() -> None:
-    busy = street(all="1/10")
+    busy = create_scenario(all="1/10")
 
     async def three() -> tuple[float, float | None]:
         waiting = asyncio.gather(busy.walk("first"), busy.walk("second"))
@@ -134,7 +134,7 @@ def test_a_call_that_cannot_start_in_time_is_rejected_immediately_with_the_wait(
 
 
 def test_a_rejected_call_does_not_delay_waiting_calls() -> None:
-    busy = street(all="1/10")
+    busy = create_scenario(all="1/10")
 
     async def three() -> None:
         await busy.walk("first")
@@ -148,7 +148,7 @@ def test_a_rejected_call_does_not_delay_waiting_calls() -> None:
 
 
 def test_a_cancelled_caller_releases_the_reservation() -> None:
-    busy = street(all="1/10")
+    busy = create_scenario(all="1/10")
 
     async def leave() -> None:
         await busy.walk("first")
@@ -164,23 +164,23 @@ def test_a_cancelled_caller_releases_the_reservation() -> None:
 
 
 def test_an_expired_reservation_is_renewed_in_order() -> None:
-    busy = street(all="3/1")
+    busy = create_scenario(all="3/1")
 
     async def delayed_call() -> None:
         reservation = await busy.pacer.acquire([ONE], Deadline(NOON))
         await busy.clock.sleep(5)
-        await busy.crowd(range(4))
+        await busy.start_callers(range(4))
         await busy.pacer.reacquire(reservation, Deadline(NOON + 100))
         busy.passed.append(("late", round(busy.clock.now() - NOON, 6)))
 
     run_in_virtual_time(delayed_call())
 
     assert [0, 1, 2, 3, "late"] == busy.names
-    assert 3 == busy.most_within(1.0)
+    assert 3 == busy.max_within(1.0)
 
 
 def test_a_call_delayed_beyond_its_deadline_is_rejected() -> None:
-    busy = street(all="3/1")
+    busy = create_scenario(all="3/1")
 
     async def delayed_call() -> None:
         reservation = await busy.pacer.acquire([ONE], Deadline(NOON))
@@ -193,11 +193,11 @@ def test_a_call_delayed_beyond_its_deadline_is_rejected() -> None:
 
 @pytest.mark.parametrize("seconds_before", [0.0, 2.0], ids=["closed already", "closed while it waits in line"])
 def test_a_budget_blocked_beyond_the_deadline_is_reported_immediately(seconds_before: float) -> None:
-    busy = street(all="1/10")
+    busy = create_scenario(all="1/10")
 
     async def throttled() -> float:
         await busy.walk("first")
-        closing = asyncio.create_task(_after(seconds_before, busy.pacer.block([ONE], 90)))
+        closing = asyncio.create_task(_run_after(seconds_before, busy.pacer.block([ONE], 90)))
         if not seconds_before:
             await closing
         with pytest.raises(UpstreamRateLimited) as raised:
@@ -214,16 +214,16 @@ def test_a_budget_blocked_beyond_the_deadline_is_reported_immediately(seconds_be
     assert [("first", 0.0), ("patient", seconds_before + 90)] == busy.passed
 
 
-async def _after(seconds: float, deed: Coroutine[Any, Any, None]) -> None:
+async def _run_after(seconds: float, work: Coroutine[Any, Any, None]) -> None:
     await asyncio.sleep(seconds)
-    await deed
+    await work
 
 
 def test_a_throttling_vendor_blocks_the_budget_for_all_calls() -> None:
-    busy = street(all="3/1")
+    busy = create_scenario(all="3/1")
 
     async def throttle() -> None:
-        waiting = asyncio.create_task(busy.crowd(range(6)))
+        waiting = asyncio.create_task(busy.start_callers(range(6)))
         await asyncio.sleep(0.5)
         await busy.pacer.block([ONE], 20)
         await asyncio.gather(waiting, busy.walk("late"))
@@ -234,24 +234,24 @@ def test_a_throttling_vendor_blocks_the_budget_for_all_calls() -> None:
 
 
 def test_after_throttling_the_queue_is_sent_in_order_and_within_the_budget() -> None:
-    busy = street(all="3/1")
+    busy = create_scenario(all="3/1")
 
     async def throttle() -> None:
-        waiting = asyncio.create_task(busy.crowd(range(60)))
+        waiting = asyncio.create_task(busy.start_callers(range(60)))
         await asyncio.sleep(0.5)
         await busy.pacer.block([ONE], 5)
         await asyncio.sleep(0.1)
-        await asyncio.gather(waiting, busy.crowd(range(60, 70)))
+        await asyncio.gather(waiting, busy.start_callers(range(60, 70)))
 
     run_in_virtual_time(throttle())
 
-    assert sorted(busy.times) == busy.by_name
+    assert sorted(busy.times) == busy.times_by_name
     assert 70 == len(busy.times)
-    assert 3 == busy.most_within(1.0)
+    assert 3 == busy.max_within(1.0)
 
 
 def test_a_call_delayed_by_throttling_is_rejected_with_the_wait() -> None:
-    busy = street(all="1/1")
+    busy = create_scenario(all="1/1")
 
     async def throttle() -> float | None:
         await busy.walk("first")
@@ -264,7 +264,7 @@ def test_a_call_delayed_by_throttling_is_rejected_with_the_wait() -> None:
 
 
 def test_a_waiting_call_is_rejected_when_throttling_outlasts_its_deadline() -> None:
-    busy = street(all="1/1")
+    busy = create_scenario(all="1/1")
 
     async def throttle() -> None:
         await busy.walk("first")
@@ -280,7 +280,7 @@ def test_a_waiting_call_is_rejected_when_throttling_outlasts_its_deadline() -> N
 
 
 def test_every_account_has_its_own_budget() -> None:
-    busy = street(all="1/10")
+    busy = create_scenario(all="1/10")
 
     async def two() -> None:
         await asyncio.gather(busy.walk("one", account="one"), busy.walk("other", account="other"))
@@ -291,7 +291,7 @@ def test_every_account_has_its_own_budget() -> None:
 
 
 def test_a_charge_on_a_vendor_object_is_shared_by_all_accounts() -> None:
-    busy = street(all="1/10")
+    busy = create_scenario(all="1/10")
     charge = (Charge("all", scope_key="base"),)
 
     async def two() -> None:
@@ -305,7 +305,7 @@ def test_a_charge_on_a_vendor_object_is_shared_by_all_accounts() -> None:
 
 
 def test_requests_that_identify_an_account_are_charged_to_it() -> None:
-    busy = street(all="2/10", each="3/10")
+    busy = create_scenario(all="2/10", each="3/10")
     charges = (Charge("all"), Charge("each", scope_key="application"))
 
     async def three() -> None:
@@ -320,7 +320,7 @@ def test_requests_that_identify_an_account_are_charged_to_it() -> None:
 
 
 def test_a_request_of_two_budgets_waits_for_both() -> None:
-    busy = street(all="10/1", each="1/2")
+    busy = create_scenario(all="10/1", each="1/2")
 
     async def three() -> None:
         await asyncio.gather(*(busy.walk(number, charges=BOTH) for number in range(3)))
@@ -339,7 +339,7 @@ def test_our_windows_are_slightly_longer_than_the_vendors(text: str, ours: float
 
 
 def test_a_full_budget_does_not_delay_requests_that_do_not_use_it() -> None:
-    busy = street(all="10/1", each="1/100")
+    busy = create_scenario(all="10/1", each="1/100")
 
     async def three() -> None:
         await asyncio.gather(
@@ -352,7 +352,7 @@ def test_a_full_budget_does_not_delay_requests_that_do_not_use_it() -> None:
 
 
 def test_heavy_requests_use_more_of_the_budget() -> None:
-    busy = street(all="10/1")
+    busy = create_scenario(all="10/1")
 
     async def three() -> None:
         await asyncio.gather(*(busy.walk(number, charges=[Charge("all", units=5)]) for number in range(4)))
@@ -363,7 +363,7 @@ def test_heavy_requests_use_more_of_the_budget() -> None:
 
 
 def test_a_request_that_costs_nothing_never_waits() -> None:
-    busy = street(all="1/100")
+    busy = create_scenario(all="1/100")
 
     async def two() -> None:
         await busy.walk("first")
@@ -375,7 +375,7 @@ def test_a_request_that_costs_nothing_never_waits() -> None:
 
 
 def test_an_immediate_reservation_is_granted_and_counted_after_the_deadline() -> None:
-    busy = street(all="1/10")
+    busy = create_scenario(all="1/10")
 
     async def two() -> None:
         await busy.walk("late", patience=-5)
@@ -387,23 +387,23 @@ def test_an_immediate_reservation_is_granted_and_counted_after_the_deadline() ->
 
 
 def test_a_stalled_event_loop_sends_no_request_early_or_out_of_order() -> None:
-    busy = street(all="3/1")
+    busy = create_scenario(all="3/1")
 
     async def stall() -> None:
-        waiting = asyncio.create_task(busy.crowd(range(30)))
+        waiting = asyncio.create_task(busy.start_callers(range(30)))
         await asyncio.sleep(0.1)
         asyncio.get_running_loop()._ticks.time = 3.7  # type: ignore[attr-defined]  # the whole process was suspended
         await waiting
 
     run_in_virtual_time(stall())
 
-    assert sorted(busy.times) == busy.by_name
-    assert 3 == busy.most_within(1.0)
+    assert sorted(busy.times) == busy.times_by_name
+    assert 3 == busy.max_within(1.0)
 
 
 @requirement("common-108")
 def test_a_poll_leaves_headroom_for_the_next_call() -> None:
-    busy = street(all="3/1")
+    busy = create_scenario(all="3/1")
 
     async def polls_then_a_call() -> None:
         polls = asyncio.gather(*(busy.poll() for _ in range(20)))
@@ -417,15 +417,15 @@ def test_a_poll_leaves_headroom_for_the_next_call() -> None:
     polls = [at for name, at in busy.passed if name == "poll"]
 
     assert 20 == len(polls)
-    assert 3 >= busy.most_within(1)
+    assert 3 >= busy.max_within(1)
 
 
 @requirement("common-108")
 def test_queued_calls_precede_polls() -> None:
-    busy = street(all="3/1")
+    busy = create_scenario(all="3/1")
 
     async def a_poll_among_calls() -> None:
-        calls = asyncio.create_task(busy.crowd(range(30)))
+        calls = asyncio.create_task(busy.start_callers(range(30)))
         await busy.clock.sleep(0.5)
         await busy.poll()
         await calls
@@ -437,12 +437,12 @@ def test_queued_calls_precede_polls() -> None:
 
 @requirement("common-108")
 def test_polls_leave_a_fifth_of_a_budget_to_calls() -> None:
-    busy = street(all="50/60")
+    busy = create_scenario(all="50/60")
 
     async def calls_among_polls() -> None:
         polls = [asyncio.create_task(busy.poll()) for _ in range(60)]
         await busy.clock.sleep(10)
-        await busy.crowd(range(10))
+        await busy.start_callers(range(10))
         for poll in polls:
             poll.cancel()
 
@@ -454,10 +454,10 @@ def test_polls_leave_a_fifth_of_a_budget_to_calls() -> None:
 
 @requirement("common-108")
 def test_a_poll_is_eventually_sent_despite_many_calls() -> None:
-    busy = street(all="3/1")
+    busy = create_scenario(all="3/1")
 
     async def endless() -> None:
-        calls = asyncio.create_task(busy.crowd(range(300)))
+        calls = asyncio.create_task(busy.start_callers(range(300)))
         await busy.clock.sleep(1)
         await busy.poll()
         calls.cancel()

@@ -125,13 +125,13 @@ async def test_nothing_is_created_in_an_unknown_workspace(apps: list[App], name:
 # Pending consents
 
 
-async def invite(app: App, workspace_id: WorkspaceId) -> str:
+async def create_link(app: App, workspace_id: WorkspaceId) -> str:
     """Return the token of a new connect link."""
     connection = await app.connection_service.create(workspace_id, "notes", None)
     return str(connection["connect_url"].rpartition("/")[2])
 
 
-async def depart(consents: list[ConsentFlow], tokens: list[str]) -> Counter[str]:
+async def start_consents(consents: list[ConsentFlow], tokens: list[str]) -> Counter[str]:
     """Return the outcomes of browsers that start concurrently, one for each of *tokens*."""
     departing = [one.begin(token) for token in tokens for one in consents]
     ended = await asyncio.gather(*departing, return_exceptions=True)
@@ -140,9 +140,9 @@ async def depart(consents: list[ConsentFlow], tokens: list[str]) -> Counter[str]
 
 @requirement("limits-9")
 async def test_the_pending_consents_of_a_link_are_limited(apps: list[App]) -> None:
-    token = await invite(apps[0], await new_workspace(apps[0]))
+    token = await create_link(apps[0], await new_workspace(apps[0]))
 
-    assert {"AuthorizationRedirect": 2, "too_many": 4} == await depart(
+    assert {"AuthorizationRedirect": 2, "too_many": 4} == await start_consents(
         [app._new_consents() for app in apps], [token] * 3
     )
 
@@ -150,15 +150,17 @@ async def test_the_pending_consents_of_a_link_are_limited(apps: list[App]) -> No
 @requirement("limits-9")
 async def test_the_pending_consents_of_a_workspace_are_limited(apps: list[App]) -> None:
     workspace_id = await new_workspace(apps[0])
-    tokens = [await invite(apps[0], workspace_id) for _ in range(3)]
+    tokens = [await create_link(apps[0], workspace_id) for _ in range(3)]
 
-    assert {"AuthorizationRedirect": 3, "too_many": 3} == await depart([app._new_consents() for app in apps], tokens)
+    assert {"AuthorizationRedirect": 3, "too_many": 3} == await start_consents(
+        [app._new_consents() for app in apps], tokens
+    )
 
 
 @requirement("limits-9")
 async def test_pending_consents_expire(apps: list[App], clock: ManualClock) -> None:
-    consents, token = apps[0]._new_consents(), await invite(apps[0], await new_workspace(apps[0]))
-    await depart([consents], [token] * 2)
+    consents, token = apps[0]._new_consents(), await create_link(apps[0], await new_workspace(apps[0]))
+    await start_consents([consents], [token] * 2)
     clock.at += CONSENT_SECONDS
 
-    assert {"AuthorizationRedirect": 1} == await depart([consents], [token])
+    assert {"AuthorizationRedirect": 1} == await start_consents([consents], [token])

@@ -16,13 +16,13 @@ from harness.core_fixture import list_things
 from harness.requirement import requirement
 from harness.storage_faults import read_only
 
-MOST = 3
+MAX_RUNS = 3
 """A small limit instead of a thousand."""
 
 
 @pytest.fixture
 async def node(common_database_url: str, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Node]:
-    monkeypatch.setattr(module, "MAX_RECORDED", MOST)
+    monkeypatch.setattr(module, "MAX_RECORDED", MAX_RUNS)
     async with Database(common_database_url, clock=clock.now) as database:
         yield Node(database, clock)
 
@@ -42,12 +42,12 @@ async def record_one_rejected(node: Node) -> Run:
 
 @requirement("common-121")
 async def test_the_rejected_runs_of_a_key_are_limited_and_the_last_counts_the_rest(node: Node) -> None:
-    run_ids = await record_rejected(node, MOST + 5)
+    run_ids = await record_rejected(node, MAX_RUNS + 5)
     await node.runs.rejected_calls.commit()
     rows = await node.runs.list(node.workspace_id)
 
     assert 1000 == MAX_RECORDED
-    assert [(run_id, "rate_limited") for run_id in run_ids[:MOST][::-1]] == [
+    assert [(run_id, "rate_limited") for run_id in run_ids[:MAX_RUNS][::-1]] == [
         (row["run_id"], row["code"]) for row in rows
     ]
     assert [5, None, None] == [row["and_more"] for row in rows]
@@ -55,13 +55,13 @@ async def test_the_rejected_runs_of_a_key_are_limited_and_the_last_counts_the_re
 
 @requirement("common-121")
 async def test_a_call_that_was_only_counted_is_reported_as_not_recorded(node: Node) -> None:
-    run_ids = await record_rejected(node, MOST + 2)
+    run_ids = await record_rejected(node, MAX_RUNS + 2)
     with pytest.raises(RunNotRecorded) as at_once:
         await node.runs.show(run_ids[-1], node.workspace_id)
     await node.runs.rejected_calls.commit()
     later = Node(node.database, node.clock, workspace_id=node.workspace_id)
     with pytest.raises(RunNotRecorded) as after_a_restart:
-        await later.runs.show(run_ids[MOST], node.workspace_id)
+        await later.runs.show(run_ids[MAX_RUNS], node.workspace_id)
 
     assert (404, "run_not_recorded") == (at_once.value.status, at_once.value.code)
     assert "only counted" in after_a_restart.value.message
@@ -69,7 +69,7 @@ async def test_a_call_that_was_only_counted_is_reported_as_not_recorded(node: No
 
 @requirement("common-116")
 async def test_counted_runs_are_unknown_in_other_workspaces_and_at_other_times(node: Node) -> None:
-    run_ids = await record_rejected(node, MOST + 2)
+    run_ids = await record_rejected(node, MAX_RUNS + 2)
     await node.runs.rejected_calls.commit()
 
     with pytest.raises(RunNotFound):
@@ -79,7 +79,7 @@ async def test_counted_runs_are_unknown_in_other_workspaces_and_at_other_times(n
 
 
 async def test_counts_during_a_storage_outage_are_stored_later(node: Node) -> None:
-    await record_rejected(node, MOST + 2)
+    await record_rejected(node, MAX_RUNS + 2)
     with read_only(node.database):
         await node.processes.heartbeat()
     await record_rejected(node, 1)
@@ -90,7 +90,7 @@ async def test_counts_during_a_storage_outage_are_stored_later(node: Node) -> No
 
 @requirement("common-121")
 async def test_every_hour_has_its_own_rejected_runs(node: Node) -> None:
-    await record_rejected(node, MOST + 2)
+    await record_rejected(node, MAX_RUNS + 2)
     await node.runs.rejected_calls.commit()
     node.clock.at += HOUR_SECONDS
     await record_rejected(node, 1)
@@ -101,7 +101,7 @@ async def test_every_hour_has_its_own_rejected_runs(node: Node) -> None:
 
 
 async def test_an_idle_key_is_dropped_after_its_hour(node: Node) -> None:
-    await record_rejected(node, MOST + 2)
+    await record_rejected(node, MAX_RUNS + 2)
     node.clock.at += HOUR_SECONDS
     await node.runs.rejected_calls.commit()
 

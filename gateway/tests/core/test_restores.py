@@ -62,7 +62,7 @@ def _copied_file(folder: Path) -> str:
     return f"sqlite:///{folder}/backup.db"
 
 
-class Lives:
+class BackedUpGateway:
     """A gateway whose database is saved, continues, and is restored."""
 
     def __init__(self, url: str, copy: Callable[[], str], clock: ManualClock) -> None:
@@ -94,8 +94,8 @@ class Lives:
 
 
 @pytest.fixture
-async def lives(copied: tuple[str, Callable[[], str]], clock: ManualClock) -> Lives:
-    prepared = Lives(*copied, clock)
+async def backed_up(copied: tuple[str, Callable[[], str]], clock: ManualClock) -> BackedUpGateway:
+    prepared = BackedUpGateway(*copied, clock)
     await prepared.save()
     return prepared
 
@@ -108,36 +108,36 @@ async def catch_error(stage: CoreFixture, **more: Any) -> GatewayError:
 
 @requirement("keys-11")
 @pytest.mark.parametrize("operation", [make_thing, put_pair])
-async def test_a_write_missing_from_the_backup_is_not_repeated(lives: Lives, operation: Any) -> None:
-    async with lives.lost() as stage:
+async def test_a_write_missing_from_the_backup_is_not_repeated(backed_up: BackedUpGateway, operation: Any) -> None:
+    async with backed_up.lost() as stage:
         first = await stage.put(operation=operation)
         things = list(stage.shelf.things)
-    async with lives.restored() as stage:
-        again = await stage.put(operation=operation)
+    async with backed_up.restored() as stage:
+        retry = await stage.put(operation=operation)
         later = await stage.put(operation=operation)
 
-    assert data(first) == data(again) == data(later)
-    assert (False, True) == (again.replayed, later.replayed)
+    assert data(first) == data(retry) == data(later)
+    assert (False, True) == (retry.replayed, later.replayed)
     assert things == stage.shelf.things
 
 
 @requirement("keys-11")
-async def test_a_half_finished_write_is_completed(lives: Lives) -> None:
-    async with lives.lost() as stage:
+async def test_a_half_finished_write_is_completed(backed_up: BackedUpGateway) -> None:
+    async with backed_up.lost() as stage:
         stage.shelf.troubles += [None, in_doubt("cut")]
         await catch_error(stage, operation=put_pair)
-    async with lives.restored() as stage:
+    async with backed_up.restored() as stage:
         await stage.put(operation=put_pair)
 
     assert ["cup", "cup too"] == stage.shelf.things
 
 
 @requirement("keys-12")
-async def test_a_new_write_is_sent_after_the_settle_time(lives: Lives) -> None:
-    async with lives.restored(settled=False) as stage:
+async def test_a_new_write_is_sent_after_the_settle_time(backed_up: BackedUpGateway) -> None:
+    async with backed_up.restored(settled=False) as stage:
         early = await catch_error(stage)
         early_things = list(stage.shelf.things)
-        lives._clock.at += SETTLE_SECONDS
+        backed_up._clock.at += SETTLE_SECONDS
         await stage.put()
 
     assert isinstance(early, OutcomeUnknown)
@@ -146,11 +146,11 @@ async def test_a_new_write_is_sent_after_the_settle_time(lives: Lives) -> None:
 
 
 @requirement("keys-12")
-async def test_an_indistinguishable_write_is_unknown_and_can_be_sent_without_a_key(lives: Lives) -> None:
-    async with lives.lost() as stage:
+async def test_an_indistinguishable_write_is_unknown_and_can_be_sent_without_a_key(backed_up: BackedUpGateway) -> None:
+    async with backed_up.lost() as stage:
         await stage.put(operation=make_thing)
         await stage.put(operation=make_thing, key="key-2")
-    async with lives.restored() as stage:
+    async with backed_up.restored() as stage:
         error = await catch_error(stage, operation=make_thing)
         things = list(stage.shelf.things)
         await stage.put(operation=make_thing, key=None)
@@ -162,27 +162,27 @@ async def test_an_indistinguishable_write_is_unknown_and_can_be_sent_without_a_k
 
 
 @requirement("keys-11")
-async def test_an_object_older_than_the_backup_is_not_taken_for_a_new_one(lives: Lives) -> None:
-    async with lives.restored() as stage:
+async def test_an_object_older_than_the_backup_is_not_taken_for_a_new_one(backed_up: BackedUpGateway) -> None:
+    async with backed_up.restored() as stage:
         stage.shelf.things.append("cup")
-        stage.shelf.made_at["thing 1"] = lives.backup_at - HOUR
-        again = await stage.put(operation=make_thing)
+        stage.shelf.made_at["thing 1"] = backed_up.backup_at - HOUR
+        retry = await stage.put(operation=make_thing)
 
-    assert {"thing_id": "thing 2"} == data(again)
+    assert {"thing_id": "thing 2"} == data(retry)
 
 
 @requirement("keys-11")
 async def test_finished_keys_in_the_backup_are_replayed_without_a_search(
     copied: tuple[str, Callable[[], str]], clock: ManualClock
 ) -> None:
-    lives = Lives(*copied, clock)
-    async with run_core(lives._url, clock) as stage:
+    backed_up = BackedUpGateway(*copied, clock)
+    async with run_core(backed_up._url, clock) as stage:
         first = await stage.put()
-    lives.stage, lives._backup, lives.backup_at = stage, lives._copy(), clock.at
-    async with lives.restored(settled=False) as stage:
-        again = await stage.put()
+    backed_up.stage, backed_up._backup, backed_up.backup_at = stage, backed_up._copy(), clock.at
+    async with backed_up.restored(settled=False) as stage:
+        retry = await stage.put()
 
-    assert data(first) == data(again)
+    assert data(first) == data(retry)
     assert [] == stage.shelf.looks
 
 
@@ -190,16 +190,16 @@ async def test_finished_keys_in_the_backup_are_replayed_without_a_search(
 async def test_a_change_in_doubt_in_the_backup_is_not_resent(
     copied: tuple[str, Callable[[], str]], clock: ManualClock
 ) -> None:
-    lives = Lives(*copied, clock)
-    lives.backup_at = clock.at - 1
-    async with run_core(lives._url, clock) as stage:
+    backed_up = BackedUpGateway(*copied, clock)
+    backed_up.backup_at = clock.at - 1
+    async with run_core(backed_up._url, clock) as stage:
         stage.shelf.troubles.append(in_doubt("interrupted"))
         await catch_error(stage, name="first", operation=label_thing)
     # The operator states a time slightly before the last commit in the backup.
-    lives.stage, lives._backup = stage, lives._copy()
-    async with lives.lost() as stage:
+    backed_up.stage, backed_up._backup = stage, backed_up._copy()
+    async with backed_up.lost() as stage:
         await stage.put("second", None, operation=label_thing)
-    async with lives.restored() as stage:
+    async with backed_up.restored() as stage:
         error = await catch_error(stage, name="first", operation=label_thing)
 
     assert isinstance(error, OutcomeUnknown)
@@ -208,8 +208,8 @@ async def test_a_change_in_doubt_in_the_backup_is_not_resent(
 
 
 @requirement("keys-11")
-async def test_the_history_reports_no_lost_response_for_a_new_key(lives: Lives) -> None:
-    async with lives.restored() as stage:
+async def test_the_history_reports_no_lost_response_for_a_new_key(backed_up: BackedUpGateway) -> None:
+    async with backed_up.restored() as stage:
         envelope = await stage.put(operation=make_thing)
         run = await stage.app.runs.show(envelope.run_id, None)
 
@@ -217,17 +217,17 @@ async def test_the_history_reports_no_lost_response_for_a_new_key(lives: Lives) 
 
 
 @requirement("keys-11")
-async def test_a_write_without_a_key_is_not_searched_after_a_restore(lives: Lives) -> None:
-    async with lives.restored(settled=False) as stage:
+async def test_a_write_without_a_key_is_not_searched_after_a_restore(backed_up: BackedUpGateway) -> None:
+    async with backed_up.restored(settled=False) as stage:
         await stage.put(key=None)
 
     assert ([], ["cup"]) == (stage.shelf.looks, stage.shelf.things)
 
 
 @requirement("keys-11")
-async def test_keys_are_trusted_again_after_a_day(lives: Lives) -> None:
-    async with lives.restored() as stage:
-        lives._clock.at += WINDOW_SECONDS
+async def test_keys_are_trusted_again_after_a_day(backed_up: BackedUpGateway) -> None:
+    async with backed_up.restored() as stage:
+        backed_up._clock.at += WINDOW_SECONDS
         await stage.app.restores.count_epoch()
         await stage.put(operation=put_blindly)
 
@@ -236,31 +236,31 @@ async def test_keys_are_trusted_again_after_a_day(lives: Lives) -> None:
 
 
 @requirement("keys-13")
-async def test_only_one_day_of_an_old_backup_is_searched(lives: Lives) -> None:
-    lives._clock.at += 3 * WINDOW_SECONDS
-    async with lives.restored(settled=False) as stage:
+async def test_only_one_day_of_an_old_backup_is_searched(backed_up: BackedUpGateway) -> None:
+    backed_up._clock.at += 3 * WINDOW_SECONDS
+    async with backed_up.restored(settled=False) as stage:
         pass
 
-    restored_at = lives._clock.at
+    restored_at = backed_up._clock.at
     assert LostPeriod(restored_at - WINDOW_SECONDS, restored_at) == stage.app.restores.lost
 
 
 @requirement("keys-13")
-async def test_a_backup_time_in_the_future_is_rejected(lives: Lives) -> None:
-    async with lives.lost() as stage:
+async def test_a_backup_time_in_the_future_is_rejected(backed_up: BackedUpGateway) -> None:
+    async with backed_up.lost() as stage:
         with pytest.raises(InvalidParameters) as raised:
-            await stage.app.restores.declare(lives._clock.at + 1)
+            await stage.app.restores.declare(backed_up._clock.at + 1)
 
     assert "backup_at" == raised.value.details[0]["parameter"]
     assert stage.app.restores.lost is None
 
 
 @requirement("keys-13")
-async def test_a_backup_is_no_newer_than_its_last_heartbeat(lives: Lives) -> None:
-    async with Database(lives._backup, clock=lives._clock.now) as database:
-        declared = await RestoreDetector(database, [], _ignore_gap).declare(lives._clock.at)
+async def test_a_backup_is_no_newer_than_its_last_heartbeat(backed_up: BackedUpGateway) -> None:
+    async with Database(backed_up._backup, clock=backed_up._clock.now) as database:
+        declared = await RestoreDetector(database, [], _ignore_gap).declare(backed_up._clock.at)
 
-    assert lives.backup_at == declared["backup_at"] < lives._clock.at
+    assert backed_up.backup_at == declared["backup_at"] < backed_up._clock.at
 
 
 async def _ignore_gap(_: LostPeriod) -> None:
@@ -270,7 +270,7 @@ async def _ignore_gap(_: LostPeriod) -> None:
 # Detection without a declaration
 
 
-class Served:
+class ServedDatabase:
     """A served database with a witness file."""
 
     def __init__(self, clock: ManualClock, witness: FileWitness) -> None:
@@ -289,32 +289,36 @@ class Served:
 
 
 @pytest.fixture
-def served(clock: ManualClock, tmp_path: Path) -> Served:
-    return Served(clock, FileWitness(tmp_path / "beside.db"))
+def served(clock: ManualClock, tmp_path: Path) -> ServedDatabase:
+    return ServedDatabase(clock, FileWitness(tmp_path / "beside.db"))
 
 
 @requirement("keys-14")
-async def test_a_database_older_than_its_witness_was_restored(lives: Lives, served: Served) -> None:
-    async with served.on(lives._url) as original:
+async def test_a_database_older_than_its_witness_is_restored(
+    backed_up: BackedUpGateway, served: ServedDatabase
+) -> None:
+    async with served.on(backed_up._url) as original:
         pass
-    async with served.on(lives._backup) as restored:
+    async with served.on(backed_up._backup) as restored:
         restored_at = served.clock.at
-    async with served.on(lives._backup) as again:
+    async with served.on(backed_up._backup) as retry:
         pass
 
-    expected = LostPeriod(lives.backup_at, restored_at)
-    assert [None, expected, expected] == [original.lost, restored.lost, again.lost]
+    expected = LostPeriod(backed_up.backup_at, restored_at)
+    assert [None, expected, expected] == [original.lost, restored.lost, retry.lost]
     assert [expected] == served.gaps
 
 
 @requirement("keys-14")
-async def test_a_running_process_notices_a_restore_of_its_database(lives: Lives, served: Served) -> None:
-    async with served.on(lives._url) as restores:
-        earlier = update(tables.installation).values(epoch=1, epoch_at=lives.backup_at)
+async def test_a_running_process_notices_a_restore_of_its_database(
+    backed_up: BackedUpGateway, served: ServedDatabase
+) -> None:
+    async with served.on(backed_up._url) as restores:
+        earlier = update(tables.installation).values(epoch=1, epoch_at=backed_up.backup_at)
         await restores._database.write(lambda writing: writing.execute(earlier))
         await restores.count_epoch()
 
-    assert [lives.backup_at] == [lost.since for lost in served.gaps]
+    assert [backed_up.backup_at] == [lost.since for lost in served.gaps]
 
 
 async def _set_installation(url: str, clock: ManualClock, installation_id: str | None) -> None:
@@ -327,34 +331,36 @@ async def _set_installation(url: str, clock: ManualClock, installation_id: str |
 
 
 @requirement("keys-14")
-async def test_a_backup_of_an_earlier_release_is_noticed(lives: Lives, served: Served) -> None:
-    async with served.on(lives._url):
+async def test_a_backup_of_an_earlier_release_is_noticed(backed_up: BackedUpGateway, served: ServedDatabase) -> None:
+    async with served.on(backed_up._url):
         pass
-    await _set_installation(lives._backup, served.clock, None)
-    async with served.on(lives._backup) as restored:
+    await _set_installation(backed_up._backup, served.clock, None)
+    async with served.on(backed_up._backup) as restored:
         restored_at = served.clock.at
 
     assert LostPeriod(restored_at - WINDOW_SECONDS, restored_at) == restored.lost
 
 
 @requirement("keys-15")
-async def test_a_database_of_another_installation_is_rejected_until_declared(lives: Lives, served: Served) -> None:
-    async with served.on(lives._url):
+async def test_a_database_of_another_installation_is_rejected_until_declared(
+    backed_up: BackedUpGateway, served: ServedDatabase
+) -> None:
+    async with served.on(backed_up._url):
         pass
-    await _set_installation(lives._backup, served.clock, "01ELSEWHERE")
+    await _set_installation(backed_up._backup, served.clock, "01ELSEWHERE")
     with pytest.raises(UnusableDatabase, match=r"01ELSEWHERE.*connector-gateway restored --backup-at"):
-        async with served.on(lives._backup):
+        async with served.on(backed_up._backup):
             pass
-    async with Database(lives._backup, clock=served.clock.now) as database:
+    async with Database(backed_up._backup, clock=served.clock.now) as database:
         await RestoreDetector(database, [served.witness], _ignore_gap).declare(served.clock.at)
-    async with served.on(lives._backup) as declared:
+    async with served.on(backed_up._backup) as declared:
         pass
 
     assert declared.lost is not None
 
 
 @requirement("keys-15")
-async def test_a_new_database_counts_as_not_restored(clock: ManualClock, served: Served, tmp_path: Path) -> None:
+async def test_a_new_database_counts_as_unrestored(clock: ManualClock, served: ServedDatabase, tmp_path: Path) -> None:
     await served.witness.write(Epoch("01ELSEWHERE", 100))
     async with served.on(f"sqlite:///{tmp_path}/new.db") as restores:
         pass

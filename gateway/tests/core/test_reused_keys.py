@@ -56,11 +56,11 @@ async def test_an_in_doubt_key_is_rejected_for_another_object(stage: CoreFixture
 @requirement("keys-10")
 async def test_a_retry_with_other_parameters_returns_a_warning(stage: CoreFixture) -> None:
     first = await put_on_board(stage)
-    again = await put_on_board(stage, "plate")
-    run = await stage.app.runs.show(again.run_id, None)
+    retry = await put_on_board(stage, "plate")
+    run = await stage.app.runs.show(retry.run_id, None)
 
-    assert data(first) == data(again)
-    assert ([], [different_parameters(first.run_id)]) == (list(first.warnings), list(again.warnings))
+    assert data(first) == data(retry)
+    assert ([], [different_parameters(first.run_id)]) == (list(first.warnings), list(retry.warnings))
     assert {
         "key": "key-1",
         "outcome": "replayed",
@@ -77,24 +77,24 @@ async def test_an_in_doubt_write_is_resolved_by_the_first_parameters_with_a_warn
     with pytest.raises(GatewayError):
         await put_on_board(stage)
     await clock.sleep(SETTLE_SECONDS)
-    again = await put_on_board(stage, "plate")
+    retry = await put_on_board(stage, "plate")
 
-    assert [different_parameters(None)] == list(again.warnings)
+    assert [different_parameters(None)] == list(retry.warnings)
     assert ["cup"] == stage.shelf.things
 
 
 @requirement("keys-10")
 async def test_null_does_not_count_as_another_parameter(stage: CoreFixture) -> None:
     await stage.put()
-    again = await stage.put(colour=None)
+    retry = await stage.put(colour=None)
 
-    assert [] == list(again.warnings)
+    assert [] == list(retry.warnings)
 
 
 @requirement("keys-7")
 async def test_a_key_that_spells_the_digest_of_a_long_key_is_separate(stage: CoreFixture) -> None:
     await stage.put(key=LONG)
-    again = await stage.put(key="sha256:" + hashlib.sha256(LONG.encode()).hexdigest())
+    retry = await stage.put(key="sha256:" + hashlib.sha256(LONG.encode()).hexdigest())
 
-    assert not again.replayed
+    assert not retry.replayed
     assert ["cup", "cup"] == stage.shelf.things

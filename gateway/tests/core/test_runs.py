@@ -97,7 +97,7 @@ class Node:
         return [row["run_id"] for row in await self.runs.list(self.workspace_id, **filters)]
 
 
-def run_of(clock: ManualClock) -> Run:
+def create_run(clock: ManualClock) -> Run:
     """Return a run whose identifier has the time of *clock*, by which the oldest are found."""
     return Run("test", RunId(f"run_{ulid(int(clock.at * 1000) << 80)}"))
 
@@ -223,9 +223,9 @@ async def test_an_embedded_database_has_no_other_process(database_url: str, cloc
 
 @requirement("common-119")
 async def test_expired_runs_are_purged(node: Node) -> None:
-    old = (await node.record(run=run_of(node.clock))).run_id
+    old = (await node.record(run=create_run(node.clock))).run_id
     node.clock.at += 20 * DAY
-    young = (await node.record(run=run_of(node.clock))).run_id
+    young = (await node.record(run=create_run(node.clock))).run_id
     node.clock.at += 11 * DAY
     await node.runs.purge(node.clock.at - 30 * DAY)
 
@@ -234,11 +234,11 @@ async def test_expired_runs_are_purged(node: Node) -> None:
 
 
 async def test_an_older_run_stored_after_a_purge_is_purged_too(node: Node) -> None:
-    await node.record(run=run_of(node.clock))
+    await node.record(run=create_run(node.clock))
     node.clock.at += 31 * DAY
     first = await node.runs.purge(node.clock.at - 30 * DAY)
     node.clock.at -= 40 * DAY
-    await node.record(run=run_of(node.clock))
+    await node.record(run=create_run(node.clock))
     node.clock.at += 40 * DAY
     later = [await node.runs.purge(node.clock.at - 30 * DAY) for _ in range(2)]
 
@@ -354,12 +354,12 @@ async def test_the_heartbeat_continues_after_a_storage_outage(database_url: str,
                 await clock.slept.wait()
                 clock.at += DEAD_AFTER_SECONDS
                 seen = node.processes.alive
-            await until_alive(node)
+            await wait_for_heartbeat(node)
 
     assert not seen
 
 
-async def until_alive(node: Node) -> None:
+async def wait_for_heartbeat(node: Node) -> None:
     """Wait for the next heartbeat."""
     async with asyncio.timeout(10):
         while not node.processes.alive:  # noqa: ASYNC110  # what is waited for is in the database
@@ -369,7 +369,7 @@ async def until_alive(node: Node) -> None:
 # The single process
 
 
-class Beating(ManualClock):
+class PeerClock(ManualClock):
     """A clock that lets another process write a heartbeat during every sleep."""
 
     other: Node
@@ -381,7 +381,7 @@ class Beating(ManualClock):
 
 @requirement("common-141")
 async def test_a_second_process_is_rejected_while_the_first_writes_heartbeats(new_postgres: str) -> None:
-    clock = Beating()
+    clock = PeerClock()
     async with Database(new_postgres, clock=clock.now) as database:
         clock.other, second = Node(database, clock), Node(database, clock)
         await clock.other.processes.heartbeat()

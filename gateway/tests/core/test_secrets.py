@@ -211,7 +211,7 @@ def test_an_altered_cursor_is_rejected(position: int) -> None:
         cursors(OLD).read(altered)
 
 
-def respelled(issued: str) -> list[str]:
+def other_spellings(issued: str) -> list[str]:
     """Return other texts that Base64 decodes to the same bytes as *issued*."""
     last = ALPHABET.index(issued[-1])
     unused = [issued[:-1] + other for other in ALPHABET[last + 1 : last + 2]]
@@ -222,7 +222,7 @@ def respelled(issued: str) -> list[str]:
 @pytest.mark.parametrize("way", range(5))
 def test_a_cursor_has_one_spelling(way: int) -> None:
     issued = cursors(OLD).issue({"after": 12345})
-    other = respelled(issued)[way]
+    other = other_spellings(issued)[way]
 
     with pytest.raises(InvalidCursor):
         cursors(OLD).read(other)

@@ -29,7 +29,7 @@ def sessions(database: Database, clock: ManualClock) -> Sessions:
     return Sessions(database, SecretKeys(SECRETS[:1]), "operator", clock)
 
 
-def altered(token: str, position: int) -> str:
+def flip_bit(token: str, position: int) -> str:
     """Return *token* with one bit inverted."""
     raw = bytearray(urlsafe_b64decode(token + "=" * (-len(token) % 4)))
     raw[position] ^= 1
@@ -59,7 +59,7 @@ async def test_no_two_sessions_are_the_same(sessions: Sessions) -> None:
 async def test_an_altered_token_has_no_session(sessions: Sessions, position: int) -> None:
     session = await sessions.begin()
 
-    assert await sessions.find(altered(session.token, position)) is None
+    assert await sessions.find(flip_bit(session.token, position)) is None
 
 
 @pytest.mark.parametrize("token", ["", "x", "\u00e9", "=" * 86, "A" * 86, "a b"])
@@ -94,9 +94,7 @@ async def test_a_session_expires_and_is_deleted(sessions: Sessions, database: Da
     assert 0 == await database.read(lambda reading: reading.execute(count).scalar())
 
 
-async def test_expired_sessions_are_deleted_in_steps(
-    sessions: Sessions, database: Database, clock: ManualClock
-) -> None:
+async def test_expired_sessions_are_purged_in_steps(sessions: Sessions, database: Database, clock: ManualClock) -> None:
     row = {"expires_at": clock.now()}
     rows = [row | {"digest": number.to_bytes(32, "big")} for number in range(PURGE_STEP + 1)]
     await database.write(lambda writing: writing.execute(insert(tables.console_sessions), rows).rowcount)
@@ -113,9 +111,7 @@ async def test_stored_session_data_grants_no_access(sessions: Sessions, database
     assert [] == [row for row in rows if urlsafe_b64encode(row.digest).decode().rstrip("=") in session.token]
 
 
-async def test_another_operator_token_ends_all_sessions(
-    sessions: Sessions, database: Database, clock: ManualClock
-) -> None:
+async def test_a_new_operator_token_ends_sessions(sessions: Sessions, database: Database, clock: ManualClock) -> None:
     session = await sessions.begin()
     changed = Sessions(database, SecretKeys(SECRETS[:1]), "another", clock)
 

@@ -113,9 +113,7 @@ async def test_a_value_dropped_during_its_look_up_is_looked_up_again(reader: Rea
     assert "second" == await reader.read("name")
 
 
-async def test_later_callers_do_not_wait_for_a_hanging_look_up(
-    reader: Reader, library: Library, clock: ManualClock
-) -> None:
+async def test_later_callers_skip_a_hanging_look_up(reader: Reader, library: Library, clock: ManualClock) -> None:
     library.open.clear()
     hanging = asyncio.create_task(reader.read("name"))
     await library.arrival()

@@ -17,20 +17,20 @@ FIRST, SECOND = "a secret that only tests know", "another secret that only tests
 REST = {"GATEWAY_OPERATOR_TOKEN": "op_0123456789abcdef", "GATEWAY_WATCH": "off"}
 
 
-def installation(database_url: str, secrets: str) -> App:
+def create_installation(database_url: str, secrets: str) -> App:
     """Return an installation on the database with *secrets*."""
     settings = {"GATEWAY_DATABASE_URL": database_url, "GATEWAY_SECRET_KEYS": secrets} | REST
     return App(Settings.read(settings, CONNECTORS), single_instance=False)
 
 
-async def connect(app: App) -> str:
+async def create_connection(app: App) -> str:
     """Create a connection."""
     workspace = await app.workspaces.create("tests", "paid")
     connection = await app.connections.create(workspace["workspace_id"], "notes", {"token": "ntn_secret_one"})
     return str(connection["connection_id"])
 
 
-async def hand_over(app: App, connector: str, secret: str) -> None:
+async def store_hook_secret(app: App, connector: str, secret: str) -> None:
     """Store the hook secret of *connector*, encrypted with *secret*."""
     sealed = Vault(SecretKeys([secret])).encrypt({"verification_token": "ntn_secret_two"}, connector)
     row = {"connector": connector, "sealed": sealed, "received_at": 0.0}
@@ -39,10 +39,10 @@ async def hand_over(app: App, connector: str, secret: str) -> None:
 
 @requirement("common-149")
 async def test_a_start_without_the_secret_of_a_connection_is_rejected(database_url: str) -> None:
-    first = installation(database_url, FIRST)
+    first = create_installation(database_url, FIRST)
     async with first.database:
-        connection_ids = [await connect(first), await connect(first)]
-    second = installation(database_url, SECOND)
+        connection_ids = [await create_connection(first), await create_connection(first)]
+    second = create_installation(database_url, SECOND)
 
     with pytest.raises(MissingSecretKeys) as raised:
         async with second.http().lifespan():
@@ -56,16 +56,16 @@ async def test_a_start_without_the_secret_of_a_connection_is_rejected(database_u
 
 @requirement("common-149")
 async def test_a_start_without_the_secret_of_a_hook_is_rejected(database_url: str) -> None:
-    app = installation(database_url, SECOND)
+    app = create_installation(database_url, SECOND)
     async with app.database:
-        await hand_over(app, "notes", FIRST)
-        await hand_over(app, "chat", SECOND)
+        await store_hook_secret(app, "notes", FIRST)
+        await store_hook_secret(app, "chat", SECOND)
 
         with pytest.raises(MissingSecretKeys, match="encrypted the hook secret of notes is missing; add"):
             await check_decryptable(app.database, Vault(SecretKeys([SECOND])))
 
 
-async def see(app: App, connection_id: str, sealed_by: str, observed_at: float) -> None:
+async def store_event(app: App, connection_id: str, sealed_by: str, observed_at: float) -> None:
     """Store an event as an installation with another secret key would."""
     row = {"connection_id": connection_id, "sequence": observed_at, "event_id": f"evt_{observed_at}", "type": "x"}
     sealed = Vault(SecretKeys([sealed_by])).encrypt({}, f"{connection_id}\n{observed_at}")
@@ -77,11 +77,11 @@ async def see(app: App, connection_id: str, sealed_by: str, observed_at: float) 
 async def test_a_start_without_the_secret_of_events_fails_until_their_connection_is_removed(
     database_url: str, sealed_by: tuple[str, str]
 ) -> None:
-    app = installation(database_url, SECOND)
+    app = create_installation(database_url, SECOND)
     async with app.database:
-        connection_id = await connect(app)
+        connection_id = await create_connection(app)
         for number, secret in enumerate(sealed_by):
-            await see(app, connection_id, secret, number)
+            await store_event(app, connection_id, secret, number)
         with pytest.raises(MissingSecretKeys, match=f"encrypted events of {connection_id} is missing"):
             await check_decryptable(app.database, Vault(SecretKeys([SECOND])))
         await check_decryptable(app.database, Vault(SecretKeys([SECOND], decrypt_only=[FIRST])))
@@ -93,10 +93,10 @@ async def test_a_start_without_the_secret_of_events_fails_until_their_connection
 
 @requirement("common-149")
 async def test_both_secrets_allow_a_start_and_decrypt_older_data(database_url: str) -> None:
-    first = installation(database_url, FIRST)
+    first = create_installation(database_url, FIRST)
     async with first.database:
-        connection_id = await connect(first)
-    both = installation(database_url, f"{SECOND},{FIRST}")
+        connection_id = await create_connection(first)
+    both = create_installation(database_url, f"{SECOND},{FIRST}")
 
     async with both.http().lifespan():
         connection = await both.connections.find(connection_id)
@@ -108,11 +108,11 @@ async def test_both_secrets_allow_a_start_and_decrypt_older_data(database_url: s
 
 @requirement("common-149")
 async def test_data_encrypted_with_a_lost_secret_can_be_removed(database_url: str) -> None:
-    first = installation(database_url, FIRST)
+    first = create_installation(database_url, FIRST)
     async with first.database:
-        connection_id = await connect(first)
-        await hand_over(first, "notes", FIRST)
-    second = installation(database_url, SECOND)
+        connection_id = await create_connection(first)
+        await store_hook_secret(first, "notes", FIRST)
+    second = create_installation(database_url, SECOND)
 
     async with second.database:
         removed = await second.connections.remove(connection_id)

@@ -249,9 +249,7 @@ async def test_a_lost_token_pair_is_reissued_if_the_previous_one_is_valid_for_a_
 
 
 @requirement("connections-20")
-async def test_an_unsaved_token_pair_is_retained_and_not_requested_again(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_unsaved_token_pair_is_retained_for_later(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     connection = await desk.connection()
     desk.clock.at += HOUR
     error = StorageUnavailable("Away.")

@@ -18,7 +18,7 @@ BUDGETS = {"all": Budget(2, 10), "each": Budget(5, 10)}
 
 
 @dataclass
-class Street:
+class RecordedPacer:
     """A pacer whose use is recorded."""
 
     clock: LoopClock = field(default_factory=LoopClock)
@@ -45,12 +45,12 @@ class Street:
 
 
 def test_sent_requests_are_reported_with_the_remaining_budget() -> None:
-    async def story() -> tuple[BudgetUsage, float]:
-        street = Street()
+    async def scenario() -> tuple[BudgetUsage, float]:
+        street = RecordedPacer()
         await street.send()
         return street.one(), await street.usage.remaining(street.one())
 
-    use, left = run_in_virtual_time(story())
+    use, left = run_in_virtual_time(scenario())
 
     assert ("notes", "all", "account", "of account") == (use.connector, use.budget, use.whose, use.connection_id)
     assert (2, 1, 0) == (use.limit, left, use.waiting)
@@ -58,8 +58,8 @@ def test_sent_requests_are_reported_with_the_remaining_budget() -> None:
 
 
 def test_a_waiting_request_is_counted_until_it_is_sent() -> None:
-    async def story() -> list[tuple[int, int, float]]:
-        street = Street()
+    async def scenario() -> list[tuple[int, int, float]]:
+        street = RecordedPacer()
         callers = [asyncio.create_task(street.send()) for _ in range(4)]
         await asyncio.sleep(1)
         before = street.one()
@@ -67,7 +67,7 @@ def test_a_waiting_request_is_counted_until_it_is_sent() -> None:
         after = street.one()
         return [_counts(before), _counts(after)]
 
-    assert [(2, 2, 2), (0, 2, 4)] == run_in_virtual_time(story())
+    assert [(2, 2, 2), (0, 2, 4)] == run_in_virtual_time(scenario())
 
 
 def _counts(use: BudgetUsage) -> tuple[int, int, float]:
@@ -76,20 +76,20 @@ def _counts(use: BudgetUsage) -> tuple[int, int, float]:
 
 
 def test_a_queue_is_in_every_interval_of_its_history() -> None:
-    async def story() -> list[int]:
-        street = Street()
+    async def scenario() -> list[int]:
+        street = RecordedPacer()
         callers = [asyncio.create_task(street.send()) for _ in range(3)]
         await asyncio.sleep(9)
         use = street.one()
         await asyncio.gather(*callers)
         return [slot.waiting for slot in use.history[-2:]]
 
-    assert [1, 1] == run_in_virtual_time(story())
+    assert [1, 1] == run_in_virtual_time(scenario())
 
 
 def test_a_cancelled_request_no_longer_counts_as_waiting() -> None:
-    async def story() -> int:
-        street = Street()
+    async def scenario() -> int:
+        street = RecordedPacer()
         await asyncio.gather(street.send(), street.send())
         caller = asyncio.create_task(street.send())
         await asyncio.sleep(0.1)
@@ -97,25 +97,25 @@ def test_a_cancelled_request_no_longer_counts_as_waiting() -> None:
         await asyncio.gather(caller, return_exceptions=True)
         return street.one().waiting
 
-    assert 0 == run_in_virtual_time(story())
+    assert 0 == run_in_virtual_time(scenario())
 
 
 def test_an_immediately_rejected_request_counts_neither_as_waiting_nor_sent() -> None:
-    async def story() -> tuple[int, int, float]:
-        street = Street()
+    async def scenario() -> tuple[int, int, float]:
+        street = RecordedPacer()
         await asyncio.gather(street.send(), street.send())
         with pytest.raises(UpstreamRateLimited):
             await street.send(seconds=0.5)
         return _counts(street.one())
 
-    waiting, _, sent = run_in_virtual_time(story())
+    waiting, _, sent = run_in_virtual_time(scenario())
 
     assert (0, 2) == (waiting, sent)
 
 
 def test_each_budget_of_a_request_is_recorded_and_queued_ones_come_first() -> None:
-    async def story() -> list[tuple[str, str]]:
-        street = Street()
+    async def scenario() -> list[tuple[str, str]]:
+        street = RecordedPacer()
         await street.send(Charge("each", scope_key="a place"), account="first")
         callers = [asyncio.create_task(street.send(account="second")) for _ in range(3)]
         await asyncio.sleep(0.1)
@@ -123,7 +123,7 @@ def test_each_budget_of_a_request_is_recorded_and_queued_ones_come_first() -> No
         await asyncio.gather(*callers)
         return seen
 
-    assert [("all", "second"), ("each", "a place")] == run_in_virtual_time(story())
+    assert [("all", "second"), ("each", "a place")] == run_in_virtual_time(scenario())
 
 
 def test_the_budget_with_more_requests_comes_first_regardless_of_its_window(clock: ManualClock) -> None:
@@ -135,18 +135,18 @@ def test_the_budget_with_more_requests_comes_first_regardless_of_its_window(cloc
 
 
 def test_usage_is_restricted_to_the_requested_connections() -> None:
-    async def story() -> list[str]:
-        street = Street()
+    async def scenario() -> list[str]:
+        street = RecordedPacer()
         await street.send(account="first")
         await street.send(account="second")
         return [use.whose for use in street.usage.list({"of second"})]
 
-    assert ["second"] == run_in_virtual_time(story())
+    assert ["second"] == run_in_virtual_time(scenario())
 
 
 def test_usage_older_than_the_history_is_not_reported(clock: ManualClock) -> None:
     usage = UsageTracker(LocalCounters(clock), clock)
-    usage.record_sent([_take("a")], "conn")
+    usage.record_sent([_charge("a")], "conn")
     clock.at += BUCKET_SECONDS * (MAX_BUCKETS - 1)
     still = usage.list()
     clock.at += BUCKET_SECONDS * 2
@@ -159,20 +159,20 @@ def test_usage_older_than_the_history_is_not_reported(clock: ManualClock) -> Non
 def test_the_number_of_tracked_budgets_is_limited(clock: ManualClock) -> None:
     usage = UsageTracker(LocalCounters(clock), clock)
     for number in range(MAX_BUDGETS + 3):
-        usage.record_sent([_take(str(number))], "conn")
+        usage.record_sent([_charge(str(number))], "conn")
 
     assert MAX_BUDGETS == len(usage.list())
 
 
 def test_a_budget_without_requests_for_a_while_has_a_gap_in_its_history(clock: ManualClock) -> None:
     usage: Any = UsageTracker(LocalCounters(clock), clock)
-    usage.record_sent([_take("a")], "conn")
+    usage.record_sent([_charge("a")], "conn")
     clock.at += 3 * BUCKET_SECONDS
-    usage.record_sent([_take("a")], "conn")
+    usage.record_sent([_charge("a")], "conn")
     (use,) = usage.list()
 
     assert [1, 0, 0, 1] == [slot.sent for slot in use.history[-4:]]
 
 
-def _take(whose: str) -> ResolvedCharge:
+def _charge(whose: str) -> ResolvedCharge:
     return ResolvedCharge(f"upstream:notes:all:{whose}", Budget(10, 1))

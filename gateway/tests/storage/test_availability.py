@@ -28,7 +28,7 @@ def workspace(name: str, **more: Any) -> dict[str, Any]:
     return {"workspace_id": name, "name": name, "plan": "free", "created_at": 1.0} | more
 
 
-def adding(name: str) -> Callable[[Connection], None]:
+def insert_workspace(name: str) -> Callable[[Connection], None]:
     """Return work that adds a workspace, unless it exists."""
 
     def add(writing: Connection) -> None:
@@ -39,7 +39,7 @@ def adding(name: str) -> Callable[[Connection], None]:
     return add
 
 
-async def names(database: Database) -> list[str]:
+async def read_names(database: Database) -> list[str]:
     query = select(tables.workspaces.c.name).order_by(tables.workspaces.c.name)
     return list(await database.read(lambda reading: reading.execute(query).scalars().all()))
 
@@ -51,7 +51,7 @@ async def outcome_codes(*writing: Any) -> list[str]:
 
 
 @pytest.fixture
-async def hurried(database_url: str) -> AsyncIterator[Database]:
+async def impatient(database_url: str) -> AsyncIterator[Database]:
     async with Database(database_url, seconds=SOON) as opened:
         yield opened
 
@@ -60,10 +60,10 @@ async def test_a_read_only_database_is_unavailable_and_then_works_again(database
     with read_only(database):
         with pytest.raises(StorageUnavailable) as caught:
             await database.put(INSERT, workspace("lost"))
-        await names(database)
+        await read_names(database)
     await database.put(INSERT, workspace("kept"))
 
-    assert ["kept"] == await names(database)
+    assert ["kept"] == await read_names(database)
     assert "read" in caught.value.private
     assert "read" not in caught.value.message
     assert caught.value.retry_after
@@ -91,65 +91,65 @@ async def test_an_error_in_a_statement_is_raised_unchanged(database: Database) -
     assert not isinstance(caught.value, StorageUnavailable)
 
 
-async def test_an_unavailable_database_is_tried_once_for_all_waiting_writers(hurried: Database) -> None:
-    attempts = Attempts(hurried)
-    with read_only(hurried):
-        codes = await outcome_codes(*(hurried.write(adding(f"ws {number}")) for number in range(50)))
+async def test_an_unavailable_database_is_tried_once_for_all_waiting_writers(impatient: Database) -> None:
+    attempts = Attempts(impatient)
+    with read_only(impatient):
+        codes = await outcome_codes(*(impatient.write(insert_workspace(f"ws {number}")) for number in range(50)))
 
     assert {"storage_unavailable"} == set(codes)
     assert 2 == attempts.count
 
 
-async def test_the_wait_for_a_lock_is_limited(hurried: Database) -> None:
-    engine = create_engine(make_url(hurried.url).set(drivername="sqlite" if hurried.embedded else "postgresql+psycopg"))
-    lock = "BEGIN EXCLUSIVE" if hurried.embedded else "LOCK TABLE workspaces IN EXCLUSIVE MODE"
+async def test_the_wait_for_a_lock_is_limited(impatient: Database) -> None:
+    engine = create_engine(
+        make_url(impatient.url).set(drivername="sqlite" if impatient.embedded else "postgresql+psycopg")
+    )
+    lock = "BEGIN EXCLUSIVE" if impatient.embedded else "LOCK TABLE workspaces IN EXCLUSIVE MODE"
     with engine.connect() as other:
         other.exec_driver_sql(lock)
         began = time.monotonic()
-        codes = await outcome_codes(*(hurried.write(adding(f"ws {number}")) for number in range(30)))
+        codes = await outcome_codes(*(impatient.write(insert_workspace(f"ws {number}")) for number in range(30)))
         took = time.monotonic() - began
         other.rollback()
     engine.dispose()
 
     assert {"storage_unavailable"} == set(codes)
     assert took < 3 * SOON
-    assert None is await hurried.write(adding("after"))  # type: ignore[func-returns-value]
+    assert None is await impatient.write(insert_workspace("after"))  # type: ignore[func-returns-value]
 
 
 @requirement("common-139")
-async def test_a_possibly_committed_transaction_is_not_retried(
-    database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_possibly_committed_write_is_not_retried(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     attempts = Attempts(database)
     with monkeypatch.context() as losing:
         lose_acknowledgements(database, losing)
-        codes = await outcome_codes(*(database.write(adding(name)) for name in "ab"))
+        codes = await outcome_codes(*(database.write(insert_workspace(name)) for name in "ab"))
     count = attempts.count
 
     assert ["storage_unavailable"] * 2 == codes
     assert 1 == count
-    assert ["a", "b"] == await names(database)
+    assert ["a", "b"] == await read_names(database)
 
 
-async def test_writers_of_a_silent_database_time_out_and_later_ones_are_not_started(hurried: Database) -> None:
+async def test_writers_of_a_silent_database_time_out_and_later_ones_are_not_started(impatient: Database) -> None:
     stuck = Stuck()
-    silent = asyncio.ensure_future(hurried.write(stuck))
+    silent = asyncio.ensure_future(impatient.write(stuck))
     await asyncio.to_thread(stuck.begun.wait, 5)
-    codes = await outcome_codes(silent, *(hurried.write(adding(f"behind {number}")) for number in range(3)))
+    codes = await outcome_codes(silent, *(impatient.write(insert_workspace(f"behind {number}")) for number in range(3)))
     stuck.go.set()
-    await hurried.write(adding("after"))
+    await impatient.write(insert_workspace("after"))
 
     assert ["storage_unavailable"] * 4 == codes
-    assert ["after"] == await names(hurried)
+    assert ["after"] == await read_names(impatient)
 
 
-async def test_a_read_from_a_silent_database_times_out(hurried: Database) -> None:
+async def test_a_read_from_a_silent_database_times_out(impatient: Database) -> None:
     stuck = Stuck()
-    codes = await outcome_codes(hurried.read(stuck))
+    codes = await outcome_codes(impatient.read(stuck))
     stuck.go.set()
 
     assert ["storage_unavailable"] == codes
-    assert [] == await names(hurried)
+    assert [] == await read_names(impatient)
 
 
 async def test_a_silent_database_does_not_block_shutdown(database_url: str) -> None:
@@ -168,15 +168,17 @@ async def test_a_silent_database_does_not_block_shutdown(database_url: str) -> N
     assert took < 5 * SOON
 
 
-async def test_an_excess_writer_is_rejected_immediately(hurried: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_excess_writer_is_rejected_immediately(impatient: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_WAITING", 2)
 
-    assert ["ok", "ok", "storage_unavailable"] == await outcome_codes(*(hurried.write(adding(name)) for name in "abc"))
+    assert ["ok", "ok", "storage_unavailable"] == await outcome_codes(
+        *(impatient.write(insert_workspace(name)) for name in "abc")
+    )
 
 
-async def test_an_excess_reader_is_rejected_immediately(hurried: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_excess_reader_is_rejected_immediately(impatient: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_WAITING", 2)
-    reading = [hurried.read(lambda reading: reading.execute(text("SELECT NULL")).scalar()) for _ in range(3)]
+    reading = [impatient.read(lambda reading: reading.execute(text("SELECT NULL")).scalar()) for _ in range(3)]
 
     assert ["ok", "ok", "storage_unavailable"] == await outcome_codes(*reading)
 
@@ -187,31 +189,31 @@ async def test_an_excess_reader_is_rejected_immediately(hurried: Database, monke
 @requirement("common-138")
 async def test_deferred_records_are_written_once_storage_is_available(database: Database) -> None:
     with read_only(database):
-        database.write_deferred(adding("owed"))
+        database.write_deferred(insert_workspace("owed"))
         await database.flush()
-        before = await names(database)
+        before = await read_names(database)
     await database.flush()
 
-    assert ([], ["owed"]) == (before, await names(database))
+    assert ([], ["owed"]) == (before, await read_names(database))
 
 
 async def test_deferred_records_are_tried_immediately(database: Database) -> None:
-    database.write_deferred(adding("owed"))
+    database.write_deferred(insert_workspace("owed"))
     assert database._flushing is not None
     await database._flushing
 
-    assert ["owed"] == await names(database)
+    assert ["owed"] == await read_names(database)
     assert {} == database._owed
 
 
 async def test_deferred_records_are_written_at_shutdown(database_url: str) -> None:
     async with Database(database_url) as database:
         with read_only(database):
-            database.write_deferred(adding("owed"))
+            database.write_deferred(insert_workspace("owed"))
             await database.flush()
 
     async with Database(database_url) as again:
-        assert ["owed"] == await names(again)
+        assert ["owed"] == await read_names(again)
 
 
 async def test_a_record_that_cannot_be_written_is_dropped(database: Database) -> None:
@@ -225,12 +227,12 @@ async def test_a_record_that_cannot_be_written_is_dropped(database: Database) ->
 async def test_the_number_of_deferred_records_is_limited(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_DEFERRED", 1)
     with read_only(database):
-        database.write_deferred(adding("first"))
-        database.write_deferred(adding("second"))
+        database.write_deferred(insert_workspace("first"))
+        database.write_deferred(insert_workspace("second"))
         await database.flush()
     await database.flush()
 
-    assert ["first"] == await names(database)
+    assert ["first"] == await read_names(database)
 
 
 # Time and threads
@@ -281,23 +283,23 @@ class Inline(Executor):
 
 async def test_one_thread_can_do_everything(database_url: str) -> None:
     async with Database(database_url, readers=Inline(), writer=Inline()) as database:
-        codes = await outcome_codes(*(database.write(adding(name)) for name in "ab"))
+        codes = await outcome_codes(*(database.write(insert_workspace(name)) for name in "ab"))
 
         assert ["ok", "ok"] == codes
-        assert ["a", "b"] == await names(database)
+        assert ["a", "b"] == await read_names(database)
 
 
 async def test_a_server_that_ends_all_sessions_works_at_the_next_statement(postgres_server: str) -> None:
     async with Database(postgres_server) as database:
-        await database.write(adding("before"))
+        await database.write(insert_workspace("before"))
         end_all = text(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
             " WHERE pid <> pg_backend_pid() AND datname = current_database()"
         )
         await database.read(lambda reading: reading.execute(end_all).all())
-        await database.write(adding("later"))
+        await database.write(insert_workspace("later"))
 
-        assert {"before", "later"} <= set(await names(database))
+        assert {"before", "later"} <= set(await read_names(database))
 
 
 async def test_a_missing_server_is_reported_as_unavailable() -> None:
@@ -314,7 +316,7 @@ async def test_history_reads_do_not_delay_other_readers(database: Database) -> N
     stuck = Stuck()
     browsing = [asyncio.create_task(database.read_slow(stuck)) for _ in range(20)]
     await asyncio.to_thread(stuck.begun.wait, 10)
-    read = await names(database)
+    read = await read_names(database)
     unfinished = [task.done() for task in browsing]
     stuck.go.set()
     await asyncio.gather(*browsing)
@@ -323,10 +325,10 @@ async def test_history_reads_do_not_delay_other_readers(database: Database) -> N
     assert [False] * 20 == unfinished
 
 
-async def test_an_excess_history_read_is_rejected_immediately(
-    hurried: Database, monkeypatch: pytest.MonkeyPatch
+async def test_an_excess_history_read_is_rejected_promptly(
+    impatient: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MAX_BROWSING", 2)
-    browsing = [hurried.read_slow(lambda reading: reading.execute(text("SELECT NULL")).scalar()) for _ in range(3)]
+    browsing = [impatient.read_slow(lambda reading: reading.execute(text("SELECT NULL")).scalar()) for _ in range(3)]
 
     assert ["ok", "ok", "storage_unavailable"] == await outcome_codes(*browsing)

@@ -25,61 +25,61 @@ from harness.requirement import requirement
 LETTERS = "x" * 50_000
 
 
-async def written(database: Database, first: int, many: int = 100) -> None:
-    """Write *rows* of 50 KB, each in its own transaction."""
+async def write_rows(database: Database, first: int, many: int = 100) -> None:
+    """Write *many* rows of 50 KB, each in its own transaction."""
     for number in range(first, first + many):
         row = {"workspace_id": f"ws {number}", "name": LETTERS, "plan": "free", "created_at": 1.0}
         await database.put(insert(tables.workspaces), row)
 
 
-def size_of(log: Path) -> int:
+def get_size(log: Path) -> int:
     return log.stat().st_size
 
 
-async def shortened(database: Database, log: Path) -> None:
+async def wait_until_truncated(database: Database, log: Path) -> None:
     """Write small rows until the log was truncated."""
     numbers = count()
     async with asyncio.timeout(20):
-        while size_of(log) > LONG_BYTES // 2:
+        while get_size(log) > LONG_BYTES // 2:
             await asyncio.sleep(0.05)
             beat = {"process_id": str(next(numbers)), "started_at": 1.0, "seen_at": 1.0}
             await database.put(insert(tables.processes), beat)
 
 
 @pytest.fixture
-def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+def frequent_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Check the log often."""
     monkeypatch.setattr(sqlite_checkpoints, "POLL_SECONDS", 0.02)
 
 
-@pytest.mark.usefixtures("hurried")
+@pytest.mark.usefixtures("frequent_checks")
 async def test_a_long_log_is_checkpointed_and_truncated_while_the_database_is_open(tmp_path: Path) -> None:
     file = tmp_path / "gateway.db"
     async with Database(f"sqlite:///{file}") as database:
-        await written(database, 0)
-        await shortened(database, file.with_name("gateway.db-wal"))
+        await write_rows(database, 0)
+        await wait_until_truncated(database, file.with_name("gateway.db-wal"))
         with closing(sqlite3.connect(f"file:{file}?immutable=1", uri=True)) as other:
-            (run_checkpoints,) = other.execute("SELECT count(*) FROM workspaces").fetchone()
-        size = size_of(file)
+            (count,) = other.execute("SELECT count(*) FROM workspaces").fetchone()
+        size = get_size(file)
 
-    assert 100 == run_checkpoints
+    assert 100 == count
     assert size > LONG_BYTES
 
 
-@pytest.mark.usefixtures("hurried")
+@pytest.mark.usefixtures("frequent_checks")
 async def test_a_long_reader_does_not_block_writers(tmp_path: Path) -> None:
     file = tmp_path / "gateway.db"
     async with Database(f"sqlite:///{file}") as database:
-        await written(database, 0, 1)
+        await write_rows(database, 0, 1)
         with closing(sqlite3.connect(file, isolation_level=None)) as reader:
             reader.execute("BEGIN")
             reader.execute("SELECT count(*) FROM workspaces").fetchone()
             async with asyncio.timeout(10):
-                await written(database, 1)
+                await write_rows(database, 1)
             (seen,) = reader.execute("SELECT count(*) FROM workspaces").fetchone()
             reader.execute("COMMIT")
-        await written(database, 101, 1)
-        await shortened(database, file.with_name("gateway.db-wal"))
+        await write_rows(database, 101, 1)
+        await wait_until_truncated(database, file.with_name("gateway.db-wal"))
 
     assert 1 == seen
 
@@ -141,15 +141,15 @@ async def test_a_log_with_faster_writers_is_left_to_the_next_check(tmp_path: Pat
 async def test_a_log_is_truncated_only_when_idle(tmp_path: Path) -> None:
     calm, busy = [(CALM_PAGES, CALM_PAGES)] * 2, [(9 * CALM_PAGES,) * 2] * 2
     async with Database(f"sqlite:///{tmp_path / 'gateway.db'}") as database:
-        looks = [await run_checkpoints(database, *sizes) for sizes in (calm, busy, calm, calm, calm)]
+        checks = [await run_checkpoints(database, *sizes) for sizes in (calm, busy, calm, calm, calm)]
 
-    assert [2, 2, 2, 2, 3] == [len(steps) for steps in looks]
-    assert ("TRUNCATE", True) == looks[-1][-1]
+    assert [2, 2, 2, 2, 3] == [len(steps) for steps in checks]
+    assert ("TRUNCATE", True) == checks[-1][-1]
 
 
 async def test_a_short_log_is_not_checkpointed(tmp_path: Path) -> None:
     async with Database(f"sqlite:///{tmp_path / 'gateway.db'}") as database:
-        await written(database, 0, 1)
+        await write_rows(database, 0, 1)
 
         assert database._checkpoints is not None
         assert not database._checkpoints._is_long()

@@ -31,8 +31,8 @@ class Process(FallbackCounters):
     def __init__(self, store: ValkeyCounters, clock: ManualClock) -> None:
         super().__init__(store, LocalCounters(clock), clock, lambda: 2)
 
-    async def left(self, take: ResolvedCharge = NOTES) -> int:
-        return (await self.peek(take)).remaining
+    async def left(self, charge: ResolvedCharge = NOTES) -> int:
+        return (await self.peek(charge)).remaining
 
 
 @pytest.fixture
@@ -43,17 +43,17 @@ def clock(valkey_of_tests: Server) -> StoreClock:
 @pytest.fixture
 async def processes(valkey_of_tests: Server, clock: StoreClock) -> AsyncIterator[list[Process]]:
     """Two processes that have used six and three of twenty before the store lost its data."""
-    async with together(valkey_of_tests, clock, 2) as (one, other):
+    async with open_processes(valkey_of_tests, clock, 2) as (one, other):
         for process, times in ((one, 6), (other, 3)):
             for _ in range(times):
                 await process.reserve([NOTES], 0)
         clock.at += 1
-        forget(valkey_of_tests, clock)
+        lose_data(valkey_of_tests, clock)
         yield [one, other]
 
 
 @asynccontextmanager
-async def together(server: Server, clock: StoreClock, count: int) -> AsyncIterator[list[Process]]:
+async def open_processes(server: Server, clock: StoreClock, count: int) -> AsyncIterator[list[Process]]:
     """Yield *count* processes on one store."""
     async with AsyncExitStack() as stack:
         first = await stack.enter_async_context(store_of(server, clock))
@@ -66,7 +66,7 @@ async def together(server: Server, clock: StoreClock, count: int) -> AsyncIterat
         yield processes
 
 
-def forget(server: Server, clock: StoreClock) -> None:
+def lose_data(server: Server, clock: StoreClock) -> None:
     server.client.flushall()
     clock.at += 1
 
@@ -88,9 +88,7 @@ async def test_after_a_data_loss_half_of_a_budget_counts_as_used_plus_reports(pr
 
 
 @requirement("common-199")
-async def test_the_full_budget_is_available_one_window_after_a_data_loss(
-    processes: list[Process], clock: StoreClock
-) -> None:
+async def test_the_full_budget_is_available_a_window_after_a_loss(processes: list[Process], clock: StoreClock) -> None:
     await report(*processes)
     clock.at += 57.5
     before = await processes[0].left()
@@ -146,18 +144,18 @@ async def test_no_window_exceeds_its_limit_after_a_data_loss(
     after: Sequence[tuple[list[int], float]],
 ) -> None:
     clock, sent = StoreClock(valkey_of_tests), list[float]()
-    take = ResolvedCharge("upstream:notes:base:account", Budget(8, per_seconds))
+    charge = ResolvedCharge("upstream:notes:base:account", Budget(8, per_seconds))
 
     async def send(processes: Sequence[Process], rounds: Sequence[tuple[list[int], float]]) -> None:
         for times, seconds in rounds:
             clock.at += seconds
             for process, most in zip(processes, times, strict=True):
-                reservations = [await process.reserve([take], 0) for _ in range(most)]
+                reservations = [await process.reserve([charge], 0) for _ in range(most)]
                 sent.extend(clock.at for reservation in reservations if reservation.wait <= 0)
                 # As twice a second.
                 await process.recount.replay()
 
-    async with together(valkey_of_tests, clock, 3) as processes:
+    async with open_processes(valkey_of_tests, clock, 3) as processes:
         await send(processes, before)
         valkey_of_tests.client.flushall()
         clock.at += 0.1
@@ -173,7 +171,7 @@ async def test_a_vendors_block_survives_a_data_loss(
     one, other = processes
     await report(one, other)
     await one.block([NOTES], 30)
-    forget(valkey_of_tests, clock)
+    lose_data(valkey_of_tests, clock)
     await report(one, other)
 
     assert 29 == round((await other.reserve([NOTES], 0)).wait, 3)
@@ -223,13 +221,13 @@ async def test_recently_expired_requests_are_reported_because_they_may_have_arri
 ) -> None:
     clock.at += 58.25
     just_reported = [
-        process.recount._to_sent_request(entry, MINUTE)[0] for process in processes for entry in sent_by(process)
+        process.recount._to_sent_request(entry, MINUTE)[0] for process in processes for entry in list_recent(process)
     ]
 
     assert [59.75] * 9 == just_reported
 
 
-def sent_by(process: Process) -> list[LogEntry]:
+def list_recent(process: Process) -> list[LogEntry]:
     recent = process._local.recent_requests(NOTES.name, LATE_SECONDS)
     return [] if recent is None else recent[1]
 
@@ -274,11 +272,11 @@ async def test_repeated_reports_count_once(processes: list[Process]) -> None:
     assert 1 == await one.left()
 
 
-async def test_data_lost_again_is_reported_again(
+async def test_data_lost_twice_is_reported(
     processes: list[Process], clock: StoreClock, valkey_of_tests: Server
 ) -> None:
     await report(*processes)
-    forget(valkey_of_tests, clock)
+    lose_data(valkey_of_tests, clock)
     await report(*processes)
 
     assert 1 == await processes[0].left()
@@ -292,7 +290,7 @@ async def test_a_reservation_from_before_the_loss_is_not_confused_with_another(
     clock.at += 61
     await one.reserve([ResolvedCharge(NOTES.name, MINUTE, 20)], 0)
     waiting = await other.reserve([NOTES], 100)
-    forget(valkey_of_tests, clock)
+    lose_data(valkey_of_tests, clock)
     later = await one.reserve([NOTES], 100)
     await report(*processes)
     clock.at += 61
@@ -309,7 +307,7 @@ async def test_local_use_is_reported_once_even_after_a_data_loss(
     clock.at += 61
     other.enter_degraded_mode(StoreUnavailable("for a moment"))
     assert 0 == (await other.reserve([ResolvedCharge(NOTES.name, MINUTE, 5)], 0)).wait
-    forget(valkey_of_tests, clock)
+    lose_data(valkey_of_tests, clock)
     await other._probe()
     await one.recount.replay()
 

@@ -17,7 +17,7 @@ def socket_of_server(new_postgres: str) -> Path:
     return Path(str(make_url(new_postgres).query["host"])) / ".s.PGSQL.5432"
 
 
-def address_of(database: str, port: int, certified: Path) -> str:
+def build_url(database: str, port: int, certified: Path) -> str:
     options = {"sslmode": "verify-full", "sslrootcert": str(certified)}
     url = make_url(database).set(drivername="postgresql", host="127.0.0.1", port=port, query=options)
     return url.render_as_string(hide_password=False)
@@ -27,7 +27,7 @@ def address_of(database: str, port: int, certified: Path) -> str:
 async def encrypted(new_postgres: str, socket_of_server: Path, tmp_path: Path) -> AsyncIterator[str]:
     certified = certificate(tmp_path)
     async with behind_tls(socket_of_server, certified, postgres=True) as port:
-        yield address_of(new_postgres, port, certified)
+        yield build_url(new_postgres, port, certified)
 
 
 @requirement("deployment-5")
@@ -53,7 +53,7 @@ async def test_a_trusted_certificate_of_another_server_is_rejected(
     certified = certificate(tmp_path, "127.0.0.2")
     async with behind_tls(socket_of_server, certified, postgres=True) as port:
         with pytest.raises(StorageUnavailable) as raised:
-            async with Database(address_of(new_postgres, port, certified), seconds=2):
+            async with Database(build_url(new_postgres, port, certified), seconds=2):
                 pass
 
     assert 'does not match host name "127.0.0.1"' in raised.value.private

@@ -34,7 +34,7 @@ KEY = ResolvedCharge("key:1", MINUTE)
 NOTES = ResolvedCharge("upstream:notes:all:account", MINUTE)
 
 
-class Ahead(ShiftedClock):
+class AheadClock(ShiftedClock):
     """The machine's time plus an offset that a test sets. Sleeps take no longer than elsewhere."""
 
 
@@ -62,12 +62,12 @@ async def with_fallback(
         yield shared
 
 
-async def left(shared: FallbackCounters, take: ResolvedCharge = KEY) -> tuple[int, int, bool]:
-    allowance = await shared.consume(take)
+async def read_remaining(shared: FallbackCounters, charge: ResolvedCharge = KEY) -> tuple[int, int, bool]:
+    allowance = await shared.consume(charge)
     return allowance.limit, allowance.remaining, allowance.is_local
 
 
-async def is_back(shared: FallbackCounters) -> bool:
+async def is_available(shared: FallbackCounters) -> bool:
     return shared.unavailable_seconds is None
 
 
@@ -75,18 +75,18 @@ async def is_back(shared: FallbackCounters) -> bool:
 async def test_a_process_counts_its_share_if_the_store_is_unavailable_at_start(own: Server) -> None:
     own.stop()
     async with with_fallback(own, processes=2) as shared:
-        assert (2, 1, True) == await left(shared)
+        assert (2, 1, True) == await read_remaining(shared)
         assert "local share" in shared.state
 
 
 @requirement("common-196", "common-197")
 async def test_a_process_continues_with_its_share_and_returns_to_the_store(own: Server) -> None:
     async with with_fallback(own) as shared:
-        before = await left(shared)
+        before = await read_remaining(shared)
         own.stop()
-        meanwhile = await left(shared)
+        meanwhile = await read_remaining(shared)
         own.start()
-        await until(lambda: is_back(shared))
+        await until(lambda: is_available(shared))
 
         # The use of the previous window counts against the share.
         assert ((10, 9, False), (5, 3, True)) == (before, meanwhile)
@@ -95,7 +95,7 @@ async def test_a_process_continues_with_its_share_and_returns_to_the_store(own: 
 
 @requirement("common-198")
 async def test_calls_are_rejected_with_retry_after_once_the_outage_lasts_a_minute(own: Server) -> None:
-    clock = Ahead()
+    clock = AheadClock()
     own.stop()
     async with with_fallback(own, clock=clock) as shared:
         await shared.check()
@@ -115,9 +115,9 @@ async def test_the_wait_for_a_hanging_store_is_short(own: Server) -> None:
     async with with_fallback(own, seconds=0.5) as shared:
         own.signal(signal.SIGSTOP)
         async with asyncio.timeout(5):
-            remaining = await asyncio.gather(*(left(shared) for _ in range(3)))
+            remaining = await asyncio.gather(*(read_remaining(shared) for _ in range(3)))
         own.signal(signal.SIGCONT)
-        await until(lambda: is_back(shared))
+        await until(lambda: is_available(shared))
 
     assert [(5, 4, True), (5, 3, True), (5, 2, True)] == sorted(remaining, reverse=True)
 
@@ -127,16 +127,16 @@ async def test_a_moderately_slow_store_is_used(own: Server) -> None:
     async with with_fallback(own, seconds=5) as shared:
         own.client.client_pause(100)
 
-        assert (10, 9, False) == await left(shared)
+        assert (10, 9, False) == await read_remaining(shared)
 
 
 @requirement("common-196")
 async def test_a_full_store_is_unavailable_until_it_has_space(own: Server) -> None:
     async with with_fallback(own) as shared:
         own.client.config_set("maxmemory", 1)
-        meanwhile = await left(shared)
+        meanwhile = await read_remaining(shared)
         own.client.config_set("maxmemory", 0)
-        await until(lambda: is_back(shared))
+        await until(lambda: is_available(shared))
 
     assert (5, 4, True) == meanwhile
 
@@ -145,9 +145,9 @@ async def test_a_full_store_is_unavailable_until_it_has_space(own: Server) -> No
 async def test_a_read_only_store_is_unavailable(own: Server) -> None:
     async with with_fallback(own) as shared:
         own.client.replicaof("127.0.0.1", own.port)
-        meanwhile = await left(shared)
+        meanwhile = await read_remaining(shared)
         own.client.replicaof("NO", "ONE")
-        await until(lambda: is_back(shared))
+        await until(lambda: is_available(shared))
 
     assert (5, 4, True) == meanwhile
 
@@ -164,7 +164,7 @@ async def test_the_share_of_a_short_window_starts_after_earlier_requests_expire(
     second = ResolvedCharge("upstream:tables:base:account", Budget(5, 1))
     own.stop()
     async with with_fallback(own, processes=2) as one_of_two, with_fallback(own) as alone:
-        waits = [(await shared.reserve([take], 10)) for shared in (one_of_two, alone) for take in (second, NOTES)]
+        waits = [(await shared.reserve([charge], 10)) for shared in (one_of_two, alone) for charge in (second, NOTES)]
         poll = await one_of_two.try_reserve_idle([second])
 
     assert [PROBE_SECONDS, 0, 0, 0] == [reservation.wait for reservation in waits]
@@ -175,23 +175,23 @@ async def test_scripts_missing_in_the_store_are_loaded_again(own: Server) -> Non
     async with with_fallback(own) as shared:
         own.client.script_flush()
 
-        assert (10, 9, False) == await left(shared)
+        assert (10, 9, False) == await read_remaining(shared)
 
 
 @requirement("common-195")
 async def test_windows_survive_a_restart_of_the_gateway(own: Server) -> None:
     async with with_fallback(own) as shared:
-        await left(shared)
+        await read_remaining(shared)
     async with with_fallback(own, fresh=False) as shared:
-        assert (10, 8, False) == await left(shared)
+        assert (10, 8, False) == await read_remaining(shared)
 
 
 @requirement("common-202")
 async def test_installations_are_counted_separately(own: Server) -> None:
     async with with_fallback(own) as one, with_fallback(own, installation="two") as other:
-        await left(one)
+        await read_remaining(one)
 
-        assert (10, 9, False) == await left(other)
+        assert (10, 9, False) == await read_remaining(other)
 
 
 @requirement("common-194")
@@ -228,12 +228,12 @@ async def test_use_of_the_share_is_reported_to_the_recovered_store(own: Server) 
     async with with_fallback(own) as shared:
         own.client.script_flush()
         shared.enter_degraded_mode(StoreUnavailable("for a moment"))
-        meanwhile = [await left(shared), await left(shared)]
+        meanwhile = [await read_remaining(shared), await read_remaining(shared)]
         await shared.reserve([NOTES], 0)
-        await until(lambda: is_back(shared))
+        await until(lambda: is_available(shared))
 
         assert [(5, 4, True), (5, 3, True)] == meanwhile
-        assert (10, 7, False) == await left(shared)
+        assert (10, 7, False) == await read_remaining(shared)
         assert 9 == (await shared.peek(NOTES)).remaining
 
 
@@ -243,7 +243,7 @@ async def test_a_request_waiting_for_the_share_returns_to_the_recovered_store(ow
         await shared.reserve([ResolvedCharge(NOTES.name, MINUTE, 5)], 0)
         reservation = await shared.reserve([NOTES], 100)
         meanwhile = reservation.wait
-        await until(lambda: is_back(shared))
+        await until(lambda: is_available(shared))
 
         assert PROBE_SECONDS == meanwhile
         assert 0 == await reservation.confirm()
@@ -256,7 +256,7 @@ async def test_a_reservation_keeps_its_position_during_a_brief_outage(own: Serve
         reservation = await shared.reserve([NOTES], 100)
         shared.enter_degraded_mode(StoreUnavailable("for a moment"))
         meanwhile = await reservation.confirm()
-        await until(lambda: is_back(shared))
+        await until(lambda: is_available(shared))
         own.client.config_resetstat()
         afterwards = await reservation.confirm()
         statistics: Any = own.client.info("commandstats")
@@ -357,7 +357,7 @@ async def test_a_share_is_never_less_than_one_request(
 async def test_every_key_in_the_store_expires(own: Server) -> None:
     async with with_fallback(own) as shared:
         (await shared.reserve([NOTES], 10)).record_response()
-        await left(shared)
+        await read_remaining(shared)
         async with shared.lock("page"):
             names = [name for name in own.client.scan_iter() if not name.endswith((b"began", b"turns"))]
             for_ever = [name for name in names if own.client.ttl(name) == -1]
@@ -382,7 +382,7 @@ async def test_one_process_at_a_time_locks_an_object(own: Server) -> None:
 
 @requirement("common-201")
 async def test_a_process_frozen_beyond_its_lease_sends_nothing_more(own: Server) -> None:
-    clock = Ahead()
+    clock = AheadClock()
     async with with_fallback(own, clock=clock) as shared, shared.lock("page") as lease:
         assert lease is not None
         lease.check()

@@ -48,15 +48,15 @@ async def test_a_database_older_than_the_store_was_restored(shared: FallbackCoun
     url = postgres_on(postgres_server)
     gaps: list[LostPeriod] = []
 
-    async def note(lost: LostPeriod) -> None:
+    async def record(lost: LostPeriod) -> None:
         gaps.append(lost)
 
-    async with Database(url) as database, RestoreDetector(database, [shared], note):
+    async with Database(url) as database, RestoreDetector(database, [shared], record):
         pass
     backup = new_database(postgres_server, like=url.rpartition("/")[2].partition("?")[0])
-    async with Database(url) as database, RestoreDetector(database, [shared], note) as original:
+    async with Database(url) as database, RestoreDetector(database, [shared], record) as original:
         await original.count_epoch()
-    async with Database(backup) as database, RestoreDetector(database, [shared], note) as restored:
+    async with Database(backup) as database, RestoreDetector(database, [shared], record) as restored:
         pass
     for one in (url, backup):
         drop_database(postgres_server, one)

@@ -16,7 +16,7 @@ from harness.requirement import requirement
 MINUTE = Budget(3, 60)
 
 
-def take(name: str = "key:1", units: float = 1) -> ResolvedCharge:
+def charge(name: str = "key:1", units: float = 1) -> ResolvedCharge:
     return ResolvedCharge(name, MINUTE, units)
 
 
@@ -65,15 +65,15 @@ async def test_a_failure_inside_releases_the_lock(clock: ManualClock) -> None:
 async def test_idle_logs_are_dropped(clock: ManualClock) -> None:
     memory = LocalCounters(clock)
     for number in range(10):
-        await memory.consume(take(f"old:{number}"))
+        await memory.consume(charge(f"old:{number}"))
     clock.at += 30
-    await memory.consume(take("key:1"))
+    await memory.consume(charge("key:1"))
     clock.at += 31
     for number in range(15):
-        await memory.peek(take(f"new:{number}"))
+        await memory.peek(charge(f"new:{number}"))
 
     assert not [name for name in memory._logs if name.startswith("old")]
-    assert 2 == (await memory.peek(take("key:1"))).remaining
+    assert 2 == (await memory.peek(charge("key:1"))).remaining
 
 
 @requirement("common-157")
@@ -81,7 +81,7 @@ async def test_an_idle_key_and_account_use_less_than_a_kilobyte(clock: ManualClo
     memory = LocalCounters(clock)
     tracemalloc.start()
     before, _ = tracemalloc.get_traced_memory()
-    await use(memory, clock, 40)
+    await use_accounts(memory, clock, 40)
     clock.at += 60
     await memory.evict_idle()
     await memory.evict_idle()
@@ -91,8 +91,8 @@ async def test_an_idle_key_and_account_use_less_than_a_kilobyte(clock: ManualClo
     assert after - before <= 80 * 1024
 
 
-async def use(memory: LocalCounters, clock: ManualClock, number: int) -> None:
-    """Use *count* keys and accounts 1,500 times each within a minute."""
+async def use_accounts(memory: LocalCounters, clock: ManualClock, number: int) -> None:
+    """Use *number* keys and accounts 1,500 times each within a minute."""
     for name, _ in product(range(number), range(1500)):
         clock.at += 60 / (number * 1500)
         await memory.consume(ResolvedCharge(f"key:{name}", Budget(1_000_000, 60)))
@@ -103,7 +103,7 @@ async def test_response_times_of_an_idle_account_are_retained_while_few_are_know
     clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = LocalCounters(clock)
-    (await memory.reserve([take("account:1")], 0)).record_response()
+    (await memory.reserve([charge("account:1")], 0)).record_response()
     clock.at += 61
     await memory.evict_idle()
     await memory.evict_idle()

@@ -53,7 +53,7 @@ class Shape(NamedTuple):
         return {column.table for column in self.columns}
 
 
-def shape_of(connection: Connection) -> Shape:
+def read_shape(connection: Connection) -> Shape:
     columns = {Column(*row[:4]): row[4] for row in connection.execute(COLUMNS)}
     return Shape(columns, {(table, rule) for table, rule in connection.execute(KEYS)})
 
@@ -69,7 +69,7 @@ def shapes(postgres_server: str) -> Mapping[str, Shape]:
             configuration.attributes["connection"] = connection
             for step in VERSIONS:
                 command.upgrade(configuration, step)
-                found_shapes[step] = shape_of(connection)
+                found_shapes[step] = read_shape(connection)
         engine.dispose()
     return found_shapes
 

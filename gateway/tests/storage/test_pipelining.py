@@ -30,35 +30,35 @@ def workspace(name: str) -> dict[str, Any]:
 
 
 def claim(key: str, run_id: str) -> dict[str, Any]:
-    names = dict.fromkeys(("workspace_id", "connection_id", "operation"), "x")
+    columns = dict.fromkeys(("workspace_id", "connection_id", "operation"), "x")
     row = {"idempotency_key": key, "run_id": run_id, "attempt": 1, "state": "held", "process_id": "p"}
-    return {**names, **row, "settle_seconds": 0.0, "expires_at": 9e9}
+    return {**columns, **row, "settle_seconds": 0.0, "expires_at": 9e9}
 
 
-def mine(key: str, run_id: str, sealed: bytes) -> dict[str, Any]:
-    names = dict.fromkeys(("_workspace_id", "_connection_id", "_operation"), "x")
-    return {**names, "_idempotency_key": key, "_run_id": run_id, "_sealed": sealed, "_settle": 1.5}
+def intent_row(key: str, run_id: str, sealed: bytes) -> dict[str, Any]:
+    columns = dict.fromkeys(("_workspace_id", "_connection_id", "_operation"), "x")
+    return {**columns, "_idempotency_key": key, "_run_id": run_id, "_sealed": sealed, "_settle": 1.5}
 
 
-def adding(name: str) -> Callable[[Connection], None]:
+def insert_workspace(name: str) -> Callable[[Connection], None]:
     def add(writing: Connection) -> None:
         writing.execute(INSERT, workspace(name))
 
     return add
 
 
-async def names(database: Database) -> list[str]:
+async def read_names(database: Database) -> list[str]:
     query = select(tables.workspaces.c.name).order_by(tables.workspaces.c.workspace_id)
     return list(await database.read(lambda reading: reading.execute(query).scalars().all()))
 
 
 @pytest.fixture
-async def relayed(new_postgres: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[PostgresProxy, Database]]:
+async def proxied(new_postgres: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[PostgresProxy, Database]]:
     """A database behind a relay, recently written to."""
     # However slow this machine is, no connection is checked before its use.
     monkeypatch.setattr(engines, "IDLE_SECONDS", 60)
     async with run_postgres_proxy(new_postgres) as (relay, address), Database(address) as database:
-        await asyncio.gather(*(database.write(adding(f"first {number}"), str(number)) for number in range(3)))
+        await asyncio.gather(*(database.write(insert_workspace(f"first {number}"), str(number)) for number in range(3)))
         relay.round_trips = 0
         yield relay, database
 
@@ -69,16 +69,16 @@ async def served(new_postgres: str) -> AsyncIterator[Database]:
         yield database
 
 
-async def test_rows_are_committed_in_one_round_trip(relayed: tuple[PostgresProxy, Database]) -> None:
-    relay, database = relayed
+async def test_rows_are_committed_in_one_round_trip(proxied: tuple[PostgresProxy, Database]) -> None:
+    relay, database = proxied
     await asyncio.gather(*(database.put(INSERT, workspace(f"ws {number}")) for number in range(40)))
 
     assert 1 == relay.round_trips
-    assert 43 == len(await names(database))
+    assert 43 == len(await read_names(database))
 
 
-async def test_fenced_rows_are_committed_in_one_round_trip(relayed: tuple[PostgresProxy, Database]) -> None:
-    relay, database = relayed
+async def test_fenced_rows_are_committed_in_one_round_trip(proxied: tuple[PostgresProxy, Database]) -> None:
+    relay, database = proxied
     fences = [(CLAIM, claim(f"key {number}", f"run {number}")) for number in range(20)]
     passed = await asyncio.gather(*(database.put_all([(INSERT, workspace(f[1]["run_id"]))], f) for f in fences))
 
@@ -96,7 +96,7 @@ async def test_one_of_several_claims_of_a_name_in_a_commit_succeeds(served: Data
     query = select(tables.claims.c.run_id).order_by(tables.claims.c.run_id)
     holders = await served.read(lambda reading: list(reading.execute(query).scalars()))
     assert [True, False, False, True, False] == [*passed, again]
-    assert ["run 3", "run 4"] == holders == await names(served)
+    assert ["run 3", "run 4"] == holders == await read_names(served)
 
 
 async def test_each_fence_of_a_commit_is_checked_separately(served: Database) -> None:
@@ -104,7 +104,7 @@ async def test_each_fence_of_a_commit_is_checked_separately(served: Database) ->
     tries = [("a", "run a"), ("b", "run of another"), ("c", "run c"), ("d", "run d")]
     passed = await asyncio.gather(
         *(
-            served.put_all([(INSERT, workspace(key))], (SET_INTENT, mine(key, run_id, key.encode() * 3)), key)
+            served.put_all([(INSERT, workspace(key))], (SET_INTENT, intent_row(key, run_id, key.encode() * 3)), key)
             for key, run_id in tries
         )
     )
@@ -113,7 +113,7 @@ async def test_each_fence_of_a_commit_is_checked_separately(served: Database) ->
     rows = await served.read(lambda reading: list(reading.execute(query).scalars()))
     assert [True, False, True, False] == passed
     assert [b"aaa", None, b"ccc"] == rows
-    assert ["a", "c"] == await names(served)
+    assert ["a", "c"] == await read_names(served)
 
 
 async def test_unusual_values_are_stored_unchanged(served: Database) -> None:
@@ -135,21 +135,21 @@ async def test_a_commit_can_exceed_the_socket_buffer(served: Database) -> None:
     length = select(func.sum(func.length(tables.claims.c.sealed)))
     assert [True] * 8 == passed
     assert 4_000_000 == await served.read(lambda reading: reading.execute(length).scalar())
-    assert 8 == len(await names(served))
+    assert 8 == len(await read_names(served))
 
 
 async def test_writes_about_one_subject_are_ordered_and_others_continue(served: Database) -> None:
     stuck = Stuck()
     first = asyncio.ensure_future(served.write(stuck, "one"))
     await asyncio.to_thread(stuck.begun.wait, 10)
-    second = asyncio.ensure_future(served.write(adding("one"), "one"))
-    await served.write(adding("other"), "other")
-    before = await names(served)
+    second = asyncio.ensure_future(served.write(insert_workspace("one"), "one"))
+    await served.write(insert_workspace("other"), "other")
+    before = await read_names(served)
     stuck.go.set()
     await asyncio.gather(first, second)
 
     assert ["other"] == before
-    assert ["one", "other"] == await names(served)
+    assert ["one", "other"] == await read_names(served)
 
 
 async def test_writers_about_one_subject_do_not_share_a_statement(served: Database) -> None:
@@ -157,38 +157,38 @@ async def test_writers_about_one_subject_do_not_share_a_statement(served: Databa
     renamed = [(RENAME, {"_id": "ws", "_name": name}) for name in ("second", "third")]
     await asyncio.gather(*(served.put_all([], fence, "ws") for fence in renamed))
 
-    assert ["third"] == await names(served)
+    assert ["third"] == await read_names(served)
 
 
-async def test_a_transaction_interrupted_after_sending_is_not_retried(relayed: tuple[PostgresProxy, Database]) -> None:
-    relay, database = relayed
+async def test_a_transaction_interrupted_after_sending_is_not_retried(proxied: tuple[PostgresProxy, Database]) -> None:
+    relay, database = proxied
     relay.cut_after = b"INSERT"
     outcomes = await asyncio.gather(*(database.put(INSERT, workspace(name)) for name in "ab"), return_exceptions=True)
     await database.put(INSERT, workspace("c"))
 
     assert [StorageUnavailable] * 2 == [type(outcome) for outcome in outcomes]
-    assert ["a", "b", "c"] == (await names(database))[:3]
+    assert ["a", "b", "c"] == (await read_names(database))[:3]
 
 
 async def test_fenced_rows_interrupted_after_sending_are_not_retried(
-    relayed: tuple[PostgresProxy, Database],
+    proxied: tuple[PostgresProxy, Database],
 ) -> None:
-    relay, database = relayed
+    relay, database = proxied
     relay.cut_after = b"COMMIT"
     fenced = [([(INSERT, workspace(name))], (TAKE, workspace(f"fence {name}")), name) for name in "ab"]
     outcomes = await asyncio.gather(*(database.put_all(*each) for each in fenced), return_exceptions=True)
     await database.put(INSERT, workspace("c"))
 
     assert [StorageUnavailable] * 2 == [type(outcome) for outcome in outcomes]
-    assert ["a", "b", "c"] == (await names(database))[:3]
+    assert ["a", "b", "c"] == (await read_names(database))[:3]
 
 
-async def test_a_transaction_interrupted_before_its_commit_is_retried(relayed: tuple[PostgresProxy, Database]) -> None:
-    relay, database = relayed
+async def test_a_transaction_interrupted_before_its_commit_is_retried(proxied: tuple[PostgresProxy, Database]) -> None:
+    relay, database = proxied
     relay.cut_after = b"INSERT"
-    await asyncio.gather(*(database.write(adding(name), name) for name in "ab"))
+    await asyncio.gather(*(database.write(insert_workspace(name), name) for name in "ab"))
 
-    assert ["a", "b"] == (await names(database))[:2]
+    assert ["a", "b"] == (await read_names(database))[:2]
 
 
 async def test_rows_of_a_failed_fence_are_not_written_alongside_others(served: Database) -> None:
@@ -197,18 +197,18 @@ async def test_rows_of_a_failed_fence_are_not_written_alongside_others(served: D
     passed = await asyncio.gather(
         served.put_all([(INSERT, workspace("without a fence"))]),
         served.put_all(rename, (CLAIM, claim("taken", "second"))),
-        served.put_all([(INSERT, workspace("fenced"))], (SET_INTENT, mine("taken", "first", b"x"))),
-        served.put_all([(INSERT, workspace("lost"))], (SET_INTENT, mine("taken", "second", b"y")), "second"),
+        served.put_all([(INSERT, workspace("fenced"))], (SET_INTENT, intent_row("taken", "first", b"x"))),
+        served.put_all([(INSERT, workspace("lost"))], (SET_INTENT, intent_row("taken", "second", b"y")), "second"),
     )
 
     assert [True, False, True, False] == list(passed)
-    assert ["fenced", "kept", "without a fence"] == await names(served)
+    assert ["fenced", "kept", "without a fence"] == await read_names(served)
 
 
 async def test_connections_lost_while_idle_are_detected_before_use(
-    relayed: tuple[PostgresProxy, Database],
+    proxied: tuple[PostgresProxy, Database],
 ) -> None:
-    relay, database = relayed
+    relay, database = proxied
     relay.cut()
     await asyncio.sleep(0)
 
@@ -239,7 +239,7 @@ async def test_a_pooler_without_options_gets_timeouts_in_each_transaction(new_po
         await database.put(INSERT, workspace("put"))
 
         assert ("2s", "2s") == (reading, writing)
-        assert ["put"] == await names(database)
+        assert ["put"] == await read_names(database)
 
 
 PREPARED = text("SELECT count(*) FROM pg_prepared_statements")

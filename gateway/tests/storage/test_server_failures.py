@@ -44,7 +44,7 @@ async def put(database: Database, *names: str) -> list[str]:
     return [getattr(outcome, "code", "ok" if outcome is True else repr(outcome)) for outcome in outcomes]
 
 
-async def names(database: Database) -> list[str]:
+async def read_names(database: Database) -> list[str]:
     query = select(tables.workspaces.c.name).order_by(tables.workspaces.c.name)
     return list(await database.read(lambda reading: reading.execute(query).scalars().all()))
 
@@ -73,7 +73,7 @@ async def test_a_restarted_server_receives_the_deferred_records(own_server: str)
         await database.flush()
 
         assert (["ok"], ["storage_unavailable"] * 2, ["ok"] * 2) == (before, during_outage, after)
-        assert ["before", "c", "d", "owed"] == await names(database)
+        assert ["before", "c", "d", "owed"] == await read_names(database)
 
 
 def _add(name: str, writing: Connection) -> None:
@@ -87,7 +87,7 @@ async def test_a_session_without_the_prepared_statement_gets_the_plain_one(datab
     outcomes = [await put(database, name) for name in "ghijkl"]
 
     assert (["ok"] * 6, 12, [["ok"]] * 6) == (before, len(lost), outcomes)
-    assert list("abcdefghijkl") == await names(database)
+    assert list("abcdefghijkl") == await read_names(database)
 
 
 async def test_a_silent_server_is_reported_as_unavailable() -> None:
@@ -101,31 +101,31 @@ async def test_the_reachable_one_of_several_addresses_is_used(new_postgres: str)
     async with (
         run_postgres_proxy(new_postgres) as (first, one),
         run_postgres_proxy(new_postgres) as (_, other),
-        Database(several(one, other), seconds=4) as database,
+        Database(join_addresses(one, other), seconds=4) as database,
     ):
         before = await put(database, "before")
         first.close()
         after = await put(database, "after")
 
         assert (["ok"], ["ok"]) == (before, after)
-        assert ["after", "before"] == await names(database)
+        assert ["after", "before"] == await read_names(database)
 
 
-async def test_a_former_primary_that_is_read_only_is_not_used_after_a_failover(
-    own_server: str, new_postgres: str
-) -> None:
-    former = make_url(own_server).set(database=make_url(new_postgres).database).render_as_string(hide_password=False)
-    execute(own_server, f"CREATE DATABASE {make_url(former).database}")
-    execute(own_server, f"ALTER DATABASE {make_url(former).database} SET default_transaction_read_only = on")
+async def test_a_read_only_former_primary_is_not_used_after_a_failover(own_server: str, new_postgres: str) -> None:
+    former_primary = (
+        make_url(own_server).set(database=make_url(new_postgres).database).render_as_string(hide_password=False)
+    )
+    execute(own_server, f"CREATE DATABASE {make_url(former_primary).database}")
+    execute(own_server, f"ALTER DATABASE {make_url(former_primary).database} SET default_transaction_read_only = on")
     async with (
-        run_postgres_proxy(former) as (_, one),
+        run_postgres_proxy(former_primary) as (_, one),
         run_postgres_proxy(new_postgres) as (_, other),
-        Database(several(one, other), seconds=4) as database,
+        Database(join_addresses(one, other), seconds=4) as database,
     ):
         assert ["ok"] == await put(database, "written")
 
 
-def several(*addresses: str) -> str:
+def join_addresses(*addresses: str) -> str:
     """Return one URL with the servers of all *addresses*, as for a primary and its standbys."""
     urls = [make_url(address) for address in addresses]
     hosts = [f"{url.host}:{url.port}" for url in urls]
@@ -154,10 +154,10 @@ async def test_a_full_disk_fails_only_the_writers_that_need_space(
     with_space = await put(database, "d")
 
     assert (["storage_unavailable"] * 3, ["ok"]) == (full, with_space)
-    assert ["d"] == await names(database)
+    assert ["d"] == await read_names(database)
 
 
-class Skewed(SystemClock):
+class SkewedClock(SystemClock):
     """A wrong wall clock."""
 
     def __init__(self, seconds: float) -> None:
@@ -190,6 +190,6 @@ DIGESTS = RequestDigests("target", "parameters")
 
 def replica(database: Database, skew: float) -> tuple[ProcessRegistry, RunStore, Claims]:
     """Return a process on another machine with its own clock."""
-    process_id, clock = ProcessId(f"proc {skew}"), Skewed(skew)
+    process_id, clock = ProcessId(f"proc {skew}"), SkewedClock(skew)
     runs, claims = RunStore(database, process_id, clock), Claims(database, process_id, clock)
     return ProcessRegistry(database, process_id, clock, runs=runs, claims=claims, single_instance=False), runs, claims

@@ -32,16 +32,14 @@ async def shared(clock: ManualClock, request: pytest.FixtureRequest) -> AsyncIte
         yield store
 
 
-def take(name: str = "key:1", units: float = 1) -> ResolvedCharge:
+def charge(name: str = "key:1", units: float = 1) -> ResolvedCharge:
     return ResolvedCharge(name, MINUTE, units)
 
 
-async def test_consuming_reduces_the_allowance_and_then_returns_the_wait(
-    shared: SharedCounters, clock: ManualClock
-) -> None:
-    left = [(await shared.consume(take())).remaining for _ in range(3)]
+async def test_consuming_reduces_the_allowance_then_returns_a_wait(shared: SharedCounters, clock: ManualClock) -> None:
+    left = [(await shared.consume(charge())).remaining for _ in range(3)]
     clock.at += 20
-    rejected = await shared.consume(take())
+    rejected = await shared.consume(charge())
 
     assert [2, 1, 0] == left
     assert (3, 0, 40.0) == (rejected.limit, rejected.remaining, rejected.retry_after)
@@ -50,83 +48,77 @@ async def test_consuming_reduces_the_allowance_and_then_returns_the_wait(
 @requirement("common-72")
 async def test_rejected_requests_do_not_count(shared: SharedCounters, clock: ManualClock) -> None:
     for _ in range(10):
-        await shared.consume(take())
+        await shared.consume(charge())
     clock.at += 60
 
-    assert 2 == (await shared.consume(take())).remaining
+    assert 2 == (await shared.consume(charge())).remaining
 
 
 async def test_peeking_consumes_nothing(shared: SharedCounters, clock: ManualClock) -> None:
-    looked = [(await shared.peek(take())).remaining for _ in range(5)]
+    looked = [(await shared.peek(charge())).remaining for _ in range(5)]
 
     assert [3] * 5 == looked
-    assert 0 == (await shared.peek(take())).retry_after
+    assert 0 == (await shared.peek(charge())).retry_after
 
 
 async def test_names_are_counted_separately(shared: SharedCounters, clock: ManualClock) -> None:
-    await shared.consume(take("key:1", 3))
+    await shared.consume(charge("key:1", 3))
 
-    assert 2 == (await shared.consume(take("key:2"))).remaining
+    assert 2 == (await shared.consume(charge("key:2"))).remaining
 
 
 async def test_a_reservation_applies_to_all_budgets_together(shared: SharedCounters, clock: ManualClock) -> None:
-    await shared.consume(take("upstream:notes:a", 3))
+    await shared.consume(charge("upstream:notes:a", 3))
     clock.at += 10
-    reservation = await shared.reserve([take("upstream:notes:a"), take("upstream:notes:b")], 100)
+    reservation = await shared.reserve([charge("upstream:notes:a"), charge("upstream:notes:b")], 100)
 
     assert 50 == reservation.wait
     assert (0, 2) == (
-        (await shared.peek(take("upstream:notes:a"))).remaining,
-        (await shared.peek(take("upstream:notes:b"))).remaining,
+        (await shared.peek(charge("upstream:notes:a"))).remaining,
+        (await shared.peek(charge("upstream:notes:b"))).remaining,
     )
 
 
 async def test_a_reservation_after_the_deadline_consumes_nothing(shared: SharedCounters, clock: ManualClock) -> None:
-    await shared.consume(take("upstream:notes:a", 3))
-    reservation = await shared.reserve([take("upstream:notes:a"), take("upstream:notes:b")], 59)
+    await shared.consume(charge("upstream:notes:a", 3))
+    reservation = await shared.reserve([charge("upstream:notes:a"), charge("upstream:notes:b")], 59)
 
     assert (60, False) == (reservation.wait, reservation.granted)
-    assert 3 == (await shared.peek(take("upstream:notes:b"))).remaining
+    assert 3 == (await shared.peek(charge("upstream:notes:b"))).remaining
 
 
 async def test_a_released_reservation_is_available_to_others(shared: SharedCounters, clock: ManualClock) -> None:
-    reservation = await shared.reserve([take("upstream:notes:a", 3)], 0)
+    reservation = await shared.reserve([charge("upstream:notes:a", 3)], 0)
     reservation.release()
 
-    assert 0 == (await shared.reserve([take("upstream:notes:a", 3)], 0)).wait
+    assert 0 == (await shared.reserve([charge("upstream:notes:a", 3)], 0)).wait
 
 
 async def test_a_reservation_is_confirmed_at_its_time(shared: SharedCounters, clock: ManualClock) -> None:
-    await shared.consume(take("upstream:notes:a", 3))
-    reservation = await shared.reserve([take("upstream:notes:a")], 100)
+    await shared.consume(charge("upstream:notes:a", 3))
+    reservation = await shared.reserve([charge("upstream:notes:a")], 100)
     clock.at += reservation.wait
 
     assert 0 == await reservation.confirm()
 
 
-async def test_a_blocked_budget_grants_no_reservation_until_the_block_ends(
-    shared: SharedCounters, clock: ManualClock
-) -> None:
-    await shared.block([take("upstream:notes:a")], 30)
-    await shared.block([take("upstream:notes:a")], 10)
+async def test_a_blocked_budget_grants_nothing_until_the_block_ends(shared: SharedCounters, clock: ManualClock) -> None:
+    await shared.block([charge("upstream:notes:a")], 30)
+    await shared.block([charge("upstream:notes:a")], 10)
 
-    assert 30 == (await shared.reserve([take("upstream:notes:a")], 100)).wait
-    assert 0 == (await shared.reserve([take("upstream:notes:b")], 100)).wait
+    assert 30 == (await shared.reserve([charge("upstream:notes:a")], 100)).wait
+    assert 0 == (await shared.reserve([charge("upstream:notes:b")], 100)).wait
 
 
-async def test_an_idle_reservation_leaves_headroom_for_another_request(
-    shared: SharedCounters, clock: ManualClock
-) -> None:
-    reservations = [await shared.try_reserve_idle([take("upstream:notes:a")]) for _ in range(3)]
+async def test_an_idle_reservation_leaves_headroom_for_a_request(shared: SharedCounters, clock: ManualClock) -> None:
+    reservations = [await shared.try_reserve_idle([charge("upstream:notes:a")]) for _ in range(3)]
 
     assert [True, True, False] == [reservation.granted for reservation in reservations]
     assert 60 == reservations[2].wait
-    assert 1 == (await shared.peek(take("upstream:notes:a"))).remaining
+    assert 1 == (await shared.peek(charge("upstream:notes:a"))).remaining
 
 
-async def test_an_idle_reservation_leaves_a_fifth_of_a_larger_budget(
-    shared: SharedCounters, clock: ManualClock
-) -> None:
+async def test_an_idle_reservation_leaves_a_fifth_of_large_budgets(shared: SharedCounters, clock: ManualClock) -> None:
     one = ResolvedCharge("upstream:notes:a", Budget(20, 60), 1)
     reservations = [await shared.try_reserve_idle([one]) for _ in range(17)]
 
@@ -134,20 +126,18 @@ async def test_an_idle_reservation_leaves_a_fifth_of_a_larger_budget(
     assert [0] * 4 == [(await shared.reserve([one], 0)).wait for _ in range(4)]
 
 
-async def test_a_small_request_precedes_a_large_one_that_has_to_wait(
-    shared: SharedCounters, clock: ManualClock
-) -> None:
-    await shared.consume(take("upstream:notes:a", 2))
-    large = await shared.reserve([take("upstream:notes:a", 3)], 100)
-    small = await shared.reserve([take("upstream:notes:a", 1)], 100)
+async def test_a_small_request_precedes_a_large_one_that_waits(shared: SharedCounters, clock: ManualClock) -> None:
+    await shared.consume(charge("upstream:notes:a", 2))
+    large = await shared.reserve([charge("upstream:notes:a", 3)], 100)
+    small = await shared.reserve([charge("upstream:notes:a", 1)], 100)
 
     assert (60, 0) == (round(large.wait), small.wait)
 
 
 async def test_a_late_request_delays_later_ones(shared: SharedCounters, clock: ManualClock) -> None:
-    await shared.reserve([take("upstream:notes:a", 3)], 0)
-    first = await shared.reserve([take("upstream:notes:a", 3)], 100)
-    second = await shared.reserve([take("upstream:notes:a", 3)], 200)
+    await shared.reserve([charge("upstream:notes:a", 3)], 0)
+    first = await shared.reserve([charge("upstream:notes:a", 3)], 100)
+    second = await shared.reserve([charge("upstream:notes:a", 3)], 200)
     clock.at += 70
     gone = await first.confirm()
     clock.at += 50
@@ -157,52 +147,48 @@ async def test_a_late_request_delays_later_ones(shared: SharedCounters, clock: M
 
 
 async def test_a_request_counts_from_its_latest_possible_arrival(shared: SharedCounters, clock: ManualClock) -> None:
-    reservation = await shared.reserve([take("upstream:notes:a", 3)], 0)
+    reservation = await shared.reserve([charge("upstream:notes:a", 3)], 0)
     clock.at += 20
     reservation.record_response()
     clock.at += 1
 
-    assert 59 == round((await shared.reserve([take("upstream:notes:a")], 100)).wait, 3)
+    assert 59 == round((await shared.reserve([charge("upstream:notes:a")], 100)).wait, 3)
 
 
-async def test_a_request_sent_late_counts_from_then_on_before_its_response(
+async def test_a_late_request_counts_from_sending_before_its_response(
     shared: SharedCounters, clock: ManualClock
 ) -> None:
-    reservations = [await shared.reserve([take("upstream:notes:a")], 0) for _ in range(3)]
+    reservations = [await shared.reserve([charge("upstream:notes:a")], 0) for _ in range(3)]
     for reservation in reservations[:2]:
         reservation.record_sent()
     clock.at += 25
     reservations[2].record_sent()
     # Commands reach the store in order, so it knows by now.
-    await shared.peek(take("upstream:notes:a"))
+    await shared.peek(charge("upstream:notes:a"))
     clock.at += 35
-    following = [await shared.reserve([take("upstream:notes:a")], 100) for _ in range(3)]
+    following = [await shared.reserve([charge("upstream:notes:a")], 100) for _ in range(3)]
 
     assert [0, 0, 25] == [round(reservation.wait, 3) for reservation in following]
 
 
-async def test_an_unused_reservation_is_renewed_behind_sent_requests(
-    shared: SharedCounters, clock: ManualClock
-) -> None:
-    reservation = await shared.reserve([take("upstream:notes:a")], 0)
+async def test_an_unused_reservation_is_renewed_behind_sent_ones(shared: SharedCounters, clock: ManualClock) -> None:
+    reservation = await shared.reserve([charge("upstream:notes:a")], 0)
     at_once = reservation.is_expired()
     clock.at += 61
-    await shared.reserve([take("upstream:notes:a", 3)], 0)
+    await shared.reserve([charge("upstream:notes:a", 3)], 0)
 
     assert (False, True) == (at_once, reservation.is_expired())
     assert 60 == round(await reservation.confirm(), 3)
 
 
-async def test_a_renewed_reservation_counts_once_and_from_its_new_time(
-    shared: SharedCounters, clock: ManualClock
-) -> None:
-    reservation = await shared.reserve([take("upstream:notes:a", 2)], 0)
+async def test_a_renewed_reservation_counts_once_from_its_new_time(shared: SharedCounters, clock: ManualClock) -> None:
+    reservation = await shared.reserve([charge("upstream:notes:a", 2)], 0)
     clock.at += 40
     gone = await reservation.confirm()
     clock.at += 30
 
     assert (0, False) == (gone, reservation.is_expired())
-    assert 1 == (await shared.peek(take("upstream:notes:a"))).remaining
+    assert 1 == (await shared.peek(charge("upstream:notes:a"))).remaining
 
 
 async def test_a_request_without_units_never_waits(shared: SharedCounters, clock: ManualClock) -> None:
@@ -214,11 +200,11 @@ async def test_a_request_without_units_never_waits(shared: SharedCounters, clock
 
 
 async def test_an_idle_budget_is_charged_together_with_a_new_one(shared: SharedCounters, clock: ManualClock) -> None:
-    (await shared.reserve([take("upstream:notes:a")], 0)).release()
-    await shared.peek(take("key:1"))
-    await shared.reserve([take("upstream:notes:a"), take("upstream:notes:b")], 0)
+    (await shared.reserve([charge("upstream:notes:a")], 0)).release()
+    await shared.peek(charge("key:1"))
+    await shared.reserve([charge("upstream:notes:a"), charge("upstream:notes:b")], 0)
 
-    assert 2 == (await shared.peek(take("upstream:notes:a"))).remaining
+    assert 2 == (await shared.peek(charge("upstream:notes:a"))).remaining
 
 
 STEPS = ("reserve", "reserve", "both", "spend", "spare", "confirm", "release", "time", "time", "close")
@@ -239,9 +225,9 @@ class Replay:
 
     async def step(self, kind: str, number: int) -> None:
         units = float(number % 3 + 1)
-        a, b = take("upstream:notes:a", units), ResolvedCharge("upstream:notes:b", Budget(5, 10), units)
+        a, b = charge("upstream:notes:a", units), ResolvedCharge("upstream:notes:b", Budget(5, 10), units)
         if kind == "spend":
-            allowance = await self._shared.consume(take("key:1", units))
+            allowance = await self._shared.consume(charge("key:1", units))
             self._record(f"{kind} {allowance.remaining}", allowance.retry_after)
         elif kind == "spare":
             self._record_reservation(await self._shared.try_reserve_idle([b]))

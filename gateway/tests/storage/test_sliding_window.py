@@ -33,23 +33,23 @@ class History:
         if at > self.now:
             self.waiting.append(entry)
         else:
-            self.go(entry)
+            self.send(entry)
 
-    def go(self, entry: LogEntry) -> None:
+    def send(self, entry: LogEntry) -> None:
         """Record that a request was sent."""
         entry.queue_number = 0
         self.gone.append((self.now, entry.units))
 
-    def leave(self, which: int) -> None:
+    def cancel(self, index: int) -> None:
         """Cancel one of the waiting requests."""
         if self.waiting:
-            self.window.remove(self.waiting.pop(which % len(self.waiting)))
+            self.window.remove(self.waiting.pop(index % len(self.waiting)))
 
-    def wake(self, which: int) -> None:
+    def wake(self, index: int) -> None:
         """Wake one of the due requests, which may have to wait longer."""
         awake = [entry for entry in self.waiting if entry.at <= self.now]
         if awake:
-            entry = awake[which % len(awake)]
+            entry = awake[index % len(awake)]
             due = self.window.due_at(entry, self.now)
             assert due >= self.now
             self.window.remove(entry)
@@ -57,7 +57,7 @@ class History:
             self.window.insert(entry)
             if due <= self.now:
                 self.waiting.remove(entry)
-                self.go(entry)
+                self.send(entry)
 
     def step(self, kind: str, number: int) -> None:
         """Perform one step."""
@@ -65,7 +65,7 @@ class History:
         if kind == "reserve":
             self.reserve(number % limit + 1)
         elif kind == "leave":
-            self.leave(number)
+            self.cancel(number)
         elif kind == "wake":
             self.wake(number)
         elif kind == "close":
@@ -82,7 +82,7 @@ class History:
             self.wake(0)
 
     @property
-    def most(self) -> float:
+    def max_sent(self) -> float:
         """The maximum of units that were sent in any window."""
         per_seconds = self.window.budget.per_seconds
         return max(
@@ -114,7 +114,7 @@ def test_no_window_contains_more_than_the_limit(limit: int, per_seconds: float, 
     history = History(SlidingWindowLog(Budget(limit, per_seconds)))
     history.run(steps)
 
-    assert history.most <= limit
+    assert history.max_sent <= limit
 
 
 @given(st.lists(st.tuples(st.just(1.0), st.floats(0, 3)), max_size=60))

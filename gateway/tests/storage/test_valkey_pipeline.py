@@ -12,7 +12,7 @@ from harness.gateway_server import free_port
 from harness.valkey import Server
 
 
-class Counted(Connection):
+class CountingConnection(Connection):
     """A connection that records how many commands each packet contains."""
 
     packets: list[int]
@@ -25,7 +25,7 @@ class Counted(Connection):
 async def test_commands_of_one_loop_iteration_are_sent_together_and_answered_in_order(
     valkey_of_tests: Server,
 ) -> None:
-    connection = Counted(port=valkey_of_tests.port, socket_timeout=None)
+    connection = CountingConnection(port=valkey_of_tests.port, socket_timeout=None)
     connection.packets = []
     async with ValkeyPipeline(lambda: connection, 20) as pipeline:
         answers = await asyncio.gather(*(pipeline.send("ECHO", word) for word in ("a", "b", "c")))

@@ -19,7 +19,7 @@ from connector_gateway.kit.errors import ConnectionRevoked, UpstreamError
 from connector_gateway.kit.events import CHANGED_AT, FORMER, RENEWED_AT
 from connector_gateway.kit.identifiers import ConnectionId
 from gateway.tests.core.events.conftest import Node, Sprouted, sprouted
-from gateway.tests.core.events.test_polling import polled, row, take
+from gateway.tests.core.events.test_polling import open_session, wait_for_polls, watch_row
 from harness.clocks import ManualClock
 from harness.requirement import requirement
 
@@ -58,10 +58,10 @@ async def observe(node: Node, connection_id: Any, status: str, **more: Any) -> N
     await node.app.connections.record_status(connection, status, **more)
 
 
-async def look_at_once(node: Node) -> None:
+async def poll_once(node: Node) -> None:
     """Perform the first poll."""
     watchers = await node.watch()
-    await polled(node)
+    await wait_for_polls(node)
     await watchers.__aexit__()
     node.tasks.clear()
 
@@ -134,9 +134,9 @@ async def test_a_vendor_that_accepts_again_overrides_the_observed_status(node: N
 async def test_a_reactivated_connection_is_polled_immediately(node: Node) -> None:
     connection = await node.connect()
     node.garden.script = [ConnectionRevoked("Gone.")]
-    await look_at_once(node)
+    await poll_once(node)
     await observe(node, connection, "active")
-    watch = await row(node, connection)
+    watch = await watch_row(node, connection)
 
     assert (node.clock.at, node.clock.at, 0) == (watch.due_at, watch.whole_at, watch.failures)
 
@@ -144,10 +144,10 @@ async def test_a_reactivated_connection_is_polled_immediately(node: Node) -> Non
 async def test_a_poll_that_succeeds_again_is_not_followed_by_another(node: Node) -> None:
     connection = await node.connect()
     await observe(node, connection, "revoked")
-    await look_at_once(node)
+    await poll_once(node)
 
     assert "active" == (await node.app.connections.show(connection))["status"]
-    assert node.clock.at == (await row(node, connection)).behind_since
+    assert node.clock.at == (await watch_row(node, connection)).behind_since
     assert 1 == len(node.garden.polls)
 
 
@@ -158,47 +158,47 @@ async def test_observations_of_a_removed_connection_are_not_stored(node: Node) -
     await node.app.connections.remove(connection_id)
     await node.app.connections.record_status(connection, "revoked")
 
-    assert await row(node, connection_id) is None
+    assert await watch_row(node, connection_id) is None
 
 
 @requirement("common-105")
 async def test_missed_hooks_are_searched_since_the_last_event(pushed: Node) -> None:
     connection = await pushed.connect()
-    await look_at_once(pushed)
+    await poll_once(pushed)
     await pushed.app._feed.add({connection: [sprouted("a")]})
     heard_at = pushed.clock.at
     pushed.clock.at += 3600
-    await _forget_being_behind(pushed, connection)
+    await _clear_behind(pushed, connection)
     await observe(pushed, connection, "revoked")
 
-    assert heard_at == (await row(pushed, connection)).behind_since
+    assert heard_at == (await watch_row(pushed, connection)).behind_since
 
 
 @requirement("common-105")
 async def test_missed_hooks_are_searched_only_within_the_retention_time(pushed: Node) -> None:
     connection = await pushed.connect()
-    await look_at_once(pushed)
-    await _forget_being_behind(pushed, connection)
+    await poll_once(pushed)
+    await _clear_behind(pushed, connection)
     await observe(pushed, connection, "revoked")
 
-    assert pushed.clock.at - MAX_SEARCH_BACK_SECONDS == (await row(pushed, connection)).behind_since
+    assert pushed.clock.at - MAX_SEARCH_BACK_SECONDS == (await watch_row(pushed, connection)).behind_since
 
 
-async def _forget_being_behind(node: Node, connection_id: Any) -> None:
+async def _clear_behind(node: Node, connection_id: Any) -> None:
     """Delete the record that the process left when it ended."""
     (claimed,) = await node.watches.claim("garden", 10)
     await node.watches.finish(claimed, whole_at=None, behind_since=None, failures=0)
-    assert (await row(node, connection_id)).behind_since is None
+    assert (await watch_row(node, connection_id)).behind_since is None
 
 
 @requirement("common-106")
 async def test_new_credentials_retain_the_watch_state_until_their_account_is_known(node: Node) -> None:
     connection = await node.connect()
-    await look_at_once(node)
+    await poll_once(node)
     await node.app.connections.change(connection, credentials={"token": "second-token"})
     node.clock.at += 5
     await node.app.connections.change(connection, credentials={"token": "another-third-token"}, settings={})
-    watch = await row(node, connection)
+    watch = await watch_row(node, connection)
 
     assert {FORMER: {"seen": 1}, RENEWED_AT: node.clock.at, CHANGED_AT: node.clock.at} == watch.state
     assert watch.account is None
@@ -209,7 +209,7 @@ async def test_new_credentials_before_the_first_poll_do_not_change_the_start(nod
     began = node.clock.at
     node.clock.at += 5
     await node.app.connections.change(connection, credentials={"token": "second-token"}, settings={})
-    watch = await row(node, connection)
+    watch = await watch_row(node, connection)
 
     assert ({}, began) == (watch.state, watch.behind_since)
 
@@ -218,7 +218,7 @@ async def test_new_credentials_before_the_first_poll_do_not_change_the_start(nod
 async def test_a_poll_with_replaced_credentials_ends(node: Node) -> None:
     connection = await node.connect()
     (claimed,) = await node.watches.claim("garden", 10)
-    poll = await take(node, claimed)
+    poll = await open_session(node, claimed)
     await node.app.connections.change(connection, credentials={"token": "second-token"})
 
     with pytest.raises(LeaseLost):

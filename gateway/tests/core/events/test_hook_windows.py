@@ -67,7 +67,7 @@ async def test_a_window_can_be_closed_before_its_time(handover: HookVerification
         await handover.check_window("notes", address)
 
 
-async def test_a_window_opened_after_a_closed_one_accepts_a_secret(
+async def test_a_window_opened_after_a_closed_one_accepts_secrets(
     handover: HookVerification, clock: ManualClock
 ) -> None:
     await handover.close("notes")

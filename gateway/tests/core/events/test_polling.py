@@ -33,13 +33,13 @@ from harness.storage_faults import read_only
 from harness.wait import until
 
 
-async def row(node: Node, connection_id: Any) -> Any:
+async def watch_row(node: Node, connection_id: Any) -> Any:
     query = select(tables.watches).where(tables.watches.c.connection_id == connection_id)
     return await node.app.database.read(lambda reading: reading.execute(query).first())
 
 
-async def polled(node: Node, times: int = 1) -> None:
-    """Wait until *count* polls have ended."""
+async def wait_for_polls(node: Node, times: int = 1) -> None:
+    """Wait until *times* polls have ended."""
 
     async def ended() -> bool:
         begun = len(node.garden.polls) >= times
@@ -50,7 +50,7 @@ async def polled(node: Node, times: int = 1) -> None:
     await until(ended)
 
 
-async def take(node: Node, poll: Any) -> PollSession:
+async def open_session(node: Node, poll: Any) -> PollSession:
     """Lease a poll for use by the test."""
     connection = (await node.app.connections.get_many([poll.connection_id]))[poll.connection_id]
     return PollSession(
@@ -66,7 +66,7 @@ async def other_process(node: Node) -> WatchStore:
 async def test_a_new_connection_is_polled_immediately(node: Node) -> None:
     await node.watch()
     connection = await node.connect()
-    await polled(node)
+    await wait_for_polls(node)
 
     (poll,) = node.garden.polls
     assert (connection, True) == (poll.connection_id, poll.polls_everything)
@@ -79,7 +79,7 @@ async def test_deferred_polls_start_only_when_enabled(node: Node) -> None:
     await asyncio.sleep(2 * TICK_SECONDS)
     deferred = list(node.garden.polls)
     node.app.start_polls()
-    await polled(node)
+    await wait_for_polls(node)
 
     assert [] == deferred
 
@@ -94,10 +94,10 @@ async def test_a_connection_reports_since_when_it_is_fully_watched(node: Node) -
     connection = await node.connect()
     before = await watching_since(node, connection)
     await node.watch()
-    await polled(node)
+    await wait_for_polls(node)
     node.clock.at += 60
     await node.app.connections.change(connection, settings={})
-    await polled(node, 2)
+    await wait_for_polls(node, 2)
 
     assert before is None
     assert utc_datetime(NOON) == await watching_since(node, connection)
@@ -105,16 +105,16 @@ async def test_a_connection_reports_since_when_it_is_fully_watched(node: Node) -
 
 @requirement("common-187")
 async def test_an_incompletely_read_connection_is_not_watched_yet(node: Node) -> None:
-    async def leave_a_rest(watch: PollContext[Any]) -> None:
+    async def read_partially(watch: PollContext[Any]) -> None:
         watch.unfinished = True
 
-    node.garden.script = [leave_a_rest, UpstreamRateLimited("Later.", retry_after=1)]
+    node.garden.script = [read_partially, UpstreamRateLimited("Later.", retry_after=1)]
     connection = await node.connect()
     await node.watch()
-    await polled(node)
+    await wait_for_polls(node)
     after_a_rest = await watching_since(node, connection)
     await node.app.connections.change(connection, settings={})
-    await polled(node, 2)
+    await wait_for_polls(node, 2)
 
     assert (None, None) == (after_a_rest, await watching_since(node, connection))
 
@@ -131,10 +131,10 @@ async def test_a_connection_reports_its_progress_until_it_is_fully_read(node: No
     node.garden.script = [read_a_part, read_the_rest]
     connection = await node.connect()
     await node.watch()
-    await polled(node)
+    await wait_for_polls(node)
     after_a_part = (await node.app.connections.show(connection))["watching_progress"]
     await node.app.connections.change(connection, settings={})
-    await polled(node, 2)
+    await wait_for_polls(node, 2)
 
     assert {"done": 1, "total": 4} == after_a_part
     assert (await node.app.connections.show(connection))["watching_progress"] is None
@@ -144,11 +144,11 @@ async def test_a_connection_reports_its_progress_until_it_is_fully_read(node: No
 async def test_new_credentials_cause_a_full_read_first(node: Node) -> None:
     connection = await node.connect()
     await node.watch()
-    await polled(node)
+    await wait_for_polls(node)
     node.garden.gate.clear()
     changed = await node.app.connections.change(connection, credentials={"token": "a-newer-token"})
     node.garden.gate.set()
-    await polled(node, 2)
+    await wait_for_polls(node, 2)
 
     assert changed["watching_since"] is None
     assert await watching_since(node, connection)
@@ -158,8 +158,8 @@ async def test_the_next_poll_follows_after_the_interval(node: Node) -> None:
     connection = await node.connect()
     began = node.clock.at
     await node.watch()
-    await polled(node)
-    watch = await row(node, connection)
+    await wait_for_polls(node)
+    watch = await watch_row(node, connection)
 
     assert began + 60 == watch.due_at
     assert began == watch.behind_since
@@ -194,7 +194,7 @@ async def test_the_polls_of_a_dead_process_are_taken_over(node: Node) -> None:
     connection = await node.connect()
     (dead,) = await (await other_process(node)).claim("garden", 10)
     (taken,) = await node.watches.claim("garden", 10)
-    poll = await take(node, dead)
+    poll = await open_session(node, dead)
 
     assert connection == taken.connection_id
     with pytest.raises(LeaseLost):
@@ -205,7 +205,7 @@ async def test_the_polls_of_a_dead_process_are_taken_over(node: Node) -> None:
 async def test_events_and_snapshots_are_stored_together(node: Node) -> None:
     connection = await node.connect()
     (claimed,) = await node.watches.claim("garden", 10)
-    poll = await take(node, claimed)
+    poll = await open_session(node, claimed)
     await poll.commit([sprouted("a")], [Snapshot("beds", "1", {"plants": 2}), Snapshot("beds", "2", 3)])
     await poll.commit([], [Snapshot("beds", "1", {"plants": 3}), forget("2")])
 
@@ -218,11 +218,11 @@ async def test_a_failing_poll_is_retried_at_growing_intervals(node: Node) -> Non
     connection = await node.connect()
     node.garden.script = [UpstreamRateLimited("Later."), UpstreamRateLimited("Later.", retry_after=120)]
     await node.watch()
-    await polled(node)
-    first = (await row(node, connection)).due_at - node.clock.at
+    await wait_for_polls(node)
+    first = (await watch_row(node, connection)).due_at - node.clock.at
     node.clock.at += first
-    await polled(node, 2)
-    second = (await row(node, connection)).due_at - node.clock.at
+    await wait_for_polls(node, 2)
+    second = (await watch_row(node, connection)).due_at - node.clock.at
 
     assert (FIRST_BACKOFF_SECONDS, 120) == (first, second)
     runs = await node.app.runs.list(None, connection_id=connection)
@@ -236,10 +236,10 @@ async def test_polls_continue_in_time_despite_a_clock_set_back(node: Node) -> No
     await node.connect()
     node.app.clock = wall = ManualClock()
     await node.watch()
-    await polled(node)
+    await wait_for_polls(node)
     wall.at -= 3600
     node.clock.at += 60
-    await polled(node, 2)
+    await wait_for_polls(node, 2)
 
     assert 2 == len(node.garden.polls)
 
@@ -248,14 +248,14 @@ async def test_polls_continue_in_time_despite_a_clock_set_back(node: Node) -> No
 async def test_polls_deferred_by_a_wrong_clock_are_due_at_the_start(node: Node) -> None:
     connection = await node.connect()
     await node.watch()
-    await polled(node)
+    await wait_for_polls(node)
     await node.tasks.pop().__aexit__()
     later = update(tables.watches).values(due_at=node.clock.at + 3600, whole_at=node.clock.at + 3600)
     await node.app.database.write(lambda writing: writing.execute(later))
     await node.watch()
-    await polled(node, 2)
+    await wait_for_polls(node, 2)
 
-    assert node.clock.at + 60 >= (await row(node, connection)).due_at
+    assert node.clock.at + 60 >= (await watch_row(node, connection)).due_at
 
 
 async def test_a_poll_whose_end_cannot_be_stored_is_not_stuck(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,16 +263,16 @@ async def test_a_poll_whose_end_cannot_be_stored_is_not_stuck(node: Node, monkey
     give_back = node.watches.finish
     errors = [OSError("the disk is full")]
 
-    async def sometimes(*arguments: Any, **values: Any) -> None:
+    async def fail_first(*arguments: Any, **values: Any) -> None:
         if errors:
             raise errors.pop()
         await give_back(*arguments, **values)
 
-    monkeypatch.setattr(node.watches, "finish", sometimes)
+    monkeypatch.setattr(node.watches, "finish", fail_first)
     await node.watch()
-    await polled(node)
+    await wait_for_polls(node)
     node.clock.at += FIRST_BACKOFF_SECONDS
-    await polled(node, 2)
+    await wait_for_polls(node, 2)
 
     assert 2 == len(node.garden.polls)
 
@@ -281,21 +281,21 @@ async def test_an_internal_error_ends_only_one_poll(node: Node) -> None:
     connection = await node.connect()
     node.garden.script = [KeyError("oops")]
     await node.watch()
-    await polled(node)
+    await wait_for_polls(node)
     node.clock.at += FIRST_BACKOFF_SECONDS
-    await polled(node, 2)
+    await wait_for_polls(node, 2)
 
-    assert 0 == (await row(node, connection)).failures
+    assert 0 == (await watch_row(node, connection)).failures
 
 
 async def test_a_withdrawn_authorisation_is_recorded_and_rarely_retried(node: Node) -> None:
     connection = await node.connect()
     node.garden.script = [ConnectionRevoked("Gone.")]
     await node.watch()
-    await polled(node)
+    await wait_for_polls(node)
 
     assert "revoked" == (await node.app.connections.show(connection))["status"]
-    assert node.clock.at + MIN_REVOKED_SECONDS == (await row(node, connection)).due_at
+    assert node.clock.at + MIN_REVOKED_SECONDS == (await watch_row(node, connection)).due_at
     assert REVOKED_SECONDS == _retry_delay(ConnectionRevoked("Gone."), 10)
 
 
@@ -308,12 +308,12 @@ def test_a_failed_poll_is_retried_after_a_minute_or_as_the_vendor_requests() -> 
 async def test_a_changed_connection_is_polled_immediately(node: Node) -> None:
     connection = await node.connect()
     await node.watch()
-    await polled(node)
+    await wait_for_polls(node)
     await node.app.connections.change(connection, credentials={"token": "a-newer-token"})
-    await polled(node, 2)
+    await wait_for_polls(node, 2)
 
     assert [True, True] == [poll.polls_everything for poll in node.garden.polls]
-    assert "garden-1" == (await row(node, connection)).account
+    assert "garden-1" == (await watch_row(node, connection)).account
 
 
 async def test_a_change_during_a_poll_makes_another_one_due(node: Node) -> None:
@@ -324,7 +324,7 @@ async def test_a_change_during_a_poll_makes_another_one_due(node: Node) -> None:
     node.clock.at += 1
     await node.app.connections.change(connection, name="new")
     node.garden.gate.set()
-    await polled(node, 2)
+    await wait_for_polls(node, 2)
 
     assert 2 == len(node.garden.polls)
 
@@ -332,12 +332,12 @@ async def test_a_change_during_a_poll_makes_another_one_due(node: Node) -> None:
 async def test_a_removed_connection_is_no_longer_watched(node: Node) -> None:
     connection = await node.connect()
     (claimed,) = await node.watches.claim("garden", 10)
-    poll = await take(node, claimed)
+    poll = await open_session(node, claimed)
     await poll.commit([sprouted("a")], [Snapshot("beds", "1", 1)])
     await node.app.connections.remove(connection)
     await node.app._feed.purge()
 
-    assert await row(node, connection) is None
+    assert await watch_row(node, connection) is None
     assert {} == await poll.snapshots("beds")
 
 
@@ -345,12 +345,12 @@ async def test_a_removed_connection_is_no_longer_watched(node: Node) -> None:
 async def test_possibly_missed_events_are_reported_in_feed_and_history(node: Node) -> None:
     connection = await node.connect()
 
-    async def miss(watch: PollContext[Any]) -> None:
+    async def report_gap(watch: PollContext[Any]) -> None:
         await watch.record_gap(node.clock.at - 60, node.clock.at, "It was dark.", "bed 1")
 
-    node.garden.script = [miss]
+    node.garden.script = [report_gap]
     await node.watch()
-    await polled(node)
+    await wait_for_polls(node)
     (run,) = await node.app.runs.list(None, connection_id=connection)
     page = await node.app._feed.page(connection, Sprouted, None, limit=10)
 
@@ -364,12 +364,12 @@ async def test_a_hook_wakes_a_poll_of_its_channel(node: Node) -> None:
     await node.hand_over()
     connection = await node.connect()
     await node.watch()
-    await polled(node)
+    await wait_for_polls(node)
     await node.deliver("poll")
-    await polled(node, 2)
+    await wait_for_polls(node, 2)
 
     assert ({"bed 3", "bed 4"}, False) == (set(node.garden.polls[1].wakes), node.garden.polls[1].polls_everything)
-    assert node.clock.at + 60 == (await row(node, connection)).whole_at
+    assert node.clock.at + 60 == (await watch_row(node, connection)).whole_at
 
 
 @requirement("common-106")
@@ -386,14 +386,14 @@ async def test_a_hook_during_a_poll_is_not_lost(node: Node) -> None:
     await node.hand_over()
     await node.connect()
     await node.watch()
-    await polled(node)
+    await wait_for_polls(node)
     node.garden.gate.clear()
     node.garden.begun.clear()
     await node.deliver("poll")
     await node.garden.begun.wait()
     await node.deliver("poll")
     node.garden.gate.set()
-    await polled(node, 3)
+    await wait_for_polls(node, 3)
 
     assert [2, 2] == [len(poll.wakes) for poll in node.garden.polls[1:]]
 
@@ -424,7 +424,7 @@ async def test_a_hook_is_received_by_the_poll_in_progress(node: Node) -> None:
 
     node.garden.script = [listen]
     await node.watch()
-    await polled(node)
+    await wait_for_polls(node)
 
     assert [["bed 3", "bed 4"], []] == heard
     assert 1 == len(node.garden.polls)
@@ -435,7 +435,7 @@ async def test_a_connection_whose_hooks_stopped_is_polled(node: Node) -> None:
     (claimed,) = await node.watches.claim("garden", 10)
     await node.watches.finish(claimed, whole_at=None, behind_since=None, failures=0)
     await node.watch()
-    await polled(node)
+    await wait_for_polls(node)
 
     assert connection == node.garden.polls[0].connection_id
 
@@ -449,9 +449,9 @@ async def test_a_hook_reaches_all_connections_with_its_object(node: Node) -> Non
 
     node.garden.script = [append_state]
     await node.watch()
-    await polled(node)
+    await wait_for_polls(node)
     await node.deliver("whose")
-    await polled(node, 2)
+    await wait_for_polls(node, 2)
 
     assert ["bed 7"] == list(node.garden.polls[1].wakes)
 
@@ -459,7 +459,7 @@ async def test_a_hook_reaches_all_connections_with_its_object(node: Node) -> Non
 async def test_a_pushed_event_is_in_the_feed_once_acknowledged(pushed: Node) -> None:
     heard, deaf = await pushed.connect(), await pushed.connect()
     await pushed.watch()
-    await polled(pushed, 2)
+    await wait_for_polls(pushed, 2)
     await pushed.deliver("grew")
     await pushed.deliver("grew", "older")
 
@@ -470,8 +470,8 @@ async def test_a_pushed_event_is_in_the_feed_once_acknowledged(pushed: Node) -> 
 async def test_a_pushed_connection_is_not_polled_needlessly(pushed: Node) -> None:
     connection = await pushed.connect()
     await pushed.watch()
-    await polled(pushed)
-    watch = await row(pushed, connection)
+    await wait_for_polls(pushed)
+    watch = await watch_row(pushed, connection)
 
     assert (None, None, None) == (watch.due_at, watch.whole_at, watch.behind_since)
 
@@ -479,9 +479,9 @@ async def test_a_pushed_connection_is_not_polled_needlessly(pushed: Node) -> Non
 async def test_a_connection_with_rejected_hooks_reports_them_and_is_polled(pushed: Node) -> None:
     await pushed.connect()
     await pushed.watch()
-    await polled(pushed)
+    await wait_for_polls(pushed)
     await pushed.deliver("lost")
-    await polled(pushed, 2)
+    await wait_for_polls(pushed, 2)
 
     assert 1000.0 == pushed.garden.polls[1].behind_since
 
@@ -489,12 +489,12 @@ async def test_a_connection_with_rejected_hooks_reports_them_and_is_polled(pushe
 async def test_a_stopped_process_records_when_it_stopped_listening(pushed: Node) -> None:
     connection = await pushed.connect()
     watchers = await pushed.watch()
-    await polled(pushed)
+    await wait_for_polls(pushed)
     pushed.clock.at += 100
     await watchers.__aexit__()
     pushed.tasks.clear()
 
-    assert pushed.clock.at == (await row(pushed, connection)).behind_since
+    assert pushed.clock.at == (await watch_row(pushed, connection)).behind_since
 
 
 async def test_polls_use_the_clock_of_the_database(node: Node) -> None:
@@ -502,40 +502,40 @@ async def test_polls_use_the_clock_of_the_database(node: Node) -> None:
     watchers = node.app._watchers(node.app._gateway())
     watchers.clock = ManualClock(node.clock.at + 3600)
     node.tasks.append(await watchers.__aenter__())
-    await polled(node)
+    await wait_for_polls(node)
 
-    assert node.clock.at == (await row(node, connection)).behind_since
+    assert node.clock.at == (await watch_row(node, connection)).behind_since
     assert node.clock.at == node.garden.polls[0].clock.now()
 
 
 async def test_a_process_stops_cleanly_while_storage_is_unavailable(node: Node) -> None:
     connection = await node.connect()
     watchers = await node.watch()
-    await polled(node)
-    before = await row(node, connection)
+    await wait_for_polls(node)
+    before = await watch_row(node, connection)
     with read_only(node.app.database):
         await watchers.__aexit__()
     node.tasks.clear()
 
-    assert before == await row(node, connection)
+    assert before == await watch_row(node, connection)
 
 
 async def test_after_a_crash_the_time_without_a_listener_is_known(pushed: Node, clock: ManualClock) -> None:
     connection = await pushed.connect()
     await pushed.watch()
-    await polled(pushed)
+    await wait_for_polls(pushed)
     last_sign_of_life = clock.at
     clock.at += DEAD_AFTER_SECONDS + 1
     absent_since = await pushed.app._processes._last_heartbeat()
 
     assert last_sign_of_life == absent_since
-    assert (await row(pushed, connection)).behind_since is None
+    assert (await watch_row(pushed, connection)).behind_since is None
 
 
 async def test_a_hook_can_report_a_withdrawn_authorisation(pushed: Node) -> None:
     connection = await pushed.connect()
     await pushed.watch()
-    await polled(pushed)
+    await wait_for_polls(pushed)
     await pushed.deliver("gone")
 
     assert "revoked" == (await pushed.app.connections.show(connection))["status"]
@@ -565,9 +565,7 @@ def raise_unavailable(*_: object, **__: object) -> Any:
     raise storage_unavailable("the server has gone")
 
 
-async def test_unavailable_storage_is_logged_once_for_claims_and_polls(
-    node: Node, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_unavailable_storage_is_logged_for_claims_and_polls(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     async def lose_storage(_: PollContext[Any]) -> None:
         monkeypatch.setattr(node.watches, "claim", raise_unavailable)
         monkeypatch.setattr(node.app.connections, "record_status", raise_unavailable)

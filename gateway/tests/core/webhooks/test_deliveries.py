@@ -242,7 +242,7 @@ async def test_a_webhook_failing_for_days_is_disabled_and_resumes_at_its_positio
 
 
 async def fail_for(post: Post, seconds: float) -> None:
-    """Deliver without success for *days*."""
+    """Deliver without success for *seconds*."""
     await post.deliver()
     post.clock.at += seconds
 
@@ -335,7 +335,7 @@ async def test_the_history_does_not_show_the_path_of_a_receiver(post: Post, inbo
 
 
 @pytest.fixture
-async def guarded(tmp_path: Any, clock: ManualClock) -> AsyncIterator[Post]:
+async def public_only(tmp_path: Any, clock: ManualClock) -> AsyncIterator[Post]:
     """A process that delivers to public addresses only."""
     async for webhook in posting(sqlite_in(tmp_path), clock):
         yield webhook
@@ -359,14 +359,14 @@ async def guarded(tmp_path: Any, clock: ManualClock) -> AsyncIterator[Post]:
         "/events",
     ],
 )
-async def test_a_private_webhook_url_is_rejected(guarded: Post, url: str) -> None:
+async def test_a_private_webhook_url_is_rejected(public_only: Post, url: str) -> None:
     with pytest.raises(InvalidParameters):
-        await guarded.webhook(url)
+        await public_only.webhook(url)
 
 
 @requirement("deliveries-8")
-async def test_a_host_that_resolves_to_a_private_address_receives_nothing(guarded: Post, inbox: Inbox) -> None:
-    attempt = await guarded.app._sender.send(inbox.address.replace("127.0.0.1", "localhost"), {}, b"{}")
+async def test_a_host_that_resolves_to_a_private_address_receives_nothing(public_only: Post, inbox: Inbox) -> None:
+    attempt = await public_only.app._sender.send(inbox.address.replace("127.0.0.1", "localhost"), {}, b"{}")
 
     assert ("not_allowed", None, 0) == (attempt.result, attempt.status, inbox.arrived.qsize())
 
@@ -462,7 +462,7 @@ async def test_the_delivery_of_a_dead_process_is_taken_over(post: Post, inbox: I
     late = await post.deliver()
 
     assert (0, 1, ["a"]) == (early, late, plants(inbox))
-    assert "ClaimLost" == await taken_over(post, dead)
+    assert "ClaimLost" == await log_after_takeover(post, dead)
 
 
 @requirement("deliveries-5")
@@ -474,7 +474,7 @@ async def test_the_delivery_of_a_stopping_process_is_due_immediately(post: Post,
     assert (1, ["a"]) == (await post.deliver(), plants(inbox))
 
 
-async def taken_over(post: Post, claimed: Any) -> str:
+async def log_after_takeover(post: Post, claimed: Any) -> str:
     """Return the log of a process that continues after its work was taken over."""
     with pytest.raises(Exception) as public:  # noqa: PT011  # which one is what is asked
         await post.app._positions.advance(claimed, 1)
@@ -568,7 +568,7 @@ async def test_a_replay_ends_the_delivery_in_progress(post: Post, inbox: Inbox) 
     (claimed,) = await post.app._positions.claim(10)
     await post.app.webhooks.replay(webhook["webhook_id"], post.connection_id)
 
-    assert "ClaimLost" == await taken_over(post, claimed)
+    assert "ClaimLost" == await log_after_takeover(post, claimed)
 
 
 # Removal

@@ -39,7 +39,7 @@ async def _return_immediately() -> None:
 class JobRunner:
     """Runs jobs in rounds. A job that has nothing to do is skipped for a minute, since most tables change rarely.
 
-    Jobs in *seldom* run once a minute, however many rows they handle.
+    Jobs in *rare* run once a minute, however many rows they handle.
     """
 
     def __init__(

@@ -43,7 +43,7 @@ class PublicFileFetcher:
     """Fetches files from public URLs.
 
     *trusted* origins, such as ``http://127.0.0.1:8089``, need not be public. They are those of emulators.
-    *resolver* and *reachable* are for tests, which cannot fetch from public addresses.
+    *resolver* and *is_reachable* are for tests, which cannot fetch from public addresses.
     """
 
     timeout_seconds: float

@@ -264,7 +264,7 @@ def _select_claimed() -> Any:
 
 
 def events_after(connection_id: str, position: int, types: Sequence[str] | None) -> ColumnElement[bool]:
-    """Return the condition for events of a connection after *place*, restricted to *types* if there are any."""
+    """Return the condition for events of a connection after *position*, restricted to *types* if there are any."""
     condition = and_(_events.connection_id == connection_id, _events.sequence > position)
     return and_(condition, _events.type.in_(types)) if types else condition
 
