@@ -27,10 +27,10 @@ from harness.requirement import requirement
 async def try_twice(call: OperationContext[ShelfClient], params: PutThing) -> Thing:
     """Put a thing on the shelf. If that is rejected, try once more."""
     try:
-        envelope = await call.step(MAKE, on_shelf(call, params))
+        created = await call.step(MAKE, on_shelf(call, params))
     except UpstreamRefused:
-        envelope = await call.step(MAKE, on_shelf(call, params))
-    return Thing(thing_id=envelope["id"])
+        created = await call.step(MAKE, on_shelf(call, params))
+    return Thing(thing_id=created["id"])
 
 
 async def catch_error(stage: CoreFixture) -> GatewayError:

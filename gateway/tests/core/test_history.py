@@ -40,10 +40,10 @@ async def test_a_page_ends_after_the_maximum_of_scanned_runs(node: Node, monkeyp
     expected = (await node.record(connection_id="conn_2")).run_id
     others = [(await node.record()).run_id for _ in range(4)]
     first = await node.runs.page(node.workspace_id, operation="list_things", connector="garden")
-    query_plans = await node.runs.page(node.workspace_id, ["conn_2"], before=first.before)
+    page = await node.runs.page(node.workspace_id, ["conn_2"], before=first.before)
 
     assert ([], others[1]) == (first.rows, first.before)
-    assert ([expected], None) == ([row["run_id"] for row in query_plans.rows], query_plans.before)
+    assert ([expected], None) == ([row["run_id"] for row in page.rows], page.before)
 
 
 @requirement("common-153")

@@ -131,10 +131,10 @@ async def test_operators_are_listed_newest_first(operators: Operators) -> None:
 async def test_a_session_belongs_to_its_operator(operators: Operators, sessions: Sessions) -> None:
     anna = await create_operator(operators)
     session = await sessions.begin(anna)
-    operator = await sessions.find(session.token)
+    match = await sessions.find(session.token)
 
-    assert operator is not None
-    assert anna == operator.operator
+    assert match is not None
+    assert anna == match.operator
 
 
 @requirement("administration-5")

@@ -101,9 +101,9 @@ async def backed_up(copied: tuple[str, Callable[[], str]], clock: ManualClock) -
 
 
 async def catch_error(stage: CoreFixture, **more: Any) -> GatewayError:
-    with pytest.raises(GatewayError) as refused:
+    with pytest.raises(GatewayError) as error:
         await stage.put(**more)
-    return refused.value
+    return error.value
 
 
 @requirement("keys-11")

@@ -80,9 +80,9 @@ def test_excess_wrong_tokens_are_rejected_without_a_trace() -> None:
         await fail(throttle, BURST)
         return [await outcomes(throttle, [HERE] * (MAX_DELAYED_PER_ADDRESS + 3)), await outcomes(throttle, [HERE])]
 
-    raised = {"NoneType": MAX_DELAYED_PER_ADDRESS, "RateLimited": 3}
+    expected = {"NoneType": MAX_DELAYED_PER_ADDRESS, "RateLimited": 3}
 
-    assert [raised, {"NoneType": 1}] == run_in_virtual_time(guess())
+    assert [expected, {"NoneType": 1}] == run_in_virtual_time(guess())
 
 
 @requirement("limits-3")

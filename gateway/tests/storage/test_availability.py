@@ -276,8 +276,8 @@ class Inline(Executor):
         future: Future[Any] = Future()
         try:
             future.set_result(fn(*args, **kwargs))
-        except Exception as fault:  # noqa: BLE001  # the future's to tell
-            future.set_exception(fault)
+        except Exception as error:  # noqa: BLE001  # passed to the future
+            future.set_exception(error)
         return future
 
 

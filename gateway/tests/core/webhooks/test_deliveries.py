@@ -428,13 +428,13 @@ async def test_metrics_report_delivery_delays_and_failure_times(post: Post, inbo
     inbox.answers = [FAILED]
     await post.see("a")
     await fail_for(post, 100)
-    public = await BacklogMonitor(post.app.database, post.clock, 60).now()
+    backlog = await BacklogMonitor(post.app.database, post.clock, 60).now()
     await post.deliver()
     well = await BacklogMonitor(post.app.database, post.clock, 60).now()
 
-    assert public is not None
-    assert (100.0, True) == (public.webhook_failing_seconds, 95.0 <= public.webhook_lag_seconds <= 96.0)
-    assert {"active": 1, "disabled": 0} == public.webhooks
+    assert backlog is not None
+    assert (100.0, True) == (backlog.webhook_failing_seconds, 95.0 <= backlog.webhook_lag_seconds <= 96.0)
+    assert {"active": 1, "disabled": 0} == backlog.webhooks
     assert well is not None
     assert (0.0, 0.0) == (well.webhook_failing_seconds, well.webhook_lag_seconds)
 
@@ -462,7 +462,7 @@ async def test_the_delivery_of_a_dead_process_is_taken_over(post: Post, inbox: I
     late = await post.deliver()
 
     assert (0, 1, ["a"]) == (early, late, plants(inbox))
-    assert "ClaimLost" == await log_after_takeover(post, dead)
+    assert "ClaimLost" == await error_after_takeover(post, dead)
 
 
 @requirement("deliveries-5")
@@ -474,11 +474,11 @@ async def test_the_delivery_of_a_stopping_process_is_due_immediately(post: Post,
     assert (1, ["a"]) == (await post.deliver(), plants(inbox))
 
 
-async def log_after_takeover(post: Post, claimed: Any) -> str:
-    """Return the log of a process that continues after its work was taken over."""
-    with pytest.raises(Exception) as public:  # noqa: PT011  # which one is what is asked
+async def error_after_takeover(post: Post, claimed: Any) -> str:
+    """Return the name of the error for a process whose work was taken over."""
+    with pytest.raises(Exception) as error:  # noqa: PT011  # its type is compared
         await post.app._positions.advance(claimed, 1)
-    return type(public.value).__name__
+    return type(error.value).__name__
 
 
 @requirement("deliveries-5")
@@ -521,10 +521,10 @@ async def test_events_are_replayed_from_a_time_on(post: Post, inbox: Inbox) -> N
     post.clock.at += 10
     await post.see("b")
     await post.deliver()
-    public = await post.app.webhooks.replay(webhook["webhook_id"], post.connection_id, since=NOON + 10)
+    replay = await post.app.webhooks.replay(webhook["webhook_id"], post.connection_id, since=NOON + 10)
     await post.deliver()
 
-    assert (1, list("abb")) == (public["events"], plants(inbox))
+    assert (1, list("abb")) == (replay["events"], plants(inbox))
 
 
 @requirement("deliveries-7")
@@ -533,10 +533,10 @@ async def test_events_are_replayed_after_an_event_with_the_same_identifier(post:
     await post.see(*"abc")
     await post.deliver()
     first = [inbox.take()[0]["webhook-id"] for _ in range(3)]
-    public = await post.app.webhooks.replay(webhook["webhook_id"], post.connection_id, after=first[0])
+    replay = await post.app.webhooks.replay(webhook["webhook_id"], post.connection_id, after=first[0])
     await post.deliver()
 
-    assert (2, first[1:]) == (public["events"], [inbox.take()[0]["webhook-id"] for _ in range(2)])
+    assert (2, first[1:]) == (replay["events"], [inbox.take()[0]["webhook-id"] for _ in range(2)])
 
 
 @requirement("deliveries-7")
@@ -568,7 +568,7 @@ async def test_a_replay_ends_the_delivery_in_progress(post: Post, inbox: Inbox) 
     (claimed,) = await post.app._positions.claim(10)
     await post.app.webhooks.replay(webhook["webhook_id"], post.connection_id)
 
-    assert "ClaimLost" == await log_after_takeover(post, claimed)
+    assert "ClaimLost" == await error_after_takeover(post, claimed)
 
 
 # Removal
