@@ -57,8 +57,8 @@ def connected(
     known = connectors(FakeUpstream())
     watching = WatchListener(known, clock)
     tokens = TokenEndpointClient({}, Transport(1.0), LocalCounters(clock, Timeouts()), clock)
-    renewals = TokenRefresher(database, sealing, tokens, watching, clock)
-    return ConnectionStore(database, sealing, known, clock, watching, token_refresher=renewals, steady=steady)
+    refresher = TokenRefresher(database, sealing, tokens, watching, clock)
+    return ConnectionStore(database, sealing, known, clock, watching, token_refresher=refresher, steady=steady)
 
 
 @pytest.fixture

@@ -110,8 +110,8 @@ def process(database: Database, issuer: Issuer, clock: ManualClock) -> Connectio
     vault = Vault(SecretKeys(["a secret that only tests know"]))
     known = {name: replace(one, oauth=OAUTH) for name, one in connectors(FakeUpstream()).items()}
     changes = WatchListener(known, clock)
-    renewals = TokenRefresher(database, vault, cast(TokenEndpointClient, issuer), changes, clock)
-    return ConnectionStore(database, vault, known, clock, changes, token_refresher=renewals)
+    refresher = TokenRefresher(database, vault, cast(TokenEndpointClient, issuer), changes, clock)
+    return ConnectionStore(database, vault, known, clock, changes, token_refresher=refresher)
 
 
 @pytest.fixture

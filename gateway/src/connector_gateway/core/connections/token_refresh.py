@@ -150,9 +150,9 @@ class TokenRefresher:
         if "refresh_token" not in used:
             return None
         key = connection_id, token_digest(used["token"])
-        return await self._refreshes.get(key, partial(self._renew, connection_id, used), 0.0)
+        return await self._refreshes.get(key, partial(self._refresh_with_lease, connection_id, used), 0.0)
 
-    async def _renew(self, connection_id: str, used: Secrets) -> CurrentSecrets | None:
+    async def _refresh_with_lease(self, connection_id: str, used: Secrets) -> CurrentSecrets | None:
         self._check_backoff(connection_id)
         await self._await_unsaved(connection_id)
         deadline = self._steady.now() + LEASE_SECONDS + 2 * POLL_SECONDS
@@ -352,10 +352,10 @@ class IdleTokenRefresher:
         """Refresh a bounded number of due tokens. Returns how many were due."""
         due = select_due(self.clock.now(), max(1, MAX_PER_ROUND // self.processes()))
         rows = await self.database.read(lambda reading: reading.execute(due).all())
-        await asyncio.gather(*(self._renew(row) for row in rows))
+        await asyncio.gather(*(self._refresh(row) for row in rows))
         return len(rows)
 
-    async def _renew(self, row: Row[Any]) -> None:
+    async def _refresh(self, row: Row[Any]) -> None:
         # Defer before the attempt, so that no other process tries it too and a failure does not block the others.
         retry_at = (
             self.clock.now() + RETRY_SECONDS if self.token_refresher.idle_lifetime_seconds(row.connector) else None
