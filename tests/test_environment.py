@@ -18,7 +18,7 @@ def refusal(**variables: str) -> str:
 
 
 WRITTEN = "write it as sqlite:////folder/gateway.db or postgresql://user:password@host/database."
-ADDRESS = "it should be an address such as https://gateway.example.com."
+ADDRESS = "it should be a URL such as https://gateway.example.com."
 BAD = {
     "GATEWAY_SECRET_KEYS": {
         "short": "secret 1 of 1 has 5 characters; each needs 16 or more.",
@@ -31,16 +31,16 @@ BAD = {
     },
     "GATEWAY_OPERATOR_TOKEN": {
         "": "is not set",
-        "jeton-secret-à-vous": "has a character that no header carries",
+        "jeton-secret-à-vous": "has a character that headers cannot contain",
     },
     "GATEWAY_DATABASE_URL": {
-        "gateway.db": f"is no address of a database; {WRITTEN}",
+        "gateway.db": f"is not the URL of a database; {WRITTEN}",
         "mysql://root@127.0.0.1/x": f"names mysql, which is not supported; {WRITTEN}",
         "postgresql+asyncpg://127.0.0.1/x": f"names postgresql+asyncpg, which is not supported; {WRITTEN}",
-        "postgresql://me@127.0.0.1:port/x": f"is no address of a database; {WRITTEN}",
+        "postgresql://me@127.0.0.1:port/x": f"is not the URL of a database; {WRITTEN}",
         "postgresql://me@127.0.0.1:99999/x": f"has no port between 1 and 65535; {WRITTEN}",
-        "sqlite://": f"names no file; {WRITTEN}",
-        "sqlite:///:memory:": f"names no file; {WRITTEN}",
+        "sqlite://": f"has no file; {WRITTEN}",
+        "sqlite:///:memory:": f"has no file; {WRITTEN}",
     },
     "GATEWAY_BASE_URL": {
         "gateway.example.com": f"is 'gateway.example.com'; {ADDRESS}",
@@ -50,25 +50,25 @@ BAD = {
         "https://:443": ADDRESS,
         "https://gateway.example.com:99999": f"has no port between 1 and 65535; {ADDRESS}",
         "https://gateway.example.com:0": f"has no port between 1 and 65535; {ADDRESS}",
-        "https://me:secret@gateway.example.com": f"holds a name or password; {ADDRESS}",
+        "https://me:secret@gateway.example.com": f"contains a user name or password; {ADDRESS}",
         "https://gateway.example.com?x=1": f"has a query or fragment; {ADDRESS}",
-        "https://gateway example.com": f"has characters that an address cannot have; {ADDRESS}",
-        "https://gateway.example.com\r\nX: 1": f"has characters that an address cannot have; {ADDRESS}",
+        "https://gateway example.com": f"has characters that a URL cannot contain; {ADDRESS}",
+        "https://gateway.example.com\r\nX: 1": f"has characters that a URL cannot contain; {ADDRESS}",
         "https://[gateway": f"has no port between 1 and 65535; {ADDRESS}",
-        "https://\udcff.example.com": "is not written in UTF-8",
+        "https://\udcff.example.com": "is not valid UTF-8",
     },
     "GATEWAY_TRUSTED_PROXIES": {
         "proxy.internal": "has 'proxy.internal'; it should be addresses and networks such as 10.0.0.7,192.168.0.0/16.",
         "10.0.0.1/8": "has '10.0.0.1/8'; it should be",
         "10.0.0.7,": "has ''; it should be",
-        "0.0.0.0/0": "has '0.0.0.0/0', by which every client could name its own address.",
-        "10.0.0.7,::/0": "has '::/0', by which every client could name its own address.",
+        "0.0.0.0/0": "has '0.0.0.0/0', which would let every client choose its IP address.",
+        "10.0.0.7,::/0": "has '::/0', which would let every client choose its IP address.",
     },
     "GATEWAY_FORWARDED_HEADER": {"x-real-ip": "is 'x-real-ip'; it should be x-forwarded-for or forwarded."},
     "GATEWAY_DOWNLOAD_BASE": {
         "files.example.com/x": ADDRESS,
         "https://files.example.com": "needs a path, such as http://127.0.0.1:8080/v1/downloads.",
-        "https://files.example.com/{token}": f"has characters that an address cannot have; {ADDRESS}",
+        "https://files.example.com/{token}": f"has characters that a URL cannot contain; {ADDRESS}",
     },
     "GATEWAY_NOTES_BASE_URL": {"localhost": f"is 'localhost'; {ADDRESS}"},
     "GATEWAY_TABLES_CONTENT_URL": {"localhost": f"is 'localhost'; {ADDRESS}"},
@@ -86,21 +86,21 @@ BAD = {
     },
     "GATEWAY_KEEP_RUNS_DAYS": {"40000": "it should be a number above 0, at most 36,600."},
     "GATEWAY_WORKERS": {"0": "is '0'", "1.5": "is '1.5'", "1001": "at most 1,000."},
-    "GATEWAY_METRICS_TOKEN": {"two\nlines": "has a character that no header carries"},
+    "GATEWAY_METRICS_TOKEN": {"two\nlines": "has a character that headers cannot contain"},
     "GATEWAY_SHARED_URL": {
-        "store.internal:6379": "names 'store.internal', which is not supported; it should be an address such as",
-        "//store": "names no kind of store",
+        "store.internal:6379": "names 'store.internal', which is not supported; it should be a URL such as",
+        "//store": "has no scheme",
         "http://store": "names 'http', which is not supported",
-        "valkey://": "has more or less than a server",
+        "valkey://": "should have a server",
         "valkey://store:99999": "has no port between 1 and 65535",
-        "redis://store/first": "has more or less than a server",
-        "redis://store/first?db=1": "has more or less than a server",
+        "redis://store/first": "should have a server",
+        "redis://store/first?db=1": "should have a server",
         "redis://store/0?db=1": "has a query other than ssl_ca_certs, ssl_certfile, ssl_keyfile of an encrypted store",
         "redis://store/0?ssl_ca_certs=/ca.pem": "has a query other than",
         "rediss://store/0?ssl_cert_reqs=none": "has a query other than",
-        "rediss://store/0?ssl_ca_certs=/not/there.pem": "names a file that is not there: ssl_ca_certs",
-        "unix://": "names no file",
-        "valkey://störe": "has characters that an address cannot have",
+        "rediss://store/0?ssl_ca_certs=/not/there.pem": "names a file that does not exist: ssl_ca_certs",
+        "unix://": "has no path",
+        "valkey://störe": "has characters that a URL cannot contain",
     },
     "GATEWAY_WATCH": {"maybe": "is 'maybe'; it should be on or off."},
     "GATEWAY_LOG_LEVEL": {"loud": "is 'loud'; it should be debug or info or warning or error."},
@@ -156,7 +156,7 @@ def test_a_secret_that_could_be_guessed_is_refused_with_what_makes_one(name: str
     sentence = str(refused.value)
 
     assert sentence.startswith(f"{told}: its entropy is about ")
-    assert sentence.endswith('Make one with python3 -c "import secrets; print(secrets.token_urlsafe(32))".')
+    assert sentence.endswith('Generate one with python3 -c "import secrets; print(secrets.token_urlsafe(32))".')
     assert value not in sentence.removeprefix(told).removesuffix(GENERATE) or len(value) == 1
 
 
@@ -189,14 +189,14 @@ def test_a_password_in_the_address_of_a_store_is_not_shown(url: str) -> None:
         ("GATEWAY_SECRET_KEY", "did you mean GATEWAY_SECRET_KEYS?"),
         ("GATEWAY_NOTES_BUDGETS", "did you mean GATEWAY_NOTES_BUDGET?"),
         ("GATEWAY_MAIL_HOOK_SECRET", "did you mean "),
-        ("GATEWAY_X", "docs/guide/settings.md names all there are."),
+        ("GATEWAY_X", "docs/guide/settings.md lists all settings."),
     ],
 )
 @requirement("common-147")
 def test_an_unknown_name_is_refused_and_a_similar_one_proposed(name: str, hint: str) -> None:
     sentence = refusal(**{name: "1"})
 
-    assert sentence.startswith(f"{name} is no setting; {hint}")
+    assert sentence.startswith(f"{name} is not a setting; {hint}")
 
 
 @requirement("common-147")
@@ -216,14 +216,14 @@ def test_names_of_other_programs_are_left_alone() -> None:
 
 @requirement("common-147")
 def test_a_port_that_is_meant_as_a_setting_is_no_name_of_kubernetes() -> None:
-    assert refusal(GATEWAY_PORT="9000").startswith("GATEWAY_PORT is no setting")
+    assert refusal(GATEWAY_PORT="9000").startswith("GATEWAY_PORT is not a setting")
 
 
 @requirement("common-146")
 def test_an_access_log_that_the_log_level_leaves_out_is_refused() -> None:
     sentence = refusal(GATEWAY_ACCESS_LOG="on", GATEWAY_LOG_LEVEL="warning")
 
-    assert "GATEWAY_ACCESS_LOG is on, and GATEWAY_LOG_LEVEL warning leaves it out; make that info." == sentence
+    assert "GATEWAY_ACCESS_LOG is on, and GATEWAY_LOG_LEVEL warning omits it; set that to info." == sentence
 
 
 @pytest.mark.parametrize(

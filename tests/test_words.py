@@ -19,25 +19,19 @@ BANNED = frozenset(
 )
 """Words with a plain equivalent: report, request, reject, store, expect, hold, connector, seed."""
 
-STORED = frozenset({"UpstreamRefused", "CredentialsRefused", "held_bytes", "held_bytes_per_address", "asked_at"})
-"""Names behind public codes and settings, or a vendor's."""
+STORED = frozenset(
+    {"UpstreamRefused", "CredentialsRefused", "held_bytes", "held_bytes_per_address", "asked_at", "refusal"}
+)
+"""Names behind public codes, settings and stored fields, or a vendor's."""
 
 OLD = frozenset(
     (
-        "Lateness",
         "Refusal",
         "Shown",
         "WantedEmail",
-        "_doubtful",
-        "_get_lateness",
-        "_held_by_process",
         "_is_always_shown",
         "_is_beyond",
         "_is_shown_once",
-        "_kept",
-        "_kept_sqlite",
-        "_lateness",
-        "_record_held",
         "_refused",
         "_tell",
         "_told_apart",
@@ -46,12 +40,9 @@ OLD = frozenset(
         "count_fitting",
         "given",
         "held",
-        "is_held",
         "is_wanted",
         "kept",
         "nobody",
-        "numbers_held",
-        "refusal",
         "refusals",
         "refused",
         "room",

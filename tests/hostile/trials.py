@@ -24,7 +24,7 @@ TRIES = 6
 BRIEF = {"download_url", "expires_at", "url"}
 """What differs each time it is asked for."""
 
-UNEXPECTED = {"poll failed", "polls could not be claimed", "a poll did not end well", "an object has two owners"}
+UNEXPECTED = {"poll failed", "claiming polls failed", "poll not finished", "object with two owners"}
 """What is logged where something went wrong that nobody foresaw, beside refused calls."""
 
 

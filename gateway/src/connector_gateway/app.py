@@ -91,7 +91,7 @@ if TYPE_CHECKING:
 class App:
     """An installation, with one object of each service.
 
-    If it is not *alone*, several can be opened on one database, as tests do. *clock* also replaces the
+    Unless it is a *single_instance*, several can be opened on one database, as tests do. *clock* also replaces the
     monotonic clock, which measures durations, and the database's clock.
     """
 
@@ -143,7 +143,7 @@ class App:
         self._connect_links = ConnectLinks(self.database, self.clock, settings.base_url)
         self._accounts = self._new_accounts()
         self.connection_service = self._new_connecting()
-        self._idle_renewals = IdleTokenRefresher(
+        self._idle_refresher = IdleTokenRefresher(
             self.database,
             self._vault,
             self._token_refresher,
@@ -464,7 +464,7 @@ class App:
             await stack.enter_async_context(self.restores)
             await stack.enter_async_context(self._processes)
             await stack.enter_async_context(self._retention)
-            await stack.enter_async_context(JobRunner(self._steady, always=[self._idle_renewals.refresh_idle_tokens]))
+            await stack.enter_async_context(JobRunner(self._steady, always=[self._idle_refresher.refresh_idle_tokens]))
             if self.settings.watch:
                 await stack.enter_async_context(watchers)
                 await stack.enter_async_context(self.delivery_worker)

@@ -34,7 +34,7 @@ FROM_KUBERNETES = re.compile(r"GATEWAY_(?:SERVICE_HOST|SERVICE_PORT\w*|PORT_\d+_
 Source: kubernetes.io/docs/concepts/services-networking/service, "Environment variables".
 """
 
-GENERATE = """Make one with python3 -c "import secrets; print(secrets.token_urlsafe(32))"."""
+GENERATE = """Generate one with python3 -c "import secrets; print(secrets.token_urlsafe(32))"."""
 """The remedy for a short or weak secret."""
 
 N = TypeVar("N", int, float)
@@ -64,14 +64,14 @@ class Environment:
         try:
             value.encode()
         except UnicodeEncodeError as error:
-            raise SettingsError(f"{PREFIX}{name} is not written in UTF-8.") from error
+            raise SettingsError(f"{PREFIX}{name} is not valid UTF-8.") from error
         return value or default
 
     def required(self, name: str) -> str:
         """Return a setting that has no default."""
         value = self.text(name, "")
         if not value:
-            raise SettingsError(f"{PREFIX}{name} is not set; it has no default.")
+            raise SettingsError(f"{PREFIX}{name} is not set, and has no default.")
         return value
 
     def secrets(self, name: str, min_length: int, *, required: bool = True) -> tuple[str, ...]:
@@ -87,7 +87,7 @@ class Environment:
         return secrets
 
     def number(self, name: str, default: N, *, maximum: int | None = None) -> N:
-        """Return a number of the default's type, above 0 and at most *most*."""
+        """Return a number of the default's type, above 0 and at most *maximum*."""
         text = self.text(name, str(default))
         maximum = maximum or MAX_VALUES[type(default)]
         value = _parse_number(type(default), text)
@@ -118,9 +118,7 @@ class Environment:
         text = self.text(name, default).rstrip("/")
         reason = _url_problem(text)
         if reason:
-            raise SettingsError(
-                f"{PREFIX}{name} {reason}; it should be an address such as https://gateway.example.com."
-            )
+            raise SettingsError(f"{PREFIX}{name} {reason}; it should be a URL such as https://gateway.example.com.")
         return text
 
     def store_url(self, name: str) -> str | None:
@@ -128,9 +126,7 @@ class Environment:
         text = self.text(name, "")
         reason = _store_url_problem(text) if text else ""
         if reason:
-            raise SettingsError(
-                f"{PREFIX}{name} {reason}; it should be an address such as valkey://store.internal:6379/0."
-            )
+            raise SettingsError(f"{PREFIX}{name} {reason}; it should be a URL such as valkey://store.internal:6379/0.")
         return text or None
 
     def check_names(self) -> None:
@@ -142,9 +138,9 @@ class Environment:
             if name.startswith(PREFIX) and name not in existing and not self._from_kubernetes(name):
                 matches = get_close_matches(name.removeprefix(PREFIX), similar, 1)
                 hint = (
-                    f"did you mean {PREFIX}{matches[0]}?" if matches else "docs/guide/settings.md names all there are."
+                    f"did you mean {PREFIX}{matches[0]}?" if matches else "docs/guide/settings.md lists all settings."
                 )
-                raise SettingsError(f"{_quote(name, '')} is no setting; {hint}")
+                raise SettingsError(f"{_quote(name, '')} is not a setting; {hint}")
 
     def _from_kubernetes(self, name: str) -> bool:
         address = name == f"{PREFIX}PORT" and "://" in self._variables[name]
@@ -167,21 +163,21 @@ def _parse_network(name: str, text: str) -> IpNetwork:
             f"{PREFIX}{name} has {_quote(text)}; it should be addresses and networks such as 10.0.0.7,192.168.0.0/16."
         ) from error
     if not network.prefixlen:
-        raise SettingsError(f"{PREFIX}{name} has {_quote(text)}, by which every client could name its own address.")
+        raise SettingsError(f"{PREFIX}{name} has {_quote(text)}, which would let every client choose its IP address.")
     return network
 
 
 def _url_problem(url: str) -> str:
     """Return why a URL is invalid, or an empty string. User names and passwords are not quoted."""
     if not url.isascii() or not url.isprintable() or set(url) & set(" {}<>\\\"'"):
-        return "has characters that an address cannot have"
+        return "has characters that a URL cannot contain"
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
         return "has no port between 1 and 65535" if "://" in url else "cannot be read"
     if parts.username is not None:
-        return "holds a name or password"
+        return "contains a user name or password"
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         return f"is {_quote(url)}"
     if port == 0:
@@ -192,19 +188,19 @@ def _url_problem(url: str) -> str:
 def _store_url_problem(url: str) -> str:
     """Return why the URL of a shared store is invalid, or an empty string."""
     if not url.isascii() or not url.isprintable() or " " in url:
-        return "has characters that an address cannot have"
+        return "has characters that a URL cannot contain"
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
         return "has no port between 1 and 65535"
     if parts.scheme not in STORE_SCHEMES:
-        return f"names {_quote(parts.scheme)}, which is not supported" if parts.scheme else "names no kind of store"
+        return f"names {_quote(parts.scheme)}, which is not supported" if parts.scheme else "has no scheme"
     if parts.scheme == "unix":
-        return "" if parts.path.strip("/") and not parts.hostname else "names no file, as unix:///run/valkey.sock does"
+        return "" if parts.path.strip("/") and not parts.hostname else "has no path, such as unix:///run/valkey.sock"
     is_valid_path = STORE_PATH.fullmatch(parts.path) and not parts.fragment and port != 0
     if not parts.hostname or not is_valid_path:
-        return "has more or less than a server, a port and the number of a database"
+        return "should have a server, a port and a database number, and nothing else"
     return _store_files_problem(parts.query, encrypted=parts.scheme in {"rediss", "valkeys"})
 
 
@@ -214,7 +210,7 @@ def _store_files_problem(query: str, *, encrypted: bool) -> str:
     if query and not (encrypted and files and files.keys() <= STORE_FILES):
         return f"has a query other than {', '.join(sorted(STORE_FILES))} of an encrypted store"
     missing = next((name for name, path in files.items() if not Path(path).is_file()), None)
-    return f"names a file that is not there: {missing}" if missing else ""
+    return f"names a file that does not exist: {missing}" if missing else ""
 
 
 def _quote(text: str, quote: str = "'") -> str:

@@ -18,15 +18,15 @@ from connector_gateway.kit.upstream.client import Timeouts
 from connector_gateway.storage.sql.engines import parse_url
 
 DATABASE_URL = "sqlite:///gateway.db"
-"""Where state is kept unless it is set: in the working folder."""
+"""The default database, in the working folder."""
 
 DAY_SECONDS = 24 * 60 * 60
-MOST_DAYS = 100 * 366
-MOST_WORKERS = 1000
+MAX_DAYS = 100 * 366
+MAX_WORKERS = 1000
 MAX_PORT = 65_535
-MOST_OF_A_WORKSPACE = 1_000_000
+MAX_QUOTA = 1_000_000
 FIXED = {"attempts", "backoff_seconds"}
-"""Numbers of groups that are no settings."""
+"""Fields of groups that are not settings."""
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
 FORWARDED_HEADERS = ("x-forwarded-for", "forwarded")
@@ -36,64 +36,64 @@ G = TypeVar("G", ConnectionLimits, Quotas, Timeouts)
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything that can be set; docs/guide/settings.md explains each name."""
+    """All settings, which docs/guide/settings.md explains."""
 
     database_url: str
     secret_keys: tuple[str, ...] = field(repr=False)
     decrypt_only_keys: tuple[str, ...] = field(repr=False)
-    """Former secret keys, with which nothing is encrypted, signed or verified."""
+    """Former secret keys, which only decrypt."""
 
     operator_token: str = field(repr=False)
     metrics_token: str = field(repr=False)
-    """What the metrics are shown for; to everybody if empty."""
+    """The token that the metrics require. If empty, they are public."""
 
     shared_url: str | None = field(repr=False)
-    """Where several processes count together; None where one counts in its memory."""
+    """The URL of the store in which several processes count together. None if one process counts in memory."""
 
     traces_url: str | None
-    """Where traces are sent; None for nowhere."""
+    """The URL to which traces are sent, or None."""
 
     base_url: str
     download_base: str
     link_seconds: float
     console_idle_seconds: float
-    """How long a session in the console lasts without a page being asked for."""
+    """Seconds without a request after which a console session ends."""
 
     max_file_bytes: int
     admin_port: int | None
-    """The only port at which operators are served, beside the one for everybody; None for that one."""
+    """The port that serves the console and management routes exclusively. None if the main port serves them."""
 
     workers: int
-    """How many processes serve, started by ``serve``."""
+    """The number of processes that ``serve`` starts."""
 
     max_body_bytes: int
     max_calls: int
     upstream_timeout_seconds: float
     storage_seconds: float
-    """How long anybody waits for the database."""
+    """Maximum seconds of any wait for the database."""
 
     stop_seconds: float
-    """How long calls under way may take to end once the process was told to stop."""
+    """Maximum seconds for running calls to end during shutdown."""
 
     retire_seconds: float
-    """How long calls are taken after SIGTERM, until those who send them have noticed; 0 for not at all."""
+    """Seconds for which new calls are accepted after SIGTERM, until load balancers have noticed it. 0 if none."""
 
     keep_runs_days: float
     watch: bool
-    """Whether this process takes part in observing changes, and in delivering them to webhooks."""
+    """Whether this process polls vendors for changes and delivers webhooks."""
 
     private_webhooks: bool
-    """Whether webhooks may be at private addresses, such as those of this machine."""
+    """Whether the URLs of webhooks can lead to private IP addresses, such as those of this machine."""
 
     log_level: str
     access_log: bool
-    """Whether a line is logged for every answer."""
+    """Whether a line is logged for every response."""
 
     trusted_proxies: tuple[IpNetwork, ...]
-    """From where a request may name the address of its client."""
+    """Proxies whose requests are trusted to name the client IP."""
 
     forwarded_header: str
-    """The one header in which it does."""
+    """The header in which trusted proxies name the client IP."""
 
     clients: ConnectionLimits
     quotas: Quotas
@@ -102,24 +102,24 @@ class Settings:
 
     @property
     def download_path(self) -> str:
-        """Where downloads are answered: the path of their address, less what a proxy before this service takes off."""
+        """The path of the download route, without the prefix that a proxy before this service removes."""
         if self.download_base.startswith(f"{self.base_url}/"):
             return self.download_base.removeprefix(self.base_url)
         return urlsplit(self.download_base).path
 
     @property
     def operators_url(self) -> str:
-        """Address of the console and the management routes, as seen from this machine."""
+        """The URL of the console and the management routes on this machine."""
         return self.base_url if self.admin_port is None else f"http://127.0.0.1:{self.admin_port}"
 
     @property
     def shareable(self) -> bool:
-        """Whether several processes may serve: on a database for several, with a store to count together in."""
+        """Whether several processes can serve, which requires a database server and a shared store."""
         return self.shared_url is not None and parse_url(self.database_url).get_backend_name() != "sqlite"
 
     @classmethod
     def read(cls, environment: Mapping[str, str], connectors: Mapping[str, AnyConnector]) -> "Settings":
-        """The settings of *environment*; ``SettingsError`` if one is missing or does not fit."""
+        """Return the settings in *environment*. Raises ``SettingsError`` if one is missing or invalid."""
         names = Environment(environment)
         settings = cls.read_from(names, connectors)
         names.check_names()
@@ -128,7 +128,7 @@ class Settings:
 
     @classmethod
     def read_from(cls, environment: Environment, connectors: Mapping[str, AnyConnector]) -> "Settings":
-        """The same, each for itself: not yet whether they fit together, nor whether there are other names."""
+        """Return the settings in *environment* without checking their combination or unknown names."""
         base_url = environment.url("BASE_URL", "http://127.0.0.1:8080")
         return cls(
             database_url=_database_url(environment),
@@ -144,14 +144,14 @@ class Settings:
             console_idle_seconds=environment.number("CONSOLE_IDLE_SECONDS", 30 * 60.0),
             max_file_bytes=environment.number("MAX_FILE_BYTES", 100 * 1024 * 1024),
             admin_port=_admin_port(environment),
-            workers=environment.number("WORKERS", 1, maximum=MOST_WORKERS),
+            workers=environment.number("WORKERS", 1, maximum=MAX_WORKERS),
             max_body_bytes=environment.number("MAX_BODY_BYTES", 1024 * 1024),
             max_calls=environment.number("MAX_CALLS", 5000),
             upstream_timeout_seconds=environment.number("UPSTREAM_TIMEOUT_SECONDS", 30.0),
             storage_seconds=environment.number("STORAGE_SECONDS", 10.0),
             stop_seconds=environment.number("STOP_SECONDS", 30.0),
             retire_seconds=_retire_seconds(environment),
-            keep_runs_days=environment.number("KEEP_RUNS_DAYS", 30.0, maximum=MOST_DAYS),
+            keep_runs_days=environment.number("KEEP_RUNS_DAYS", 30.0, maximum=MAX_DAYS),
             watch=environment.switch("WATCH", default=True),
             private_webhooks=environment.switch("PRIVATE_WEBHOOKS", default=False),
             log_level=environment.choice("LOG_LEVEL", LOG_LEVELS, "info"),
@@ -159,53 +159,53 @@ class Settings:
             trusted_proxies=environment.networks("TRUSTED_PROXIES"),
             forwarded_header=environment.choice("FORWARDED_HEADER", FORWARDED_HEADERS, FORWARDED_HEADERS[0]),
             clients=_numbers(environment, ConnectionLimits(), "MAX_"),
-            quotas=_numbers(environment, Quotas(), "QUOTA_", most=MOST_OF_A_WORKSPACE),
+            quotas=_numbers(environment, Quotas(), "QUOTA_", maximum=MAX_QUOTA),
             timeouts=_numbers(environment, Timeouts()),
             sites={name: _site(environment, connector) for name, connector in connectors.items()},
         )
 
     def check(self) -> None:
-        """Refuse what would break promises, and what contradicts itself."""
+        """Raise ``SettingsError`` for contradictory settings."""
         if not self.download_path:
             raise SettingsError(f"{PREFIX}DOWNLOAD_BASE needs a path, such as {self.base_url}/v1/downloads.")
         if self.access_log and self.log_level not in {"debug", "info"}:
             raise SettingsError(
-                f"{PREFIX}ACCESS_LOG is on, and {PREFIX}LOG_LEVEL {self.log_level} leaves it out; make that info."
+                f"{PREFIX}ACCESS_LOG is on, and {PREFIX}LOG_LEVEL {self.log_level} omits it; set that to info."
             )
 
     def check_strength(self) -> None:
-        """Refuse secrets that could be guessed; ``SettingsError`` tells how to make one that cannot.
+        """Raise ``SettingsError`` for guessable secrets, with a command that generates a strong one.
 
-        It is checked where a service is started, since it takes some time. Keys that only decrypt may be weak, for
-        they are on their way out and let nobody in.
+        The check takes some time, so only commands that start a service run it. Keys that only decrypt can be weak,
+        because they are being replaced and grant no access.
         """
         for name, secrets in self._secrets().items():
-            for place, secret in enumerate(secrets, 1):
+            for position, secret in enumerate(secrets, 1):
                 if why := weakness(secret):
-                    which = f", secret {place} of {len(secrets)}," if len(secrets) > 1 else ""
+                    which = f", secret {position} of {len(secrets)}," if len(secrets) > 1 else ""
                     raise SettingsError(f"{PREFIX}{name}{which} is too weak: {why}. {GENERATE}")
 
     def _secrets(self) -> Mapping[str, Sequence[str]]:
-        """Return the secrets that let somebody in or prove who sent something, by setting."""
+        """Return the secrets that grant access or verify senders, by setting."""
         hooks = {f"{name.upper()}_HOOK_SECRET": site.hook_secrets for name, site in self.sites.items()}
         tokens = {"OPERATOR_TOKEN": [self.operator_token], "METRICS_TOKEN": [*filter(None, [self.metrics_token])]}
         return {"SECRET_KEYS": self.secret_keys, **tokens, **hooks}
 
 
 def _token(name: str, token: str) -> str:
-    """A token as it can be sent in a header; ``SettingsError`` where nobody could ever present it."""
+    """Return *token*. Raises ``SettingsError`` if no header can contain it."""
     if not (token.isascii() and token.isprintable()):
-        raise SettingsError(f"{PREFIX}{name} has a character that no header carries; use those of ASCII.")
+        raise SettingsError(f"{PREFIX}{name} has a character that headers cannot contain; use printable ASCII.")
     return token
 
 
 def _database_url(environment: Environment) -> str:
-    """Where state is kept; its password is shown nowhere."""
+    """Return the URL of the database. Error messages do not quote its password."""
     text = environment.text("DATABASE_URL", DATABASE_URL)
     try:
         parse_url(text)
-    except ValueError as fault:
-        raise SettingsError(f"{PREFIX}DATABASE_URL {fault}") from fault
+    except ValueError as error:
+        raise SettingsError(f"{PREFIX}DATABASE_URL {error}") from error
     return text
 
 
@@ -218,26 +218,26 @@ def _admin_port(environment: Environment) -> int | None:
 
 
 def _traces_url(environment: Environment) -> str | None:
-    """Where traces are sent; ``SettingsError`` if what sends them is not installed."""
+    """Return the URL for traces, or None. Raises ``SettingsError`` if OpenTelemetry is not installed."""
     if not environment.text("TRACES_URL", ""):
         return None
     if any(find_spec(f"opentelemetry{part}") is None for part in ("", ".sdk", ".exporter")):
         raise SettingsError(
-            f"{PREFIX}TRACES_URL needs what sends traces: pip install opentelemetry-sdk "
+            f"{PREFIX}TRACES_URL needs OpenTelemetry: pip install opentelemetry-sdk "
             "opentelemetry-exporter-otlp-proto-http."
         )
     return environment.url("TRACES_URL", "")
 
 
-def _numbers(environment: Environment, group: G, prefix: str = "", *, most: int | None = None) -> G:
-    """Read the numbers of a *group*, each by its own name after *prefix*; those that cannot be set stay as they are."""
+def _numbers(environment: Environment, group: G, prefix: str = "", *, maximum: int | None = None) -> G:
+    """Read the numbers of a *group*, each by its name after *prefix*. Fields that are not settings are unchanged."""
     names = [one.name for one in fields(group) if one.name not in FIXED]
-    read = {name: environment.number(prefix + name.upper(), getattr(group, name), maximum=most) for name in names}
+    read = {name: environment.number(prefix + name.upper(), getattr(group, name), maximum=maximum) for name in names}
     return replace(group, **read)
 
 
 def _site(environment: Environment, connector: AnyConnector) -> UpstreamConfig:
-    """Where *connector* is and what it allows: its own facts, unless set otherwise."""
+    """Return the URLs and limits of *connector*, its defaults unless they are set."""
     prefix = connector.name.upper()
     addresses = {
         host: environment.url(f"{prefix}_{host.upper()}_URL", address) for host, address in connector.base_urls.items()
@@ -255,30 +255,32 @@ def _site(environment: Environment, connector: AnyConnector) -> UpstreamConfig:
 
 
 def _client(environment: Environment, connector: AnyConnector) -> OAuthClient | None:
-    """What this installation is called at the third party; None where it is not registered."""
+    """Return the OAuth client of this installation, or None if it is not registered with the vendor."""
     if connector.oauth is None:
         return None
     prefix = connector.name.upper()
     client_id, secret = (environment.text(f"{prefix}_CLIENT_{part}", "") for part in ("ID", "SECRET"))
     if bool(client_id) != bool(secret):
-        raise SettingsError(f"{PREFIX}{prefix}_CLIENT_ID and {PREFIX}{prefix}_CLIENT_SECRET belong together; set both.")
+        raise SettingsError(
+            f"{PREFIX}{prefix}_CLIENT_ID and {PREFIX}{prefix}_CLIENT_SECRET require each other; set both."
+        )
     return OAuthClient(client_id, secret) if client_id else None
 
 
 def _api_key(environment: Environment, connector: AnyConnector) -> str:
-    """What this installation is called at the page that hands out tokens; empty where there is none."""
+    """Return the API key of this installation for the vendor's token page, or an empty string if there is none."""
     if connector.oauth is None or connector.oauth.token_page is None:
         return ""
     return environment.text(f"{connector.name.upper()}_API_KEY", "")
 
 
 def _budgets(environment: Environment, connector: AnyConnector) -> dict[str, Budget]:
-    """What *connector* may send; the first of its budgets can be set."""
+    """Return the budgets of *connector*. Only the first one can be set."""
     name = f"{connector.name.upper()}_BUDGET"
     text = environment.text(name, "")
     if not text:
         return dict(connector.budgets)
     try:
         return {**connector.budgets, next(iter(connector.budgets)): Budget.parse(text)}
-    except ValueError as fault:
-        raise SettingsError(f"{PREFIX}{name}: {fault}") from fault
+    except ValueError as error:
+        raise SettingsError(f"{PREFIX}{name}: {error}") from error

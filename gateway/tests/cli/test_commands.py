@@ -122,7 +122,7 @@ def test_a_key_beyond_the_quota_is_refused_with_what_to_do(shell: Shell, gateway
 
     assert 1 == result.exit_code
     assert "quota_exceeded" in result.stderr
-    assert "have the operator raise GATEWAY_QUOTA_KEYS" in result.stderr
+    assert "ask the operator to raise GATEWAY_QUOTA_KEYS" in result.stderr
 
 
 @requirement("common-127")

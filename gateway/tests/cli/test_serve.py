@@ -65,8 +65,8 @@ def test_a_second_one_on_the_same_file_is_refused_and_the_first_goes_on(sandbox:
         named = f"process {installation.process.pid} on {socket.gethostname()}"
 
     assert (3, "") == (second.returncode, second.stdout)
-    served = f"The database {(tmp_path / 'gateway.db').resolve()} is being served by another process"
-    assert [f"Error: {served}, {named}; stop that one first."] == second.stderr.splitlines()
+    served = f"The database {(tmp_path / 'gateway.db').resolve()} is in use by another process"
+    assert [f"Error: {served}, {named}; stop that process first."] == second.stderr.splitlines()
     assert first is not None
     assert (200, 1, "held") == (first.status_code, len(processes), state)
 
@@ -112,8 +112,8 @@ def as_a_text(folder: Path) -> Path:
         (in_no_folder, "The database's folder {0.parent} does not exist"),
         (in_a_file, "{0.parent}, which should be the database's folder, is a file"),
         (in_circles, "The database's folder {0.parent} does not exist"),
-        (as_a_folder, "{0}, which should be the database, is no file"),
-        (as_a_text, "The file {0} is no SQLite database"),
+        (as_a_folder, "{0}, which should be the database, is not a file"),
+        (as_a_text, "The file {0} is not a SQLite database"),
     ],
 )
 @requirement("common-148")
@@ -121,7 +121,7 @@ def test_a_place_where_no_database_can_be_is_named(tmp_path: Path, place: Callab
     database = place(tmp_path)
     ended = serve(f"sqlite:///{database}")
 
-    sentence = f"Error: {told.format(database)}; put it right, or set GATEWAY_DATABASE_URL to another file."
+    sentence = f"Error: {told.format(database)}; correct that, or set GATEWAY_DATABASE_URL to another file."
     assert (3, "", [sentence]) == (ended.returncode, ended.stdout, ended.stderr.splitlines())
 
 
@@ -177,8 +177,8 @@ def test_other_secrets_than_those_that_sealed_are_refused(sandbox: Sandbox, tmp_
     ended = serve(f"sqlite:///{tmp_path / 'gateway.db'}", GATEWAY_SECRET_KEYS="Yd8HsJ1fGp6EaUZr4kT9wQm2XvB7nLc5")
 
     assert (3, 1) == (ended.returncode, len(ended.stderr.splitlines()))
-    owned = f"1 connections, {connection_id} among them and to the audit trail"
-    assert f"what belongs to {owned} is missing; add" in ended.stderr
+    owned = f"1 connections, {connection_id} among them and the audit trail"
+    assert f"encrypted {owned} is missing; add" in ended.stderr
 
 
 @requirement("common-150")

@@ -1,4 +1,4 @@
-"""Databases that one test after the other uses: what works with rows leaves the tables as they are."""
+"""Fixtures for databases that are shared by tests which only change rows."""
 
 from collections.abc import AsyncIterator, Iterator
 
@@ -11,7 +11,7 @@ from harness.databases import emptied_postgres
 
 @pytest.fixture
 def new_postgres(postgres_server: str) -> Iterator[str]:
-    """A database of PostgreSQL with nothing in it."""
+    """An empty PostgreSQL database."""
     with emptied_postgres(postgres_server) as address:
         yield address
 

@@ -35,7 +35,7 @@ def vault(*secrets: str) -> Vault:
 async def database(common_database_url: str) -> AsyncIterator[Database]:
     async with Database(common_database_url) as opened:
         for table in (tables.audit, tables.audit_chain):
-            await change(opened, delete(table))
+            await execute(opened, delete(table))
         yield opened
 
 
@@ -44,59 +44,55 @@ def audit(database: Database, clock: ManualClock) -> Audit:
     return Audit(database, vault(), clock)
 
 
-async def change(database: Database, statement: Executable) -> None:
-    """What somebody does who can write to the database."""
+async def execute(database: Database, statement: Executable) -> None:
+    """Change the database directly, as an attacker with write access could."""
     await database.write(lambda writing: writing.execute(statement).rowcount)
 
 
-async def make(audit: Audit, database: Database, clock: ManualClock, count: int = 3) -> list[str]:
-    """Workspaces that Anna makes."""
+async def create_workspaces(audit: Audit, database: Database, clock: ManualClock, count: int = 3) -> list[str]:
+    """Create workspaces as the operator Anna."""
     with act_as(audit, ANNA):
-        made = [await Workspaces(database, clock).create(f"number {number}") for number in range(count)]
-    return [workspace["workspace_id"] for workspace in made]
+        workspaces = [await Workspaces(database, clock).create(f"number {number}") for number in range(count)]
+    return [workspace["workspace_id"] for workspace in workspaces]
 
 
-async def entries(audit: Audit, **filters: Any) -> list[dict[str, Any]]:
-    """Entries, oldest first."""
+async def list_entries(audit: Audit, **filters: Any) -> list[dict[str, Any]]:
+    """Return the entries, oldest first."""
     rows, _ = await audit.page(limit=1000, **filters)
     return list(reversed(rows))
 
 
 @requirement("administration-7")
-async def test_an_act_is_recorded_with_its_actor_address_and_object(
-    audit: Audit, database: Database, clock: ManualClock
-) -> None:
-    (workspace_id,) = await make(audit, database, clock, 1)
-    (entry,) = await entries(audit)
-    told = ("sequence", "actor", "address", "surface", "act", "object_id", "workspace_id", "outcome", "count")
+async def test_actions_are_recorded_with_actor_and_object(audit: Audit, database: Database, clock: ManualClock) -> None:
+    (workspace_id,) = await create_workspaces(audit, database, clock, 1)
+    (entry,) = await list_entries(audit)
+    columns = ("sequence", "actor", "address", "surface", "act", "object_id", "workspace_id", "outcome", "count")
 
     expected = (1, "anna", "192.0.2.7", "console", "create_workspace", workspace_id, workspace_id, "ok", 1)
-    assert expected == tuple(entry[name] for name in told)
+    assert expected == tuple(entry[name] for name in columns)
 
 
-async def test_what_nobody_administers_is_not_recorded(audit: Audit, database: Database, clock: ManualClock) -> None:
+async def test_actions_without_administrator_are_unrecorded(
+    audit: Audit, database: Database, clock: ManualClock
+) -> None:
     await Workspaces(database, clock).create("made by a test")
 
-    assert [] == await entries(audit)
+    assert [] == await list_entries(audit)
 
 
 @requirement("administration-8")
-async def test_an_act_that_fails_leaves_no_entry_of_success(
-    audit: Audit, database: Database, clock: ManualClock
-) -> None:
+async def test_a_failed_action_leaves_no_success_entry(audit: Audit, database: Database, clock: ManualClock) -> None:
     with act_as(audit, ANNA), pytest.raises(WorkspaceNotFound):
         await ApiKeys(database, clock).create(NOWHERE, "read")
     with act_as(audit, ANNA), pytest.raises(WorkspaceNotFound):
         await Workspaces(database, clock).change(NOWHERE, name="nothing")
 
-    assert [] == await entries(audit)
+    assert [] == await list_entries(audit)
 
 
 @requirement("administration-8")
-async def test_an_act_that_cannot_be_recorded_is_not_carried_out(
-    audit: Audit, database: Database, clock: ManualClock
-) -> None:
-    await make(audit, database, clock, 1)
+async def test_an_unrecordable_action_is_not_performed(audit: Audit, database: Database, clock: ManualClock) -> None:
+    await create_workspaces(audit, database, clock, 1)
     count = select(func.count()).select_from(tables.workspaces)
     before = await database.read(lambda reading: reading.execute(count).scalar())
     with act_as(Audit(database, vault(NEW), clock), ANNA), pytest.raises(SecretUnreadable):
@@ -106,15 +102,15 @@ async def test_an_act_that_cannot_be_recorded_is_not_carried_out(
 
 
 @requirement("administration-11")
-async def test_an_untouched_trail_holds(audit: Audit, database: Database, clock: ManualClock) -> None:
-    await make(audit, database, clock)
+async def test_an_unmodified_trail_is_valid(audit: Audit, database: Database, clock: ManualClock) -> None:
+    await create_workspaces(audit, database, clock)
     verdict = await audit.verify()
-    last = (await entries(audit))[-1]
+    last = (await list_entries(audit))[-1]
 
     assert (3, None, f"3:{last['mac']}") == (verdict.entries, verdict.broken, verdict.head)
 
 
-async def test_an_empty_trail_holds(audit: Audit) -> None:
+async def test_an_empty_trail_is_valid(audit: Audit) -> None:
     verdict = await audit.verify()
 
     assert (0, None, None) == (verdict.entries, verdict.broken, verdict.head)
@@ -137,11 +133,11 @@ async def test_an_empty_trail_holds(audit: Audit) -> None:
         ("mac", NO_MAC),
     ],
 )
-async def test_an_entry_that_was_edited_is_named(
+async def test_an_edited_entry_is_reported(
     audit: Audit, database: Database, clock: ManualClock, column: str, value: Any
 ) -> None:
-    await make(audit, database, clock)
-    await change(database, update(tables.audit).where(tables.audit.c.sequence == 2).values({column: value}))
+    await create_workspaces(audit, database, clock)
+    await execute(database, update(tables.audit).where(tables.audit.c.sequence == 2).values({column: value}))
     verdict = await audit.verify()
 
     assert (2, "Entry 2 was altered, or written under another key.") == (verdict.broken, verdict.reason)
@@ -149,46 +145,44 @@ async def test_an_entry_that_was_edited_is_named(
 
 @requirement("administration-11")
 @pytest.mark.parametrize("sequence", [1, 2, 3])
-async def test_an_entry_that_was_deleted_is_named(
-    audit: Audit, database: Database, clock: ManualClock, sequence: int
-) -> None:
-    await make(audit, database, clock)
-    await change(database, delete(tables.audit).where(tables.audit.c.sequence == sequence))
+async def test_a_deleted_entry_is_reported(audit: Audit, database: Database, clock: ManualClock, sequence: int) -> None:
+    await create_workspaces(audit, database, clock)
+    await execute(database, delete(tables.audit).where(tables.audit.c.sequence == sequence))
     verdict = await audit.verify()
 
     assert (sequence, f"Entry {sequence} is missing.") == (verdict.broken, verdict.reason)
 
 
 @requirement("administration-11")
-async def test_a_trail_that_was_renumbered_does_not_hold(audit: Audit, database: Database, clock: ManualClock) -> None:
-    await make(audit, database, clock)
-    await change(database, delete(tables.audit).where(tables.audit.c.sequence == 2))
-    await change(database, update(tables.audit).where(tables.audit.c.sequence == 3).values(sequence=2))
+async def test_a_renumbered_trail_is_invalid(audit: Audit, database: Database, clock: ManualClock) -> None:
+    await create_workspaces(audit, database, clock)
+    await execute(database, delete(tables.audit).where(tables.audit.c.sequence == 2))
+    await execute(database, update(tables.audit).where(tables.audit.c.sequence == 3).values(sequence=2))
 
     assert 2 == (await audit.verify()).broken
 
 
 @requirement("administration-11")
-async def test_the_newest_entry_cannot_be_cut_off_by_setting_the_end_back(
+async def test_removing_the_newest_entry_and_resetting_the_end_is_detected(
     audit: Audit, database: Database, clock: ManualClock
 ) -> None:
-    await make(audit, database, clock)
-    second = (await entries(audit))[1]
-    await change(database, delete(tables.audit).where(tables.audit.c.sequence == 3))
+    await create_workspaces(audit, database, clock)
+    second = (await list_entries(audit))[1]
+    await execute(database, delete(tables.audit).where(tables.audit.c.sequence == 3))
     end = {"sequence": 2, "mac": bytes.fromhex(second["mac"])}
-    await change(database, update(tables.audit_chain).values(end))
+    await execute(database, update(tables.audit_chain).values(end))
 
     assert "The end of the chain was altered." == (await audit.verify()).reason
 
 
 @requirement("administration-11")
-async def test_a_chain_without_its_end_does_not_hold_and_acts_go_on(
+async def test_a_chain_without_its_end_is_invalid_but_actions_continue(
     audit: Audit, database: Database, clock: ManualClock
 ) -> None:
-    await make(audit, database, clock)
-    await change(database, delete(tables.audit_chain))
+    await create_workspaces(audit, database, clock)
+    await execute(database, delete(tables.audit_chain))
     missing = await audit.verify()
-    await make(audit, database, clock, 1)
+    await create_workspaces(audit, database, clock, 1)
     mixed = await audit.verify()
     newer = await audit.verify(after=3)
 
@@ -196,134 +190,128 @@ async def test_a_chain_without_its_end_does_not_hold_and_acts_go_on(
     assert (1, None, 1) == (mixed.broken, newer.broken, newer.entries)
 
 
-async def test_a_part_of_the_trail_can_be_verified_and_exported(
-    audit: Audit, database: Database, clock: ManualClock
-) -> None:
-    await make(audit, database, clock)
+async def test_part_of_a_trail_is_verified_and_exported(audit: Audit, database: Database, clock: ManualClock) -> None:
+    await create_workspaces(audit, database, clock)
     verdict = await audit.verify(after=2)
-    beyond = await audit.verify(after=9)
+    verdict_beyond = await audit.verify(after=9)
     exported = [entry["sequence"] async for entry in audit.export(after=1)]
 
-    assert (1, None, "Entry 9 is missing.") == (verdict.entries, verdict.broken, beyond.reason)
+    assert (1, None, "Entry 9 is missing.") == (verdict.entries, verdict.broken, verdict_beyond.reason)
     assert [2, 3] == exported
 
 
 @requirement("administration-12")
-async def test_processes_that_act_at_the_same_time_make_one_chain(
+async def test_concurrent_processes_append_to_one_chain(
     common_database_url: str, audit: Audit, database: Database, clock: ManualClock
 ) -> None:
     async with Database(common_database_url) as elsewhere:
         other = Audit(elsewhere, vault(), clock)
-        together = [make(audit, database, clock, 1) for _ in range(20)]
-        together += [make(other, elsewhere, clock, 1) for _ in range(20)]
+        together = [create_workspaces(audit, database, clock, 1) for _ in range(20)]
+        together += [create_workspaces(other, elsewhere, clock, 1) for _ in range(20)]
         await asyncio.gather(*together)
     verdict = await audit.verify()
 
     assert (40, None) == (verdict.entries, verdict.broken)
 
 
-async def test_rotating_the_vault_keeps_the_chain(audit: Audit, database: Database, clock: ManualClock) -> None:
-    await make(audit, database, clock, 1)
+async def test_a_secret_rotation_preserves_the_chain(audit: Audit, database: Database, clock: ManualClock) -> None:
+    await create_workspaces(audit, database, clock, 1)
     both = vault(NEW, OLD)
     with act_as(Audit(database, both, clock), Actor("cli", surface="cli")):
-        told = await SecretRotation(database, both).rotate()
+        report = await SecretRotation(database, both).rotate()
     rotated = Audit(database, vault(NEW), clock)
     verdict = await rotated.verify()
 
-    assert [1] == [kind["resealed"] for kind in told if kind["kind"] == "audit"]
+    assert [1] == [kind["resealed"] for kind in report if kind["kind"] == "audit"]
     assert (2, None) == (verdict.entries, verdict.broken)
-    assert "rotate_vault" == (await entries(rotated))[-1]["act"]
+    assert "rotate_vault" == (await list_entries(rotated))[-1]["act"]
 
 
-async def test_a_new_chain_begins_behind_one_whose_secret_is_lost(
-    audit: Audit, database: Database, clock: ManualClock
-) -> None:
-    await make(audit, database, clock)
+async def test_a_new_chain_follows_one_with_a_lost_secret(audit: Audit, database: Database, clock: ManualClock) -> None:
+    await create_workspaces(audit, database, clock)
     later = Audit(database, vault(NEW), clock)
     with act_as(later, Actor("cli", surface="cli")):
-        told = await later.restart()
+        restarted = await later.restart()
     verdict = await later.verify(after=3)
 
-    assert ({"first": 4}, 1, None) == (told, verdict.entries, verdict.broken)
+    assert ({"first": 4}, 1, None) == (restarted, verdict.entries, verdict.broken)
 
 
 @requirement("administration-14")
-async def test_entries_are_listed_newest_first_by_what_they_are_about(
-    audit: Audit, database: Database, clock: ManualClock
-) -> None:
-    one, *_ = await make(audit, database, clock)
+async def test_entries_are_filtered_newest_first(audit: Audit, database: Database, clock: ManualClock) -> None:
+    one, *_ = await create_workspaces(audit, database, clock)
     clock.at += 10
     with act_as(audit, Actor("bert")):
         await Workspaces(database, clock).change(WorkspaceId(one), name="changed")
     now = clock.now()
 
-    assert [1, 2, 3] == [entry["sequence"] for entry in await entries(audit, actor="anna")]
-    assert [1, 4] == [entry["sequence"] for entry in await entries(audit, object_id=one)]
-    assert [1, 4] == [entry["sequence"] for entry in await entries(audit, workspace_id=one)]
-    assert [4] == [entry["sequence"] for entry in await entries(audit, act="change_workspace")]
-    assert [4] == [entry["sequence"] for entry in await entries(audit, since=now)]
-    assert [1, 2, 3] == [entry["sequence"] for entry in await entries(audit, until=now)]
-    assert [] == await entries(audit, outcome="key_not_found")
+    assert [1, 2, 3] == [entry["sequence"] for entry in await list_entries(audit, actor="anna")]
+    assert [1, 4] == [entry["sequence"] for entry in await list_entries(audit, object_id=one)]
+    assert [1, 4] == [entry["sequence"] for entry in await list_entries(audit, workspace_id=one)]
+    assert [4] == [entry["sequence"] for entry in await list_entries(audit, act="change_workspace")]
+    assert [4] == [entry["sequence"] for entry in await list_entries(audit, since=now)]
+    assert [1, 2, 3] == [entry["sequence"] for entry in await list_entries(audit, until=now)]
+    assert [] == await list_entries(audit, outcome="key_not_found")
 
 
 @requirement("administration-15")
-async def test_the_names_of_what_was_changed_are_recorded_and_no_values(
-    audit: Audit, database: Database, clock: ManualClock
-) -> None:
-    (workspace_id,) = await make(audit, database, clock, 1)
+async def test_changed_fields_are_recorded_without_values(audit: Audit, database: Database, clock: ManualClock) -> None:
+    (workspace_id,) = await create_workspaces(audit, database, clock, 1)
     with act_as(audit, ANNA):
         await Workspaces(database, clock).change(WorkspaceId(workspace_id), name="confidential", plan="paid")
 
-    assert {"changed": ["name", "plan"]} == (await entries(audit))[-1]["details"]
+    assert {"changed": ["name", "plan"]} == (await list_entries(audit))[-1]["details"]
 
 
 @requirement("administration-10")
-async def test_refusals_of_a_kind_have_one_entry_and_a_count(audit: Audit, clock: ManualClock) -> None:
+async def test_rejections_of_one_kind_share_an_entry_and_a_count(audit: Audit, clock: ManualClock) -> None:
     stranger = Actor("anonymous", "198.51.100.1", "console")
     for _ in range(1000):
         await audit.record_rejection(stranger, "sign_in", "invalid_api_key")
-    first = await entries(audit)
+    first = await list_entries(audit)
     clock.at += MINUTE_SECONDS
     await audit.commit()
-    counted = (await entries(audit))[-1]
+    counted = (await list_entries(audit))[-1]
 
     assert [("198.51.100.1", 1)] == [(entry["address"], entry["count"]) for entry in first]
     assert ("198.51.100.1", "invalid_api_key", 999) == (counted["address"], counted["outcome"], counted["count"])
 
 
 @requirement("administration-10")
-async def test_refusals_from_many_addresses_fill_no_disk(audit: Audit, clock: ManualClock) -> None:
+async def test_rejections_from_many_addresses_create_few_entries(audit: Audit, clock: ManualClock) -> None:
     for number in range(1000):
         await audit.record_rejection(Actor("anonymous", f"2001:db8::{number:x}"), "sign_in", "invalid_api_key")
     clock.at += MINUTE_SECONDS
     await audit.commit()
-    found = await entries(audit)
+    rows = await list_entries(audit)
 
-    assert MAX_RECORDED_KINDS + 1 == len(found)
+    assert MAX_RECORDED_KINDS + 1 == len(rows)
     assert (None, "several", 1000 - MAX_RECORDED_KINDS) == tuple(
-        found[-1][name] for name in ("address", "outcome", "count")
+        rows[-1][name] for name in ("address", "outcome", "count")
     )
     assert (await audit.verify()).broken is None
 
 
 @requirement("administration-15")
-@pytest.mark.parametrize("kept", ["cgw_0123456789012345678901234567890123456789012abcdef", "\x00", "a b", "ntn_secret"])
-async def test_nothing_but_identifiers_is_kept_of_what_a_refused_act_named(audit: Audit, kept: str) -> None:
-    await audit.record_rejection(ANNA, "revoke_key", "key_not_found", kept)
+@pytest.mark.parametrize(
+    "stored", ["cgw_0123456789012345678901234567890123456789012abcdef", "\x00", "a b", "ntn_secret"]
+)
+async def test_only_identifiers_are_recorded_for_a_rejected_action(audit: Audit, stored: str) -> None:
+    await audit.record_rejection(ANNA, "revoke_key", "key_not_found", stored)
 
-    assert [""] == [entry["object_id"] for entry in await entries(audit)]
+    assert [""] == [entry["object_id"] for entry in await list_entries(audit)]
 
 
 @requirement("administration-13")
-async def test_retention_leaves_old_entries(audit: Audit, database: Database, clock: ManualClock) -> None:
-    await make(audit, database, clock)
+async def test_retention_does_not_delete_audit_entries(audit: Audit, database: Database, clock: ManualClock) -> None:
+    await create_workspaces(audit, database, clock)
     clock.at += 10 * 366 * 24 * 3600
-    await make(audit, database, clock, 1)
+    await create_workspaces(audit, database, clock, 1)
 
-    assert [1, 2, 3, 4] == [entry["sequence"] for entry in await entries(audit)]
+    assert [1, 2, 3, 4] == [entry["sequence"] for entry in await list_entries(audit)]
 
 
-async def test_refusals_are_counted_while_storage_is_away(audit: Audit, database: Database, clock: ManualClock) -> None:
+async def test_rejections_are_counted_during_an_outage(audit: Audit, database: Database, clock: ManualClock) -> None:
     with read_only(database):
         await audit.record_rejection(ANNA, "sign_in", "invalid_api_key")
         clock.at += MINUTE_SECONDS
@@ -331,4 +319,4 @@ async def test_refusals_are_counted_while_storage_is_away(audit: Audit, database
     clock.at += MINUTE_SECONDS
     await audit.commit()
 
-    assert [1] == [entry["count"] for entry in await entries(audit)]
+    assert [1] == [entry["count"] for entry in await list_entries(audit)]

@@ -1,4 +1,4 @@
-"""What waits in the database, as metrics tell it."""
+"""The waiting work in the database, as reported by metrics."""
 
 from sqlalchemy import insert
 
@@ -21,7 +21,7 @@ WATCH = {"connector": "notes", "state": {}, "failures": 0, "sequence": 0, "obser
 
 
 @requirement("common-131")
-async def test_claims_in_doubt_and_late_watches_are_told(database: Database) -> None:
+async def test_in_doubt_claims_and_late_watches_are_reported(database: Database) -> None:
     now = database.time()
     claims = [
         CLAIM | {"idempotency_key": "late", "state": "doubtful", "settles_at": now - 100},
@@ -34,15 +34,15 @@ async def test_claims_in_doubt_and_late_watches_are_told(database: Database) -> 
     ]
     await database.write(lambda writing: writing.execute(insert(tables.claims), claims).rowcount)
     await database.write(lambda writing: writing.execute(insert(tables.watches), watches).rowcount)
-    told = await BacklogMonitor(database, ManualClock(), 60).now()
+    backlog = await BacklogMonitor(database, ManualClock(), 60).now()
 
-    assert told is not None
-    assert 2 == told.claims_in_doubt
-    assert 100 <= told.unsettled_seconds < 130
-    assert 30 <= told.watch_lag_seconds["notes"] < 60
+    assert backlog is not None
+    assert 2 == backlog.claims_in_doubt
+    assert 100 <= backlog.unsettled_seconds < 130
+    assert 30 <= backlog.watch_lag_seconds["notes"] < 60
 
 
-async def test_the_database_is_asked_again_only_after_some_seconds(database: Database) -> None:
+async def test_the_backlog_is_cached_for_some_seconds(database: Database) -> None:
     clock = ManualClock()
     backlogs = BacklogMonitor(database, clock, 60)
     before = await backlogs.now()

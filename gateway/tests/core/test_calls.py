@@ -1,4 +1,4 @@
-"""The way of a call through the core: limits, cursors, and who may do what."""
+"""The path of a call through the core: limits, cursors and authorisation."""
 
 from collections.abc import AsyncIterator
 
@@ -18,22 +18,22 @@ async def stage(tmp_path_factory: pytest.TempPathFactory, clock: ManualClock) ->
 
 
 @requirement("common-70", "common-71")
-async def test_a_key_may_call_so_often_in_any_minute(stage: CoreFixture, clock: ManualClock) -> None:
+async def test_a_key_is_limited_to_a_number_of_calls_per_minute(stage: CoreFixture, clock: ManualClock) -> None:
     caller = await stage.new_caller(calls_per_minute=2)
     await stage.list(caller)
     clock.at += 20
     await stage.list(caller)
     clock.at += 15
-    with pytest.raises(RateLimited) as refused:
+    with pytest.raises(RateLimited) as raised:
         await stage.list(caller)
     clock.at += 25
     await stage.list(caller)
 
-    assert 25 == refused.value.retry_after
+    assert 25 == raised.value.retry_after
 
 
 @requirement("common-72")
-async def test_calls_that_were_one_too_many_do_not_prolong_the_wait(stage: CoreFixture, clock: ManualClock) -> None:
+async def test_rejected_calls_do_not_prolong_the_wait(stage: CoreFixture, clock: ManualClock) -> None:
     caller = await stage.new_caller(calls_per_minute=1)
     await stage.list(caller)
     clock.at += 59
@@ -45,7 +45,7 @@ async def test_calls_that_were_one_too_many_do_not_prolong_the_wait(stage: CoreF
 
 
 @requirement("common-38")
-async def test_a_list_is_walked_by_its_cursors(stage: CoreFixture) -> None:
+async def test_cursors_lead_through_a_list(stage: CoreFixture) -> None:
     stage.shelf.things += ["a", "b", "c", "d"]
     first = await stage.list()
     second = await stage.list(cursor=first.next_cursor or "")
@@ -56,7 +56,7 @@ async def test_a_list_is_walked_by_its_cursors(stage: CoreFixture) -> None:
 
 
 @requirement("common-40")
-async def test_a_cursor_may_be_used_with_another_limit_but_not_with_another_filter(stage: CoreFixture) -> None:
+async def test_a_cursor_is_valid_with_another_limit_but_not_with_another_filter(stage: CoreFixture) -> None:
     stage.shelf.things += ["a", "b", "c", "d"]
     cursor = (await stage.list()).next_cursor or ""
     rest = await stage.list(cursor=cursor, limit="1")
@@ -66,7 +66,7 @@ async def test_a_cursor_may_be_used_with_another_limit_but_not_with_another_filt
     assert [{"thing_id": "c"}] == data(rest)
 
 
-async def test_a_cursor_holds_for_its_own_connection(stage: CoreFixture) -> None:
+async def test_a_cursor_is_valid_only_for_its_connection(stage: CoreFixture) -> None:
     stage.shelf.things += ["a", "b", "c"]
     cursor = (await stage.list()).next_cursor or ""
     with pytest.raises(InvalidCursor):

@@ -1,4 +1,4 @@
-"""The statements by which claims change."""
+"""Statements that change claims."""
 
 from sqlalchemy.sql import visitors
 from sqlalchemy.sql.elements import BindParameter
@@ -15,7 +15,7 @@ from connector_gateway.core.writes.claims import (
 
 
 def test_only_names_and_runs_are_compared_with_bound_values() -> None:
-    # A value that is compared with a column of a partial index makes SQLite compile the statement anew for each call.
+    # SQLite recompiles a statement for each call if a bound value is compared with a column of a partial index.
     statements = (SET_INTENT, SET_RESULT, MARK_IN_DOUBT, LEAVE_IN_DOUBT, DELETE, DELETE_UNUSED)
     elements = [element for statement in statements for element in visitors.iterate(statement.whereclause)]
     bound = {element.key for element in elements if isinstance(element, BindParameter)}

@@ -25,18 +25,18 @@ def links(database: Database, clock: ManualClock) -> ConnectLinks:
     return ConnectLinks(database, clock, "http://127.0.0.1:1")
 
 
-async def test_a_link_is_good_until_its_time_and_deleted_then(links: ConnectLinks, clock: ManualClock) -> None:
+async def test_a_link_is_valid_until_it_expires_and_is_deleted_then(links: ConnectLinks, clock: ManualClock) -> None:
     token = str((await links.issue("conn_1"))["connect_url"]).rpartition("/")[2]
     clock.at += HOUR - 1
-    deleted_before, found = await links.purge(), await links.find(token)
+    deleted_before, link = await links.purge(), await links.find(token)
     clock.at += 1
 
-    assert (0, "conn_1") == (deleted_before, found.connection_id if found else None)
+    assert (0, "conn_1") == (deleted_before, link.connection_id if link else None)
     assert await links.find(token) is None
     assert 1 == await links.purge()
 
 
-async def test_links_and_consents_past_their_time_are_deleted_in_steps(
+async def test_expired_links_and_consents_are_deleted_in_steps(
     links: ConnectLinks, database: Database, clock: ManualClock
 ) -> None:
     consent = {"link": b"link", "browser": b"browser", "sealed": b"sealed", "expires_at": clock.now()}

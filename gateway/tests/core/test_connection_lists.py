@@ -1,4 +1,4 @@
-"""Lists of connections: complete, page by page, and found by an index, however many there are and were."""
+"""Lists of connections: complete, paged, and found by an index, however many exist or were removed."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -19,7 +19,7 @@ BOTH_BEFORE = "workspace_id=? AND connector=? AND connection_id<?)"
 
 
 @requirement("connections-26")
-async def test_pages_follow_each_other_without_those_that_were_removed(office: Office) -> None:
+async def test_pages_of_connections_omit_removed_ones(office: Office) -> None:
     oldest, removed, older, newest = [await office.make() for _ in range(4)]
     await office.here.remove(removed)
     workspace_id = office.caller.workspace_id
@@ -31,11 +31,11 @@ async def test_pages_follow_each_other_without_those_that_were_removed(office: O
 
 
 @requirement("connections-26")
-async def test_a_page_that_ends_with_the_last_connection_has_none_after_it(office: Office) -> None:
-    made = [await office.make() for _ in range(2)]
+async def test_a_page_that_ends_with_the_last_connection_is_the_last(office: Office) -> None:
+    connection_ids = [await office.make() for _ in range(2)]
     page = await office.here.page(office.caller.workspace_id, connector="shelf", limit=2)
 
-    assert (made[::-1], None) == ([row["connection_id"] for row in page.rows], page.before)
+    assert (connection_ids[::-1], None) == ([row["connection_id"] for row in page.rows], page.before)
 
 
 @pytest.fixture
@@ -62,18 +62,18 @@ async def embedded(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Da
         ),
     ],
 )
-async def test_a_page_is_found_by_an_index_and_never_sorted(
+async def test_a_page_uses_an_index_and_no_sorting(
     embedded: Database, clock: ManualClock, filters: dict[str, Any], step: str
 ) -> None:
     connections = connected(embedded, vault(), clock)
-    found = await plans(embedded, lambda: connections.page(**filters))
+    query_plans = await plans(embedded, lambda: connections.page(**filters))
 
-    assert [step] == [plan for plan in found if " connections" in plan]
-    assert not [plan for plan in found if "TEMP B-TREE" in plan]
+    assert [step] == [plan for plan in query_plans if " connections" in plan]
+    assert not [plan for plan in query_plans if "TEMP B-TREE" in plan]
 
 
-async def test_other_connections_to_an_account_are_found_by_an_index(embedded: Database) -> None:
+async def test_other_connections_to_an_account_use_an_index(embedded: Database) -> None:
     query = select_same_account("notes", "conn_one")
-    found = await plans(embedded, lambda: embedded.read(lambda reading: reading.execute(query).all()))
+    query_plans = await plans(embedded, lambda: embedded.read(lambda reading: reading.execute(query).all()))
 
-    assert "SEARCH connections USING INDEX ix_connections_account (connector=? AND account_id=?)" in found
+    assert "SEARCH connections USING INDEX ix_connections_account (connector=? AND account_id=?)" in query_plans

@@ -31,7 +31,7 @@ from harness.requirement import requirement
 
 @dataclass
 class Office:
-    """Connections at two processes on one database."""
+    """Connections in two processes on one database."""
 
     here: ConnectionStore
     elsewhere: ConnectionStore
@@ -40,10 +40,10 @@ class Office:
     clock: ManualClock
 
     async def make(self, **more: Any) -> str:
-        made = await self.here.create(
+        connection = await self.here.create(
             self.caller.workspace_id, **({"connector": "shelf", "credentials": {"token": "open-sesame-open"}} | more)
         )
-        return str(made["connection_id"])
+        return str(connection["connection_id"])
 
 
 def vault(*secrets: str) -> Vault:
@@ -53,12 +53,12 @@ def vault(*secrets: str) -> Vault:
 def connected(
     database: Database, sealing: Vault, clock: ManualClock, steady: ManualClock | None = None
 ) -> ConnectionStore:
-    """The connections of a process, which are never renewed."""
+    """The connections of a process, which are never refreshed."""
     known = connectors(FakeUpstream())
     watching = WatchListener(known, clock)
     tokens = TokenEndpointClient({}, Transport(1.0), LocalCounters(clock, Timeouts()), clock)
-    renewals = TokenRefresher(database, sealing, tokens, watching, clock)
-    return ConnectionStore(database, sealing, known, clock, watching, token_refresher=renewals, steady=steady)
+    refresher = TokenRefresher(database, sealing, tokens, watching, clock)
+    return ConnectionStore(database, sealing, known, clock, watching, token_refresher=refresher, steady=steady)
 
 
 @pytest.fixture
@@ -77,14 +77,14 @@ async def office(common_database_url: str, clock: ManualClock) -> AsyncIterator[
 
 
 @requirement("common-8")
-async def test_a_connection_opens_the_way_to_its_secrets(office: Office) -> None:
+async def test_an_open_connection_provides_its_secrets(office: Office) -> None:
     connection = await office.here.open(office.caller, "shelf", await office.make())
 
     assert {"token": "open-sesame-open"} == await connection.credentials()
     assert "sesame" not in repr(connection)
 
 
-async def test_connections_of_one_account_share_its_budget_and_show_no_secret(office: Office) -> None:
+async def test_connections_of_one_account_share_its_budget_without_exposing_secrets(office: Office) -> None:
     one = await office.here.open(office.caller, "shelf", await office.make())
     same = await office.here.open(office.caller, "shelf", await office.make())
     other = await office.here.open(office.caller, "shelf", await office.make(credentials={"token": "another-token"}))
@@ -94,23 +94,23 @@ async def test_connections_of_one_account_share_its_budget_and_show_no_secret(of
 
 
 @requirement("common-49", "common-67")
-async def test_unknown_foreign_and_forbidden_connections_look_the_same(office: Office) -> None:
+async def test_unknown_foreign_and_forbidden_connections_are_indistinguishable(office: Office) -> None:
     own = await office.make()
     stranger = Caller(KeyId("k"), WorkspaceId("ws_other"), "read", 120, None, None)
     limited = Caller(KeyId("k"), office.caller.workspace_id, "read", 120, frozenset(), None)
-    refusals = [
-        await refusal(office, office.caller, "conn_nothing"),
-        await refusal(office, stranger, own),
-        await refusal(office, limited, own),
+    errors = [
+        await catch_error(office, office.caller, "conn_nothing"),
+        await catch_error(office, stranger, own),
+        await catch_error(office, limited, own),
     ]
 
-    assert [ConnectionNotFound] * 3 == list(map(type, refusals))
+    assert [ConnectionNotFound] * 3 == list(map(type, errors))
 
 
-async def refusal(office: Office, caller: Caller, connection_id: str) -> BaseException:
-    with pytest.raises(ConnectionNotFound) as refused:
+async def catch_error(office: Office, caller: Caller, connection_id: str) -> BaseException:
+    with pytest.raises(ConnectionNotFound) as raised:
         await office.here.open(caller, "shelf", connection_id)
-    return refused.value
+    return raised.value
 
 
 @requirement("common-50")
@@ -119,7 +119,7 @@ async def test_a_connection_of_another_connector_is_a_mismatch(office: Office) -
         await office.here.open(office.caller, "notes", await office.make())
 
 
-async def test_a_change_holds_here_at_once_and_elsewhere_within_three_seconds(office: Office) -> None:
+async def test_a_change_applies_here_immediately_and_elsewhere_within_three_seconds(office: Office) -> None:
     uid = await office.make()
     await office.here.open(office.caller, "shelf", uid)
     await office.elsewhere.open(office.caller, "shelf", uid)
@@ -131,7 +131,7 @@ async def test_a_change_holds_here_at_once_and_elsewhere_within_three_seconds(of
     assert {"token": "a-newer-token"} == await here.credentials() == await elsewhere.credentials()
 
 
-async def test_a_removed_connection_is_gone_here_at_once_and_elsewhere_within_three_seconds(office: Office) -> None:
+async def test_a_removal_applies_here_immediately_and_elsewhere_within_three_seconds(office: Office) -> None:
     uid = await office.make()
     await office.elsewhere.open(office.caller, "shelf", uid)
     await office.here.remove(uid)
@@ -142,7 +142,7 @@ async def test_a_removed_connection_is_gone_here_at_once_and_elsewhere_within_th
     assert [] == (await office.here.page(office.caller.workspace_id)).rows
 
 
-async def test_what_a_call_finds_out_is_noted(office: Office) -> None:
+async def test_the_connection_status_that_a_call_observes_is_recorded(office: Office) -> None:
     uid = await office.make()
     connection = await office.here.open(office.caller, "shelf", uid)
     await office.here.record_status(connection, "revoked")
@@ -163,36 +163,36 @@ async def test_connections_are_listed_by_workspace_and_connector(office: Office)
     assert [] == (await office.here.page(WorkspaceId("ws_other"))).rows
 
 
-async def test_a_connection_for_no_workspace_is_not_made(office: Office) -> None:
+async def test_a_connection_without_a_workspace_is_not_created(office: Office) -> None:
     with pytest.raises(WorkspaceNotFound):
         await office.here.create(WorkspaceId("ws_nothing"), "shelf", {"token": "token-of-nobody"})
 
 
-async def test_a_connection_of_no_connector_is_refused_with_those_there_are(office: Office) -> None:
-    with pytest.raises(InvalidParameters) as refused:
+async def test_an_unknown_connector_is_rejected_with_the_allowed_names(office: Office) -> None:
+    with pytest.raises(InvalidParameters) as raised:
         await office.make(connector="fax")
 
-    assert [{"parameter": "connector", "value": "fax", "allowed": ["shelf"]}] == refused.value.details
+    assert [{"parameter": "connector", "value": "fax", "allowed": ["shelf"]}] == raised.value.details
 
 
 async def test_missing_secrets_are_named(office: Office) -> None:
-    with pytest.raises(InvalidParameters) as refused:
+    with pytest.raises(InvalidParameters) as raised:
         await office.make(credentials={"password": "x"})
 
-    assert ["credentials.token", "credentials.password"] == [one["parameter"] for one in refused.value.details]
+    assert ["credentials.token", "credentials.password"] == [one["parameter"] for one in raised.value.details]
 
 
 @requirement("common-149")
-async def test_a_connection_sealed_with_a_secret_that_is_not_set_is_told_with_the_setting(
+async def test_a_connection_encrypted_with_a_missing_secret_is_reported_with_the_setting(
     office: Office, common_database_url: str
 ) -> None:
     uid = await office.make()
     async with Database(common_database_url) as other:
         rotated = connected(other, vault("another secret of ours"), office.clock)
-        with pytest.raises(SecretUnreadable, match="GATEWAY_SECRET_KEYS") as refused:
+        with pytest.raises(SecretUnreadable, match="GATEWAY_SECRET_KEYS") as raised:
             await rotated.open(office.caller, "shelf", uid)
 
-    assert (503, "secret_unreadable") == (refused.value.status, refused.value.code)
+    assert (503, "secret_unreadable") == (raised.value.status, raised.value.code)
 
 
 async def test_a_workspace_that_does_not_exist_cannot_be_changed(office: Office) -> None:
@@ -201,7 +201,7 @@ async def test_a_workspace_that_does_not_exist_cannot_be_changed(office: Office)
 
 
 @requirement("common-156")
-async def test_a_connection_removed_elsewhere_is_gone_in_time_though_the_clock_was_set_back(office: Office) -> None:
+async def test_a_removal_elsewhere_applies_in_time_despite_a_clock_set_back(office: Office) -> None:
     wall, steady = ManualClock(), ManualClock()
     here = connected(office.here.database, vault(), wall, steady)
     connection_id = await office.make()

@@ -1,4 +1,4 @@
-"""Fetching files from public links: what is let through, what is not, and how much is read."""
+"""Files from public links: allowed and forbidden URLs, and limits on reading."""
 
 import gzip
 import itertools
@@ -18,22 +18,22 @@ from connector_gateway.kit.errors import FileEmpty, FileTooLarge, GatewayError, 
 from harness.file_server import ScriptedResponse, redirect_to, scripted_response, serve_files
 from harness.requirement import requirement
 
-KEEP = 1000
-MOST = 5000
+MAX_CONTENT_BYTES = 1000
+MAX_BYTES = 5000
 HERE = "127.0.0.1"
 
 
 class Names(AbstractResolver):
-    """Knows some names; one with several addresses has the next one each time it is asked for."""
+    """A resolver of some names. A name with several addresses gets the next one at each look-up."""
 
     def __init__(self, **names: str) -> None:
         self._names = {name.replace("_", "."): deque(addresses.split()) for name, addresses in names.items()}
-        self.asked: defaultdict[str, int] = defaultdict(int)
+        self.look_ups: defaultdict[str, int] = defaultdict(int)
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
-        self.asked[host] += 1
+        self.look_ups[host] += 1
         addresses = self._names[host]
         address = addresses[0]
         addresses.rotate(-1)
@@ -45,25 +45,25 @@ class Names(AbstractResolver):
         return None
 
 
-async def test_files_of_a_trusted_origin_are_fetched_although_it_is_not_public(site: str) -> None:
-    files = PublicFileFetcher(30, MOST, trusted=[site])
+async def test_files_of_a_trusted_private_origin_are_fetched(site: str) -> None:
+    files = PublicFileFetcher(30, MAX_BYTES, trusted=[site])
 
-    fetched = await files.fetch(f"{site}/small.png", KEEP)
+    fetched = await files.fetch(f"{site}/small.png", MAX_CONTENT_BYTES)
 
     assert b"x" * 10 == fetched.content
     with pytest.raises(UrlNotAllowed):
-        await files.fetch(site.replace("http://", "http://user@") + "/small.png", KEEP)
+        await files.fetch(site.replace("http://", "http://user@") + "/small.png", MAX_CONTENT_BYTES)
 
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[str]:
     pages = {
         "/small.png": scripted_response(b"x" * 10),
-        "/just-kept.bin": scripted_response(b"x" * KEEP),
-        "/kept-no-more.bin": scripted_response(b"x" * (KEEP + 1)),
-        "/largest.bin": scripted_response(b"x" * MOST),
-        "/too-large.bin": scripted_response(b"x" * (MOST + 1)),
-        "/unsaid.bin": ScriptedResponse([b"x" * (KEEP + 1)], headers={"Content-Type": "video/mp4"}),
+        "/just-kept.bin": scripted_response(b"x" * MAX_CONTENT_BYTES),
+        "/kept-no-more.bin": scripted_response(b"x" * (MAX_CONTENT_BYTES + 1)),
+        "/largest.bin": scripted_response(b"x" * MAX_BYTES),
+        "/too-large.bin": scripted_response(b"x" * (MAX_BYTES + 1)),
+        "/unsaid.bin": ScriptedResponse([b"x" * (MAX_CONTENT_BYTES + 1)], headers={"Content-Type": "video/mp4"}),
         "/endless.bin": ScriptedResponse(itertools.repeat(b"x" * 100)),
         "/breaks-off.png": ScriptedResponse([b"x" * 10], headers={"Content-Length": "11"}),
         "/says-less.png": ScriptedResponse([b"x" * 10], headers={"Content-Length": "9"}),
@@ -94,26 +94,29 @@ def site() -> Iterator[str]:
 
 
 def files(timeout_seconds: float = 5, **names: str) -> PublicFileFetcher:
-    """Files to which this machine is the internet, and nothing else is."""
+    """A fetcher to which only this machine is public."""
     return PublicFileFetcher(
-        timeout_seconds, MOST, resolver=Names(**names) if names else None, is_reachable=lambda address: address == HERE
+        timeout_seconds,
+        MAX_BYTES,
+        resolver=Names(**names) if names else None,
+        is_reachable=lambda address: address == HERE,
     )
 
 
-async def refusal(fetching: PublicFileFetcher, url: str) -> GatewayError:
+async def catch_error(fetching: PublicFileFetcher, url: str) -> GatewayError:
     with pytest.raises(GatewayError) as caught:
-        await fetching.fetch(url, KEEP)
+        await fetching.fetch(url, MAX_CONTENT_BYTES)
     return caught.value
 
 
-def reason(error: GatewayError) -> str:
+def get_reason(error: GatewayError) -> str:
     """Return the reason in the error's only detail."""
     (detail,) = error.details
     text: str = detail["reason"]
     return text
 
 
-# What is public
+# Public addresses
 
 
 @pytest.mark.parametrize(
@@ -176,16 +179,16 @@ def test_addresses_of_the_internet_are_public(address: str) -> None:
         "",
     ],
 )
-def test_everything_else_is_not(address: str) -> None:
+def test_all_other_addresses_are_not_public(address: str) -> None:
     assert not is_public(address)
 
 
-# Where a link may lead
+# Allowed targets
 
 
 @requirement("tables-25", "tables-27")
 async def test_a_link_to_this_machine_is_not_followed(site: str) -> None:
-    assert isinstance(await refusal(PublicFileFetcher(5, MOST), f"{site}/small.png"), UrlNotAllowed)
+    assert isinstance(await catch_error(PublicFileFetcher(5, MAX_BYTES), f"{site}/small.png"), UrlNotAllowed)
 
 
 @pytest.mark.parametrize(
@@ -205,11 +208,11 @@ async def test_a_link_to_this_machine_is_not_followed(site: str) -> None:
         "http://\uff11\uff12\uff17.0.0.1:{port}/",
     ],
 )
-async def test_other_ways_to_say_this_machine_or_network_are_not_followed_either(site: str, url: str) -> None:
-    refused = await refusal(PublicFileFetcher(5, MOST), url.format(port=site.rpartition(":")[2]))
+async def test_other_spellings_of_private_addresses_are_not_followed(site: str, url: str) -> None:
+    error = await catch_error(PublicFileFetcher(5, MAX_BYTES), url.format(port=site.rpartition(":")[2]))
 
-    assert isinstance(refused, UrlNotAllowed)
-    assert reason(refused) in {"address_not_public", "url_invalid"}
+    assert isinstance(error, UrlNotAllowed)
+    assert get_reason(error) in {"address_not_public", "url_invalid"}
 
 
 @requirement("tables-27")
@@ -233,7 +236,7 @@ async def test_other_ways_to_say_this_machine_or_network_are_not_followed_either
     ],
 )
 async def test_a_url_that_is_not_a_plain_web_url_is_rejected_with_the_reason(url: str, expected: str) -> None:
-    error = await refusal(files(), url)
+    error = await catch_error(files(), url)
 
     assert (UrlNotAllowed, [{"parameter": "url", "value": truncate(url), "reason": expected}]) == (
         type(error),
@@ -241,50 +244,50 @@ async def test_a_url_that_is_not_a_plain_web_url_is_rejected_with_the_reason(url
     )
 
 
-async def test_a_name_of_a_private_address_is_not_followed() -> None:
-    assert isinstance(await refusal(files(intra_test="10.0.0.1"), "http://intra.test/"), UrlNotAllowed)
+async def test_a_host_that_resolves_to_a_private_address_is_not_followed() -> None:
+    assert isinstance(await catch_error(files(intra_test="10.0.0.1"), "http://intra.test/"), UrlNotAllowed)
 
 
 @requirement("tables-25")
-async def test_a_name_that_means_another_address_the_second_time_is_not_followed_there(site: str) -> None:
+async def test_a_host_that_resolves_differently_the_second_time_is_not_followed(site: str) -> None:
     port = site.rpartition(":")[2]
     fetching = files(twice_test=f"{HERE} 10.0.0.1")
 
-    assert isinstance(await refusal(fetching, f"http://twice.test:{port}/moved"), UrlNotAllowed)
+    assert isinstance(await catch_error(fetching, f"http://twice.test:{port}/moved"), UrlNotAllowed)
 
 
 @requirement("tables-25")
 async def test_the_address_that_was_checked_is_the_one_connected_to(site: str) -> None:
     names = Names(twice_test=f"{HERE} 10.0.0.1")
-    fetching = PublicFileFetcher(5, MOST, resolver=names, is_reachable=lambda address: address == HERE)
-    file = await fetching.fetch(f"http://twice.test:{site.rpartition(':')[2]}/small.png", KEEP)
+    fetching = PublicFileFetcher(5, MAX_BYTES, resolver=names, is_reachable=lambda address: address == HERE)
+    file = await fetching.fetch(f"http://twice.test:{site.rpartition(':')[2]}/small.png", MAX_CONTENT_BYTES)
 
     assert 10 == file.size_bytes
-    assert {"twice.test": 1} == names.asked
+    assert {"twice.test": 1} == names.look_ups
 
 
 @requirement("tables-26")
 @pytest.mark.parametrize("path", ["/to-private", "/to-metadata", "/to-mapped", "/to-file", "/to-userinfo"])
-async def test_a_redirect_leads_no_further_than_a_link(site: str, path: str) -> None:
-    assert isinstance(await refusal(files(), site + path), UrlNotAllowed)
+async def test_a_redirect_has_the_same_restrictions_as_a_link(site: str, path: str) -> None:
+    assert isinstance(await catch_error(files(), site + path), UrlNotAllowed)
 
 
 @requirement("tables-26")
 @pytest.mark.parametrize("path", ["/moved", "/moved/name.png?x=1", "/hop0"])
-async def test_redirects_are_followed_relative_ones_too(site: str, path: str) -> None:
-    assert (await files().fetch(site + path, KEEP)).content in {b"x" * 10, b"arrived"}
+async def test_absolute_and_relative_redirects_are_followed(site: str, path: str) -> None:
+    assert (await files().fetch(site + path, MAX_CONTENT_BYTES)).content in {b"x" * 10, b"arrived"}
 
 
 @requirement("tables-26")
 @pytest.mark.parametrize("path", ["/hop-too-many", "/loop"])
 async def test_more_than_five_redirects_are_not_followed(site: str, path: str) -> None:
-    refused = await refusal(files(), site + path)
+    error = await catch_error(files(), site + path)
 
-    assert isinstance(refused, UrlUnreachable)
-    assert "5" in refused.message
+    assert isinstance(error, UrlUnreachable)
+    assert "5" in error.message
 
 
-# What cannot be had
+# Failures
 
 
 @requirement("tables-28")
@@ -300,10 +303,8 @@ async def test_more_than_five_redirects_are_not_followed(site: str, path: str) -
         ("/loop", "too_many_redirects"),
     ],
 )
-async def test_a_file_that_cannot_be_fetched_is_unreachable_with_the_reason(
-    site: str, path: str, expected: str
-) -> None:
-    error = await refusal(files(), site + path)
+async def test_a_file_that_cannot_be_fetched_is_reported_with_the_reason(site: str, path: str, expected: str) -> None:
+    error = await catch_error(files(), site + path)
 
     assert (UrlUnreachable, [{"parameter": "url", "value": site + path, "reason": expected}]) == (
         type(error),
@@ -311,102 +312,105 @@ async def test_a_file_that_cannot_be_fetched_is_unreachable_with_the_reason(
     )
 
 
-async def test_a_server_that_does_not_listen_refuses_the_connection() -> None:
+async def test_a_server_that_does_not_listen_is_reported() -> None:
     with socket.create_server((HERE, 0)) as closed:
         port = closed.getsockname()[1]
 
-    assert "connection_refused" == reason(await refusal(files(), f"http://{HERE}:{port}/"))
+    assert "connection_refused" == get_reason(await catch_error(files(), f"http://{HERE}:{port}/"))
 
 
-async def test_a_name_that_does_not_exist_is_not_found() -> None:
-    assert "host_not_found" == reason(await refusal(PublicFileFetcher(5, MOST), "http://nobody.invalid/"))
+async def test_a_host_that_does_not_exist_is_reported() -> None:
+    assert "host_not_found" == get_reason(await catch_error(PublicFileFetcher(5, MAX_BYTES), "http://nobody.invalid/"))
 
 
 async def test_a_server_that_does_not_speak_tls_fails(site: str) -> None:
-    assert "tls_failed" == reason(await refusal(files(), site.replace("http:", "https:") + "/small.png"))
+    assert "tls_failed" == get_reason(await catch_error(files(), site.replace("http:", "https:") + "/small.png"))
 
 
 async def test_a_silent_server_times_out() -> None:
     with socket.create_server((HERE, 0)) as silent:
         url = f"http://{HERE}:{silent.getsockname()[1]}/"
-        error = await refusal(files(timeout_seconds=0.05), url)
+        error = await catch_error(files(timeout_seconds=0.05), url)
 
-    assert "timeout" == reason(error)
+    assert "timeout" == get_reason(error)
 
 
 @requirement("tables-43")
 async def test_an_empty_file_is_rejected(site: str) -> None:
-    error = await refusal(files(), f"{site}/nothing.txt")
+    error = await catch_error(files(), f"{site}/nothing.txt")
 
     assert (FileEmpty, [{"parameter": "url", "value": f"{site}/nothing.txt"}]) == (type(error), error.details)
 
 
-async def test_the_servers_words_stay_out_of_what_the_caller_sees() -> None:
-    refused = await refusal(PublicFileFetcher(5, MOST), "http://nobody.invalid/")
+async def test_texts_of_the_server_are_not_exposed_to_the_caller() -> None:
+    error = await catch_error(PublicFileFetcher(5, MAX_BYTES), "http://nobody.invalid/")
 
-    assert "nobody.invalid" in refused.private
-    assert "nobody.invalid" not in refused.message
+    assert "nobody.invalid" in error.private
+    assert "nobody.invalid" not in error.message
 
 
-# How much is read
+# Limits on reading
 
 
 @requirement("tables-31")
-async def test_a_file_is_what_its_server_says_of_it(site: str) -> None:
-    assert RemoteFile("small.png", "image/png", 10, b"x" * 10) == await files().fetch(f"{site}/small.png", KEEP)
+async def test_a_file_has_the_name_and_type_that_its_server_sends(site: str) -> None:
+    assert RemoteFile("small.png", "image/png", 10, b"x" * 10) == await files().fetch(
+        f"{site}/small.png", MAX_CONTENT_BYTES
+    )
 
 
 @pytest.mark.parametrize(
-    ("path", "size_bytes"), [("/kept-no-more.bin", KEEP + 1), ("/largest.bin", MOST), ("/unsaid.bin", KEEP + 1)]
+    ("path", "size_bytes"),
+    [("/kept-no-more.bin", MAX_CONTENT_BYTES + 1), ("/largest.bin", MAX_BYTES), ("/unsaid.bin", MAX_CONTENT_BYTES + 1)],
 )
-async def test_larger_files_than_wanted_are_only_measured(site: str, path: str, size_bytes: int) -> None:
-    file = await files().fetch(site + path, KEEP)
+async def test_files_above_the_requested_size_are_only_measured(site: str, path: str, size_bytes: int) -> None:
+    file = await files().fetch(site + path, MAX_CONTENT_BYTES)
 
     assert (size_bytes, None) == (file.size_bytes, file.content)
 
 
-async def test_a_file_as_large_as_is_kept_is_kept(site: str) -> None:
-    file = await files().fetch(site + "/just-kept.bin", KEEP)
+async def test_a_file_of_the_requested_size_is_returned(site: str) -> None:
+    file = await files().fetch(site + "/just-kept.bin", MAX_CONTENT_BYTES)
 
-    assert (KEEP, b"x" * KEEP) == (file.size_bytes, file.content)
+    assert (MAX_CONTENT_BYTES, b"x" * MAX_CONTENT_BYTES) == (file.size_bytes, file.content)
 
 
-async def test_nothing_beyond_the_declared_length_is_ever_taken(site: str) -> None:
-    """Whether the surplus is noticed depends on how it arrives: then the file is refused, else it ends as declared."""
+async def test_bytes_after_the_declared_length_are_ignored(site: str) -> None:
+    """The surplus is noticed depending on how it arrives: the file is rejected, or ends as declared."""
     with suppress(UrlUnreachable):
-        file = await files().fetch(site + "/says-less.png", KEEP)
+        file = await files().fetch(site + "/says-less.png", MAX_CONTENT_BYTES)
 
         assert (9, b"x" * 9) == (file.size_bytes, file.content)
 
 
 @requirement("tables-29")
 @pytest.mark.parametrize("path", ["/too-large.bin", "/endless.bin", "/bomb.txt"])
-async def test_more_than_the_limit_is_not_taken_whatever_was_said(site: str, path: str) -> None:
-    refused = await refusal(files(), site + path)
+async def test_a_body_above_the_limit_is_rejected_despite_its_headers(site: str, path: str) -> None:
+    error = await catch_error(files(), site + path)
 
-    assert isinstance(refused, FileTooLarge)
-    assert [{"parameter": "url", "value": site + path, "max_bytes": MOST}] == refused.details
+    assert isinstance(error, FileTooLarge)
+    assert [{"parameter": "url", "value": site + path, "max_bytes": MAX_BYTES}] == error.details
 
 
-async def test_a_file_that_was_packed_for_the_way_is_unpacked(site: str) -> None:
-    file = await files().fetch(f"{site}/packed.txt", KEEP)
+async def test_a_compressed_response_is_decompressed(site: str) -> None:
+    file = await files().fetch(f"{site}/packed.txt", MAX_CONTENT_BYTES)
 
     assert (900, b"y" * 900) == (file.size_bytes, file.content)
 
 
-async def test_a_type_that_is_none_becomes_the_general_one(site: str) -> None:
-    assert "application/octet-stream" == (await files().fetch(f"{site}/odd-type", KEEP)).mime_type
+async def test_an_invalid_type_becomes_the_generic_type(site: str) -> None:
+    assert "application/octet-stream" == (await files().fetch(f"{site}/odd-type", MAX_CONTENT_BYTES)).mime_type
 
 
 # Names
 
 
-async def test_a_file_is_named_by_its_link_not_by_where_that_leads(site: str) -> None:
-    assert "name.png" == (await files().fetch(f"{site}/moved/name.png?x=1", KEEP)).name
+async def test_a_file_is_named_after_its_link_and_not_after_redirects(site: str) -> None:
+    assert "name.png" == (await files().fetch(f"{site}/moved/name.png?x=1", MAX_CONTENT_BYTES)).name
 
 
-async def test_a_link_that_names_no_file_leaves_it_to_the_server(site: str) -> None:
-    assert "naïve.png" == (await files().fetch(f"{site}/", KEEP)).name
+async def test_the_server_names_the_file_of_a_link_without_a_file_name(site: str) -> None:
+    assert "naïve.png" == (await files().fetch(f"{site}/", MAX_CONTENT_BYTES)).name
 
 
 @pytest.mark.parametrize(
@@ -426,5 +430,5 @@ async def test_a_link_that_names_no_file_leaves_it_to_the_server(site: str) -> N
         ("http://a.test/" + "a" * 300 + ".png", "", "image/png", "a" * 251 + ".png"),
     ],
 )
-def test_names_are_plain_file_names(url: str, disposition: str, mime_type: str, expected: str) -> None:
+def test_names_contain_no_folders(url: str, disposition: str, mime_type: str, expected: str) -> None:
     assert expected == filename(url, disposition, mime_type)

@@ -1,4 +1,4 @@
-"""What looking into the history costs: a bounded number of runs, found by an index, on both databases."""
+"""The cost of reading the history: a bounded number of runs, found by an index, on both databases."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -35,29 +35,27 @@ async def embedded(tmp_path_factory: pytest.TempPathFactory, clock: ManualClock)
 
 
 @requirement("common-153")
-async def test_a_page_ends_where_enough_runs_were_looked_at(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_page_ends_after_the_maximum_of_scanned_runs(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "EXAMINED", 3)
-    wanted = (await node.record(connection_id="conn_2")).run_id
+    expected = (await node.record(connection_id="conn_2")).run_id
     others = [(await node.record()).run_id for _ in range(4)]
     first = await node.runs.page(node.workspace_id, operation="list_things", connector="garden")
-    found = await node.runs.page(node.workspace_id, ["conn_2"], before=first.before)
+    page = await node.runs.page(node.workspace_id, ["conn_2"], before=first.before)
 
     assert ([], others[1]) == (first.rows, first.before)
-    assert ([wanted], None) == ([row["run_id"] for row in found.rows], found.before)
+    assert ([expected], None) == ([row["run_id"] for row in page.rows], page.before)
 
 
 @requirement("common-153")
-async def test_all_are_found_in_the_end(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_all_matching_runs_are_found_over_several_pages(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "EXAMINED", 2)
-    made = [(await node.record(connection_id=f"conn_{number % 3}")).run_id for number in range(9)]
+    run_ids = [(await node.record(connection_id=f"conn_{number % 3}")).run_id for number in range(9)]
     listed = await node.runs.list(node.workspace_id, ["conn_1"], limit=10)
 
-    assert made[1::3][::-1] == [row["run_id"] for row in listed]
+    assert run_ids[1::3][::-1] == [row["run_id"] for row in listed]
 
 
-async def test_nothing_is_looked_at_that_began_long_before_the_instant_asked_for(
-    node: Node, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_runs_long_before_the_requested_time_are_not_scanned(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "EXAMINED", 2)
     for _ in range(6):
         await node.record()
@@ -83,7 +81,7 @@ async def test_runs_of_a_connection_are_found_with_or_without_its_workspace(
 
 
 def add_connection(writing: Connection, connection_id: str, workspace_id: str) -> None:
-    """Put the only connection of that identifier into a workspace of its own."""
+    """Create a connection with this identifier in its own workspace."""
     writing.execute(delete(tables.connections).where(tables.connections.c.connection_id == connection_id))
     writing.execute(
         insert(tables.workspaces), {"workspace_id": workspace_id, "name": "", "plan": "free", "created_at": 1}
@@ -99,12 +97,12 @@ def add_connection(writing: Connection, connection_id: str, workspace_id: str) -
     writing.execute(insert(tables.connections), {**row, **dates, "status": "active", "settings": {}, "deleted": False})
 
 
-# Plans of the embedded database
+# Query plans of the embedded database
 
 
-def of_runs(found: list[str]) -> set[str]:
-    """What is done with the table of runs or claims itself."""
-    return {step for step in found if " runs" in step or " claims" in step}
+def filter_run_plans(query_plans: list[str]) -> set[str]:
+    """Return the plans for the tables of runs and claims themselves."""
+    return {step for step in query_plans if " runs" in step or " claims" in step}
 
 
 @pytest.mark.parametrize(
@@ -118,13 +116,15 @@ def of_runs(found: list[str]) -> set[str]:
     ],
 )
 @requirement("common-154")
-async def test_a_page_is_found_by_an_index(embedded: Node, filters: dict[str, Any], step: str) -> None:
-    found = of_runs(await plans(embedded.database, lambda: embedded.runs.page(embedded.workspace_id, **filters)))
+async def test_a_page_uses_an_index(embedded: Node, filters: dict[str, Any], step: str) -> None:
+    query_plans = filter_run_plans(
+        await plans(embedded.database, lambda: embedded.runs.page(embedded.workspace_id, **filters))
+    )
 
-    assert {f"SEARCH runs USING INDEX {step}"} == {plan.replace("COVERING ", "") for plan in found}
+    assert {f"SEARCH runs USING INDEX {step}"} == {plan.replace("COVERING ", "") for plan in query_plans}
 
 
-async def test_nothing_is_sorted_for_a_page(embedded: Node) -> None:
+async def test_a_page_needs_no_sorting(embedded: Node) -> None:
     page = plans(embedded.database, lambda: embedded.runs.page(embedded.workspace_id, connection_id="c", limit=50))
 
     assert not [step for step in await page if "runs" in step and "TEMP B-TREE" in step]
@@ -132,15 +132,19 @@ async def test_nothing_is_sorted_for_a_page(embedded: Node) -> None:
 
 @requirement("common-155")
 @pytest.mark.parametrize("statement", [INTERRUPT_ABANDONED, DELETE_ABANDONED])
-async def test_what_the_dead_left_is_found_without_looking_at_everything(embedded: Node, statement: Any) -> None:
-    found = await plans(embedded.database, lambda: embedded.database.write(lambda writing: writing.execute(statement)))
+async def test_runs_of_dead_processes_are_found_by_an_index(embedded: Node, statement: Any) -> None:
+    query_plans = await plans(
+        embedded.database, lambda: embedded.database.write(lambda writing: writing.execute(statement))
+    )
 
-    assert not [step for step in found if step.startswith("SCAN") and "INDEX" not in step]
-    assert [step for step in found if "_process" in step]
+    assert not [step for step in query_plans if step.startswith("SCAN") and "INDEX" not in step]
+    assert [step for step in query_plans if "_process" in step]
 
 
 @requirement("common-155")
-async def test_refused_runs_that_are_past_their_time_are_found_by_their_own_index(embedded: Node) -> None:
-    found = of_runs(await plans(embedded.database, lambda: embedded.runs.purge_rate_limited(embedded.clock.at)))
+async def test_expired_rejected_runs_are_found_by_their_own_index(embedded: Node) -> None:
+    query_plans = filter_run_plans(
+        await plans(embedded.database, lambda: embedded.runs.purge_rate_limited(embedded.clock.at))
+    )
 
-    assert {"SCAN runs USING INDEX ix_runs_refused"} == found
+    assert {"SCAN runs USING INDEX ix_runs_refused"} == query_plans

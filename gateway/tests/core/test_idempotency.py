@@ -1,4 +1,4 @@
-"""Idempotency, on both databases and by a clock that is set by hand."""
+"""Idempotency, on both databases and with a manual clock."""
 
 import asyncio
 import gc
@@ -42,32 +42,32 @@ from harness.requirement import requirement
 GRACE_SECONDS = 5.0
 
 
-async def refusal(stage: CoreFixture, **more: Any) -> GatewayError:
-    with pytest.raises(GatewayError) as refused:
+async def catch_error(stage: CoreFixture, **more: Any) -> GatewayError:
+    with pytest.raises(GatewayError) as error:
         await stage.put(**more)
-    return refused.value
+    return error.value
 
 
-def of_connection(stage: CoreFixture) -> ColumnElement[bool]:
-    """The claims of this stage, which shares its database with others."""
+def is_own_claim(stage: CoreFixture) -> ColumnElement[bool]:
+    """Return the claims of this fixture, which shares its database with others."""
     return tables.claims.c.connection_id == stage.connection_id
 
 
 @requirement("common-87", "common-89")
-async def test_a_repeat_gets_the_first_result_with_a_run_of_its_own(stage: CoreFixture) -> None:
+async def test_a_retry_returns_the_first_result_with_its_own_run(stage: CoreFixture) -> None:
     first = await stage.put()
-    again = await stage.put()
+    retry = await stage.put()
 
-    assert (data(first), first.status) == (data(again), again.status)
-    assert (False, True) == (first.replayed, again.replayed)
-    assert first.run_id != again.run_id
+    assert (data(first), first.status) == (data(retry), retry.status)
+    assert (False, True) == (first.replayed, retry.replayed)
+    assert first.run_id != retry.run_id
     assert ["cup"] == stage.shelf.things
 
 
 @requirement("secrets-2")
 async def test_the_first_result_is_stored_encrypted(stage: CoreFixture) -> None:
     first = await stage.put()
-    query = select(tables.claims.c.sealed).where(of_connection(stage))
+    query = select(tables.claims.c.sealed).where(is_own_claim(stage))
     sealed = await stage.app.database.read(lambda reading: reading.execute(query).scalar_one())
 
     assert {"thing_id": "thing 1"} == data(first)
@@ -75,27 +75,27 @@ async def test_the_first_result_is_stored_encrypted(stage: CoreFixture) -> None:
 
 
 @requirement("secrets-8")
-async def test_a_repeat_whose_first_result_cannot_be_decrypted_sends_nothing(stage: CoreFixture) -> None:
+async def test_a_retry_with_an_unreadable_first_result_sends_nothing(stage: CoreFixture) -> None:
     await stage.put()
     sealed = Vault(SecretKeys(["a secret of others"])).encrypt({}, "anybody")
-    foreign = update(tables.claims).where(of_connection(stage)).values(sealed=sealed)
+    foreign = update(tables.claims).where(is_own_claim(stage)).values(sealed=sealed)
     await stage.app.database.write(lambda writing: writing.execute(foreign).rowcount)
-    refused = await refusal(stage)
+    error = await catch_error(stage)
 
-    assert ("secret_unreadable", ["cup"]) == (refused.code, stage.shelf.things)
+    assert ("secret_unreadable", ["cup"]) == (error.code, stage.shelf.things)
 
 
 @requirement("common-87")
-async def test_a_repeat_gets_the_first_result_whatever_else_it_says(stage: CoreFixture) -> None:
+async def test_a_retry_with_other_parameters_returns_the_first_result(stage: CoreFixture) -> None:
     first = await stage.put("cup")
-    again = await stage.put("plate")
+    retry = await stage.put("plate")
 
-    assert data(first) == data(again)
+    assert data(first) == data(retry)
     assert ["cup"] == stage.shelf.things
 
 
 @requirement("common-90")
-async def test_twenty_at_once_put_one_thing_and_all_get_it(stage: CoreFixture) -> None:
+async def test_twenty_concurrent_calls_create_one_object_and_all_return_it(stage: CoreFixture) -> None:
     envelopes = await asyncio.gather(*(stage.put() for _ in range(20)))
 
     assert ["cup"] == stage.shelf.things
@@ -103,13 +103,13 @@ async def test_twenty_at_once_put_one_thing_and_all_get_it(stage: CoreFixture) -
     assert 19 == sum(envelope.replayed for envelope in envelopes)
 
 
-async def test_nobody_waits_for_a_claim_that_has_ended(stage: CoreFixture) -> None:
+async def test_no_call_waits_for_an_ended_claim(stage: CoreFixture) -> None:
     await stage.put()
 
-    assert {} == stage.app._claims._held_by_process
+    assert {} == stage.app._claims._local_claims
 
 
-async def test_what_a_call_was_made_of_is_freed_when_it_ends(stage: CoreFixture) -> None:
+async def test_the_memory_of_a_call_is_freed_when_it_ends(stage: CoreFixture) -> None:
     gc.disable()
     try:
         envelope = await stage.put()
@@ -121,19 +121,19 @@ async def test_what_a_call_was_made_of_is_freed_when_it_ends(stage: CoreFixture)
     assert [] == left
 
 
-async def test_the_history_tells_first_and_replayed(stage: CoreFixture) -> None:
+async def test_the_history_shows_first_and_replayed_outcomes(stage: CoreFixture) -> None:
     first = await stage.put()
-    again = await stage.put()
-    told = [(await stage.app.runs.show(envelope.run_id, None))["idempotency"] for envelope in (first, again)]
+    retry = await stage.put()
+    outcomes = [(await stage.app.runs.show(envelope.run_id, None))["idempotency"] for envelope in (first, retry)]
 
     assert [
         {"key": "key-1", "outcome": "first"},
         {"key": "key-1", "outcome": "replayed", "first_run_id": first.run_id},
-    ] == told
+    ] == outcomes
 
 
 @requirement("common-82")
-async def test_other_keys_other_connections_and_other_operations_are_other_writes(stage: CoreFixture) -> None:
+async def test_other_keys_connections_and_operations_are_other_writes(stage: CoreFixture) -> None:
     await stage.put("one", "key-1")
     await stage.put("two", "key-2")
     await stage.put("three", "key-1", connection_id=await stage.new_connection())
@@ -142,7 +142,7 @@ async def test_other_keys_other_connections_and_other_operations_are_other_write
     assert ["one", "two", "three", "four"] == stage.shelf.things
 
 
-async def test_without_a_key_every_call_is_a_write_of_its_own(stage: CoreFixture) -> None:
+async def test_calls_without_a_key_are_separate_writes(stage: CoreFixture) -> None:
     await stage.put(key=None)
     await stage.put(key=None)
 
@@ -150,44 +150,44 @@ async def test_without_a_key_every_call_is_a_write_of_its_own(stage: CoreFixture
 
 
 @requirement("common-85")
-async def test_the_key_of_the_header_means_the_same_as_that_of_the_body(stage: CoreFixture) -> None:
+async def test_header_and_body_keys_are_equivalent(stage: CoreFixture) -> None:
     first = await stage.put(key=None, header="key-1")
-    again = await stage.put(key="key-1")
+    retry = await stage.put(key="key-1")
 
-    assert data(first) == data(again)
+    assert data(first) == data(retry)
     assert ["cup"] == stage.shelf.things
 
 
 @requirement("common-86")
-async def test_a_header_that_says_another_key_than_the_body_is_refused(stage: CoreFixture) -> None:
-    refused = await refusal(stage, key="key-1", header="key-2")
+async def test_different_header_and_body_keys_are_rejected(stage: CoreFixture) -> None:
+    error = await catch_error(stage, key="key-1", header="key-2")
 
-    assert isinstance(refused, InvalidParameters)
-    assert "idempotency_key" == refused.details[0]["parameter"]
+    assert isinstance(error, InvalidParameters)
+    assert "idempotency_key" == error.details[0]["parameter"]
     assert [] == stage.shelf.things
 
 
 @requirement("common-84")
 @pytest.mark.parametrize("header", ["", "k" * 1001])
-async def test_a_header_that_is_no_key_is_refused(stage: CoreFixture, header: str) -> None:
-    refused = await refusal(stage, key=None, header=header)
+async def test_an_invalid_header_key_is_rejected(stage: CoreFixture, header: str) -> None:
+    error = await catch_error(stage, key=None, header=header)
 
-    assert isinstance(refused, InvalidParameters)
-    assert "idempotency_key" == refused.details[0]["parameter"]
+    assert isinstance(error, InvalidParameters)
+    assert "idempotency_key" == error.details[0]["parameter"]
 
 
 @requirement("common-92")
-async def test_a_definite_refusal_gives_the_key_free(stage: CoreFixture) -> None:
+async def test_a_definite_error_releases_the_key(stage: CoreFixture) -> None:
     stage.shelf.troubles.append(REFUSED)
-    refused = await refusal(stage)
-    again = await stage.put()
+    error = await catch_error(stage)
+    retry = await stage.put()
 
-    assert isinstance(refused, UpstreamRefused)
-    assert not again.replayed
+    assert isinstance(error, UpstreamRefused)
+    assert not retry.replayed
     assert ["cup"] == stage.shelf.things
 
 
-async def test_those_who_wait_for_a_call_that_is_refused_try_themselves(stage: CoreFixture) -> None:
+async def test_calls_that_wait_for_a_rejected_call_are_attempted(stage: CoreFixture) -> None:
     stage.shelf.troubles.append(REFUSED)
     outcomes = await asyncio.gather(*(stage.put() for _ in range(5)), return_exceptions=True)
 
@@ -196,7 +196,7 @@ async def test_those_who_wait_for_a_call_that_is_refused_try_themselves(stage: C
 
 
 @requirement("common-83")
-async def test_a_key_counts_for_24_hours_from_the_success(stage: CoreFixture, clock: ManualClock) -> None:
+async def test_a_key_is_valid_for_24_hours_after_success(stage: CoreFixture, clock: ManualClock) -> None:
     first = await stage.put()
     clock.at += WINDOW_SECONDS - 1
     within = await stage.put()
@@ -209,27 +209,27 @@ async def test_a_key_counts_for_24_hours_from_the_success(stage: CoreFixture, cl
 
 
 @requirement("common-91")
-async def test_a_caller_does_not_wait_forever_for_another_one(stage: CoreFixture) -> None:
+async def test_a_call_waits_for_a_concurrent_call_only_for_a_limited_time(stage: CoreFixture) -> None:
     stage.shelf.gate.clear()
-    holding = asyncio.create_task(stage.put())
+    first_call = asyncio.create_task(stage.put())
     async with run_core(stage.app.settings.database_url, ManualClock(), stage.shelf) as other:
         other.workspace_id, other.caller = stage.workspace_id, stage.caller
         other.connection_id = stage.connection_id
         await stage.shelf.was_asked()
-        refused = await refusal(other)
+        error = await catch_error(other)
         stage.shelf.gate.set()
-        await holding
+        await first_call
 
-    assert isinstance(refused, IdempotencyInProgress)
-    assert 1 == refused.retry_after
+    assert isinstance(error, IdempotencyInProgress)
+    assert 1 == error.retry_after
     assert ["cup"] == stage.shelf.things
 
 
-async def test_a_repeat_at_another_process_waits_for_the_first_and_gets_its_result(
+async def test_a_retry_in_another_process_waits_for_and_returns_the_first_result(
     stage: CoreFixture, clock: ManualClock
 ) -> None:
     stage.shelf.gate.clear()
-    holding = asyncio.create_task(stage.put())
+    first_call = asyncio.create_task(stage.put())
     await stage.shelf.was_asked()
     clock.slept.clear()
     async with run_core(stage.app.settings.database_url, stage.clock, stage.shelf) as other:
@@ -238,13 +238,13 @@ async def test_a_repeat_at_another_process_waits_for_the_first_and_gets_its_resu
         repeating = asyncio.create_task(other.put())
         await clock.slept.wait()
         stage.shelf.gate.set()
-        first, again = await asyncio.gather(holding, repeating)
+        first, retry = await asyncio.gather(first_call, repeating)
 
-    assert data(first) == data(again)
+    assert data(first) == data(retry)
     assert ["cup"] == stage.shelf.things
 
 
-async def test_a_call_that_cannot_be_recorded_gives_the_key_free(
+async def test_a_call_that_is_not_recorded_releases_its_key(
     stage: CoreFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: Any) -> Any:
@@ -252,28 +252,28 @@ async def test_a_call_that_cannot_be_recorded_gives_the_key_free(
 
     with monkeypatch.context() as patched:
         patched.setattr(RunRecorder, "open_statements", fail)
-        refused = await refusal(stage)
-    again = await stage.put()
+        error = await catch_error(stage)
+    retry = await stage.put()
 
-    assert "storage_unavailable" == refused.code
-    assert not again.replayed
+    assert "storage_unavailable" == error.code
+    assert not retry.replayed
     assert ["cup"] == stage.shelf.things
 
 
-# Doubt
+# In doubt
 
 
 @requirement("common-79")
-async def test_what_was_done_in_doubt_is_found_at_once(stage: CoreFixture) -> None:
+async def test_the_effect_of_an_in_doubt_write_is_found_immediately(stage: CoreFixture) -> None:
     stage.shelf.troubles.append(in_doubt("cut", done=True))
     first = await stage.put()
-    again = await stage.put()
+    retry = await stage.put()
 
-    assert {"thing_id": "thing 1"} == data(first) == data(again)
+    assert {"thing_id": "thing 1"} == data(first) == data(retry)
     assert ["cup"] == stage.shelf.things
 
 
-async def test_an_unkeyed_write_in_doubt_is_looked_for_as_well(stage: CoreFixture) -> None:
+async def test_the_effect_of_an_in_doubt_write_without_a_key_is_searched(stage: CoreFixture) -> None:
     stage.shelf.troubles.append(in_doubt("cut", done=True))
     envelope = await stage.put(key=None)
 
@@ -281,68 +281,68 @@ async def test_an_unkeyed_write_in_doubt_is_looked_for_as_well(stage: CoreFixtur
 
 
 @requirement("common-80")
-async def test_what_was_not_done_in_doubt_is_said_to_be_unknown(stage: CoreFixture) -> None:
+async def test_an_in_doubt_write_without_effect_has_an_unknown_outcome(stage: CoreFixture) -> None:
     stage.shelf.troubles.append(in_doubt("cut"))
-    refused = await refusal(stage)
+    error = await catch_error(stage)
 
-    assert isinstance(refused, OutcomeUnknown)
+    assert isinstance(error, OutcomeUnknown)
     assert 1 == stage.shelf.asked
 
 
 @requirement("common-93", "outcomes-7", "outcomes-10")
-@pytest.mark.parametrize("doubt", ["cut", "silent", "edge", "garbled"])
-async def test_a_call_in_doubt_searches_at_growing_intervals_before_it_is_put_off(
-    stage: CoreFixture, clock: ManualClock, doubt: Any
+@pytest.mark.parametrize("cause", ["cut", "silent", "edge", "garbled"])
+async def test_an_in_doubt_call_searches_at_growing_intervals_before_it_is_deferred(
+    stage: CoreFixture, clock: ManualClock, cause: Any
 ) -> None:
-    stage.shelf.troubles.append(in_doubt(doubt))
+    stage.shelf.troubles.append(in_doubt(cause))
     sent_at = clock.at
-    first = await refusal(stage)
-    told_at = clock.at
-    again = await refusal(stage)
+    first = await catch_error(stage)
+    answered_at = clock.at
+    retry = await catch_error(stage)
 
-    assert isinstance(again, OutcomeUnknown)
-    assert told_at + GRACE_SECONDS == clock.at
+    assert isinstance(retry, OutcomeUnknown)
+    assert answered_at + GRACE_SECONDS == clock.at
     assert (SETTLE_SECONDS - GRACE_SECONDS, SETTLE_SECONDS - 2 * GRACE_SECONDS) == (
         first.retry_after,
-        again.retry_after,
+        retry.retry_after,
     )
-    assert [at + pause for at in (sent_at, told_at) for pause in (0, 0.5, 1.5, GRACE_SECONDS)] == stage.shelf.looked_at
+    assert [
+        at + pause for at in (sent_at, answered_at) for pause in (0, 0.5, 1.5, GRACE_SECONDS)
+    ] == stage.shelf.looked_at
     assert 1 == stage.shelf.asked
 
 
 @requirement("common-93")
-async def test_what_settles_within_the_grace_is_written_by_the_repeat(stage: CoreFixture, clock: ManualClock) -> None:
+async def test_a_retry_writes_what_settles_within_the_grace_time(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.troubles.append(in_doubt("cut"))
     sent_at = clock.at
-    await refusal(stage)
+    await catch_error(stage)
     clock.at = sent_at + SETTLE_SECONDS - 1
-    again = await stage.put()
+    retry = await stage.put()
 
-    assert {"thing_id": "thing 1"} == data(again)
+    assert {"thing_id": "thing 1"} == data(retry)
     assert sent_at + SETTLE_SECONDS == clock.at
     assert ["cup"] == stage.shelf.things
 
 
 @requirement("common-93")
-async def test_after_a_cut_a_thing_that_comes_late_is_found_and_not_made_again(stage: CoreFixture) -> None:
+async def test_a_late_object_after_a_lost_connection_is_found_and_not_created_again(stage: CoreFixture) -> None:
     stage.shelf.troubles.append(in_doubt("cut"))
-    await refusal(stage)
+    await catch_error(stage)
     stage.shelf.things.append("cup")
-    again = await stage.put()
+    retry = await stage.put()
 
-    assert {"thing_id": "thing 1"} == data(again)
+    assert {"thing_id": "thing 1"} == data(retry)
     assert ["cup"] == stage.shelf.things
 
 
 @requirement("common-81")
-async def test_after_silence_a_repeat_is_put_off_until_the_third_party_has_surely_ended(
-    stage: CoreFixture, clock: ManualClock
-) -> None:
+async def test_a_retry_after_a_timeout_waits_until_the_write_settles(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.troubles.append(in_doubt("silent"))
     sent_at = clock.at
-    await refusal(stage)
+    await catch_error(stage)
     clock.at = sent_at + 10
-    early = await refusal(stage)
+    early = await catch_error(stage)
     clock.at = sent_at + SETTLE_SECONDS
     late = await stage.put()
 
@@ -353,48 +353,46 @@ async def test_after_silence_a_repeat_is_put_off_until_the_third_party_has_surel
 
 
 @requirement("common-96")
-async def test_putting_a_repeat_off_does_not_prolong_the_doubt(stage: CoreFixture, clock: ManualClock) -> None:
+async def test_deferring_a_retry_does_not_extend_the_settle_time(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.troubles.append(in_doubt("silent"))
     sent_at = clock.at
-    await refusal(stage)
+    await catch_error(stage)
     clock.at = sent_at + 30
-    await refusal(stage)
+    await catch_error(stage)
     clock.at = sent_at + 40
-    again = await refusal(stage)
+    retry = await catch_error(stage)
 
-    assert SETTLE_SECONDS - 40 - GRACE_SECONDS == again.retry_after
+    assert SETTLE_SECONDS - 40 - GRACE_SECONDS == retry.retry_after
 
 
-async def test_after_silence_a_thing_that_comes_late_is_found(stage: CoreFixture, clock: ManualClock) -> None:
+async def test_a_late_object_after_a_timeout_is_found(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.troubles.append(in_doubt("silent"))
-    await refusal(stage)
+    await catch_error(stage)
     clock.at += 10
     stage.shelf.things.append("cup")
-    again = await stage.put()
+    retry = await stage.put()
 
-    assert {"thing_id": "thing 1"} == data(again)
+    assert {"thing_id": "thing 1"} == data(retry)
     assert ["cup"] == stage.shelf.things
 
 
-async def test_after_a_failure_that_the_application_told_a_repeat_looks_and_writes_at_once(
-    stage: CoreFixture, clock: ManualClock
-) -> None:
+async def test_a_retry_after_a_reported_failure_writes_immediately(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.troubles.append(Failure(UpstreamError("Oh.", doubt="failed")))
-    await refusal(stage)
+    await catch_error(stage)
     before = clock.at
-    again = await stage.put()
+    retry = await stage.put()
 
-    assert {"thing_id": "thing 1"} == data(again)
+    assert {"thing_id": "thing 1"} == data(retry)
     assert before == clock.at
     assert 2 == len(stage.shelf.looks)
 
 
-async def test_an_answer_of_another_shape_is_a_doubt_like_any_other(stage: CoreFixture) -> None:
+async def test_an_unexpected_response_puts_the_write_in_doubt(stage: CoreFixture) -> None:
     stage.shelf.troubles.append(Failure(KeyError("id"), done=True))
     first = await stage.put()
-    again = await stage.put()
+    retry = await stage.put()
 
-    assert {"thing_id": "thing 1"} == data(first) == data(again)
+    assert {"thing_id": "thing 1"} == data(first) == data(retry)
     assert ["cup"] == stage.shelf.things
 
 
@@ -405,16 +403,16 @@ async def test_a_call_that_is_cancelled_leaves_the_write_in_doubt(stage: CoreFix
     cancelled.cancel()
     await asyncio.gather(cancelled, return_exceptions=True)
     stage.shelf.gate.set()
-    early = await refusal(stage)
+    early = await catch_error(stage)
     clock.at += SETTLE_SECONDS
-    again = await stage.put()
+    retry = await stage.put()
 
     assert isinstance(early, OutcomeUnknown)
-    assert {"thing_id": "thing 1"} == data(again)
+    assert {"thing_id": "thing 1"} == data(retry)
     assert ["cup"] == stage.shelf.things
 
 
-async def test_a_cancelled_call_is_told_as_interrupted(stage: CoreFixture) -> None:
+async def test_a_cancelled_call_is_reported_as_interrupted(stage: CoreFixture) -> None:
     stage.shelf.gate.clear()
     cancelled = asyncio.create_task(stage.put())
     await stage.shelf.was_asked()
@@ -426,83 +424,79 @@ async def test_a_cancelled_call_is_told_as_interrupted(stage: CoreFixture) -> No
 
 
 @requirement("common-101")
-async def test_a_write_that_stops_halfway_tells_what_stands_and_is_completed_by_a_repeat(stage: CoreFixture) -> None:
+async def test_a_partial_write_reports_finished_steps_and_is_completed_by_a_retry(stage: CoreFixture) -> None:
     stage.shelf.troubles += [None, Failure(UpstreamRefused("No."))]
-    refused = await refusal(stage, operation=put_pair)
-    again = await stage.put(operation=put_pair)
+    error = await catch_error(stage, operation=put_pair)
+    retry = await stage.put(operation=put_pair)
 
-    assert isinstance(refused, UpstreamRefused)
-    assert [{"done": "put the thing", "id": "thing 1"}] == refused.details
-    assert {"thing_id": "thing 2"} == data(again)
+    assert isinstance(error, UpstreamRefused)
+    assert [{"done": "put the thing", "id": "thing 1"}] == error.details
+    assert {"thing_id": "thing 2"} == data(retry)
     assert ["cup", "cup too"] == stage.shelf.things
 
 
 @requirement("outcomes-10", "outcomes-11")
-async def test_a_repeat_ends_a_doubt_as_soon_as_the_work_is_there(stage: CoreFixture, clock: ManualClock) -> None:
+async def test_a_retry_resolves_an_in_doubt_write_once_it_took_effect(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.troubles.append(in_doubt("edge"))
-    await refusal(stage)
+    await catch_error(stage)
     stage.shelf.things.append("cup")
     began = clock.at
-    again = await stage.put()
+    retry = await stage.put()
 
-    assert {"thing_id": "thing 1"} == data(again)
+    assert {"thing_id": "thing 1"} == data(retry)
     assert began == clock.at
     assert 1 == stage.shelf.asked
 
 
 @requirement("outcomes-8")
-async def test_an_error_in_doubt_says_until_when_the_write_may_be_carried_out(
-    stage: CoreFixture, clock: ManualClock
-) -> None:
+async def test_an_in_doubt_error_states_when_the_write_settles(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.troubles.append(in_doubt("edge"))
     settles_at = format_timestamp(utc_datetime(clock.at + SETTLE_SECONDS))
-    errors = [await refusal(stage), await refusal(stage)]
+    errors = [await catch_error(stage), await catch_error(stage)]
 
     assert [True, True] == [f"until {settles_at};" in error.message for error in errors]
 
 
 @requirement("outcomes-6")
-async def test_a_failure_of_the_vendor_itself_ends_the_doubt(stage: CoreFixture, clock: ManualClock) -> None:
+async def test_a_failure_reported_by_the_vendor_settles_the_write(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.troubles.append(Failure(UpstreamError("It failed.", doubt="failed")))
     began = clock.at
-    failed = await refusal(stage)
-    again = await stage.put()
+    failed = await catch_error(stage)
+    retry = await stage.put()
 
     assert isinstance(failed, UpstreamError)
-    assert {"thing_id": "thing 1"} == data(again)
+    assert {"thing_id": "thing 1"} == data(retry)
     assert began == clock.at
 
 
 @requirement("common-81", "outcomes-9")
-async def test_without_a_key_nothing_is_sent_twice_and_the_remedy_speaks_of_looking(stage: CoreFixture) -> None:
+async def test_a_write_without_a_key_is_not_resent_and_its_remedy_is_to_check(stage: CoreFixture) -> None:
     stage.shelf.troubles.append(in_doubt("cut"))
-    refused = await refusal(stage, key=None)
+    error = await catch_error(stage, key=None)
 
-    assert isinstance(refused, OutcomeUnknown)
-    assert (CHECK_UPSTREAM_FIRST, None) == (refused.remedy, refused.retry_after)
+    assert isinstance(error, OutcomeUnknown)
+    assert (CHECK_UPSTREAM_FIRST, None) == (error.remedy, error.retry_after)
     assert 1 == stage.shelf.asked
 
 
-async def test_when_looking_fails_as_well_the_doubt_stays(stage: CoreFixture, clock: ManualClock) -> None:
+async def test_a_failed_search_leaves_the_write_in_doubt(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.troubles.append(in_doubt("cut"))
-    await refusal(stage)
-    things, stage.shelf.things = stage.shelf.things, None  # type: ignore[assignment]
-    failed = await refusal(stage)
-    stage.shelf.things = things
+    await catch_error(stage)
+    objects, stage.shelf.things = stage.shelf.things, None  # type: ignore[assignment]
+    failed = await catch_error(stage)
+    stage.shelf.things = objects
     clock.at += SETTLE_SECONDS
-    again = await stage.put()
+    retry = await stage.put()
 
     assert "internal_error" == failed.code
-    assert {"thing_id": "thing 1"} == data(again)
+    assert {"thing_id": "thing 1"} == data(retry)
 
 
 # Crashes
 
 
 @requirement("common-94")
-async def test_what_a_dead_process_held_is_looked_for_before_it_is_written(
-    database_url: str, clock: ManualClock
-) -> None:
+async def test_the_write_of_a_dead_process_is_searched_before_it_is_sent(database_url: str, clock: ManualClock) -> None:
     async with run_core(database_url, clock) as dead:
         dead.shelf.gate.clear()
         lost = asyncio.create_task(dead.put())
@@ -512,28 +506,28 @@ async def test_what_a_dead_process_held_is_looked_for_before_it_is_written(
             living.connection_id = dead.connection_id
             await living.app._processes.heartbeat()
             dead.shelf.things.append("cup")
-            again = await living.put()
+            retry = await living.put()
         dead.shelf.gate.set()
         lost.cancel()
         await asyncio.gather(lost, return_exceptions=True)
 
-    assert {"thing_id": "thing 1"} == data(again)
+    assert {"thing_id": "thing 1"} == data(retry)
     assert ["cup"] == dead.shelf.things
 
 
-async def test_what_a_living_process_holds_is_left_alone(stage: CoreFixture, clock: ManualClock) -> None:
+async def test_the_claim_of_a_live_process_is_not_taken_over(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.gate.clear()
     await stage.app._processes.heartbeat()
-    holding = asyncio.create_task(stage.put())
+    first_call = asyncio.create_task(stage.put())
     await stage.shelf.was_asked()
     clock.at += DEAD_AFTER_SECONDS - 1
     await stage.app._processes.heartbeat()
     stage.shelf.gate.set()
-    first = await holding
-    again = await stage.put()
+    first = await first_call
+    retry = await stage.put()
 
-    assert again.replayed
-    assert data(first) == data(again)
+    assert retry.replayed
+    assert data(first) == data(retry)
 
 
 async def test_expired_claims_are_purged(database_url: str, clock: ManualClock) -> None:
@@ -543,7 +537,7 @@ async def test_expired_claims_are_purged(database_url: str, clock: ManualClock) 
         await stage.put(key="young")
         clock.at += 20
         purged = await stage.app._claims.purge()
-        again = await stage.put(key="young")
+        retry = await stage.put(key="young")
 
     assert 1 == purged
-    assert again.replayed
+    assert retry.replayed

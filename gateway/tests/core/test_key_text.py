@@ -1,4 +1,4 @@
-"""Idempotency keys as text: the normal form, and what a header can carry."""
+"""Idempotency keys as text: the normal form, and their encoding in headers."""
 
 import hashlib
 
@@ -15,7 +15,7 @@ LONG = "k" * 1000
 @pytest.mark.parametrize(
     "key", ["order 4711", "clé", "ключ", FOUR_BYTES * 1000, '%"quoted"', "100%", '"quoted"', "a, b"]
 )
-def test_header_and_body_carry_the_same_key(key: str) -> None:
+def test_header_and_body_can_contain_the_same_key(key: str) -> None:
     in_body, in_header = KeyText.parse(key), KeyText.parse_header(KeyText.parse(key).header.encode())
 
     assert (key, None) == (in_body.text, in_body.violation)
@@ -24,7 +24,7 @@ def test_header_and_body_carry_the_same_key(key: str) -> None:
 
 @requirement("keys-2")
 @pytest.mark.parametrize("value", ['%"cl%c3%a9"', '%"cl%C3%A9"'])
-def test_a_header_of_ascii_carries_any_key(value: str) -> None:
+def test_an_ascii_header_can_contain_any_key(value: str) -> None:
     assert "clé" == KeyText.parse_header(value.encode()).text
 
 
@@ -35,13 +35,13 @@ def test_composed_and_decomposed_characters_are_one_key() -> None:
 
 @requirement("keys-4")
 @pytest.mark.parametrize("key", [" k", "k ", "\tk\t"])
-def test_blanks_around_a_key_do_not_count(key: str) -> None:
+def test_surrounding_blanks_are_not_part_of_a_key(key: str) -> None:
     assert "k" == KeyText.parse(key).text
 
 
 @requirement("keys-5")
 @pytest.mark.parametrize("character", ["k", FOUR_BYTES, "e\u0301"])
-def test_characters_are_counted_and_not_bytes(character: str) -> None:
+def test_the_key_length_counts_characters_and_not_bytes(character: str) -> None:
     fits, exceeds = KeyText.parse(character * 1000), KeyText.parse(character * 1001)
 
     assert [None, LENGTH] == [fits.violation, exceeds.violation]
@@ -49,24 +49,24 @@ def test_characters_are_counted_and_not_bytes(character: str) -> None:
 
 @requirement("keys-5")
 @pytest.mark.parametrize("key", ["", " ", "\t"])
-def test_a_key_has_a_character(key: str) -> None:
+def test_an_empty_key_is_rejected(key: str) -> None:
     assert LENGTH == KeyText.parse(key).violation
 
 
 @requirement("keys-6")
 @pytest.mark.parametrize("character", ["\0", "\n", "\r", "\x1b", "\x7f", "\x85", "\ud800"])
-def test_control_characters_and_halves_of_pairs_are_refused(character: str) -> None:
+def test_control_characters_and_lone_surrogates_are_rejected(character: str) -> None:
     assert INVALID_CHARACTERS == KeyText.parse(f"a{character}b").violation
 
 
 @requirement("keys-6")
-def test_a_tab_between_characters_is_refused() -> None:
+def test_a_tab_within_a_key_is_rejected() -> None:
     assert INVALID_CHARACTERS == KeyText.parse_header(b"a\tb").violation
 
 
 @requirement("keys-6")
 @pytest.mark.parametrize(
-    ("value", "fault"),
+    ("value", "violation"),
     [
         (b"cl\xe9", NOT_UTF8),
         (b"\xed\xa0\x80", NOT_UTF8),
@@ -77,12 +77,12 @@ def test_a_tab_between_characters_is_refused() -> None:
         (b'%""', LENGTH),
     ],
 )
-def test_a_header_that_is_no_text_is_refused(value: bytes, fault: str) -> None:
-    assert fault == KeyText.parse_header(value).violation
+def test_a_header_with_invalid_encoding_is_rejected(value: bytes, violation: str) -> None:
+    assert violation == KeyText.parse_header(value).violation
 
 
 @requirement("keys-7")
-def test_no_key_is_stored_under_the_digest_of_another() -> None:
+def test_a_key_that_spells_a_digest_is_not_stored_under_it() -> None:
     spelled = "sha256:" + hashlib.sha256(LONG.encode()).hexdigest()
 
     assert spelled == KeyText.parse(LONG).stored

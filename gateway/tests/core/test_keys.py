@@ -38,7 +38,7 @@ READS, WRITES = CONNECTORS["notes"].operations[:2]
 
 @dataclass
 class Office:
-    """Keys at two processes on one database."""
+    """Keys in two processes on one database."""
 
     here: ApiKeys
     elsewhere: ApiKeys
@@ -58,7 +58,7 @@ async def office(common_database_url: str, clock: ManualClock) -> AsyncIterator[
         )
 
 
-async def knows(keys: ApiKeys, key: str) -> bool:
+async def is_accepted(keys: ApiKeys, key: str) -> bool:
     try:
         await keys.authenticate(f"Bearer {key}")
     except InvalidApiKey:
@@ -66,7 +66,7 @@ async def knows(keys: ApiKeys, key: str) -> bool:
     return True
 
 
-# What keys look like
+# Format
 
 
 @requirement("common-63")
@@ -83,20 +83,20 @@ def test_no_two_keys_are_the_same() -> None:
 
 
 @requirement("common-63")
-@pytest.mark.parametrize("place", [4, 20, 46, 47, 52])
-def test_a_typing_error_shows(place: int) -> None:
+@pytest.mark.parametrize("position", [4, 20, 46, 47, 52])
+def test_a_typing_error_is_detected(position: int) -> None:
     key = generate_key()
-    other = "x" if key[place] != "x" else "y"
+    other = "x" if key[position] != "x" else "y"
 
-    assert not is_well_formed(key[:place] + other + key[place + 1 :])
+    assert not is_well_formed(key[:position] + other + key[position + 1 :])
 
 
 @pytest.mark.parametrize("key", ["", "cgw_", "sk_live_123", "cgw_" + "ä" * 49, "cgw_" + "a" * 49])
-def test_what_is_no_key_of_ours_is_known_without_looking(key: str) -> None:
+def test_a_malformed_key_is_rejected_without_a_look_up(key: str) -> None:
     assert not is_well_formed(key)
 
 
-def test_a_key_with_too_little_or_too_much_is_none() -> None:
+def test_a_shortened_or_extended_key_is_invalid() -> None:
     key = generate_key()
 
     assert not is_well_formed(key[:-1])
@@ -104,21 +104,21 @@ def test_a_key_with_too_little_or_too_much_is_none() -> None:
 
 
 @pytest.mark.parametrize("header", [None, "", "Bearer", "Bearer  ", "Basic abc", "Token abc"])
-def test_a_header_without_a_key_is_missing_one(header: str | None) -> None:
+def test_a_header_without_a_key_raises_missing_api_key(header: str | None) -> None:
     with pytest.raises(MissingApiKey):
         parse_bearer(header)
 
 
 @pytest.mark.parametrize("header", ["Bearer abc", "bearer abc", "BEARER   abc  "])
-def test_a_header_with_a_key_gives_it(header: str) -> None:
+def test_a_key_is_parsed_from_the_header(header: str) -> None:
     assert "abc" == parse_bearer(header)
 
 
-# Who they are for
+# Rights
 
 
 @requirement("common-59", "common-60")
-async def test_a_key_tells_who_calls(office: Office) -> None:
+async def test_a_key_identifies_its_caller(office: Office) -> None:
     issued = await office.issue(scope="read", calls_per_minute=7, connection_ids=["conn_1"])
     caller = await office.here.authenticate(f"Bearer {issued['key']}")
 
@@ -159,16 +159,16 @@ async def test_keys_are_listed_newest_first(office: Office) -> None:
 
 
 @requirement("common-57")
-async def test_an_unknown_key_is_refused(office: Office) -> None:
-    assert not await knows(office.here, generate_key())
+async def test_an_unknown_key_is_rejected(office: Office) -> None:
+    assert not await is_accepted(office.here, generate_key())
 
 
-async def test_a_key_for_no_workspace_is_not_made(office: Office) -> None:
+async def test_a_key_without_a_workspace_is_not_created(office: Office) -> None:
     with pytest.raises(WorkspaceNotFound):
         await office.here.create(WorkspaceId("ws_nothing"), "read")
 
 
-def test_a_reader_may_not_write() -> None:
+def test_a_read_key_cannot_write() -> None:
     caller = Caller(KeyId("key_1"), WorkspaceId("ws_1"), "read", 120, None, None)
 
     caller.check_allowed("notes", READS)
@@ -177,7 +177,7 @@ def test_a_reader_may_not_write() -> None:
 
 
 @requirement("common-191")
-async def test_a_key_of_some_operations_may_call_no_other(office: Office) -> None:
+async def test_a_key_limited_to_operations_cannot_call_others(office: Office) -> None:
     key = await office.issue(operations=["notes_list_databases", "boards_*"])
     caller = await office.elsewhere.authenticate(f"Bearer {key['key']}")
 
@@ -188,18 +188,18 @@ async def test_a_key_of_some_operations_may_call_no_other(office: Office) -> Non
 
 
 @requirement("common-191")
-async def test_a_key_of_operations_that_do_not_exist_is_not_made(office: Office) -> None:
-    with pytest.raises(InvalidParameters) as refused:
+async def test_a_key_limited_to_unknown_operations_is_not_created(office: Office) -> None:
+    with pytest.raises(InvalidParameters) as raised:
         await office.issue(operations=["notes_creat_page", "boards_*", "mail_*_all"])
 
     assert [
         {"parameter": "operations", "value": "notes_creat_page", "did_you_mean": "notes_create_page"},
         {"parameter": "operations", "value": "mail_*_all"},
-    ] == refused.value.details
+    ] == raised.value.details
 
 
 @requirement("common-67")
-def test_a_key_limited_to_connections_may_use_no_other() -> None:
+def test_a_key_limited_to_connections_cannot_use_others() -> None:
     limited = Caller(KeyId("k"), WorkspaceId("w"), "read", 120, frozenset({ConnectionId("conn_1")}), None)
     free = Caller(KeyId("k"), WorkspaceId("w"), "read", 120, None, None)
 
@@ -207,71 +207,69 @@ def test_a_key_limited_to_connections_may_use_no_other() -> None:
     assert free.may_use(ConnectionId("conn_2"))
 
 
-def test_a_key_limited_to_no_connections_may_use_none() -> None:
+def test_a_key_limited_to_no_connections_cannot_use_any() -> None:
     assert not Caller(KeyId("k"), WorkspaceId("w"), "read", 120, frozenset(), None).may_use(ConnectionId("c"))
 
 
-# How they end
+# Expiry and revocation
 
 
 @requirement("common-192")
-async def test_a_key_that_would_have_ended_already_is_refused(office: Office) -> None:
-    with pytest.raises(InvalidParameters) as refused:
+async def test_a_key_that_would_already_be_expired_is_rejected(office: Office) -> None:
+    with pytest.raises(InvalidParameters) as raised:
         await office.issue(expires_at=office.clock.now())
 
-    assert ["expires_at"] == [fault["parameter"] for fault in refused.value.details]
+    assert ["expires_at"] == [violation["parameter"] for violation in raised.value.details]
 
 
 @requirement("common-57", "common-65")
 async def test_a_key_works_until_it_expires(office: Office) -> None:
     key = (await office.issue(expires_at=office.clock.at + 10))["key"]
-    before = await knows(office.here, key)
+    before = await is_accepted(office.here, key)
     office.clock.at += 9
-    still = await knows(office.here, key)
+    still = await is_accepted(office.here, key)
     office.clock.at += 1
-    after = await knows(office.here, key)
+    after = await is_accepted(office.here, key)
 
     assert (True, True, False) == (before, still, after)
 
 
 @requirement("common-57", "common-66")
-async def test_a_revoked_key_is_refused_here_at_once(office: Office) -> None:
+async def test_a_revoked_key_is_rejected_here_immediately(office: Office) -> None:
     issued = await office.issue()
-    before = await knows(office.here, issued["key"])
+    before = await is_accepted(office.here, issued["key"])
     await office.here.revoke(issued["key_id"])
 
-    assert (True, False) == (before, await knows(office.here, issued["key"]))
+    assert (True, False) == (before, await is_accepted(office.here, issued["key"]))
 
 
-async def test_a_revoked_key_is_refused_elsewhere_within_three_seconds(office: Office) -> None:
+async def test_a_revoked_key_is_rejected_elsewhere_within_three_seconds(office: Office) -> None:
     issued = await office.issue()
-    before = await knows(office.elsewhere, issued["key"])
+    before = await is_accepted(office.elsewhere, issued["key"])
     await office.here.revoke(issued["key_id"])
     office.clock.at += CACHE_SECONDS + 0.1
 
     assert 3.0 == CACHE_SECONDS
-    assert (True, False) == (before, await knows(office.elsewhere, issued["key"]))
+    assert (True, False) == (before, await is_accepted(office.elsewhere, issued["key"]))
 
 
 @requirement("common-66")
-async def test_however_long_a_look_up_takes_nobody_is_trusted_by_it_for_five_seconds(
-    office: Office, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_slow_look_up_does_not_extend_the_lifetime(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     issued = await office.issue()
-    found, answered, read = asyncio.Event(), asyncio.Event(), office.elsewhere.database.read
+    looked_up, answered, read = asyncio.Event(), asyncio.Event(), office.elsewhere.database.read
 
-    async def slowly(work: Any) -> Any:
+    async def delayed_read(work: Any) -> Any:
         row = await read(work)
-        found.set()
+        looked_up.set()
         await answered.wait()
         return row
 
-    monkeypatch.setattr(office.elsewhere.database, "read", slowly)
-    before = asyncio.create_task(knows(office.elsewhere, issued["key"]))
-    await found.wait()
+    monkeypatch.setattr(office.elsewhere.database, "read", delayed_read)
+    before = asyncio.create_task(is_accepted(office.elsewhere, issued["key"]))
+    await looked_up.wait()
     await office.here.revoke(issued["key_id"])
     office.clock.at += CACHE_SECONDS + 0.1
-    after = asyncio.create_task(knows(office.elsewhere, issued["key"]))
+    after = asyncio.create_task(is_accepted(office.elsewhere, issued["key"]))
     await asyncio.sleep(0)
     answered.set()
 
@@ -279,29 +277,27 @@ async def test_however_long_a_look_up_takes_nobody_is_trusted_by_it_for_five_sec
     assert [True, False] == [await before, await after]
 
 
-async def test_a_key_that_is_revoked_while_it_is_looked_up_is_not_remembered(
-    office: Office, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_key_revoked_during_its_look_up_is_not_cached(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     issued = await office.issue()
-    found_it, revoked, read = asyncio.Event(), asyncio.Event(), office.here.database.read
+    looked_up, revoked, read = asyncio.Event(), asyncio.Event(), office.here.database.read
 
-    async def slowly(work: Any) -> Any:
-        found = await read(work)
-        found_it.set()
+    async def delayed_read(work: Any) -> Any:
+        row = await read(work)
+        looked_up.set()
         await revoked.wait()
-        return found
+        return row
 
-    monkeypatch.setattr(office.here.database, "read", slowly)
-    looking = asyncio.create_task(knows(office.here, issued["key"]))
-    await found_it.wait()
+    monkeypatch.setattr(office.here.database, "read", delayed_read)
+    looking = asyncio.create_task(is_accepted(office.here, issued["key"]))
+    await looked_up.wait()
     await office.here.revoke(issued["key_id"])
     revoked.set()
     await looking
 
-    assert not await knows(office.here, issued["key"])
+    assert not await is_accepted(office.here, issued["key"])
 
 
-async def test_revoking_twice_is_no_fault_and_keeps_the_first_time(office: Office) -> None:
+async def test_revoking_twice_succeeds_and_retains_the_first_time(office: Office) -> None:
     issued = await office.issue()
     first = await office.here.revoke(issued["key_id"])
     office.clock.at += 1
@@ -314,38 +310,38 @@ async def test_a_key_that_does_not_exist_cannot_be_revoked(office: Office) -> No
         await office.here.revoke(KeyId("key_nothing"))
 
 
-async def test_a_key_made_elsewhere_is_known_here_at_once(office: Office) -> None:
+async def test_a_key_created_elsewhere_is_accepted_here_immediately(office: Office) -> None:
     issued = await office.elsewhere.create(office.workspace_id, "read")
 
-    assert await knows(office.here, issued["key"])
+    assert await is_accepted(office.here, issued["key"])
 
 
 # Clocks that are set
 
 
 @requirement("common-156")
-async def test_a_key_revoked_elsewhere_is_refused_in_time_though_the_clock_was_set_back(office: Office) -> None:
+async def test_a_key_revoked_elsewhere_is_rejected_in_time_despite_a_clock_set_back(office: Office) -> None:
     wall, steady = ManualClock(), ManualClock()
     keys = ApiKeys(office.here.database, wall, steady)
     issued = await office.issue()
-    before = await knows(keys, issued["key"])
+    before = await is_accepted(keys, issued["key"])
     await office.elsewhere.revoke(issued["key_id"])
     wall.at -= 3600
     steady.at += CACHE_SECONDS
 
-    assert (True, False) == (before, await knows(keys, issued["key"]))
+    assert (True, False) == (before, await is_accepted(keys, issued["key"]))
 
 
-# When they were used last
+# Last use
 
 
-async def test_a_key_that_was_never_used_says_so(office: Office) -> None:
+async def test_an_unused_key_has_no_last_use(office: Office) -> None:
     created = await office.issue()
 
     assert created["last_used_at"] is None
 
 
-async def test_the_last_use_is_told_at_once_where_the_key_was_used(office: Office) -> None:
+async def test_the_last_use_is_reported_immediately_in_its_process(office: Office) -> None:
     created = await office.issue()
     await office.here.authenticate(f"Bearer {created['key']}")
     [newest, *_], _ = await office.here.page(office.workspace_id, None, 50)
@@ -353,7 +349,7 @@ async def test_the_last_use_is_told_at_once_where_the_key_was_used(office: Offic
     assert utc_datetime(office.clock.now()) == newest["last_used_at"]
 
 
-async def test_the_last_use_is_told_elsewhere_once_it_was_noted(office: Office) -> None:
+async def test_the_last_use_is_reported_elsewhere_once_it_is_stored(office: Office) -> None:
     created = await office.issue()
     await office.here.authenticate(f"Bearer {created['key']}")
     [before, *_], _ = await office.elsewhere.page(office.workspace_id, None, 50)
@@ -376,7 +372,7 @@ async def test_an_earlier_use_does_not_replace_a_later_one(office: Office) -> No
     assert utc_datetime(office.clock.now()) == newest["last_used_at"]
 
 
-async def test_what_is_noted_once_is_not_noted_again(office: Office) -> None:
+async def test_a_stored_use_is_not_stored_again(office: Office) -> None:
     created = await office.issue()
     await office.here.authenticate(f"Bearer {created['key']}")
     counts = [await office.here.last_used.store_last_used(), await office.here.last_used.store_last_used()]
@@ -384,7 +380,7 @@ async def test_what_is_noted_once_is_not_noted_again(office: Office) -> None:
     assert [1, 0] == counts
 
 
-async def test_a_use_that_could_not_be_noted_is_noted_later(office: Office) -> None:
+async def test_a_use_that_could_not_be_stored_is_stored_later(office: Office) -> None:
     created = await office.issue()
     await office.here.authenticate(f"Bearer {created['key']}")
     with read_only(office.here.database), pytest.raises(StorageUnavailable):
@@ -393,7 +389,7 @@ async def test_a_use_that_could_not_be_noted_is_noted_later(office: Office) -> N
     assert 1 == await office.here.last_used.store_last_used()
 
 
-async def test_whoever_holds_an_expired_key_is_told_when_it_ended(office: Office) -> None:
+async def test_an_expired_key_is_rejected_with_its_expiry_time(office: Office) -> None:
     office.clock.at = 999_999_999.0
     key = (await office.issue(expires_at=1_000_000_000.0))["key"]
     office.clock.at += 1
@@ -402,9 +398,9 @@ async def test_whoever_holds_an_expired_key_is_told_when_it_ended(office: Office
         await office.here.authenticate(f"Bearer {key}")
 
 
-async def test_a_refused_key_is_not_used(office: Office) -> None:
+async def test_a_rejected_key_has_no_last_use(office: Office) -> None:
     created = await office.issue(expires_at=office.clock.now() + 1)
     office.clock.at += 1
 
-    assert not await knows(office.here, created["key"])
+    assert not await is_accepted(office.here, created["key"])
     assert 0 == await office.here.last_used.store_last_used()

@@ -1,4 +1,4 @@
-"""Operators, on both databases: named, recognised by their tokens, and revoked."""
+"""Operators, on both databases: named, identified by their tokens, and revoked."""
 
 from collections.abc import AsyncIterator
 
@@ -35,53 +35,53 @@ def sessions(database: Database, clock: ManualClock) -> Sessions:
     return Sessions(database, SecretKeys(["a secret of these tests"]), TOKEN, clock)
 
 
-async def signed_in(operators: Operators, name: str = "anna") -> Operator:
-    """A new viewer."""
-    made = await operators.create(name, "viewer")
-    found = await operators.find(made["token"])
-    assert found is not None
-    return found
+async def create_operator(operators: Operators, name: str = "anna") -> Operator:
+    """Create a viewer."""
+    created = await operators.create(name, "viewer")
+    operator = await operators.find(created["token"])
+    assert operator is not None
+    return operator
 
 
 @requirement("administration-1")
-async def test_an_operator_is_recognised_by_the_token(operators: Operators) -> None:
-    made = await operators.create("anna", "viewer")
+async def test_an_operator_is_identified_by_the_token(operators: Operators) -> None:
+    created = await operators.create("anna", "viewer")
 
-    assert Operator("anna", "viewer", made["operator_id"]) == await operators.find(made["token"])
+    assert Operator("anna", "viewer", created["operator_id"]) == await operators.find(created["token"])
 
 
 @requirement("administration-1")
 async def test_the_built_in_operator_is_an_admin(operators: Operators) -> None:
-    found = await operators.find(TOKEN)
+    operator = await operators.find(TOKEN)
 
-    assert (BUILT_IN, True) == (found, BUILT_IN.may_change)
+    assert (BUILT_IN, True) == (operator, BUILT_IN.may_change)
 
 
 @pytest.mark.parametrize("token", ["", "x", "cgo_", "cgo_" + "A" * 49, "\udc00", TOKEN[:-1]])
-async def test_any_other_token_is_nobodys(operators: Operators, token: str) -> None:
+async def test_an_unknown_token_has_no_operator(operators: Operators, token: str) -> None:
     assert await operators.find(token) is None
 
 
 @requirement("administration-1")
 async def test_a_token_is_not_stored(operators: Operators, database: Database) -> None:
-    made = await operators.create("anna", "viewer")
+    created = await operators.create("anna", "viewer")
     row = await database.read(lambda reading: reading.execute(select(tables.operators)).one())
 
     assert "token" not in await operators.show("anna")
-    assert made["token"].encode() not in row.digest
+    assert created["token"].encode() not in row.digest
 
 
 @requirement("administration-2")
 @pytest.mark.parametrize(
     "name", ["", " ", "a b", "x" * 61, "operator", "cli", "system", "key_1", "opr_1", "\u00e4nna", "-anna", "a\n"]
 )
-async def test_a_name_that_could_be_mistaken_is_refused(operators: Operators, name: str) -> None:
+async def test_an_ambiguous_operator_name_is_rejected(operators: Operators, name: str) -> None:
     with pytest.raises(InvalidParameters):
         await operators.create(name, "viewer")
 
 
 @requirement("administration-2")
-async def test_a_name_is_not_given_again(operators: Operators) -> None:
+async def test_an_operator_name_is_not_reused(operators: Operators) -> None:
     await operators.create("anna", "viewer")
     await operators.revoke("anna")
 
@@ -90,7 +90,7 @@ async def test_a_name_is_not_given_again(operators: Operators) -> None:
 
 
 @requirement("administration-5")
-async def test_a_revoked_operator_is_refused_at_once_here_and_soon_elsewhere(
+async def test_a_revoked_operator_is_rejected_here_immediately_and_elsewhere_soon(
     operators: Operators, database: Database, clock: ManualClock
 ) -> None:
     elsewhere = Operators(database, TOKEN, clock)
@@ -104,15 +104,15 @@ async def test_a_revoked_operator_is_refused_at_once_here_and_soon_elsewhere(
     assert await elsewhere.find(token) is None
 
 
-async def test_revoking_again_keeps_the_first_time(operators: Operators, clock: ManualClock) -> None:
-    made = await operators.create("anna", "viewer")
+async def test_revoking_again_retains_the_first_time(operators: Operators, clock: ManualClock) -> None:
+    created = await operators.create("anna", "viewer")
     first = await operators.revoke("anna")
     clock.at += 60
 
-    assert first == await operators.revoke(made["operator_id"])
+    assert first == await operators.revoke(created["operator_id"])
 
 
-async def test_nobody_can_be_revoked_who_is_not_there(operators: Operators) -> None:
+async def test_an_unknown_operator_cannot_be_revoked(operators: Operators) -> None:
     with pytest.raises(OperatorNotFound):
         await operators.revoke("operator")
 
@@ -128,18 +128,18 @@ async def test_operators_are_listed_newest_first(operators: Operators) -> None:
 
 
 @requirement("administration-6")
-async def test_a_session_is_its_operators(operators: Operators, sessions: Sessions) -> None:
-    anna = await signed_in(operators)
+async def test_a_session_belongs_to_its_operator(operators: Operators, sessions: Sessions) -> None:
+    anna = await create_operator(operators)
     session = await sessions.begin(anna)
-    found = await sessions.find(session.token)
+    match = await sessions.find(session.token)
 
-    assert found is not None
-    assert anna == found.operator
+    assert match is not None
+    assert anna == match.operator
 
 
 @requirement("administration-5")
-async def test_sessions_of_a_revoked_operator_end_at_once(operators: Operators, sessions: Sessions) -> None:
-    session, other = await sessions.begin(await signed_in(operators)), await sessions.begin(BUILT_IN)
+async def test_sessions_of_a_revoked_operator_end_immediately(operators: Operators, sessions: Sessions) -> None:
+    session, other = await sessions.begin(await create_operator(operators)), await sessions.begin(BUILT_IN)
     await operators.revoke("anna")
 
     assert await sessions.find(session.token) is None
@@ -147,9 +147,7 @@ async def test_sessions_of_a_revoked_operator_end_at_once(operators: Operators, 
 
 
 @requirement("administration-6")
-async def test_a_session_ends_after_idling_and_lasts_while_pages_are_asked_for(
-    sessions: Sessions, clock: ManualClock
-) -> None:
+async def test_a_session_ends_when_idle_and_lasts_while_it_is_in_use(sessions: Sessions, clock: ManualClock) -> None:
     session = await sessions.begin()
     clock.at += IDLE_SECONDS - 1
     used = await sessions.find(session.token)
@@ -162,9 +160,7 @@ async def test_a_session_ends_after_idling_and_lasts_while_pages_are_asked_for(
 
 
 @requirement("administration-6")
-async def test_a_page_that_keeps_itself_up_to_date_does_not_keep_a_session(
-    sessions: Sessions, clock: ManualClock
-) -> None:
+async def test_automatic_page_updates_do_not_extend_a_session(sessions: Sessions, clock: ManualClock) -> None:
     session = await sessions.begin()
     clock.at += IDLE_SECONDS - 1
     refreshed = await sessions.find(session.token, in_use=False)

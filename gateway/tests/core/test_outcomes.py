@@ -1,4 +1,4 @@
-"""How calls ended, in sentences."""
+"""Outcomes of calls, in sentences."""
 
 from typing import Any
 
@@ -10,11 +10,11 @@ from connector_gateway.core.calls.remedies import resolve_remedy
 from connector_gateway.core.writes.key_outcomes import different_parameters
 from connector_gateway.kit.errors import all_errors
 
-CUT_OFF = "The call was cut off in the middle. Look in Notion whether it was done;"
+INTERRUPTED = "The call was interrupted. Check in Notion whether it took effect,"
 
 
-def run(**more: Any) -> dict[str, Any]:
-    """A run that did what was asked, with *more* said of it."""
+def build_run(**more: Any) -> dict[str, Any]:
+    """Return a run that succeeded ordinarily, with *more* fields."""
     plain: dict[str, Any] = {
         "operation": "create_page",
         "surface": "http",
@@ -28,34 +28,38 @@ def run(**more: Any) -> dict[str, Any]:
     return plain | more
 
 
-def requests(*statuses: int | None, path: str = "/v1/pages") -> list[dict[str, Any]]:
+def build_requests(*statuses: int | None, path: str = "/v1/pages") -> list[dict[str, Any]]:
     return [{"method": "POST", "path": path, "status": status} for status in statuses]
 
 
 @pytest.mark.parametrize(
-    ("more", "tone", "told"),
+    ("more", "tone", "sentence"),
     [
         (
-            {"details": [{"found": "the page"}], "upstream": requests(None)},
+            {"details": [{"found": "the page"}], "upstream": build_requests(None)},
             "good",
             "The response was lost; the page was found; nothing was sent twice.",
         ),
         (
-            {"details": [{"found": "change the page"}], "upstream": requests(502)},
+            {"details": [{"found": "edit the page"}], "upstream": build_requests(502)},
             "good",
-            "Notion answered 502, which proves nothing; it was found done (change the page); nothing was sent twice.",
+            "Notion returned 502, which proves nothing; its effect was found (edit the page); nothing was sent twice.",
         ),
         (
-            {"details": [{"sent_again": "create the page"}], "upstream": requests(200)},
+            {"details": [{"sent_again": "create the page"}], "upstream": build_requests(200)},
             "good",
-            "The response to an earlier attempt was lost; nothing was found of it; it was sent again: create the page.",
+            "The response to an earlier attempt was lost; no trace was found, so it was sent again: create the page.",
         ),
-        ({"upstream": requests(503, 200)}, "good", "Notion did not answer at once, and was asked again."),
-        ({"dry_run": True}, "good", "Nothing was written: the call asked what would be written."),
+        (
+            {"upstream": build_requests(503, 200)},
+            "good",
+            "Notion did not respond successfully the first time, and the request was repeated.",
+        ),
+        ({"dry_run": True}, "good", "Nothing was written: the call was a dry run."),
         (
             {"status": "partial"},
             "warn",
-            "A part of the result is missing, or a part of the work could not be done.",
+            "Part of the result is missing, or part of the work failed.",
         ),
         (
             {"idempotency": {"outcome": "replayed", "first_run_id": "run_1", "parameters_differ": True}},
@@ -63,31 +67,31 @@ def requests(*statuses: int | None, path: str = "/v1/pages") -> list[dict[str, A
             different_parameters("run_1"),
         ),
         (
-            {"status": "interrupted", "upstream": requests(None)},
+            {"status": "interrupted", "upstream": build_requests(None)},
             "bad",
-            f"{CUT_OFF} a repeat with the same idempotency key finds out by itself.",
+            f"{INTERRUPTED} or retry with the same idempotency key, which is safe.",
         ),
-        ({"status": "interrupted"}, "bad", "The call was cut off before it ended. Nothing was changed."),
-        ({"status": "error", "code": "events_missed"}, "bad", "It ended with events_missed."),
+        ({"status": "interrupted"}, "bad", "The call was interrupted. Nothing was changed."),
+        ({"status": "error", "code": "events_missed"}, "bad", "The call failed with events_missed."),
     ],
 )
-def test_an_unusual_end_is_told_in_a_sentence(more: dict[str, Any], tone: str, told: str) -> None:
-    outcome = explain_run(run(**more), NOTES)
+def test_an_unusual_outcome_is_explained_in_a_sentence(more: dict[str, Any], tone: str, sentence: str) -> None:
+    outcome = explain_run(build_run(**more), NOTES)
 
     assert outcome is not None
-    assert (tone, [told]) == (outcome.tone, list(outcome.sentences))
+    assert (tone, [sentence]) == (outcome.tone, list(outcome.sentences))
 
 
-@pytest.mark.parametrize("more", [{}, {"upstream": requests(200, 200)}, {"status": "running"}])
-def test_of_what_went_as_usual_there_is_nothing_to_tell(more: dict[str, Any]) -> None:
-    assert explain_run(run(**more), NOTES) is None
+@pytest.mark.parametrize("more", [{}, {"upstream": build_requests(200, 200)}, {"status": "running"}])
+def test_an_ordinary_outcome_needs_no_explanation(more: dict[str, Any]) -> None:
+    assert explain_run(build_run(**more), NOTES) is None
 
 
 @pytest.mark.parametrize("error", list(all_errors()), ids=lambda error: error.code)
-def test_every_error_is_told_with_its_remedy(error: Any) -> None:
-    outcome = explain_run(run(status="error", code=error.code, details=[{"done": "create the page"}]), NOTES)
+def test_every_error_is_explained_with_its_remedy(error: Any) -> None:
+    outcome = explain_run(build_run(status="error", code=error.code, details=[{"done": "create the page"}]), NOTES)
 
     assert outcome is not None
-    said, stands = outcome.sentences
-    assert (True, "Done before it failed: create the page.") == (said.endswith("."), stands)
+    message, completed = outcome.sentences
+    assert (True, "Done before the error: create the page.") == (message.endswith("."), completed)
     assert resolve_remedy(error, "http", [NOTES]) == outcome.remedy

@@ -1,4 +1,4 @@
-"""Pacing on virtual time: whole minutes of queueing, over in milliseconds."""
+"""Pacing in virtual time: minutes of queueing that take milliseconds."""
 
 import asyncio
 from collections.abc import Coroutine, Iterable, Sequence
@@ -29,7 +29,7 @@ BOTH = (Charge("all"), Charge("each"))
 
 @dataclass
 class PacingScenario:
-    """Callers on their way through one pacer, and when each of them got through."""
+    """Callers that use one pacer, and the times at which their requests were sent."""
 
     budgets: dict[str, Budget]
     clock: LoopClock = field(default_factory=LoopClock)
@@ -49,22 +49,22 @@ class PacingScenario:
         self.passed.append((name, round(self.clock.now() - NOON, 6)))
 
     async def poll(self, name: Any = "poll", *, patience: float = 1000.0) -> None:
-        """A request that nobody waits for."""
+        """Send a request for which no caller waits."""
         pacer = BackgroundPacer("notes", with_slack(self.budgets), "account", self.shared, self.clock)
         await pacer.acquire((ONE,), Deadline(self.clock.now() + patience))
         self.passed.append((name, round(self.clock.now() - NOON, 6)))
 
-    async def crowd(self, names: Iterable[int]) -> None:
-        """Callers who come one right after the other."""
-        await asyncio.gather(*(self._come(place, name) for place, name in enumerate(names)))
+    async def start_callers(self, names: Iterable[int]) -> None:
+        """Start callers one right after the other."""
+        await asyncio.gather(*(self._arrive(position, name) for position, name in enumerate(names)))
 
-    async def _come(self, place: int, name: int) -> None:
-        await self.clock.sleep(place / 10_000)
+    async def _arrive(self, position: int, name: int) -> None:
+        await self.clock.sleep(position / 10_000)
         await self.walk(name)
 
     @property
-    def by_name(self) -> list[float]:
-        """When each got through, by their names in order."""
+    def times_by_name(self) -> list[float]:
+        """Return the times by the callers' names, in order."""
         return [at for _, at in sorted(self.passed)]
 
     @property
@@ -75,37 +75,37 @@ class PacingScenario:
     def times(self) -> list[float]:
         return [at for _, at in self.passed]
 
-    def most_within(self, seconds: float) -> int:
-        """The most that passed in any window of *seconds*."""
+    def max_within(self, seconds: float) -> int:
+        """Return the maximum that was sent in any window of *seconds*."""
         return max(sum(at <= other < at + seconds - 1e-6 for other in self.times) for at in self.times)
 
 
-def street(*, each: str | None = None, **budgets: str) -> PacingScenario:
+def create_scenario(*, each: str | None = None, **budgets: str) -> PacingScenario:
     more = {"each": each} if each else {}
     return PacingScenario({name: Budget.parse(text) for name, text in (budgets | more).items()})
 
 
 @requirement("common-76")
-def test_a_burst_leaves_in_the_order_in_which_it_came_and_within_the_budget() -> None:
-    busy = street(all="3/1")
+def test_a_burst_is_sent_in_order_of_arrival_and_within_the_budget() -> None:
+    busy = create_scenario(all="3/1")
 
     async def burst() -> None:
-        await busy.crowd(range(30))
+        await busy.start_callers(range(30))
 
     run_in_virtual_time(burst())
 
     assert list(range(30)) == busy.names
-    assert 3 == busy.most_within(1.0)
+    assert 3 == busy.max_within(1.0)
 
 
 @pytest.mark.parametrize("budget", ["3/1", "100/10", "1/1", "250/1"])
 def test_at_saturation_at_least_98_percent_of_the_budget_is_used(budget: str) -> None:
-    busy = street(all=budget)
+    busy = create_scenario(all=budget)
     allowed = Budget.parse(budget)
     calls = int(allowed.limit * 20)
 
     async def burst() -> None:
-        await busy.crowd(range(calls))
+        await busy.start_callers(range(calls))
 
     run_in_virtual_time(burst())
     rate = (calls - allowed.limit) / busy.times[-1]
@@ -114,17 +114,17 @@ def test_at_saturation_at_least_98_percent_of_the_budget_is_used(budget: str) ->
 
 
 @requirement("common-77")
-def test_a_call_that_cannot_start_in_time_is_refused_at_once_with_the_true_wait() -> None:
-    busy = street(all="1/10")
+def test_a_call_that_cannot_start_in_time_is_rejected_immediately_with_the_wait() -> None:
+    busy = create_scenario(all="1/10")
 
     async def three() -> tuple[float, float | None]:
         waiting = asyncio.gather(busy.walk("first"), busy.walk("second"))
         await asyncio.sleep(1)
-        with pytest.raises(UpstreamRateLimited) as refused:
+        with pytest.raises(UpstreamRateLimited) as raised:
             await busy.walk("third", patience=15)
         answered_at = busy.clock.now() - NOON
         await waiting
-        return answered_at, refused.value.retry_after
+        return answered_at, raised.value.retry_after
 
     answered_at, retry_after = run_in_virtual_time(three())
 
@@ -133,8 +133,8 @@ def test_a_call_that_cannot_start_in_time_is_refused_at_once_with_the_true_wait(
     assert ["first", "second"] == busy.names
 
 
-def test_a_refused_call_takes_nothing_from_those_who_wait() -> None:
-    busy = street(all="1/10")
+def test_a_rejected_call_does_not_delay_waiting_calls() -> None:
+    busy = create_scenario(all="1/10")
 
     async def three() -> None:
         await busy.walk("first")
@@ -147,8 +147,8 @@ def test_a_refused_call_takes_nothing_from_those_who_wait() -> None:
     assert [0.0, round(10 * SLACK, 6)] == busy.times
 
 
-def test_a_caller_who_leaves_the_queue_gives_the_turn_back() -> None:
-    busy = street(all="1/10")
+def test_a_cancelled_caller_releases_the_reservation() -> None:
+    busy = create_scenario(all="1/10")
 
     async def leave() -> None:
         await busy.walk("first")
@@ -163,50 +163,50 @@ def test_a_caller_who_leaves_the_queue_gives_the_turn_back() -> None:
     assert [("first", 0.0), ("next", round(10 * SLACK, 6))] == busy.passed
 
 
-def test_a_stale_turn_comes_again_in_order() -> None:
-    busy = street(all="3/1")
+def test_an_expired_reservation_is_renewed_in_order() -> None:
+    busy = create_scenario(all="3/1")
 
-    async def held_up() -> None:
-        turn = await busy.pacer.acquire([ONE], Deadline(NOON))
+    async def delayed_call() -> None:
+        reservation = await busy.pacer.acquire([ONE], Deadline(NOON))
         await busy.clock.sleep(5)
-        await busy.crowd(range(4))
-        await busy.pacer.reacquire(turn, Deadline(NOON + 100))
+        await busy.start_callers(range(4))
+        await busy.pacer.reacquire(reservation, Deadline(NOON + 100))
         busy.passed.append(("late", round(busy.clock.now() - NOON, 6)))
 
-    run_in_virtual_time(held_up())
+    run_in_virtual_time(delayed_call())
 
     assert [0, 1, 2, 3, "late"] == busy.names
-    assert 3 == busy.most_within(1.0)
+    assert 3 == busy.max_within(1.0)
 
 
-def test_a_call_that_is_held_up_beyond_its_patience_is_refused() -> None:
-    busy = street(all="3/1")
+def test_a_call_delayed_beyond_its_deadline_is_rejected() -> None:
+    busy = create_scenario(all="3/1")
 
-    async def held_up() -> None:
-        turn = await busy.pacer.acquire([ONE], Deadline(NOON))
+    async def delayed_call() -> None:
+        reservation = await busy.pacer.acquire([ONE], Deadline(NOON))
         await busy.clock.sleep(5)
-        await busy.pacer.reacquire(turn, Deadline(NOON + 4))
+        await busy.pacer.reacquire(reservation, Deadline(NOON + 4))
 
     with pytest.raises(UpstreamRateLimited):
-        run_in_virtual_time(held_up())
+        run_in_virtual_time(delayed_call())
 
 
 @pytest.mark.parametrize("seconds_before", [0.0, 2.0], ids=["closed already", "closed while it waits in line"])
-def test_who_may_wait_long_in_line_is_told_at_once_of_a_budget_that_is_closed_for_longer(seconds_before: float) -> None:
-    busy = street(all="1/10")
+def test_a_budget_blocked_beyond_the_deadline_is_reported_immediately(seconds_before: float) -> None:
+    busy = create_scenario(all="1/10")
 
     async def throttled() -> float:
         await busy.walk("first")
-        closing = asyncio.create_task(_after(seconds_before, busy.pacer.block([ONE], 90)))
+        closing = asyncio.create_task(_run_after(seconds_before, busy.pacer.block([ONE], 90)))
         if not seconds_before:
             await closing
-        with pytest.raises(UpstreamRateLimited) as refused:
+        with pytest.raises(UpstreamRateLimited) as raised:
             await busy.pacer_of("account").acquire([ONE], Deadline(NOON + 120, max_blocked_seconds=30))
         await closing
         with pytest.raises(UpstreamRateLimited):
             await busy.walk("impatient", patience=30)
         await busy.walk("patient", patience=120)
-        return refused.value.retry_after or 0
+        return raised.value.retry_after or 0
 
     retry_after = run_in_virtual_time(throttled())
 
@@ -214,16 +214,16 @@ def test_who_may_wait_long_in_line_is_told_at_once_of_a_budget_that_is_closed_fo
     assert [("first", 0.0), ("patient", seconds_before + 90)] == busy.passed
 
 
-async def _after(seconds: float, deed: Coroutine[Any, Any, None]) -> None:
+async def _run_after(seconds: float, work: Coroutine[Any, Any, None]) -> None:
     await asyncio.sleep(seconds)
-    await deed
+    await work
 
 
-def test_a_throttling_third_party_stops_the_budget_for_everyone() -> None:
-    busy = street(all="3/1")
+def test_a_throttling_vendor_blocks_the_budget_for_all_calls() -> None:
+    busy = create_scenario(all="3/1")
 
     async def throttle() -> None:
-        waiting = asyncio.create_task(busy.crowd(range(6)))
+        waiting = asyncio.create_task(busy.start_callers(range(6)))
         await asyncio.sleep(0.5)
         await busy.pacer.block([ONE], 20)
         await asyncio.gather(waiting, busy.walk("late"))
@@ -233,38 +233,38 @@ def test_a_throttling_third_party_stops_the_budget_for_everyone() -> None:
     assert 4 == len([at for at in busy.times if at >= 20.5])
 
 
-def test_after_throttling_the_queue_leaves_in_order_and_within_the_budget() -> None:
-    busy = street(all="3/1")
+def test_after_throttling_the_queue_is_sent_in_order_and_within_the_budget() -> None:
+    busy = create_scenario(all="3/1")
 
     async def throttle() -> None:
-        waiting = asyncio.create_task(busy.crowd(range(60)))
+        waiting = asyncio.create_task(busy.start_callers(range(60)))
         await asyncio.sleep(0.5)
         await busy.pacer.block([ONE], 5)
         await asyncio.sleep(0.1)
-        await asyncio.gather(waiting, busy.crowd(range(60, 70)))
+        await asyncio.gather(waiting, busy.start_callers(range(60, 70)))
 
     run_in_virtual_time(throttle())
 
-    assert sorted(busy.times) == busy.by_name
+    assert sorted(busy.times) == busy.times_by_name
     assert 70 == len(busy.times)
-    assert 3 == busy.most_within(1.0)
+    assert 3 == busy.max_within(1.0)
 
 
-def test_a_call_that_throttling_keeps_from_starting_in_time_is_refused_with_the_true_wait() -> None:
-    busy = street(all="1/1")
+def test_a_call_delayed_by_throttling_is_rejected_with_the_wait() -> None:
+    busy = create_scenario(all="1/1")
 
     async def throttle() -> float | None:
         await busy.walk("first")
         await busy.pacer.block([ONE], 100)
-        with pytest.raises(UpstreamRateLimited) as refused:
+        with pytest.raises(UpstreamRateLimited) as raised:
             await busy.walk("second", patience=30)
-        return refused.value.retry_after
+        return raised.value.retry_after
 
     assert 100 == run_in_virtual_time(throttle())
 
 
-def test_a_call_that_waits_is_refused_when_throttling_outlasts_its_patience() -> None:
-    busy = street(all="1/1")
+def test_a_waiting_call_is_rejected_when_throttling_outlasts_its_deadline() -> None:
+    busy = create_scenario(all="1/1")
 
     async def throttle() -> None:
         await busy.walk("first")
@@ -279,8 +279,8 @@ def test_a_call_that_waits_is_refused_when_throttling_outlasts_its_patience() ->
     assert ["first"] == busy.names
 
 
-def test_every_account_has_a_budget_of_its_own() -> None:
-    busy = street(all="1/10")
+def test_every_account_has_its_own_budget() -> None:
+    busy = create_scenario(all="1/10")
 
     async def two() -> None:
         await asyncio.gather(busy.walk("one", account="one"), busy.walk("other", account="other"))
@@ -290,8 +290,8 @@ def test_every_account_has_a_budget_of_its_own() -> None:
     assert [0.0, 0.0] == busy.times
 
 
-def test_a_charge_on_something_of_the_third_partys_is_shared_by_all_accounts() -> None:
-    busy = street(all="1/10")
+def test_a_charge_on_a_vendor_object_is_shared_by_all_accounts() -> None:
+    busy = create_scenario(all="1/10")
     charge = (Charge("all", scope_key="base"),)
 
     async def two() -> None:
@@ -304,8 +304,8 @@ def test_a_charge_on_something_of_the_third_partys_is_shared_by_all_accounts() -
     assert [0.0, round(10 * SLACK, 6)] == busy.times
 
 
-def test_who_was_asked_for_an_account_has_that_counted_for_it() -> None:
-    busy = street(all="2/10", each="3/10")
+def test_requests_that_identify_an_account_are_charged_to_it() -> None:
+    busy = create_scenario(all="2/10", each="3/10")
     charges = (Charge("all"), Charge("each", scope_key="application"))
 
     async def three() -> None:
@@ -320,7 +320,7 @@ def test_who_was_asked_for_an_account_has_that_counted_for_it() -> None:
 
 
 def test_a_request_of_two_budgets_waits_for_both() -> None:
-    busy = street(all="10/1", each="1/2")
+    busy = create_scenario(all="10/1", each="1/2")
 
     async def three() -> None:
         await asyncio.gather(*(busy.walk(number, charges=BOTH) for number in range(3)))
@@ -331,15 +331,15 @@ def test_a_request_of_two_budgets_waits_for_both() -> None:
 
 
 @pytest.mark.parametrize(("text", "ours"), [("5/1", 1.006), ("100/10", 10.03), ("1/86400", 86659.2)])
-def test_our_windows_are_a_little_longer_than_the_third_partys(text: str, ours: float) -> None:
+def test_our_windows_are_slightly_longer_than_the_vendors(text: str, ours: float) -> None:
     budget = Budget.parse(text)
     longer = with_slack({"all": budget})["all"].per_seconds
 
     assert (ours, budget.per_seconds) == (round(longer, 6), round(without_slack(longer), 6))
 
 
-def test_one_full_budget_does_not_hold_back_those_who_do_not_need_it() -> None:
-    busy = street(all="10/1", each="1/100")
+def test_a_full_budget_does_not_delay_requests_that_do_not_use_it() -> None:
+    busy = create_scenario(all="10/1", each="1/100")
 
     async def three() -> None:
         await asyncio.gather(
@@ -351,8 +351,8 @@ def test_one_full_budget_does_not_hold_back_those_who_do_not_need_it() -> None:
     assert [("first", 0.0), ("free", 0.0), ("second", round(100 * SLACK, 6))] == busy.passed
 
 
-def test_heavy_requests_take_more_of_the_budget() -> None:
-    busy = street(all="10/1")
+def test_heavy_requests_use_more_of_the_budget() -> None:
+    busy = create_scenario(all="10/1")
 
     async def three() -> None:
         await asyncio.gather(*(busy.walk(number, charges=[Charge("all", units=5)]) for number in range(4)))
@@ -363,7 +363,7 @@ def test_heavy_requests_take_more_of_the_budget() -> None:
 
 
 def test_a_request_that_costs_nothing_never_waits() -> None:
-    busy = street(all="1/100")
+    busy = create_scenario(all="1/100")
 
     async def two() -> None:
         await busy.walk("first")
@@ -374,8 +374,8 @@ def test_a_request_that_costs_nothing_never_waits() -> None:
     assert [0.0, 0.0] == busy.times
 
 
-def test_a_turn_that_is_free_now_is_taken_and_counted_even_after_the_deadline() -> None:
-    busy = street(all="1/10")
+def test_an_immediate_reservation_is_granted_and_counted_after_the_deadline() -> None:
+    busy = create_scenario(all="1/10")
 
     async def two() -> None:
         await busy.walk("late", patience=-5)
@@ -386,46 +386,46 @@ def test_a_turn_that_is_free_now_is_taken_and_counted_even_after_the_deadline() 
     assert [0.0, round(10 * SLACK, 6)] == busy.times
 
 
-def test_a_loop_that_stalls_makes_nobody_leave_too_early_or_out_of_order() -> None:
-    busy = street(all="3/1")
+def test_a_stalled_event_loop_sends_no_request_early_or_out_of_order() -> None:
+    busy = create_scenario(all="3/1")
 
     async def stall() -> None:
-        waiting = asyncio.create_task(busy.crowd(range(30)))
+        waiting = asyncio.create_task(busy.start_callers(range(30)))
         await asyncio.sleep(0.1)
         asyncio.get_running_loop()._ticks.time = 3.7  # type: ignore[attr-defined]  # the whole process was suspended
         await waiting
 
     run_in_virtual_time(stall())
 
-    assert sorted(busy.times) == busy.by_name
-    assert 3 == busy.most_within(1.0)
+    assert sorted(busy.times) == busy.times_by_name
+    assert 3 == busy.max_within(1.0)
 
 
 @requirement("common-108")
-def test_a_poll_leaves_room_for_the_next_call() -> None:
-    busy = street(all="3/1")
+def test_a_poll_leaves_headroom_for_the_next_call() -> None:
+    busy = create_scenario(all="3/1")
 
     async def polls_then_a_call() -> None:
         polls = asyncio.gather(*(busy.poll() for _ in range(20)))
         await busy.clock.sleep(2.5)
-        asked = busy.clock.now()
+        asked_at = busy.clock.now()
         await busy.walk("call")
-        assert asked == busy.clock.now()
+        assert asked_at == busy.clock.now()
         await polls
 
     run_in_virtual_time(polls_then_a_call())
     polls = [at for name, at in busy.passed if name == "poll"]
 
     assert 20 == len(polls)
-    assert 3 >= busy.most_within(1)
+    assert 3 >= busy.max_within(1)
 
 
 @requirement("common-108")
-def test_calls_that_queue_go_before_polls() -> None:
-    busy = street(all="3/1")
+def test_queued_calls_precede_polls() -> None:
+    busy = create_scenario(all="3/1")
 
     async def a_poll_among_calls() -> None:
-        calls = asyncio.create_task(busy.crowd(range(30)))
+        calls = asyncio.create_task(busy.start_callers(range(30)))
         await busy.clock.sleep(0.5)
         await busy.poll()
         await calls
@@ -437,12 +437,12 @@ def test_calls_that_queue_go_before_polls() -> None:
 
 @requirement("common-108")
 def test_polls_leave_a_fifth_of_a_budget_to_calls() -> None:
-    busy = street(all="50/60")
+    busy = create_scenario(all="50/60")
 
     async def calls_among_polls() -> None:
         polls = [asyncio.create_task(busy.poll()) for _ in range(60)]
         await busy.clock.sleep(10)
-        await busy.crowd(range(10))
+        await busy.start_callers(range(10))
         for poll in polls:
             poll.cancel()
 
@@ -453,11 +453,11 @@ def test_polls_leave_a_fifth_of_a_budget_to_calls() -> None:
 
 
 @requirement("common-108")
-def test_a_poll_gets_its_turn_at_last_however_many_calls_there_are() -> None:
-    busy = street(all="3/1")
+def test_a_poll_is_eventually_sent_despite_many_calls() -> None:
+    busy = create_scenario(all="3/1")
 
     async def endless() -> None:
-        calls = asyncio.create_task(busy.crowd(range(300)))
+        calls = asyncio.create_task(busy.start_callers(range(300)))
         await busy.clock.sleep(1)
         await busy.poll()
         calls.cancel()

@@ -1,4 +1,4 @@
-"""Quotas of workspaces, kept by two processes that create at the same time, on both databases."""
+"""Quotas of workspaces with two concurrently creating processes, on both databases."""
 
 import asyncio
 from collections import Counter
@@ -34,7 +34,7 @@ SETTINGS = {
 
 @dataclass
 class Kind:
-    """What a workspace may have only so many of."""
+    """A kind of objects with a quota."""
 
     create: Callable[[App, WorkspaceId], Awaitable[dict[str, Any]]]
     remove: Callable[[App, dict[str, Any]], Awaitable[Any]]
@@ -43,15 +43,15 @@ class Kind:
 KINDS = {
     "connections": Kind(
         lambda app, workspace_id: app.connections.create(workspace_id, "notes", None),
-        lambda app, made: app.connections.remove(made["connection_id"]),
+        lambda app, created: app.connections.remove(created["connection_id"]),
     ),
     "keys": Kind(
         lambda app, workspace_id: app.keys.create(workspace_id, "read"),
-        lambda app, made: app.keys.revoke(KeyId(made["key_id"])),
+        lambda app, created: app.keys.revoke(KeyId(created["key_id"])),
     ),
     "webhooks": Kind(
         lambda app, workspace_id: app.webhooks.create(workspace_id, "https://example.com/events"),
-        lambda app, made: app.webhooks.remove(made["webhook_id"]),
+        lambda app, created: app.webhooks.remove(created["webhook_id"]),
     ),
 }
 
@@ -73,7 +73,7 @@ async def new_workspace(app: App) -> WorkspaceId:
 
 @requirement("limits-8")
 @pytest.mark.parametrize("name", KINDS)
-async def test_processes_that_create_at_the_same_time_stay_within_a_quota(apps: list[App], name: str) -> None:
+async def test_concurrent_processes_respect_a_quota(apps: list[App], name: str) -> None:
     workspace_id = await new_workspace(apps[0])
     creating = [KINDS[name].create(app, workspace_id) for app in apps * (QUOTA + 1)]
     ended = await asyncio.gather(*creating, return_exceptions=True)
@@ -83,23 +83,23 @@ async def test_processes_that_create_at_the_same_time_stay_within_a_quota(apps: 
 
 @requirement("limits-7")
 @pytest.mark.parametrize("name", KINDS)
-async def test_the_refusal_names_the_quota_and_its_remedy_works(apps: list[App], name: str) -> None:
+async def test_the_error_names_the_quota_and_its_remedy_works(apps: list[App], name: str) -> None:
     app, workspace_id = apps[0], await new_workspace(apps[0])
-    made = [await KINDS[name].create(app, workspace_id) for _ in range(QUOTA)]
-    with pytest.raises(QuotaExceeded) as refused:
+    created = [await KINDS[name].create(app, workspace_id) for _ in range(QUOTA)]
+    with pytest.raises(QuotaExceeded) as raised:
         await KINDS[name].create(app, workspace_id)
-    await KINDS[name].remove(app, made[0])
+    await KINDS[name].remove(app, created[0])
     again = await KINDS[name].create(app, workspace_id)
 
     setting = f"GATEWAY_QUOTA_{name.upper()}"
-    assert [{"quota": name, "count": QUOTA, "limit": QUOTA, "setting": setting}] == refused.value.details
-    assert refused.value.remedy.endswith(f", or have the operator raise {setting}.")
+    assert [{"quota": name, "count": QUOTA, "limit": QUOTA, "setting": setting}] == raised.value.details
+    assert raised.value.remedy.endswith(f", or ask the operator to raise {setting}.")
     assert workspace_id == again["workspace_id"]
 
 
 @requirement("limits-7")
 @pytest.mark.parametrize("name", KINDS)
-async def test_a_workspace_does_not_fill_the_quota_of_another(apps: list[App], name: str) -> None:
+async def test_quotas_are_per_workspace(apps: list[App], name: str) -> None:
     full, other = await new_workspace(apps[0]), await new_workspace(apps[0])
     for _ in range(QUOTA):
         await KINDS[name].create(apps[0], full)
@@ -117,7 +117,7 @@ async def test_a_key_that_has_expired_does_not_count(apps: list[App], clock: Man
 
 
 @pytest.mark.parametrize("name", KINDS)
-async def test_nothing_is_created_in_a_workspace_that_does_not_exist(apps: list[App], name: str) -> None:
+async def test_nothing_is_created_in_an_unknown_workspace(apps: list[App], name: str) -> None:
     with pytest.raises(WorkspaceNotFound):
         await KINDS[name].create(apps[0], WorkspaceId("ws_nobody"))
 
@@ -125,40 +125,42 @@ async def test_nothing_is_created_in_a_workspace_that_does_not_exist(apps: list[
 # Pending consents
 
 
-async def invite(app: App, workspace_id: WorkspaceId) -> str:
-    """The token of a new connect link."""
-    made = await app.connection_service.create(workspace_id, "notes", None)
-    return str(made["connect_url"].rpartition("/")[2])
+async def create_link(app: App, workspace_id: WorkspaceId) -> str:
+    """Return the token of a new connect link."""
+    connection = await app.connection_service.create(workspace_id, "notes", None)
+    return str(connection["connect_url"].rpartition("/")[2])
 
 
-async def depart(consents: list[ConsentFlow], tokens: list[str]) -> Counter[str]:
-    """What becomes of browsers that are sent away at the same time, one for each of *tokens*."""
+async def start_consents(consents: list[ConsentFlow], tokens: list[str]) -> Counter[str]:
+    """Return the outcomes of browsers that start concurrently, one for each of *tokens*."""
     departing = [one.begin(token) for token in tokens for one in consents]
     ended = await asyncio.gather(*departing, return_exceptions=True)
     return Counter(one.problem if isinstance(one, ConnectFailed) else type(one).__name__ for one in ended)
 
 
 @requirement("limits-9")
-async def test_only_so_many_consents_are_pending_for_a_link(apps: list[App]) -> None:
-    token = await invite(apps[0], await new_workspace(apps[0]))
+async def test_the_pending_consents_of_a_link_are_limited(apps: list[App]) -> None:
+    token = await create_link(apps[0], await new_workspace(apps[0]))
 
-    assert {"AuthorizationRedirect": 2, "too_many": 4} == await depart(
+    assert {"AuthorizationRedirect": 2, "too_many": 4} == await start_consents(
         [app._new_consents() for app in apps], [token] * 3
     )
 
 
 @requirement("limits-9")
-async def test_only_so_many_consents_are_pending_for_a_workspace(apps: list[App]) -> None:
+async def test_the_pending_consents_of_a_workspace_are_limited(apps: list[App]) -> None:
     workspace_id = await new_workspace(apps[0])
-    tokens = [await invite(apps[0], workspace_id) for _ in range(3)]
+    tokens = [await create_link(apps[0], workspace_id) for _ in range(3)]
 
-    assert {"AuthorizationRedirect": 3, "too_many": 3} == await depart([app._new_consents() for app in apps], tokens)
+    assert {"AuthorizationRedirect": 3, "too_many": 3} == await start_consents(
+        [app._new_consents() for app in apps], tokens
+    )
 
 
 @requirement("limits-9")
-async def test_consents_that_were_not_completed_end_with_their_time(apps: list[App], clock: ManualClock) -> None:
-    consents, token = apps[0]._new_consents(), await invite(apps[0], await new_workspace(apps[0]))
-    await depart([consents], [token] * 2)
+async def test_pending_consents_expire(apps: list[App], clock: ManualClock) -> None:
+    consents, token = apps[0]._new_consents(), await create_link(apps[0], await new_workspace(apps[0]))
+    await start_consents([consents], [token] * 2)
     clock.at += CONSENT_SECONDS
 
-    assert {"AuthorizationRedirect": 1} == await depart([consents], [token])
+    assert {"AuthorizationRedirect": 1} == await start_consents([consents], [token])

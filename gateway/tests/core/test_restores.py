@@ -1,4 +1,4 @@
-"""What a database that was restored from a backup has lost, and how writes are done once all the same."""
+"""Databases restored from a backup: the lost period, and writes that still happen once."""
 
 import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -39,7 +39,7 @@ HOUR = 3600.0
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def copied(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, Callable[[], str]]]:
-    """A database, and what makes a copy of it that can be served on."""
+    """A database and a method to copy it for serving."""
     if request.param == "sqlite":
         yield f"sqlite:///{tmp_path}/gateway.db", lambda: _copied_file(tmp_path)
         return
@@ -62,15 +62,15 @@ def _copied_file(folder: Path) -> str:
     return f"sqlite:///{folder}/backup.db"
 
 
-class Lives:
-    """A gateway whose database is saved, goes on, and is restored."""
+class BackedUpGateway:
+    """A gateway whose database is saved, continues, and is restored."""
 
     def __init__(self, url: str, copy: Callable[[], str], clock: ManualClock) -> None:
         self._url, self._copy, self._clock = url, copy, clock
         self.stage: CoreFixture | None = None
 
     async def save(self) -> None:
-        """Make the backup of a gateway that nobody has called yet."""
+        """Back up a gateway without calls."""
         async with run_core(self._url, self._clock) as stage:
             self.stage = stage
         self._backup, self.backup_at = self._copy(), self._clock.at
@@ -85,7 +85,7 @@ class Lives:
 
     @asynccontextmanager
     async def restored(self, *, settled: bool = True) -> AsyncIterator[CoreFixture]:
-        """Serve on the backup, as was declared; *settled*, a while later."""
+        """Serve on the backup, declared as restored. If *settled*, some time later."""
         async with run_core(self._backup, self._clock, before=self.stage) as stage:
             await stage.app.restores.declare(self.backup_at)
             await stage.app.restores.count_epoch()
@@ -94,140 +94,140 @@ class Lives:
 
 
 @pytest.fixture
-async def lives(copied: tuple[str, Callable[[], str]], clock: ManualClock) -> Lives:
-    prepared = Lives(*copied, clock)
+async def backed_up(copied: tuple[str, Callable[[], str]], clock: ManualClock) -> BackedUpGateway:
+    prepared = BackedUpGateway(*copied, clock)
     await prepared.save()
     return prepared
 
 
-async def refusal(stage: CoreFixture, **more: Any) -> GatewayError:
-    with pytest.raises(GatewayError) as refused:
+async def catch_error(stage: CoreFixture, **more: Any) -> GatewayError:
+    with pytest.raises(GatewayError) as error:
         await stage.put(**more)
-    return refused.value
+    return error.value
 
 
 @requirement("keys-11")
 @pytest.mark.parametrize("operation", [make_thing, put_pair])
-async def test_a_write_that_the_backup_does_not_know_is_not_made_again(lives: Lives, operation: Any) -> None:
-    async with lives.lost() as stage:
+async def test_a_write_missing_from_the_backup_is_not_repeated(backed_up: BackedUpGateway, operation: Any) -> None:
+    async with backed_up.lost() as stage:
         first = await stage.put(operation=operation)
-        made = list(stage.shelf.things)
-    async with lives.restored() as stage:
-        again = await stage.put(operation=operation)
+        things = list(stage.shelf.things)
+    async with backed_up.restored() as stage:
+        retry = await stage.put(operation=operation)
         later = await stage.put(operation=operation)
 
-    assert data(first) == data(again) == data(later)
-    assert (False, True) == (again.replayed, later.replayed)
-    assert made == stage.shelf.things
+    assert data(first) == data(retry) == data(later)
+    assert (False, True) == (retry.replayed, later.replayed)
+    assert things == stage.shelf.things
 
 
 @requirement("keys-11")
-async def test_a_write_that_was_half_done_is_finished(lives: Lives) -> None:
-    async with lives.lost() as stage:
+async def test_a_half_finished_write_is_completed(backed_up: BackedUpGateway) -> None:
+    async with backed_up.lost() as stage:
         stage.shelf.troubles += [None, in_doubt("cut")]
-        await refusal(stage, operation=put_pair)
-    async with lives.restored() as stage:
+        await catch_error(stage, operation=put_pair)
+    async with backed_up.restored() as stage:
         await stage.put(operation=put_pair)
 
     assert ["cup", "cup too"] == stage.shelf.things
 
 
 @requirement("keys-12")
-async def test_a_new_write_is_made_once_the_application_has_settled(lives: Lives) -> None:
-    async with lives.restored(settled=False) as stage:
-        early = await refusal(stage)
-        made_early = list(stage.shelf.things)
-        lives._clock.at += SETTLE_SECONDS
+async def test_a_new_write_is_sent_after_the_settle_time(backed_up: BackedUpGateway) -> None:
+    async with backed_up.restored(settled=False) as stage:
+        early = await catch_error(stage)
+        early_things = list(stage.shelf.things)
+        backed_up._clock.at += SETTLE_SECONDS
         await stage.put()
 
     assert isinstance(early, OutcomeUnknown)
     assert early.retry_after is not None
-    assert ([], ["cup"]) == (made_early, stage.shelf.things)
+    assert ([], ["cup"]) == (early_things, stage.shelf.things)
 
 
 @requirement("keys-12")
-async def test_what_cannot_be_told_apart_is_unknown_and_made_by_a_call_without_a_key(lives: Lives) -> None:
-    async with lives.lost() as stage:
+async def test_an_indistinguishable_write_is_unknown_and_can_be_sent_without_a_key(backed_up: BackedUpGateway) -> None:
+    async with backed_up.lost() as stage:
         await stage.put(operation=make_thing)
         await stage.put(operation=make_thing, key="key-2")
-    async with lives.restored() as stage:
-        refused = await refusal(stage, operation=make_thing)
-        made = list(stage.shelf.things)
+    async with backed_up.restored() as stage:
+        error = await catch_error(stage, operation=make_thing)
+        things = list(stage.shelf.things)
         await stage.put(operation=make_thing, key=None)
 
-    assert isinstance(refused, OutcomeUnknown)
-    assert (CHECK_AFTER_RESTORE, None) == (refused.remedy, refused.retry_after)
-    assert [{"candidate": "thing 1"}, {"candidate": "thing 2"}] == refused.details
-    assert (["cup"] * 2, ["cup"] * 3) == (made, stage.shelf.things)
+    assert isinstance(error, OutcomeUnknown)
+    assert (CHECK_AFTER_RESTORE, None) == (error.remedy, error.retry_after)
+    assert [{"candidate": "thing 1"}, {"candidate": "thing 2"}] == error.details
+    assert (["cup"] * 2, ["cup"] * 3) == (things, stage.shelf.things)
 
 
 @requirement("keys-11")
-async def test_an_object_from_before_the_backup_is_not_taken_for_a_new_one(lives: Lives) -> None:
-    async with lives.restored() as stage:
+async def test_an_object_older_than_the_backup_is_not_taken_for_a_new_one(backed_up: BackedUpGateway) -> None:
+    async with backed_up.restored() as stage:
         stage.shelf.things.append("cup")
-        stage.shelf.made_at["thing 1"] = lives.backup_at - HOUR
-        again = await stage.put(operation=make_thing)
+        stage.shelf.made_at["thing 1"] = backed_up.backup_at - HOUR
+        retry = await stage.put(operation=make_thing)
 
-    assert {"thing_id": "thing 2"} == data(again)
+    assert {"thing_id": "thing 2"} == data(retry)
 
 
 @requirement("keys-11")
-async def test_keys_of_the_backup_are_replayed_without_a_look(
+async def test_finished_keys_in_the_backup_are_replayed_without_a_search(
     copied: tuple[str, Callable[[], str]], clock: ManualClock
 ) -> None:
-    lives = Lives(*copied, clock)
-    async with run_core(lives._url, clock) as stage:
+    backed_up = BackedUpGateway(*copied, clock)
+    async with run_core(backed_up._url, clock) as stage:
         first = await stage.put()
-    lives.stage, lives._backup, lives.backup_at = stage, lives._copy(), clock.at
-    async with lives.restored(settled=False) as stage:
-        again = await stage.put()
+    backed_up.stage, backed_up._backup, backed_up.backup_at = stage, backed_up._copy(), clock.at
+    async with backed_up.restored(settled=False) as stage:
+        retry = await stage.put()
 
-    assert data(first) == data(again)
+    assert data(first) == data(retry)
     assert [] == stage.shelf.looks
 
 
 @requirement("keys-11", "writes-6")
-async def test_a_change_in_doubt_in_the_backup_is_not_sent_over_what_followed_it(
+async def test_a_change_in_doubt_in_the_backup_is_not_resent(
     copied: tuple[str, Callable[[], str]], clock: ManualClock
 ) -> None:
-    lives = Lives(*copied, clock)
-    lives.backup_at = clock.at - 1
-    async with run_core(lives._url, clock) as stage:
+    backed_up = BackedUpGateway(*copied, clock)
+    backed_up.backup_at = clock.at - 1
+    async with run_core(backed_up._url, clock) as stage:
         stage.shelf.troubles.append(in_doubt("interrupted"))
-        await refusal(stage, name="first", operation=label_thing)
-    # The operator names a time that is somewhat earlier than the last commit in the backup.
-    lives.stage, lives._backup = stage, lives._copy()
-    async with lives.lost() as stage:
+        await catch_error(stage, name="first", operation=label_thing)
+    # The operator states a time slightly before the last commit in the backup.
+    backed_up.stage, backed_up._backup = stage, backed_up._copy()
+    async with backed_up.lost() as stage:
         await stage.put("second", None, operation=label_thing)
-    async with lives.restored() as stage:
-        refused = await refusal(stage, name="first", operation=label_thing)
+    async with backed_up.restored() as stage:
+        error = await catch_error(stage, name="first", operation=label_thing)
 
-    assert isinstance(refused, OutcomeUnknown)
-    assert [{"restored": True}] == refused.details
+    assert isinstance(error, OutcomeUnknown)
+    assert [{"restored": True}] == error.details
     assert {"thing 1": "second"} == stage.shelf.labels
 
 
 @requirement("keys-11")
-async def test_the_history_does_not_say_that_a_new_key_had_lost_a_response(lives: Lives) -> None:
-    async with lives.restored() as stage:
-        made = await stage.put(operation=make_thing)
-        run = await stage.app.runs.show(made.run_id, None)
+async def test_the_history_reports_no_lost_response_for_a_new_key(backed_up: BackedUpGateway) -> None:
+    async with backed_up.restored() as stage:
+        envelope = await stage.put(operation=make_thing)
+        run = await stage.app.runs.show(envelope.run_id, None)
 
     assert (["cup"], None) == (stage.shelf.things, run["details"])
 
 
 @requirement("keys-11")
-async def test_without_a_key_nothing_is_looked_for(lives: Lives) -> None:
-    async with lives.restored(settled=False) as stage:
+async def test_a_write_without_a_key_is_not_searched_after_a_restore(backed_up: BackedUpGateway) -> None:
+    async with backed_up.restored(settled=False) as stage:
         await stage.put(key=None)
 
     assert ([], ["cup"]) == (stage.shelf.looks, stage.shelf.things)
 
 
 @requirement("keys-11")
-async def test_after_a_day_no_key_is_suspect_any_more(lives: Lives) -> None:
-    async with lives.restored() as stage:
-        lives._clock.at += WINDOW_SECONDS
+async def test_keys_are_trusted_again_after_a_day(backed_up: BackedUpGateway) -> None:
+    async with backed_up.restored() as stage:
+        backed_up._clock.at += WINDOW_SECONDS
         await stage.app.restores.count_epoch()
         await stage.put(operation=put_blindly)
 
@@ -236,42 +236,42 @@ async def test_after_a_day_no_key_is_suspect_any_more(lives: Lives) -> None:
 
 
 @requirement("keys-13")
-async def test_of_an_old_backup_only_a_day_is_searched(lives: Lives) -> None:
-    lives._clock.at += 3 * WINDOW_SECONDS
-    async with lives.restored(settled=False) as stage:
+async def test_only_one_day_of_an_old_backup_is_searched(backed_up: BackedUpGateway) -> None:
+    backed_up._clock.at += 3 * WINDOW_SECONDS
+    async with backed_up.restored(settled=False) as stage:
         pass
 
-    restored_at = lives._clock.at
+    restored_at = backed_up._clock.at
     assert LostPeriod(restored_at - WINDOW_SECONDS, restored_at) == stage.app.restores.lost
 
 
 @requirement("keys-13")
-async def test_a_backup_that_is_newer_than_now_is_refused(lives: Lives) -> None:
-    async with lives.lost() as stage:
-        with pytest.raises(InvalidParameters) as refused:
-            await stage.app.restores.declare(lives._clock.at + 1)
+async def test_a_backup_time_in_the_future_is_rejected(backed_up: BackedUpGateway) -> None:
+    async with backed_up.lost() as stage:
+        with pytest.raises(InvalidParameters) as raised:
+            await stage.app.restores.declare(backed_up._clock.at + 1)
 
-    assert "backup_at" == refused.value.details[0]["parameter"]
+    assert "backup_at" == raised.value.details[0]["parameter"]
     assert stage.app.restores.lost is None
 
 
 @requirement("keys-13")
-async def test_a_backup_is_no_newer_than_the_last_sign_of_life_in_it(lives: Lives) -> None:
-    async with Database(lives._backup, clock=lives._clock.now) as database:
-        declared = await RestoreDetector(database, [], _nobody_reads).declare(lives._clock.at)
+async def test_a_backup_is_no_newer_than_its_last_heartbeat(backed_up: BackedUpGateway) -> None:
+    async with Database(backed_up._backup, clock=backed_up._clock.now) as database:
+        declared = await RestoreDetector(database, [], _ignore_gap).declare(backed_up._clock.at)
 
-    assert lives.backup_at == declared["backup_at"] < lives._clock.at
-
-
-async def _nobody_reads(_: LostPeriod) -> None:
-    """No connection is observed."""
+    assert backed_up.backup_at == declared["backup_at"] < backed_up._clock.at
 
 
-# Noticed without being told
+async def _ignore_gap(_: LostPeriod) -> None:
+    """Do nothing, as no connection is observed."""
 
 
-class Served:
-    """A database that is served, with a witness beside it."""
+# Detection without a declaration
+
+
+class ServedDatabase:
+    """A served database with a witness file."""
 
     def __init__(self, clock: ManualClock, witness: FileWitness) -> None:
         self.clock, self.witness = clock, witness
@@ -289,36 +289,40 @@ class Served:
 
 
 @pytest.fixture
-def served(clock: ManualClock, tmp_path: Path) -> Served:
-    return Served(clock, FileWitness(tmp_path / "beside.db"))
+def served(clock: ManualClock, tmp_path: Path) -> ServedDatabase:
+    return ServedDatabase(clock, FileWitness(tmp_path / "beside.db"))
 
 
 @requirement("keys-14")
-async def test_a_database_that_is_older_than_what_is_beside_it_was_restored(lives: Lives, served: Served) -> None:
-    async with served.on(lives._url) as whole:
+async def test_a_database_older_than_its_witness_is_restored(
+    backed_up: BackedUpGateway, served: ServedDatabase
+) -> None:
+    async with served.on(backed_up._url) as original:
         pass
-    async with served.on(lives._backup) as restored:
+    async with served.on(backed_up._backup) as restored:
         restored_at = served.clock.at
-    async with served.on(lives._backup) as again:
+    async with served.on(backed_up._backup) as retry:
         pass
 
-    expected = LostPeriod(lives.backup_at, restored_at)
-    assert [None, expected, expected] == [whole.lost, restored.lost, again.lost]
+    expected = LostPeriod(backed_up.backup_at, restored_at)
+    assert [None, expected, expected] == [original.lost, restored.lost, retry.lost]
     assert [expected] == served.gaps
 
 
 @requirement("keys-14")
-async def test_a_database_that_is_restored_below_a_process_is_noticed_by_it(lives: Lives, served: Served) -> None:
-    async with served.on(lives._url) as restores:
-        earlier = update(tables.installation).values(epoch=1, epoch_at=lives.backup_at)
+async def test_a_running_process_notices_a_restore_of_its_database(
+    backed_up: BackedUpGateway, served: ServedDatabase
+) -> None:
+    async with served.on(backed_up._url) as restores:
+        earlier = update(tables.installation).values(epoch=1, epoch_at=backed_up.backup_at)
         await restores._database.write(lambda writing: writing.execute(earlier))
         await restores.count_epoch()
 
-    assert [lives.backup_at] == [lost.since for lost in served.gaps]
+    assert [backed_up.backup_at] == [lost.since for lost in served.gaps]
 
 
-async def _given_to(url: str, clock: ManualClock, installation_id: str | None) -> None:
-    """Let the database be of another installation; with None, of a release that gave no identifiers."""
+async def _set_installation(url: str, clock: ManualClock, installation_id: str | None) -> None:
+    """Set the database's installation. None means a release without identifiers."""
     change = update(tables.installation).values(installation_id=installation_id)
     async with Database(url, clock=clock.now) as database:
         await database.write(
@@ -327,34 +331,36 @@ async def _given_to(url: str, clock: ManualClock, installation_id: str | None) -
 
 
 @requirement("keys-14")
-async def test_a_backup_of_an_earlier_release_is_noticed_as_well(lives: Lives, served: Served) -> None:
-    async with served.on(lives._url):
+async def test_a_backup_of_an_earlier_release_is_noticed(backed_up: BackedUpGateway, served: ServedDatabase) -> None:
+    async with served.on(backed_up._url):
         pass
-    await _given_to(lives._backup, served.clock, None)
-    async with served.on(lives._backup) as restored:
+    await _set_installation(backed_up._backup, served.clock, None)
+    async with served.on(backed_up._backup) as restored:
         restored_at = served.clock.at
 
     assert LostPeriod(restored_at - WINDOW_SECONDS, restored_at) == restored.lost
 
 
 @requirement("keys-15")
-async def test_a_database_of_another_installation_is_refused_until_it_is_declared(lives: Lives, served: Served) -> None:
-    async with served.on(lives._url):
+async def test_a_database_of_another_installation_is_rejected_until_declared(
+    backed_up: BackedUpGateway, served: ServedDatabase
+) -> None:
+    async with served.on(backed_up._url):
         pass
-    await _given_to(lives._backup, served.clock, "01ELSEWHERE")
+    await _set_installation(backed_up._backup, served.clock, "01ELSEWHERE")
     with pytest.raises(UnusableDatabase, match=r"01ELSEWHERE.*connector-gateway restored --backup-at"):
-        async with served.on(lives._backup):
+        async with served.on(backed_up._backup):
             pass
-    async with Database(lives._backup, clock=served.clock.now) as database:
-        await RestoreDetector(database, [served.witness], _nobody_reads).declare(served.clock.at)
-    async with served.on(lives._backup) as declared:
+    async with Database(backed_up._backup, clock=served.clock.now) as database:
+        await RestoreDetector(database, [served.witness], _ignore_gap).declare(served.clock.at)
+    async with served.on(backed_up._backup) as declared:
         pass
 
     assert declared.lost is not None
 
 
 @requirement("keys-15")
-async def test_a_new_database_starts_clean(clock: ManualClock, served: Served, tmp_path: Path) -> None:
+async def test_a_new_database_counts_as_unrestored(clock: ManualClock, served: ServedDatabase, tmp_path: Path) -> None:
     await served.witness.write(Epoch("01ELSEWHERE", 100))
     async with served.on(f"sqlite:///{tmp_path}/new.db") as restores:
         pass
@@ -363,7 +369,7 @@ async def test_a_new_database_starts_clean(clock: ManualClock, served: Served, t
     assert restores._installation_id == (served.witness.read_now() or Epoch("", 0)).installation_id
 
 
-async def test_a_file_that_is_no_witness_says_nothing(tmp_path: Path) -> None:
+async def test_an_invalid_witness_file_is_ignored(tmp_path: Path) -> None:
     witness = FileWitness(tmp_path / "gateway.db")
     witness.path.write_text("{}")
 

@@ -1,4 +1,4 @@
-"""How often what is past its time is deleted, and what becomes of jobs that fail."""
+"""Intervals of deleting expired rows, and failing jobs."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -16,46 +16,46 @@ from harness.clocks import LoopClock, ManualClock, run_in_virtual_time
 from harness.requirement import requirement
 
 
-class Pile:
-    """So many rows that are past their time."""
+class ExpiredRows:
+    """A number of expired rows."""
 
-    def __init__(self, rows: int, fault: Exception | None = None) -> None:
+    def __init__(self, rows: int, error: Exception | None = None) -> None:
         self.rows = rows
         self.steps: list[int] = []
-        self._fault = fault
+        self._error = error
 
     async def purge(self) -> int:
-        """Delete some."""
-        if self._fault is not None:
-            raise self._fault
+        """Delete some rows."""
+        if self._error is not None:
+            raise self._error
         deleted = min(self.rows, PURGE_STEP)
         self.rows -= deleted
         self.steps.append(deleted)
         return deleted
 
 
-async def at_once() -> None:
-    """Storage that is always calm."""
+async def no_wait() -> None:
+    """Storage that is always idle."""
 
 
-def after(
+def run_for(
     seconds: float,
     *always: Callable[[], Awaitable[int]],
-    seldom: Pile | None = None,
-    calm: Callable[[], Awaitable[object]] = at_once,
+    rare: ExpiredRows | None = None,
+    calm: Callable[[], Awaitable[object]] = no_wait,
 ) -> None:
-    """Let a retention go on for so long."""
+    """Run retention for *seconds*."""
 
     async def run() -> None:
-        async with JobRunner(LoopClock(), always=always, rare=[seldom.purge] if seldom else [], wait_until_idle=calm):
+        async with JobRunner(LoopClock(), always=always, rare=[rare.purge] if rare else [], wait_until_idle=calm):
             await asyncio.sleep(seconds)
 
     run_in_virtual_time(run())
 
 
 @requirement("common-155")
-async def test_a_round_takes_short_steps_and_goes_on_as_long_as_there_is_much_to_do(clock: ManualClock) -> None:
-    some, many = Pile(2 * PURGE_STEP + 7), Pile(100 * PURGE_STEP)
+async def test_a_round_takes_short_steps_until_little_is_left(clock: ManualClock) -> None:
+    some, many = ExpiredRows(2 * PURGE_STEP + 7), ExpiredRows(100 * PURGE_STEP)
     await JobRunner(clock, always=[some.purge, many.purge]).run()
 
     assert [PURGE_STEP, PURGE_STEP, 7] == some.steps
@@ -64,36 +64,40 @@ async def test_a_round_takes_short_steps_and_goes_on_as_long_as_there_is_much_to
 
 @requirement("common-155")
 def test_rows_of_five_hundred_calls_a_second_are_deleted_as_fast_as_they_come() -> None:
-    pile = Pile(30 * 500)
-    after(30.0, pile.purge)
+    pile = ExpiredRows(30 * 500)
+    run_for(30.0, pile.purge)
 
     assert 0 == pile.rows
     assert 500 * ROUND_SECONDS < PURGE_STEP * MAX_STEPS
 
 
-def test_what_comes_to_be_slowly_is_looked_for_seldom() -> None:
-    always, seldom = Pile(10**6), Pile(10**6)
-    after(2 * RARE_ROUNDS * ROUND_SECONDS + 1, always.purge, seldom=seldom)
+def test_slowly_growing_tables_are_checked_rarely() -> None:
+    always, rare = ExpiredRows(10**6), ExpiredRows(10**6)
+    run_for(2 * RARE_ROUNDS * ROUND_SECONDS + 1, always.purge, rare=rare)
 
-    assert (2 * RARE_ROUNDS * MAX_STEPS, 2 * MAX_STEPS) == (len(always.steps), len(seldom.steps))
+    assert (2 * RARE_ROUNDS * MAX_STEPS, 2 * MAX_STEPS) == (len(always.steps), len(rare.steps))
 
 
-def test_a_job_that_found_nothing_to_do_is_skipped_for_a_minute() -> None:
-    pile = Pile(3)
-    after((2 + RARE_ROUNDS) * ROUND_SECONDS + 1, pile.purge)
+def test_an_idle_job_is_skipped_for_a_minute() -> None:
+    pile = ExpiredRows(3)
+    run_for((2 + RARE_ROUNDS) * ROUND_SECONDS + 1, pile.purge)
 
     assert [3, 0, 0] == pile.steps
 
 
-async def test_each_job_fails_alone(clock: ManualClock) -> None:
-    away, broken, good = Pile(1, StorageUnavailable("Away.")), Pile(1, LookupError("odd")), Pile(1)
-    await JobRunner(clock, always=[away.purge, broken.purge, good.purge]).run()
+async def test_a_failing_job_does_not_stop_the_others(clock: ManualClock) -> None:
+    unavailable, broken, good = (
+        ExpiredRows(1, StorageUnavailable("Away.")),
+        ExpiredRows(1, LookupError("odd")),
+        ExpiredRows(1),
+    )
+    await JobRunner(clock, always=[unavailable.purge, broken.purge, good.purge]).run()
 
     assert [1] == good.steps
 
 
-async def test_a_step_waits_until_storage_is_calm(clock: ManualClock) -> None:
-    pile, calm = Pile(7), asyncio.Event()
+async def test_a_step_waits_until_storage_is_idle(clock: ManualClock) -> None:
+    pile, calm = ExpiredRows(7), asyncio.Event()
     purging = asyncio.create_task(JobRunner(clock, always=[pile.purge], wait_until_idle=calm.wait).run())
     await asyncio.sleep(0)
     before = pile.rows
@@ -104,9 +108,9 @@ async def test_a_step_waits_until_storage_is_calm(clock: ManualClock) -> None:
 
 
 @requirement("common-155")
-def test_storage_that_is_never_calm_does_not_keep_it_from_deleting_as_fast_as_rows_come() -> None:
+def test_busy_storage_does_not_slow_deletion_below_the_rate_of_new_rows() -> None:
     seconds = 60
-    never, pile = asyncio.Event(), Pile(2 * 500 * seconds)
-    after(seconds, pile.purge, calm=never.wait)
+    never, pile = asyncio.Event(), ExpiredRows(2 * 500 * seconds)
+    run_for(seconds, pile.purge, calm=never.wait)
 
     assert pile.rows <= 2 * 500 * (ROUND_SECONDS + MAX_IDLE_WAIT_SECONDS)

@@ -18,49 +18,49 @@ from harness.requirement import requirement
 LONG = "k" * 300
 
 
-async def place(stage: CoreFixture, name: str = "cup", *, board: str = "top", room: str = "hall") -> Any:
+async def put_on_board(stage: CoreFixture, name: str = "cup", *, board: str = "top", room: str = "hall") -> Any:
     """Put a thing on a board, which the path names, in a room, which the body names."""
     body = {"connection_id": stage.connection_id, "name": name, "room": room}
     arguments = Arguments(path={"board": board}, body=Body(encode_json(body)), key=KeyText.parse("key-1"))
     return await stage.gateway.call(Run("test"), stage.caller, "shelf", place_thing, arguments)
 
 
-async def refusal(stage: CoreFixture, **more: Any) -> GatewayError:
-    with pytest.raises(IdempotencyKeyReused) as refused:
-        await place(stage, **more)
-    return refused.value
+async def catch_error(stage: CoreFixture, **more: Any) -> GatewayError:
+    with pytest.raises(IdempotencyKeyReused) as error:
+        await put_on_board(stage, **more)
+    return error.value
 
 
 @requirement("keys-9")
 @pytest.mark.parametrize("other", [{"board": "bottom"}, {"room": "cellar"}])
-async def test_a_key_that_was_used_for_another_object_is_refused(stage: CoreFixture, other: dict[str, str]) -> None:
-    first = await place(stage)
-    refused = await refusal(stage, **other)
+async def test_a_key_used_for_another_object_is_rejected(stage: CoreFixture, other: dict[str, str]) -> None:
+    first = await put_on_board(stage)
+    error = await catch_error(stage, **other)
 
-    assert [{"parameter": "idempotency_key", "first_run_id": first.run_id}] == refused.details
+    assert [{"parameter": "idempotency_key", "first_run_id": first.run_id}] == error.details
     assert ["cup"] == stage.shelf.things
 
 
 @requirement("keys-9")
-async def test_a_key_in_doubt_is_refused_for_another_object(stage: CoreFixture, clock: ManualClock) -> None:
+async def test_an_in_doubt_key_is_rejected_for_another_object(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.troubles.append(in_doubt("silent"))
     with pytest.raises(GatewayError):
-        await place(stage)
+        await put_on_board(stage)
     await clock.sleep(SETTLE_SECONDS)
-    refused = await refusal(stage, board="bottom")
+    error = await catch_error(stage, board="bottom")
 
-    assert "first_run_id" in refused.details[0]
+    assert "first_run_id" in error.details[0]
     assert [] == stage.shelf.things
 
 
 @requirement("keys-10")
-async def test_a_repeat_with_other_parameters_is_warned(stage: CoreFixture) -> None:
-    first = await place(stage)
-    again = await place(stage, "plate")
-    run = await stage.app.runs.show(again.run_id, None)
+async def test_a_retry_with_other_parameters_returns_a_warning(stage: CoreFixture) -> None:
+    first = await put_on_board(stage)
+    retry = await put_on_board(stage, "plate")
+    run = await stage.app.runs.show(retry.run_id, None)
 
-    assert data(first) == data(again)
-    assert ([], [different_parameters(first.run_id)]) == (list(first.warnings), list(again.warnings))
+    assert data(first) == data(retry)
+    assert ([], [different_parameters(first.run_id)]) == (list(first.warnings), list(retry.warnings))
     assert {
         "key": "key-1",
         "outcome": "replayed",
@@ -70,31 +70,31 @@ async def test_a_repeat_with_other_parameters_is_warned(stage: CoreFixture) -> N
 
 
 @requirement("keys-10")
-async def test_a_doubt_is_settled_by_the_first_parameters_with_a_warning(
+async def test_an_in_doubt_write_is_resolved_by_the_first_parameters_with_a_warning(
     stage: CoreFixture, clock: ManualClock
 ) -> None:
     stage.shelf.troubles.append(in_doubt("silent"))
     with pytest.raises(GatewayError):
-        await place(stage)
+        await put_on_board(stage)
     await clock.sleep(SETTLE_SECONDS)
-    again = await place(stage, "plate")
+    retry = await put_on_board(stage, "plate")
 
-    assert [different_parameters(None)] == list(again.warnings)
+    assert [different_parameters(None)] == list(retry.warnings)
     assert ["cup"] == stage.shelf.things
 
 
 @requirement("keys-10")
-async def test_null_is_no_other_parameter(stage: CoreFixture) -> None:
+async def test_null_does_not_count_as_another_parameter(stage: CoreFixture) -> None:
     await stage.put()
-    again = await stage.put(colour=None)
+    retry = await stage.put(colour=None)
 
-    assert [] == list(again.warnings)
+    assert [] == list(retry.warnings)
 
 
 @requirement("keys-7")
-async def test_a_key_that_spells_the_digest_of_a_long_one_is_a_key_of_its_own(stage: CoreFixture) -> None:
+async def test_a_key_that_spells_the_digest_of_a_long_key_is_separate(stage: CoreFixture) -> None:
     await stage.put(key=LONG)
-    again = await stage.put(key="sha256:" + hashlib.sha256(LONG.encode()).hexdigest())
+    retry = await stage.put(key="sha256:" + hashlib.sha256(LONG.encode()).hexdigest())
 
-    assert not again.replayed
+    assert not retry.replayed
     assert ["cup", "cup"] == stage.shelf.things

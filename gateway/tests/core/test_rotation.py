@@ -1,4 +1,4 @@
-"""Sealing everything with the newest secret, on both databases."""
+"""Re-encryption of all data with the newest secret, on both databases."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -24,45 +24,45 @@ def vault(*secrets: str) -> Vault:
 
 
 def connection(number: int, sealed: bytes, **more: Any) -> dict[str, Any]:
-    """The row of a connection."""
+    """Return the row of a connection."""
     row = {"workspace_id": "ws_1", "connector": "notes", "name": "", "status": "active", "settings": {}}
     times = {"created_at": 1.0, "updated_at": 1.0}
     return row | times | {"connection_id": f"conn_{number:04}", "sealed": sealed, "deleted": False} | more
 
 
 def claim(sealed: bytes | None, key: str) -> dict[str, Any]:
-    """The row of a claim in doubt."""
+    """Return the row of an in-doubt claim."""
     name = dict(zip(("workspace_id", "connection_id", "operation", "idempotency_key"), (*CLAIM[:3], key), strict=True))
     state = {"run_id": "run_1", "attempt": 1, "state": "doubtful", "settle_seconds": 1.0, "expires_at": 9e9}
     return name | state | {"sealed": sealed}
 
 
 @dataclass
-class Kept:
-    """A database in which an older secret has sealed things."""
+class EncryptedRows:
+    """A database with data that an older secret has encrypted."""
 
     database: Database
 
     async def sealed(self) -> list[tuple[str, bytes]]:
-        """What is sealed, with whom it is sealed for."""
+        """Return the ciphertexts with their owners."""
 
-        def ask(reading: Any) -> list[tuple[str, bytes]]:
-            found = [
+        def read_rows(reading: Any) -> list[tuple[str, bytes]]:
+            results = [
                 reading.execute(select(*table.primary_key, table.c.sealed)).all() for table in ENCRYPTED_TABLES.values()
             ]
-            return [("\n".join(map(str, row[:-1])), bytes(row[-1])) for rows in found for row in rows if row[-1]]
+            return [("\n".join(map(str, row[:-1])), bytes(row[-1])) for rows in results for row in rows if row[-1]]
 
-        return await self.database.read(ask)
+        return await self.database.read(read_rows)
 
     async def change(self, connection_id: str, sealed: bytes) -> None:
-        """Put other secrets in the place of a connection's."""
+        """Replace the secrets of a connection."""
         here = tables.connections.c.connection_id == connection_id
         change = update(tables.connections).where(here).values(sealed=sealed)
         await self.database.write(lambda writing: writing.execute(change).rowcount)
 
 
 @pytest.fixture
-async def kept(database_url: str) -> AsyncIterator[Kept]:
+async def encrypted(database_url: str) -> AsyncIterator[EncryptedRows]:
     seal = vault(OLD).encrypt
     connections = [connection(n, seal({"token": f"secret-token-{n}"}, f"conn_{n:04}")) for n in range(COUNT)]
     gone = connection(9999, b"", deleted=True)
@@ -107,16 +107,16 @@ async def kept(database_url: str) -> AsyncIterator[Kept]:
 
     async with Database(database_url) as database:
         await database.write(prepare)
-        yield Kept(database)
+        yield EncryptedRows(database)
 
 
 @requirement("common-165")
-async def test_everything_is_opened_by_the_newest_secret_alone_afterwards(kept: Kept) -> None:
-    told = await SecretRotation(kept.database, vault(NEW, OLD)).rotate()
-    opened = {owner: vault(NEW).decrypt(sealed, owner) for owner, sealed in await kept.sealed()}
+async def test_the_newest_secret_alone_decrypts_everything_after_a_rotation(encrypted: EncryptedRows) -> None:
+    report = await SecretRotation(encrypted.database, vault(NEW, OLD)).rotate()
+    opened = {owner: vault(NEW).decrypt(sealed, owner) for owner, sealed in await encrypted.sealed()}
 
     assert {"connections": COUNT, "hooks": 1, "webhooks": 1, "claims": 1, "events": 1, "audit": 0} == {
-        one["kind"]: one["resealed"] for one in told
+        one["kind"]: one["resealed"] for one in report
     }
     assert COUNT + 4 == len(opened)
     assert {"token": "secret-token-7"} == opened["conn_0007"]
@@ -124,37 +124,37 @@ async def test_everything_is_opened_by_the_newest_secret_alone_afterwards(kept: 
     assert {"title": "private"} == opened["conn_0001\n2"]
 
 
-async def test_a_second_rotation_has_nothing_to_do(kept: Kept) -> None:
-    await SecretRotation(kept.database, vault(NEW, OLD)).rotate()
-    before = await kept.sealed()
-    told = await SecretRotation(kept.database, vault(NEW, OLD)).rotate()
+async def test_a_second_rotation_has_nothing_to_do(encrypted: EncryptedRows) -> None:
+    await SecretRotation(encrypted.database, vault(NEW, OLD)).rotate()
+    before = await encrypted.sealed()
+    report = await SecretRotation(encrypted.database, vault(NEW, OLD)).rotate()
 
-    assert [0] * len(ENCRYPTED_TABLES) == [one["resealed"] for one in told]
-    assert before == await kept.sealed()
+    assert [0] * len(ENCRYPTED_TABLES) == [one["resealed"] for one in report]
+    assert before == await encrypted.sealed()
 
 
-async def test_what_no_secret_opens_is_told_and_left(kept: Kept) -> None:
+async def test_rows_without_a_secret_are_reported_and_unchanged(encrypted: EncryptedRows) -> None:
     foreign = vault(FOREIGN).encrypt({"token": "foreign-token"}, "conn_0001")
     here = tables.connections.c.connection_id == "conn_0001"
-    await kept.database.write(
+    await encrypted.database.write(
         lambda writing: writing.execute(update(tables.connections).where(here), {"sealed": foreign})
     )
-    told = await SecretRotation(kept.database, vault(NEW, OLD)).rotate()
+    report = await SecretRotation(encrypted.database, vault(NEW, OLD)).rotate()
 
-    assert {"kind": "connections", "resealed": COUNT - 1, "unreadable": ["conn_0001"]} == told[0]
-    assert foreign in [sealed for _, sealed in await kept.sealed()]
+    assert {"kind": "connections", "resealed": COUNT - 1, "unreadable": ["conn_0001"]} == report[0]
+    assert foreign in [sealed for _, sealed in await encrypted.sealed()]
 
 
 @requirement("common-165")
-async def test_what_is_changed_meanwhile_stays_as_it_was_changed(kept: Kept) -> None:
-    rotation = SecretRotation(kept.database, vault(NEW, OLD))
+async def test_rows_changed_during_a_rotation_are_unchanged_by_it(encrypted: EncryptedRows) -> None:
+    rotation = SecretRotation(encrypted.database, vault(NEW, OLD))
     rows = await rotation._read_older(tables.connections, None)
     renewed = vault(NEW).encrypt({"token": "renewed-token"}, "conn_0001")
     here = tables.connections.c.connection_id == "conn_0001"
-    await kept.database.write(
+    await encrypted.database.write(
         lambda writing: writing.execute(update(tables.connections).where(here), {"sealed": renewed})
     )
     await rotation._encrypt_again(tables.connections, rows, rotated := RotationResult())
 
     assert STEP - 1 == rotated.resealed
-    assert ("conn_0001", renewed) in await kept.sealed()
+    assert ("conn_0001", renewed) in await encrypted.sealed()

@@ -1,4 +1,4 @@
-"""The history of runs and what dead processes leave, on both databases."""
+"""The history of runs, and runs of dead processes, on both databases."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -43,7 +43,7 @@ DAY = 24 * 60 * 60
 
 @dataclass
 class Node:
-    """What one process records."""
+    """The records of one process."""
 
     database: Database
     clock: ManualClock
@@ -72,7 +72,7 @@ class Node:
         connection_id: str | None = "conn_1",
         run: Run | None = None,
     ) -> Run:
-        """One run, that ends well or with *ends*."""
+        """Record one run, which succeeds or fails with *ends*."""
         run = run or Run("test")
         with nullcontext() if ends is None else pytest.raises(type(ends)):
             async with self.record_of(run, operation, connection_id) as recording:
@@ -97,8 +97,8 @@ class Node:
         return [row["run_id"] for row in await self.runs.list(self.workspace_id, **filters)]
 
 
-def run_of(clock: ManualClock) -> Run:
-    """A run whose identifier has the time of *clock*, by which the oldest are found."""
+def create_run(clock: ManualClock) -> Run:
+    """Return a run whose identifier has the time of *clock*, by which the oldest are found."""
     return Run("test", RunId(f"run_{ulid(int(clock.at * 1000) << 80)}"))
 
 
@@ -109,40 +109,41 @@ async def node(common_database_url: str, clock: ManualClock) -> AsyncIterator[No
 
 
 @requirement("common-111")
-async def test_a_run_is_told_as_it_went(node: Node) -> None:
+async def test_a_run_is_reported_with_its_outcome(node: Node) -> None:
     run = await node.record()
-    told = await node.runs.show(run.run_id, node.workspace_id)
+    public = await node.runs.show(run.run_id, node.workspace_id)
 
-    assert ("ok", 200, None) == (told["status"], told["http_status"], told["code"])
+    assert ("ok", 200, None) == (public["status"], public["http_status"], public["code"])
     assert ("shelf", "list_things", "test", "conn_1") == tuple(
-        told[name] for name in ("connector", "operation", "surface", "connection_id")
+        public[name] for name in ("connector", "operation", "surface", "connection_id")
     )
-    assert node.clock.at == told["started_at"].timestamp()
+    assert node.clock.at == public["started_at"].timestamp()
     assert [("GET", "/x", 200, 1.235)] == [
-        (exchange["method"], exchange["path"], exchange["status"], exchange["wait_ms"]) for exchange in told["upstream"]
+        (exchange["method"], exchange["path"], exchange["status"], exchange["wait_ms"])
+        for exchange in public["upstream"]
     ]
-    assert not {"process_id", "workspace_id"} & told.keys()
+    assert not {"process_id", "workspace_id"} & public.keys()
 
 
-async def test_a_refused_run_is_told_with_its_code(node: Node) -> None:
+async def test_a_rejected_run_is_reported_with_its_code(node: Node) -> None:
     run = await node.record(UpstreamRefused("No.", private="secret words"))
-    told = await node.runs.show(run.run_id, None)
+    public = await node.runs.show(run.run_id, None)
 
-    assert ("error", 422, "upstream_refused") == (told["status"], told["http_status"], told["code"])
-    assert "secret words" not in str(told)
+    assert ("error", 422, "upstream_refused") == (public["status"], public["http_status"], public["code"])
+    assert "secret words" not in str(public)
 
 
-async def test_a_fault_of_ours_is_told_as_one(node: Node) -> None:
+async def test_an_internal_error_is_reported_as_such(node: Node) -> None:
     run = Run("test")
     with pytest.raises(InternalError):
         async with node.record_of(run, list_things):
             raise KeyError("oops")
-    told = await node.runs.show(run.run_id, None)
+    public = await node.runs.show(run.run_id, None)
 
-    assert ("error", 500, "internal_error") == (told["status"], told["http_status"], told["code"])
+    assert ("error", 500, "internal_error") == (public["status"], public["http_status"], public["code"])
 
 
-async def test_a_connection_named_at_endless_length_is_cut_off(node: Node) -> None:
+async def test_a_long_connection_identifier_is_truncated(node: Node) -> None:
     run = await node.record(connection_id="c" * 5000)
 
     assert 200 == len((await node.runs.show(run.run_id, None))["connection_id"])
@@ -157,11 +158,11 @@ async def test_a_run_of_another_workspace_is_not_found(node: Node) -> None:
 
 
 async def test_runs_are_listed_newest_first_and_page_by_page(node: Node) -> None:
-    made = [(await node.record()).run_id for _ in range(5)]
+    run_ids = [(await node.record()).run_id for _ in range(5)]
     first = await node.listed(limit=2)
 
-    assert made[::-1] == await node.listed()
-    assert made[::-1][2:] == await node.listed(before=first[-1])
+    assert run_ids[::-1] == await node.listed()
+    assert run_ids[::-1][2:] == await node.listed(before=first[-1])
 
 
 @requirement("common-115")
@@ -186,11 +187,11 @@ def test_identifiers_sort_by_time_and_cannot_be_guessed() -> None:
     assert 26 == len(ulid())
 
 
-# The dead
+# Dead processes
 
 
 @requirement("common-113")
-async def test_what_a_dead_process_was_doing_is_interrupted(database_url: str, clock: ManualClock) -> None:
+async def test_the_runs_of_a_dead_process_are_interrupted(database_url: str, clock: ManualClock) -> None:
     async with Database(database_url, clock=clock.now) as database:
         dead, living = Node(database, clock), Node(database, clock)
         await dead.processes.heartbeat()
@@ -221,10 +222,10 @@ async def test_an_embedded_database_has_no_other_process(database_url: str, cloc
 
 
 @requirement("common-119")
-async def test_runs_past_their_time_are_purged(node: Node) -> None:
-    old = (await node.record(run=run_of(node.clock))).run_id
+async def test_expired_runs_are_purged(node: Node) -> None:
+    old = (await node.record(run=create_run(node.clock))).run_id
     node.clock.at += 20 * DAY
-    young = (await node.record(run=run_of(node.clock))).run_id
+    young = (await node.record(run=create_run(node.clock))).run_id
     node.clock.at += 11 * DAY
     await node.runs.purge(node.clock.at - 30 * DAY)
 
@@ -232,23 +233,23 @@ async def test_runs_past_their_time_are_purged(node: Node) -> None:
     assert old != young
 
 
-async def test_an_older_run_that_comes_after_later_ones_were_purged_is_purged_too(node: Node) -> None:
-    await node.record(run=run_of(node.clock))
+async def test_an_older_run_stored_after_a_purge_is_purged_too(node: Node) -> None:
+    await node.record(run=create_run(node.clock))
     node.clock.at += 31 * DAY
     first = await node.runs.purge(node.clock.at - 30 * DAY)
     node.clock.at -= 40 * DAY
-    await node.record(run=run_of(node.clock))
+    await node.record(run=create_run(node.clock))
     node.clock.at += 40 * DAY
     later = [await node.runs.purge(node.clock.at - 30 * DAY) for _ in range(2)]
 
     assert (1, [0, 1]) == (first, later)
 
 
-# Storage that is away
+# Unavailable storage
 
 
 @requirement("common-137", "common-138")
-async def test_a_run_whose_end_cannot_be_committed_ends_with_that_and_is_on_record_later(node: Node) -> None:
+async def test_a_run_whose_end_cannot_be_committed_fails_and_is_recorded_later(node: Node) -> None:
     run = Run("test")
     with read_only(node.database):
         with pytest.raises(StorageUnavailable):
@@ -256,12 +257,12 @@ async def test_a_run_whose_end_cannot_be_committed_ends_with_that_and_is_on_reco
                 run.succeed("ok")
         await node.processes.heartbeat()
     await node.processes.heartbeat()
-    told = await node.runs.show(run.run_id, None)
+    public = await node.runs.show(run.run_id, None)
 
-    assert ("error", 503, "storage_unavailable") == (told["status"], told["http_status"], told["code"])
+    assert ("error", 503, "storage_unavailable") == (public["status"], public["http_status"], public["code"])
 
 
-async def test_a_refusal_that_cannot_be_committed_is_told_as_storage_being_away(node: Node) -> None:
+async def test_an_error_that_cannot_be_committed_is_reported_as_storage_unavailable(node: Node) -> None:
     run = Run("test")
     with read_only(node.database), pytest.raises(StorageUnavailable):
         async with node.record_of(run, list_things):
@@ -271,7 +272,7 @@ async def test_a_refusal_that_cannot_be_committed_is_told_as_storage_being_away(
 
 
 @requirement("common-137")
-async def test_a_write_is_not_begun_where_its_run_cannot_be_opened(node: Node) -> None:
+async def test_a_write_whose_run_cannot_be_recorded_is_not_started(node: Node) -> None:
     run, begun = Run("test"), []
 
     async def write() -> None:
@@ -287,7 +288,7 @@ async def test_a_write_is_not_begun_where_its_run_cannot_be_opened(node: Node) -
     assert "storage_unavailable" == (await node.runs.show(run.run_id, None))["code"]
 
 
-async def test_a_run_that_is_cancelled_while_storage_is_away_stays_cancelled(node: Node) -> None:
+async def test_a_run_cancelled_while_storage_is_unavailable_remains_cancelled(node: Node) -> None:
     run = Run("test")
     with read_only(node.database), pytest.raises(asyncio.CancelledError):
         async with node.record_of(run, list_things):
@@ -298,7 +299,7 @@ async def test_a_run_that_is_cancelled_while_storage_is_away_stays_cancelled(nod
 
 
 @requirement("common-140")
-async def test_a_run_of_a_living_process_whose_end_was_lost_is_interrupted_at_the_next_beat(node: Node) -> None:
+async def test_a_live_processs_run_with_a_lost_end_is_interrupted_at_the_next_heartbeat(node: Node) -> None:
     lost, going_on = Run("test"), Run("test")
     async with node.record_of(going_on, put_thing) as recording:
         await recording.open()
@@ -311,10 +312,10 @@ async def test_a_run_of_a_living_process_whose_end_was_lost_is_interrupted_at_th
     assert set() == node.runs.open_runs
 
 
-# Signs of life
+# Heartbeats
 
 
-async def test_a_process_knows_how_old_its_last_sign_of_life_is(node: Node) -> None:
+async def test_a_process_knows_the_age_of_its_last_heartbeat(node: Node) -> None:
     before = node.processes.alive
     await node.processes.heartbeat()
     node.clock.at += LIVE_SECONDS - 0.1
@@ -324,14 +325,14 @@ async def test_a_process_knows_how_old_its_last_sign_of_life_is(node: Node) -> N
     assert (False, True, False) == (before, young, node.processes.alive)
 
 
-async def test_a_sign_of_life_that_could_not_be_committed_is_none(node: Node) -> None:
+async def test_an_uncommitted_heartbeat_does_not_count(node: Node) -> None:
     with read_only(node.database):
         await node.processes.heartbeat()
 
     assert not node.processes.alive
 
 
-async def test_each_part_of_a_beat_fails_alone(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_failing_heartbeat_job_does_not_stop_the_others(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     async def fail() -> int:
         raise LookupError("one part")
 
@@ -344,7 +345,7 @@ async def test_each_part_of_a_beat_fails_alone(node: Node, monkeypatch: pytest.M
     assert "interrupted" == (await node.runs.show(run.run_id, None))["status"]
 
 
-async def test_the_heartbeat_goes_on_after_storage_was_away(database_url: str, clock: ManualClock) -> None:
+async def test_the_heartbeat_continues_after_a_storage_outage(database_url: str, clock: ManualClock) -> None:
     async with Database(database_url, clock=clock.now) as database:
         node = Node(database, clock)
         async with node.processes:
@@ -353,23 +354,23 @@ async def test_the_heartbeat_goes_on_after_storage_was_away(database_url: str, c
                 await clock.slept.wait()
                 clock.at += DEAD_AFTER_SECONDS
                 seen = node.processes.alive
-            await until_alive(node)
+            await wait_for_heartbeat(node)
 
     assert not seen
 
 
-async def until_alive(node: Node) -> None:
-    """Wait for the next sign of life."""
+async def wait_for_heartbeat(node: Node) -> None:
+    """Wait for the next heartbeat."""
     async with asyncio.timeout(10):
         while not node.processes.alive:  # noqa: ASYNC110  # what is waited for is in the database
             await asyncio.sleep(HEARTBEAT_SECONDS / 1000)
 
 
-# The only process
+# The single process
 
 
-class Beating(ManualClock):
-    """A clock by which another process gives a sign of life whenever somebody sleeps."""
+class PeerClock(ManualClock):
+    """A clock that lets another process write a heartbeat during every sleep."""
 
     other: Node
 
@@ -379,19 +380,19 @@ class Beating(ManualClock):
 
 
 @requirement("common-141")
-async def test_a_second_process_is_refused_while_the_first_gives_signs_of_life(new_postgres: str) -> None:
-    clock = Beating()
+async def test_a_second_process_is_rejected_while_the_first_writes_heartbeats(new_postgres: str) -> None:
+    clock = PeerClock()
     async with Database(new_postgres, clock=clock.now) as database:
         clock.other, second = Node(database, clock), Node(database, clock)
         await clock.other.processes.heartbeat()
         began = clock.at
-        with pytest.raises(DatabaseInUse, match=f"another process, {clock.other.process_id}; stop that one first"):
+        with pytest.raises(DatabaseInUse, match=f"another process, {clock.other.process_id}; stop that process first"):
             await second.processes.wait_until_single()
 
     assert PEER_CHECK_SECONDS == clock.at - began
 
 
-async def test_a_process_takes_the_place_of_one_that_died(new_postgres: str, clock: ManualClock) -> None:
+async def test_a_process_replaces_a_dead_one(new_postgres: str, clock: ManualClock) -> None:
     async with Database(new_postgres, clock=clock.now) as database:
         dead, next_one = Node(database, clock), Node(database, clock)
         await dead.processes.heartbeat()
@@ -404,9 +405,7 @@ async def test_a_process_takes_the_place_of_one_that_died(new_postgres: str, clo
 
 
 @requirement("common-141")
-async def test_of_two_that_start_together_or_after_a_lapse_the_later_one_stops(
-    new_postgres: str, clock: ManualClock
-) -> None:
+async def test_the_later_of_two_concurrent_processes_stops(new_postgres: str, clock: ManualClock) -> None:
     async with Database(new_postgres, clock=clock.now) as database:
         first, second = Node(database, clock), Node(database, clock)
         await first.processes.heartbeat()
@@ -414,13 +413,13 @@ async def test_of_two_that_start_together_or_after_a_lapse_the_later_one_stops(
         await second.processes.heartbeat()
         await first.processes.heartbeat()
 
-    assert ("", f"{first.process_id}, which was there first.") == (
+    assert ("", f"{first.process_id}, which started earlier.") == (
         first.stopping.reason,
         second.stopping.reason.rpartition(" process, ")[2],
     )
 
 
-async def test_who_is_to_be_alone_looks_before_there_are_tables(postgres_server: str, clock: ManualClock) -> None:
+async def test_the_single_process_check_works_before_tables_exist(postgres_server: str, clock: ManualClock) -> None:
     with temporary_database(postgres_server) as address:
         database = Database(address, clock=clock.now)
         await Node(database, clock).processes.wait_until_single()
@@ -430,17 +429,17 @@ async def test_who_is_to_be_alone_looks_before_there_are_tables(postgres_server:
     assert [] == there
 
 
-# Stopping
+# Shutdown
 
 
 @requirement("common-144")
-async def test_a_call_that_is_cut_off_at_the_end_is_told_so_and_recorded(node: Node) -> None:
+async def test_a_call_interrupted_by_shutdown_is_reported_and_recorded(node: Node) -> None:
     run = Run("test")
     node.stopping.start()
     with pytest.raises(Overloaded) as caught:
         async with node.record_of(run, list_things):
             raise asyncio.CancelledError
-    told = await node.runs.show(run.run_id, None)
+    public = await node.runs.show(run.run_id, None)
 
     assert caught.value.retry_after
-    assert ("error", 503, "overloaded") == (told["status"], told["http_status"], told["code"])
+    assert ("error", 503, "overloaded") == (public["status"], public["http_status"], public["code"])

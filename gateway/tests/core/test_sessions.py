@@ -29,21 +29,21 @@ def sessions(database: Database, clock: ManualClock) -> Sessions:
     return Sessions(database, SecretKeys(SECRETS[:1]), "operator", clock)
 
 
-def altered(token: str, place: int) -> str:
-    """*token* with one bit turned over."""
+def flip_bit(token: str, position: int) -> str:
+    """Return *token* with one bit inverted."""
     raw = bytearray(urlsafe_b64decode(token + "=" * (-len(token) % 4)))
-    raw[place] ^= 1
+    raw[position] ^= 1
     return urlsafe_b64encode(bytes(raw)).decode().rstrip("=")
 
 
-async def kept_in_use(sessions: Sessions, session: Session, clock: ManualClock, seconds: float) -> None:
-    """Let time pass in which pages are asked for now and then."""
+async def use_until(sessions: Sessions, session: Session, clock: ManualClock, seconds: float) -> None:
+    """Let time pass with occasional requests."""
     for _ in range(100):
         clock.at += seconds / 100
         await sessions.find(session.token)
 
 
-async def test_a_session_is_found_by_what_the_browser_holds(sessions: Sessions) -> None:
+async def test_a_session_is_found_by_its_cookie(sessions: Sessions) -> None:
     session = await sessions.begin()
 
     assert session == await sessions.find(session.token)
@@ -55,36 +55,34 @@ async def test_no_two_sessions_are_the_same(sessions: Sessions) -> None:
     assert (True, True) == (one.token != other.token, one.form_token != other.form_token)
 
 
-@pytest.mark.parametrize("place", [0, 31, 32, 63])
-async def test_an_altered_token_is_no_session(sessions: Sessions, place: int) -> None:
+@pytest.mark.parametrize("position", [0, 31, 32, 63])
+async def test_an_altered_token_has_no_session(sessions: Sessions, position: int) -> None:
     session = await sessions.begin()
 
-    assert await sessions.find(altered(session.token, place)) is None
+    assert await sessions.find(flip_bit(session.token, position)) is None
 
 
 @pytest.mark.parametrize("token", ["", "x", "\u00e9", "=" * 86, "A" * 86, "a b"])
-async def test_anything_else_is_no_session(sessions: Sessions, token: str) -> None:
+async def test_other_tokens_have_no_session(sessions: Sessions, token: str) -> None:
     assert await sessions.find(token) is None
 
 
-async def test_a_session_ends_when_it_is_ended(sessions: Sessions) -> None:
+async def test_an_ended_session_is_invalid(sessions: Sessions) -> None:
     session = await sessions.begin()
     await sessions.end(session)
 
     assert await sessions.find(session.token) is None
 
 
-async def test_who_never_signed_in_can_sign_out(sessions: Sessions) -> None:
+async def test_a_visitor_can_sign_out(sessions: Sessions) -> None:
     await sessions.end(sessions.visitor())
 
     assert await sessions.find(sessions.visitor().token) is None
 
 
-async def test_a_session_ends_after_its_time_and_is_deleted(
-    sessions: Sessions, database: Database, clock: ManualClock
-) -> None:
+async def test_a_session_expires_and_is_deleted(sessions: Sessions, database: Database, clock: ManualClock) -> None:
     session = await sessions.begin()
-    await kept_in_use(sessions, session, clock, SESSION_SECONDS - 1)
+    await use_until(sessions, session, clock, SESSION_SECONDS - 1)
     lasting = await sessions.find(session.token)
     clock.at += 2
     ended = await sessions.find(session.token)
@@ -96,9 +94,7 @@ async def test_a_session_ends_after_its_time_and_is_deleted(
     assert 0 == await database.read(lambda reading: reading.execute(count).scalar())
 
 
-async def test_expired_sessions_are_deleted_in_steps(
-    sessions: Sessions, database: Database, clock: ManualClock
-) -> None:
+async def test_expired_sessions_are_purged_in_steps(sessions: Sessions, database: Database, clock: ManualClock) -> None:
     row = {"expires_at": clock.now()}
     rows = [row | {"digest": number.to_bytes(32, "big")} for number in range(PURGE_STEP + 1)]
     await database.write(lambda writing: writing.execute(insert(tables.console_sessions), rows).rowcount)
@@ -106,7 +102,7 @@ async def test_expired_sessions_are_deleted_in_steps(
     assert [PURGE_STEP, 1, 0] == [await sessions.purge(), await sessions.purge(), await sessions.purge()]
 
 
-async def test_what_is_stored_opens_nothing(sessions: Sessions, database: Database) -> None:
+async def test_stored_session_data_grants_no_access(sessions: Sessions, database: Database) -> None:
     await database.write(lambda writing: writing.execute(delete(tables.console_sessions)))
     session = await sessions.begin()
     rows = await database.read(lambda reading: reading.execute(select(tables.console_sessions)).all())
@@ -115,16 +111,14 @@ async def test_what_is_stored_opens_nothing(sessions: Sessions, database: Databa
     assert [] == [row for row in rows if urlsafe_b64encode(row.digest).decode().rstrip("=") in session.token]
 
 
-async def test_another_operator_token_ends_all_sessions(
-    sessions: Sessions, database: Database, clock: ManualClock
-) -> None:
+async def test_a_new_operator_token_ends_sessions(sessions: Sessions, database: Database, clock: ManualClock) -> None:
     session = await sessions.begin()
     changed = Sessions(database, SecretKeys(SECRETS[:1]), "another", clock)
 
     assert await changed.find(session.token) is None
 
 
-async def test_sessions_outlive_a_new_secret_key_until_the_old_one_is_gone(
+async def test_sessions_remain_valid_until_the_old_secret_key_is_removed(
     sessions: Sessions, database: Database, clock: ManualClock
 ) -> None:
     session = await sessions.begin()
@@ -134,7 +128,7 @@ async def test_sessions_outlive_a_new_secret_key_until_the_old_one_is_gone(
     assert (True, None) == (rotated is not None, replaced)
 
 
-def test_a_visitor_who_comes_back_gets_the_same_form(sessions: Sessions) -> None:
+def test_a_returning_visitor_gets_the_same_form(sessions: Sessions) -> None:
     first = sessions.visitor()
 
     assert first == sessions.visitor(first.token)
@@ -145,12 +139,12 @@ def test_a_visitor_cannot_choose_any_token(sessions: Sessions, planted: str) -> 
     assert planted != sessions.visitor(planted).token
 
 
-def test_a_session_does_not_show_its_secrets() -> None:
+def test_a_session_has_no_revealing_repr() -> None:
     assert "Session()" == repr(Session("held", "carried"))
 
 
 @requirement("administration-21")
-async def test_of_several_uses_of_a_link_one_begins_a_session(sessions: Sessions, database: Database) -> None:
+async def test_a_link_begins_one_session_despite_concurrent_uses(sessions: Sessions, database: Database) -> None:
     link = await sessions.create_link()
     elsewhere = Sessions(database, SecretKeys(SECRETS[:1]), "operator", sessions._clock)
     together = await asyncio.gather(*(one.begin_by_link(link) for one in [sessions, elsewhere] * 3))

@@ -1,4 +1,4 @@
-"""What is looked up once for many calls, and trusted for three seconds."""
+"""Look-ups that many calls share, with results that are cached for three seconds."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -12,25 +12,25 @@ from harness.clocks import ManualClock
 
 @dataclass
 class Library:
-    """Answers when it is told to, and counts how often it is asked."""
+    """Answers when released, and counts its look-ups."""
 
     shelves: dict[str, str | None] = field(default_factory=lambda: {"name": "first"})
-    asked: int = 0
+    look_ups: int = 0
     failing: bool = False
-    """Whether those who are waiting by now get nothing but an error."""
+    """Whether waiting callers only get an error."""
 
     arrived: asyncio.Event = field(default_factory=asyncio.Event)
     open: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def look_up(self, name: str) -> str | None:
-        self.asked += 1
+        self.look_ups += 1
         self.arrived.set()
-        found = self.shelves[name]
-        number = self.asked
+        book = self.shelves[name]
+        number = self.look_ups
         await self.open.wait()
-        if self.failing and number < self.asked:
+        if self.failing and number < self.look_ups:
             raise KeyError(name)
-        return found
+        return book
 
     async def arrival(self) -> None:
         await self.arrived.wait()
@@ -39,19 +39,19 @@ class Library:
 
 @pytest.fixture
 def library() -> Library:
-    made = Library()
-    made.open.set()
-    return made
+    shared_library = Library()
+    shared_library.open.set()
+    return shared_library
 
 
 @dataclass
 class Reader:
-    """Asks the library through a cache that counts time from the beginning of a look-up."""
+    """Reads the library through a cache that counts time from the start of a look-up."""
 
     library: Library
     cache: SingleFlight[str, str | None]
 
-    async def ask(self, name: str) -> str | None:
+    async def read(self, name: str) -> str | None:
         return await self.cache.get(name, partial(self.library.look_up, name), CACHE_SECONDS)
 
 
@@ -60,109 +60,103 @@ def reader(library: Library, clock: ManualClock) -> Reader:
     return Reader(library, SingleFlight(clock, 2, from_start=True))
 
 
-async def test_what_was_found_or_was_not_is_looked_up_once_in_three_seconds(
+async def test_a_result_or_its_absence_is_looked_up_once_in_three_seconds(
     reader: Reader, library: Library, clock: ManualClock
 ) -> None:
     library.shelves["nothing"] = None
     for _ in range(3):
         assert ("first", None) == (
-            await reader.ask("name"),
-            await reader.ask("nothing"),
+            await reader.read("name"),
+            await reader.read("nothing"),
         )
-    asked = library.asked
+    look_ups = library.look_ups
     library.shelves["name"] = "second"
     clock.at += CACHE_SECONDS + 0.1
 
-    assert (2, "second") == (asked, await reader.ask("name"))
+    assert (2, "second") == (look_ups, await reader.read("name"))
 
 
-async def test_those_who_ask_at_the_same_time_share_one_look_up(
-    reader: Reader, library: Library, clock: ManualClock
-) -> None:
-    await reader.ask("name")
+async def test_concurrent_callers_share_one_look_up(reader: Reader, library: Library, clock: ManualClock) -> None:
+    await reader.read("name")
     clock.at += CACHE_SECONDS + 0.1
     library.open.clear()
-    waiting = [asyncio.create_task(reader.ask("name")) for _ in range(48)]
+    waiting = [asyncio.create_task(reader.read("name")) for _ in range(48)]
     await asyncio.sleep(0)
     library.open.set()
 
     assert ["first"] * 48 == await asyncio.gather(*waiting)
-    assert 2 == library.asked
+    assert 2 == library.look_ups
 
 
-async def test_whoever_gives_up_waiting_leaves_the_others_their_answer(reader: Reader, library: Library) -> None:
+async def test_a_cancelled_caller_does_not_affect_the_others(reader: Reader, library: Library) -> None:
     library.open.clear()
-    first, second = (asyncio.create_task(reader.ask("name")) for _ in range(2))
+    first, second = (asyncio.create_task(reader.read("name")) for _ in range(2))
     await asyncio.sleep(0)
     first.cancel()
     library.open.set()
 
     assert "first" == await second
-    assert (True, 1) == (first.cancelled(), library.asked)
+    assert (True, 1) == (first.cancelled(), library.look_ups)
 
 
-async def test_what_is_forgotten_during_a_look_up_is_looked_up_again(reader: Reader, library: Library) -> None:
+async def test_a_value_dropped_during_its_look_up_is_looked_up_again(reader: Reader, library: Library) -> None:
     library.open.clear()
-    before = asyncio.create_task(reader.ask("name"))
+    before = asyncio.create_task(reader.read("name"))
     await library.arrival()
     library.shelves["name"] = "second"
     reader.cache.forget("name")
-    after = asyncio.create_task(reader.ask("name"))
+    after = asyncio.create_task(reader.read("name"))
     await library.arrival()
     library.open.set()
 
     assert ("first", "second") == (await before, await after)
-    assert "second" == await reader.ask("name")
+    assert "second" == await reader.read("name")
 
 
-async def test_a_look_up_that_hangs_is_not_waited_for_by_those_who_come_three_seconds_later(
-    reader: Reader, library: Library, clock: ManualClock
-) -> None:
+async def test_later_callers_skip_a_hanging_look_up(reader: Reader, library: Library, clock: ManualClock) -> None:
     library.open.clear()
-    hanging = asyncio.create_task(reader.ask("name"))
+    hanging = asyncio.create_task(reader.read("name"))
     await library.arrival()
     library.shelves["name"] = "second"
     clock.at += CACHE_SECONDS + 0.1
-    later = asyncio.create_task(reader.ask("name"))
+    later = asyncio.create_task(reader.read("name"))
     await library.arrival()
     library.open.set()
 
     assert ("first", "second") == (await hanging, await later)
-    assert "second" == await reader.ask("name")
+    assert "second" == await reader.read("name")
 
 
-async def test_a_look_up_that_fails_is_not_remembered(reader: Reader, library: Library) -> None:
+async def test_a_failed_look_up_is_not_cached(reader: Reader, library: Library) -> None:
     with pytest.raises(KeyError):
-        await reader.ask("new")
+        await reader.read("new")
     library.shelves["new"] = "here now"
 
-    assert "here now" == await reader.ask("new")
+    assert "here now" == await reader.read("new")
 
 
-async def test_a_look_up_that_fails_late_takes_nothing_from_the_one_that_replaced_it(
-    reader: Reader, library: Library
-) -> None:
+async def test_a_late_failure_does_not_affect_the_newer_look_up(reader: Reader, library: Library) -> None:
     library.open.clear()
-    before = asyncio.create_task(reader.ask("name"))
+    before = asyncio.create_task(reader.read("name"))
     await library.arrival()
     library.failing = True
     reader.cache.forget("name")
-    after = asyncio.create_task(reader.ask("name"))
+    after = asyncio.create_task(reader.read("name"))
     await library.arrival()
     library.open.set()
     with pytest.raises(KeyError):
         await before
 
-    assert ["first", "first"] == [await after, await reader.ask("name")]
-    assert 2 == library.asked
+    assert ["first", "first"] == [await after, await reader.read("name")]
+    assert 2 == library.look_ups
 
 
-async def test_only_so_much_is_remembered(reader: Reader, library: Library) -> None:
+async def test_the_cache_size_is_limited(reader: Reader, library: Library) -> None:
     for name in ("name", "second", "third"):
         library.shelves.setdefault(name, name)
-        await reader.ask(name)
-    await reader.ask("third")
-    asked = library.asked
-    await reader.ask("name")
+        await reader.read(name)
+    await reader.read("third")
+    look_ups = library.look_ups
+    await reader.read("name")
 
-    assert (3, 4) == (asked, library.asked)
+    assert (3, 4) == (look_ups, library.look_ups)

@@ -35,7 +35,7 @@ async def fail(throttle: TokenThrottle, times: int, address: str = HERE) -> None
         await throttle.delay(address)
 
 
-async def test_a_burst_of_wrong_tokens_is_answered_at_once(throttle: TokenThrottle, clock: ManualClock) -> None:
+async def test_a_burst_of_wrong_tokens_is_not_delayed(throttle: TokenThrottle, clock: ManualClock) -> None:
     began = clock.at
     await fail(throttle, BURST)
 
@@ -43,14 +43,14 @@ async def test_a_burst_of_wrong_tokens_is_answered_at_once(throttle: TokenThrott
 
 
 @requirement("limits-2")
-async def test_answers_are_delayed_once_the_burst_is_used_up(throttle: TokenThrottle, clock: ManualClock) -> None:
+async def test_responses_are_delayed_once_the_burst_is_used_up(throttle: TokenThrottle, clock: ManualClock) -> None:
     began = clock.at
     await fail(throttle, BURST + 2)
 
     assert began + 2 * DELAY_SECONDS == clock.at
 
 
-async def test_the_burst_comes_back_with_time(throttle: TokenThrottle, clock: ManualClock) -> None:
+async def test_the_burst_is_restored_over_time(throttle: TokenThrottle, clock: ManualClock) -> None:
     await fail(throttle, BURST)
     clock.at += BURST / 2
     began = clock.at
@@ -59,7 +59,7 @@ async def test_the_burst_comes_back_with_time(throttle: TokenThrottle, clock: Ma
     assert began == clock.at
 
 
-async def test_each_address_is_delayed_for_its_own_tokens(throttle: TokenThrottle, clock: ManualClock) -> None:
+async def test_each_address_is_throttled_separately(throttle: TokenThrottle, clock: ManualClock) -> None:
     await fail(throttle, BURST)
     began = clock.at
     await throttle.delay(THERE)
@@ -68,25 +68,25 @@ async def test_each_address_is_delayed_for_its_own_tokens(throttle: TokenThrottl
 
 
 async def outcomes(throttle: TokenThrottle, addresses: list[str]) -> Counter[str]:
-    """How a wrong token from each of *addresses*, all at the same time, is answered."""
+    """Return the outcomes of concurrent wrong tokens, one from each of *addresses*."""
     ended = await asyncio.gather(*map(throttle.delay, addresses), return_exceptions=True)
     return Counter(type(one).__name__ for one in ended)
 
 
 @requirement("limits-2")
-def test_wrong_tokens_beyond_those_delayed_are_refused_and_nothing_is_left_of_them() -> None:
+def test_excess_wrong_tokens_are_rejected_without_a_trace() -> None:
     async def guess() -> list[Counter[str]]:
         throttle = TokenThrottle(LoopClock())
         await fail(throttle, BURST)
         return [await outcomes(throttle, [HERE] * (MAX_DELAYED_PER_ADDRESS + 3)), await outcomes(throttle, [HERE])]
 
-    refused = {"NoneType": MAX_DELAYED_PER_ADDRESS, "RateLimited": 3}
+    expected = {"NoneType": MAX_DELAYED_PER_ADDRESS, "RateLimited": 3}
 
-    assert [refused, {"NoneType": 1}] == run_in_virtual_time(guess())
+    assert [expected, {"NoneType": 1}] == run_in_virtual_time(guess())
 
 
 @requirement("limits-3")
-def test_ten_thousand_wrong_tokens_from_a_hundred_addresses_delay_a_hundred_answers() -> None:
+def test_ten_thousand_wrong_tokens_delay_at_most_a_hundred_responses() -> None:
     async def guess() -> Counter[str]:
         throttle = TokenThrottle(LoopClock())
         return await outcomes(throttle, [f"198.51.100.{number % 100}" for number in range(10_000)])
@@ -96,19 +96,19 @@ def test_ten_thousand_wrong_tokens_from_a_hundred_addresses_delay_a_hundred_answ
     assert {"NoneType": answered, "RateLimited": 10_000 - answered} == run_in_virtual_time(guess())
 
 
-async def test_the_remedy_of_a_refusal_is_a_correct_token(throttle: TokenThrottle) -> None:
+async def test_the_remedy_of_the_error_is_a_correct_token(throttle: TokenThrottle) -> None:
     throttle._delayed = MAX_DELAYED
     await fail(throttle, BURST)
 
-    with pytest.raises(RateLimited, match="This token is wrong") as refused:
+    with pytest.raises(RateLimited, match="The token is wrong") as raised:
         await throttle.delay(HERE)
 
-    assert refused.value.remedy.startswith("Send a correct token: it is accepted at once")
-    assert 1 == refused.value.retry_after
+    assert raised.value.remedy.startswith("Send a correct token, which is accepted immediately")
+    assert 1 == raised.value.retry_after
 
 
 @requirement("limits-3")
-async def test_only_so_many_addresses_are_remembered(throttle: TokenThrottle) -> None:
+async def test_the_number_of_tracked_addresses_is_limited(throttle: TokenThrottle) -> None:
     for number in range(MAX_ADDRESSES + 10):
         await throttle.delay(str(number))
 

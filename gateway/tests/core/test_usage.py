@@ -1,4 +1,4 @@
-"""How the use of upstream budgets is noted, and told."""
+"""Recording and reporting of the use of upstream budgets."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -18,8 +18,8 @@ BUDGETS = {"all": Budget(2, 10), "each": Budget(5, 10)}
 
 
 @dataclass
-class Street:
-    """A pacer whose use is noted."""
+class RecordedPacer:
+    """A pacer whose use is recorded."""
 
     clock: LoopClock = field(default_factory=LoopClock)
 
@@ -44,52 +44,52 @@ class Street:
         return use
 
 
-def test_what_was_sent_is_told_with_what_is_left() -> None:
-    async def story() -> tuple[BudgetUsage, float]:
-        street = Street()
+def test_sent_requests_are_reported_with_the_remaining_budget() -> None:
+    async def scenario() -> tuple[BudgetUsage, float]:
+        street = RecordedPacer()
         await street.send()
         return street.one(), await street.usage.remaining(street.one())
 
-    use, left = run_in_virtual_time(story())
+    use, left = run_in_virtual_time(scenario())
 
     assert ("notes", "all", "account", "of account") == (use.connector, use.budget, use.whose, use.connection_id)
     assert (2, 1, 0) == (use.limit, left, use.waiting)
     assert 1 == sum(slot.sent for slot in use.history)
 
 
-def test_who_waits_is_counted_until_his_turn_comes() -> None:
-    async def story() -> list[tuple[int, int, float]]:
-        street = Street()
+def test_a_waiting_request_is_counted_until_it_is_sent() -> None:
+    async def scenario() -> list[tuple[int, int, float]]:
+        street = RecordedPacer()
         callers = [asyncio.create_task(street.send()) for _ in range(4)]
         await asyncio.sleep(1)
         before = street.one()
         await asyncio.gather(*callers)
         after = street.one()
-        return [_told(before), _told(after)]
+        return [_counts(before), _counts(after)]
 
-    assert [(2, 2, 2), (0, 2, 4)] == run_in_virtual_time(story())
+    assert [(2, 2, 2), (0, 2, 4)] == run_in_virtual_time(scenario())
 
 
-def _told(use: BudgetUsage) -> tuple[int, int, float]:
-    """How many wait, how many waited at most, and what was sent."""
+def _counts(use: BudgetUsage) -> tuple[int, int, float]:
+    """Return how many wait, how many waited at most, and the sent units."""
     return use.waiting, max(slot.waiting for slot in use.history), sum(slot.sent for slot in use.history)
 
 
-def test_a_queue_is_in_the_history_of_every_moment_that_it_lasted() -> None:
-    async def story() -> list[int]:
-        street = Street()
+def test_a_queue_is_in_every_interval_of_its_history() -> None:
+    async def scenario() -> list[int]:
+        street = RecordedPacer()
         callers = [asyncio.create_task(street.send()) for _ in range(3)]
         await asyncio.sleep(9)
         use = street.one()
         await asyncio.gather(*callers)
         return [slot.waiting for slot in use.history[-2:]]
 
-    assert [1, 1] == run_in_virtual_time(story())
+    assert [1, 1] == run_in_virtual_time(scenario())
 
 
-def test_who_gives_up_waits_no_more() -> None:
-    async def story() -> int:
-        street = Street()
+def test_a_cancelled_request_no_longer_counts_as_waiting() -> None:
+    async def scenario() -> int:
+        street = RecordedPacer()
         await asyncio.gather(street.send(), street.send())
         caller = asyncio.create_task(street.send())
         await asyncio.sleep(0.1)
@@ -97,25 +97,25 @@ def test_who_gives_up_waits_no_more() -> None:
         await asyncio.gather(caller, return_exceptions=True)
         return street.one().waiting
 
-    assert 0 == run_in_virtual_time(story())
+    assert 0 == run_in_virtual_time(scenario())
 
 
-def test_who_is_refused_at_once_never_waited_and_sent_nothing() -> None:
-    async def story() -> tuple[int, int, float]:
-        street = Street()
+def test_an_immediately_rejected_request_counts_neither_as_waiting_nor_sent() -> None:
+    async def scenario() -> tuple[int, int, float]:
+        street = RecordedPacer()
         await asyncio.gather(street.send(), street.send())
         with pytest.raises(UpstreamRateLimited):
             await street.send(seconds=0.5)
-        return _told(street.one())
+        return _counts(street.one())
 
-    waiting, _, sent = run_in_virtual_time(story())
+    waiting, _, sent = run_in_virtual_time(scenario())
 
     assert (0, 2) == (waiting, sent)
 
 
-def test_each_budget_of_a_request_is_noted_and_those_with_a_queue_come_first() -> None:
-    async def story() -> list[tuple[str, str]]:
-        street = Street()
+def test_each_budget_of_a_request_is_recorded_and_queued_ones_come_first() -> None:
+    async def scenario() -> list[tuple[str, str]]:
+        street = RecordedPacer()
         await street.send(Charge("each", scope_key="a place"), account="first")
         callers = [asyncio.create_task(street.send(account="second")) for _ in range(3)]
         await asyncio.sleep(0.1)
@@ -123,10 +123,10 @@ def test_each_budget_of_a_request_is_noted_and_those_with_a_queue_come_first() -
         await asyncio.gather(*callers)
         return seen
 
-    assert [("all", "second"), ("each", "a place")] == run_in_virtual_time(story())
+    assert [("all", "second"), ("each", "a place")] == run_in_virtual_time(scenario())
 
 
-def test_the_budget_of_which_more_was_sent_comes_first_however_long_its_window_is(clock: ManualClock) -> None:
+def test_the_budget_with_more_requests_comes_first_regardless_of_its_window(clock: ManualClock) -> None:
     usage = UsageTracker(LocalCounters(clock), clock)
     usage.record_sent([ResolvedCharge("upstream:mail:day:a", Budget(2000, 86_400), 2)], "conn")
     usage.record_sent([ResolvedCharge("upstream:mail:minute:a", Budget(20, 60), 2)], "conn")
@@ -134,19 +134,19 @@ def test_the_budget_of_which_more_was_sent_comes_first_however_long_its_window_i
     assert ["minute", "day"] == [use.budget for use in usage.list()]
 
 
-def test_only_the_budgets_of_some_connections_are_told() -> None:
-    async def story() -> list[str]:
-        street = Street()
+def test_usage_is_restricted_to_the_requested_connections() -> None:
+    async def scenario() -> list[str]:
+        street = RecordedPacer()
         await street.send(account="first")
         await street.send(account="second")
         return [use.whose for use in street.usage.list({"of second"})]
 
-    assert ["second"] == run_in_virtual_time(story())
+    assert ["second"] == run_in_virtual_time(scenario())
 
 
-def test_what_is_older_than_the_history_is_told_no_more(clock: ManualClock) -> None:
+def test_usage_older_than_the_history_is_not_reported(clock: ManualClock) -> None:
     usage = UsageTracker(LocalCounters(clock), clock)
-    usage.record_sent([_take("a")], "conn")
+    usage.record_sent([_charge("a")], "conn")
     clock.at += BUCKET_SECONDS * (MAX_BUCKETS - 1)
     still = usage.list()
     clock.at += BUCKET_SECONDS * 2
@@ -156,23 +156,23 @@ def test_what_is_older_than_the_history_is_told_no_more(clock: ManualClock) -> N
     assert 1 == still[0].history[0].sent
 
 
-def test_only_so_many_budgets_are_remembered(clock: ManualClock) -> None:
+def test_the_number_of_tracked_budgets_is_limited(clock: ManualClock) -> None:
     usage = UsageTracker(LocalCounters(clock), clock)
     for number in range(MAX_BUDGETS + 3):
-        usage.record_sent([_take(str(number))], "conn")
+        usage.record_sent([_charge(str(number))], "conn")
 
     assert MAX_BUDGETS == len(usage.list())
 
 
 def test_a_budget_without_requests_for_a_while_has_a_gap_in_its_history(clock: ManualClock) -> None:
     usage: Any = UsageTracker(LocalCounters(clock), clock)
-    usage.record_sent([_take("a")], "conn")
+    usage.record_sent([_charge("a")], "conn")
     clock.at += 3 * BUCKET_SECONDS
-    usage.record_sent([_take("a")], "conn")
+    usage.record_sent([_charge("a")], "conn")
     (use,) = usage.list()
 
     assert [1, 0, 0, 1] == [slot.sent for slot in use.history[-4:]]
 
 
-def _take(whose: str) -> ResolvedCharge:
+def _charge(whose: str) -> ResolvedCharge:
     return ResolvedCharge(f"upstream:notes:all:{whose}", Budget(10, 1))

@@ -43,11 +43,11 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_calls_keep_to_the_document(
     documented: ModuleType, schema: Any, path: str, method: str, house: Gateway
 ) -> None:
-    documented.tried(schema, path, method, house, house.key)
+    documented.call_with_examples(schema, path, method, house, house.key)
 
 
 @pytest.mark.parametrize(("path", "method"), below(*MANAGEMENT))
 def test_management_keeps_to_the_document(
     documented: ModuleType, schema: Any, path: str, method: str, house: Gateway
 ) -> None:
-    documented.tried(schema, path, method, house, OPERATOR)
+    documented.call_with_examples(schema, path, method, house, OPERATOR)

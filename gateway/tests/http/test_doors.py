@@ -147,7 +147,7 @@ def test_correct_tokens_are_accepted_while_wrong_ones_from_the_same_address_wait
     assert [200] * len(correct) == [reply.status for reply in correct]
     assert [401] * MAX_DELAYED_PER_ADDRESS + [429] == sorted(one.result().status for one in wrong)
     assert ("rate_limited", "1") == (rejected.code, rejected.headers["retry-after"])
-    assert rejected.body["error"]["remedy"].startswith("Send a correct token: it is accepted at once")
+    assert rejected.body["error"]["remedy"].startswith("Send a correct token, which is accepted immediately")
 
 
 @requirement("limits-5")

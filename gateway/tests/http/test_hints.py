@@ -124,10 +124,10 @@ def test_an_address_in_a_path_is_told_to_be_encoded(gateway: Gateway) -> None:
 @pytest.mark.parametrize(
     ("header", "said"),
     [
-        ("{key}", "The header Authorization lacks the word Bearer before the API key."),
-        ("Token {key}", "The header Authorization begins with another word than Bearer."),
-        ("Bearer", "The header Authorization ends after the word Bearer; the API key belongs behind it."),
-        ("", "The request carries no API key."),
+        ("{key}", "The Authorization header lacks the word Bearer before the API key."),
+        ("Token {key}", "The Authorization header does not begin with the word Bearer."),
+        ("Bearer", "The Authorization header has no API key after the word Bearer."),
+        ("", "The request has no API key."),
     ],
 )
 @requirement("common-56", "common-186")
@@ -142,9 +142,9 @@ def test_who_sends_a_key_in_another_way_is_told_what_is_missing(gateway: Gateway
 @pytest.mark.parametrize(
     ("header", "said"),
     [
-        ("Bearer Bearer {key}", "The word Bearer stands twice before the API key."),
-        ("Bearer {key}x", "The API key is not whole, or has a typing error."),
-        ("Bearer API_KEY", "The API key is not one of ours: those begin with cgw_."),
+        ("Bearer Bearer {key}", "The word Bearer occurs twice before the API key."),
+        ("Bearer {key}x", "The API key is incomplete or mistyped."),
+        ("Bearer API_KEY", "This is no API key of this gateway; they begin with cgw_."),
     ],
 )
 @requirement("common-186")

@@ -37,7 +37,7 @@ def test_the_console_shows_what_to_do(gateway: Gateway) -> None:
 
     assert 409 == page.status
     assert "The workspace has reached its quota of keys: 1 of 1." in page.alert
-    assert "Revoke a key that is no longer needed, or have the operator raise GATEWAY_QUOTA_KEYS." in page.alert
+    assert "Revoke a key that is no longer needed, or ask the operator to raise GATEWAY_QUOTA_KEYS." in page.alert
 
 
 @requirement("limits-9")

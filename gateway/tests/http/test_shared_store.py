@@ -61,13 +61,13 @@ def test_it_is_told_that_a_process_counts_by_itself_until_the_store_is_back(own:
     meanwhile, away = gateway.get("/notes/databases", limit=1), gateway.request("GET", "/readyz")
     figures = gateway.request("GET", "/metrics").body
     own.start()
-    wait_until(lambda: "away" not in gateway.request("GET", "/readyz").body["shared_store"])
+    wait_until(lambda: "unavailable" not in gateway.request("GET", "/readyz").body["shared_store"])
     after = gateway.get("/notes/databases", limit=1)
 
     assert ([200, 200, 200], 200) == ([reply.status for reply in (before, meanwhile, after)], away.status)
     assert "local-share" == meanwhile.headers["x-service-counting"]
     assert "x-service-counting" not in before.headers
-    assert away.body["shared_store"].startswith(f"{own.url} is away; local share for another")
+    assert away.body["shared_store"].startswith(f"{own.url} is unavailable; local share for another")
     assert "gateway_shared_store_local_counts_total 0.0" not in figures.decode()
 
 

@@ -1,4 +1,4 @@
-"""Storage that is away, slow or silent: what is told, what is tried again, and what is written in the end."""
+"""Unavailable, slow or silent databases: errors, retries and deferred records."""
 
 import asyncio
 import time
@@ -21,15 +21,15 @@ from harness.storage_faults import Attempts, Stuck, lose_acknowledgements, read_
 
 INSERT = insert(tables.workspaces)
 SOON = 0.4
-"""Seconds that the hurried databases of these tests may take."""
+"""The timeout of the impatient databases in these tests, in seconds."""
 
 
 def workspace(name: str, **more: Any) -> dict[str, Any]:
     return {"workspace_id": name, "name": name, "plan": "free", "created_at": 1.0} | more
 
 
-def adding(name: str) -> Callable[[Connection], None]:
-    """Work that adds a workspace, or finds it there."""
+def insert_workspace(name: str) -> Callable[[Connection], None]:
+    """Return work that adds a workspace, unless it exists."""
 
     def add(writing: Connection) -> None:
         there = select(tables.workspaces).where(tables.workspaces.c.name == name)
@@ -39,37 +39,37 @@ def adding(name: str) -> Callable[[Connection], None]:
     return add
 
 
-async def names(database: Database) -> list[str]:
+async def read_names(database: Database) -> list[str]:
     query = select(tables.workspaces.c.name).order_by(tables.workspaces.c.name)
     return list(await database.read(lambda reading: reading.execute(query).scalars().all()))
 
 
-async def told(*writing: Any) -> list[str]:
-    """The codes with which writers end."""
+async def outcome_codes(*writing: Any) -> list[str]:
+    """Return the codes with which writers end."""
     outcomes = await asyncio.gather(*writing, return_exceptions=True)
     return [getattr(outcome, "code", "ok" if outcome is None else repr(outcome)) for outcome in outcomes]
 
 
 @pytest.fixture
-async def hurried(database_url: str) -> AsyncIterator[Database]:
+async def impatient(database_url: str) -> AsyncIterator[Database]:
     async with Database(database_url, seconds=SOON) as opened:
         yield opened
 
 
-async def test_a_store_that_takes_no_writes_is_told_as_unavailable_and_then_works_again(database: Database) -> None:
+async def test_a_read_only_database_is_unavailable_and_then_works_again(database: Database) -> None:
     with read_only(database):
         with pytest.raises(StorageUnavailable) as caught:
             await database.put(INSERT, workspace("lost"))
-        await names(database)
+        await read_names(database)
     await database.put(INSERT, workspace("kept"))
 
-    assert ["kept"] == await names(database)
+    assert ["kept"] == await read_names(database)
     assert "read" in caught.value.private
     assert "read" not in caught.value.message
     assert caught.value.retry_after
 
 
-async def test_a_full_disk_is_told_as_unavailable(tmp_path: Path) -> None:
+async def test_a_full_disk_is_reported_as_unavailable(tmp_path: Path) -> None:
     async with Database(f"sqlite:///{tmp_path / 'gateway.db'}") as database:
         await database.write(lambda writing: writing.execute(text("PRAGMA max_page_count=1")))
 
@@ -81,7 +81,7 @@ async def test_a_full_disk_is_told_as_unavailable(tmp_path: Path) -> None:
     assert "full" in caught.value.private
 
 
-async def test_what_is_wrong_with_a_statement_stays_what_it_is(database: Database) -> None:
+async def test_an_error_in_a_statement_is_raised_unchanged(database: Database) -> None:
     await database.put(INSERT, workspace("taken"))
 
     with pytest.raises(IntegrityError):
@@ -91,68 +91,68 @@ async def test_what_is_wrong_with_a_statement_stays_what_it_is(database: Databas
     assert not isinstance(caught.value, StorageUnavailable)
 
 
-async def test_a_store_that_is_away_is_probed_once_for_all_who_wait(hurried: Database) -> None:
-    attempts = Attempts(hurried)
-    with read_only(hurried):
-        codes = await told(*(hurried.write(adding(f"ws {number}")) for number in range(50)))
+async def test_an_unavailable_database_is_tried_once_for_all_waiting_writers(impatient: Database) -> None:
+    attempts = Attempts(impatient)
+    with read_only(impatient):
+        codes = await outcome_codes(*(impatient.write(insert_workspace(f"ws {number}")) for number in range(50)))
 
     assert {"storage_unavailable"} == set(codes)
     assert 2 == attempts.count
 
 
-async def test_nobody_waits_for_a_lock_longer_than_set(hurried: Database) -> None:
-    engine = create_engine(make_url(hurried.url).set(drivername="sqlite" if hurried.embedded else "postgresql+psycopg"))
-    lock = "BEGIN EXCLUSIVE" if hurried.embedded else "LOCK TABLE workspaces IN EXCLUSIVE MODE"
+async def test_the_wait_for_a_lock_is_limited(impatient: Database) -> None:
+    engine = create_engine(
+        make_url(impatient.url).set(drivername="sqlite" if impatient.embedded else "postgresql+psycopg")
+    )
+    lock = "BEGIN EXCLUSIVE" if impatient.embedded else "LOCK TABLE workspaces IN EXCLUSIVE MODE"
     with engine.connect() as other:
         other.exec_driver_sql(lock)
         began = time.monotonic()
-        codes = await told(*(hurried.write(adding(f"ws {number}")) for number in range(30)))
+        codes = await outcome_codes(*(impatient.write(insert_workspace(f"ws {number}")) for number in range(30)))
         took = time.monotonic() - began
         other.rollback()
     engine.dispose()
 
     assert {"storage_unavailable"} == set(codes)
     assert took < 3 * SOON
-    assert None is await hurried.write(adding("after"))  # type: ignore[func-returns-value]
+    assert None is await impatient.write(insert_workspace("after"))  # type: ignore[func-returns-value]
 
 
 @requirement("common-139")
-async def test_what_may_have_been_committed_is_not_tried_again(
-    database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_possibly_committed_write_is_not_retried(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     attempts = Attempts(database)
     with monkeypatch.context() as losing:
         lose_acknowledgements(database, losing)
-        codes = await told(*(database.write(adding(name)) for name in "ab"))
+        codes = await outcome_codes(*(database.write(insert_workspace(name)) for name in "ab"))
     count = attempts.count
 
     assert ["storage_unavailable"] * 2 == codes
     assert 1 == count
-    assert ["a", "b"] == await names(database)
+    assert ["a", "b"] == await read_names(database)
 
 
-async def test_who_waits_for_a_silent_store_is_told_in_time_and_those_behind_are_not_begun(hurried: Database) -> None:
+async def test_writers_of_a_silent_database_time_out_and_later_ones_are_not_started(impatient: Database) -> None:
     stuck = Stuck()
-    silent = asyncio.ensure_future(hurried.write(stuck))
+    silent = asyncio.ensure_future(impatient.write(stuck))
     await asyncio.to_thread(stuck.begun.wait, 5)
-    codes = await told(silent, *(hurried.write(adding(f"behind {number}")) for number in range(3)))
+    codes = await outcome_codes(silent, *(impatient.write(insert_workspace(f"behind {number}")) for number in range(3)))
     stuck.go.set()
-    await hurried.write(adding("after"))
+    await impatient.write(insert_workspace("after"))
 
     assert ["storage_unavailable"] * 4 == codes
-    assert ["after"] == await names(hurried)
+    assert ["after"] == await read_names(impatient)
 
 
-async def test_who_reads_from_a_silent_store_is_told_in_time(hurried: Database) -> None:
+async def test_a_read_from_a_silent_database_times_out(impatient: Database) -> None:
     stuck = Stuck()
-    codes = await told(hurried.read(stuck))
+    codes = await outcome_codes(impatient.read(stuck))
     stuck.go.set()
 
     assert ["storage_unavailable"] == codes
-    assert [] == await names(hurried)
+    assert [] == await read_names(impatient)
 
 
-async def test_a_silent_store_does_not_keep_the_process_from_ending(database_url: str) -> None:
+async def test_a_silent_database_does_not_block_shutdown(database_url: str) -> None:
     stuck = Stuck()
     async with Database(database_url, seconds=SOON) as database:
         silent = asyncio.ensure_future(database.write(stuck))
@@ -164,57 +164,59 @@ async def test_a_silent_store_does_not_keep_the_process_from_ending(database_url
     await asyncio.gather(*(asyncio.to_thread(writer.shutdown) for writer in database._writers))
     pool.dispose()
 
-    assert ["storage_unavailable"] == await told(silent)
+    assert ["storage_unavailable"] == await outcome_codes(silent)
     assert took < 5 * SOON
 
 
-async def test_one_writer_too_many_is_refused_at_once(hurried: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_excess_writer_is_rejected_immediately(impatient: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_WAITING", 2)
 
-    assert ["ok", "ok", "storage_unavailable"] == await told(*(hurried.write(adding(name)) for name in "abc"))
+    assert ["ok", "ok", "storage_unavailable"] == await outcome_codes(
+        *(impatient.write(insert_workspace(name)) for name in "abc")
+    )
 
 
-async def test_one_reader_too_many_is_refused_at_once(hurried: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_excess_reader_is_rejected_immediately(impatient: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_WAITING", 2)
-    reading = [hurried.read(lambda reading: reading.execute(text("SELECT NULL")).scalar()) for _ in range(3)]
+    reading = [impatient.read(lambda reading: reading.execute(text("SELECT NULL")).scalar()) for _ in range(3)]
 
-    assert ["ok", "ok", "storage_unavailable"] == await told(*reading)
+    assert ["ok", "ok", "storage_unavailable"] == await outcome_codes(*reading)
 
 
-# What is owed
+# Deferred records
 
 
 @requirement("common-138")
-async def test_what_is_owed_is_written_once_storage_is_back(database: Database) -> None:
+async def test_deferred_records_are_written_once_storage_is_available(database: Database) -> None:
     with read_only(database):
-        database.write_deferred(adding("owed"))
+        database.write_deferred(insert_workspace("owed"))
         await database.flush()
-        before = await names(database)
+        before = await read_names(database)
     await database.flush()
 
-    assert ([], ["owed"]) == (before, await names(database))
+    assert ([], ["owed"]) == (before, await read_names(database))
 
 
-async def test_what_is_owed_is_tried_at_once(database: Database) -> None:
-    database.write_deferred(adding("owed"))
+async def test_deferred_records_are_tried_immediately(database: Database) -> None:
+    database.write_deferred(insert_workspace("owed"))
     assert database._flushing is not None
     await database._flushing
 
-    assert ["owed"] == await names(database)
+    assert ["owed"] == await read_names(database)
     assert {} == database._owed
 
 
-async def test_what_is_owed_is_written_at_the_end(database_url: str) -> None:
+async def test_deferred_records_are_written_at_shutdown(database_url: str) -> None:
     async with Database(database_url) as database:
         with read_only(database):
-            database.write_deferred(adding("owed"))
+            database.write_deferred(insert_workspace("owed"))
             await database.flush()
 
     async with Database(database_url) as again:
-        assert ["owed"] == await names(again)
+        assert ["owed"] == await read_names(again)
 
 
-async def test_what_can_never_be_written_is_owed_no_more(database: Database) -> None:
+async def test_a_record_that_cannot_be_written_is_dropped(database: Database) -> None:
     await database.put(INSERT, workspace("taken"))
     database.write_deferred(lambda writing: writing.execute(INSERT, workspace("taken")))
     await database.flush()
@@ -222,31 +224,31 @@ async def test_what_can_never_be_written_is_owed_no_more(database: Database) -> 
     assert {} == database._owed
 
 
-async def test_only_so_much_is_owed(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_number_of_deferred_records_is_limited(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_DEFERRED", 1)
     with read_only(database):
-        database.write_deferred(adding("first"))
-        database.write_deferred(adding("second"))
+        database.write_deferred(insert_workspace("first"))
+        database.write_deferred(insert_workspace("second"))
         await database.flush()
     await database.flush()
 
-    assert ["first"] == await names(database)
+    assert ["first"] == await read_names(database)
 
 
-# Time, and threads
+# Time and threads
 
 
-async def test_the_database_tells_the_time_in_any_statement(database: Database) -> None:
+async def test_the_time_of_the_database_is_available_in_any_statement(database: Database) -> None:
     before = time.time()
     await database.write(lambda writing: writing.execute(INSERT.values(workspace("now", created_at=database.now))))
     query = select(tables.workspaces.c.created_at, (database.now - tables.workspaces.c.created_at).label("age"))
-    found = await database.read(lambda reading: reading.execute(query).one())
+    row = await database.read(lambda reading: reading.execute(query).one())
 
-    assert before - 1 < found.created_at < time.time() + 1
-    assert 0 <= found.age < 1
+    assert before - 1 < row.created_at < time.time() + 1
+    assert 0 <= row.age < 1
 
 
-async def test_a_clock_that_is_handed_in_stands_in_for_the_databases(database_url: str, clock: ManualClock) -> None:
+async def test_an_injected_clock_replaces_that_of_the_database(database_url: str, clock: ManualClock) -> None:
     async with Database(database_url, clock=clock.now) as database:
         first = await database.read(lambda reading: reading.execute(select(database.now)).scalar())
         clock.at += 60
@@ -261,60 +263,60 @@ async def test_setting_the_machines_clock_does_not_change_the_time_of_an_embedde
     async with Database(f"sqlite:///{tmp_path / 'gateway.db'}") as database:
         before = time.time()
         monkeypatch.setattr(time, "time", lambda: before - 3600)
-        found = await database.read(lambda reading: reading.execute(select(database.now)).scalar())
+        row = await database.read(lambda reading: reading.execute(select(database.now)).scalar())
 
-    assert found is not None
-    assert found > before - 1
+    assert row is not None
+    assert row > before - 1
 
 
 class Inline(Executor):
-    """Does everything at once, where it is asked to."""
+    """Executes work immediately, in the thread of the caller."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         future: Future[Any] = Future()
         try:
             future.set_result(fn(*args, **kwargs))
-        except Exception as fault:  # noqa: BLE001  # the future's to tell
-            future.set_exception(fault)
+        except Exception as error:  # noqa: BLE001  # passed to the future
+            future.set_exception(error)
         return future
 
 
 async def test_one_thread_can_do_everything(database_url: str) -> None:
     async with Database(database_url, readers=Inline(), writer=Inline()) as database:
-        codes = await told(*(database.write(adding(name)) for name in "ab"))
+        codes = await outcome_codes(*(database.write(insert_workspace(name)) for name in "ab"))
 
         assert ["ok", "ok"] == codes
-        assert ["a", "b"] == await names(database)
+        assert ["a", "b"] == await read_names(database)
 
 
-async def test_a_server_that_ends_all_sessions_is_back_at_the_next_statement(postgres_server: str) -> None:
+async def test_a_server_that_ends_all_sessions_works_at_the_next_statement(postgres_server: str) -> None:
     async with Database(postgres_server) as database:
-        await database.write(adding("before"))
+        await database.write(insert_workspace("before"))
         end_all = text(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
             " WHERE pid <> pg_backend_pid() AND datname = current_database()"
         )
         await database.read(lambda reading: reading.execute(end_all).all())
-        await database.write(adding("later"))
+        await database.write(insert_workspace("later"))
 
-        assert {"before", "later"} <= set(await names(database))
+        assert {"before", "later"} <= set(await read_names(database))
 
 
-async def test_a_server_that_is_not_there_is_told_as_unavailable() -> None:
+async def test_a_missing_server_is_reported_as_unavailable() -> None:
     with pytest.raises(StorageUnavailable):
         async with Database("postgresql://nobody@127.0.0.1:1/nothing", seconds=1):
             pass
 
 
-# Looking into the history
+# Reads of the history
 
 
 @requirement("common-154")
-async def test_looks_into_the_history_delay_no_other_reader(database: Database) -> None:
+async def test_history_reads_do_not_delay_other_readers(database: Database) -> None:
     stuck = Stuck()
     browsing = [asyncio.create_task(database.read_slow(stuck)) for _ in range(20)]
     await asyncio.to_thread(stuck.begun.wait, 10)
-    read = await names(database)
+    read = await read_names(database)
     unfinished = [task.done() for task in browsing]
     stuck.go.set()
     await asyncio.gather(*browsing)
@@ -323,10 +325,10 @@ async def test_looks_into_the_history_delay_no_other_reader(database: Database) 
     assert [False] * 20 == unfinished
 
 
-async def test_one_look_into_the_history_too_many_is_refused_at_once(
-    hurried: Database, monkeypatch: pytest.MonkeyPatch
+async def test_an_excess_history_read_is_rejected_promptly(
+    impatient: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MAX_BROWSING", 2)
-    browsing = [hurried.read_slow(lambda reading: reading.execute(text("SELECT NULL")).scalar()) for _ in range(3)]
+    browsing = [impatient.read_slow(lambda reading: reading.execute(text("SELECT NULL")).scalar()) for _ in range(3)]
 
-    assert ["ok", "ok", "storage_unavailable"] == await told(*browsing)
+    assert ["ok", "ok", "storage_unavailable"] == await outcome_codes(*browsing)

@@ -1,4 +1,4 @@
-"""PostgreSQL behind TLS, as an address with ``sslmode=verify-full`` asks for it."""
+"""PostgreSQL with TLS, as requested by a URL with ``sslmode=verify-full``."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -17,9 +17,9 @@ def socket_of_server(new_postgres: str) -> Path:
     return Path(str(make_url(new_postgres).query["host"])) / ".s.PGSQL.5432"
 
 
-def address_of(database: str, port: int, certified: Path) -> str:
-    asked = {"sslmode": "verify-full", "sslrootcert": str(certified)}
-    url = make_url(database).set(drivername="postgresql", host="127.0.0.1", port=port, query=asked)
+def build_url(database: str, port: int, certified: Path) -> str:
+    options = {"sslmode": "verify-full", "sslrootcert": str(certified)}
+    url = make_url(database).set(drivername="postgresql", host="127.0.0.1", port=port, query=options)
     return url.render_as_string(hide_password=False)
 
 
@@ -27,11 +27,11 @@ def address_of(database: str, port: int, certified: Path) -> str:
 async def encrypted(new_postgres: str, socket_of_server: Path, tmp_path: Path) -> AsyncIterator[str]:
     certified = certificate(tmp_path)
     async with behind_tls(socket_of_server, certified, postgres=True) as port:
-        yield address_of(new_postgres, port, certified)
+        yield build_url(new_postgres, port, certified)
 
 
 @requirement("deployment-5")
-async def test_reads_writes_and_the_lock_go_through_tls(encrypted: str) -> None:
+async def test_reads_writes_and_locks_use_tls(encrypted: str) -> None:
     async with Database(encrypted) as database:
         written = await database.write(lambda writing: writing.execute(text("SELECT 1")).scalar())
         read = await database.read(lambda reading: reading.execute(text("SELECT 2")).scalar())
@@ -40,33 +40,33 @@ async def test_reads_writes_and_the_lock_go_through_tls(encrypted: str) -> None:
 
 
 @requirement("deployment-5")
-async def test_without_tls_the_same_server_is_not_reached(encrypted: str) -> None:
+async def test_the_server_is_unreachable_without_tls(encrypted: str) -> None:
     with pytest.raises(StorageUnavailable):
         async with Database(encrypted.replace("verify-full", "disable"), seconds=2):
             pass
 
 
 @requirement("deployment-5")
-async def test_a_trusted_certificate_of_another_server_is_refused(
+async def test_a_trusted_certificate_of_another_server_is_rejected(
     new_postgres: str, socket_of_server: Path, tmp_path: Path
 ) -> None:
     certified = certificate(tmp_path, "127.0.0.2")
     async with behind_tls(socket_of_server, certified, postgres=True) as port:
-        with pytest.raises(StorageUnavailable) as refused:
-            async with Database(address_of(new_postgres, port, certified), seconds=2):
+        with pytest.raises(StorageUnavailable) as raised:
+            async with Database(build_url(new_postgres, port, certified), seconds=2):
                 pass
 
-    assert 'does not match host name "127.0.0.1"' in refused.value.private
+    assert 'does not match host name "127.0.0.1"' in raised.value.private
 
 
 @requirement("deployment-5")
-async def test_a_certificate_that_nobody_trusts_is_refused(encrypted: str, tmp_path: Path) -> None:
+async def test_an_untrusted_certificate_is_rejected(encrypted: str, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     other = certificate(tmp_path / "other")
     url = make_url(encrypted).update_query_dict({"sslrootcert": str(other)}).render_as_string(hide_password=False)
 
-    with pytest.raises(StorageUnavailable) as refused:
+    with pytest.raises(StorageUnavailable) as raised:
         async with Database(url, seconds=2):
             pass
 
-    assert "certificate verify failed" in refused.value.private
+    assert "certificate verify failed" in raised.value.private

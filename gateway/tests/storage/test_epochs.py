@@ -27,42 +27,40 @@ async def shared(valkey_of_tests: Server) -> AsyncIterator[FallbackCounters]:
         yield FallbackCounters(store, LocalCounters(clock), clock, lambda: 1)
 
 
-async def test_the_store_tells_the_last_epoch(shared: FallbackCounters) -> None:
+async def test_the_store_returns_the_last_epoch(shared: FallbackCounters) -> None:
     before = await shared.read(HERE)
     await shared.write(Epoch(HERE, 7))
 
     assert [Epoch(HERE, 0), Epoch(HERE, 7)] == [before, await shared.read(HERE)]
 
 
-async def test_a_store_that_is_away_tells_nothing_and_is_not_overwritten(shared: FallbackCounters) -> None:
+async def test_an_unavailable_store_has_no_epoch_and_is_not_overwritten(shared: FallbackCounters) -> None:
     await shared.write(Epoch(HERE, 7))
     shared.enter_degraded_mode(StoreUnavailable("for a test"))
     await shared.write(Epoch(HERE, 1))
-    told, kept = await shared.read(HERE), await shared.store.epoch()
+    epoch, stored = await shared.read(HERE), await shared.store.epoch()
 
-    assert (None, 7) == (told, kept)
+    assert (None, 7) == (epoch, stored)
 
 
 @requirement("keys-14")
-async def test_a_database_that_is_older_than_the_store_was_restored(
-    shared: FallbackCounters, postgres_server: str
-) -> None:
+async def test_a_database_older_than_the_store_was_restored(shared: FallbackCounters, postgres_server: str) -> None:
     url = postgres_on(postgres_server)
     gaps: list[LostPeriod] = []
 
-    async def note(lost: LostPeriod) -> None:
+    async def record(lost: LostPeriod) -> None:
         gaps.append(lost)
 
-    async with Database(url) as database, RestoreDetector(database, [shared], note):
+    async with Database(url) as database, RestoreDetector(database, [shared], record):
         pass
     backup = new_database(postgres_server, like=url.rpartition("/")[2].partition("?")[0])
-    async with Database(url) as database, RestoreDetector(database, [shared], note) as whole:
-        await whole.count_epoch()
-    async with Database(backup) as database, RestoreDetector(database, [shared], note) as restored:
+    async with Database(url) as database, RestoreDetector(database, [shared], record) as original:
+        await original.count_epoch()
+    async with Database(backup) as database, RestoreDetector(database, [shared], record) as restored:
         pass
     for one in (url, backup):
         drop_database(postgres_server, one)
 
-    assert whole.lost is None
+    assert original.lost is None
     assert restored.lost is not None
     assert [restored.lost] == gaps

@@ -1,4 +1,4 @@
-"""Who holds what alone, and how long others wait for it."""
+"""Exclusive locks, and how long tasks wait for them."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -14,88 +14,88 @@ PATIENCE = Timeouts(queue_seconds=30, run_seconds=120)
 
 
 @dataclass
-class CredentialSource:
-    """Those who hold one name for a time, and when each of them came in or gave up."""
+class LockUsers:
+    """Tasks that lock one name for a time, and when each of them entered or gave up."""
 
     locks: NamedLocks = field(default_factory=lambda: NamedLocks(PATIENCE))
     story: list[tuple[str, str, float]] = field(default_factory=list)
 
-    async def hold(self, who: str, seconds: float) -> None:
+    async def hold(self, name: str, seconds: float) -> None:
         try:
             async with self.locks.acquire("page"):
-                self.tell(who, "in")
+                self.record(name, "in")
                 await asyncio.sleep(seconds)
         except UpstreamConflict:
-            self.tell(who, "gave up")
+            self.record(name, "gave up")
 
-    def tell(self, who: str, what: str) -> None:
-        self.story.append((who, what, asyncio.get_running_loop().time()))
+    def record(self, name: str, what: str) -> None:
+        self.story.append((name, what, asyncio.get_running_loop().time()))
 
     async def each(self, **seconds: float) -> None:
-        await asyncio.gather(*(self.hold(who, held) for who, held in seconds.items()))
+        await asyncio.gather(*(self.hold(name, duration) for name, duration in seconds.items()))
 
 
-def test_behind_one_who_does_not_let_go_all_others_give_up_in_order_and_leave_no_trace() -> None:
-    door = CredentialSource()
-    run_in_virtual_time(door.each(a=1000, b=1, c=1))
+def test_tasks_behind_a_stuck_lock_give_up_in_order_without_a_trace() -> None:
+    users = LockUsers()
+    run_in_virtual_time(users.each(a=1000, b=1, c=1))
 
-    assert [("a", "in", 0), ("b", "gave up", 30), ("c", "gave up", 30)] == door.story
-    assert {} == door.locks._queues
-
-
-def test_in_a_queue_that_moves_nobody_is_refused() -> None:
-    door = CredentialSource()
-    run_in_virtual_time(door.each(a=25, b=25, c=25, d=25))
-
-    assert [("a", "in", 0), ("b", "in", 25), ("c", "in", 50), ("d", "in", 75)] == door.story
+    assert [("a", "in", 0), ("b", "gave up", 30), ("c", "gave up", 30)] == users.story
+    assert {} == users.locks._queues
 
 
-def test_nobody_waits_longer_than_a_run_may_take() -> None:
-    door = CredentialSource()
-    run_in_virtual_time(door.each(a=29, b=29, c=29, d=29, e=29, f=29))
+def test_no_task_is_rejected_in_a_moving_queue() -> None:
+    users = LockUsers()
+    run_in_virtual_time(users.each(a=25, b=25, c=25, d=25))
 
-    assert [("e", "in", 116), ("f", "gave up", 120)] == door.story[-2:]
+    assert [("a", "in", 0), ("b", "in", 25), ("c", "in", 50), ("d", "in", 75)] == users.story
 
 
-def test_whoever_gives_up_is_not_waited_for() -> None:
-    async def run(door: CredentialSource) -> None:
-        waiting = asyncio.gather(door.hold("a", 31), door.hold("b", 1))
+def test_the_wait_is_limited_to_the_maximum_time_of_a_run() -> None:
+    users = LockUsers()
+    run_in_virtual_time(users.each(a=29, b=29, c=29, d=29, e=29, f=29))
+
+    assert [("e", "in", 116), ("f", "gave up", 120)] == users.story[-2:]
+
+
+def test_no_task_waits_for_one_that_gave_up() -> None:
+    async def run(users: LockUsers) -> None:
+        waiting = asyncio.gather(users.hold("a", 31), users.hold("b", 1))
         await asyncio.sleep(30.5)
-        await door.hold("c", 1)
+        await users.hold("c", 1)
         await waiting
 
-    door = CredentialSource()
-    run_in_virtual_time(run(door))
+    users = LockUsers()
+    run_in_virtual_time(run(users))
 
-    assert [("a", "in", 0), ("b", "gave up", 30), ("c", "in", 31)] == door.story
+    assert [("a", "in", 0), ("b", "gave up", 30), ("c", "in", 31)] == users.story
 
 
-def test_whoever_leaves_while_waiting_leaves_the_others_their_turn() -> None:
-    async def run(door: CredentialSource) -> None:
-        first, leaving, last = (asyncio.create_task(door.hold(who, 10)) for who in "abc")
+def test_a_cancelled_waiter_does_not_affect_the_others() -> None:
+    async def run(users: LockUsers) -> None:
+        first, leaving, last = (asyncio.create_task(users.hold(name, 10)) for name in "abc")
         await asyncio.sleep(5)
         leaving.cancel()
         await asyncio.gather(first, last)
 
-    door = CredentialSource()
-    run_in_virtual_time(run(door))
+    users = LockUsers()
+    run_in_virtual_time(run(users))
 
-    assert [("a", "in", 0), ("c", "in", 10)] == door.story
-    assert {} == door.locks._queues
-
-
-def test_a_turn_that_comes_with_the_end_of_patience_is_had_by_the_next() -> None:
-    door = CredentialSource()
-    run_in_virtual_time(door.each(a=30, b=1, c=1))
-
-    assert {} == door.locks._queues
-    assert 3 == len(door.story)
+    assert [("a", "in", 0), ("c", "in", 10)] == users.story
+    assert {} == users.locks._queues
 
 
-async def test_a_refusal_tells_when_to_try_again_and_that_nothing_was_sent() -> None:
+def test_a_lock_released_at_the_deadline_goes_to_the_next_waiter() -> None:
+    users = LockUsers()
+    run_in_virtual_time(users.each(a=30, b=1, c=1))
+
+    assert {} == users.locks._queues
+    assert 3 == len(users.story)
+
+
+async def test_the_error_states_when_to_retry_and_that_nothing_was_sent() -> None:
     locks = NamedLocks(Timeouts(queue_seconds=0))
     async with locks.acquire("page"):
-        with pytest.raises(UpstreamConflict, match="was not sent") as refusal:
+        with pytest.raises(UpstreamConflict, match="was not sent") as error:
             await locks.acquire("page").__aenter__()
 
-    assert (RETRY_SECONDS, None) == (refusal.value.retry_after, refusal.value.doubt)
+    assert (RETRY_SECONDS, None) == (error.value.retry_after, error.value.doubt)

@@ -1,4 +1,4 @@
-"""Upgrades of the schema that are refused, and those that wait for a lock."""
+"""Upgrades of the schema that are rejected, and those that wait for a lock."""
 
 import asyncio
 import shutil
@@ -31,10 +31,10 @@ INSERT INTO claims (workspace_id, connection_id, operation, idempotency_key, tar
  state, settle_seconds, status, expires_at)
 VALUES ('ws_1', 'conn_1', 'create_page', 'key', 'digest', 'digest', 'run_1', 1, 'done', 0, 'ok', 9e9)
 """
-"""Rows as the release before wrote them."""
+"""Insert rows as the previous release wrote them."""
 
 
-async def test_a_database_from_before_the_first_release_is_refused_in_one_sentence(database: Database) -> None:
+async def test_a_database_older_than_the_first_release_is_rejected(database: Database) -> None:
     await database.write(lambda writing: writing.execute(text("UPDATE alembic_version SET version_num = '0027'")))
 
     with pytest.raises(UnusableDatabase, match=r"^The database has schema 0027, from .*an empty database\.$"):
@@ -42,7 +42,7 @@ async def test_a_database_from_before_the_first_release_is_refused_in_one_senten
 
 
 @requirement("keys-8")
-async def test_an_upgrade_keeps_owners_and_claims(empty_database_url: str) -> None:
+async def test_an_upgrade_preserves_owners_and_claims(empty_database_url: str) -> None:
     database = Database(empty_database_url)
     await asyncio.to_thread(schema._upgrade, database._engine, schema._configuration(), "0028")
     with database._engine.connect().execution_options(writes=True) as connection:
@@ -58,7 +58,7 @@ async def test_an_upgrade_keeps_owners_and_claims(empty_database_url: str) -> No
     assert ("digest", "done") == (claim.target, claim.state)
 
 
-async def test_a_migration_that_gets_no_lock_is_tried_again(
+async def test_a_migration_without_a_lock_is_retried(
     empty_postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database = Database(empty_postgres)

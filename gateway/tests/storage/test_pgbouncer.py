@@ -1,4 +1,4 @@
-"""Behind PgBouncer with pooling by transactions: needs its program on the path, or named by ``TESTS_PGBOUNCER``."""
+"""PgBouncer with transaction pooling. Requires its program on the path, or in ``TESTS_PGBOUNCER``."""
 
 import asyncio
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ INSERT = insert(tables.workspaces)
 
 
 @pytest.fixture(params=["", "extra_float_digits,options"], ids=["options refused", "options ignored"])
-def through(request: pytest.FixtureRequest, new_postgres: str) -> Iterator[str]:
+def pooler_url(request: pytest.FixtureRequest, new_postgres: str) -> Iterator[str]:
     with run_pgbouncer(new_postgres, ignored=request.param or "extra_float_digits") as address:
         yield address
 
@@ -31,9 +31,9 @@ def claim(key: str, run_id: str) -> dict[str, Any]:
     return {**names, **row, "settle_seconds": 0.0, "expires_at": 9e9}
 
 
-async def test_what_is_written_behind_fences_is_the_same(through: str) -> None:
-    async with Database(through) as one, Database(through) as other:
-        held = await asyncio.gather(
+async def test_fenced_rows_are_written_correctly_behind_a_pooler(pooler_url: str) -> None:
+    async with Database(pooler_url) as one, Database(pooler_url) as other:
+        passed = await asyncio.gather(
             *(
                 database.put_all(
                     [(INSERT, workspace(f"{name} {key}"))], (CLAIM, claim(str(key), f"{name} {key}")), name
@@ -42,16 +42,16 @@ async def test_what_is_written_behind_fences_is_the_same(through: str) -> None:
                 for key in range(20)
             )
         )
-        kept = await one.read(
+        names = await one.read(
             lambda reading: reading.execute(select(func.count()).select_from(tables.workspaces)).scalar()
         )
 
-    assert 20 == sum(held) == kept
+    assert 20 == sum(passed) == names
 
 
-async def test_no_statement_takes_longer_than_it_may(through: str) -> None:
+async def test_statements_time_out_behind_a_pooler(pooler_url: str) -> None:
     query = select(func.current_setting("statement_timeout"))
-    async with Database(through, seconds=4) as database:
+    async with Database(pooler_url, seconds=4) as database:
         reading = await database.read(lambda connection: connection.execute(query).scalar())
         writing = await database.write(lambda connection: connection.execute(query).scalar())
 

@@ -1,4 +1,4 @@
-"""What calls count together, windows and turns, the same in memory and in Valkey."""
+"""Shared counters, windows and reservations, the same in memory and in Valkey."""
 
 from collections.abc import AsyncIterator, Iterable
 
@@ -32,114 +32,112 @@ async def shared(clock: ManualClock, request: pytest.FixtureRequest) -> AsyncIte
         yield store
 
 
-def take(name: str = "key:1", units: float = 1) -> ResolvedCharge:
+def charge(name: str = "key:1", units: float = 1) -> ResolvedCharge:
     return ResolvedCharge(name, MINUTE, units)
 
 
-async def test_spending_counts_down_and_then_tells_the_wait(shared: SharedCounters, clock: ManualClock) -> None:
-    left = [(await shared.consume(take())).remaining for _ in range(3)]
+async def test_consuming_reduces_the_allowance_then_returns_a_wait(shared: SharedCounters, clock: ManualClock) -> None:
+    left = [(await shared.consume(charge())).remaining for _ in range(3)]
     clock.at += 20
-    refused = await shared.consume(take())
+    rejected = await shared.consume(charge())
 
     assert [2, 1, 0] == left
-    assert (3, 0, 40.0) == (refused.limit, refused.remaining, refused.retry_after)
+    assert (3, 0, 40.0) == (rejected.limit, rejected.remaining, rejected.retry_after)
 
 
 @requirement("common-72")
-async def test_what_was_refused_does_not_count(shared: SharedCounters, clock: ManualClock) -> None:
+async def test_rejected_requests_do_not_count(shared: SharedCounters, clock: ManualClock) -> None:
     for _ in range(10):
-        await shared.consume(take())
+        await shared.consume(charge())
     clock.at += 60
 
-    assert 2 == (await shared.consume(take())).remaining
+    assert 2 == (await shared.consume(charge())).remaining
 
 
-async def test_looking_takes_nothing(shared: SharedCounters, clock: ManualClock) -> None:
-    looked = [(await shared.peek(take())).remaining for _ in range(5)]
+async def test_peeking_consumes_nothing(shared: SharedCounters, clock: ManualClock) -> None:
+    looked = [(await shared.peek(charge())).remaining for _ in range(5)]
 
     assert [3] * 5 == looked
-    assert 0 == (await shared.peek(take())).retry_after
+    assert 0 == (await shared.peek(charge())).retry_after
 
 
-async def test_names_count_for_themselves(shared: SharedCounters, clock: ManualClock) -> None:
-    await shared.consume(take("key:1", 3))
+async def test_names_are_counted_separately(shared: SharedCounters, clock: ManualClock) -> None:
+    await shared.consume(charge("key:1", 3))
 
-    assert 2 == (await shared.consume(take("key:2"))).remaining
+    assert 2 == (await shared.consume(charge("key:2"))).remaining
 
 
-async def test_a_turn_is_reserved_in_all_budgets_at_once(shared: SharedCounters, clock: ManualClock) -> None:
-    await shared.consume(take("upstream:notes:a", 3))
+async def test_a_reservation_applies_to_all_budgets_together(shared: SharedCounters, clock: ManualClock) -> None:
+    await shared.consume(charge("upstream:notes:a", 3))
     clock.at += 10
-    turn = await shared.reserve([take("upstream:notes:a"), take("upstream:notes:b")], 100)
+    reservation = await shared.reserve([charge("upstream:notes:a"), charge("upstream:notes:b")], 100)
 
-    assert 50 == turn.wait
+    assert 50 == reservation.wait
     assert (0, 2) == (
-        (await shared.peek(take("upstream:notes:a"))).remaining,
-        (await shared.peek(take("upstream:notes:b"))).remaining,
+        (await shared.peek(charge("upstream:notes:a"))).remaining,
+        (await shared.peek(charge("upstream:notes:b"))).remaining,
     )
 
 
-async def test_a_turn_after_the_deadline_takes_nothing(shared: SharedCounters, clock: ManualClock) -> None:
-    await shared.consume(take("upstream:notes:a", 3))
-    turn = await shared.reserve([take("upstream:notes:a"), take("upstream:notes:b")], 59)
+async def test_a_reservation_after_the_deadline_consumes_nothing(shared: SharedCounters, clock: ManualClock) -> None:
+    await shared.consume(charge("upstream:notes:a", 3))
+    reservation = await shared.reserve([charge("upstream:notes:a"), charge("upstream:notes:b")], 59)
 
-    assert (60, False) == (turn.wait, turn.granted)
-    assert 3 == (await shared.peek(take("upstream:notes:b"))).remaining
-
-
-async def test_a_turn_given_back_can_be_had_by_another(shared: SharedCounters, clock: ManualClock) -> None:
-    turn = await shared.reserve([take("upstream:notes:a", 3)], 0)
-    turn.release()
-
-    assert 0 == (await shared.reserve([take("upstream:notes:a", 3)], 0)).wait
+    assert (60, False) == (reservation.wait, reservation.granted)
+    assert 3 == (await shared.peek(charge("upstream:notes:b"))).remaining
 
 
-async def test_a_turn_is_confirmed_when_it_has_come(shared: SharedCounters, clock: ManualClock) -> None:
-    await shared.consume(take("upstream:notes:a", 3))
-    turn = await shared.reserve([take("upstream:notes:a")], 100)
-    clock.at += turn.wait
+async def test_a_released_reservation_is_available_to_others(shared: SharedCounters, clock: ManualClock) -> None:
+    reservation = await shared.reserve([charge("upstream:notes:a", 3)], 0)
+    reservation.release()
 
-    assert 0 == await turn.confirm()
-
-
-async def test_a_closed_budget_gives_no_turns_until_it_opens(shared: SharedCounters, clock: ManualClock) -> None:
-    await shared.block([take("upstream:notes:a")], 30)
-    await shared.block([take("upstream:notes:a")], 10)
-
-    assert 30 == (await shared.reserve([take("upstream:notes:a")], 100)).wait
-    assert 0 == (await shared.reserve([take("upstream:notes:b")], 100)).wait
+    assert 0 == (await shared.reserve([charge("upstream:notes:a", 3)], 0)).wait
 
 
-async def test_a_spare_turn_leaves_room_for_another_request(shared: SharedCounters, clock: ManualClock) -> None:
-    turns = [await shared.try_reserve_idle([take("upstream:notes:a")]) for _ in range(3)]
+async def test_a_reservation_is_confirmed_at_its_time(shared: SharedCounters, clock: ManualClock) -> None:
+    await shared.consume(charge("upstream:notes:a", 3))
+    reservation = await shared.reserve([charge("upstream:notes:a")], 100)
+    clock.at += reservation.wait
 
-    assert [True, True, False] == [turn.granted for turn in turns]
-    assert 60 == turns[2].wait
-    assert 1 == (await shared.peek(take("upstream:notes:a"))).remaining
+    assert 0 == await reservation.confirm()
 
 
-async def test_of_a_larger_budget_a_spare_turn_leaves_a_fifth(shared: SharedCounters, clock: ManualClock) -> None:
+async def test_a_blocked_budget_grants_nothing_until_the_block_ends(shared: SharedCounters, clock: ManualClock) -> None:
+    await shared.block([charge("upstream:notes:a")], 30)
+    await shared.block([charge("upstream:notes:a")], 10)
+
+    assert 30 == (await shared.reserve([charge("upstream:notes:a")], 100)).wait
+    assert 0 == (await shared.reserve([charge("upstream:notes:b")], 100)).wait
+
+
+async def test_an_idle_reservation_leaves_headroom_for_a_request(shared: SharedCounters, clock: ManualClock) -> None:
+    reservations = [await shared.try_reserve_idle([charge("upstream:notes:a")]) for _ in range(3)]
+
+    assert [True, True, False] == [reservation.granted for reservation in reservations]
+    assert 60 == reservations[2].wait
+    assert 1 == (await shared.peek(charge("upstream:notes:a"))).remaining
+
+
+async def test_an_idle_reservation_leaves_a_fifth_of_large_budgets(shared: SharedCounters, clock: ManualClock) -> None:
     one = ResolvedCharge("upstream:notes:a", Budget(20, 60), 1)
-    turns = [await shared.try_reserve_idle([one]) for _ in range(17)]
+    reservations = [await shared.try_reserve_idle([one]) for _ in range(17)]
 
-    assert [True] * 16 + [False] == [turn.granted for turn in turns]
+    assert [True] * 16 + [False] == [reservation.granted for reservation in reservations]
     assert [0] * 4 == [(await shared.reserve([one], 0)).wait for _ in range(4)]
 
 
-async def test_a_small_request_goes_before_a_large_one_that_has_to_wait(
-    shared: SharedCounters, clock: ManualClock
-) -> None:
-    await shared.consume(take("upstream:notes:a", 2))
-    large = await shared.reserve([take("upstream:notes:a", 3)], 100)
-    small = await shared.reserve([take("upstream:notes:a", 1)], 100)
+async def test_a_small_request_precedes_a_large_one_that_waits(shared: SharedCounters, clock: ManualClock) -> None:
+    await shared.consume(charge("upstream:notes:a", 2))
+    large = await shared.reserve([charge("upstream:notes:a", 3)], 100)
+    small = await shared.reserve([charge("upstream:notes:a", 1)], 100)
 
     assert (60, 0) == (round(large.wait), small.wait)
 
 
-async def test_who_was_late_delays_those_behind(shared: SharedCounters, clock: ManualClock) -> None:
-    await shared.reserve([take("upstream:notes:a", 3)], 0)
-    first = await shared.reserve([take("upstream:notes:a", 3)], 100)
-    second = await shared.reserve([take("upstream:notes:a", 3)], 200)
+async def test_a_late_request_delays_later_ones(shared: SharedCounters, clock: ManualClock) -> None:
+    await shared.reserve([charge("upstream:notes:a", 3)], 0)
+    first = await shared.reserve([charge("upstream:notes:a", 3)], 100)
+    second = await shared.reserve([charge("upstream:notes:a", 3)], 200)
     clock.at += 70
     gone = await first.confirm()
     clock.at += 50
@@ -148,125 +146,123 @@ async def test_who_was_late_delays_those_behind(shared: SharedCounters, clock: M
     assert 10 == round(await second.confirm(), 3)
 
 
-async def test_a_request_counts_from_when_it_can_have_arrived(shared: SharedCounters, clock: ManualClock) -> None:
-    turn = await shared.reserve([take("upstream:notes:a", 3)], 0)
+async def test_a_request_counts_from_its_latest_possible_arrival(shared: SharedCounters, clock: ManualClock) -> None:
+    reservation = await shared.reserve([charge("upstream:notes:a", 3)], 0)
     clock.at += 20
-    turn.record_response()
+    reservation.record_response()
     clock.at += 1
 
-    assert 59 == round((await shared.reserve([take("upstream:notes:a")], 100)).wait, 3)
+    assert 59 == round((await shared.reserve([charge("upstream:notes:a")], 100)).wait, 3)
 
 
-async def test_a_request_that_leaves_late_counts_from_then_on_before_it_is_answered(
+async def test_a_late_request_counts_from_sending_before_its_response(
     shared: SharedCounters, clock: ManualClock
 ) -> None:
-    turns = [await shared.reserve([take("upstream:notes:a")], 0) for _ in range(3)]
-    for turn in turns[:2]:
-        turn.record_sent()
+    reservations = [await shared.reserve([charge("upstream:notes:a")], 0) for _ in range(3)]
+    for reservation in reservations[:2]:
+        reservation.record_sent()
     clock.at += 25
-    turns[2].record_sent()
-    # The store is told in order, and knows by now.
-    await shared.peek(take("upstream:notes:a"))
+    reservations[2].record_sent()
+    # Commands reach the store in order, so it knows by now.
+    await shared.peek(charge("upstream:notes:a"))
     clock.at += 35
-    following = [await shared.reserve([take("upstream:notes:a")], 100) for _ in range(3)]
+    following = [await shared.reserve([charge("upstream:notes:a")], 100) for _ in range(3)]
 
-    assert [0, 0, 25] == [round(turn.wait, 3) for turn in following]
+    assert [0, 0, 25] == [round(reservation.wait, 3) for reservation in following]
 
 
-async def test_a_turn_that_was_not_used_comes_again_behind_those_who_have_gone(
-    shared: SharedCounters, clock: ManualClock
-) -> None:
-    turn = await shared.reserve([take("upstream:notes:a")], 0)
-    at_once = turn.is_expired()
+async def test_an_unused_reservation_is_renewed_behind_sent_ones(shared: SharedCounters, clock: ManualClock) -> None:
+    reservation = await shared.reserve([charge("upstream:notes:a")], 0)
+    at_once = reservation.is_expired()
     clock.at += 61
-    await shared.reserve([take("upstream:notes:a", 3)], 0)
+    await shared.reserve([charge("upstream:notes:a", 3)], 0)
 
-    assert (False, True) == (at_once, turn.is_expired())
-    assert 60 == round(await turn.confirm(), 3)
+    assert (False, True) == (at_once, reservation.is_expired())
+    assert 60 == round(await reservation.confirm(), 3)
 
 
-async def test_a_turn_that_comes_again_counts_once_and_from_then_on(shared: SharedCounters, clock: ManualClock) -> None:
-    turn = await shared.reserve([take("upstream:notes:a", 2)], 0)
+async def test_a_renewed_reservation_counts_once_from_its_new_time(shared: SharedCounters, clock: ManualClock) -> None:
+    reservation = await shared.reserve([charge("upstream:notes:a", 2)], 0)
     clock.at += 40
-    gone = await turn.confirm()
+    gone = await reservation.confirm()
     clock.at += 30
 
-    assert (0, False) == (gone, turn.is_expired())
-    assert 1 == (await shared.peek(take("upstream:notes:a"))).remaining
+    assert (0, False) == (gone, reservation.is_expired())
+    assert 1 == (await shared.peek(charge("upstream:notes:a"))).remaining
 
 
-async def test_what_takes_nothing_never_waits(shared: SharedCounters, clock: ManualClock) -> None:
-    turn = await shared.reserve([], -1)
-    turn.record_response()
-    turn.release()
+async def test_a_request_without_units_never_waits(shared: SharedCounters, clock: ManualClock) -> None:
+    reservation = await shared.reserve([], -1)
+    reservation.record_response()
+    reservation.release()
 
-    assert (0, True) == (turn.wait, turn.granted)
-
-
-async def test_an_idle_budget_is_counted_though_another_one_is_new(shared: SharedCounters, clock: ManualClock) -> None:
-    (await shared.reserve([take("upstream:notes:a")], 0)).release()
-    await shared.peek(take("key:1"))
-    await shared.reserve([take("upstream:notes:a"), take("upstream:notes:b")], 0)
-
-    assert 2 == (await shared.peek(take("upstream:notes:a"))).remaining
+    assert (0, True) == (reservation.wait, reservation.granted)
 
 
-ACTS = ("reserve", "reserve", "both", "spend", "spare", "confirm", "release", "time", "time", "close")
+async def test_an_idle_budget_is_charged_together_with_a_new_one(shared: SharedCounters, clock: ManualClock) -> None:
+    (await shared.reserve([charge("upstream:notes:a")], 0)).release()
+    await shared.peek(charge("key:1"))
+    await shared.reserve([charge("upstream:notes:a"), charge("upstream:notes:b")], 0)
+
+    assert 2 == (await shared.peek(charge("upstream:notes:a"))).remaining
 
 
-class Story:
-    """What happens to a store, and what it answers."""
+STEPS = ("reserve", "reserve", "both", "spend", "spare", "confirm", "release", "time", "time", "close")
+
+
+class Replay:
+    """The steps performed on a store, and its results."""
 
     def __init__(self, shared: SharedCounters, clock: ManualClock) -> None:
         self._shared = shared
         self._clock = clock
-        self._turns: list[Reservation] = []
-        self.told: list[tuple[str, float]] = []
+        self._reservations: list[Reservation] = []
+        self.results: list[tuple[str, float]] = []
 
-    async def live(self, acts: Iterable[tuple[str, int]]) -> None:
-        for act, number in acts:
-            await self.act(act, number)
+    async def run(self, steps: Iterable[tuple[str, int]]) -> None:
+        for kind, number in steps:
+            await self.step(kind, number)
 
-    async def act(self, act: str, number: int) -> None:
+    async def step(self, kind: str, number: int) -> None:
         units = float(number % 3 + 1)
-        a, b = take("upstream:notes:a", units), ResolvedCharge("upstream:notes:b", Budget(5, 10), units)
-        if act == "spend":
-            allowance = await self._shared.consume(take("key:1", units))
-            self._tell(f"{act} {allowance.remaining}", allowance.retry_after)
-        elif act == "spare":
-            self._take(await self._shared.try_reserve_idle([b]))
-        elif act in {"reserve", "both"}:
-            self._take(await self._shared.reserve([a, b] if act == "both" else [a], number * 20.0))
-        elif act == "time":
+        a, b = charge("upstream:notes:a", units), ResolvedCharge("upstream:notes:b", Budget(5, 10), units)
+        if kind == "spend":
+            allowance = await self._shared.consume(charge("key:1", units))
+            self._record(f"{kind} {allowance.remaining}", allowance.retry_after)
+        elif kind == "spare":
+            self._record_reservation(await self._shared.try_reserve_idle([b]))
+        elif kind in {"reserve", "both"}:
+            self._record_reservation(await self._shared.reserve([a, b] if kind == "both" else [a], number * 20.0))
+        elif kind == "time":
             self._clock.at += number * 2
-        elif act == "close":
+        elif kind == "close":
             await self._shared.block([b], number)
-        elif self._turns:
-            await self._use(self._turns[number % len(self._turns)], act)
+        elif self._reservations:
+            await self._use(self._reservations[number % len(self._reservations)], kind)
 
-    async def _use(self, turn: Reservation, act: str) -> None:
-        self._turns.remove(turn)
-        if act == "release":
-            turn.release()
-        elif turn.wait > 0:
-            self._tell(act, await turn.confirm())
+    async def _use(self, reservation: Reservation, kind: str) -> None:
+        self._reservations.remove(reservation)
+        if kind == "release":
+            reservation.release()
+        elif reservation.wait > 0:
+            self._record(kind, await reservation.confirm())
 
-    def _take(self, turn: Reservation) -> None:
-        self._tell(str(turn.granted), turn.wait)
-        if turn.granted:
-            self._turns.append(turn)
+    def _record_reservation(self, reservation: Reservation) -> None:
+        self._record(str(reservation.granted), reservation.wait)
+        if reservation.granted:
+            self._reservations.append(reservation)
 
-    def _tell(self, what: str, seconds: float) -> None:
-        self.told.append((what, round(seconds, 3)))
+    def _record(self, what: str, seconds: float) -> None:
+        self.results.append((what, round(seconds, 3)))
 
 
-@given(st.lists(st.tuples(st.sampled_from(ACTS), st.integers(0, 12)), min_size=5, max_size=40))
+@given(st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 12)), min_size=5, max_size=40))
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-async def test_both_stores_tell_the_same_story(valkey_of_tests: Server, acts: list[tuple[str, int]]) -> None:
+async def test_both_stores_return_the_same_results(valkey_of_tests: Server, steps: list[tuple[str, int]]) -> None:
     by_hand, of_store = ManualClock(), StoreClock(valkey_of_tests)
     async with store_of(valkey_of_tests, of_store) as store:
-        in_memory, in_store = Story(LocalCounters(by_hand), by_hand), Story(store, of_store)
-        await in_memory.live(acts)
-        await in_store.live(acts)
+        in_memory, in_store = Replay(LocalCounters(by_hand), by_hand), Replay(store, of_store)
+        await in_memory.run(steps)
+        await in_store.run(steps)
 
-    assert in_memory.told == in_store.told
+    assert in_memory.results == in_store.results

@@ -1,4 +1,4 @@
-"""A shared store behind TLS: its certificate and its name are checked, and what counts is the same."""
+"""A shared store with TLS: its certificate and name are verified, and counting is the same."""
 
 from pathlib import Path
 
@@ -16,9 +16,7 @@ TAKE = ResolvedCharge("key:tls", Budget(3, 60))
 
 
 @requirement("deployment-4")
-async def test_what_is_behind_tls_is_counted_once_its_certificate_was_checked(
-    valkey_of_tests: Server, tmp_path: Path
-) -> None:
+async def test_a_store_with_a_verified_certificate_is_used(valkey_of_tests: Server, tmp_path: Path) -> None:
     certified = certificate(tmp_path)
     async with behind_tls(valkey_of_tests.port, certified) as port:
         url = f"rediss://127.0.0.1:{port}/0"
@@ -27,15 +25,15 @@ async def test_what_is_behind_tls_is_counted_once_its_certificate_was_checked(
         ) as store:
             await store.begin("tls", fresh=True)
             left = [(await store.consume(TAKE)).remaining for _ in range(2)]
-        async with ValkeyCounters(url, MonotonicClock(), seconds=20) as trusting_nobody:
+        async with ValkeyCounters(url, MonotonicClock(), seconds=20) as without_ca:
             with pytest.raises(StoreUnavailable):
-                await trusting_nobody.check()
+                await without_ca.check()
 
     assert [2, 1] == left
 
 
 @requirement("deployment-4")
-async def test_a_trusted_certificate_of_another_server_is_refused(valkey_of_tests: Server, tmp_path: Path) -> None:
+async def test_a_trusted_certificate_of_another_server_is_rejected(valkey_of_tests: Server, tmp_path: Path) -> None:
     certified = certificate(tmp_path, "127.0.0.2")
     async with behind_tls(valkey_of_tests.port, certified) as port:
         url = f"valkeys://127.0.0.1:{port}/0?ssl_ca_certs={certified}"

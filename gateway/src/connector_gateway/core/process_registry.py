@@ -135,7 +135,7 @@ class ProcessRegistry:
 
         def check() -> None:
             if self._seen_at is not None and not (self.alive and lapses == self._lapses):
-                raise StorageUnavailable("This process has lost touch with its storage.", retry_after=HEARTBEAT_SECONDS)
+                raise StorageUnavailable("This process has lost its storage.", retry_after=HEARTBEAT_SECONDS)
 
         return check
 
@@ -151,7 +151,7 @@ class ProcessRegistry:
             current = await self.database.read(self._read_live)
             for other, seen_at in current.items():
                 if seen_at > previous.get(other, seen_at):
-                    raise DatabaseInUse(f"{self._in_use_message(other)}; stop that one first.")
+                    raise DatabaseInUse(f"{self._in_use_message(other)}; stop that process first.")
             previous = current
 
     def _read_live(self, reading: Reading) -> dict[str, float]:
@@ -164,7 +164,7 @@ class ProcessRegistry:
         return {row.process_id: row.seen_at for row in reading.execute(query)}
 
     def _in_use_message(self, process_id: str) -> str:
-        return f"The database {self.database.url.database} is being served by another process, {process_id}"
+        return f"The database {self.database.url.database} is in use by another process, {process_id}"
 
     async def _last_heartbeat(self) -> float | None:
         """Return when the last process stopped, in epoch seconds. None if one is alive or there was none."""
@@ -219,13 +219,13 @@ class ProcessRegistry:
         try:
             settled = await job()
         except StorageUnavailable as error:
-            log.warning("storage is away", job=job.__name__, private=error.private)
+            log.warning("storage unavailable", job=job.__name__, private=error.private)
             return False
         except Exception:
-            log.exception("a part of the heartbeat failed", job=job.__name__)
+            log.exception("heartbeat job failed", job=job.__name__)
         else:
             if settled:
-                log.warning("settled what a process left", job=job.__name__, count=settled)
+                log.warning("work of a dead process recovered", job=job.__name__, count=settled)
         return True
 
     def _settle_dead(self, writing: Writing) -> Sequence[tuple[Any, ...]]:
@@ -239,7 +239,7 @@ class ProcessRegistry:
         self.count = max(1, len(processes))
         oldest = next((process_id for process_id, age in processes if age < LIVE_SECONDS), self.process_id)
         if self._must_be_single and oldest != self.process_id:
-            reason = f"{self._in_use_message(oldest)}, which was there first."
+            reason = f"{self._in_use_message(oldest)}, which started earlier."
             log.error("stopping", reason=reason)
             self._stopping.start(reason)
 

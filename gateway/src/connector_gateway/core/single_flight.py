@@ -30,16 +30,16 @@ class _Flight(Generic[V]):
 
 
 class SingleFlight(Generic[K, V]):
-    """Up to *most* values by key, each with an expiry time. The least recently used value is dropped first.
+    """Up to *max_values* values by key, each with an expiry time. The least recently used value is dropped first.
 
     With *from_start*, the lifetime of a value counts from the start of its look-up. A later caller does not share a
     look-up that is older than the lifetime. Otherwise the lifetime counts from the end of the look-up, and every caller
     shares the look-up in progress.
     """
 
-    def __init__(self, clock: Clock, most: int, *, from_start: bool = False) -> None:
+    def __init__(self, clock: Clock, max_values: int, *, from_start: bool = False) -> None:
         self._clock = clock
-        self._max = most
+        self._max = max_values
         self._from_start = from_start
         self._values: OrderedDict[K, tuple[float, V]] = OrderedDict()
         self._flights: dict[K, _Flight[V]] = {}

@@ -55,8 +55,8 @@ def versions() -> list[str]:
 def _check_supported(version: str) -> None:
     if version > newest_version():
         raise UnusableDatabase(
-            f"The database was brought to schema {version} by a newer version of this service, which knows "
-            f"{newest_version()} as the newest; start that version, or restore a copy from before."
+            f"The database was brought to schema {version} by a newer version of this service, while this "
+            f"version knows schemas up to {newest_version()}; start the newer version, or restore an earlier copy."
         )
     if version < min(versions()):
         raise UnusableDatabase(

@@ -147,7 +147,7 @@ audit_chain = Table(
 )
 """One row: the key of the audit trail, the end of its chain, and the proof that this end was written with the key."""
 
-_kept, _kept_sqlite = text("deleted IS false"), text("deleted IS 0")
+_existing, _existing_sqlite = text("deleted IS false"), text("deleted IS 0")
 """The condition in the statements that list connections. SQLite selects the indexes by its text."""
 
 RENEWABLE = "status = 'active' AND refresh_due_at IS NOT NULL"
@@ -180,7 +180,7 @@ connections = Table(
     Column("app_id", String(200)),
     Column("era", Integer, server_default="0"),
     *(
-        Index(name, *columns, sqlite_where=_kept_sqlite, postgresql_where=_kept)
+        Index(name, *columns, sqlite_where=_existing_sqlite, postgresql_where=_existing)
         for name, columns in {
             "ix_connections": ("connection_id",),
             "ix_connections_workspace": ("workspace_id", "connection_id"),
@@ -266,9 +266,9 @@ processes = Table(
 )
 
 _under_way = text("process_id IS NOT NULL")
-_doubtful = text("state = 'doubtful'")
+_in_doubt = text("state = 'doubtful'")
 _unknown, _known = text("upstream_id IS NULL"), text("upstream_id IS NOT NULL")
-_refused = text("code = 'rate_limited'")
+_rate_limited = text("code = 'rate_limited'")
 _and_more = text("and_more IS NOT NULL")
 
 UNSUCCESSFUL = text("status IN ('error', 'interrupted', 'partial')")
@@ -308,7 +308,7 @@ runs = Table(
         sqlite_where=UNSUCCESSFUL,
         postgresql_where=UNSUCCESSFUL,
     ),
-    Index("ix_runs_refused", "run_id", sqlite_where=_refused, postgresql_where=_refused),
+    Index("ix_runs_refused", "run_id", sqlite_where=_rate_limited, postgresql_where=_rate_limited),
     Index("ix_runs_and_more", "workspace_id", "run_id", sqlite_where=_and_more, postgresql_where=_and_more),
 )
 """Runs.
@@ -337,7 +337,7 @@ claims = Table(
     Column("status", String(10)),
     Column("expires_at", Double, nullable=False, index=True),
     Index("ix_claims_process", "process_id", sqlite_where=_under_way, postgresql_where=_under_way),
-    Index("ix_claims_doubtful", "settles_at", sqlite_where=_doubtful, postgresql_where=_doubtful),
+    Index("ix_claims_doubtful", "settles_at", sqlite_where=_in_doubt, postgresql_where=_in_doubt),
 )
 """Idempotency claims. ``state`` is ``held``, ``doubtful`` or ``done``.
 

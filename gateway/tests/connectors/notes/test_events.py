@@ -231,7 +231,7 @@ def test_events_are_filtered_by_type_and_time_and_paged(feed: EventFeed) -> None
     assert {"page.created"} == {event["type"] for event in feed.events(type="page.created")}
     assert events[-1:] == feed.events(since=events[-1]["observed_at"])[-1:]
     assert [] == feed.events(since="2100-01-01T00:00:00Z")
-    assert "no longer kept" in gateway.get("/notes/events", since="2020-01-01").headers["warning"]
+    assert "no longer stored" in gateway.get("/notes/events", since="2020-01-01").headers["warning"]
     assert ["since"] == [detail["parameter"] for detail in gateway.get("/notes/events", since="yesterday").details]
 
 

@@ -1,4 +1,4 @@
-"""What the tests of observed events share: nodes on one database, and a small room that is watched."""
+"""Fixtures for tests of observed events: nodes on one database, and a small watched connector."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -22,7 +22,7 @@ SECRET = "garden-secret"
 
 
 class Sprouted(Result):
-    """Something grew."""
+    """A plant grew."""
 
     event_id: str
     type: str
@@ -31,12 +31,12 @@ class Sprouted(Result):
 
 
 def sprouted(plant: str, bed: str | None = None, kind: str = "sprouted") -> Observation:
-    """The observation that *plant* grew."""
+    """Return the observation that *plant* grew."""
     return Observation((plant, kind), kind, {"plant": plant}, bed)
 
 
 class FakeConnector:
-    """A room whose polls do what the tests say."""
+    """A fake connector whose polls follow a script of the test."""
 
     def __init__(self) -> None:
         self.polls: list[PollContext[Any]] = []
@@ -46,7 +46,7 @@ class FakeConnector:
         self.gate.set()
 
     async def poll(self, watch: PollContext[Any]) -> None:
-        """Note the poll, wait at the gate, then do what comes next in the script."""
+        """Record the poll, wait at the gate, then perform the next step of the script."""
         self.polls.append(watch)
         self.begun.set()
         await self.gate.wait()
@@ -59,7 +59,7 @@ class FakeConnector:
 
     @staticmethod
     def receive(delivery: HookRequest, secrets: Sequence[str]) -> HookResult:
-        """Take what is signed with one of *secrets* in the plainest way; hand one over while there are none."""
+        """Accept hooks signed with one of *secrets*, or a new secret while there are none."""
         signed_with = delivery.headers.get("x-secret")
         if signed_with is None and not secrets:
             return HookResult(secret=SECRET)
@@ -69,7 +69,7 @@ class FakeConnector:
 
     @staticmethod
     def read(event: Mapping[str, Any], settings: Mapping[str, Any], state: Mapping[str, Any]) -> Sequence[Observation]:
-        """The plant that grew, for those who were polled before."""
+        """Return the plant that grew, for the polled connections."""
         return [sprouted(event["plant"])] if state and not settings.get("deaf") else []
 
 
@@ -84,7 +84,7 @@ RECEIPTS = {
 
 
 def connector(garden: FakeConnector, *, pushed: bool) -> Connector[Any]:
-    """The garden as a connector."""
+    """Return the fake connector as a declared connector."""
     return Connector(
         name="garden",
         summary="A garden.",
@@ -106,7 +106,7 @@ def connector(garden: FakeConnector, *, pushed: bool) -> Connector[Any]:
 
 @dataclass
 class Node:
-    """One process with its part in observing, whose watchers are started by hand."""
+    """One process that observes changes. Its watchers are started explicitly."""
 
     app: App
     garden: FakeConnector
@@ -118,12 +118,12 @@ class Node:
         return self.app._watches
 
     async def connect(self, plan: Any = "paid", **settings: Any) -> Any:
-        """A new connection in a workspace of its own."""
+        """Create a connection in its own workspace."""
         workspace = await self.app.workspaces.create("tests", plan)
-        made = await self.app.connections.create(
+        connection = await self.app.connections.create(
             workspace["workspace_id"], "garden", {"token": "garden-token"}, settings=settings or None
         )
-        return made["connection_id"]
+        return connection["connection_id"]
 
     async def watch(self) -> PollScheduler:
         """Start this node's watchers."""
@@ -133,21 +133,21 @@ class Node:
         return watchers
 
     async def see(self, connection_id: Any, *observations: Observation) -> None:
-        """Add to the feed what was seen."""
+        """Add events to the feed."""
         await self.app._feed.add({connection_id: observations})
 
     async def plants(self, connection_id: Any, **filters: Any) -> list[str]:
-        """The plants of a page of the feed."""
+        """Return the plants of a page of the feed."""
         page = await self.app._feed.page(connection_id, Sprouted, None, **{"limit": 100, **filters})
         return [event.plant for event in page.items]
 
     async def deliver(self, body: str, secret: str = SECRET) -> Mapping[str, Any]:
-        """Hand a delivery in."""
+        """Deliver a hook."""
         headers = {"x-secret": secret}
         return await self.app.hooks.receive("garden", HookRequest(headers, body.encode(), self.clock.now()))
 
     async def hand_over(self) -> Mapping[str, Any]:
-        """Hand the garden's secret over, at the address that the operator made for it."""
+        """Deliver the connector's secret to the URL that the operator opened for it."""
         _, _, address = (await self.app.hooks.open("garden"))["url"].rpartition("/")
         return await self.app.hooks.receive("garden", HookRequest({}, b"", self.clock.now()), address)
 
@@ -163,8 +163,8 @@ async def _node(database_url: str, garden: FakeConnector, clock: ManualClock, **
         "GATEWAY_SECRET_KEYS": "a secret that only tests know",
         "GATEWAY_OPERATOR_TOKEN": "op_0123456789abcdef",
     }
-    made = {"garden": connector(garden, pushed="GATEWAY_GARDEN_HOOK_SECRET" in settings)}
-    app = App(Settings.read(environment | settings, made), connectors=made, clock=clock)
+    connectors = {"garden": connector(garden, pushed="GATEWAY_GARDEN_HOOK_SECRET" in settings)}
+    app = App(Settings.read(environment | settings, connectors), connectors=connectors, clock=clock)
     async with app.database, app._transport:
         await app._processes.heartbeat()
         node = Node(app, garden, clock)
@@ -177,18 +177,18 @@ async def _node(database_url: str, garden: FakeConnector, clock: ManualClock, **
 
 @pytest.fixture
 async def node(database_url: str, garden: FakeConnector, clock: ManualClock) -> AsyncIterator[Node]:
-    """A process whose third party only says where to poll."""
-    async for made in _node(database_url, garden, clock):
-        yield made
+    """A process whose vendor only reports where to poll."""
+    async for started in _node(database_url, garden, clock):
+        yield started
 
 
 @pytest.fixture
 async def pushed(database_url: str, garden: FakeConnector, clock: ManualClock) -> AsyncIterator[Node]:
-    """A process whose third party delivers the changes themselves."""
-    async for made in _node(database_url, garden, clock, GATEWAY_GARDEN_HOOK_SECRET=f"{SECRET},older"):
-        yield made
+    """A process whose vendor delivers the changes themselves."""
+    async for started in _node(database_url, garden, clock, GATEWAY_GARDEN_HOOK_SECRET=f"{SECRET},older"):
+        yield started
 
 
 def forget(name: str) -> Snapshot:
-    """The end of a snapshot."""
+    """Return the end of a snapshot."""
     return Snapshot("beds", name, None)

@@ -1,4 +1,4 @@
-"""Withdrawn authorisations are noticed by readers, and what was missed is looked for; on both databases."""
+"""Withdrawn authorisations are noticed by readers, and missed events are searched for; on both databases."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -19,7 +19,7 @@ from connector_gateway.kit.errors import ConnectionRevoked, UpstreamError
 from connector_gateway.kit.events import CHANGED_AT, FORMER, RENEWED_AT
 from connector_gateway.kit.identifiers import ConnectionId
 from gateway.tests.core.events.conftest import Node, Sprouted, sprouted
-from gateway.tests.core.events.test_watching import polled, row, take
+from gateway.tests.core.events.test_polling import open_session, wait_for_polls, watch_row
 from harness.clocks import ManualClock
 from harness.requirement import requirement
 
@@ -30,13 +30,13 @@ class Vendor:
     """Answers whether a connection is accepted."""
 
     def __init__(self) -> None:
-        self.asked = 0
-        self.fault: Exception | None = None
+        self.requests = 0
+        self.error: Exception | None = None
 
-    async def ask(self) -> str:
-        self.asked += 1
-        if self.fault:
-            raise self.fault
+    async def ask_vendor(self) -> str:
+        self.requests += 1
+        if self.error:
+            raise self.error
         return "me"
 
 
@@ -46,183 +46,179 @@ def vendor() -> Vendor:
 
 
 async def read(node: Node, connection_id: Any, confirm: Callable[[], Awaitable[object]] | None = None) -> list[str]:
-    """The plants of the feed."""
+    """Return the plants of the feed."""
     page = await node.app._feed.page(connection_id, Sprouted, None, limit=100, confirm=confirm)
     return [event.plant for event in page.items]
 
 
 async def observe(node: Node, connection_id: Any, status: str, **more: Any) -> None:
-    """Note what a call has found out."""
+    """Record an observation of a call."""
     connection = await node.app.connections.find(connection_id)
     assert connection is not None
     await node.app.connections.record_status(connection, status, **more)
 
 
-async def look_at_once(node: Node) -> None:
-    """Take the first poll."""
+async def poll_once(node: Node) -> None:
+    """Perform the first poll."""
     watchers = await node.watch()
-    await polled(node)
+    await wait_for_polls(node)
     await watchers.__aexit__()
     node.tasks.clear()
 
 
-# Asking
+# Asking the vendor
 
 
-async def test_whoever_reads_a_few_times_is_always_answered_by_the_third_party(
-    vendor: Vendor, clock: ManualClock
-) -> None:
-    asking = Asking(clock)
-    confirmed = [await asking.is_accepted(ONE, vendor.ask) for _ in range(BURST + 1)]
+async def test_occasional_reads_always_ask_the_vendor(vendor: Vendor, clock: ManualClock) -> None:
+    probe = Asking(clock)
+    confirmed = [await probe.is_accepted(ONE, vendor.ask_vendor) for _ in range(BURST + 1)]
     clock.at += SECONDS_PER_REQUEST
-    later = [await asking.is_accepted(ONE, vendor.ask), await asking.is_accepted(ONE, vendor.ask)]
+    later = [await probe.is_accepted(ONE, vendor.ask_vendor), await probe.is_accepted(ONE, vendor.ask_vendor)]
 
     assert [*([True] * BURST), False] == confirmed
     assert [True, False] == later
-    assert BURST + 1 == vendor.asked
+    assert BURST + 1 == vendor.requests
 
 
-async def test_a_third_party_that_cannot_say_is_left_alone_for_a_while(vendor: Vendor, clock: ManualClock) -> None:
-    asking = Asking(clock)
-    vendor.fault = UpstreamError("Broken.")
-    failed = await asking.is_accepted(ONE, vendor.ask)
-    vendor.fault = None
-    left_alone = await asking.is_accepted(ONE, vendor.ask)
+async def test_an_unavailable_vendor_is_not_queried_for_a_while(vendor: Vendor, clock: ManualClock) -> None:
+    probe = Asking(clock)
+    vendor.error = UpstreamError("Broken.")
+    failed = await probe.is_accepted(ONE, vendor.ask_vendor)
+    vendor.error = None
+    left_alone = await probe.is_accepted(ONE, vendor.ask_vendor)
     clock.at += BACKOFF_SECONDS
-    again = await asking.is_accepted(ONE, vendor.ask)
+    again = await probe.is_accepted(ONE, vendor.ask_vendor)
 
     assert (False, False, True) == (failed, left_alone, again)
-    assert 2 == vendor.asked
+    assert 2 == vendor.requests
 
 
-async def test_what_was_asked_is_remembered_of_so_many_connections_only(vendor: Vendor, clock: ManualClock) -> None:
-    asking = Asking(clock)
+async def test_the_number_of_tracked_connections_is_limited(vendor: Vendor, clock: ManualClock) -> None:
+    probe = Asking(clock)
     await asyncio.gather(
-        *(asking.is_accepted(ConnectionId(f"conn_{number}"), vendor.ask) for number in range(MAX_CONNECTIONS + 1))
+        *(probe.is_accepted(ConnectionId(f"conn_{number}"), vendor.ask_vendor) for number in range(MAX_CONNECTIONS + 1))
     )
 
-    assert MAX_CONNECTIONS == len(asking._allowances)
+    assert MAX_CONNECTIONS == len(probe._allowances)
 
 
 # Reading
 
 
 @requirement("common-105")
-async def test_what_was_observed_last_holds_where_nobody_can_be_asked(node: Node, vendor: Vendor) -> None:
+async def test_the_last_observed_status_applies_if_the_vendor_is_unavailable(node: Node, vendor: Vendor) -> None:
     connection = await node.connect()
     await node.see(connection, sprouted("a"))
-    vendor.fault = UpstreamError("Broken.")
-    active = await read(node, connection, vendor.ask)
+    vendor.error = UpstreamError("Broken.")
+    active = await read(node, connection, vendor.ask_vendor)
     await observe(node, connection, "revoked")
 
     assert ["a"] == active
     with pytest.raises(ConnectionRevoked):
-        await read(node, connection, vendor.ask)
+        await read(node, connection, vendor.ask_vendor)
 
 
 @requirement("common-105")
-async def test_a_third_party_that_accepts_again_is_believed_before_what_was_observed(
-    node: Node, vendor: Vendor
-) -> None:
+async def test_a_vendor_that_accepts_again_overrides_the_observed_status(node: Node, vendor: Vendor) -> None:
     connection = await node.connect()
     await node.see(connection, sprouted("a"))
     await observe(node, connection, "revoked")
 
-    assert ["a"] == await read(node, connection, vendor.ask)
+    assert ["a"] == await read(node, connection, vendor.ask_vendor)
 
 
-# What happens to the watch
+# The watch
 
 
 @requirement("common-105")
-async def test_a_connection_that_is_active_again_is_looked_at_at_once(node: Node) -> None:
+async def test_a_reactivated_connection_is_polled_immediately(node: Node) -> None:
     connection = await node.connect()
     node.garden.script = [ConnectionRevoked("Gone.")]
-    await look_at_once(node)
+    await poll_once(node)
     await observe(node, connection, "active")
-    watch = await row(node, connection)
+    watch = await watch_row(node, connection)
 
     assert (node.clock.at, node.clock.at, 0) == (watch.due_at, watch.whole_at, watch.failures)
 
 
-async def test_a_look_that_gets_through_again_is_not_followed_by_another(node: Node) -> None:
+async def test_a_poll_that_succeeds_again_is_not_followed_by_another(node: Node) -> None:
     connection = await node.connect()
     await observe(node, connection, "revoked")
-    await look_at_once(node)
+    await poll_once(node)
 
     assert "active" == (await node.app.connections.show(connection))["status"]
-    assert node.clock.at == (await row(node, connection)).behind_since
+    assert node.clock.at == (await watch_row(node, connection)).behind_since
     assert 1 == len(node.garden.polls)
 
 
-async def test_what_is_observed_of_a_removed_connection_is_not_noted(node: Node) -> None:
+async def test_observations_of_a_removed_connection_are_not_stored(node: Node) -> None:
     connection_id = await node.connect()
     connection = await node.app.connections.find(connection_id)
     assert connection is not None
     await node.app.connections.remove(connection_id)
     await node.app.connections.record_status(connection, "revoked")
 
-    assert await row(node, connection_id) is None
+    assert await watch_row(node, connection_id) is None
 
 
 @requirement("common-105")
-async def test_what_was_not_pushed_is_looked_for_since_the_last_event(pushed: Node) -> None:
+async def test_missed_hooks_are_searched_since_the_last_event(pushed: Node) -> None:
     connection = await pushed.connect()
-    await look_at_once(pushed)
+    await poll_once(pushed)
     await pushed.app._feed.add({connection: [sprouted("a")]})
     heard_at = pushed.clock.at
     pushed.clock.at += 3600
-    await _forget_being_behind(pushed, connection)
+    await _clear_behind(pushed, connection)
     await observe(pushed, connection, "revoked")
 
-    assert heard_at == (await row(pushed, connection)).behind_since
+    assert heard_at == (await watch_row(pushed, connection)).behind_since
 
 
 @requirement("common-105")
-async def test_what_was_not_pushed_is_looked_for_no_longer_ago_than_events_are_kept(pushed: Node) -> None:
+async def test_missed_hooks_are_searched_only_within_the_retention_time(pushed: Node) -> None:
     connection = await pushed.connect()
-    await look_at_once(pushed)
-    await _forget_being_behind(pushed, connection)
+    await poll_once(pushed)
+    await _clear_behind(pushed, connection)
     await observe(pushed, connection, "revoked")
 
-    assert pushed.clock.at - MAX_SEARCH_BACK_SECONDS == (await row(pushed, connection)).behind_since
+    assert pushed.clock.at - MAX_SEARCH_BACK_SECONDS == (await watch_row(pushed, connection)).behind_since
 
 
-async def _forget_being_behind(node: Node, connection_id: Any) -> None:
-    """Undo what the end of the process has left word of."""
+async def _clear_behind(node: Node, connection_id: Any) -> None:
+    """Delete the record that the process left when it ended."""
     (claimed,) = await node.watches.claim("garden", 10)
     await node.watches.finish(claimed, whole_at=None, behind_since=None, failures=0)
-    assert (await row(node, connection_id)).behind_since is None
+    assert (await watch_row(node, connection_id)).behind_since is None
 
 
 @requirement("common-106")
-async def test_new_credentials_keep_what_was_noted_until_it_is_known_whose_they_are(node: Node) -> None:
+async def test_new_credentials_retain_the_watch_state_until_their_account_is_known(node: Node) -> None:
     connection = await node.connect()
-    await look_at_once(node)
+    await poll_once(node)
     await node.app.connections.change(connection, credentials={"token": "second-token"})
     node.clock.at += 5
     await node.app.connections.change(connection, credentials={"token": "another-third-token"}, settings={})
-    watch = await row(node, connection)
+    watch = await watch_row(node, connection)
 
     assert {FORMER: {"seen": 1}, RENEWED_AT: node.clock.at, CHANGED_AT: node.clock.at} == watch.state
     assert watch.account is None
 
 
-async def test_new_credentials_before_the_first_look_change_nothing_about_the_beginning(node: Node) -> None:
+async def test_new_credentials_before_the_first_poll_do_not_change_the_start(node: Node) -> None:
     connection = await node.connect()
     began = node.clock.at
     node.clock.at += 5
     await node.app.connections.change(connection, credentials={"token": "second-token"}, settings={})
-    watch = await row(node, connection)
+    watch = await watch_row(node, connection)
 
     assert ({}, began) == (watch.state, watch.behind_since)
 
 
 @requirement("common-107")
-async def test_a_look_with_old_credentials_ends_where_they_are_replaced(node: Node) -> None:
+async def test_a_poll_with_replaced_credentials_ends(node: Node) -> None:
     connection = await node.connect()
     (claimed,) = await node.watches.claim("garden", 10)
-    poll = await take(node, claimed)
+    poll = await open_session(node, claimed)
     await node.app.connections.change(connection, credentials={"token": "second-token"})
 
     with pytest.raises(LeaseLost):

@@ -1,4 +1,4 @@
-"""The feed: each change once, in the order of observation, for as long as the plan says; on both databases."""
+"""The feed: each change once, in the order of observation, retained as the plan specifies; on both databases."""
 
 import asyncio
 from typing import Any
@@ -19,7 +19,7 @@ from harness.requirement import requirement
 from harness.secret_leaks import contents
 
 
-async def test_events_come_in_the_order_in_which_they_were_seen(node: Node) -> None:
+async def test_events_are_listed_in_order_of_observation(node: Node) -> None:
     connection = await node.connect()
     await node.see(connection, sprouted("b"), sprouted("a"))
     await node.see(connection, sprouted("c"))
@@ -28,7 +28,7 @@ async def test_events_come_in_the_order_in_which_they_were_seen(node: Node) -> N
 
 
 @requirement("common-103")
-async def test_a_change_seen_again_is_the_same_event(node: Node) -> None:
+async def test_a_change_observed_again_is_the_same_event(node: Node) -> None:
     connection = await node.connect()
     await node.see(connection, sprouted("a"), sprouted("a"))
     await node.see(connection, sprouted("b"), sprouted("a"))
@@ -47,7 +47,7 @@ async def test_the_same_change_is_another_event_on_another_connection(node: Node
     assert 2 == len({event.event_id for page in pages for event in page.items})
 
 
-async def test_a_cursor_goes_on_where_it_was_however_long_it_was_held(node: Node) -> None:
+async def test_an_old_cursor_continues_at_its_position(node: Node) -> None:
     connection = await node.connect()
     await node.see(connection, *map(sprouted, "abc"))
     first = await node.app._feed.page(connection, Sprouted, None, limit=2)
@@ -60,7 +60,7 @@ async def test_a_cursor_goes_on_where_it_was_however_long_it_was_held(node: Node
     assert second.position is None
 
 
-async def test_events_since_an_instant_include_that_instant(node: Node) -> None:
+async def test_events_since_a_time_include_that_time(node: Node) -> None:
     connection = await node.connect()
     await node.see(connection, sprouted("a"))
     node.clock.at += 0.0016
@@ -71,7 +71,7 @@ async def test_events_since_an_instant_include_that_instant(node: Node) -> None:
     assert [] == await node.plants(connection, since=utc_datetime(NOON + 60))
 
 
-async def test_events_are_told_apart_by_type_and_channel(node: Node) -> None:
+async def test_events_are_filtered_by_type_and_channel(node: Node) -> None:
     connection = await node.connect()
     await node.see(connection, sprouted("a", "bed 1"), sprouted("b", "bed 2"), sprouted("c", "bed 1", "withered"))
 
@@ -87,7 +87,7 @@ async def test_events_are_told_apart_by_type_and_channel(node: Node) -> None:
         pytest.param("paid", 30, marks=requirement("chat-36", "notes-66")),
     ],
 )
-async def test_events_are_kept_as_long_as_the_plan_says(node: Node, plan: str, days: int) -> None:
+async def test_events_are_retained_as_the_plan_specifies(node: Node, plan: str, days: int) -> None:
     connection = await node.connect(plan)
     await node.see(connection, sprouted("old"))
     node.clock.at += days * DAY_SECONDS - 60
@@ -102,7 +102,7 @@ async def test_events_are_kept_as_long_as_the_plan_says(node: Node, plan: str, d
 
 
 @requirement("common-110")
-async def test_a_purge_takes_bounded_steps_and_leaves_what_is_still_kept(node: Node) -> None:
+async def test_a_purge_takes_bounded_steps_and_leaves_retained_events(node: Node) -> None:
     free, paid = await node.connect("free"), await node.connect("paid")
     await node.see(free, *(sprouted(str(number)) for number in range(PURGE_STEP + 1)))
     await node.see(paid, sprouted("kept"))
@@ -115,16 +115,16 @@ async def test_a_purge_takes_bounded_steps_and_leaves_what_is_still_kept(node: N
     assert ["kept"] == await node.plants(paid)
 
 
-async def test_whoever_asks_for_what_is_no_longer_kept_is_told_so(node: Node) -> None:
+async def test_a_request_for_purged_events_gets_a_warning(node: Node) -> None:
     connection = await node.connect()
     page = await node.app._feed.page(connection, Sprouted, None, limit=10, since=utc_datetime(NOON - 31 * DAY_SECONDS))
 
     (warning,) = page.warnings
-    assert "no longer kept" in warning
+    assert "no longer stored" in warning
 
 
 @requirement("common-104")
-async def test_a_gap_is_told_to_everyone_who_reads_over_it(node: Node) -> None:
+async def test_every_reader_of_a_gap_gets_a_warning(node: Node) -> None:
     connection = await node.connect()
     await node.app._feed.record_gap(connection, Gap(RunId("run_1"), NOON - 600, NOON - 300, "It was dark.", "bed 1"))
 
@@ -138,7 +138,7 @@ async def test_a_gap_is_told_to_everyone_who_reads_over_it(node: Node) -> None:
     assert 0 == await warnings(since=utc_datetime(NOON - 200))
 
 
-async def test_nothing_is_entered_for_a_connection_that_was_removed(node: Node) -> None:
+async def test_no_event_is_stored_for_a_removed_connection(node: Node) -> None:
     connection = await node.connect()
     await node.app.connections.remove(connection)
     await node.see(connection, sprouted("a"))
@@ -146,7 +146,7 @@ async def test_nothing_is_entered_for_a_connection_that_was_removed(node: Node) 
     assert 0 == await _count(node, tables.events)
 
 
-async def test_whoever_has_read_up_to_an_event_has_seen_all_before_it(node: Node, database_url: str) -> None:
+async def test_no_event_appears_before_one_that_was_read(node: Node, database_url: str) -> None:
     connection = await node.connect()
     async with Database(database_url) as other:
         feeds = [node.app._feed, Feed(other, node.app._vault, node.clock)]
@@ -169,26 +169,26 @@ async def _count(node: Node, table: Any) -> int:
     return count
 
 
-# How it is stored
+# Storage
 
 
 async def stored(node: Node) -> str:
-    """What the tables of the database hold."""
+    """Return the content of the database's tables."""
     return await contents(node.app.database)
 
 
 @requirement("secrets-2")
-async def test_what_an_event_says_is_stored_encrypted(node: Node) -> None:
+async def test_event_data_is_stored_encrypted(node: Node) -> None:
     connection = await node.connect()
     await node.see(connection, sprouted("a-plant-nobody-may-read"))
-    kept = await stored(node)
+    rows = await stored(node)
 
     assert ["a-plant-nobody-may-read"] == await node.plants(connection)
-    assert (True, False) == ("sprouted" in kept, "nobody-may-read" in kept)
+    assert (True, False) == ("sprouted" in rows, "nobody-may-read" in rows)
 
 
 @requirement("secrets-2")
-async def test_an_event_that_was_moved_to_another_connection_cannot_be_read(node: Node) -> None:
+async def test_an_event_moved_to_another_connection_cannot_be_decrypted(node: Node) -> None:
     first, second = await node.connect(), await node.connect()
     await node.see(first, sprouted("a"))
     await node.see(second, sprouted("b"))
@@ -213,10 +213,10 @@ async def test_an_event_that_an_earlier_version_stored_is_read(node: Node) -> No
     assert {"plant": "old"} == oldest["data"]
 
 
-# What operators see of it
+# The operators' view
 
 
-async def test_the_latest_events_come_newest_first_page_by_page(node: Node) -> None:
+async def test_the_latest_events_are_paged_newest_first(node: Node) -> None:
     connection = await node.connect()
     await node.see(connection, *map(sprouted, "abc"))
     first, before = await node.app._feed.latest(connection, limit=2)
@@ -234,7 +234,7 @@ async def test_the_latest_events_are_those_of_one_connection(node: Node) -> None
     assert ([], None) == await node.app._feed.latest(connection)
 
 
-async def test_the_latest_events_are_told_though_the_connection_was_revoked(node: Node) -> None:
+async def test_the_latest_events_of_a_revoked_connection_are_listed(node: Node) -> None:
     connection = await node.connect()
     await node.see(connection, sprouted("a", bed="b"))
     known = await node.app.connections.find(connection)
@@ -246,12 +246,12 @@ async def test_the_latest_events_are_told_though_the_connection_was_revoked(node
 
 
 @requirement("keys-16")
-async def test_after_a_restore_every_feed_tells_of_the_time_that_is_lost(node: Node) -> None:
+async def test_every_feed_reports_the_time_lost_by_a_restore(node: Node) -> None:
     connections = [await node.connect(), await node.connect()]
     await node.app.restores.declare(NOON - 600)
     pages = [await node.app._feed.page(connection, Sprouted, None, limit=1) for connection in connections]
     runs = [run for one in connections for run in await node.app.runs.list(None, connection_id=one)]
 
-    told = "may be missing: the database was restored from a backup."
-    assert [True, True] == [told in page.warnings[0] for page in pages]
+    warning = "may be missing: the database was restored from a backup."
+    assert [True, True] == [warning in page.warnings[0] for page in pages]
     assert ["events_missed"] * 2 == [run["code"] for run in runs]

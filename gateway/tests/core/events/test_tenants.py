@@ -1,14 +1,14 @@
-"""Deliveries among many customers: on any history, everybody observes what they may, and nothing else."""
+"""Hooks of many tenants: in any history, every tenant observes exactly its own events."""
 
 from harness.requirement import requirement
 from hostile.tenants import gateway_on, play
 
 HISTORIES = 150
-"""A few; ``make tenants`` plays twenty thousand."""
+"""A few tenants. ``make tenants`` simulates twenty thousand."""
 
 
 @requirement("chat-53", "chat-55", "connections-33")
-async def test_no_history_shows_anybody_what_is_not_theirs(database_url: str) -> None:
+async def test_no_tenant_sees_the_events_of_another(database_url: str) -> None:
     async with gateway_on(database_url) as app:
         observed = await play(app, range(HISTORIES))
 

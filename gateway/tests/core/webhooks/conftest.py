@@ -1,4 +1,4 @@
-"""A workspace with a watched connection, and an address that its events are delivered to; on both databases."""
+"""A workspace with a watched connection and a receiver of its events; on both databases."""
 
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, replace
@@ -20,20 +20,20 @@ from harness.webhook_receiver import Inbox, run_receiver
 
 
 class ReadGrowth(Params):
-    """What grew in some way."""
+    """A plant grew or withered."""
 
     type: Literal["sprouted", "withered"] | None = None
 
 
 @reads("GET /events")
 async def read_events(call: OperationContext[Any], params: ReadGrowth) -> Page[Sprouted]:
-    """Read what grew."""
+    """Read the plants."""
     raise NotImplementedError
 
 
 @dataclass
 class Post:
-    """A process that delivers when it is told to."""
+    """A process that delivers when the test requests it."""
 
     app: App
     clock: ManualClock
@@ -45,33 +45,33 @@ class Post:
         return self.app.delivery_worker
 
     async def connect(self) -> Any:
-        """Another connection of the workspace."""
+        """Create another connection in the workspace."""
         return (await self.app.connections.create(self.workspace_id, "garden", {"token": "garden-token"}))[
             "connection_id"
         ]
 
     async def webhook(self, url: str, **more: Any) -> dict[str, Any]:
-        """A new webhook of the workspace."""
+        """Create a webhook in the workspace."""
         return await self.app.webhooks.create(self.workspace_id, url, **more)
 
     async def see(self, *plants: str, connection_id: Any = None, kind: str = "sprouted") -> None:
-        """Have some plants grow, or wither."""
+        """Record that plants grew or withered."""
         seen = [replace(sprouted(plant), type=kind) for plant in plants]
         await self.app._feed.add({connection_id or self.connection_id: seen})
 
     async def expire(self) -> None:
-        """Have the events of the connection deleted, as those are that are past their time."""
+        """Delete the events of the connection, as if they had expired."""
         expired = delete(tables.events).where(tables.events.c.connection_id == self.connection_id)
         await self.app.database.write(lambda writing: writing.execute(expired).rowcount)
 
     async def deliver(self) -> int:
-        """Deliver what is due, until all of it has ended; how many positions that were."""
+        """Deliver due events until all deliveries have ended. Returns the number of positions."""
         begun = await self.deliverer.deliver()
         await self.deliverer.join()
         return begun
 
     async def runs(self) -> list[tuple[str, int | None]]:
-        """Code and status of what the history has of deliveries, the oldest first."""
+        """Return code and status of the deliveries in the history, oldest first."""
         rows = await self.app.runs.list(self.workspace_id, operation="deliver_events")
         return [(row["code"], row["http_status"]) for row in reversed(rows)]
 
@@ -90,9 +90,9 @@ def settings(database_url: str, **more: str) -> dict[str, str]:
 
 
 async def posting(database_url: str, clock: ManualClock, **more: str) -> AsyncIterator[Post]:
-    """A process on a database, with a new workspace and connection."""
-    made = {"garden": replace(connector(FakeConnector(), pushed=False), operations=(read_events,))}
-    app = App(Settings.read(settings(database_url, **more), made), connectors=made, clock=clock)
+    """Yield a process on a database with a new workspace and connection."""
+    deliverer = {"garden": replace(connector(FakeConnector(), pushed=False), operations=(read_events,))}
+    app = App(Settings.read(settings(database_url, **more), deliverer), connectors=deliverer, clock=clock)
     async with app.database, app._sender:
         workspace_id = (await app.workspaces.create("tests"))["workspace_id"]
         post = Post(app, clock, workspace_id, None)
@@ -102,13 +102,13 @@ async def posting(database_url: str, clock: ManualClock, **more: str) -> AsyncIt
 
 @pytest.fixture
 async def post(common_database_url: str, clock: ManualClock) -> AsyncIterator[Post]:
-    """A process that may deliver to this machine; it leaves no webhooks to the tests that follow."""
-    async for made in posting(common_database_url, clock, GATEWAY_PRIVATE_WEBHOOKS="on"):
-        yield made
-        await made.app.database.write(_forget)
+    """A process that can deliver to this machine. It leaves no webhooks to later tests."""
+    async for deliverer in posting(common_database_url, clock, GATEWAY_PRIVATE_WEBHOOKS="on"):
+        yield deliverer
+        await deliverer.app.database.write(_forget)
 
 
 @pytest.fixture
 def inbox() -> Iterator[Inbox]:
-    with run_receiver() as made:
-        yield made
+    with run_receiver() as receiver:
+        yield receiver

@@ -1,4 +1,4 @@
-"""Deliveries: each event at least once, in the order of its connection, to addresses that may be slow or away."""
+"""Deliveries: each event at least once, in the order of its connection, to slow or unavailable receivers."""
 
 import asyncio
 import json
@@ -37,20 +37,20 @@ FAILED: Any = (500, {}, b"")
 
 
 def plants(inbox: Inbox) -> list[str]:
-    """What has grown, by what was delivered so far."""
+    """Return the plants that were delivered so far."""
     return [json.loads(inbox.take()[1])["data"]["plant"] for _ in range(inbox.arrived.qsize())]
 
 
-# What is sent
+# Content
 
 
 @requirement("deliveries-3", "deliveries-4")
-async def test_an_event_is_delivered_signed_as_its_route_tells_it(post: Post, inbox: Inbox) -> None:
-    made = await post.webhook(inbox.address)
+async def test_an_event_is_delivered_signed_and_as_its_route_returns_it(post: Post, inbox: Inbox) -> None:
+    webhook = await post.webhook(inbox.address)
     await post.see("a")
     await post.deliver()
     headers, body = inbox.take()
-    delivery: Any = verify(headers, body, made["secret"], now=NOON)
+    delivery: Any = verify(headers, body, webhook["secret"], now=NOON)
     data = delivery.pop("data")
 
     assert {
@@ -84,7 +84,7 @@ async def test_messages_name_a_gap_for_a_day(post: Post, inbox: Inbox) -> None:
 
 
 @requirement("deliveries-5")
-async def test_events_come_in_their_order_and_once_where_all_goes_well(post: Post, inbox: Inbox) -> None:
+async def test_events_are_delivered_once_and_in_order(post: Post, inbox: Inbox) -> None:
     await post.webhook(inbox.address)
     await post.see(*"abc")
     await post.see(*"de")
@@ -95,7 +95,7 @@ async def test_events_come_in_their_order_and_once_where_all_goes_well(post: Pos
 
 
 @requirement("deliveries-2")
-async def test_a_webhook_begins_with_what_is_observed_after_it_was_made(post: Post, inbox: Inbox) -> None:
+async def test_a_webhook_starts_with_events_after_its_creation(post: Post, inbox: Inbox) -> None:
     await post.see("before")
     await post.webhook(inbox.address)
     await post.see("after")
@@ -105,7 +105,7 @@ async def test_a_webhook_begins_with_what_is_observed_after_it_was_made(post: Po
 
 
 @requirement("deliveries-2")
-async def test_a_webhook_may_be_for_one_connection(post: Post, inbox: Inbox) -> None:
+async def test_a_webhook_can_be_limited_to_one_connection(post: Post, inbox: Inbox) -> None:
     other = await post.connect()
     await post.webhook(inbox.address, connection_id=other)
     await post.see("a")
@@ -116,7 +116,7 @@ async def test_a_webhook_may_be_for_one_connection(post: Post, inbox: Inbox) -> 
 
 
 @requirement("deliveries-2")
-async def test_a_webhook_of_another_workspace_is_told_nothing(post: Post, inbox: Inbox) -> None:
+async def test_a_webhook_of_another_workspace_receives_nothing(post: Post, inbox: Inbox) -> None:
     workspace = await post.app.workspaces.create("others")
     await post.app.webhooks.create(workspace["workspace_id"], inbox.address)
     await post.see("a")
@@ -125,40 +125,40 @@ async def test_a_webhook_of_another_workspace_is_told_nothing(post: Post, inbox:
 
 
 @requirement("deliveries-9")
-async def test_a_webhook_may_be_for_events_of_some_types(post: Post, inbox: Inbox) -> None:
-    made = await post.webhook(inbox.address, types=["withered"])
+async def test_a_webhook_can_be_limited_to_event_types(post: Post, inbox: Inbox) -> None:
+    webhook = await post.webhook(inbox.address, types=["withered"])
     await post.see(*"ab")
     await post.see("c", kind="withered")
     await post.see("d")
     await post.deliver()
-    told = await post.app.webhooks.show(made["webhook_id"])
-    replayed = await post.app.webhooks.replay(made["webhook_id"], post.connection_id)
+    public = await post.app.webhooks.show(webhook["webhook_id"])
+    replayed = await post.app.webhooks.replay(webhook["webhook_id"], post.connection_id)
 
-    assert (["c"], ["withered"], 0, 1) == (plants(inbox), told["types"], told["behind"], replayed["events"])
+    assert (["c"], ["withered"], 0, 1) == (plants(inbox), public["types"], public["behind"], replayed["events"])
 
 
 @requirement("deliveries-9")
-async def test_types_that_are_changed_count_for_what_waits_too(post: Post, inbox: Inbox) -> None:
-    made = await post.webhook(inbox.address, types=["withered"])
+async def test_changed_event_types_apply_to_waiting_events(post: Post, inbox: Inbox) -> None:
+    webhook = await post.webhook(inbox.address, types=["withered"])
     await post.see("a")
-    changed = await post.app.webhooks.change(made["webhook_id"], types=[])
+    changed = await post.app.webhooks.change(webhook["webhook_id"], types=[])
     await post.deliver()
 
     assert ([], ["a"]) == (changed["types"], plants(inbox))
 
 
 @requirement("deliveries-9")
-async def test_a_type_of_events_that_there_is_not_is_named(post: Post, inbox: Inbox) -> None:
-    with pytest.raises(InvalidParameters) as refused:
+async def test_an_unknown_event_type_is_rejected_by_name(post: Post, inbox: Inbox) -> None:
+    with pytest.raises(InvalidParameters) as raised:
         await post.webhook(inbox.address, types=["sprouted", "blossomed"])
 
-    assert [{"parameter": "types", "value": "blossomed", "allowed": ["sprouted", "withered"]}] == refused.value.details
+    assert [{"parameter": "types", "value": "blossomed", "allowed": ["sprouted", "withered"]}] == raised.value.details
 
 
 @requirement("deliveries-4")
-async def test_a_rotated_secret_signs_beside_the_one_before(post: Post, inbox: Inbox) -> None:
-    made = await post.webhook(inbox.address)
-    rotated = await post.app.webhooks.rotate(made["webhook_id"], 60)
+async def test_a_rotated_secret_signs_alongside_the_previous_one(post: Post, inbox: Inbox) -> None:
+    webhook = await post.webhook(inbox.address)
+    rotated = await post.app.webhooks.rotate(webhook["webhook_id"], 60)
     await post.see("a")
     await post.deliver()
     post.clock.at += 60
@@ -166,17 +166,17 @@ async def test_a_rotated_secret_signs_beside_the_one_before(post: Post, inbox: I
     await post.deliver()
     first, second = inbox.take(), inbox.take()
 
-    verify(*first, made["secret"], now=NOON)
+    verify(*first, webhook["secret"], now=NOON)
     verify(*first, rotated["secret"], now=NOON)
     verify(*second, rotated["secret"], now=NOON + 60)
     assert 1 == len(second[0]["webhook-signature"].split(" "))
 
 
-# Receivers that fail
+# Failing receivers
 
 
 @requirement("deliveries-5", "deliveries-6")
-async def test_what_is_refused_is_tried_again_and_what_is_behind_it_waits(post: Post, inbox: Inbox) -> None:
+async def test_a_rejected_event_is_retried_while_later_events_wait(post: Post, inbox: Inbox) -> None:
     await post.webhook(inbox.address)
     inbox.answers = [FAILED, FAILED]
     await post.see(*"ab")
@@ -193,7 +193,7 @@ async def test_what_is_refused_is_tried_again_and_what_is_behind_it_waits(post: 
 
 
 @requirement("deliveries-6")
-async def test_pauses_grow_and_are_not_the_same_for_all() -> None:
+async def test_retry_delays_grow_with_jitter() -> None:
     pauses = [retry_delay(failures) for failures in range(40)]
     longest = FIRST_BACKOFF_SECONDS * 2.0**39
 
@@ -204,7 +204,7 @@ async def test_pauses_grow_and_are_not_the_same_for_all() -> None:
 
 
 @requirement("deliveries-6")
-async def test_a_receiver_that_says_when_is_asked_then(post: Post, inbox: Inbox) -> None:
+async def test_a_receivers_retry_after_is_respected(post: Post, inbox: Inbox) -> None:
     await post.webhook(inbox.address)
     inbox.answers = [(429, {"Retry-After": "600"}, b"")]
     await post.see("a")
@@ -217,24 +217,24 @@ async def test_a_receiver_that_says_when_is_asked_then(post: Post, inbox: Inbox)
 
 
 @requirement("deliveries-6")
-async def test_a_webhook_that_fails_for_days_is_disabled_and_goes_on_where_it_stopped(post: Post, inbox: Inbox) -> None:
-    made = await post.webhook(inbox.address)
+async def test_a_webhook_failing_for_days_is_disabled_and_resumes_at_its_position(post: Post, inbox: Inbox) -> None:
+    webhook = await post.webhook(inbox.address)
     inbox.answers = [FAILED] * 5
     await post.see(*"ab")
     await post.deliver()
     post.clock.at += DISABLE_AFTER_SECONDS - 1
     await post.deliver()
-    before = await post.app.webhooks.show(made["webhook_id"])
+    before = await post.app.webhooks.show(webhook["webhook_id"])
     post.clock.at += MAX_BACKOFF_SECONDS
     await post.deliver()
-    disabled = await post.app.webhooks.show(made["webhook_id"])
+    disabled = await post.app.webhooks.show(webhook["webhook_id"])
     await post.see("c")
     post.clock.at += MAX_BACKOFF_SECONDS
     meanwhile = await post.deliver()
-    enabled = await post.app.webhooks.change(made["webhook_id"], status="active")
+    enabled = await post.app.webhooks.change(webhook["webhook_id"], status="active")
     await post.deliver()
 
-    assert ["active", "disabled", "active"] == [told["status"] for told in (before, disabled, enabled)]
+    assert ["active", "disabled", "active"] == [public["status"] for public in (before, disabled, enabled)]
     assert ("failing", utc_datetime(NOON), 1) == (disabled["reason"], disabled["failing_since"], disabled["behind"])
     assert ("refused", 500) == (disabled["failing_result"], disabled["failing_status"])
     assert (0, list("aabababc")) == (meanwhile, plants(inbox))
@@ -242,28 +242,28 @@ async def test_a_webhook_that_fails_for_days_is_disabled_and_goes_on_where_it_st
 
 
 async def fail_for(post: Post, seconds: float) -> None:
-    """Deliver in vain for so long."""
+    """Deliver without success for *seconds*."""
     await post.deliver()
     post.clock.at += seconds
 
 
 @requirement("deliveries-10")
-async def test_an_event_is_left_out_once_the_one_behind_it_is_accepted_after_a_day(post: Post, inbox: Inbox) -> None:
-    made = await post.webhook(inbox.address)
+async def test_an_event_is_skipped_after_a_day_if_the_next_one_is_accepted(post: Post, inbox: Inbox) -> None:
+    webhook = await post.webhook(inbox.address)
     inbox.answers = [FAILED, FAILED, FAILED, (204, {}, b""), FAILED]
     await post.see(*"abc")
     await fail_for(post, SKIP_AFTER_SECONDS - 1)
     await fail_for(post, MAX_BACKOFF_SECONDS)
     await post.deliver()
-    told = await post.app.webhooks.show(made["webhook_id"])
+    public = await post.app.webhooks.show(webhook["webhook_id"])
 
-    assert ("active", 0, None) == (told["status"], told["behind"], told["failing_since"])
+    assert ("active", 0, None) == (public["status"], public["behind"], public["failing_since"])
     assert list("aaabac") == plants(inbox)
     assert [("delivery_failed", 500), ("event_left_out", 500)] == await post.runs()
 
 
 @requirement("deliveries-5", "deliveries-10")
-async def test_nothing_is_left_out_where_the_receiver_has_just_come_back(post: Post, inbox: Inbox) -> None:
+async def test_no_event_is_skipped_for_a_receiver_that_just_recovered(post: Post, inbox: Inbox) -> None:
     await post.webhook(inbox.address)
     inbox.answers = [FAILED, FAILED]
     await post.see(*"abc")
@@ -275,7 +275,7 @@ async def test_nothing_is_left_out_where_the_receiver_has_just_come_back(post: P
 
 
 @requirement("deliveries-5", "deliveries-10")
-async def test_nothing_is_left_out_while_the_event_behind_fails_too(post: Post, inbox: Inbox) -> None:
+async def test_no_event_is_skipped_while_the_next_one_fails_too(post: Post, inbox: Inbox) -> None:
     await post.webhook(inbox.address)
     inbox.answers = [FAILED, FAILED, FAILED]
     await post.see(*"ab")
@@ -287,29 +287,29 @@ async def test_nothing_is_left_out_while_the_event_behind_fails_too(post: Post, 
 
 
 @requirement("deliveries-6")
-async def test_a_webhook_that_accepts_events_of_others_is_not_disabled(post: Post, inbox: Inbox) -> None:
-    made, other = await post.webhook(inbox.address), await post.connect()
+async def test_a_webhook_that_accepts_other_connections_is_not_disabled(post: Post, inbox: Inbox) -> None:
+    webhook, other = await post.webhook(inbox.address), await post.connect()
     inbox.answers = [FAILED, (204, {}, b""), FAILED]
     await post.see("a")
     await fail_for(post, 1)
     await post.see("b", connection_id=other)
     await fail_for(post, DISABLE_AFTER_SECONDS)
     await post.deliver()
-    told = await post.app.webhooks.show(made["webhook_id"])
+    public = await post.app.webhooks.show(webhook["webhook_id"])
 
-    assert (list("aba"), "active") == (plants(inbox), told["status"])
-    assert (post.connection_id, utc_datetime(NOON)) == (told["failing_connection_id"], told["failing_since"])
+    assert (list("aba"), "active") == (plants(inbox), public["status"])
+    assert (post.connection_id, utc_datetime(NOON)) == (public["failing_connection_id"], public["failing_since"])
 
 
 @requirement("deliveries-6")
-async def test_a_receiver_that_is_gone_is_believed_at_once(post: Post, inbox: Inbox) -> None:
-    made = await post.webhook(inbox.address)
+async def test_a_receiver_that_reports_gone_is_disabled_immediately(post: Post, inbox: Inbox) -> None:
+    webhook = await post.webhook(inbox.address)
     inbox.answers = [(410, {}, b"")]
     await post.see("a")
     await post.deliver()
-    told = await post.app.webhooks.show(made["webhook_id"])
+    public = await post.app.webhooks.show(webhook["webhook_id"])
 
-    assert ("disabled", "gone") == (told["status"], told["reason"])
+    assert ("disabled", "gone") == (public["status"], public["reason"])
     assert [("webhook_disabled", 410)] == await post.runs()
 
 
@@ -335,10 +335,10 @@ async def test_the_history_does_not_show_the_path_of_a_receiver(post: Post, inbo
 
 
 @pytest.fixture
-async def guarded(tmp_path: Any, clock: ManualClock) -> AsyncIterator[Post]:
+async def public_only(tmp_path: Any, clock: ManualClock) -> AsyncIterator[Post]:
     """A process that delivers to public addresses only."""
-    async for made in posting(sqlite_in(tmp_path), clock):
-        yield made
+    async for webhook in posting(sqlite_in(tmp_path), clock):
+        yield webhook
 
 
 @requirement("deliveries-8")
@@ -359,20 +359,20 @@ async def guarded(tmp_path: Any, clock: ManualClock) -> AsyncIterator[Post]:
         "/events",
     ],
 )
-async def test_an_address_that_is_not_public_is_refused(guarded: Post, url: str) -> None:
+async def test_a_private_webhook_url_is_rejected(public_only: Post, url: str) -> None:
     with pytest.raises(InvalidParameters):
-        await guarded.webhook(url)
+        await public_only.webhook(url)
 
 
 @requirement("deliveries-8")
-async def test_a_name_that_leads_to_a_private_address_is_not_sent_to(guarded: Post, inbox: Inbox) -> None:
-    attempt = await guarded.app._sender.send(inbox.address.replace("127.0.0.1", "localhost"), {}, b"{}")
+async def test_a_host_that_resolves_to_a_private_address_receives_nothing(public_only: Post, inbox: Inbox) -> None:
+    attempt = await public_only.app._sender.send(inbox.address.replace("127.0.0.1", "localhost"), {}, b"{}")
 
     assert ("not_allowed", None, 0) == (attempt.result, attempt.status, inbox.arrived.qsize())
 
 
 @requirement("deliveries-8")
-async def test_a_receiver_that_does_not_answer_is_left_after_a_while() -> None:
+async def test_a_silent_receiver_times_out() -> None:
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(ConnectionError):
             await reader.read()
@@ -389,7 +389,7 @@ async def test_a_receiver_that_does_not_answer_is_left_after_a_while() -> None:
 
 
 @requirement("deliveries-6")
-async def test_a_receiver_that_is_away_is_tried_again(post: Post) -> None:
+async def test_an_unavailable_receiver_is_retried(post: Post) -> None:
     await post.webhook("http://127.0.0.1:1/events")
     await post.see("a")
     await post.deliver()
@@ -399,7 +399,7 @@ async def test_a_receiver_that_is_away_is_tried_again(post: Post) -> None:
 
 
 @requirement("deliveries-8")
-async def test_one_webhook_does_not_take_the_place_of_others(post: Post, inbox: Inbox) -> None:
+async def test_a_slow_webhook_does_not_block_others(post: Post, inbox: Inbox) -> None:
     slow = await post.webhook(inbox.address)
     connections = [await post.connect() for _ in range(MAX_PER_WEBHOOK + 1)]
     for connection_id in connections:
@@ -413,28 +413,28 @@ async def test_one_webhook_does_not_take_the_place_of_others(post: Post, inbox: 
     assert [later["webhook_id"]] == [one.webhook_id for one in further]
 
 
-async def test_a_long_backlog_is_delivered_in_turns(post: Post, inbox: Inbox) -> None:
+async def test_long_backlogs_are_delivered_alternately(post: Post, inbox: Inbox) -> None:
     await post.webhook(inbox.address)
-    wanted = [str(number) for number in range(BATCH_SIZE * MAX_BATCHES + 1)]
-    await post.see(*wanted)
+    expected = [str(number) for number in range(BATCH_SIZE * MAX_BATCHES + 1)]
+    await post.see(*expected)
     begun = [await post.deliver(), await post.deliver(), await post.deliver()]
 
-    assert ([1, 1, 0], wanted) == (begun, plants(inbox))
+    assert ([1, 1, 0], expected) == (begun, plants(inbox))
 
 
 @requirement("common-131")
-async def test_metrics_tell_how_late_deliveries_are_and_for_how_long_they_fail(post: Post, inbox: Inbox) -> None:
+async def test_metrics_report_delivery_delays_and_failure_times(post: Post, inbox: Inbox) -> None:
     await post.webhook(inbox.address)
     inbox.answers = [FAILED]
     await post.see("a")
     await fail_for(post, 100)
-    told = await BacklogMonitor(post.app.database, post.clock, 60).now()
+    backlog = await BacklogMonitor(post.app.database, post.clock, 60).now()
     await post.deliver()
     well = await BacklogMonitor(post.app.database, post.clock, 60).now()
 
-    assert told is not None
-    assert (100.0, True) == (told.webhook_failing_seconds, 95.0 <= told.webhook_lag_seconds <= 96.0)
-    assert {"active": 1, "disabled": 0} == told.webhooks
+    assert backlog is not None
+    assert (100.0, True) == (backlog.webhook_failing_seconds, 95.0 <= backlog.webhook_lag_seconds <= 96.0)
+    assert {"active": 1, "disabled": 0} == backlog.webhooks
     assert well is not None
     assert (0.0, 0.0) == (well.webhook_failing_seconds, well.webhook_lag_seconds)
 
@@ -453,7 +453,7 @@ async def test_two_processes_deliver_an_event_once(post: Post, inbox: Inbox, com
 
 
 @requirement("deliveries-5")
-async def test_what_a_dead_process_had_begun_is_taken_over(post: Post, inbox: Inbox) -> None:
+async def test_the_delivery_of_a_dead_process_is_taken_over(post: Post, inbox: Inbox) -> None:
     await post.webhook(inbox.address)
     await post.see("a")
     (dead,) = await post.app._positions.claim(10)
@@ -462,11 +462,11 @@ async def test_what_a_dead_process_had_begun_is_taken_over(post: Post, inbox: In
     late = await post.deliver()
 
     assert (0, 1, ["a"]) == (early, late, plants(inbox))
-    assert "ClaimLost" == await taken_over(post, dead)
+    assert "ClaimLost" == await error_after_takeover(post, dead)
 
 
 @requirement("deliveries-5")
-async def test_what_a_process_that_stops_had_begun_is_due_at_once(post: Post, inbox: Inbox) -> None:
+async def test_the_delivery_of_a_stopping_process_is_due_immediately(post: Post, inbox: Inbox) -> None:
     await post.webhook(inbox.address)
     await post.see("a")
     await post.app._positions.release(await post.app._positions.claim(10))
@@ -474,15 +474,15 @@ async def test_what_a_process_that_stops_had_begun_is_due_at_once(post: Post, in
     assert (1, ["a"]) == (await post.deliver(), plants(inbox))
 
 
-async def taken_over(post: Post, claimed: Any) -> str:
-    """What a process is told that goes on with what was taken from it."""
-    with pytest.raises(Exception) as told:  # noqa: PT011  # which one is what is asked
+async def error_after_takeover(post: Post, claimed: Any) -> str:
+    """Return the name of the error for a process whose work was taken over."""
+    with pytest.raises(Exception) as error:  # noqa: PT011  # its type is compared
         await post.app._positions.advance(claimed, 1)
-    return type(told.value).__name__
+    return type(error.value).__name__
 
 
 @requirement("deliveries-5")
-async def test_an_event_that_comes_while_others_are_delivered_is_not_forgotten(post: Post, inbox: Inbox) -> None:
+async def test_an_event_stored_during_a_delivery_is_not_lost(post: Post, inbox: Inbox) -> None:
     await post.webhook(inbox.address)
     await post.see("a")
     (claimed,) = await post.app._positions.claim(10)
@@ -493,7 +493,7 @@ async def test_an_event_that_comes_while_others_are_delivered_is_not_forgotten(p
 
 
 @requirement("deliveries-5")
-async def test_an_event_seen_again_is_nothing_new_to_a_webhook(post: Post, inbox: Inbox) -> None:
+async def test_an_event_observed_again_is_not_delivered_again(post: Post, inbox: Inbox) -> None:
     await post.webhook(inbox.address)
     await post.see("a")
     await post.deliver()
@@ -503,7 +503,7 @@ async def test_an_event_seen_again_is_nothing_new_to_a_webhook(post: Post, inbox
 
 
 @requirement("deliveries-5")
-async def test_a_position_without_events_left_is_not_due_for_ever(post: Post, inbox: Inbox) -> None:
+async def test_a_position_without_events_is_not_due(post: Post, inbox: Inbox) -> None:
     await post.webhook(inbox.address)
     await post.see("a")
     await post.expire()
@@ -511,75 +511,73 @@ async def test_a_position_without_events_left_is_not_due_for_ever(post: Post, in
     assert (1, 0, []) == (await post.deliver(), await post.deliver(), plants(inbox))
 
 
-# Replayed
+# Replays
 
 
 @requirement("deliveries-7")
-async def test_events_are_delivered_again_from_an_instant_on(post: Post, inbox: Inbox) -> None:
-    made = await post.webhook(inbox.address)
+async def test_events_are_replayed_from_a_time_on(post: Post, inbox: Inbox) -> None:
+    webhook = await post.webhook(inbox.address)
     await post.see("a")
     post.clock.at += 10
     await post.see("b")
     await post.deliver()
-    told = await post.app.webhooks.replay(made["webhook_id"], post.connection_id, since=NOON + 10)
+    replay = await post.app.webhooks.replay(webhook["webhook_id"], post.connection_id, since=NOON + 10)
     await post.deliver()
 
-    assert (1, list("abb")) == (told["events"], plants(inbox))
+    assert (1, list("abb")) == (replay["events"], plants(inbox))
 
 
 @requirement("deliveries-7")
-async def test_events_are_delivered_again_behind_an_event_and_with_the_same_identifier(
-    post: Post, inbox: Inbox
-) -> None:
-    made = await post.webhook(inbox.address)
+async def test_events_are_replayed_after_an_event_with_the_same_identifier(post: Post, inbox: Inbox) -> None:
+    webhook = await post.webhook(inbox.address)
     await post.see(*"abc")
     await post.deliver()
     first = [inbox.take()[0]["webhook-id"] for _ in range(3)]
-    told = await post.app.webhooks.replay(made["webhook_id"], post.connection_id, after=first[0])
+    replay = await post.app.webhooks.replay(webhook["webhook_id"], post.connection_id, after=first[0])
     await post.deliver()
 
-    assert (2, first[1:]) == (told["events"], [inbox.take()[0]["webhook-id"] for _ in range(2)])
+    assert (2, first[1:]) == (replay["events"], [inbox.take()[0]["webhook-id"] for _ in range(2)])
 
 
 @requirement("deliveries-7")
-async def test_what_was_observed_before_a_webhook_was_made_can_be_replayed(post: Post, inbox: Inbox) -> None:
+async def test_events_from_before_a_webhook_can_be_replayed(post: Post, inbox: Inbox) -> None:
     await post.see(*"ab")
-    made = await post.webhook(inbox.address)
-    await post.app.webhooks.replay(made["webhook_id"], post.connection_id)
+    webhook = await post.webhook(inbox.address)
+    await post.app.webhooks.replay(webhook["webhook_id"], post.connection_id)
     await post.deliver()
 
     assert list("ab") == plants(inbox)
 
 
 @requirement("deliveries-7")
-async def test_an_event_that_a_receiver_never_takes_can_be_left_out(post: Post, inbox: Inbox) -> None:
-    made = await post.webhook(inbox.address)
+async def test_an_event_that_is_always_rejected_can_be_skipped(post: Post, inbox: Inbox) -> None:
+    webhook = await post.webhook(inbox.address)
     inbox.answers = [FAILED]
     await post.see(*"ab")
     await post.deliver()
     stuck = inbox.take()[0]["webhook-id"]
-    await post.app.webhooks.replay(made["webhook_id"], post.connection_id, after=stuck)
+    await post.app.webhooks.replay(webhook["webhook_id"], post.connection_id, after=stuck)
     await post.deliver()
 
     assert ["b"] == plants(inbox)
 
 
-async def test_a_replay_ends_the_delivery_under_way(post: Post, inbox: Inbox) -> None:
-    made = await post.webhook(inbox.address)
+async def test_a_replay_ends_the_delivery_in_progress(post: Post, inbox: Inbox) -> None:
+    webhook = await post.webhook(inbox.address)
     await post.see("a")
     (claimed,) = await post.app._positions.claim(10)
-    await post.app.webhooks.replay(made["webhook_id"], post.connection_id)
+    await post.app.webhooks.replay(webhook["webhook_id"], post.connection_id)
 
-    assert "ClaimLost" == await taken_over(post, claimed)
-
-
-# Removed and forgotten
+    assert "ClaimLost" == await error_after_takeover(post, claimed)
 
 
-async def test_what_is_removed_is_told_nothing_and_leaves_nothing(post: Post, inbox: Inbox) -> None:
-    made = await post.webhook(inbox.address)
+# Removal
+
+
+async def test_a_removed_webhook_receives_nothing_and_leaves_no_rows(post: Post, inbox: Inbox) -> None:
+    webhook = await post.webhook(inbox.address)
     await post.see("a")
-    await post.app.webhooks.remove(made["webhook_id"])
+    await post.app.webhooks.remove(webhook["webhook_id"])
     await post.see("b")
 
     assert (0, []) == (await post.deliver(), plants(inbox))
@@ -590,7 +588,7 @@ async def test_positions_of_removed_connections_are_purged(post: Post, inbox: In
     await post.webhook(inbox.address)
     await post.see("a")
     await post.deliver()
-    kept = await post.app._positions.purge()
+    purged = await post.app._positions.purge()
     await post.app.connection_service.remove(post.connection_id)
 
-    assert (0, 1, 0) == (kept, await post.app._positions.purge(), await post.app._positions.purge())
+    assert (0, 1, 0) == (purged, await post.app._positions.purge(), await post.app._positions.purge())

@@ -1,4 +1,4 @@
-"""Signatures of deliveries: with the newest secret, and for a while with the one before."""
+"""Signatures of deliveries: with the newest secret, and for a while with the previous one."""
 
 import hmac
 from base64 import b64encode
@@ -13,8 +13,8 @@ BODY = b'{"type": "page.created"}'
 ONE = [{"secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "ends_at": None}]
 
 
-def test_it_is_the_signature_of_the_convention() -> None:
-    """The example of the convention's own libraries: standard-webhooks, libraries/python/tests/test_webhooks.py."""
+def test_the_signature_follows_the_standard() -> None:
+    """The example of the standard's own libraries: standard-webhooks, libraries/python/tests/test_webhooks.py."""
     body = b'{"test": 2432232314}'
     headers = sign(ONE, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330.9, body)
 
@@ -22,7 +22,7 @@ def test_it_is_the_signature_of_the_convention() -> None:
     assert "1614265330" == headers["webhook-timestamp"]
 
 
-def test_both_secrets_sign_while_they_overlap() -> None:
+def test_both_secrets_sign_during_their_overlap() -> None:
     both = rotate_secrets(ONE, NOON, overlap_seconds=60)
     headers, later = sign(both, "evt_1", NOON + 59, BODY), sign(both, "evt_1", NOON + 60, BODY)
 
@@ -31,7 +31,7 @@ def test_both_secrets_sign_while_they_overlap() -> None:
     assert [2, 1] == [len(one["webhook-signature"].split(" ")) for one in (headers, later)]
 
 
-def test_a_secret_that_became_known_ends_at_once() -> None:
+def test_a_leaked_secret_can_be_revoked_immediately() -> None:
     assert 1 == len(rotate_secrets(ONE, NOON, overlap_seconds=0))
 
 
@@ -45,7 +45,7 @@ HEADERS = sign(ONE, "evt_1", NOON, BODY)
 SECRET = str(ONE[0]["secret"])
 
 
-def test_what_is_genuine_is_read_whatever_the_case_of_its_headers() -> None:
+def test_a_genuine_message_is_accepted_regardless_of_header_case() -> None:
     headers = {name.title(): value for name, value in HEADERS.items()}
 
     assert "page.created" == verify(headers, BODY, [new_secret(), SECRET], now=NOON + 299)["type"]
@@ -67,7 +67,7 @@ def test_what_is_genuine_is_read_whatever_the_case_of_its_headers() -> None:
         ({}, BODY, NOON - 301, "not sent just now"),
     ],
 )
-def test_anything_else_is_refused(changed: dict[str, str], body: bytes, at: float, why: str) -> None:
+def test_any_other_message_is_rejected(changed: dict[str, str], body: bytes, at: float, why: str) -> None:
     with pytest.raises(SignatureMismatch, match=why):
         verify(HEADERS | changed, body, SECRET, now=at)
 
@@ -80,18 +80,18 @@ def test_a_header_that_is_missing_is_named(name: str) -> None:
         verify(rest, BODY, SECRET, now=NOON)
 
 
-def test_what_is_signed_and_not_readable_is_refused() -> None:
+def test_a_signed_but_unreadable_message_is_rejected() -> None:
     with pytest.raises(SignatureMismatch, match="not readable"):
         verify(sign(ONE, "evt_1", NOON, b"{"), b"{", SECRET, now=NOON)
 
 
 @pytest.mark.parametrize("secret", ["whsec_?", "whsec_\u00e9", "whsec_", ""])
-def test_a_secret_that_is_not_whole_is_told(secret: str) -> None:
+def test_an_incomplete_secret_is_reported(secret: str) -> None:
     with pytest.raises(ValueError, match="not whole"):
         verify(HEADERS, BODY, secret, now=NOON)
 
 
-def test_what_anybody_can_sign_with_an_empty_secret_is_not_taken() -> None:
+def test_a_message_signed_with_an_empty_secret_is_rejected() -> None:
     signature = b64encode(hmac.digest(b"", f"evt_1.{int(NOON)}.".encode() + BODY, "sha256")).decode()
     forged = {"webhook-id": "evt_1", "webhook-timestamp": str(int(NOON)), "webhook-signature": f"v1,{signature}"}
 

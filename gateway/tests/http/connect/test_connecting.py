@@ -398,6 +398,6 @@ def test_no_secret_is_in_a_log_line_a_run_a_page_or_an_answer(gateway: Gateway, 
     link = urlsplit(made["connect_url"]).path
 
     told = f"{lines} {runs} {failed.text} {done.text} {refused.body}"
-    assert "an account was not connected" in [line["event"] for line in lines]
+    assert "account not connected" in [line["event"] for line in lines]
     assert [] == [secret for secret in secrets if secret in told]
     assert link not in f"{lines} {runs} {refused.body}"

@@ -132,7 +132,7 @@ def test_an_operator_is_made_and_revoked_in_the_console(operator: Browser, gatew
 def test_a_name_that_is_taken_is_told(operator: Browser, token: str) -> None:
     page = operator.submit(operator.open("/console/operators/create"), "Create operator", name="viola")
 
-    assert (422, True) == (page.status, "is, or was, an operator" in page.one("#f-name-error").text)
+    assert (422, True) == (page.status, "Is or was the name of another operator" in page.one("#f-name-error").text)
     assert token not in page.response.text
 
 

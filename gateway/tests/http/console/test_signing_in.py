@@ -109,8 +109,8 @@ def test_wrong_tokens_are_throttled_together_with_those_at_the_routes(tmp_path: 
         refused = [page for page in guesses if page.status == 429]
 
     assert {401, 429} == {page.status for page in guesses}
-    assert "too many wrong ones come from this address" in refused[0].alert
-    assert "Send a correct token: it is accepted at once" in refused[0].alert
+    assert "too many wrong tokens were sent from this address" in refused[0].alert
+    assert "Send a correct token, which is accepted immediately" in refused[0].alert
     assert "1" == refused[0].response.headers["retry-after"]
 
 

@@ -284,7 +284,7 @@ def _invalid_reason(key: bytes, before: int, mac: bytes, row: Mapping[Any, Any],
     if not hmac.compare_digest(row["mac"], _mac(key, mac, row)):
         return "was altered, or written under another key"
     if row["sequence"] == chain.sequence and row["mac"] != chain.mac:
-        return "is not the one that the chain ended with"
+        return "does not match the recorded end of the chain"
     return ""
 
 

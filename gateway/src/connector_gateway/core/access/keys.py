@@ -115,7 +115,7 @@ class ApiKeys:
         """Raise ``InvalidParameters`` if a new key would already be expired."""
         if expires_at is not None and expires_at <= self.clock.now():
             raise errors.InvalidParameters(
-                "The key would have ended before it was made.",
+                "The key would already be expired.",
                 {
                     "parameter": "expires_at",
                     "message": "Should be in the future",
@@ -264,21 +264,21 @@ def parse_bearer(authorization: str | None) -> str:
 def _missing_key_message(scheme: str, token: str) -> str:
     """Explain why a header contains no key, without quoting it."""
     if not scheme:
-        return "The request carries no API key."
+        return "The request has no API key."
     if scheme.lower() == "bearer":
-        return "The header Authorization ends after the word Bearer; the API key belongs behind it."
+        return "The Authorization header has no API key after the word Bearer."
     if not token:
-        return "The header Authorization lacks the word Bearer before the API key."
-    return "The header Authorization begins with another word than Bearer."
+        return "The Authorization header lacks the word Bearer before the API key."
+    return "The Authorization header does not begin with the word Bearer."
 
 
 def _malformed_key_message(key: str) -> str:
     """Explain why *key* is malformed, without quoting it."""
     if key.lower().startswith("bearer "):
-        return "The word Bearer stands twice before the API key."
+        return "The word Bearer occurs twice before the API key."
     if key.startswith(PREFIX):
-        return "The API key is not whole, or has a typing error."
-    return f"The API key is not one of ours: those begin with {PREFIX}."
+        return "The API key is incomplete or mistyped."
+    return f"This is no API key of this gateway; they begin with {PREFIX}."
 
 
 def _checksum(body: str) -> str:
@@ -303,8 +303,8 @@ def _check_rights(connection_ids: Sequence[ConnectionId] | None, *, manages_conn
     """Raise ``InvalidParameters`` for a key that could create connections but not use them."""
     if manages_connections and connection_ids is not None:
         raise errors.InvalidParameters(
-            "A key that manages connections is for all of its workspace.",
-            {"parameter": "connection_ids", "message": "Belongs to keys that do not manage connections"},
+            "A key that manages connections cannot be limited to some of them.",
+            {"parameter": "connection_ids", "message": "Only allowed for keys that do not manage connections"},
         )
 
 

@@ -51,7 +51,7 @@ class Operator:
     def require_admin(self) -> None:
         """Raise ``AdminRoleRequired`` if the operator is only allowed to read."""
         if not self.may_change:
-            raise AdminRoleRequired(f"The operator {self.name} may look at everything and change nothing.")
+            raise AdminRoleRequired(f"The operator {self.name} is only allowed to read.")
 
 
 BUILT_IN = Operator("operator", "admin", None)
@@ -91,7 +91,7 @@ class Operators:
 
         def create(writing: Connection) -> str:
             if writing.execute(select(_operators.name).where(_operators.name == name)).first():
-                raise _invalid_name(name, "There is, or was, an operator of this name")
+                raise _invalid_name(name, "Is or was the name of another operator")
             writing.execute(insert(tables.operators), row)
             return name
 
@@ -153,12 +153,13 @@ def _check_name(name: str) -> None:
     if not NAME.fullmatch(name):
         raise _invalid_name(name, "Should be 1 to 60 letters, digits and . _ @ + -, beginning with a letter or digit")
     if name in RESERVED or IDENTIFIER.fullmatch(name):
-        raise _invalid_name(name, "Is reserved: the audit trail knows others by it")
+        raise _invalid_name(name, "Is reserved for other actors of the audit trail")
 
 
 def _invalid_name(name: str, why: str) -> InvalidParameters:
     return InvalidParameters(
-        f"No operator can be called {truncate(name)}.", {"parameter": "name", "value": truncate(name), "message": why}
+        f"{truncate(name)} is no valid operator name.",
+        {"parameter": "name", "value": truncate(name), "message": why},
     )
 
 

@@ -25,7 +25,7 @@ class Quotas:
 DEFAULT_QUOTAS = Quotas()
 
 _REMEDIES = {
-    "connections": "Remove a connection that is no longer needed; those that are still pending count too",
+    "connections": "Remove a connection that is no longer needed; pending connections count too",
     "keys": "Revoke a key that is no longer needed",
     "webhooks": "Remove a webhook that is no longer needed",
 }
@@ -41,7 +41,7 @@ def check_quota(writing: Transaction, workspace_id: str, name: str, limit: int, 
             f"The workspace has reached its quota of {name}: {count} of {limit}.",
             {"quota": name, "count": count, "limit": limit, "setting": setting},
         )
-        error.remedy = f"{_REMEDIES[name]}, or have the operator raise {setting}."
+        error.remedy = f"{_REMEDIES[name]}, or ask the operator to raise {setting}."
         raise error
 
 

@@ -31,7 +31,7 @@ def raise_if_exceeded(allowance: RateLimitWindow | None) -> None:
     """Raise ``RateLimited`` if the call exceeds the limit. Calls without an allowance are unlimited."""
     if allowance is not None and allowance.retry_after > 0:
         raise RateLimited(
-            f"The key's {allowance.limit} calls of this minute are used up.", retry_after=allowance.retry_after
+            f"The key has used up its {allowance.limit} calls per minute.", retry_after=allowance.retry_after
         )
 
 

@@ -12,7 +12,7 @@ def check_return_url(url: str | None, allowed: Sequence[str]) -> None:
     """Raise ``InvalidParameters`` unless the workspace allows *url*."""
     if url is not None and not is_allowed(url, allowed):
         raise InvalidParameters(
-            "Users are only sent back to an address that is among the return_urls of the workspace.",
+            "return_url is not one of the return_urls of the workspace.",
             {"parameter": "return_url", "value": url, "allowed": list(allowed)},
         )
 
@@ -25,14 +25,14 @@ def is_allowed(url: str, allowed: Sequence[str]) -> bool:
 def url_problem(url: str) -> str:
     """Return the reason why *url* is invalid as a return URL, or an empty string if it is valid."""
     if not url.isascii() or not url.isprintable() or set(url) & set(" \\<>\"'`"):
-        return "has characters that an address cannot have"
+        return "has characters that a URL cannot contain"
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
     except ValueError:
         return "cannot be read"
     if not host or parts.username is not None or "#" in url:
-        return "needs a host, and has neither a user nor a fragment"
+        return "needs a host, and cannot contain a user name or fragment"
     if parts.scheme == "https" or (parts.scheme == "http" and host in LOOPBACK):
         return ""
     return "should begin with https://; http:// is for this machine only"

@@ -70,7 +70,7 @@ class TokenThrottle:
 
 def _too_many() -> RateLimited:
     error = RateLimited(
-        "This token is wrong, and too many wrong ones come from this address.", retry_after=DELAY_SECONDS
+        "The token is wrong, and too many wrong tokens were sent from this address.", retry_after=DELAY_SECONDS
     )
-    error.remedy = "Send a correct token: it is accepted at once, whatever else comes from this address."
+    error.remedy = "Send a correct token, which is accepted immediately."
     return error

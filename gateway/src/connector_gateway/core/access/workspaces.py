@@ -103,7 +103,7 @@ def _check_return_urls(return_urls: Sequence[str]) -> None:
         if (reason := url_problem(url) or ("has a query" if "?" in url else ""))
     ]
     if details:
-        raise InvalidParameters("Users cannot be sent back to these addresses.", *details)
+        raise InvalidParameters("These return URLs are not allowed.", *details)
 
 
 def check_workspace(connection: Connection, workspace_id: WorkspaceId) -> None:

@@ -56,15 +56,15 @@ def decode(body: bytes) -> Any:
 class Body:
     """A JSON body, or the error that reading it raised."""
 
-    def __init__(self, text: bytes = b"", refusal: GatewayError | None = None) -> None:
+    def __init__(self, text: bytes = b"", error: GatewayError | None = None) -> None:
         self.text = text
         self.value: Any = None
-        self.error = refusal
-        if refusal is None:
+        self.error = error
+        if error is None:
             try:
                 self.value = decode(text)
-            except (InvalidJson, PayloadTooLarge) as error:
-                self.error = error
+            except (InvalidJson, PayloadTooLarge) as invalid:
+                self.error = invalid
 
 
 class Arguments(Struct):
@@ -155,7 +155,7 @@ class Arguments(Struct):
             details.append({"parameter": "query", "message": f"Has more than {MAX_QUERY} parameters"})
         parameters = [(name, text) for name, text in self.query if not _has_unsupported_characters(name)]
         if len(parameters) < len(self.query):
-            details.append({"parameter": "query", "message": "Has a name with control characters, or that is no UTF-8"})
+            details.append({"parameter": "query", "message": "Has a name with control characters or invalid UTF-8"})
         return parameters
 
     def _from_query(self, params: type[Params], details: list[Detail]) -> dict[str, Any]:
@@ -163,7 +163,7 @@ class Arguments(Struct):
         types = _parameter_types(params)
         for name, text in self._valid_query(details):
             if name in values or name in self.path:
-                details.append({"parameter": name, "message": "Given more than once"})
+                details.append({"parameter": name, "message": "Occurs more than once"})
             values[name] = _convert_text(types.get(name), text)
         return values
 
@@ -176,10 +176,10 @@ class Arguments(Struct):
                 "The body should be a JSON object.", {"parameter": "body", "message": "Should be an object"}
             )
         values = dict(value)
-        details += [{"parameter": name, "message": "Given more than once"} for name in self.path if name in values]
+        details += [{"parameter": name, "message": "Occurs more than once"} for name in self.path if name in values]
         for name, text in self._valid_query(details):
             if name != CONNECTION:
-                details.append({"parameter": name, "message": "Belongs into the body"})
+                details.append({"parameter": name, "message": "Belongs in the body"})
             elif values.setdefault(CONNECTION, text) != text:
                 details.append({"parameter": CONNECTION, "message": "Differs between query and body", "value": text})
         return values
@@ -231,19 +231,19 @@ def _unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
         duplicate = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
-        raise ValueError(f"the key {truncate(duplicate)!r} stands twice")
+        raise ValueError(f"the key {truncate(duplicate)!r} occurs twice")
     return value
 
 
 def _reject_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _parse_decimal(text: str) -> Decimal:
     try:
         return Decimal(text)
     except InvalidOperation as error:
-        raise ValueError("a number is beyond all measure") from error
+        raise ValueError("a number is out of range") from error
 
 
 _DECODER = json.JSONDecoder(
@@ -288,7 +288,7 @@ def _check_count(value: Any) -> None:
 
 
 def _too_many_values() -> PayloadTooLarge:
-    return PayloadTooLarge(f"The body holds more than {MAX_VALUES} values.", {"max_values": MAX_VALUES})
+    return PayloadTooLarge(f"The body contains more than {MAX_VALUES} values.", {"max_values": MAX_VALUES})
 
 
 def _short_reason(error: Exception) -> str:
@@ -316,7 +316,7 @@ def _check_values(value: Any, path: str, depth: int, details: list[Detail]) -> N
             if not (isinstance(item, str) and item.isprintable()):
                 _check_values(item, truncate(f"{path}.{index}"), depth + 1, details)
     elif isinstance(value, int | Decimal) and _is_out_of_range(value):
-        details.append({"parameter": path, "message": "Is a number beyond all measure", "value": value})
+        details.append({"parameter": path, "message": "Is a number out of range", "value": value})
 
 
 def _check_members(value: Mapping[str, Any], path: str, depth: int, details: list[Detail]) -> None:

@@ -39,7 +39,7 @@ class ConcurrencyLimit:
     def __enter__(self) -> None:
         # No queue: running calls already wait for rate-limit budgets, and a second queue would only hide that.
         if self._free <= 0:
-            raise Overloaded("More calls are under way than this service takes.", retry_after=RETRY_AFTER_SECONDS)
+            raise Overloaded("This service is processing its maximum number of calls.", retry_after=RETRY_AFTER_SECONDS)
         self._free -= 1
 
     def __exit__(self, *_: object) -> None:
@@ -58,7 +58,7 @@ class Downloads:
         limits = {"": DOWNLOADS, connection_id: MAX_PER_CONNECTION, link: MAX_PER_LINK}
         if any(self._active[name] >= maximum for name, maximum in limits.items()):
             raise Overloaded(
-                "More downloads are under way than this service takes of one link, of one connection, or in all.",
+                "The maximum number of downloads of this link, its connection or this service is in progress.",
                 retry_after=DOWNLOAD_RETRY_AFTER_SECONDS,
             )
         self._active.update(limits.keys())
@@ -95,7 +95,7 @@ async def _occupy(semaphore: asyncio.Semaphore, seconds: float) -> AsyncIterator
             await semaphore.acquire()
     except TimeoutError:
         raise UpstreamRateLimited(
-            "The application works on as many requests of this account as it takes at once.",
+            "The vendor is processing its maximum number of concurrent requests for this account.",
             retry_after=RETRY_AFTER_SECONDS,
         ) from None
     try:

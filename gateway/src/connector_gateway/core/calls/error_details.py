@@ -70,13 +70,13 @@ def validation_details(error: ValidationError, *prefix: str) -> list[Detail]:
 
 
 def with_allowed_names(details: Iterable[Detail], names: Sequence[str], *prefix: str) -> list[Detail]:
-    """Return *faults*. Violations for unknown parameters directly below *prefix* list the *known* names."""
+    """Return *details*. Violations for unknown parameters directly below *prefix* list the allowed *names*."""
     depth = len(prefix)
     return [
-        {**fault, "allowed": names}
-        if fault["message"] == UNKNOWN and str(fault["parameter"]).count(".") == depth
-        else fault
-        for fault in details
+        {**detail, "allowed": names}
+        if detail["message"] == UNKNOWN and str(detail["parameter"]).count(".") == depth
+        else detail
+        for detail in details
     ]
 
 
@@ -103,13 +103,13 @@ def _message(error: Any) -> str:
 
 
 def without_values(details: Iterable[Detail], parameters: Iterable[str]) -> list[Detail]:
-    """Return *faults* without the values of *parameters*, which are secret."""
+    """Return *details* without the values of *parameters*, which are secret."""
     secret = set(parameters)
     return [
-        {name: value for name, value in fault.items() if name != "value"}
-        if str(fault["parameter"]).partition(".")[0] in secret
-        else fault
-        for fault in details
+        {name: value for name, value in detail.items() if name != "value"}
+        if str(detail["parameter"]).partition(".")[0] in secret
+        else detail
+        for detail in details
     ]
 
 
@@ -126,7 +126,7 @@ def truncate_details(details: Sequence[Detail]) -> list[Detail]:
         for detail in chain(violations[:MAX_VIOLATIONS], steps)
     ]
     omitted = len(violations) - MAX_VIOLATIONS
-    return public if omitted <= 0 else [*public, {"message": f"There are {omitted} more faults.", "more": omitted}]
+    return public if omitted <= 0 else [*public, {"message": f"There are {omitted} more errors.", "more": omitted}]
 
 
 LOCATION_FIELDS = {"parameter", "property", "field", "header", "place"}

@@ -37,7 +37,7 @@ from connector_gateway.kit.upstream.pool import Transport
 from connector_gateway.kit.upstream.redaction import activate_redaction
 from connector_gateway.storage.shared.interface import SharedState
 
-RECONNECT_REMEDY = "Have the account's user open reconnect_url in details and allow the access, then call again."
+RECONNECT_REMEDY = "Ask the account's user to open reconnect_url in details and allow the access, then call again."
 """The remedy for a revoked connection if the caller receives a link."""
 
 POLL_TIMEOUTS = Timeouts(queue_seconds=300.0, run_seconds=300.0)
@@ -178,10 +178,10 @@ class Gateway:
         return self.write_protocol.write(prepared, arguments, recording, self.timeouts.queue_seconds)
 
     def _prepare(
-        self, run: Run, connection: Connection, operation: AnyOperation, params: Params, holding: MemoryReservation
+        self, run: Run, connection: Connection, operation: AnyOperation, params: Params, reservation: MemoryReservation
     ) -> PreparedOperation:
         site = self.sites[connection.connector]
-        upstream = self._upstream(run, connection, holding=holding)
+        upstream = self._upstream(run, connection, reservation=reservation)
         call = OperationContext(
             upstream=site.connector.client(upstream),
             connection_id=connection.connection_id,
@@ -197,7 +197,7 @@ class Gateway:
             events=self.events,
             settle_seconds=site.settle_seconds,
             grace_seconds=self.timeouts.grace_seconds,
-            memory_reservation=holding,
+            memory_reservation=reservation,
         )
         return PreparedOperation(
             operation, params, run, connection, call, upstream, self.cursors, site.connector, call.warnings
@@ -220,7 +220,7 @@ class Gateway:
         connection: Connection,
         pacer: type[ConnectionPacer] = ConnectionPacer,
         timeouts: Timeouts | None = None,
-        holding: MemoryReservation | None = None,
+        reservation: MemoryReservation | None = None,
     ) -> UpstreamClient:
         """Return the authorised client for one run through one connection."""
         connector = connection.connector
@@ -242,7 +242,7 @@ class Gateway:
             timeouts or self.timeouts,
             run.log,
             self.fence(),
-            holding or unmetered(),
+            reservation or unmetered(),
             dry_run=run.dry_run,
             slots=self._account_slots[connector].for_account(connection.account)
             if connector in self._account_slots
@@ -259,7 +259,7 @@ def _neutralises_mentions(run: Run, caller: Caller) -> bool:
     """Return True if mentions in the texts of a write are neutralised, so that they send no notifications."""
     if run.mentions not in {None, NEUTRALISE}:
         raise InvalidParameters(
-            "The preference mentions has one value.",
+            "The preference mentions has only one allowed value.",
             {
                 "parameter": "Prefer",
                 "value": f"mentions={truncate(run.mentions)}",

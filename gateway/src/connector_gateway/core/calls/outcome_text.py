@@ -34,7 +34,7 @@ def find_error_class(code: str | None) -> type[GatewayError] | None:
 
 def explain_run(run: Mapping[str, Any], connector: AnyConnector | None) -> Outcome | None:
     """Explain how a run of *connector* ended. Returns None for an ordinary success."""
-    vendor = connector.vendor if connector else "The application"
+    vendor = connector.vendor if connector else "The vendor"
     if run["status"] == "error":
         return _explain_error(run, connector)
     if run["status"] == "interrupted":
@@ -59,9 +59,9 @@ def _explain_error(run: Mapping[str, Any], connector: AnyConnector | None) -> Ou
     """Explain a failed run, with the remedy for the surface of its call."""
     error = find_error_class(run["code"])
     if error is None:
-        return Outcome("bad", [f"It ended with {run['code']}."])
+        return Outcome("bad", [f"The call failed with {run['code']}."])
     done = [str(one[DONE]) for one in run["details"] or () if DONE in one]
-    completed = [f"Done before it failed: {', '.join(done)}."] if done else []
+    completed = [f"Done before the error: {', '.join(done)}."] if done else []
     summary = (error.__doc__ or "").partition("\n\n")[0].removesuffix("; ``details`` lists all of them.").rstrip(".")
     return Outcome(
         "bad", [f"{summary}.", *completed], resolve_remedy(error, run["surface"], [connector] if connector else ())
@@ -71,23 +71,23 @@ def _explain_error(run: Mapping[str, Any], connector: AnyConnector | None) -> Ou
 def _interruption_sentence(vendor: str, *, writes: bool) -> str:
     if writes:
         return (
-            f"The call was cut off in the middle. Look in {vendor} whether it was done; "
-            "a repeat with the same idempotency key finds out by itself."
+            f"The call was interrupted. Check in {vendor} whether it took effect, "
+            "or retry with the same idempotency key, which is safe."
         )
-    return "The call was cut off before it ended. Nothing was changed."
+    return "The call was interrupted. Nothing was changed."
 
 
 def _unusual_facts(run: Mapping[str, Any], vendor: str) -> Iterator[str]:
     """Yield what was unusual about a successful run."""
     if run["dry_run"]:
-        yield "Nothing was written: the call asked what would be written."
+        yield "Nothing was written: the call was a dry run."
     if run["status"] == "partial":
-        yield "A part of the result is missing, or a part of the work could not be done."
+        yield "Part of the result is missing, or part of the work failed."
     resolved = [detail for detail in run["details"] or () if FOUND_DETAIL in detail or SENT_AGAIN_DETAIL in detail]
     for detail in resolved:
         yield _resolution_sentence(detail, run["upstream"], vendor)
     if not resolved and _was_repeated(run["upstream"]):
-        yield f"{vendor} did not answer at once, and was asked again."
+        yield f"{vendor} did not respond successfully the first time, and the request was repeated."
     if _has_different_parameters(run):
         yield different_parameters(run["idempotency"].get("first_run_id"))
 
@@ -96,9 +96,9 @@ def _resolution_sentence(detail: Mapping[str, Any], upstream: Sequence[Mapping[s
     """Explain how a request with a lost response was resolved."""
     lost = _loss_sentence(upstream, vendor)
     if FOUND_DETAIL not in detail:
-        return f"{lost}; nothing was found of it; it was sent again: {detail[SENT_AGAIN_DETAIL]}."
+        return f"{lost}; no trace was found, so it was sent again: {detail[SENT_AGAIN_DETAIL]}."
     match = str(detail[FOUND_DETAIL])
-    proof = f"{match} was found" if match.startswith("the ") else f"it was found done ({match})"
+    proof = f"{match} was found" if match.startswith("the ") else f"its effect was found ({match})"
     return f"{lost}; {proof}; nothing was sent twice."
 
 
@@ -106,7 +106,7 @@ def _loss_sentence(upstream: Sequence[Mapping[str, Any]], vendor: str) -> str:
     failed = [one["status"] for one in upstream if one["status"] is None or one["status"] >= 300]
     if not failed:
         return "The response to an earlier attempt was lost"
-    return "The response was lost" if failed[0] is None else f"{vendor} answered {failed[0]}, which proves nothing"
+    return "The response was lost" if failed[0] is None else f"{vendor} returned {failed[0]}, which proves nothing"
 
 
 def _was_repeated(upstream: Sequence[Mapping[str, Any]]) -> bool:

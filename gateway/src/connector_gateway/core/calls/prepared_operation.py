@@ -36,11 +36,11 @@ class ReadOnlySteps:
 
     async def plan(self, make: Callable[[], Awaitable[J]]) -> J:
         """Raise ``TypeError``."""
-        raise TypeError(f"An operation that reads has nothing to plan: {make}")
+        raise TypeError(f"A read-only operation cannot plan: {make}")
 
     async def step(self, step: WriteStep[Any], intent: StepInput) -> StepResult:
         """Raise ``TypeError``."""
-        raise TypeError(f"An operation that reads sends no step: {step.name} {intent}")
+        raise TypeError(f"A read-only operation cannot send a step: {step.name} {intent}")
 
     try_step = step
 
@@ -52,7 +52,7 @@ class ReadOnlySteps:
 
     async def adopt(self, step: WriteStep[Any], intent: StepInput, object_id: str) -> bool:
         """Raise ``TypeError``."""
-        raise TypeError(f"An operation that reads takes nothing over: {step.name} {intent} {object_id}")
+        raise TypeError(f"A read-only operation cannot adopt an object: {step.name} {intent} {object_id}")
 
     async def undo(self, step: WriteStep[Any], intent: StepInput) -> None:
         """Raise ``TypeError``."""

@@ -104,7 +104,7 @@ class _SurfaceTerms:
         if name.isupper():
             return f"GATEWAY_{self.single_connector.name.upper() if self.single_connector else '<CONNECTOR>'}_{name}"
         if name == "vendor":
-            return self.single_connector.vendor if self.single_connector else "the application"
+            return self.single_connector.vendor if self.single_connector else "the vendor"
         return self._waiting_time() if name == "wait" else None
 
     def _waiting_time(self) -> str:

@@ -64,10 +64,10 @@ class Shutdown:
             # Otherwise the next ``await`` would be cancelled too, and the response would never be sent.
             task.uncancel()
         return in_doubt or Overloaded(
-            "This service had to stop before the call had ended; its run tells how far it came.",
+            "This service shut down before the call ended; its run shows the completed requests.",
             retry_after=RETRY_AFTER_SECONDS,
         )
 
     def error(self) -> Overloaded:
         """Return the error for a call that cannot be performed or completed."""
-        return Overloaded("This service is stopping.", retry_after=RETRY_AFTER_SECONDS)
+        return Overloaded("This service is shutting down.", retry_after=RETRY_AFTER_SECONDS)

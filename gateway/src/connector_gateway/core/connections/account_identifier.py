@@ -60,7 +60,7 @@ class AccountIdentifier:
         except ConnectionRevoked as error:
             redaction.error(error)
             raise CredentialsRefused(
-                f"The application does not accept these credentials for {connector}.",
+                f"The vendor does not accept these credentials for {connector}.",
                 {"parameter": "credentials"},
                 *error.details,
                 private=error.private,
@@ -101,7 +101,7 @@ class AccountIdentifier:
             with redacting(connection.redaction):
                 return await site.connector.revoke(site.connector.client(upstream))
         except GatewayError as failure:
-            log.warning("a token was not given back", connector=connection.connector, code=failure.code)
+            log.warning("token not revoked", connector=connection.connector, code=failure.code)
             return False
 
     async def _identify(self, connector: str, source: CredentialSource, account_key: str) -> Account | None:

@@ -225,7 +225,7 @@ class ConsentFlow:
         except (UpstreamFailure, ConnectNotSetUp) as error:
             # Redact the callback's secrets, because the vendor's error text may repeat them.
             Redaction(lambda: [params.get(name, "") for name in ("code", "state", "token")]).error(error)
-            log.warning("an account was not connected", connector=connector, code=error.code, why=error.private)
+            log.warning("account not connected", connector=connector, code=error.code, why=error.private)
             raise failed("unavailable") from error
 
     async def _use_consent(self, connector: str, state: str, browser: str) -> PendingConsent:

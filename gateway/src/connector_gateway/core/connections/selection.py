@@ -42,7 +42,7 @@ class ConnectionSelector:
     async def list_usable(
         self, caller: Caller, limit: int, connector: str | None = None, *, after: str | None = None
     ) -> Sequence[Row[Any]]:
-        """Return up to *most* connections, oldest first: identifier, connector, name, account name and status."""
+        """Return up to *limit* connections, oldest first: identifier, connector, name, account name and status."""
         columns = ("connection_id", "connector", "name", "account_name", "status")
         query = _usable(select(*(_connections[name] for name in columns)), caller)
         query = query.order_by(_connections.connection_id).limit(limit)
@@ -76,7 +76,7 @@ def _usable(query: Select[Any], caller: Caller) -> Select[Any]:
 
 def _ambiguous_error(connector: str, rows: Sequence[Row[Any]]) -> InvalidParameters:
     listed = rows[:MAX_LISTED]
-    names = ", ".join(f"{row.connection_id} ({display_name(row) or 'without a name'})" for row in listed)
+    names = ", ".join(f"{row.connection_id} ({display_name(row) or 'unnamed'})" for row in listed)
     more = ", and more" if len(rows) > len(listed) else ""
     return InvalidParameters(
         f"There are several connections of {connector}; name one as connection_id: {names}{more}.",

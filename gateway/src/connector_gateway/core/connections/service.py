@@ -110,12 +110,12 @@ class ConnectionService:
             self.connections.validate(current["connector"], credentials, changes.get("settings", {}))
             if allow_other_account and not verify and current["account_id"] is not None:
                 raise InvalidParameters(
-                    "Which other account the credentials belong to can only be asked with verify.",
+                    "The account of the credentials can only be determined with verify.",
                     {"parameter": "verify", "message": "Should be true with allow_other_account", "value": verify},
                 )
             account = await self.accounts.identify(current["connector"], credentials) if verify else None
             if not allow_other_account and not may_be_same_account(current["account_id"], account):
-                raise OtherAccount("These are the credentials of another account than that of the connection.")
+                raise OtherAccount("The credentials belong to another account than the connection.")
         return await self.connections.change(connection_id, account, **changes)
 
     async def test(self, connection_id: str) -> dict[str, Any]:

@@ -398,7 +398,7 @@ def _check_same_account(connection_id: str, account: Account, writing: Any) -> N
     own = tables.connections.c.connection_id == connection_id
     account_id = writing.execute(select(tables.connections.c.account_id).where(own).with_for_update()).scalar()
     if not may_be_same_account(account_id, account):
-        raise OtherAccount("The connection holds credentials of another account than the one it belongs to.")
+        raise OtherAccount("The credentials belong to another account than the connection.")
 
 
 def _not_found(connection_id: str) -> ConnectionNotFound:

@@ -90,7 +90,7 @@ class TokenEndpointClient:
             try:
                 response = await self._send(connector, oauth.revoke, {"token": credentials["refresh_token"]})
             except errors.UpstreamFailure as error:
-                log.warning("tokens were not given back", connector=connector, code=error.code, private=error.private)
+                log.warning("tokens not revoked", connector=connector, code=error.code, private=error.private)
                 return False
         return response.is_success
 
@@ -119,17 +119,17 @@ class TokenEndpointClient:
             async with asyncio.timeout(TOKEN_TIMEOUT_SECONDS):
                 response = await self._transport.send("POST", endpoint.to_url(site.addresses), headers, body)
         except NotSent as error:
-            raise errors.UpstreamUnavailable("The application cannot be reached.", private=str(error)) from error
+            raise errors.UpstreamUnavailable("The vendor cannot be reached.", private=str(error)) from error
         except (TimedOut, TimeoutError) as error:
-            raise errors.UpstreamTimeout("The application did not answer in time.", private=str(error)) from error
+            raise errors.UpstreamTimeout("The vendor did not respond in time.", private=str(error)) from error
         except ConnectionLost as error:
             raise errors.UpstreamError(
-                "The connection to the application broke.", private=str(error), doubt="cut"
+                "The connection to the vendor broke.", private=str(error), doubt="cut"
             ) from error
         reservation.record_response()
         if (seconds := parse_throttle(response)) is not None:
             await pacer.block([CHARGE], seconds)
-            raise errors.UpstreamRateLimited("The application throttles requests for tokens.", retry_after=seconds)
+            raise errors.UpstreamRateLimited("The vendor throttles token requests.", retry_after=seconds)
         return response
 
     def _configuration(self, connector: str) -> tuple[UpstreamConfig, OAuthConfig, OAuthClient]:
@@ -143,9 +143,9 @@ def not_configured_error(connector: str) -> errors.ConnectNotSetUp:
     """Return the error for an installation that has no OAuth client for *connector*."""
     prefix = f"GATEWAY_{connector.upper()}"
     return errors.ConnectNotSetUp(
-        f"This installation is not set up to connect accounts of {connector} in a browser.",
+        f"This installation is not configured to connect accounts of {connector} in a browser.",
         {"parameter": "connector", "value": connector},
-        remedy=f"Set {prefix}_CLIENT_ID and {prefix}_CLIENT_SECRET and start the service again, "
+        remedy=f"Set {prefix}_CLIENT_ID and {prefix}_CLIENT_SECRET and restart the service, "
         "or create the connection with credentials.",
     )
 
@@ -154,9 +154,7 @@ def _upstream_error(response: UpstreamResponse, code: str) -> errors.UpstreamErr
     """Return the error for a failure of the vendor, or for an OAuth client that the vendor does not know."""
     if response.status >= 500 or not code:
         return errors.UpstreamError(
-            f"The application failed with status {response.status}.", private=response.text, doubt="edge"
+            f"The vendor failed with status {response.status}.", private=response.text, doubt="edge"
         )
-    log.error("the application refused a request for tokens", code=code, status=response.status)
-    return errors.UpstreamError(
-        "The application refused this installation's request for tokens.", private=response.text
-    )
+    log.error("token request rejected", code=code, status=response.status)
+    return errors.UpstreamError("The vendor rejected this installation's token request.", private=response.text)

@@ -150,9 +150,9 @@ class TokenRefresher:
         if "refresh_token" not in used:
             return None
         key = connection_id, token_digest(used["token"])
-        return await self._refreshes.get(key, partial(self._renew, connection_id, used), 0.0)
+        return await self._refreshes.get(key, partial(self._refresh_with_lease, connection_id, used), 0.0)
 
-    async def _renew(self, connection_id: str, used: Secrets) -> CurrentSecrets | None:
+    async def _refresh_with_lease(self, connection_id: str, used: Secrets) -> CurrentSecrets | None:
         self._check_backoff(connection_id)
         await self._await_unsaved(connection_id)
         deadline = self._steady.now() + LEASE_SECONDS + 2 * POLL_SECONDS
@@ -163,7 +163,7 @@ class TokenRefresher:
             if result is not _BUSY:
                 return cast(CurrentSecrets | None, result)
             await self._steady.sleep(POLL_SECONDS)
-        raise errors.UpstreamTimeout("Another process took too long to renew the authorisation.")
+        raise errors.UpstreamTimeout("Another process took too long to refresh the authorisation.")
 
     def _acquire(self, connection_id: str, used: Secrets, name: str, writing: Transaction) -> Any:
         """Return a lease, or the secrets that another process has stored since.
@@ -246,7 +246,7 @@ class TokenRefresher:
         if connection_id in self._unsaved:
             await self.database.flush()
             if connection_id in self._unsaved:
-                raise errors.StorageUnavailable("The renewed authorisation could not be stored.")
+                raise errors.StorageUnavailable("The refreshed authorisation could not be stored.")
 
     async def _revoke(
         self, connection_id: str, lease: RefreshLease, rejected: GrantRejected
@@ -259,7 +259,7 @@ class TokenRefresher:
                 self.listener.revoked(writing, connection_id)
 
         await self.database.write(revoke)
-        log.warning("a connection was revoked", connection_id=connection_id, reason=reason, vendor_code=str(rejected))
+        log.warning("connection revoked", connection_id=connection_id, reason=reason, vendor_code=str(rejected))
         error = errors.ConnectionRevoked(SENTENCES[reason], {"reason": reason})
         return self._back_off(connection_id, error, REJECTED_BACKOFF_SECONDS)
 
@@ -298,8 +298,8 @@ NO_REFRESH: Mapping[str, Any] = {"refresh_lease": None, "refresh_until": None, "
 """The columns of a connection without a refresh in progress or in doubt."""
 
 SENTENCES: Mapping[str, str] = {
-    WITHDRAWN: "The authorisation of this connection was withdrawn or has ended.",
-    INTERRUPTED: "A renewal was cut short, and the application does not take the former authorisation any more.",
+    WITHDRAWN: "The authorisation of this connection was withdrawn or has expired.",
+    INTERRUPTED: "A refresh was interrupted, and the vendor no longer accepts the previous authorisation.",
 }
 
 
@@ -352,10 +352,10 @@ class IdleTokenRefresher:
         """Refresh a bounded number of due tokens. Returns how many were due."""
         due = select_due(self.clock.now(), max(1, MAX_PER_ROUND // self.processes()))
         rows = await self.database.read(lambda reading: reading.execute(due).all())
-        await asyncio.gather(*(self._renew(row) for row in rows))
+        await asyncio.gather(*(self._refresh(row) for row in rows))
         return len(rows)
 
-    async def _renew(self, row: Row[Any]) -> None:
+    async def _refresh(self, row: Row[Any]) -> None:
         # Defer before the attempt, so that no other process tries it too and a failure does not block the others.
         retry_at = (
             self.clock.now() + RETRY_SECONDS if self.token_refresher.idle_lifetime_seconds(row.connector) else None

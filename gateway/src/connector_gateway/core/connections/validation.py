@@ -32,7 +32,7 @@ def validate_connection(
     )
     if violations:
         raise InvalidParameters(
-            f"This does not fit a connection of {name}: {', '.join(str(row['parameter']) for row in violations)}.",
+            f"Invalid parameters for a connection of {name}: {', '.join(str(row['parameter']) for row in violations)}.",
             *violations,
         )
 
@@ -56,7 +56,10 @@ def _missing(connector: AnyConnector, credentials: Mapping[str, str] | None) -> 
 def _unsendable(credentials: Mapping[str, str]) -> list[Detail]:
     """Return violations for secrets that no header can carry, without the secrets, which may be almost right."""
     return [
-        {"parameter": f"credentials.{name}", "message": "Should be text without control characters or space around it"}
+        {
+            "parameter": f"credentials.{name}",
+            "message": "Should have no control characters or surrounding spaces",
+        }
         for name, secret in credentials.items()
         if not secret or secret != secret.strip() or UNSENDABLE.search(secret)
     ]

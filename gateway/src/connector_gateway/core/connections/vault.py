@@ -55,7 +55,7 @@ class Vault:
             return self._ciphers[name].decrypt(nonce, sealed[NAME_BYTES + NONCE_BYTES :], owner.encode())
         except (KeyError, ValueError, InvalidTag) as error:
             raise SecretUnreadable(
-                "What was stored encrypted cannot be decrypted: the secret is neither among GATEWAY_SECRET_KEYS nor "
-                "GATEWAY_DECRYPT_ONLY_KEYS, or the data were altered.",
+                "Stored data cannot be decrypted: its secret is neither in GATEWAY_SECRET_KEYS nor in "
+                "GATEWAY_DECRYPT_ONLY_KEYS, or the data was altered.",
                 private=f"{owner}: {error!r}",
             ) from error

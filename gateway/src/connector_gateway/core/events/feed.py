@@ -264,7 +264,7 @@ def _owner(connection_id: str, sequence: int) -> str:
 def _retention_warnings(since: UtcDatetime | None, retained_from: float) -> list[str]:
     if since is None or since.timestamp() >= retained_from:
         return []
-    return [f"Events before {format_time(retained_from)} are no longer kept."]
+    return [f"Events before {format_time(retained_from)} are no longer stored."]
 
 
 def _first_keys(table: Any, condition: ColumnElement[bool]) -> tuple[Any, Select[Any]]:

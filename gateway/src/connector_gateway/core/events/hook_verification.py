@@ -64,10 +64,10 @@ class HookVerification:
         try:
             opened_at = self._signer.read(address, PURPOSE, connector)["opened_at"]
         except (InvalidCursor, KeyError) as error:
-            raise InvalidSignature("No secret is taken at this address; the operator opens one for it.") from error
+            raise InvalidSignature("No secret is accepted at this URL; the operator can open a window.") from error
         ended = opened_at + WINDOW_SECONDS <= self._clock.now()
         if ended or opened_at <= await self._closed_at(connector):
-            raise InvalidSignature("The time for handing over a secret is over; the operator may open it again.")
+            raise InvalidSignature("The window for the secret is closed; the operator can open another one.")
 
     async def _closed_at(self, connector: str) -> float:
         """Return when windows for *connector* were last closed, or 0 if they never were."""

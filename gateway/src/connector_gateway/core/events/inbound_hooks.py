@@ -65,7 +65,7 @@ class InboundHooks:
         site = self.upstreams.get(connector)
         observing = site.connector.event_source if site else None
         if site is None or observing is None:
-            raise errors.RouteNotFound("There is nothing at this address.")
+            raise errors.RouteNotFound("There is no route at this path.")
         result = "failed"
         try:
             reply = await self._process(site, observing, delivery, address)
@@ -112,7 +112,7 @@ class InboundHooks:
                 await self.watches.record_rejection([target.connection_id for target in targets], now, why)
             newly_rejected = [target.connection_id for target in targets if not target.was_rejected]
             if newly_rejected:
-                log.warning("deliveries are rejected", connector=connector, connection_ids=newly_rejected, why=why)
+                log.warning("deliveries rejected", connector=connector, connection_ids=newly_rejected, why=why)
 
     async def _targets(self, connector: str, receipt: HookResult) -> Sequence[WatchTarget]:
         has_targets = receipt.accounts or receipt.places or receipt.about
@@ -122,7 +122,7 @@ class InboundHooks:
         """Open a window in which the vendor can deliver its secret. Raises ``HookSecretKnown`` if there is one."""
         site = self._secret_issuer(connector)
         if site.hook_secrets or await self._stored_secrets(connector):
-            raise errors.HookSecretKnown(f"The secret of {connector} is known.", {"parameter": "connector"})
+            raise errors.HookSecretKnown(f"The secret of {connector} is already stored.", {"parameter": "connector"})
         window = self.verification.open(connector)
         await self.database.write(with_audit_entry(lambda _: True, "open_hook", connector))
         return window
@@ -137,7 +137,7 @@ class InboundHooks:
         site = self.upstreams.get(connector)
         observing = site.connector.event_source if site else None
         if site is None or observing is None or not observing.vendor_issues_secret:
-            raise errors.HookNotFound(f"Nothing hands over a secret for {connector}.", {"parameter": "connector"})
+            raise errors.HookNotFound(f"The vendor issues no secret for {connector}.", {"parameter": "connector"})
         return site
 
     async def show(self, connector: str) -> dict[str, Any]:
@@ -162,7 +162,7 @@ class InboundHooks:
         query = select(tables.hooks).where(tables.hooks.c.connector == connector)
         row = await self.database.read(lambda reading: reading.execute(query).first())
         if row is None:
-            raise errors.HookNotFound(f"No secret was handed over for {connector}.", {"parameter": "connector"})
+            raise errors.HookNotFound(f"No secret is stored for {connector}.", {"parameter": "connector"})
         return row
 
     def _decrypt(self, row: Row[Any]) -> Any:
@@ -187,7 +187,7 @@ class InboundHooks:
             return writing.execute(insert_first, row).rowcount or None
 
         await self.database.write(with_audit_entry(store, "hand_over_secret", connector))
-        log.info("a hook's secret was handed over", connector=connector)
+        log.info("hook secret stored", connector=connector)
 
     async def _apply(self, observing: EventSource[Any], receipt: HookResult, targets: Sequence[WatchTarget]) -> None:
         """Store the content of a hook for every connection it concerns."""

@@ -127,7 +127,7 @@ class PollSession:
     async def record_gap(self, since: float, until: float, why: str, channel: str | None = None) -> None:
         """Record that changes between two times may be missing, and *why*, as a sentence for people."""
         self.missed = True
-        log.warning("events may be missing", connection_id=self.connection_id, why=why, channel=channel)
+        log.warning("events possibly missed", connection_id=self.connection_id, why=why, channel=channel)
         await self._feed.record_gap(self.connection_id, Gap(self._run.run_id, since, until, why, channel))
 
     async def progress(self, done: int, total: int) -> None:
@@ -229,10 +229,10 @@ class PollScheduler:
                 await self._finish_unfinished()
                 claimed = await self._claim()
             except StorageUnavailable as error:
-                log.warning("storage is away", job="claiming polls", private=error.private)
+                log.warning("storage unavailable", job="claiming polls", private=error.private)
                 claimed = []
             except Exception:
-                log.exception("polls could not be claimed")
+                log.exception("claiming polls failed")
                 claimed = []
             # After a full batch there are probably more due polls, so claim again without a delay.
             if len(claimed) < MAX_CLAIMED:
@@ -265,9 +265,9 @@ class PollScheduler:
             return
         self._unfinished.append(poll)
         if isinstance(error, StorageUnavailable):
-            log.warning("storage is away", job="a poll", connection_id=poll.connection_id, private=error.private)
+            log.warning("storage unavailable", job="a poll", connection_id=poll.connection_id, private=error.private)
         else:
-            log.error("a poll did not end well", connection_id=poll.connection_id, exc_info=error)
+            log.error("poll not finished", connection_id=poll.connection_id, exc_info=error)
 
     async def _finish_unfinished(self) -> None:
         """End the leases of polls whose result could not be stored, so that they are tried again."""
@@ -322,7 +322,7 @@ class PollScheduler:
         except Exception as error:  # noqa: BLE001  # logged without secrets
             traceback = recording.redaction.traceback(error)
             log.warning("poll failed", connection_id=poll.connection_id, exception=traceback)
-            recording.fail(InternalError("Something went wrong here."))
+            recording.fail(InternalError("Internal error."))
             return error
         return None
 

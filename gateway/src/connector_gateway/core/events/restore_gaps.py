@@ -12,7 +12,7 @@ from connector_gateway.kit.identifiers import ConnectionId, WorkspaceId
 from connector_gateway.storage import tables
 from connector_gateway.storage.sql.database import Database
 
-WHY = "the database was restored from a backup. Events of that time may also come again, with the same event_id."
+WHY = "the database was restored from a backup. Events of that time may also occur again, with the same event_id."
 BATCH_SIZE = 100
 
 _connections = tables.connections.c

@@ -121,7 +121,7 @@ class WatchStore:
         self.enabled.set()
 
     async def claim(self, connector: str, limit: int) -> Sequence[LeasedPoll]:
-        """Lease up to *most* due polls to this process, until they are finished."""
+        """Lease up to *limit* due polls to this process, until they are finished."""
         due = (
             select(_watches.connection_id)
             .where(_watches.connector == connector, *self._claimable())

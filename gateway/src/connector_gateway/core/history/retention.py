@@ -39,7 +39,7 @@ async def _return_immediately() -> None:
 class JobRunner:
     """Runs jobs in rounds. A job that has nothing to do is skipped for a minute, since most tables change rarely.
 
-    Jobs in *seldom* run once a minute, however many rows they handle.
+    Jobs in *rare* run once a minute, however many rows they handle.
     """
 
     def __init__(
@@ -82,9 +82,9 @@ class JobRunner:
                 if not await self._repeat(job):
                     idle.append(job)
             except StorageUnavailable as error:
-                log.warning("storage is away", job=job.__name__, private=error.private)
+                log.warning("storage unavailable", job=job.__name__, private=error.private)
             except Exception:
-                log.exception("a job failed", job=job.__name__)
+                log.exception("job failed", job=job.__name__)
         return idle
 
     async def _run_loop(self) -> None:

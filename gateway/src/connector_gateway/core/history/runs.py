@@ -203,7 +203,7 @@ class RunStore:
         row = await self.database.read_slow(lambda reading: reading.execute(query).mappings().first())
         if row is None and await self.rejected_calls.was_counted(workspace_id, identifier):
             raise errors.RunNotRecorded(
-                f"Too many calls of the key were refused to keep the run {identifier}; it was only counted.",
+                f"Too many calls of the key were rejected to store the run {identifier}; it was only counted.",
                 {"parameter": "run_id", "value": identifier},
             )
         if row is None or (connection_ids is not None and row["connection_id"] not in connection_ids):
@@ -385,7 +385,7 @@ class RunRecorder:
             return None
         replacement: errors.GatewayError | None = None
         if isinstance(error, Exception):
-            replacement = errors.InternalError("Something went wrong here.", private=repr(error))
+            replacement = errors.InternalError("Internal error.", private=repr(error))
         elif isinstance(error, asyncio.CancelledError) and self._runs.shutdown.started:
             replacement = self._runs.shutdown.interrupted_error(self.in_doubt_error)
         if replacement is not None:

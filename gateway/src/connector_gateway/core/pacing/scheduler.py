@@ -176,5 +176,5 @@ class AnonymousPacer(ConnectionPacer):
 
 def _too_long(wait: float) -> UpstreamRateLimited:
     return UpstreamRateLimited(
-        "The application's budget for this account is used up for longer than a call may wait.", retry_after=wait
+        "The vendor's rate limit for this account is used up for longer than a call can wait.", retry_after=wait
     )

@@ -36,7 +36,7 @@ _HEXADECIMAL = (frozenset("0123456789abcdef"), frozenset("0123456789ABCDEF"))
 def weakness(secret: str) -> str:
     """Return why *secret* is guessable, or an empty string if its estimated entropy is sufficient."""
     bits = entropy(secret)
-    return "" if bits >= MIN_BITS else f"its entropy is about {bits:.0f} bits, and needs to be {MIN_BITS} or more"
+    return "" if bits >= MIN_BITS else f"its entropy is about {bits:.0f} bits; at least {MIN_BITS} are required"
 
 
 @lru_cache(maxsize=8)
@@ -78,12 +78,12 @@ class SecretKeys:
 
     def __init__(self, secrets: Sequence[str], decrypt_only: Sequence[str] = ()) -> None:
         if not secrets or any(len(secret) < MIN_SECRET_LENGTH for secret in (*secrets, *decrypt_only)):
-            raise ValueError(f"Secret keys need {MIN_SECRET_LENGTH} or more characters each, and there must be one.")
+            raise ValueError(f"At least one secret key is required, each with {MIN_SECRET_LENGTH} or more characters.")
         self._secrets = [secret.encode() for secret in secrets]
         self._decrypt_only = [secret.encode() for secret in decrypt_only]
 
     def __repr__(self) -> str:
-        return f"<{len(self._secrets)} secret keys, {len(self._decrypt_only)} that only decrypt>"
+        return f"<{len(self._secrets)} secret keys, {len(self._decrypt_only)} decrypt-only>"
 
     def derive(self, purpose: str, *, decrypting: bool = False) -> dict[bytes, bytes]:
         """Return a 32-byte key per secret, the current first, by a 4-byte name that can be stored with ciphertexts.

@@ -42,15 +42,15 @@ async def check_decryptable(database: Database, vault: Vault) -> None:
 
     (count, first), hooks, webhooks, events, trails = await database.read(read)
     affected = [f"{count} connections, {first} among them"] if count else []
-    affected += (f"the deliveries of {connector}" for connector in hooks)
+    affected += (f"the hook secret of {connector}" for connector in hooks)
     affected += (f"the webhook {webhook_id}" for webhook_id in webhooks)
     affected += [f"events of {min(events)}"] if events else []
     affected += ("the audit trail" for _ in trails)
     if affected:
         raise MissingSecretKeys(
-            f"The secret key that encrypted what belongs to {' and to '.join(affected)} is missing; add it to "
+            f"The secret key that encrypted {' and '.join(affected)} is missing; add it to "
             "GATEWAY_DECRYPT_ONLY_KEYS. If it is lost, start with another database, or remove "
-            "these ('connections remove', 'hooks forget', 'webhooks remove') and make them again; 'audit restart' "
+            "these ('connections remove', 'hooks forget', 'webhooks remove') and create them again; 'audit restart' "
             "begins a new chain of the audit trail."
         )
 

@@ -29,7 +29,7 @@ CONNECTION_FAILURES: Sequence[tuple[type[Exception], str, str]] = (
     (TimeoutError, "timeout", "The server of the link did not send the file in time."),
     (aiohttp.ClientConnectorDNSError, "host_not_found", "The host of the link was not found."),
     (aiohttp.ClientSSLError, "tls_failed", "The TLS connection to the server of the link failed."),
-    (aiohttp.ClientConnectorError, "connection_refused", "The server of the link refused the connection."),
+    (aiohttp.ClientConnectorError, "connection_refused", "The server of the link rejected the connection."),
     (aiohttp.ServerDisconnectedError, "connection_lost", "The server of the link closed the connection."),
     (aiohttp.ClientPayloadError, "connection_lost", "The server of the link closed the connection."),
 )
@@ -43,7 +43,7 @@ class PublicFileFetcher:
     """Fetches files from public URLs.
 
     *trusted* origins, such as ``http://127.0.0.1:8089``, need not be public. They are those of emulators.
-    *resolver* and *reachable* are for tests, which cannot fetch from public addresses.
+    *resolver* and *is_reachable* are for tests, which cannot fetch from public addresses.
     """
 
     timeout_seconds: float
@@ -68,10 +68,10 @@ class PublicFileFetcher:
 
     def _session(self, url: str) -> aiohttp.ClientSession:
         """Create an HTTP session for one file, without proxy and cookies, so that links share nothing."""
-        refuse = partial(_not_allowed, url, "address_not_public", "The link leads to an address that is not public.")
+        create_error = partial(_not_allowed, url, "address_not_public", "The address of the link is not public.")
         is_trusted = any(url.startswith(f"{origin}/") for origin in self.trusted)
         reachable = (lambda _: True) if is_trusted else self.is_reachable
-        connector = restricted_connector(self.resolver, reachable, create_error=refuse, force_close=True)
+        connector = restricted_connector(self.resolver, reachable, create_error=create_error, force_close=True)
         return aiohttp.ClientSession(
             connector=connector,
             timeout=aiohttp.ClientTimeout(total=None),
@@ -92,7 +92,7 @@ class PublicFileFetcher:
                     current = urljoin(current, target)
                     continue
                 if response.status != 200:
-                    message = f"The server of the link answered with status {response.status}."
+                    message = f"The server of the link returned status {response.status}."
                     raise _unreachable(url, f"status_{response.status}", message)
                 return await self._to_file(response, url, keep_bytes)
         raise _unreachable(url, "too_many_redirects", f"The link redirects more than {MAX_REDIRECTS} times.")
@@ -156,7 +156,7 @@ def _check_form(url: str, current: str) -> None:
     if parts.scheme not in {"http", "https"}:
         raise _not_allowed(url, "scheme_not_allowed", "The link is not an http or https URL.")
     if not host:
-        raise _not_allowed(url, "url_invalid", "The link names no host.")
+        raise _not_allowed(url, "url_invalid", "The link has no host.")
     if "@" in parts.netloc:
         raise _not_allowed(url, "credentials_in_url", "The link contains a user name or a password.")
     if len(current) > MAX_URL:

@@ -136,9 +136,9 @@ class DeliveryWorker:
         try:
             return bool(await self.deliver()) and bool(self._active)
         except StorageUnavailable as error:
-            log.warning("storage is away", job="deliveries", private=error.private)
+            log.warning("storage unavailable", job="deliveries", private=error.private)
         except Exception:
-            log.exception("deliveries could not be begun")
+            log.exception("starting deliveries failed")
         return False
 
     async def _deliver_from(self, claimed: ClaimedPosition) -> None:
@@ -148,9 +148,9 @@ class DeliveryWorker:
         except ClaimLost:
             pass
         except StorageUnavailable as error:
-            log.warning("storage is away", job="deliveries", private=error.private)
+            log.warning("storage unavailable", job="deliveries", private=error.private)
         except Exception:
-            log.exception("a delivery could not be made", webhook_id=claimed.webhook_id)
+            log.exception("delivery failed", webhook_id=claimed.webhook_id)
 
     async def _drain(self, claimed: ClaimedPosition) -> None:
         """Deliver events in order until one fails, none is left, or other positions should be served."""
@@ -217,7 +217,7 @@ class DeliveryWorker:
         reason = "gone" if attempt.gone else "failing" if await self._fails_for_days(claimed) else None
         if reason is not None:
             await self.webhooks.disable(claimed.webhook_id, reason)
-            log.warning("a webhook is disabled", webhook_id=claimed.webhook_id, reason=reason)
+            log.warning("webhook disabled", webhook_id=claimed.webhook_id, reason=reason)
         # Record only the first of several failures: an unavailable receiver would fill the history.
         if reason is not None or not claimed.failures:
             await self._record(claimed, event, attempt, FAILED if reason is None else DISABLED)

@@ -116,7 +116,7 @@ class DeliveryPositions:
         self._database = database
 
     async def claim(self, limit: int, without: Collection[str] = ()) -> Sequence[ClaimedPosition]:
-        """Claim up to *most* due positions of webhooks other than *without*."""
+        """Claim up to *limit* due positions of webhooks other than *without*."""
         now = self._database.time()
         due = (
             _positions.due_at <= now,
@@ -233,14 +233,14 @@ class DeliveryPositions:
         return await self._database.write(lambda writing: writing.execute(purge).rowcount) if names else 0
 
 
-def _select_due(due: Collection[ColumnElement[bool]], most: int) -> Any:
+def _select_due(due: Collection[ColumnElement[bool]], limit: int) -> Any:
     """Select the longest due positions, limited per webhook."""
     keys = _positions.webhook_id, _positions.connection_id, _positions.due_at
     considered = select(*keys).where(*due).order_by(_positions.due_at).limit(MAX_EXAMINED).subquery().c
     rank = func.row_number().over(partition_by=considered.webhook_id, order_by=considered.due_at).label("place")
     ranked = select(considered.webhook_id, considered.connection_id, considered.due_at, rank).subquery().c
     fair = select(ranked.webhook_id, ranked.connection_id).where(ranked.place <= MAX_PER_WEBHOOK)
-    return fair.order_by(ranked.due_at).limit(most)
+    return fair.order_by(ranked.due_at).limit(limit)
 
 
 def _select_claimed() -> Any:
@@ -264,7 +264,7 @@ def _select_claimed() -> Any:
 
 
 def events_after(connection_id: str, position: int, types: Sequence[str] | None) -> ColumnElement[bool]:
-    """Return the condition for events of a connection after *place*, restricted to *types* if there are any."""
+    """Return the condition for events of a connection after *position*, restricted to *types* if there are any."""
     condition = and_(_events.connection_id == connection_id, _events.sequence > position)
     return and_(condition, _events.type.in_(types)) if types else condition
 

@@ -54,7 +54,7 @@ class WebhookSender:
             connector=restricted_connector(
                 self._resolver,
                 lambda address: self.private or is_public(address),
-                create_error=lambda: UrlNotAllowed("The address is not public.", {"parameter": "url"}),
+                create_error=lambda: UrlNotAllowed("The URL is not public.", {"parameter": "url"}),
             ),
             timeout=aiohttp.ClientTimeout(total=None),
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -71,8 +71,8 @@ class WebhookSender:
         problem = url_problem(url) or self._host_problem(urlsplit(url).hostname or "")
         if len(url) > MAX_URL or problem:
             raise InvalidParameters(
-                "Events cannot be delivered to this address.",
-                {"parameter": "url", "value": url, "message": f"The address {problem or 'is too long'}"},
+                "Events cannot be delivered to this URL.",
+                {"parameter": "url", "value": url, "message": f"The URL {problem or 'is too long'}"},
             )
 
     async def send(self, url: str, headers: Mapping[str, str], body: bytes) -> DeliveryAttempt:

@@ -200,7 +200,7 @@ class Webhooks:
             self.sender.check(url)
         for unknown in [one for one in types if one not in self.event_types]:
             raise InvalidParameters(
-                f"There is no type of events {truncate(unknown)}.",
+                f"There is no event type {truncate(unknown)}.",
                 {"parameter": "types", "value": unknown, "allowed": [*self.event_types]},
             )
 
@@ -251,7 +251,7 @@ def _replay_position(writing: Writing, connection_id: str, since: float | None, 
         sequence = writing.execute(events.where(_events.event_id == after)).scalar()
         if sequence is None:
             raise InvalidParameters(
-                f"No event {truncate(after)} of this connection is kept.", {"parameter": "after", "value": after}
+                f"The event {truncate(after)} of this connection is not stored.", {"parameter": "after", "value": after}
             )
         return int(sequence)
     if since is None:
@@ -276,7 +276,7 @@ def _check_connection(writing: Writing, connection_id: str, workspace_id: str) -
 
 def _connection_not_found(connection_id: str) -> ConnectionNotFound:
     return ConnectionNotFound(
-        f"There is no connection {truncate(connection_id)} that this webhook is for.", {"parameter": "connection_id"}
+        f"This webhook has no connection {truncate(connection_id)}.", {"parameter": "connection_id"}
     )
 
 

@@ -195,7 +195,7 @@ class Claims:
         self._process_id = process_id
         self._clock = clock
         self._stopping = stopping or Shutdown()
-        self._held_by_process: dict[ClaimName, asyncio.Event] = {}
+        self._local_claims: dict[ClaimName, asyncio.Event] = {}
 
     async def take(
         self,
@@ -228,7 +228,7 @@ class Claims:
 
     def wake(self, name: ClaimName) -> None:
         """Wake the calls of this process that wait for the claim."""
-        event = self._held_by_process.pop(name, None)
+        event = self._local_claims.pop(name, None)
         if event is not None:
             event.set()
 
@@ -319,7 +319,7 @@ class Claims:
 
     def hold(self, name: ClaimName) -> None:
         """Record that a call of this process holds the claim, so that other calls can wait for it."""
-        self._held_by_process[name] = asyncio.Event()
+        self._local_claims[name] = asyncio.Event()
 
     async def _try(
         self, name: ClaimName, digests: RequestDigests, recording: RunRecorder, *, exists: bool
@@ -359,7 +359,7 @@ class Claims:
         return await self._database.write(take_over, recording.run_id)
 
     async def _wait(self, name: ClaimName, deadline: float) -> None:
-        event = self._held_by_process.get(name)
+        event = self._local_claims.get(name)
         if event is None:
             await self._stopping.wait(self._wait_for_others(name, deadline))
             return
@@ -412,7 +412,7 @@ def _stored_result(row: Any) -> StoredResult:
 def in_progress_error() -> GatewayError:
     """Return the error for a call while another attempt holds the claim."""
     return IdempotencyInProgress(
-        "A call with this idempotency key is still being carried out.",
+        "A call with this idempotency key is still in progress.",
         {"parameter": "idempotency_key"},
         retry_after=1,
     )

@@ -35,7 +35,7 @@ MAX_CANDIDATES = 20
 def settle_sentence(settles_at: float) -> str:
     """Return the sentence that states until when a step in doubt may still be carried out."""
     settled = format_timestamp(utc_datetime(settles_at))
-    return f"It may still be carried out until {settled}; what is not there then was not done."
+    return f"It may still take effect until {settled}; if there is no effect by then, it was not carried out."
 
 
 class EvidenceFinder:
@@ -68,7 +68,7 @@ class EvidenceFinder:
         learned = await self._search(work, step, entry)
         if learned is None and remaining > 0:
             raise OutcomeUnknown(
-                "An earlier request of this call was sent, and its outcome is not known."
+                "An earlier request of this call was sent, and its outcome is unknown."
                 f" {settle_sentence(entry.settles_at)}",
                 retry_after=remaining,
                 doubt="silent",
@@ -154,7 +154,7 @@ class EvidenceFinder:
             rivals = await owners.competing_writes(equal_rows, object_ids, workspace_id)
         if rivals.in_progress:
             raise OutcomeUnknown(
-                "An equal object may still be in the making, so it is not known yet which one this call has made.",
+                "An equal object may be in creation, so it is unknown yet which one this call has created.",
                 retry_after=grace_seconds,
             )
         return rivals
@@ -166,7 +166,7 @@ class EvidenceFinder:
         """
         remaining = 0.0 if entry is None else entry.settles_at - self._database.time()
         return OutcomeUnknown(
-            "There are equal objects, and it is not known which of them this call has made; nothing was sent again.",
+            "There are equal objects, and it is unknown which of them this call has created; nothing was sent again.",
             *({"candidate": item.object_id} for item in matches[:MAX_CANDIDATES]),
             retry_after=remaining if remaining > 0 else None,
         )

@@ -80,7 +80,7 @@ class WriteJournal:
             content = vault.decrypt(claim.sealed, encryption_context(claim.name))
         except SecretUnreadable as error:
             raise OutcomeUnknown(
-                "What the first call under this key was to do can no longer be read, so nothing was sent.",
+                "The parameters of the first call with this key can no longer be read, so nothing was sent.",
                 private=error.private,
             ) from error
         entries = [JournalEntry(**entry) for entry in content["entries"]]
@@ -110,7 +110,7 @@ class WriteJournal:
         # Matching the entry to another step could carry out a step twice.
         if entry.name != name:
             raise OutcomeUnknown(
-                "Another version of this service began this call, and its steps are not known here.",
+                "Another version of this service started this call, and its steps are unknown to this version.",
                 private=f"{entry.name!r} is not {name!r}",
             )
         self._next += 1
@@ -149,9 +149,10 @@ def serialize_error(error: GatewayError) -> dict[str, Any]:
 def _other_account() -> OutcomeUnknown:
     """Return the error for a write that was started in another account, which this connection cannot search."""
     return OutcomeUnknown(
-        "This call was begun in another account than the connection leads to now; nothing was sent to this one.",
+        "This call was started in another account than the connection has now; nothing was sent to the current one.",
         {"other_account": True},
-        remedy="Look in the former account whether it was done. To call for this one, use another {idempotency_key}.",
+        remedy="Check in the previous account whether it took effect. "
+        "To call for the current one, use another {idempotency_key}.",
     )
 
 

@@ -7,7 +7,7 @@ OUTCOMES: Mapping[str, str] = {
     "first": "This was the first call with the key.",
     "replayed": "The result of {first_run_id} was returned again; nothing was sent.",
     "recovered": "An earlier call with the key had not finished; this call completed it.",
-    "unfinished": "The call ended before the write was finished.",
+    "unfinished": "The call ended before the write was complete.",
 }
 """The meaning of each ``idempotency.outcome`` of a run."""
 

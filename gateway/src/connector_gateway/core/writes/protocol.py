@@ -70,18 +70,18 @@ J = TypeVar("J")
 log = structlog.get_logger()
 
 CHECK_UPSTREAM_FIRST = (
-    "Look in {vendor} whether it was done before you call again; an {idempotency_key} makes repeats safe."
+    "Check in {vendor} whether it took effect before you call again; an {idempotency_key} makes retries safe."
 )
 """The remedy of an in-doubt write without a key."""
 
 CHECK_OBJECT_FIRST = (
-    "Read the object in {vendor}. If this change is still wanted, make it with another {idempotency_key}."
+    "Read the object in {vendor}. If the change is still needed, repeat it with another {idempotency_key}."
 )
 """The remedy of an in-doubt change if another call may have changed the object since."""
 
 CHECK_AFTER_RESTORE = (
-    "The database of this service was restored from a backup, and what this key has done since may not be known. "
-    "Look in {vendor} whether it was done; if it was not, call again without an {idempotency_key}."
+    "The database of this service was restored from a backup, and calls with this key since the backup may be unknown. "
+    "Check in {vendor} whether it took effect; if it did not, call again without an {idempotency_key}."
 )
 """The remedy of a write that is in doubt because of a restore. Only its caller can decide whether to repeat it."""
 
@@ -289,7 +289,7 @@ class WriteAttempt:
         if entry.refusal is not None:
             self._journal.check_last(entry.refusal)
         if entry.learned is None and not entry.restored:
-            await self._doubt_after_restore(step, entry)
+            await self._distrust_after_restore(step, entry)
         if entry.in_doubt:
             entry.learned = await self._protocol.evidence.resolve(self.work, step, entry)
             if entry.learned is None:
@@ -317,7 +317,7 @@ class WriteAttempt:
             return ulid()
         return step_mark(self._claim, name, sum(entry.name == name for entry in self._journal.entries), at)
 
-    async def _doubt_after_restore(self, step: WriteStep[Any], entry: JournalEntry) -> None:
+    async def _distrust_after_restore(self, step: WriteStep[Any], entry: JournalEntry) -> None:
         """Put a step in doubt if it may have been sent during a time that the restored database has lost."""
         lost = self._protocol.restores.lost
         if lost is None or self._claim is None or self._undoing or (entry.sent_at or 0.0) > lost.until:
@@ -362,8 +362,7 @@ class WriteAttempt:
             return
         if entry.in_doubt_before:
             raise OutcomeUnknown(
-                "This change was in doubt when the database was backed up, and was lost with what followed; whether it"
-                " was carried out is not known, and it was not sent again.",
+                "This change was in doubt at the time of the backup. Its outcome is unknown; it was not sent again.",
                 {"restored": True},
                 remedy=CHECK_OBJECT_FIRST,
             )
@@ -378,8 +377,7 @@ class WriteAttempt:
         if later is not None:
             details = {} if later.run_id is None else {"run_id": later.run_id}
             raise OutcomeUnknown(
-                "The object was changed by another call since; whether this change was carried out before is not known,"
-                " and it was not sent again.",
+                "Another call has changed the object since. The outcome of this change is unknown; it was not resent.",
                 {"changed_since": True, **details},
                 remedy=CHECK_OBJECT_FIRST,
             )
@@ -498,7 +496,7 @@ class WriteAttempt:
     def abandon_in_background(self) -> None:
         """Give up the claim like ``abandon``, without waiting for the commit."""
         if any(entry.in_doubt for entry in self._journal.entries):
-            error = OutcomeUnknown("This service had to stop before the application had answered.", doubt="interrupted")
+            error = OutcomeUnknown("This service shut down before the vendor responded.", doubt="interrupted")
             self.add_step_details(error)
             self._recording.in_doubt_error = error
         self._commit_deferred(self._assign_objects(), self._give_up_rows(), self._give_up_claim())
@@ -667,10 +665,10 @@ class WriteAttempt:
     async def _commit(self, puts: Sequence[Put], fence: Put | None = None) -> None:
         """Commit *puts* together if this attempt still holds the claim."""
         try:
-            is_held = await self._protocol.database.put_all(puts, fence, self.work.run.run_id)
+            has_claim = await self._protocol.database.put_all(puts, fence, self.work.run.run_id)
         except IntegrityError:
-            is_held = await self._commit_without_owner(puts, fence)
-        if not is_held:
+            has_claim = await self._commit_without_owner(puts, fence)
+        if not has_claim:
             self._claim_lost = True
             raise in_progress_error()
         self._pending_owners.clear()
@@ -684,10 +682,10 @@ class WriteAttempt:
         Without a key, the caller gets an error, so that no object is returned to two callers. With a key, the claim was
         lost too.
         """
-        log.error("an object has two owners", run_id=self.work.run.run_id)
+        log.error("object with two owners", run_id=self.work.run.run_id)
         self._pending_owners.clear()
         if self._claim is None:
-            raise OutcomeUnknown("What this call made was taken for the work of an equal call.", doubt="interrupted")
+            raise OutcomeUnknown("The object of this call was assigned to an equal call.", doubt="interrupted")
         without_owners = [put for put in puts if put[0] is not STORE_OBJECT]
         return await self._protocol.database.put_all(without_owners, fence, self.work.run.run_id)
 
@@ -753,7 +751,7 @@ def step_mark(claim: Claim, name: str, number: int, at: float) -> str:
 def _unreadable_response(cause: Exception, private: str) -> OutcomeUnknown:
     """Return the error for a response to a write that does not show whether the write took effect."""
     error = OutcomeUnknown(
-        "The application answered in an unknown shape; whether it did the work is not known.",
+        "The vendor returned an unexpected response, which does not show whether the request took effect.",
         private=private,
         doubt="garbled",
     )

@@ -114,7 +114,7 @@ class RestoreDetector:
         if not new:
             raise UnusableDatabase(
                 f"The database is of installation {self._installation_id}, but {witness.path} is of "
-                f"{epoch.installation_id}: another database was put in its place. To serve it all the same, run "
+                f"{epoch.installation_id}: the database was replaced by another one. To serve it anyway, run "
                 "'connector-gateway restored --backup-at TIME' with the time of that backup."
             )
         if populated:
@@ -148,9 +148,7 @@ class RestoreDetector:
 
     async def _record(self, lost: LostPeriod) -> None:
         """Record that the database was restored, unless another process has recorded it."""
-        log.warning(
-            "the database was restored from a backup", noticed=self._latest_witness or "process", backup_at=lost.since
-        )
+        log.warning("database restored from a backup", noticed=self._latest_witness or "process", backup_at=lost.since)
         # Before the record: after a crash in between, the gap is reported twice rather than not at all.
         await self._note_gaps(lost)
         await self._database.write(
@@ -171,8 +169,8 @@ class RestoreDetector:
         now = self._database.time()
         if backup_at > now:
             raise InvalidParameters(
-                "The backup cannot be newer than now.",
-                {"parameter": "backup_at", "message": "Should be the time at which the backup was made"},
+                "The time of the backup is in the future.",
+                {"parameter": "backup_at", "message": "Should be the time of the backup"},
             )
         self._installation_id, _, _ = await self._database.write(_identify)
         lost = LostPeriod(await self._database.read(lambda reading: _backup_time(reading, backup_at)), now)

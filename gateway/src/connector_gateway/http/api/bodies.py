@@ -26,11 +26,11 @@ async def read_body(context: RequestContext, max_bytes: int) -> Body:
     """
     text = await _read(context, max_bytes)
     if text is None:
-        return Body(refusal=_too_large(max_bytes))
+        return Body(error=_too_large(max_bytes))
     encoding = context.header(b"content-encoding") or IDENTITY
     if encoding.strip().lower() != IDENTITY:
         return Body(
-            refusal=UnsupportedMediaType(
+            error=UnsupportedMediaType(
                 f"The body is encoded as {truncate(encoding)}; bodies are taken as they are.",
                 {"header": "content-encoding"},
                 remedy="Send the body without Content-Encoding.",
@@ -38,9 +38,9 @@ async def read_body(context: RequestContext, max_bytes: int) -> Body:
         )
     content_type = (context.header(b"content-type") or "").partition(";")[0].strip().lower()
     if content_type != JSON_TYPE and (text or content_type):
-        return Body(refusal=UnsupportedMediaType(_content_type_message(content_type)))
+        return Body(error=UnsupportedMediaType(_content_type_message(content_type)))
     if not text:
-        return Body(refusal=InvalidJson("The request has no body."))
+        return Body(error=InvalidJson("The request has no body."))
     return Body(text)
 
 

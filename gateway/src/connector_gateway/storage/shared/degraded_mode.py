@@ -59,7 +59,7 @@ class FallbackReservation:
     """
 
     shared: "FallbackCounters"
-    takes: Sequence[ResolvedCharge]
+    charges: Sequence[ResolvedCharge]
     stored: "ValkeyReservation | None" = None
     """The reservation in the store, or None if the store has not been reachable yet."""
 
@@ -120,7 +120,7 @@ class FallbackReservation:
     async def _confirm_in_store(self) -> float:
         remaining = self.stored_at - self.shared.clock.now()
         if self.stored is None:
-            self.stored = await self.shared.store.reserve(self.takes, inf)
+            self.stored = await self.shared.store.reserve(self.charges, inf)
             wait = self.stored.wait
         # All waiting requests come together when the store returns. It would be slow again if each of them queried it.
         elif remaining > 0 and self.local is not None:
@@ -132,25 +132,25 @@ class FallbackReservation:
             self.local.release()
             self.local = None
         if self.is_recorded:
-            self.shared.forget(self.takes, self.stored.number)
+            self.shared.forget(self.charges, self.stored.number)
         self.is_recorded = wait <= 0
         if self.is_recorded:
-            self.shared.record(self.takes, self.stored.number)
+            self.shared.record(self.charges, self.stored.number)
         return wait
 
     async def _confirm_locally(self, unavailable: StoreUnavailable | None) -> float:
         if self.local is None:
-            self.local = await self.shared.reserve_local_quota(self.takes, inf, unavailable)
+            self.local = await self.shared.reserve_local_quota(self.charges, inf, unavailable)
             self.local_at = self.shared.clock.now() + self.local.wait
         elif unavailable is not None:
             self.shared.enter_degraded_mode(unavailable)
         remaining = self.local_at - self.shared.clock.now()
         if remaining <= 0:
-            self.shared.suspend_short_windows(self.takes)
+            self.shared.suspend_short_windows(self.charges)
             remaining = await self.local.confirm()
             self.local_at = self.shared.clock.now() + remaining
         if remaining <= 0:
-            self.shared.recount.mark_dirty(self.takes)
+            self.shared.recount.mark_dirty(self.charges)
             if self.stored is not None:
                 self.stored.release()
         return min(remaining, PROBE_SECONDS)
@@ -248,105 +248,105 @@ class FallbackCounters:
         if seconds is None:
             return self.store.name
         if seconds < MAX_DEGRADED_SECONDS:
-            return f"{self.store.name} is away; local share for another {MAX_DEGRADED_SECONDS - seconds:.0f} s"
-        return f"{self.store.name} is away"
+            return f"{self.store.name} is unavailable; local share for another {MAX_DEGRADED_SECONDS - seconds:.0f} s"
+        return f"{self.store.name} is unavailable"
 
-    async def consume(self, take: ResolvedCharge) -> RateLimitWindow:
+    async def consume(self, charge: ResolvedCharge) -> RateLimitWindow:
         """Take units now, or none if the window has too few left."""
-        window = await self._query_with_fallback(self.store.consume, take, self._local.consume)
+        window = await self._query_with_fallback(self.store.consume, charge, self._local.consume)
         if window.retry_after <= 0:
             if window.is_local:
-                self.recount.mark_dirty([take])
+                self.recount.mark_dirty([charge])
             else:
-                self.record([take], window.number)
+                self.record([charge], window.number)
         return window
 
-    async def peek(self, take: ResolvedCharge) -> RateLimitWindow:
+    async def peek(self, charge: ResolvedCharge) -> RateLimitWindow:
         """Return the state of the window without taking anything."""
-        return await self._query_with_fallback(self.store.peek, take, self._local.peek)
+        return await self._query_with_fallback(self.store.peek, charge, self._local.peek)
 
     async def _query_with_fallback(
         self,
         query: Callable[[ResolvedCharge], Awaitable[RateLimitWindow]],
-        take: ResolvedCharge,
+        charge: ResolvedCharge,
         query_local: Callable[[ResolvedCharge], Awaitable[RateLimitWindow]],
     ) -> RateLimitWindow:
         try:
             if self._unavailable_since is None:
-                return await query(take)
+                return await query(charge)
         except StoreUnavailable as error:
             self.enter_degraded_mode(error)
         self._check_not_too_long()
         self.counted_locally += 1
-        window = await query_local(self._local_charge(take))
+        window = await query_local(self._local_charge(charge))
         window.is_local = True
         return window
 
-    async def reserve(self, takes: Sequence[ResolvedCharge], max_wait_seconds: float) -> Reservation:
-        """Reserve the next time at which all *takes* fit. Reserves nothing if that is after *max_wait_seconds*."""
+    async def reserve(self, charges: Sequence[ResolvedCharge], max_wait_seconds: float) -> Reservation:
+        """Reserve the next time at which all *charges* fit. Reserves nothing if that is after *max_wait_seconds*."""
         unavailable = None
         if self._unavailable_since is None:
             try:
-                return self._wrap_reservation(takes, await self.store.reserve(takes, max_wait_seconds))
+                return self._wrap_reservation(charges, await self.store.reserve(charges, max_wait_seconds))
             except StoreUnavailable as error:
                 unavailable = error
-        local = await self.reserve_local_quota(takes, max_wait_seconds, unavailable)
+        local = await self.reserve_local_quota(charges, max_wait_seconds, unavailable)
         if local.wait <= 0:
-            self.recount.mark_dirty(takes)
-        return FallbackReservation(self, takes, local=local, local_at=self.clock.now() + local.wait)
+            self.recount.mark_dirty(charges)
+        return FallbackReservation(self, charges, local=local, local_at=self.clock.now() + local.wait)
 
     async def reserve_local_quota(
-        self, takes: Sequence[ResolvedCharge], max_wait_seconds: float, away: StoreUnavailable | None = None
+        self, charges: Sequence[ResolvedCharge], max_wait_seconds: float, error: StoreUnavailable | None = None
     ) -> Reservation:
         """Reserve a time in the local share."""
-        if away is not None:
-            self.enter_degraded_mode(away)
+        if error is not None:
+            self.enter_degraded_mode(error)
         self._check_not_too_long()
         self.counted_locally += 1
-        return await self._local.reserve(self._local_charges(takes), max_wait_seconds)
+        return await self._local.reserve(self._local_charges(charges), max_wait_seconds)
 
-    async def try_reserve_idle(self, takes: Sequence[ResolvedCharge]) -> Reservation:
+    async def try_reserve_idle(self, charges: Sequence[ResolvedCharge]) -> Reservation:
         """Reserve the current time if that leaves ``HEADROOM`` for calls.
 
         Otherwise reserves nothing, and returns when to try again.
         """
         try:
             if self._unavailable_since is None:
-                return self._wrap_reservation(takes, await self.store.try_reserve_idle(takes))
+                return self._wrap_reservation(charges, await self.store.try_reserve_idle(charges))
         except StoreUnavailable as error:
             self.enter_degraded_mode(error)
         self._check_not_too_long()
         self.counted_locally += 1
-        reservation = await self._local.try_reserve_idle(self._local_charges(takes))
+        reservation = await self._local.try_reserve_idle(self._local_charges(charges))
         if reservation.granted:
-            self.recount.mark_dirty(takes)
+            self.recount.mark_dirty(charges)
         return reservation
 
-    def _wrap_reservation(self, takes: Sequence[ResolvedCharge], reservation: "ValkeyReservation") -> Reservation:
+    def _wrap_reservation(self, charges: Sequence[ResolvedCharge], reservation: "ValkeyReservation") -> Reservation:
         noted = reservation.granted and reservation.wait <= 0
         if noted:
-            self.record(takes, reservation.number)
-        return FallbackReservation(self, takes, reservation, self.clock.now() + reservation.wait, is_recorded=noted)
+            self.record(charges, reservation.number)
+        return FallbackReservation(self, charges, reservation, self.clock.now() + reservation.wait, is_recorded=noted)
 
-    def record(self, takes: Sequence[ResolvedCharge], number: int) -> None:
+    def record(self, charges: Sequence[ResolvedCharge], number: int) -> None:
         """Record a request that the store let through, so that the local share includes earlier requests."""
-        self._local.count(takes, number)
+        self._local.count(charges, number)
 
-    def forget(self, takes: Sequence[ResolvedCharge], number: int) -> None:
+    def forget(self, charges: Sequence[ResolvedCharge], number: int) -> None:
         """Remove the record of a reservation that has to be confirmed again."""
-        self._local.forget(takes, number)
+        self._local.forget(charges, number)
 
-    async def block(self, takes: Sequence[ResolvedCharge], seconds: float) -> None:
+    async def block(self, charges: Sequence[ResolvedCharge], seconds: float) -> None:
         """Block these budgets for *seconds*, in the store and in the local share."""
         # Also block the local share. If the store becomes unavailable next, the share must not ignore this block.
-        await self._local.block([self._local_charge(take) for take in takes], seconds)
+        await self._local.block([self._local_charge(charge) for charge in charges], seconds)
         try:
             if self._unavailable_since is None:
-                await self.store.block(takes, seconds)
+                await self.store.block(charges, seconds)
                 return
         except StoreUnavailable as error:
             self.enter_degraded_mode(error)
-        self.recount.mark_dirty(takes)
+        self.recount.mark_dirty(charges)
 
     def blocked_seconds(self, name: str) -> float:
         """Return the seconds for which a vendor has blocked a budget, as far as this process knows."""
@@ -379,17 +379,17 @@ class FallbackCounters:
         """Remove state that is no longer used."""
         await self._local.evict_idle()
 
-    def _local_charges(self, takes: Sequence[ResolvedCharge]) -> list[ResolvedCharge]:
-        self.suspend_short_windows(takes)
-        return [self._local_charge(take) for take in takes]
+    def _local_charges(self, charges: Sequence[ResolvedCharge]) -> list[ResolvedCharge]:
+        self.suspend_short_windows(charges)
+        return [self._local_charge(charge) for charge in charges]
 
-    def suspend_short_windows(self, takes: Sequence[ResolvedCharge]) -> None:
+    def suspend_short_windows(self, charges: Sequence[ResolvedCharge]) -> None:
         """Block the shares of short windows while other processes may use these windows."""
         if self._processes() > 1:
-            for take in takes:
-                seconds = self._seconds_of_others(take.budget.per_seconds)
+            for charge in charges:
+                seconds = self._seconds_of_others(charge.budget.per_seconds)
                 if seconds > 0:
-                    self._local.suspend(self._local_charge(take), seconds)
+                    self._local.suspend(self._local_charge(charge), seconds)
 
     def _seconds_of_others(self, per_seconds: float) -> float:
         """Return the seconds for which other processes may still use a window, if it is a short one."""
@@ -401,17 +401,18 @@ class FallbackCounters:
         unsure = PROBE_SECONDS if now - self._failed_at > PROBE_VALID_SECONDS else 0.0
         return max(unsure, per_seconds - (self.unavailable_seconds or 0.0))
 
-    def _local_charge(self, take: ResolvedCharge) -> ResolvedCharge:
+    def _local_charge(self, charge: ResolvedCharge) -> ResolvedCharge:
         """Return the charge against the local share of the budget, which may be smaller than a single request."""
-        budget, max_units = take.budget, max(take.units, self._max_units.get(take.name, 1.0))
+        budget, max_units = charge.budget, max(charge.units, self._max_units.get(charge.name, 1.0))
         if max_units > 1:
-            self._remember_units(take.name, max_units)
+            self._remember_units(charge.name, max_units)
         # Every live process takes the same share, and none knows what the others use.
         limit = budget.limit * LOCAL_QUOTA / max(1, self._processes())
         if limit >= max_units:
-            return ResolvedCharge(take.name, Budget(limit, budget.per_seconds), take.units, budget)
+            return ResolvedCharge(charge.name, Budget(limit, budget.per_seconds), charge.units, budget)
         # A share smaller than one request would never release it, so the same rate applies over a longer window.
-        return ResolvedCharge(take.name, Budget(max_units, budget.per_seconds * max_units / limit), take.units, budget)
+        long_budget = Budget(max_units, budget.per_seconds * max_units / limit)
+        return ResolvedCharge(charge.name, long_budget, charge.units, budget)
 
     def _remember_units(self, name: str, units: float) -> None:
         # Reinserted, so that the first entry is the least recently used one.
@@ -424,7 +425,7 @@ class FallbackCounters:
         """Work without the store from now on."""
         if self._unavailable_since is None:
             self._unavailable_since = self.clock.now()
-            log.warning("the shared store is away", store=self.store.name, private=str(error))
+            log.warning("shared store unavailable", store=self.store.name, private=str(error))
         self._record_failure(error)
 
     def _record_failure(self, error: StoreUnavailable) -> None:
@@ -432,11 +433,11 @@ class FallbackCounters:
 
     def _check_not_too_long(self) -> None:
         if (self.unavailable_seconds or 0.0) >= MAX_DEGRADED_SECONDS:
-            raise self._unavailable("The shared store has been away for too long to count calls without it.")
+            raise self._unavailable("The shared store has been unavailable for too long to count calls without it.")
 
     def _check_exclusive(self) -> None:
         if self._processes() > 1:
-            raise self._unavailable("An object cannot be held alone while the shared store is away; nothing was sent.")
+            raise self._unavailable("No object can be locked while the shared store is unavailable; nothing was sent.")
 
     def _unavailable(self, message: str) -> SharedStoreUnavailable:
         return SharedStoreUnavailable(message, private=self._last_error, retry_after=PROBE_SECONDS)
@@ -463,5 +464,5 @@ class FallbackCounters:
         """Return to the store after two successful probes. Until then, other processes may still use their shares."""
         if self._unavailable_since is not None and self._probe_succeeded:
             self._unavailable_since = None
-            log.warning("the shared store is back", store=self.store.name)
+            log.warning("shared store available again", store=self.store.name)
         self._probe_succeeded = self._unavailable_since is not None

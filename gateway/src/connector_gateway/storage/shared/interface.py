@@ -105,7 +105,7 @@ class SharedCounters(Protocol):
         """Return the state of the window without taking anything."""
 
     async def reserve(self, charges: Sequence[ResolvedCharge], max_wait_seconds: float) -> Reservation:
-        """Reserve the next time at which all *takes* fit. Reserves nothing if that is after *max_wait_seconds*.
+        """Reserve the next time at which all *charges* fit. Reserves nothing if that is after *max_wait_seconds*.
 
         A reservation that is due immediately is always granted. All budgets belong to one connector.
         """

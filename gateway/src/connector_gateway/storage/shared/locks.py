@@ -63,7 +63,7 @@ class NamedLocks:
                     del queue.waiting[limit]
         except TimeoutError:
             raise UpstreamConflict(
-                "A call that goes first is not done with the same object; what waited for it was not sent.",
+                "An earlier call is still changing the same object; this change was not sent.",
                 retry_after=RETRY_SECONDS,
             ) from None
 

@@ -48,14 +48,14 @@ class LocalReservation(Struct):
         A request sent now could fall into a window that others have used.
         """
         late = self.clock.now() - self.at
-        return any(late > ledger.budget.per_seconds * STALE_FRACTION for ledger, _ in self.taken)
+        return any(late > window.budget.per_seconds * STALE_FRACTION for window, _ in self.taken)
 
     def record_sent(self) -> None:
         """Count the request from now on, before its response arrives. Others may have used its reserved time."""
         now = self.clock.now()
         if now - self.at > NEGLIGIBLE_SECONDS:
-            for ledger, entry in self.taken:
-                ledger.move(entry, now)
+            for window, entry in self.taken:
+                window.move(entry, now)
 
     async def confirm(self) -> float:
         """Confirm the reservation.
@@ -67,11 +67,11 @@ class LocalReservation(Struct):
         for _, entry in self.taken:
             entry.queue_number = self.number
         # Timers fire late on a busy machine, so the actual times of earlier requests count, not their planned ones.
-        due = max(ledger.due_at(entry, now) for ledger, entry in self.taken)
+        due = max(window.due_at(entry, now) for window, entry in self.taken)
         if due != self.at:
             self.at = due
-            for ledger, entry in self.taken:
-                ledger.move(entry, due)
+            for window, entry in self.taken:
+                window.move(entry, due)
         if due <= now:
             for _, entry in self.taken:
                 entry.queue_number = 0
@@ -79,14 +79,14 @@ class LocalReservation(Struct):
 
     def release(self) -> None:
         """Release the reservation."""
-        for ledger, entry in self.taken:
-            ledger.remove(entry)
+        for window, entry in self.taken:
+            window.remove(entry)
 
     def record_response(self) -> None:
         """Count the request from the latest time at which it can have arrived. Its response has arrived now."""
         now = self.clock.now()
-        for ledger, entry in self.taken:
-            ledger.record_response(entry, now)
+        for window, entry in self.taken:
+            window.record_response(entry, now)
 
 
 class LocalCounters:
@@ -112,28 +112,28 @@ class LocalCounters:
         self._added_since_check = 0
         """The number of logs added since the last check."""
 
-    async def consume(self, take: ResolvedCharge) -> RateLimitWindow:
+    async def consume(self, charge: ResolvedCharge) -> RateLimitWindow:
         """Take units now, or none if the window has too few left."""
         self._drop_idle_before_use()
-        now, ledger = self._clock.now(), self._get_log(take)
-        at = ledger.earliest(now, take.units)
+        now, window = self._clock.now(), self._get_log(charge)
+        at = window.earliest(now, charge.units)
         if at <= now:
-            ledger.insert(LogEntry(now, take.units))
-        return RateLimitWindow(int(take.budget.limit), int(ledger.remaining_now), at - now)
+            window.insert(LogEntry(now, charge.units))
+        return RateLimitWindow(int(charge.budget.limit), int(window.remaining_now), at - now)
 
-    async def peek(self, take: ResolvedCharge) -> RateLimitWindow:
+    async def peek(self, charge: ResolvedCharge) -> RateLimitWindow:
         """Return the state of the window without taking anything."""
         self._drop_idle_before_use()
-        return RateLimitWindow(int(take.budget.limit), int(self._get_log(take).remaining(self._clock.now())))
+        return RateLimitWindow(int(charge.budget.limit), int(self._get_log(charge).remaining(self._clock.now())))
 
-    async def reserve(self, takes: Sequence[ResolvedCharge], max_wait_seconds: float) -> LocalReservation:
-        """Reserve the next time at which all *takes* fit. Reserves nothing if that is after *max_wait_seconds*."""
+    async def reserve(self, charges: Sequence[ResolvedCharge], max_wait_seconds: float) -> LocalReservation:
+        """Reserve the next time at which all *charges* fit. Reserves nothing if that is after *max_wait_seconds*."""
         self._drop_idle_before_use()
         now = self._clock.now()
-        requested = [(self._get_log(take), take.units) for take in takes]
+        requested = [(self._get_log(charge), charge.units) for charge in charges]
         at = now
         # All budgets have to fit at the same time. Moving one may break another, so this repeats until none moves.
-        while requested and (later := max([ledger.earliest(now, units, at) for ledger, units in requested])) > at:
+        while requested and (later := max([window.earliest(now, units, at) for window, units in requested])) > at:
             at = later
         # Rejected immediately, with the correct waiting time, instead of after the wait.
         if at > now and at - now > max_wait_seconds:
@@ -144,40 +144,40 @@ class LocalCounters:
         self, requested: Sequence[tuple[SlidingWindowLog, float]], now: float, at: float
     ) -> LocalReservation:
         number = next(self._reservation_numbers)
-        turn = number if at > now else 0
-        entries = [(ledger, LogEntry(at, units, turn)) for ledger, units in requested]
-        for ledger, entry in entries:
-            ledger.insert(entry)
+        queue_number = number if at > now else 0
+        entries = [(window, LogEntry(at, units, queue_number)) for window, units in requested]
+        for window, entry in entries:
+            window.insert(entry)
         return LocalReservation(self._clock, at, at - now, entries, number)
 
-    async def try_reserve_idle(self, takes: Sequence[ResolvedCharge]) -> LocalReservation:
+    async def try_reserve_idle(self, charges: Sequence[ResolvedCharge]) -> LocalReservation:
         """Reserve the current time if that leaves ``HEADROOM`` for calls.
 
         Otherwise reserves nothing, and returns when to try again.
         """
         self._drop_idle_before_use()
         now = self._clock.now()
-        requested = [(self._get_log(take), take) for take in takes]
-        due = max([ledger.earliest(now, with_headroom(take)) for ledger, take in requested], default=now)
+        requested = [(self._get_log(charge), charge) for charge in charges]
+        due = max([window.earliest(now, with_headroom(charge)) for window, charge in requested], default=now)
         if due > now:
             return LocalReservation(self._clock, due, due - now, granted=False)
-        return self._insert_reservation([(ledger, take.units) for ledger, take in requested], now, now)
+        return self._insert_reservation([(window, charge.units) for window, charge in requested], now, now)
 
-    def count(self, takes: Sequence[ResolvedCharge], number: int) -> None:
+    def count(self, charges: Sequence[ResolvedCharge], number: int) -> None:
         """Count a request that the shared store let through under *number*, now, even if it does not fit here."""
         self._drop_idle_before_use()
         now = self._clock.now()
-        for take in takes:
-            ledger = self._get_log(take)
+        for charge in charges:
+            window = self._get_log(charge)
             # This also removes entries that have left the window.
-            ledger.remaining(now)
-            ledger.insert(LogEntry(now, take.units, number=number))
+            window.remaining(now)
+            window.insert(LogEntry(now, charge.units, number=number))
 
-    def forget(self, takes: Sequence[ResolvedCharge], number: int) -> None:
+    def forget(self, charges: Sequence[ResolvedCharge], number: int) -> None:
         """Remove the request counted under *number*."""
-        for take in takes:
-            if (ledger := self._logs.get(take.name)) is not None:
-                ledger.forget_number(number)
+        for charge in charges:
+            if (window := self._logs.get(charge.name)) is not None:
+                window.forget_number(number)
 
     @property
     def names(self) -> list[str]:
@@ -189,14 +189,14 @@ class LocalCounters:
 
         A request may have arrived up to *late* seconds after it was let through, but at most half a window.
         """
-        ledger = self._logs.get(name)
-        if ledger is None:
+        window = self._logs.get(name)
+        if window is None:
             return None
-        return ledger.full_budget, ledger.sent_units(self._clock.now(), min(late, ledger.full_budget.per_seconds / 2))
+        return window.full_budget, window.sent_units(self._clock.now(), min(late, window.full_budget.per_seconds / 2))
 
-    async def block(self, takes: Sequence[ResolvedCharge], seconds: float) -> None:
+    async def block(self, charges: Sequence[ResolvedCharge], seconds: float) -> None:
         """Block these budgets for *seconds*."""
-        self.set_blocked({take.name: seconds for take in takes})
+        self.set_blocked({charge.name: seconds for charge in charges})
 
     def set_blocked(self, seconds_by_name: Mapping[str, float]) -> None:
         """Record the seconds for which budgets are blocked, by name, including budgets not used here."""
@@ -204,41 +204,41 @@ class LocalCounters:
         self._blocked_until = {name: until for name, until in self._blocked_until.items() if until > now}
         for name, seconds in seconds_by_name.items():
             until = self._blocked_until[name] = max(self._blocked_until.get(name, 0.0), now + seconds)
-            if (ledger := self._logs.get(name)) is not None:
-                ledger.blocked_until = max(ledger.blocked_until, until)
+            if (window := self._logs.get(name)) is not None:
+                window.blocked_until = max(window.blocked_until, until)
 
     def unblock(self, prefix: str = UPSTREAM) -> None:
         """Unblock the budgets that vendors have blocked, if their names begin with *prefix*."""
         self._blocked_until = {
             name: until for name, until in self._blocked_until.items() if not name.startswith(prefix)
         }
-        for name, ledger in self._logs.items():
+        for name, window in self._logs.items():
             if name.startswith(prefix):
-                ledger.unblock()
+                window.unblock()
 
     def blocked_seconds(self, name: str) -> float:
         """Return the seconds for which a budget is still blocked by the vendor, ignoring suspensions."""
         until = self._blocked_until.get(name)
         return 0.0 if until is None else max(0.0, until - self._clock.now())
 
-    def suspend(self, take: ResolvedCharge, seconds: float) -> None:
+    def suspend(self, charge: ResolvedCharge, seconds: float) -> None:
         """Block a budget for *seconds* in this process only."""
-        ledger = self._get_log(take)
-        ledger.blocked_until = max(ledger.blocked_until, self._clock.now() + seconds)
+        window = self._get_log(charge)
+        window.blocked_until = max(window.blocked_until, self._clock.now() + seconds)
 
     def lock(self, name: str) -> AbstractAsyncContextManager[None]:
         """Lock the object *name* inside the context. Raises ``UpstreamConflict`` if that takes too long."""
         return self._locks.acquire(name)
 
-    def _get_log(self, take: ResolvedCharge) -> SlidingWindowLog:
-        ledger = self._logs.get(take.name)
-        if ledger is None:
+    def _get_log(self, charge: ResolvedCharge) -> SlidingWindowLog:
+        window = self._logs.get(charge.name)
+        if window is None:
             self._added_since_check += 1
-            ledger = self._logs[take.name] = SlidingWindowLog(take.budget)
-            ledger.blocked_until = self._blocked_until.get(take.name, 0.0)
+            window = self._logs[charge.name] = SlidingWindowLog(charge.budget)
+            window.blocked_until = self._blocked_until.get(charge.name, 0.0)
         # Settings may have changed the budget since. Earlier requests stay counted.
-        ledger.budget, ledger.full_budget = take.budget, take.full_budget or take.budget
-        return ledger
+        window.budget, window.full_budget = charge.budget, charge.full_budget or charge.budget
+        return window
 
     def _drop_idle_before_use(self) -> None:
         # This must precede any use of a log, because an idle one in use by a request would be dropped with its new
@@ -256,15 +256,15 @@ class LocalCounters:
         if len(names) < count:
             self._unchecked_names = iter(list(self._logs))
         for name in names:
-            ledger = self._logs.get(name)
+            window = self._logs.get(name)
             if (
-                ledger is not None
-                and ledger.drop_if_idle(now)
-                and (not ledger.has_samples or len(self._logs) > MAX_IDLE_LOGS)
+                window is not None
+                and window.drop_if_idle(now)
+                and (not window.has_samples or len(self._logs) > MAX_IDLE_LOGS)
             ):
                 del self._logs[name]
 
 
-def with_headroom(take: ResolvedCharge) -> float:
-    """Return the units of *take* plus the headroom for calls, limited to the budget."""
-    return min(take.units + max(1, take.budget.limit * HEADROOM), take.budget.limit)
+def with_headroom(charge: ResolvedCharge) -> float:
+    """Return the units of *charge* plus the headroom for calls, limited to the budget."""
+    return min(charge.units + max(1, charge.budget.limit * HEADROOM), charge.budget.limit)

@@ -65,10 +65,10 @@ class CountRecovery:
         self._token = token_hex(4)
         self._numbers = count(1)
 
-    def mark_dirty(self, takes: Iterable[ResolvedCharge]) -> None:
+    def mark_dirty(self, charges: Iterable[ResolvedCharge]) -> None:
         """Record that these budgets were used or blocked without the store."""
-        for take in takes:
-            self._unreported[take.name] = None
+        for charge in charges:
+            self._unreported[charge.name] = None
 
     async def replay(self) -> None:
         """Report everything that the store does not know. Raises ``StoreUnavailable`` if it is unavailable."""

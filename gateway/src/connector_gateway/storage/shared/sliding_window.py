@@ -10,31 +10,31 @@ from connector_gateway.kit.upstream.budget import Budget
 MIN_SAMPLES = 10
 """The number of responses after which, and after a whole window, the quickest response time is trusted."""
 
-MIN_LATENESS_PART = 0.003
+MIN_DELAY_PART = 0.003
 """The part of a window that always counts as delay, as a margin."""
 
 QUICKEST_GROWTH = 1.001
 """The factor by which the quickest time grows with each response, in case the network becomes slower."""
 
 
-class Lateness:
+class SendDelay:
     """The response time of the quickest responses. Time beyond it may have been spent on the way to the vendor."""
 
-    __slots__ = ("_quickest", "answers")
+    __slots__ = ("_quickest", "responses")
 
     def __init__(self) -> None:
-        self.answers = 0
+        self.responses = 0
         self._quickest = 0.0
 
     def estimate(self, took: float, budget: Budget) -> float:
         """Return the seconds by which a request may have arrived late if its response took *took* seconds."""
         # Written out, because ``min`` and ``max`` cost three times as much, and every request passes here.
-        quickest, answers, window = self._quickest, self.answers, budget.per_seconds
-        late = took - quickest if answers >= MIN_SAMPLES and answers >= budget.limit else took
-        self.answers = answers + 1
+        quickest, responses, window = self._quickest, self.responses, budget.per_seconds
+        late = took - quickest if responses >= MIN_SAMPLES and responses >= budget.limit else took
+        self.responses = responses + 1
         slowed = quickest * QUICKEST_GROWTH
-        self._quickest = took if answers == 0 or took < slowed else slowed
-        margin = min(took, MIN_LATENESS_PART * window)
+        self._quickest = took if responses == 0 or took < slowed else slowed
+        margin = min(took, MIN_DELAY_PART * window)
         late = max(late, margin)
         return min(window / 2, late)
 
@@ -65,7 +65,7 @@ _at = attrgetter("at")
 class SlidingWindowLog:
     """Entries in order of time. No window of the budget ever holds more than its limit."""
 
-    __slots__ = ("_entries", "_full_until", "_head", "_lateness", "_sum", "blocked_until", "budget", "full_budget")
+    __slots__ = ("_entries", "_full_until", "_head", "_send_delay", "_sum", "blocked_until", "budget", "full_budget")
 
     def __init__(self, budget: Budget) -> None:
         self.budget = self.full_budget = budget
@@ -76,7 +76,7 @@ class SlidingWindowLog:
         self._head = 0
         self._sum = 0.0
         self._full_until = (float("inf"), 0.0)
-        self._lateness = Lateness()
+        self._send_delay = SendDelay()
 
     def unblock(self) -> None:
         """Remove a block of the vendor before its end."""
@@ -85,7 +85,7 @@ class SlidingWindowLog:
     def earliest(self, now: float, units: float, not_before: float = 0.0) -> float:
         """Return the first time from *now* and *not_before* on at which *units* fit. *now* must never decrease."""
         if units > self.budget.limit:
-            raise ValueError(f"{units} units never fit a budget of {self.budget.limit}.")
+            raise ValueError(f"{units} units exceed a budget of {self.budget.limit}.")
         self._expire(now)
         at = max(now, not_before, self.blocked_until)
         if self._sum + units <= self.budget.limit:
@@ -131,7 +131,7 @@ class SlidingWindowLog:
 
     def record_response(self, entry: LogEntry, now: float) -> None:
         """Count *entry* from the latest time at which its request can have arrived."""
-        late = self._lateness.estimate(now - entry.at, self.budget)
+        late = self._send_delay.estimate(now - entry.at, self.budget)
         index = self._find(entry)
         if late > 0 and index is not None:
             del self._entries[index]
@@ -177,7 +177,7 @@ class SlidingWindowLog:
     @property
     def has_samples(self) -> bool:
         """Whether it has measured response times."""
-        return self._lateness.answers > 0
+        return self._send_delay.responses > 0
 
     def drop_if_idle(self, now: float) -> bool:
         """Return True if no entry or block is relevant any more. All entries are dropped then."""

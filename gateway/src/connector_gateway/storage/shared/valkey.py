@@ -31,7 +31,7 @@ from connector_gateway.storage.shared.interface import (
     StoreUnavailable,
 )
 from connector_gateway.storage.shared.recovery import LossState, SentRequest
-from connector_gateway.storage.shared.sliding_window import Lateness
+from connector_gateway.storage.shared.sliding_window import SendDelay
 from connector_gateway.storage.shared.valkey_pipeline import ValkeyPipeline
 
 TIMEOUT_SECONDS = 0.5
@@ -57,7 +57,7 @@ MAX_CONFIRMATIONS = 3
 ENTRIES = ":entries"
 """The suffix of the key that contains the entries of a budget."""
 
-MAX_LATENESS_ENTRIES = 10_000
+MAX_SEND_DELAYS = 10_000
 MIN_MAJOR_VERSION = 7
 COUNTING = (files(__package__) / "counting.lua").read_text("utf-8")
 TRUE_TIME = "redis.call('TIME')"
@@ -79,7 +79,7 @@ class ValkeyReservation:
     """A reservation numbered by the store, and the time of the response that let it through."""
 
     store: "ValkeyCounters"
-    takes: Sequence[ResolvedCharge]
+    charges: Sequence[ResolvedCharge]
     number: int
     wait: float
     granted: bool
@@ -96,7 +96,7 @@ class ValkeyReservation:
         """
         for _ in range(MAX_CONFIRMATIONS):
             self.queried_at = self.store.clock.now()
-            _, wait, _ = await self.store.call_script("confirm", self.number, self.takes)
+            _, wait, _ = await self.store.call_script("confirm", self.number, self.charges)
             self.confirmed_at = self.store.clock.now()
             if wait > 0 or not self.is_expired():
                 break
@@ -110,23 +110,23 @@ class ValkeyReservation:
         A process may be frozen while the store's response is in transit, or later.
         """
         late = self.store.clock.now() - self.queried_at
-        return any(late > take.budget.per_seconds * STALE_FRACTION for take in self.takes)
+        return any(late > charge.budget.per_seconds * STALE_FRACTION for charge in self.charges)
 
     def record_sent(self) -> None:
         """Count the request from now on, before its response arrives. Others may have used its reserved time."""
         now = self.store.clock.now()
         if now - self.queried_at > NEGLIGIBLE_SECONDS:
-            self.store.record_sent(self.takes, self.number, now - self.queried_at)
+            self.store.record_sent(self.charges, self.number, now - self.queried_at)
             self.queried_at = self.confirmed_at = now
 
     def release(self) -> None:
         """Release the reservation."""
-        self.store.release(self.takes, self.number)
+        self.store.release(self.charges, self.number)
 
     def record_response(self) -> None:
         """Count the request from the latest time at which it can have arrived. Its response has arrived now."""
         now = self.store.clock.now()
-        self.store.record_response(self.takes, self.number, now - self.queried_at, now - self.confirmed_at)
+        self.store.record_response(self.charges, self.number, now - self.queried_at, now - self.confirmed_at)
 
 
 class ValkeyLease:
@@ -138,15 +138,15 @@ class ValkeyLease:
         self._until = -inf
         self.ended = False
 
-    def extend(self, asked_at: float) -> None:
+    def extend(self, requested_at: float) -> None:
         """Extend the lease, which the store has confirmed, from the time of the request."""
-        self._until = asked_at + LEASE_SECONDS - LEASE_MARGIN_SECONDS
+        self._until = requested_at + LEASE_SECONDS - LEASE_MARGIN_SECONDS
 
     def check(self) -> None:
         """Raise ``UpstreamConflict`` if another process may have the lease by now."""
         if not self.ended and self._clock.now() >= self._until:
             raise UpstreamConflict(
-                "The right to change the object alone has ended; nothing more was sent.",
+                "The lock on the object has expired; nothing more was sent.",
                 private=f"the lease {self._name} was not renewed in time",
                 retry_after=LEASE_SECONDS,
             )
@@ -168,7 +168,7 @@ class ValkeyCounters:
     script: str = COUNTING
     prefix: str = ""
     version: str = ""
-    _lateness: dict[str, Lateness] = field(default_factory=dict)
+    _send_delays: dict[str, SendDelay] = field(default_factory=dict)
     _pipeline: ValkeyPipeline = field(init=False)
     _digest: str = field(init=False)
 
@@ -209,53 +209,53 @@ class ValkeyCounters:
     def _tags(self) -> list[str]:
         return [*self.connectors, *(f"keys-{number}" for number in range(KEY_TAGS))]
 
-    async def consume(self, take: ResolvedCharge) -> RateLimitWindow:
+    async def consume(self, charge: ResolvedCharge) -> RateLimitWindow:
         """Take units now, or none if the window has too few left."""
-        wait, remaining, number = await self.call_script("spend", "", [take])
-        return RateLimitWindow(int(take.budget.limit), remaining, wait / MICRO, number=number)
+        wait, remaining, number = await self.call_script("spend", "", [charge])
+        return RateLimitWindow(int(charge.budget.limit), remaining, wait / MICRO, number=number)
 
-    async def peek(self, take: ResolvedCharge) -> RateLimitWindow:
+    async def peek(self, charge: ResolvedCharge) -> RateLimitWindow:
         """Return the state of the window without taking anything."""
-        _, remaining = await self.call_script("peek", "", [take])
-        return RateLimitWindow(int(take.budget.limit), remaining)
+        _, remaining = await self.call_script("peek", "", [charge])
+        return RateLimitWindow(int(charge.budget.limit), remaining)
 
-    async def reserve(self, takes: Sequence[ResolvedCharge], max_wait_seconds: float) -> ValkeyReservation:
-        """Reserve the next time at which all *takes* fit. Reserves nothing if that is after *max_wait_seconds*."""
-        return await self._reserve("reserve", min(max(max_wait_seconds, 0.0), 1e9) * MICRO, takes)
+    async def reserve(self, charges: Sequence[ResolvedCharge], max_wait_seconds: float) -> ValkeyReservation:
+        """Reserve the next time at which all *charges* fit. Reserves nothing if that is after *max_wait_seconds*."""
+        return await self._reserve("reserve", min(max(max_wait_seconds, 0.0), 1e9) * MICRO, charges)
 
-    async def try_reserve_idle(self, takes: Sequence[ResolvedCharge]) -> ValkeyReservation:
+    async def try_reserve_idle(self, charges: Sequence[ResolvedCharge]) -> ValkeyReservation:
         """Reserve the current time if that leaves ``HEADROOM`` for calls.
 
         Otherwise reserves nothing, and returns when to try again.
         """
-        reservation = await self._reserve("spare", "", takes)
+        reservation = await self._reserve("spare", "", charges)
         if reservation.granted and reservation.wait > 0:
             reservation.release()
             reservation.granted = False
         return reservation
 
-    async def _reserve(self, command: str, argument: Any, takes: Sequence[ResolvedCharge]) -> ValkeyReservation:
+    async def _reserve(self, command: str, argument: Any, charges: Sequence[ResolvedCharge]) -> ValkeyReservation:
         since = self.clock.now()
-        if not takes:
-            return ValkeyReservation(self, takes, 0, 0.0, granted=True, queried_at=since, confirmed_at=since)
-        give_back = partial(self._release_abandoned, takes)
-        granted, wait, number = await self.call_script(command, argument, takes, abandoned=give_back)
+        if not charges:
+            return ValkeyReservation(self, charges, 0, 0.0, granted=True, queried_at=since, confirmed_at=since)
+        give_back = partial(self._release_abandoned, charges)
+        granted, wait, number = await self.call_script(command, argument, charges, abandoned=give_back)
         reservation = ValkeyReservation(
-            self, takes, number, wait / MICRO, granted == 1, queried_at=since, confirmed_at=self.clock.now()
+            self, charges, number, wait / MICRO, granted == 1, queried_at=since, confirmed_at=self.clock.now()
         )
         if reservation.granted and reservation.wait <= 0 and reservation.is_expired():
             reservation.wait = await reservation.confirm()
         return reservation
 
-    def _release_abandoned(self, takes: Sequence[ResolvedCharge], response: Sequence[int]) -> None:
+    def _release_abandoned(self, charges: Sequence[ResolvedCharge], response: Sequence[int]) -> None:
         """Release a reservation whose caller was cancelled before the response arrived."""
         if response[0] == 1:
-            self.release(takes, response[2])
+            self.release(charges, response[2])
 
-    def release(self, takes: Sequence[ResolvedCharge], number: int) -> None:
+    def release(self, charges: Sequence[ResolvedCharge], number: int) -> None:
         """Release a reservation."""
-        if takes:
-            self._pipeline.send_no_reply(*self._command("release", number, takes))
+        if charges:
+            self._pipeline.send_no_reply(*self._command("release", number, charges))
 
     async def recount(self, name: str, budget: Budget, sent: Sequence[SentRequest]) -> None:
         """Count sent requests, unless they are counted already."""
@@ -284,43 +284,43 @@ class ValkeyCounters:
         """Return the hash tag of *name*."""
         return _tag(name)
 
-    def record_response(self, takes: Sequence[ResolvedCharge], number: int, took: float, heard: float) -> None:
+    def record_response(self, charges: Sequence[ResolvedCharge], number: int, took: float, heard: float) -> None:
         """Count a request from the latest time at which it can have arrived.
 
         Its response has arrived now, *took* seconds after the query to the store and *heard* seconds after the store's
         response.
         """
-        for take in takes:
-            late = self._get_lateness(take.name).estimate(took, take.budget)
+        for charge in charges:
+            late = self._get_send_delay(charge.name).estimate(took, charge.budget)
             if late <= 0:
                 continue
             if took - heard > NEGLIGIBLE_SECONDS:
                 # Only the store knows when it let the request through, and thus whether the result would be in the
                 # future.
-                self._pipeline.send_no_reply(*self._command("late", f"{number} {round(late * MICRO)}", [take]))
+                self._pipeline.send_no_reply(*self._command("late", f"{number} {round(late * MICRO)}", [charge]))
                 continue
-            entries, _ = self._keys(take.name)
+            entries, _ = self._keys(charge.name)
             # It needs the same number of digits as the script writes, or the entry would not be found.
-            entry = f"g{number}:{take.units:.17g}"
+            entry = f"g{number}:{charge.units:.17g}"
             self._pipeline.send_no_reply("ZADD", entries, "XX", "INCR", round(min(late, heard) * MICRO), entry)
 
-    def record_sent(self, takes: Sequence[ResolvedCharge], number: int, late: float) -> None:
+    def record_sent(self, charges: Sequence[ResolvedCharge], number: int, late: float) -> None:
         """Count a request *late* seconds later, but not later than now."""
-        for take in takes:
-            self._pipeline.send_no_reply(*self._command("late", f"{number} {round(late * MICRO)}", [take]))
+        for charge in charges:
+            self._pipeline.send_no_reply(*self._command("late", f"{number} {round(late * MICRO)}", [charge]))
 
-    def _get_lateness(self, name: str) -> Lateness:
-        learned = self._lateness.pop(name, None) or Lateness()
-        if len(self._lateness) >= MAX_LATENESS_ENTRIES:
-            del self._lateness[next(iter(self._lateness))]
+    def _get_send_delay(self, name: str) -> SendDelay:
+        delay = self._send_delays.pop(name, None) or SendDelay()
+        if len(self._send_delays) >= MAX_SEND_DELAYS:
+            del self._send_delays[next(iter(self._send_delays))]
         # Reinserted, so that the first entry is the least recently used one.
-        self._lateness[name] = learned
-        return learned
+        self._send_delays[name] = delay
+        return delay
 
-    async def block(self, takes: Sequence[ResolvedCharge], seconds: float) -> None:
+    async def block(self, charges: Sequence[ResolvedCharge], seconds: float) -> None:
         """Block these budgets for *seconds*."""
-        if takes:
-            await self.call_script("close", round(seconds * MICRO), takes)
+        if charges:
+            await self.call_script("close", round(seconds * MICRO), charges)
 
     @asynccontextmanager
     async def lock(self, name: str) -> AsyncIterator[ValkeyLease]:
@@ -339,15 +339,15 @@ class ValkeyCounters:
         deadline = self.clock.now() + self.queue_seconds
         free = partial(self._pipeline.send_no_reply, "EVAL", RELEASE_SCRIPT, 1, key, token)
         while True:
-            asked_at = self.clock.now()
+            requested_at = self.clock.now()
             command = ("SET", key, token, "NX", "PX", round(LEASE_SECONDS * 1000))
             # If the caller is cancelled before the response arrives, the lease is released instead of lasting until its
             # end.
             if await self._send(*command, abandoned=lambda _: free()):
-                return lease.extend(asked_at)
-            if asked_at >= deadline:
+                return lease.extend(requested_at)
+            if requested_at >= deadline:
                 raise UpstreamConflict(
-                    "A call that goes first is not done with the same object; what waited for it was not sent.",
+                    "An earlier call is still changing the same object; this change was not sent.",
                     retry_after=LEASE_SECONDS / 2,
                 )
             await self.clock.sleep(LEASE_RETRY_SECONDS)
@@ -355,14 +355,14 @@ class ValkeyCounters:
     async def _renew_loop(self, key: str, token: str, lease: ValkeyLease) -> None:
         while True:
             await self.clock.sleep(LEASE_SECONDS / 4)
-            asked_at = self.clock.now()
+            requested_at = self.clock.now()
             try:
                 renewed = await self._send("EVAL", RENEW_SCRIPT, 1, key, token, round(LEASE_SECONDS * 1000))
             except StoreUnavailable:
                 # In the store the lease lasts until its end. Its holder counts the same time, and stops before it.
                 continue
             if renewed:
-                lease.extend(asked_at)
+                lease.extend(requested_at)
 
     async def evict_idle(self) -> None:
         """Do nothing, because everything in the store expires by itself."""
@@ -392,11 +392,11 @@ class ValkeyCounters:
         self,
         command: str,
         argument: Any,
-        takes: Sequence[ResolvedCharge],
+        charges: Sequence[ResolvedCharge],
         abandoned: Callable[[Any], None] | None = None,
     ) -> Sequence[int]:
         """Run a command of the script and return its response."""
-        return await self._eval(self._command(command, argument, takes), abandoned)
+        return await self._eval(self._command(command, argument, charges), abandoned)
 
     async def _eval(self, command: Sequence[Any], abandoned: Callable[[Any], None] | None = None) -> Sequence[int]:
         try:
@@ -411,12 +411,12 @@ class ValkeyCounters:
         keys = self._keys_of(tag)
         return self._eval(["EVALSHA", self._digest, len(keys), *keys, *values])
 
-    def _command(self, command: str, argument: Any, takes: Sequence[ResolvedCharge]) -> list[Any]:
-        keys = self._keys_of(_tag(takes[0].name))
+    def _command(self, command: str, argument: Any, charges: Sequence[ResolvedCharge]) -> list[Any]:
+        keys = self._keys_of(_tag(charges[0].name))
         values: list[Any] = [command, argument]
-        for take in takes:
-            keys += self._keys(take.name)
-            values += (take.budget.limit, round(take.budget.per_seconds * MICRO), take.units)
+        for charge in charges:
+            keys += self._keys(charge.name)
+            values += (charge.budget.limit, round(charge.budget.per_seconds * MICRO), charge.units)
         return ["EVALSHA", self._digest, len(keys), *keys, *values]
 
     def _keys_of(self, tag: str) -> list[str]:

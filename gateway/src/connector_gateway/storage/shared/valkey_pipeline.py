@@ -43,7 +43,7 @@ class ValkeyPipeline:
         self._has_unsent = asyncio.Event()
         self._attempted = asyncio.Event()
         self._connected = False
-        self._last_error = "it was not connected to yet"
+        self._last_error = "not connected yet"
 
     async def __aenter__(self) -> Self:
         self._connection_task = asyncio.create_task(self._connection_loop(), name="shared store")
@@ -141,7 +141,7 @@ class ValkeyPipeline:
             oldest = self._sent[0] if self._sent else None
             late = oldest is not None and asyncio.get_running_loop().time() - oldest.at >= self._seconds / 2
             if late and oldest is overdue:
-                raise TimeoutError(f"no answer within {self._seconds} seconds")
+                raise TimeoutError(f"no response within {self._seconds} seconds")
             overdue = oldest if late else None
 
     def _fail_pending(self) -> None:

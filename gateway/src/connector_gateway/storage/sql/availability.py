@@ -39,7 +39,7 @@ postgresql.org/docs/current/errcodes-appendix.html.
 def storage_unavailable(private: str) -> StorageUnavailable:
     """Return the error for callers. *private* is for the log."""
     return StorageUnavailable(
-        "The service's database cannot be reached or written to just now.",
+        "The service's database cannot be reached or written to at the moment.",
         private=private,
         retry_after=RETRY_AFTER_SECONDS,
     )

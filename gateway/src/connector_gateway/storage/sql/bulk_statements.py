@@ -101,7 +101,7 @@ def claim_statement(statement: Any, columns: Sequence[str]) -> BulkStatement:
     written = statement.from_select(list(columns), rows).returning(*key).cte("written")
     same_key = and_(*(source.c[part.name] == written.c[part.name] for part in key))
     first_rows = select(func.min(source.c[NUMBER]).label(NUMBER)).join_from(source, written, same_key)
-    return BulkStatement(_record_held(first_rows.group_by(*(source.c[part.name] for part in key))), types)
+    return BulkStatement(_record_passed(first_rows.group_by(*(source.c[part.name] for part in key))), types)
 
 
 @lru_cache(maxsize=64)
@@ -121,7 +121,7 @@ def fence_statement(statement: Update | Delete) -> BulkStatement:
     It holds for rows that change something.
     """
     replaced, types, number = _bind_rows(statement)
-    return BulkStatement(_record_held(replaced.returning(number)), types)
+    return BulkStatement(_record_passed(replaced.returning(number)), types)
 
 
 def _bind_rows(statement: Any) -> tuple[Any, Types, Any]:
@@ -139,7 +139,7 @@ def _bind_rows(statement: Any) -> tuple[Any, Types, Any]:
     return replaced, types, table.c[NUMBER]
 
 
-def _record_held(numbers: Any) -> Any:
+def _record_passed(numbers: Any) -> Any:
     """Return a query that adds *numbers* to those of the fences that held, and returns all of them."""
     fences = numbers.cte("held")
     numbers_text = func.string_agg(cast(fences.c[NUMBER], Text()), literal_column("','"))

@@ -127,7 +127,7 @@ class Database:
     async def __aexit__(self, *_: object) -> None:
         await self.flush()
         if self._owed:
-            log.error("some records could not be written before the end", count=len(self._owed))
+            log.error("deferred records lost at shutdown", count=len(self._owed))
         ended = await self._commits.close()
         if self._checkpoints is not None:
             await self._checkpoints.__aexit__()
@@ -169,7 +169,7 @@ class Database:
 
     async def _in_thread(self, work: Callable[[], T], readers: _Readers, max_waiting: int) -> T:
         if readers.waiting >= max_waiting:
-            raise storage_unavailable("more wait to read than are let wait")
+            raise storage_unavailable("too many waiting readers")
         readers.waiting += 1
         try:
             async with asyncio.timeout(self._seconds) as limit:
@@ -249,11 +249,11 @@ class Database:
     ) -> None:
         """Commit *work* once the database is available again, then call *then*. *work* must be idempotent."""
         if len(self._owed) >= MAX_DEFERRED:
-            log.error("a record is lost: more are owed than are kept")
+            log.error("record lost: too many deferred records")
             return
         self._owed[work] = (then, about)
         if self._flushing is None or self._flushing.done():
-            self._flushing = asyncio.create_task(self.flush(), name="what is owed")
+            self._flushing = asyncio.create_task(self.flush(), name="deferred records")
 
     async def flush(self) -> None:
         """Commit the deferred works. Those that fail because the database is unavailable are retained."""
@@ -265,7 +265,7 @@ class Database:
                 if isinstance(outcome, StorageUnavailable):
                     return
                 if isinstance(outcome, Exception):
-                    log.error("a record that was owed cannot be written", exc_info=outcome)
+                    log.error("deferred record not written", exc_info=outcome)
                 if self._owed.pop(work, None) is not None:
                     then()
 
@@ -296,7 +296,7 @@ class Database:
 
     def _add_writer(self, writer: Writer) -> None:
         if self._commits.waiting >= MAX_WAITING:
-            writer.committed.set_exception(storage_unavailable("more wait to write than are let wait"))
+            writer.committed.set_exception(storage_unavailable("too many waiting writers"))
         else:
             self._commits.add(writer)
 

@@ -62,13 +62,13 @@ def parse_url(text: str) -> URL:
     try:
         url = make_url(text)
     except (exc.ArgumentError, ValueError) as error:
-        raise ValueError(f"is no address of a database; {URL_FORMS}.") from error
+        raise ValueError(f"is not the URL of a database; {URL_FORMS}.") from error
     if url.drivername not in KINDS:
         raise ValueError(f"names {url.drivername}, which is not supported; {URL_FORMS}.")
     if url.port is not None and not 0 < url.port <= MAX_PORT:
         raise ValueError(f"has no port between 1 and {MAX_PORT}; {URL_FORMS}.")
     if url.get_backend_name() == "sqlite" and url.database in {None, "", ":memory:"}:
-        raise ValueError(f"names no file; {URL_FORMS}.")
+        raise ValueError(f"has no file; {URL_FORMS}.")
     return url
 
 

@@ -68,8 +68,8 @@ def _execute_rows(
     with detect_unconfirmed_commit(connection) if commit else nullcontext():
         results = execute_pipelined(driver, [*begin, *fences, *rows, *end], prepared)
     # The last fence returns the numbers of all that held.
-    numbers_held = _parse_numbers(results[len(begin) + len(fences) - 1]) if fences else set[int]()
-    return [writer.fence is None or number in numbers_held for number, writer in enumerate(writers)]
+    passed_numbers = _parse_numbers(results[len(begin) + len(fences) - 1]) if fences else set[int]()
+    return [writer.fence is None or number in passed_numbers for number, writer in enumerate(writers)]
 
 
 def _begin_statements(connection: Connection) -> list[Statement]:

@@ -71,7 +71,7 @@ class WalCheckpointer:
                     await self._move()
                 except exc.SQLAlchemyError as error:
                     # No data is lost: the log grows until there is space for its content.
-                    log.warning("the log of the database cannot be shortened", private=str(error))
+                    log.warning("database log not shortened", private=str(error))
 
     def _is_long(self) -> bool:
         """Return True if the log is long and has been written to since the last check."""

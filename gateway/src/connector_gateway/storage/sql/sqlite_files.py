@@ -72,7 +72,7 @@ def check_file(database: Path) -> None:
     except OSError as error:
         problem = f"{database} cannot be read: {error.strerror}"
     if problem:
-        raise UnusableDatabase(f"{problem}; put it right, or set GATEWAY_DATABASE_URL to another file.")
+        raise UnusableDatabase(f"{problem}; correct that, or set GATEWAY_DATABASE_URL to another file.")
 
 
 def _folder_problem(folder: Path) -> str:
@@ -89,10 +89,10 @@ def _file_problem(database: Path) -> str:
     if not database.exists():
         return ""
     if not database.is_file():
-        return f"{database}, which should be the database, is no file"
+        return f"{database}, which should be the database, is not a file"
     if not os.access(database, os.R_OK | os.W_OK):
         return f"The database {database} cannot be read and written by this user"
-    return "" if _is_database(database) else f"The file {database} is no SQLite database"
+    return "" if _is_database(database) else f"The file {database} is not a SQLite database"
 
 
 def _is_database(file: Path) -> bool:
@@ -142,7 +142,7 @@ class FileLock:
             holder = file.read().strip() or "which has just started"
             file.close()
             raise DatabaseInUse(
-                f"{self._what} is being served by another process, {holder}; stop that one first."
+                f"{self._what} is in use by another process, {holder}; stop that process first."
             ) from error
         file.truncate(0)
         file.write(f"process {os.getpid()} on {socket.gethostname()}\n")

@@ -76,7 +76,7 @@ class Transactions:
             outcomes += self.commit([writer])
             if isinstance(outcomes[-1], StorageUnavailable):
                 break
-        return outcomes + [storage_unavailable("storage was away for others") for _ in batch[len(outcomes) :]]
+        return outcomes + [storage_unavailable("storage unavailable for other writers") for _ in batch[len(outcomes) :]]
 
     def _transact(self, batch: Sequence[Writer]) -> list[Any]:
         if not self._embedded:

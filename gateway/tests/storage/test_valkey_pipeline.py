@@ -1,4 +1,4 @@
-"""One connection to a shared store, and how often something is sent on it."""
+"""The pipeline to a shared store, and the number of its packets."""
 
 import asyncio
 from typing import Any
@@ -12,8 +12,8 @@ from harness.gateway_server import free_port
 from harness.valkey import Server
 
 
-class Counted(Connection):
-    """A connection that notes how many commands each packet carries."""
+class CountingConnection(Connection):
+    """A connection that records how many commands each packet contains."""
 
     packets: list[int]
 
@@ -22,10 +22,10 @@ class Counted(Connection):
         return super().pack_commands(commands)
 
 
-async def test_what_is_asked_in_one_turn_of_the_loop_travels_together_and_is_answered_in_order(
+async def test_commands_of_one_loop_iteration_are_sent_together_and_answered_in_order(
     valkey_of_tests: Server,
 ) -> None:
-    connection = Counted(port=valkey_of_tests.port, socket_timeout=None)
+    connection = CountingConnection(port=valkey_of_tests.port, socket_timeout=None)
     connection.packets = []
     async with ValkeyPipeline(lambda: connection, 20) as pipeline:
         answers = await asyncio.gather(*(pipeline.send("ECHO", word) for word in ("a", "b", "c")))
@@ -35,7 +35,7 @@ async def test_what_is_asked_in_one_turn_of_the_loop_travels_together_and_is_ans
     assert [3, 1] == connection.packets
 
 
-async def test_without_a_connection_it_is_told_at_once_that_there_is_none() -> None:
+async def test_a_missing_connection_is_reported_immediately() -> None:
     port = free_port()
     async with ValkeyPipeline(lambda: Connection(port=port, socket_timeout=None), 20) as pipeline:
         pipeline.send_no_reply("PING")
@@ -43,7 +43,7 @@ async def test_without_a_connection_it_is_told_at_once_that_there_is_none() -> N
             await pipeline.send("PING")
 
 
-async def test_who_waits_is_told_when_it_is_closed(valkey_of_tests: Server) -> None:
+async def test_pending_commands_fail_when_the_pipeline_is_closed(valkey_of_tests: Server) -> None:
     async with ValkeyPipeline(lambda: Connection(port=valkey_of_tests.port, socket_timeout=None), 20) as pipeline:
         waiting = pipeline.send("BLPOP", "nothing", 0)
         await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""Renewal of tokens, on both databases, by clocks that are set by hand."""
+"""Refreshes of tokens, on both databases, with manual clocks."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -38,15 +38,15 @@ FIRST = {"token": "access-token-1", "refresh_token": "refresh-token-1"}
 
 @dataclass
 class Issuer:
-    """The third party: each refresh token is good once, and for its *grace*; the next pair has the next number."""
+    """The vendor. A refresh token is valid once, and for its *grace*. The next pair has the next number."""
 
     clock: ManualClock
     troubles: list[BaseException] = field(default_factory=list)
     lost: list[BaseException] = field(default_factory=list)
-    """What happens to answers on the way back."""
+    """Failures of responses on their way back."""
 
     grace: float = 0.0
-    asked: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
     gate: asyncio.Event = field(default_factory=asyncio.Event)
     visited: asyncio.Event = field(default_factory=asyncio.Event)
     known: OAuthConfig | None = OAUTH
@@ -60,7 +60,7 @@ class Issuer:
         return self.known
 
     async def refresh(self, connector: str, refresh_token: str) -> IssuedTokens:
-        self.asked.append(refresh_token)
+        self.requests.append(refresh_token)
         self.visited.set()
         await self.gate.wait()
         if self.troubles:
@@ -76,7 +76,7 @@ class Issuer:
 
 @dataclass
 class Desk:
-    """Two processes on one database, and a connection with tokens that end in an hour."""
+    """Two processes on one database, and a connection with tokens that expire in an hour."""
 
     here: ConnectionStore
     elsewhere: ConnectionStore
@@ -90,17 +90,17 @@ class Desk:
         return idle(self.here, self.clock, self.idle_processes)
 
     async def connection(self, of: ConnectionStore | None = None) -> Connection:
-        found = await (of or self.here).find(self.connection_id)
-        assert found is not None
-        return found
+        opened = await (of or self.here).find(self.connection_id)
+        assert opened is not None
+        return opened
 
     async def status(self) -> tuple[str, str | None]:
-        shown = await self.here.show(self.connection_id)
-        return shown["status"], shown["reason"]
+        public = await self.here.show(self.connection_id)
+        return public["status"], public["reason"]
 
 
 def idle(connections: ConnectionStore, clock: ManualClock, processes: int = 1) -> IdleTokenRefresher:
-    """What renews the tokens of *connections* that nobody uses."""
+    """Return the job that refreshes idle tokens of *connections*."""
     return IdleTokenRefresher(
         connections.database, connections.vault, connections.token_refresher, clock, processes=lambda: processes
     )
@@ -110,8 +110,8 @@ def process(database: Database, issuer: Issuer, clock: ManualClock) -> Connectio
     vault = Vault(SecretKeys(["a secret that only tests know"]))
     known = {name: replace(one, oauth=OAUTH) for name, one in connectors(FakeUpstream()).items()}
     changes = WatchListener(known, clock)
-    renewals = TokenRefresher(database, vault, cast(TokenEndpointClient, issuer), changes, clock)
-    return ConnectionStore(database, vault, known, clock, changes, token_refresher=renewals)
+    refresher = TokenRefresher(database, vault, cast(TokenEndpointClient, issuer), changes, clock)
+    return ConnectionStore(database, vault, known, clock, changes, token_refresher=refresher)
 
 
 @pytest.fixture
@@ -120,19 +120,19 @@ async def desk(database_url: str, clock: ManualClock) -> AsyncIterator[Desk]:
         issuer = Issuer(clock)
         workspace_id = (await Workspaces(here, clock).create("tests"))["workspace_id"]
         connections = process(here, issuer, clock)
-        made = await connections.create(workspace_id, "shelf", FIRST)
-        yield_to = Desk(connections, process(elsewhere, issuer, clock), issuer, clock, made["connection_id"])
+        connection = await connections.create(workspace_id, "shelf", FIRST)
+        yield_to = Desk(connections, process(elsewhere, issuer, clock), issuer, clock, connection["connection_id"])
         await authorise(yield_to, FIRST)
         yield yield_to
 
 
 async def authorise(desk: Desk, secrets: Mapping[str, str]) -> None:
-    """Store *secrets* that end in an hour."""
+    """Store *secrets* that expire in an hour."""
     await desk.here.authorise(await desk.connection(), secrets, None, desk.clock.at + HOUR, lambda _: None)
 
 
 @requirement("connections-18")
-async def test_a_token_is_used_until_shortly_before_its_end(desk: Desk) -> None:
+async def test_a_token_is_used_until_shortly_before_it_expires(desk: Desk) -> None:
     connection = await desk.connection()
     desk.clock.at += HOUR - OAUTH.margin_seconds - 1
     before = await connection.credentials()
@@ -140,7 +140,7 @@ async def test_a_token_is_used_until_shortly_before_its_end(desk: Desk) -> None:
     after = await connection.credentials()
 
     assert ("access-token-1", "access-token-2") == (before["token"], after["token"])
-    assert ["refresh-token-1"] == desk.issuer.asked
+    assert ["refresh-token-1"] == desk.issuer.requests
 
 
 @requirement("connections-20")
@@ -154,27 +154,27 @@ async def test_a_new_pair_is_stored_before_it_is_used(desk: Desk) -> None:
 
 
 @requirement("connections-19")
-async def test_two_hundred_tasks_renew_a_token_once(desk: Desk) -> None:
+async def test_two_hundred_tasks_refresh_a_token_once(desk: Desk) -> None:
     connection = await desk.connection()
     desk.clock.at += HOUR
-    told = await asyncio.gather(*(connection.credentials() for _ in range(200)))
+    credentials = await asyncio.gather(*(connection.credentials() for _ in range(200)))
 
-    assert {"access-token-2"} == {secrets["token"] for secrets in told}
-    assert ["refresh-token-1"] == desk.issuer.asked
+    assert {"access-token-2"} == {secrets["token"] for secrets in credentials}
+    assert ["refresh-token-1"] == desk.issuer.requests
 
 
 @requirement("connections-19")
-async def test_two_processes_renew_a_token_once(desk: Desk) -> None:
+async def test_two_processes_refresh_a_token_once(desk: Desk) -> None:
     here, elsewhere = await desk.connection(), await desk.connection(desk.elsewhere)
     desk.clock.at += HOUR
-    told = await asyncio.gather(here.credentials(), elsewhere.credentials())
+    credentials = await asyncio.gather(here.credentials(), elsewhere.credentials())
 
-    assert ["access-token-2", "access-token-2"] == [secrets["token"] for secrets in told]
-    assert ["refresh-token-1"] == desk.issuer.asked
+    assert ["access-token-2", "access-token-2"] == [secrets["token"] for secrets in credentials]
+    assert ["refresh-token-1"] == desk.issuer.requests
 
 
 @requirement("connections-21")
-async def test_a_renewal_that_fails_for_a_minute_and_then_succeeds_revokes_nobody(desk: Desk) -> None:
+async def test_a_refresh_that_fails_for_a_minute_does_not_revoke_the_connection(desk: Desk) -> None:
     connection = await desk.connection()
     desk.clock.at += HOUR
     desk.issuer.troubles = [UpstreamUnavailable("Away.") for _ in range(100)]
@@ -183,18 +183,18 @@ async def test_a_renewal_that_fails_for_a_minute_and_then_succeeds_revokes_nobod
         with pytest.raises(UpstreamUnavailable):
             await connection.credentials()
         desk.clock.at += 0.5
-    between, asked = await desk.status(), len(desk.issuer.asked)
+    between, request_count = await desk.status(), len(desk.issuer.requests)
     desk.issuer.troubles.clear()
     desk.clock.at += 1
     secrets = await connection.credentials()
 
     assert ("active", None) == between == await desk.status()
     assert "access-token-2" == secrets["token"]
-    assert asked <= 60
+    assert request_count <= 60
 
 
 @requirement("connections-21")
-async def test_a_token_that_is_still_good_is_used_while_a_renewal_fails(desk: Desk) -> None:
+async def test_a_valid_token_is_used_while_its_refresh_fails(desk: Desk) -> None:
     connection = await desk.connection()
     desk.clock.at += HOUR - 30
     desk.issuer.troubles = [UpstreamError("Failed.")]
@@ -203,7 +203,7 @@ async def test_a_token_that_is_still_good_is_used_while_a_renewal_fails(desk: De
 
 
 @requirement("connections-22")
-async def test_a_refused_renewal_revokes_and_is_not_asked_for_again_at_once(desk: Desk) -> None:
+async def test_a_rejected_refresh_revokes_and_is_not_retried_immediately(desk: Desk) -> None:
     connection = await desk.connection()
     desk.clock.at += HOUR
     desk.issuer.good = 5
@@ -212,11 +212,11 @@ async def test_a_refused_renewal_revokes_and_is_not_asked_for_again_at_once(desk
             await connection.credentials()
 
     assert ("revoked", "withdrawn") == await desk.status()
-    assert ["refresh-token-1"] == desk.issuer.asked
+    assert ["refresh-token-1"] == desk.issuer.requests
 
 
 @requirement("connections-19")
-async def test_a_renewal_of_a_process_that_died_is_taken_over(desk: Desk) -> None:
+async def test_the_refresh_of_a_dead_process_is_taken_over(desk: Desk) -> None:
     here, elsewhere = await desk.connection(), await desk.connection(desk.elsewhere)
     desk.clock.at += HOUR
     desk.issuer.gate.clear()
@@ -234,10 +234,10 @@ async def test_a_renewal_of_a_process_that_died_is_taken_over(desk: Desk) -> Non
 
 @requirement("connections-21")
 @pytest.mark.parametrize(
-    ("grace", "told"), [(60.0, ("active", None)), (0.0, ("revoked", "refresh_interrupted"))], ids=["grace", "none"]
+    ("grace", "expected"), [(60.0, ("active", None)), (0.0, ("revoked", "refresh_interrupted"))], ids=["grace", "none"]
 )
-async def test_a_pair_that_dies_with_its_process_is_had_again_where_the_former_one_lives_for_a_minute(
-    desk: Desk, grace: float, told: tuple[str, str | None]
+async def test_a_lost_token_pair_is_reissued_if_the_previous_one_is_valid_for_a_minute(
+    desk: Desk, grace: float, expected: tuple[str, str | None]
 ) -> None:
     here, elsewhere = await desk.connection(), await desk.connection(desk.elsewhere)
     desk.clock.at += HOUR
@@ -245,22 +245,20 @@ async def test_a_pair_that_dies_with_its_process_is_had_again_where_the_former_o
     await asyncio.gather(here.credentials(), return_exceptions=True)
     await asyncio.gather(elsewhere.credentials(), return_exceptions=True)
 
-    assert told == await desk.status()
+    assert expected == await desk.status()
 
 
 @requirement("connections-20")
-async def test_a_pair_that_cannot_be_stored_is_kept_and_not_asked_for_again(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_unsaved_token_pair_is_retained_for_later(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     connection = await desk.connection()
     desk.clock.at += HOUR
-    refused = StorageUnavailable("Away.")
+    error = StorageUnavailable("Away.")
     real = desk.here.database.write
-    away = [True]
+    is_unavailable = [True]
 
     def write(work: Any, *about: Any) -> Any:
-        if away and "_store" in repr(work):
-            return failing(refused)
+        if is_unavailable and "_store" in repr(work):
+            return failing(error)
         return real(work, *about)
 
     monkeypatch.setattr(desk.here.database, "write", write)
@@ -268,10 +266,10 @@ async def test_a_pair_that_cannot_be_stored_is_kept_and_not_asked_for_again(
         await connection.credentials()
     with pytest.raises(StorageUnavailable):
         await connection.credentials()
-    away.clear()
+    is_unavailable.clear()
     secrets = await connection.credentials()
 
-    assert ("access-token-2", ["refresh-token-1"]) == (secrets["token"], desk.issuer.asked)
+    assert ("access-token-2", ["refresh-token-1"]) == (secrets["token"], desk.issuer.requests)
 
 
 async def failing(error: BaseException) -> None:
@@ -279,7 +277,7 @@ async def failing(error: BaseException) -> None:
 
 
 @requirement("connections-22")
-async def test_credentials_that_are_replaced_meanwhile_stay(desk: Desk) -> None:
+async def test_credentials_replaced_during_a_refresh_are_retained(desk: Desk) -> None:
     connection = await desk.connection()
     desk.clock.at += HOUR
     desk.issuer.gate.clear()

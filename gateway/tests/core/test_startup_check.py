@@ -1,4 +1,4 @@
-"""What is sealed with a secret that is not set: told when the service starts, with what to do."""
+"""Data encrypted with a missing secret is reported at startup, with the remedy."""
 
 import pytest
 from sqlalchemy import insert
@@ -17,55 +17,55 @@ FIRST, SECOND = "a secret that only tests know", "another secret that only tests
 REST = {"GATEWAY_OPERATOR_TOKEN": "op_0123456789abcdef", "GATEWAY_WATCH": "off"}
 
 
-def installation(database_url: str, secrets: str) -> App:
-    """An installation on the database, with these secrets."""
+def create_installation(database_url: str, secrets: str) -> App:
+    """Return an installation on the database with *secrets*."""
     settings = {"GATEWAY_DATABASE_URL": database_url, "GATEWAY_SECRET_KEYS": secrets} | REST
     return App(Settings.read(settings, CONNECTORS), single_instance=False)
 
 
-async def connect(app: App) -> str:
-    """A new connection."""
+async def create_connection(app: App) -> str:
+    """Create a connection."""
     workspace = await app.workspaces.create("tests", "paid")
-    made = await app.connections.create(workspace["workspace_id"], "notes", {"token": "ntn_secret_one"})
-    return str(made["connection_id"])
+    connection = await app.connections.create(workspace["workspace_id"], "notes", {"token": "ntn_secret_one"})
+    return str(connection["connection_id"])
 
 
-async def hand_over(app: App, connector: str, secret: str) -> None:
-    """Keep what *connector* signs its deliveries with, sealed with *secret*."""
+async def store_hook_secret(app: App, connector: str, secret: str) -> None:
+    """Store the hook secret of *connector*, encrypted with *secret*."""
     sealed = Vault(SecretKeys([secret])).encrypt({"verification_token": "ntn_secret_two"}, connector)
     row = {"connector": connector, "sealed": sealed, "received_at": 0.0}
     await app.database.put(insert(tables.hooks), row)
 
 
 @requirement("common-149")
-async def test_a_start_without_the_secret_that_sealed_a_connection_is_refused(database_url: str) -> None:
-    first = installation(database_url, FIRST)
+async def test_a_start_without_the_secret_of_a_connection_is_rejected(database_url: str) -> None:
+    first = create_installation(database_url, FIRST)
     async with first.database:
-        connection_ids = [await connect(first), await connect(first)]
-    second = installation(database_url, SECOND)
+        connection_ids = [await create_connection(first), await create_connection(first)]
+    second = create_installation(database_url, SECOND)
 
-    with pytest.raises(MissingSecretKeys) as refused:
+    with pytest.raises(MissingSecretKeys) as raised:
         async with second.http().lifespan():
             pass
 
-    assert str(refused.value).startswith(
-        f"The secret key that encrypted what belongs to 2 connections, {min(connection_ids)} among them is missing; "
+    assert str(raised.value).startswith(
+        f"The secret key that encrypted 2 connections, {min(connection_ids)} among them is missing; "
         "add it to GATEWAY_DECRYPT_ONLY_KEYS."
     )
 
 
 @requirement("common-149")
-async def test_a_start_without_the_secret_that_sealed_a_deliverys_is_refused(database_url: str) -> None:
-    app = installation(database_url, SECOND)
+async def test_a_start_without_the_secret_of_a_hook_is_rejected(database_url: str) -> None:
+    app = create_installation(database_url, SECOND)
     async with app.database:
-        await hand_over(app, "notes", FIRST)
-        await hand_over(app, "chat", SECOND)
+        await store_hook_secret(app, "notes", FIRST)
+        await store_hook_secret(app, "chat", SECOND)
 
-        with pytest.raises(MissingSecretKeys, match="what belongs to the deliveries of notes is missing; add"):
+        with pytest.raises(MissingSecretKeys, match="encrypted the hook secret of notes is missing; add"):
             await check_decryptable(app.database, Vault(SecretKeys([SECOND])))
 
 
-async def see(app: App, connection_id: str, sealed_by: str, observed_at: float) -> None:
+async def store_event(app: App, connection_id: str, sealed_by: str, observed_at: float) -> None:
     """Store an event as an installation with another secret key would."""
     row = {"connection_id": connection_id, "sequence": observed_at, "event_id": f"evt_{observed_at}", "type": "x"}
     sealed = Vault(SecretKeys([sealed_by])).encrypt({}, f"{connection_id}\n{observed_at}")
@@ -74,15 +74,15 @@ async def see(app: App, connection_id: str, sealed_by: str, observed_at: float) 
 
 @requirement("common-149", "secrets-9")
 @pytest.mark.parametrize("sealed_by", [(FIRST, SECOND), (SECOND, FIRST)], ids=["oldest", "newest"])
-async def test_a_start_without_the_secret_that_sealed_events_is_refused_until_their_connection_is_removed(
+async def test_a_start_without_the_secret_of_events_fails_until_their_connection_is_removed(
     database_url: str, sealed_by: tuple[str, str]
 ) -> None:
-    app = installation(database_url, SECOND)
+    app = create_installation(database_url, SECOND)
     async with app.database:
-        connection_id = await connect(app)
+        connection_id = await create_connection(app)
         for number, secret in enumerate(sealed_by):
-            await see(app, connection_id, secret, number)
-        with pytest.raises(MissingSecretKeys, match=f"belongs to events of {connection_id} is missing"):
+            await store_event(app, connection_id, secret, number)
+        with pytest.raises(MissingSecretKeys, match=f"encrypted events of {connection_id} is missing"):
             await check_decryptable(app.database, Vault(SecretKeys([SECOND])))
         await check_decryptable(app.database, Vault(SecretKeys([SECOND], decrypt_only=[FIRST])))
         removed = await app.connections.remove(connection_id)
@@ -92,11 +92,11 @@ async def test_a_start_without_the_secret_that_sealed_events_is_refused_until_th
 
 
 @requirement("common-149")
-async def test_with_both_secrets_it_starts_and_what_the_earlier_one_sealed_is_opened(database_url: str) -> None:
-    first = installation(database_url, FIRST)
+async def test_both_secrets_allow_a_start_and_decrypt_older_data(database_url: str) -> None:
+    first = create_installation(database_url, FIRST)
     async with first.database:
-        connection_id = await connect(first)
-    both = installation(database_url, f"{SECOND},{FIRST}")
+        connection_id = await create_connection(first)
+    both = create_installation(database_url, f"{SECOND},{FIRST}")
 
     async with both.http().lifespan():
         connection = await both.connections.find(connection_id)
@@ -107,12 +107,12 @@ async def test_with_both_secrets_it_starts_and_what_the_earlier_one_sealed_is_op
 
 
 @requirement("common-149")
-async def test_where_the_secret_is_lost_what_it_sealed_can_be_removed(database_url: str) -> None:
-    first = installation(database_url, FIRST)
+async def test_data_encrypted_with_a_lost_secret_can_be_removed(database_url: str) -> None:
+    first = create_installation(database_url, FIRST)
     async with first.database:
-        connection_id = await connect(first)
-        await hand_over(first, "notes", FIRST)
-    second = installation(database_url, SECOND)
+        connection_id = await create_connection(first)
+        await store_hook_secret(first, "notes", FIRST)
+    second = create_installation(database_url, SECOND)
 
     async with second.database:
         removed = await second.connections.remove(connection_id)

@@ -1,4 +1,4 @@
-"""Statements for many rows are what SQLAlchemy would have made of them."""
+"""Bulk statements equal those of SQLAlchemy."""
 
 from typing import Any
 
@@ -17,22 +17,22 @@ COLUMNS = [column.name for column in tables.runs.columns]
 @pytest.mark.parametrize("count", [1, 2, 3, 11, MAX_ROWS])
 @pytest.mark.parametrize("dialect", [SQLITE, POSTGRESQL], ids=lambda dialect: dialect.name)
 @pytest.mark.parametrize("statement", [insert(tables.runs), PUT_RUN], ids=["insert", "upsert"])
-def test_the_text_for_any_number_of_rows_is_that_of_sqlalchemy(statement: Insert, dialect: Dialect, count: int) -> None:
-    made = _Compiled(statement, COLUMNS, dialect)
+def test_bulk_statement_texts_equal_those_of_sqlalchemy(statement: Insert, dialect: Dialect, count: int) -> None:
+    compiled = _Compiled(statement, COLUMNS, dialect)
     expected = statement.values([dict.fromkeys(COLUMNS)] * count).compile(dialect=dialect)
 
-    assert str(expected) == made.text(count)
+    assert str(expected) == compiled.text(count)
 
 
 def row(number: int) -> dict[str, Any]:
     return dict.fromkeys(COLUMNS) | {"run_id": f"run_{number}", "started_at": 0.5, "upstream": [number]}
 
 
-def test_parameters_are_in_the_order_or_by_the_names_of_the_statement() -> None:
-    by_place = _Compiled(PUT_RUN, COLUMNS, SQLITE).parameters([row(0), row(1)])
+def test_parameters_follow_the_order_or_names_of_the_statement() -> None:
+    by_position = _Compiled(PUT_RUN, COLUMNS, SQLITE).parameters([row(0), row(1)])
     by_name = _Compiled(PUT_RUN, COLUMNS, POSTGRESQL).parameters([row(0), row(1)])
 
-    assert ["run_0", "run_1"] == [by_place[0], by_place[len(COLUMNS)]]
+    assert ["run_0", "run_1"] == [by_position[0], by_position[len(COLUMNS)]]
     assert ["run_0", "run_1"] == [by_name["run_id_m0"], by_name["run_id_m1"]]
-    assert 2 * len(COLUMNS) == len(by_place) == len(by_name)
+    assert 2 * len(COLUMNS) == len(by_position) == len(by_name)
     assert ("[1]", None) == (by_name["upstream_m1"], by_name["idempotency_m1"])

@@ -1,4 +1,4 @@
-"""Windows for handing over a secret."""
+"""Windows in which a vendor can deliver its hook secret."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -38,7 +38,7 @@ def address_in(opened: dict[str, str]) -> str:
     return urlsplit(opened["url"]).path.removeprefix("/hooks/notes/")
 
 
-async def test_a_window_has_an_address_of_its_own_and_an_end(handover: HookVerification, clock: ManualClock) -> None:
+async def test_a_window_has_its_own_url_and_an_end(handover: HookVerification, clock: ManualClock) -> None:
     opened = handover.open("notes")
 
     assert opened["url"].startswith("https://gateway.example/hooks/notes/")
@@ -46,13 +46,13 @@ async def test_a_window_has_an_address_of_its_own_and_an_end(handover: HookVerif
 
 
 @requirement("notes-86")
-async def test_a_secret_is_let_in_until_the_window_closes(handover: HookVerification, clock: ManualClock) -> None:
+async def test_a_secret_is_accepted_until_the_window_closes(handover: HookVerification, clock: ManualClock) -> None:
     address = address_in(handover.open("notes"))
     clock.at += WINDOW_SECONDS - 1
     await handover.check_window("notes", address)
     clock.at += 1
 
-    with pytest.raises(InvalidSignature, match="time for handing over"):
+    with pytest.raises(InvalidSignature, match="window for the secret is closed"):
         await handover.check_window("notes", address)
 
 
@@ -63,11 +63,11 @@ async def test_a_window_can_be_closed_before_its_time(handover: HookVerification
     closed = await handover.close("notes")
 
     assert {"connector": "notes", "closed_at": utc_datetime(clock.now())} == closed
-    with pytest.raises(InvalidSignature, match="time for handing over"):
+    with pytest.raises(InvalidSignature, match="window for the secret is closed"):
         await handover.check_window("notes", address)
 
 
-async def test_a_window_that_is_opened_after_another_was_closed_lets_a_secret_in(
+async def test_a_window_opened_after_a_closed_one_accepts_secrets(
     handover: HookVerification, clock: ManualClock
 ) -> None:
     await handover.close("notes")
@@ -81,17 +81,17 @@ async def test_a_window_that_is_opened_after_another_was_closed_lets_a_secret_in
 
 @requirement("notes-86")
 @pytest.mark.parametrize("address", ["", "x", "A" * 60, "ä", "../..", "\ud800"])
-async def test_a_guessed_address_lets_nothing_in(handover: HookVerification, address: str) -> None:
-    with pytest.raises(InvalidSignature, match="No secret is taken"):
+async def test_a_guessed_url_accepts_no_secret(handover: HookVerification, address: str) -> None:
+    with pytest.raises(InvalidSignature, match="No secret is accepted"):
         await handover.check_window("notes", address)
 
 
-async def test_the_address_of_one_connector_lets_nothing_in_for_another(handover: HookVerification) -> None:
+async def test_the_url_of_one_connector_accepts_no_secret_for_another(handover: HookVerification) -> None:
     with pytest.raises(InvalidSignature):
         await handover.check_window("chat", address_in(handover.open("notes")))
 
 
-async def test_the_address_of_another_installation_lets_nothing_in(
+async def test_the_url_of_another_installation_accepts_no_secret(
     database: Database, clock: ManualClock, handover: HookVerification
 ) -> None:
     other = HookVerification(database, SecretKeys(["a secret of another one"]), "https://gateway.example", clock)

@@ -1,4 +1,4 @@
-"""Writes that go on after a refusal with another step: what was refused is not sent again by later attempts."""
+"""Writes that continue with another step after an error. Later attempts do not resend the rejected step."""
 
 import pytest
 
@@ -25,40 +25,40 @@ from harness.requirement import requirement
 
 @writes("POST /tries")
 async def try_twice(call: OperationContext[ShelfClient], params: PutThing) -> Thing:
-    """Put a thing on the shelf; where that is refused, try once more."""
+    """Put a thing on the shelf. If that is rejected, try once more."""
     try:
-        made = await call.step(MAKE, on_shelf(call, params))
+        created = await call.step(MAKE, on_shelf(call, params))
     except UpstreamRefused:
-        made = await call.step(MAKE, on_shelf(call, params))
-    return Thing(thing_id=made["id"])
+        created = await call.step(MAKE, on_shelf(call, params))
+    return Thing(thing_id=created["id"])
 
 
-async def refusal(stage: CoreFixture) -> GatewayError:
-    with pytest.raises(GatewayError) as refused:
+async def catch_error(stage: CoreFixture) -> GatewayError:
+    with pytest.raises(GatewayError) as error:
         await stage.put(operation=try_twice)
-    return refused.value
+    return error.value
 
 
-async def test_what_is_refused_is_tried_otherwise(stage: CoreFixture) -> None:
+async def test_a_rejected_step_is_replaced_by_its_alternative(stage: CoreFixture) -> None:
     stage.shelf.troubles = [REFUSED]
-    made = await stage.put(operation=try_twice)
+    envelope = await stage.put(operation=try_twice)
 
-    assert {"thing_id": "thing 1"} == data(made)
+    assert {"thing_id": "thing 1"} == data(envelope)
     assert 2 == stage.shelf.asked
 
 
-async def test_what_is_not_refused_in_that_way_ends_the_write(stage: CoreFixture) -> None:
+async def test_any_other_error_ends_the_write(stage: CoreFixture) -> None:
     stage.shelf.troubles = [Failure(UpstreamError("It failed.", doubt="failed"))]
-    failed = await refusal(stage)
+    failed = await catch_error(stage)
 
     assert "upstream_error" == failed.code
     assert 1 == stage.shelf.asked
 
 
 @requirement("common-93")
-async def test_what_was_passed_over_is_not_sent_again_by_a_repeat(stage: CoreFixture, clock: ManualClock) -> None:
+async def test_a_skipped_step_is_not_resent_by_a_retry(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.troubles = [REFUSED, in_doubt("silent")]
-    await refusal(stage)
+    await catch_error(stage)
     stage.shelf.things.append("cup")
     clock.at += SETTLE_SECONDS
     again = await stage.put(operation=try_twice)
@@ -68,7 +68,7 @@ async def test_what_was_passed_over_is_not_sent_again_by_a_repeat(stage: CoreFix
 
 
 @requirement("common-93")
-async def test_what_was_refused_is_no_twin_of_what_is_made(stage: CoreFixture) -> None:
+async def test_a_rejected_step_does_not_compete_with_its_alternative(stage: CoreFixture) -> None:
     stage.shelf.troubles = [REFUSED, None, in_doubt("cut", done=True)]
     await stage.app._processes.heartbeat()
     await stage.put(operation=try_twice)
@@ -78,11 +78,11 @@ async def test_what_was_refused_is_no_twin_of_what_is_made(stage: CoreFixture) -
     assert ["cup", "cup"] == stage.shelf.things
 
 
-async def test_a_write_that_is_refused_both_ways_gives_its_key_free(stage: CoreFixture) -> None:
+async def test_a_write_with_both_steps_rejected_releases_its_key(stage: CoreFixture) -> None:
     stage.shelf.troubles = [REFUSED, REFUSED]
-    refused = await refusal(stage)
+    error = await catch_error(stage)
     again = await stage.put("plate", operation=try_twice)
 
-    assert ("upstream_refused", ()) == (refused.code, tuple(refused.details))
+    assert ("upstream_refused", ()) == (error.code, tuple(error.details))
     assert {"thing_id": "thing 1"} == data(again)
     assert ["plate"] == stage.shelf.things

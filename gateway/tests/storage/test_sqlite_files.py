@@ -1,4 +1,4 @@
-"""Who may read the files of an embedded database."""
+"""Permissions of the files of an embedded database."""
 
 import os
 import stat
@@ -26,20 +26,20 @@ ROW = {"workspace_id": "ws_1", "name": "tests", "plan": "free", "created_at": 1.
 
 
 @pytest.fixture(autouse=True)
-def _anybody_may_read() -> Iterator[None]:
-    """What is made without further thought can be read by all."""
+def _open_umask() -> Iterator[None]:
+    """Set a umask with which new files are readable by all."""
     before = os.umask(0)
     yield
     os.umask(before)
 
 
 def modes(folder: Path) -> dict[str, int]:
-    """What may be done with every file of a folder."""
+    """Return the permissions of every file in a folder."""
     return {file.name: stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()}
 
 
 async def modes_while_open(folder: Path) -> dict[str, int]:
-    """The same while a database in it is served and written to."""
+    """Return the permissions while a database in the folder is open and written to."""
     file = folder / "gateway.db"
     async with FileLock(file), Database(f"sqlite:///{file}") as database:
         await database.put(insert(tables.workspaces), ROW)
@@ -59,7 +59,7 @@ async def test_files_of_an_earlier_release_are_restricted_when_they_are_opened(t
     assert OWN == await modes_while_open(tmp_path)
 
 
-async def test_stricter_rights_stay(tmp_path: Path) -> None:
+async def test_stricter_permissions_are_retained(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     folder.mkdir(0o500)
     (tmp_path / "gateway.db").touch()
@@ -69,14 +69,14 @@ async def test_stricter_rights_stay(tmp_path: Path) -> None:
 
 
 @requirement("common-159")
-def test_a_folder_is_made_for_its_owner(tmp_path: Path) -> None:
+def test_a_folder_is_created_for_its_owner_only(tmp_path: Path) -> None:
     make_private_folder(tmp_path / "made" / "here", "gateway.db")
 
     assert {"here": 0o700} == modes(tmp_path / "made")
 
 
 @requirement("common-159")
-def test_a_folder_with_a_database_becomes_its_owners_and_any_other_is_left_alone(tmp_path: Path) -> None:
+def test_only_folders_with_a_database_are_restricted_to_their_owner(tmp_path: Path) -> None:
     (tmp_path / "ours").mkdir(0o777)
     (tmp_path / "ours" / "gateway.db").touch()
     (tmp_path / "other").mkdir(0o777)
@@ -86,7 +86,7 @@ def test_a_folder_with_a_database_becomes_its_owners_and_any_other_is_left_alone
     assert {"ours": 0o700, "other": 0o777} == modes(tmp_path)
 
 
-async def test_looking_at_an_open_database_leaves_its_locks_so_that_nobody_deletes_its_log(tmp_path: Path) -> None:
+async def test_checking_an_open_database_preserves_its_locks(tmp_path: Path) -> None:
     file = tmp_path / "gateway.db"
     async with Database(f"sqlite:///{file}") as database:
         await database.put(insert(tables.workspaces), ROW)

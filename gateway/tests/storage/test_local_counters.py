@@ -1,4 +1,4 @@
-"""What is particular to counting in the memory of one process: idle ledgers cost nothing, locks need no lease."""
+"""Counting in the memory of one process: idle logs are dropped, locks need no lease."""
 
 import asyncio
 import tracemalloc
@@ -16,11 +16,11 @@ from harness.requirement import requirement
 MINUTE = Budget(3, 60)
 
 
-def take(name: str = "key:1", units: float = 1) -> ResolvedCharge:
+def charge(name: str = "key:1", units: float = 1) -> ResolvedCharge:
     return ResolvedCharge(name, MINUTE, units)
 
 
-def test_what_is_exclusive_is_held_by_one_at_a_time_in_order() -> None:
+def test_an_exclusive_lock_is_acquired_one_at_a_time_in_order() -> None:
     async def run() -> list[str]:
         memory, seen = LocalCounters(LoopClock()), []
 
@@ -37,7 +37,7 @@ def test_what_is_exclusive_is_held_by_one_at_a_time_in_order() -> None:
     assert ["a in", "a out", "b in", "b out", "c in", "c out"] == run_in_virtual_time(run())
 
 
-def test_other_names_do_not_wait() -> None:
+def test_locks_with_other_names_do_not_wait() -> None:
     async def run() -> float:
         memory = LocalCounters(LoopClock())
 
@@ -51,7 +51,7 @@ def test_other_names_do_not_wait() -> None:
     assert 1 == run_in_virtual_time(run())
 
 
-async def test_whoever_fails_inside_lets_go(clock: ManualClock) -> None:
+async def test_a_failure_inside_releases_the_lock(clock: ManualClock) -> None:
     memory = LocalCounters(clock)
     with pytest.raises(LookupError):
         async with memory.lock("page"):
@@ -62,26 +62,26 @@ async def test_whoever_fails_inside_lets_go(clock: ManualClock) -> None:
     assert {} == memory._locks._queues
 
 
-async def test_ledgers_that_say_nothing_any_more_are_dropped(clock: ManualClock) -> None:
+async def test_idle_logs_are_dropped(clock: ManualClock) -> None:
     memory = LocalCounters(clock)
     for number in range(10):
-        await memory.consume(take(f"old:{number}"))
+        await memory.consume(charge(f"old:{number}"))
     clock.at += 30
-    await memory.consume(take("key:1"))
+    await memory.consume(charge("key:1"))
     clock.at += 31
     for number in range(15):
-        await memory.peek(take(f"new:{number}"))
+        await memory.peek(charge(f"new:{number}"))
 
     assert not [name for name in memory._logs if name.startswith("old")]
-    assert 2 == (await memory.peek(take("key:1"))).remaining
+    assert 2 == (await memory.peek(charge("key:1"))).remaining
 
 
 @requirement("common-157")
-async def test_a_key_and_an_account_that_were_idle_for_a_minute_cost_less_than_a_kilobyte(clock: ManualClock) -> None:
+async def test_an_idle_key_and_account_use_less_than_a_kilobyte(clock: ManualClock) -> None:
     memory = LocalCounters(clock)
     tracemalloc.start()
     before, _ = tracemalloc.get_traced_memory()
-    await use(memory, clock, 40)
+    await use_accounts(memory, clock, 40)
     clock.at += 60
     await memory.evict_idle()
     await memory.evict_idle()
@@ -91,19 +91,19 @@ async def test_a_key_and_an_account_that_were_idle_for_a_minute_cost_less_than_a
     assert after - before <= 80 * 1024
 
 
-async def use(memory: LocalCounters, clock: ManualClock, number: int) -> None:
-    """Use so many keys, and as many accounts, 1,500 times each within a minute."""
+async def use_accounts(memory: LocalCounters, clock: ManualClock, number: int) -> None:
+    """Use *number* keys and accounts 1,500 times each within a minute."""
     for name, _ in product(range(number), range(1500)):
         clock.at += 60 / (number * 1500)
         await memory.consume(ResolvedCharge(f"key:{name}", Budget(1_000_000, 60)))
         (await memory.reserve([ResolvedCharge(f"upstream:{name}", Budget(100_000, 10))], 0)).record_response()
 
 
-async def test_what_was_learned_of_an_account_outlasts_idleness_while_few_are_known(
+async def test_response_times_of_an_idle_account_are_retained_while_few_are_known(
     clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = LocalCounters(clock)
-    (await memory.reserve([take("account:1")], 0)).record_response()
+    (await memory.reserve([charge("account:1")], 0)).record_response()
     clock.at += 61
     await memory.evict_idle()
     await memory.evict_idle()

@@ -1,4 +1,4 @@
-"""Refused calls: so many have a run, the rest is counted; on both databases."""
+"""Rejected calls: a limited number have a run, the rest are counted; on both databases."""
 
 from collections.abc import AsyncIterator
 
@@ -16,23 +16,23 @@ from harness.core_fixture import list_things
 from harness.requirement import requirement
 from harness.storage_faults import read_only
 
-MOST = 3
-"""In place of a thousand."""
+MAX_RUNS = 3
+"""A small limit instead of a thousand."""
 
 
 @pytest.fixture
 async def node(common_database_url: str, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Node]:
-    monkeypatch.setattr(module, "MAX_RECORDED", MOST)
+    monkeypatch.setattr(module, "MAX_RECORDED", MAX_RUNS)
     async with Database(common_database_url, clock=clock.now) as database:
         yield Node(database, clock)
 
 
-async def refused(node: Node, count: int) -> list[RunId]:
-    """So many calls that came after the key's minute was used up."""
-    return [(await one_refused(node)).run_id for _ in range(count)]
+async def record_rejected(node: Node, count: int) -> list[RunId]:
+    """Record *count* calls above the key's limit."""
+    return [(await record_one_rejected(node)).run_id for _ in range(count)]
 
 
-async def one_refused(node: Node) -> Run:
+async def record_one_rejected(node: Node) -> Run:
     run = Run("test")
     with pytest.raises(RateLimited):
         async with node.record_of(run, list_things):
@@ -41,65 +41,67 @@ async def one_refused(node: Node) -> Run:
 
 
 @requirement("common-121")
-async def test_a_key_has_so_many_runs_of_refused_calls_and_the_last_counts_the_rest(node: Node) -> None:
-    made = await refused(node, MOST + 5)
+async def test_the_rejected_runs_of_a_key_are_limited_and_the_last_counts_the_rest(node: Node) -> None:
+    run_ids = await record_rejected(node, MAX_RUNS + 5)
     await node.runs.rejected_calls.commit()
     rows = await node.runs.list(node.workspace_id)
 
     assert 1000 == MAX_RECORDED
-    assert [(run_id, "rate_limited") for run_id in made[:MOST][::-1]] == [(row["run_id"], row["code"]) for row in rows]
+    assert [(run_id, "rate_limited") for run_id in run_ids[:MAX_RUNS][::-1]] == [
+        (row["run_id"], row["code"]) for row in rows
+    ]
     assert [5, None, None] == [row["and_more"] for row in rows]
 
 
 @requirement("common-121")
-async def test_the_run_of_a_call_that_was_only_counted_is_told_as_not_recorded(node: Node) -> None:
-    made = await refused(node, MOST + 2)
+async def test_a_call_that_was_only_counted_is_reported_as_not_recorded(node: Node) -> None:
+    run_ids = await record_rejected(node, MAX_RUNS + 2)
     with pytest.raises(RunNotRecorded) as at_once:
-        await node.runs.show(made[-1], node.workspace_id)
+        await node.runs.show(run_ids[-1], node.workspace_id)
     await node.runs.rejected_calls.commit()
     later = Node(node.database, node.clock, workspace_id=node.workspace_id)
     with pytest.raises(RunNotRecorded) as after_a_restart:
-        await later.runs.show(made[MOST], node.workspace_id)
+        await later.runs.show(run_ids[MAX_RUNS], node.workspace_id)
 
     assert (404, "run_not_recorded") == (at_once.value.status, at_once.value.code)
     assert "only counted" in after_a_restart.value.message
 
 
 @requirement("common-116")
-async def test_other_workspaces_and_other_times_have_no_such_run(node: Node) -> None:
-    made = await refused(node, MOST + 2)
+async def test_counted_runs_are_unknown_in_other_workspaces_and_at_other_times(node: Node) -> None:
+    run_ids = await record_rejected(node, MAX_RUNS + 2)
     await node.runs.rejected_calls.commit()
 
     with pytest.raises(RunNotFound):
-        await node.runs.show(made[-1], WorkspaceId("ws_other"))
+        await node.runs.show(run_ids[-1], WorkspaceId("ws_other"))
     with pytest.raises(RunNotFound):
         await node.runs.show(new_run_id(), node.workspace_id)
 
 
-async def test_what_is_counted_while_storage_is_away_is_written_later(node: Node) -> None:
-    await refused(node, MOST + 2)
+async def test_counts_during_a_storage_outage_are_stored_later(node: Node) -> None:
+    await record_rejected(node, MAX_RUNS + 2)
     with read_only(node.database):
         await node.processes.heartbeat()
-    await refused(node, 1)
+    await record_rejected(node, 1)
     await node.runs.rejected_calls.commit()
 
     assert 3 == (await node.runs.list(node.workspace_id))[0]["and_more"]
 
 
 @requirement("common-121")
-async def test_another_hour_has_runs_of_its_own(node: Node) -> None:
-    await refused(node, MOST + 2)
+async def test_every_hour_has_its_own_rejected_runs(node: Node) -> None:
+    await record_rejected(node, MAX_RUNS + 2)
     await node.runs.rejected_calls.commit()
     node.clock.at += HOUR_SECONDS
-    await refused(node, 1)
+    await record_rejected(node, 1)
     await node.runs.rejected_calls.commit()
     rows = await node.runs.list(node.workspace_id)
 
     assert [None, 2, None, None] == [row["and_more"] for row in rows]
 
 
-async def test_a_key_that_calls_no_more_is_forgotten_after_its_hour(node: Node) -> None:
-    await refused(node, MOST + 2)
+async def test_an_idle_key_is_dropped_after_its_hour(node: Node) -> None:
+    await record_rejected(node, MAX_RUNS + 2)
     node.clock.at += HOUR_SECONDS
     await node.runs.rejected_calls.commit()
 
@@ -107,11 +109,11 @@ async def test_a_key_that_calls_no_more_is_forgotten_after_its_hour(node: Node) 
 
 
 @requirement("common-121")
-async def test_runs_of_refused_calls_are_kept_for_a_day(node: Node) -> None:
-    await refused(node, 2)
+async def test_rejected_runs_are_retained_for_a_day(node: Node) -> None:
+    await record_rejected(node, 2)
     other = (await node.record()).run_id
     node.clock.at += DAY + 1
-    young = (await refused(node, 1))[0]
+    young = (await record_rejected(node, 1))[0]
     await node.runs.purge_rate_limited(node.clock.at - DAY)
 
     assert [young, other] == await node.listed()

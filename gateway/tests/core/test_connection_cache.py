@@ -1,4 +1,4 @@
-"""What connections remember: for a time, within bounds, and each for itself."""
+"""Caches of connections: with expiry, bounded, and separate."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from harness.clocks import ManualClock
 ONE, OTHER = ConnectionId("conn_1"), ConnectionId("conn_2")
 
 
-def test_what_was_remembered_is_known_until_its_time_is_over(clock: ManualClock) -> None:
+def test_a_cached_value_lasts_until_it_expires(clock: ManualClock) -> None:
     remembered = ConnectionCaches(clock).for_connection(ONE)
     remembered.put("name", "value", 10)
     clock.at += 9.9
@@ -20,7 +20,7 @@ def test_what_was_remembered_is_known_until_its_time_is_over(clock: ManualClock)
     assert ("value", None) == (before, remembered.get("name"))
 
 
-def test_what_is_forgotten_is_gone(clock: ManualClock) -> None:
+def test_a_dropped_value_is_not_cached(clock: ManualClock) -> None:
     remembered = ConnectionCaches(clock).for_connection(ONE)
     remembered.put("name", "value", 10)
     remembered.forget("name")
@@ -29,7 +29,7 @@ def test_what_is_forgotten_is_gone(clock: ManualClock) -> None:
     assert None is remembered.get("name")
 
 
-def test_connections_do_not_share_what_they_remember(clock: ManualClock) -> None:
+def test_connections_have_separate_caches(clock: ManualClock) -> None:
     memories = ConnectionCaches(clock)
     memories.for_connection(ONE).put("name", "mine", 10)
 
@@ -44,7 +44,7 @@ def test_new_credentials_start_with_an_empty_cache(clock: ManualClock) -> None:
     assert None is caches.for_connection(ONE, era=2).get("portal")
 
 
-def test_remembering_anew_replaces_and_prolongs(clock: ManualClock) -> None:
+def test_caching_again_replaces_the_value_and_its_expiry(clock: ManualClock) -> None:
     remembered = ConnectionCaches(clock).for_connection(ONE)
     remembered.put("name", "old", 10)
     clock.at += 9
@@ -54,9 +54,7 @@ def test_remembering_anew_replaces_and_prolongs(clock: ManualClock) -> None:
     assert "new" == remembered.get("name")
 
 
-def test_when_there_is_too_much_the_least_used_is_forgotten_first(
-    clock: ManualClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_cache_drops_the_least_recently_used_value(clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection_cache, "MAX_ITEMS", 2)
     remembered = ConnectionCaches(clock).for_connection(ONE)
     remembered.put("a", 1, 10)

@@ -1,4 +1,4 @@
-"""Watching: who polls, when, how it ends, and what a crash leaves; on both databases."""
+"""Polling: leases, intervals, endings and crashes; on both databases."""
 
 import asyncio
 from typing import Any
@@ -33,13 +33,13 @@ from harness.storage_faults import read_only
 from harness.wait import until
 
 
-async def row(node: Node, connection_id: Any) -> Any:
+async def watch_row(node: Node, connection_id: Any) -> Any:
     query = select(tables.watches).where(tables.watches.c.connection_id == connection_id)
     return await node.app.database.read(lambda reading: reading.execute(query).first())
 
 
-async def polled(node: Node, times: int = 1) -> None:
-    """Wait until that many polls have ended."""
+async def wait_for_polls(node: Node, times: int = 1) -> None:
+    """Wait until *times* polls have ended."""
 
     async def ended() -> bool:
         begun = len(node.garden.polls) >= times
@@ -50,8 +50,8 @@ async def polled(node: Node, times: int = 1) -> None:
     await until(ended)
 
 
-async def take(node: Node, poll: Any) -> PollSession:
-    """A claimed poll, to be used by hand."""
+async def open_session(node: Node, poll: Any) -> PollSession:
+    """Lease a poll for use by the test."""
     connection = (await node.app.connections.get_many([poll.connection_id]))[poll.connection_id]
     return PollSession(
         poll, connection, Run("watch"), database=node.app.database, feed=node.app._feed, clock=node.clock
@@ -59,68 +59,68 @@ async def take(node: Node, poll: Any) -> PollSession:
 
 
 async def other_process(node: Node) -> WatchStore:
-    """Another process on the same database."""
+    """Return another process on the same database."""
     return WatchStore(node.app.database, ProcessId("proc_other"))
 
 
-async def test_a_new_connection_is_looked_at_at_once(node: Node) -> None:
+async def test_a_new_connection_is_polled_immediately(node: Node) -> None:
     await node.watch()
     connection = await node.connect()
-    await polled(node)
+    await wait_for_polls(node)
 
     (poll,) = node.garden.polls
     assert (connection, True) == (poll.connection_id, poll.polls_everything)
 
 
-async def test_deferred_polls_start_only_when_they_are_allowed_to(node: Node) -> None:
+async def test_deferred_polls_start_only_when_enabled(node: Node) -> None:
     node.app.defer_polls()
     await node.watch()
     await node.connect()
     await asyncio.sleep(2 * TICK_SECONDS)
     deferred = list(node.garden.polls)
     node.app.start_polls()
-    await polled(node)
+    await wait_for_polls(node)
 
     assert [] == deferred
 
 
 async def watching_since(node: Node, connection_id: Any) -> Any:
-    """What the connection tells of since when its changes are seen."""
+    """Return since when the connection is watched."""
     return (await node.app.connections.show(connection_id))["watching_since"]
 
 
 @requirement("common-187")
-async def test_a_connection_tells_since_when_everything_was_read(node: Node) -> None:
+async def test_a_connection_reports_since_when_it_is_fully_watched(node: Node) -> None:
     connection = await node.connect()
     before = await watching_since(node, connection)
     await node.watch()
-    await polled(node)
+    await wait_for_polls(node)
     node.clock.at += 60
     await node.app.connections.change(connection, settings={})
-    await polled(node, 2)
+    await wait_for_polls(node, 2)
 
     assert before is None
     assert utc_datetime(NOON) == await watching_since(node, connection)
 
 
 @requirement("common-187")
-async def test_what_was_not_read_to_its_end_is_not_watched_yet(node: Node) -> None:
-    async def leave_a_rest(watch: PollContext[Any]) -> None:
+async def test_an_incompletely_read_connection_is_not_watched_yet(node: Node) -> None:
+    async def read_partially(watch: PollContext[Any]) -> None:
         watch.unfinished = True
 
-    node.garden.script = [leave_a_rest, UpstreamRateLimited("Later.", retry_after=1)]
+    node.garden.script = [read_partially, UpstreamRateLimited("Later.", retry_after=1)]
     connection = await node.connect()
     await node.watch()
-    await polled(node)
+    await wait_for_polls(node)
     after_a_rest = await watching_since(node, connection)
     await node.app.connections.change(connection, settings={})
-    await polled(node, 2)
+    await wait_for_polls(node, 2)
 
     assert (None, None) == (after_a_rest, await watching_since(node, connection))
 
 
 @requirement("common-187")
-async def test_a_connection_tells_how_much_was_read_until_everything_was(node: Node) -> None:
+async def test_a_connection_reports_its_progress_until_it_is_fully_read(node: Node) -> None:
     async def read_a_part(watch: PollContext[Any]) -> None:
         watch.unfinished = True
         await watch.progress(1, 4)
@@ -131,42 +131,42 @@ async def test_a_connection_tells_how_much_was_read_until_everything_was(node: N
     node.garden.script = [read_a_part, read_the_rest]
     connection = await node.connect()
     await node.watch()
-    await polled(node)
+    await wait_for_polls(node)
     after_a_part = (await node.app.connections.show(connection))["watching_progress"]
     await node.app.connections.change(connection, settings={})
-    await polled(node, 2)
+    await wait_for_polls(node, 2)
 
     assert {"done": 1, "total": 4} == after_a_part
     assert (await node.app.connections.show(connection))["watching_progress"] is None
 
 
 @requirement("common-187")
-async def test_with_new_credentials_everything_is_read_again_first(node: Node) -> None:
+async def test_new_credentials_cause_a_full_read_first(node: Node) -> None:
     connection = await node.connect()
     await node.watch()
-    await polled(node)
+    await wait_for_polls(node)
     node.garden.gate.clear()
     changed = await node.app.connections.change(connection, credentials={"token": "a-newer-token"})
     node.garden.gate.set()
-    await polled(node, 2)
+    await wait_for_polls(node, 2)
 
     assert changed["watching_since"] is None
     assert await watching_since(node, connection)
 
 
-async def test_the_next_look_comes_after_the_period(node: Node) -> None:
+async def test_the_next_poll_follows_after_the_interval(node: Node) -> None:
     connection = await node.connect()
     began = node.clock.at
     await node.watch()
-    await polled(node)
-    watch = await row(node, connection)
+    await wait_for_polls(node)
+    watch = await watch_row(node, connection)
 
     assert began + 60 == watch.due_at
     assert began == watch.behind_since
 
 
 @requirement("common-107")
-async def test_one_look_at_a_connection_at_a_time(node: Node) -> None:
+async def test_a_connection_has_one_poll_at_a_time(node: Node) -> None:
     await node.connect()
     first = await node.watches.claim("garden", 10)
     again = await node.watches.claim("garden", 10)
@@ -176,7 +176,7 @@ async def test_one_look_at_a_connection_at_a_time(node: Node) -> None:
 
 
 @requirement("common-107")
-async def test_processes_that_claim_at_once_never_get_the_same(node: Node, database_url: str) -> None:
+async def test_concurrent_processes_lease_different_polls(node: Node, database_url: str) -> None:
     await asyncio.gather(*(node.connect() for _ in range(20)))
     now = node.clock.at
     alive = {"process_id": "proc_other", "started_at": now, "seen_at": now}
@@ -190,11 +190,11 @@ async def test_processes_that_claim_at_once_never_get_the_same(node: Node, datab
 
 
 @requirement("common-107")
-async def test_the_looks_of_a_dead_process_are_taken_over(node: Node) -> None:
+async def test_the_polls_of_a_dead_process_are_taken_over(node: Node) -> None:
     connection = await node.connect()
     (dead,) = await (await other_process(node)).claim("garden", 10)
     (taken,) = await node.watches.claim("garden", 10)
-    poll = await take(node, dead)
+    poll = await open_session(node, dead)
 
     assert connection == taken.connection_id
     with pytest.raises(LeaseLost):
@@ -202,10 +202,10 @@ async def test_the_looks_of_a_dead_process_are_taken_over(node: Node) -> None:
     assert [] == await node.plants(connection)
 
 
-async def test_what_was_seen_and_what_things_are_like_are_kept_together(node: Node) -> None:
+async def test_events_and_snapshots_are_stored_together(node: Node) -> None:
     connection = await node.connect()
     (claimed,) = await node.watches.claim("garden", 10)
-    poll = await take(node, claimed)
+    poll = await open_session(node, claimed)
     await poll.commit([sprouted("a")], [Snapshot("beds", "1", {"plants": 2}), Snapshot("beds", "2", 3)])
     await poll.commit([], [Snapshot("beds", "1", {"plants": 3}), forget("2")])
 
@@ -214,15 +214,15 @@ async def test_what_was_seen_and_what_things_are_like_are_kept_together(node: No
     assert ["a"] == await node.plants(connection)
 
 
-async def test_a_look_that_failed_comes_again_later_and_later(node: Node) -> None:
+async def test_a_failing_poll_is_retried_at_growing_intervals(node: Node) -> None:
     connection = await node.connect()
     node.garden.script = [UpstreamRateLimited("Later."), UpstreamRateLimited("Later.", retry_after=120)]
     await node.watch()
-    await polled(node)
-    first = (await row(node, connection)).due_at - node.clock.at
+    await wait_for_polls(node)
+    first = (await watch_row(node, connection)).due_at - node.clock.at
     node.clock.at += first
-    await polled(node, 2)
-    second = (await row(node, connection)).due_at - node.clock.at
+    await wait_for_polls(node, 2)
+    second = (await watch_row(node, connection)).due_at - node.clock.at
 
     assert (FIRST_BACKOFF_SECONDS, 120) == (first, second)
     runs = await node.app.runs.list(None, connection_id=connection)
@@ -232,91 +232,91 @@ async def test_a_look_that_failed_comes_again_later_and_later(node: Node) -> Non
 
 
 @requirement("common-156")
-async def test_looks_go_on_in_time_though_the_clock_was_set_back(node: Node) -> None:
+async def test_polls_continue_in_time_despite_a_clock_set_back(node: Node) -> None:
     await node.connect()
     node.app.clock = wall = ManualClock()
     await node.watch()
-    await polled(node)
+    await wait_for_polls(node)
     wall.at -= 3600
     node.clock.at += 60
-    await polled(node, 2)
+    await wait_for_polls(node, 2)
 
     assert 2 == len(node.garden.polls)
 
 
 @requirement("common-156")
-async def test_looks_that_an_earlier_process_put_off_by_a_later_clock_are_taken_at_the_start(node: Node) -> None:
+async def test_polls_deferred_by_a_wrong_clock_are_due_at_the_start(node: Node) -> None:
     connection = await node.connect()
     await node.watch()
-    await polled(node)
+    await wait_for_polls(node)
     await node.tasks.pop().__aexit__()
     later = update(tables.watches).values(due_at=node.clock.at + 3600, whole_at=node.clock.at + 3600)
     await node.app.database.write(lambda writing: writing.execute(later))
     await node.watch()
-    await polled(node, 2)
+    await wait_for_polls(node, 2)
 
-    assert node.clock.at + 60 >= (await row(node, connection)).due_at
+    assert node.clock.at + 60 >= (await watch_row(node, connection)).due_at
 
 
-async def test_a_poll_whose_end_cannot_be_noted_is_not_stuck(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_poll_whose_end_cannot_be_stored_is_not_stuck(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     await node.connect()
     give_back = node.watches.finish
-    faults = [OSError("the disk is full")]
+    errors = [OSError("the disk is full")]
 
-    async def sometimes(*arguments: Any, **values: Any) -> None:
-        if faults:
-            raise faults.pop()
+    async def fail_first(*arguments: Any, **values: Any) -> None:
+        if errors:
+            raise errors.pop()
         await give_back(*arguments, **values)
 
-    monkeypatch.setattr(node.watches, "finish", sometimes)
+    monkeypatch.setattr(node.watches, "finish", fail_first)
     await node.watch()
-    await polled(node)
+    await wait_for_polls(node)
     node.clock.at += FIRST_BACKOFF_SECONDS
-    await polled(node, 2)
+    await wait_for_polls(node, 2)
 
     assert 2 == len(node.garden.polls)
 
 
-async def test_a_fault_of_ours_ends_one_look_only(node: Node) -> None:
+async def test_an_internal_error_ends_only_one_poll(node: Node) -> None:
     connection = await node.connect()
     node.garden.script = [KeyError("oops")]
     await node.watch()
-    await polled(node)
+    await wait_for_polls(node)
     node.clock.at += FIRST_BACKOFF_SECONDS
-    await polled(node, 2)
+    await wait_for_polls(node, 2)
 
-    assert 0 == (await row(node, connection)).failures
+    assert 0 == (await watch_row(node, connection)).failures
 
 
-async def test_a_withdrawn_authorisation_is_noted_and_tried_again_seldom(node: Node) -> None:
+async def test_a_withdrawn_authorisation_is_recorded_and_rarely_retried(node: Node) -> None:
     connection = await node.connect()
     node.garden.script = [ConnectionRevoked("Gone.")]
     await node.watch()
-    await polled(node)
+    await wait_for_polls(node)
 
     assert "revoked" == (await node.app.connections.show(connection))["status"]
-    assert node.clock.at + MIN_REVOKED_SECONDS == (await row(node, connection)).due_at
+    assert node.clock.at + MIN_REVOKED_SECONDS == (await watch_row(node, connection)).due_at
     assert REVOKED_SECONDS == _retry_delay(ConnectionRevoked("Gone."), 10)
 
 
-def test_however_often_polls_have_failed_the_next_one_is_a_minute_later_or_when_the_application_says() -> None:
+def test_a_failed_poll_is_retried_after_a_minute_or_as_the_vendor_requests() -> None:
     failed, throttled = UpstreamError("Failed."), UpstreamRateLimited("Slow down.", retry_after=90)
 
     assert [5, 40, 60, 90] == [_retry_delay(failed, times) for times in (0, 3, 10)] + [_retry_delay(throttled, 10)]
 
 
-async def test_a_changed_connection_is_looked_at_at_once(node: Node) -> None:
+async def test_a_changed_connection_is_polled_immediately(node: Node) -> None:
     connection = await node.connect()
     await node.watch()
-    await polled(node)
+    await wait_for_polls(node)
     await node.app.connections.change(connection, credentials={"token": "a-newer-token"})
-    await polled(node, 2)
+    await wait_for_polls(node, 2)
 
     assert [True, True] == [poll.polls_everything for poll in node.garden.polls]
-    assert "garden-1" == (await row(node, connection)).account
+    assert "garden-1" == (await watch_row(node, connection)).account
 
 
-async def test_a_change_during_a_look_makes_another_one_due(node: Node) -> None:
+async def test_a_change_during_a_poll_makes_another_one_due(node: Node) -> None:
     connection = await node.connect()
     node.garden.gate.clear()
     await node.watch()
@@ -324,33 +324,33 @@ async def test_a_change_during_a_look_makes_another_one_due(node: Node) -> None:
     node.clock.at += 1
     await node.app.connections.change(connection, name="new")
     node.garden.gate.set()
-    await polled(node, 2)
+    await wait_for_polls(node, 2)
 
     assert 2 == len(node.garden.polls)
 
 
-async def test_a_removed_connection_is_watched_no_more(node: Node) -> None:
+async def test_a_removed_connection_is_no_longer_watched(node: Node) -> None:
     connection = await node.connect()
     (claimed,) = await node.watches.claim("garden", 10)
-    poll = await take(node, claimed)
+    poll = await open_session(node, claimed)
     await poll.commit([sprouted("a")], [Snapshot("beds", "1", 1)])
     await node.app.connections.remove(connection)
     await node.app._feed.purge()
 
-    assert await row(node, connection) is None
+    assert await watch_row(node, connection) is None
     assert {} == await poll.snapshots("beds")
 
 
 @requirement("common-104")
-async def test_what_may_have_been_missed_is_told_in_feed_and_history(node: Node) -> None:
+async def test_possibly_missed_events_are_reported_in_feed_and_history(node: Node) -> None:
     connection = await node.connect()
 
-    async def miss(watch: PollContext[Any]) -> None:
+    async def report_gap(watch: PollContext[Any]) -> None:
         await watch.record_gap(node.clock.at - 60, node.clock.at, "It was dark.", "bed 1")
 
-    node.garden.script = [miss]
+    node.garden.script = [report_gap]
     await node.watch()
-    await polled(node)
+    await wait_for_polls(node)
     (run,) = await node.app.runs.list(None, connection_id=connection)
     page = await node.app._feed.page(connection, Sprouted, None, limit=10)
 
@@ -360,20 +360,20 @@ async def test_what_may_have_been_missed_is_told_in_feed_and_history(node: Node)
     assert run["run_id"] in warning
 
 
-async def test_a_delivery_wakes_a_look_where_it_says(node: Node) -> None:
+async def test_a_hook_wakes_a_poll_of_its_channel(node: Node) -> None:
     await node.hand_over()
     connection = await node.connect()
     await node.watch()
-    await polled(node)
+    await wait_for_polls(node)
     await node.deliver("poll")
-    await polled(node, 2)
+    await wait_for_polls(node, 2)
 
     assert ({"bed 3", "bed 4"}, False) == (set(node.garden.polls[1].wakes), node.garden.polls[1].polls_everything)
-    assert node.clock.at + 60 == (await row(node, connection)).whole_at
+    assert node.clock.at + 60 == (await watch_row(node, connection)).whole_at
 
 
 @requirement("common-106")
-async def test_a_delivery_says_where_to_look_before_it_is_known_whom_it_concerns(node: Node) -> None:
+async def test_a_hook_wakes_a_poll_before_its_account_is_known(node: Node) -> None:
     await node.hand_over()
     connection = await node.connect()
     await node.deliver("poll")
@@ -382,24 +382,24 @@ async def test_a_delivery_says_where_to_look_before_it_is_known_whom_it_concerns
     assert (connection, {"bed 3", "bed 4"}) == (claimed.connection_id, set(claimed.wakes))
 
 
-async def test_a_delivery_during_a_look_is_not_lost(node: Node) -> None:
+async def test_a_hook_during_a_poll_is_not_lost(node: Node) -> None:
     await node.hand_over()
     await node.connect()
     await node.watch()
-    await polled(node)
+    await wait_for_polls(node)
     node.garden.gate.clear()
     node.garden.begun.clear()
     await node.deliver("poll")
     await node.garden.begun.wait()
     await node.deliver("poll")
     node.garden.gate.set()
-    await polled(node, 3)
+    await wait_for_polls(node, 3)
 
     assert [2, 2] == [len(poll.wakes) for poll in node.garden.polls[1:]]
 
 
 @pytest.mark.parametrize("stopped", [True, False])
-async def test_a_look_that_was_cut_short_is_taken_again_at_everything(node: Node, *, stopped: bool) -> None:
+async def test_an_interrupted_poll_is_repeated_in_full(node: Node, *, stopped: bool) -> None:
     connection = await node.connect()
     (first,) = await node.watches.claim("garden", 10)
     await node.watches.finish(first, whole_at=node.clock.at + 60, behind_since=None, failures=0)
@@ -413,7 +413,7 @@ async def test_a_look_that_was_cut_short_is_taken_again_at_everything(node: Node
     assert (True, []) == (again.whole, again.wakes)
 
 
-async def test_a_delivery_is_overheard_by_the_look_under_way(node: Node) -> None:
+async def test_a_hook_is_received_by_the_poll_in_progress(node: Node) -> None:
     await node.hand_over()
     await node.connect()
     heard: list[Any] = []
@@ -424,42 +424,42 @@ async def test_a_delivery_is_overheard_by_the_look_under_way(node: Node) -> None
 
     node.garden.script = [listen]
     await node.watch()
-    await polled(node)
+    await wait_for_polls(node)
 
     assert [["bed 3", "bed 4"], []] == heard
     assert 1 == len(node.garden.polls)
 
 
-async def test_what_was_pushed_once_is_looked_at_when_it_is_pushed_no_more(node: Node) -> None:
+async def test_a_connection_whose_hooks_stopped_is_polled(node: Node) -> None:
     connection = await node.connect()
     (claimed,) = await node.watches.claim("garden", 10)
     await node.watches.finish(claimed, whole_at=None, behind_since=None, failures=0)
     await node.watch()
-    await polled(node)
+    await wait_for_polls(node)
 
     assert connection == node.garden.polls[0].connection_id
 
 
-async def test_a_delivery_finds_whoever_holds_what_it_is_about(node: Node) -> None:
+async def test_a_hook_reaches_all_connections_with_its_object(node: Node) -> None:
     await node.hand_over()
     await node.connect()
 
-    async def keep(watch: PollContext[Any]) -> None:
+    async def append_state(watch: PollContext[Any]) -> None:
         await watch.commit(snapshots=[Snapshot("beds", "bed 7", 1)])
 
-    node.garden.script = [keep]
+    node.garden.script = [append_state]
     await node.watch()
-    await polled(node)
+    await wait_for_polls(node)
     await node.deliver("whose")
-    await polled(node, 2)
+    await wait_for_polls(node, 2)
 
     assert ["bed 7"] == list(node.garden.polls[1].wakes)
 
 
-async def test_what_is_pushed_is_in_the_feed_once_it_is_acknowledged(pushed: Node) -> None:
+async def test_a_pushed_event_is_in_the_feed_once_acknowledged(pushed: Node) -> None:
     heard, deaf = await pushed.connect(), await pushed.connect()
     await pushed.watch()
-    await polled(pushed, 2)
+    await wait_for_polls(pushed, 2)
     await pushed.deliver("grew")
     await pushed.deliver("grew", "older")
 
@@ -467,119 +467,117 @@ async def test_what_is_pushed_is_in_the_feed_once_it_is_acknowledged(pushed: Nod
     assert ["pushed"] == await pushed.plants(deaf)
 
 
-async def test_where_changes_are_pushed_nothing_is_looked_at_without_need(pushed: Node) -> None:
+async def test_a_pushed_connection_is_not_polled_needlessly(pushed: Node) -> None:
     connection = await pushed.connect()
     await pushed.watch()
-    await polled(pushed)
-    watch = await row(pushed, connection)
+    await wait_for_polls(pushed)
+    watch = await watch_row(pushed, connection)
 
     assert (None, None, None) == (watch.due_at, watch.whole_at, watch.behind_since)
 
 
-async def test_who_left_deliveries_out_says_so_and_is_looked_at(pushed: Node) -> None:
+async def test_a_connection_with_rejected_hooks_reports_them_and_is_polled(pushed: Node) -> None:
     await pushed.connect()
     await pushed.watch()
-    await polled(pushed)
+    await wait_for_polls(pushed)
     await pushed.deliver("lost")
-    await polled(pushed, 2)
+    await wait_for_polls(pushed, 2)
 
     assert 1000.0 == pushed.garden.polls[1].behind_since
 
 
-async def test_a_stopped_process_leaves_word_since_when_nobody_listens(pushed: Node) -> None:
+async def test_a_stopped_process_records_when_it_stopped_listening(pushed: Node) -> None:
     connection = await pushed.connect()
     watchers = await pushed.watch()
-    await polled(pushed)
+    await wait_for_polls(pushed)
     pushed.clock.at += 100
     await watchers.__aexit__()
     pushed.tasks.clear()
 
-    assert pushed.clock.at == (await row(pushed, connection)).behind_since
+    assert pushed.clock.at == (await watch_row(pushed, connection)).behind_since
 
 
-async def test_a_poll_goes_by_the_clock_that_all_processes_share(node: Node) -> None:
+async def test_polls_use_the_clock_of_the_database(node: Node) -> None:
     connection = await node.connect()
     watchers = node.app._watchers(node.app._gateway())
     watchers.clock = ManualClock(node.clock.at + 3600)
     node.tasks.append(await watchers.__aenter__())
-    await polled(node)
+    await wait_for_polls(node)
 
-    assert node.clock.at == (await row(node, connection)).behind_since
+    assert node.clock.at == (await watch_row(node, connection)).behind_since
     assert node.clock.at == node.garden.polls[0].clock.now()
 
 
-async def test_a_process_that_stops_while_storage_is_away_stops_well(node: Node) -> None:
+async def test_a_process_stops_cleanly_while_storage_is_unavailable(node: Node) -> None:
     connection = await node.connect()
     watchers = await node.watch()
-    await polled(node)
-    before = await row(node, connection)
+    await wait_for_polls(node)
+    before = await watch_row(node, connection)
     with read_only(node.app.database):
         await watchers.__aexit__()
     node.tasks.clear()
 
-    assert before == await row(node, connection)
+    assert before == await watch_row(node, connection)
 
 
-async def test_after_a_crash_it_is_known_since_when_nobody_listened(pushed: Node, clock: ManualClock) -> None:
+async def test_after_a_crash_the_time_without_a_listener_is_known(pushed: Node, clock: ManualClock) -> None:
     connection = await pushed.connect()
     await pushed.watch()
-    await polled(pushed)
+    await wait_for_polls(pushed)
     last_sign_of_life = clock.at
     clock.at += DEAD_AFTER_SECONDS + 1
     absent_since = await pushed.app._processes._last_heartbeat()
 
     assert last_sign_of_life == absent_since
-    assert (await row(pushed, connection)).behind_since is None
+    assert (await watch_row(pushed, connection)).behind_since is None
 
 
-async def test_a_delivery_may_say_that_the_authorisation_was_withdrawn(pushed: Node) -> None:
+async def test_a_hook_can_report_a_withdrawn_authorisation(pushed: Node) -> None:
     connection = await pushed.connect()
     await pushed.watch()
-    await polled(pushed)
+    await wait_for_polls(pushed)
     await pushed.deliver("gone")
 
     assert "revoked" == (await pushed.app.connections.show(connection))["status"]
 
 
-async def test_a_secret_is_handed_over_once(node: Node) -> None:
+async def test_a_hook_secret_is_accepted_once(node: Node) -> None:
     await node.hand_over()
-    shown = await node.app.hooks.show("garden")
+    hook = await node.app.hooks.show("garden")
     stored = await node.app.database.read(lambda reading: reading.execute(select(tables.hooks.c.sealed)).scalar_one())
     await node.app.hooks.forget("garden")
     again = await node.hand_over()
 
-    assert "garden-secret" == shown["verification_token"]
+    assert "garden-secret" == hook["verification_token"]
     assert b"garden-secret" not in stored
     assert {} == again
 
 
-async def test_what_is_to_be_answered_is_answered(pushed: Node) -> None:
+async def test_a_hook_challenge_is_answered(pushed: Node) -> None:
     assert {"challenge": "abc"} == await pushed.deliver("hello")
 
 
-def test_others_changes_are_noticed_within_a_second() -> None:
+def test_changes_of_other_processes_are_noticed_within_a_second() -> None:
     assert TICK_SECONDS < 1
 
 
-def is_away(*_: object, **__: object) -> Any:
+def raise_unavailable(*_: object, **__: object) -> Any:
     raise storage_unavailable("the server has gone")
 
 
-async def test_storage_that_is_away_is_told_in_one_line_for_claims_and_polls(
-    node: Node, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_unavailable_storage_is_logged_for_claims_and_polls(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     async def lose_storage(_: PollContext[Any]) -> None:
-        monkeypatch.setattr(node.watches, "claim", is_away)
-        monkeypatch.setattr(node.app.connections, "record_status", is_away)
+        monkeypatch.setattr(node.watches, "claim", raise_unavailable)
+        monkeypatch.setattr(node.app.connections, "record_status", raise_unavailable)
         node.watches.wake_event.set()
 
-    async def both_told() -> bool:
+    async def both_logged() -> bool:
         return {"claiming polls", "a poll"} <= {line.get("job") for line in lines}
 
     node.garden.script = [lose_storage]
     await node.connect()
     with capture_logs() as lines:
         await node.watch()
-        await until(both_told)
+        await until(both_logged)
 
     assert [] == [line for line in lines if "exc_info" in line]

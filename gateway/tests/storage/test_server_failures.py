@@ -1,4 +1,4 @@
-"""PostgreSQL servers that restart, fail over, are full or take no writes, and replicas of other clocks."""
+"""PostgreSQL servers that restart, fail over, are full or read-only, and replicas with different clocks."""
 
 import asyncio
 import socket
@@ -38,20 +38,20 @@ def workspace(name: str) -> dict[str, Any]:
 
 
 async def put(database: Database, *names: str) -> list[str]:
-    """What those are told who put rows of these names at the same time."""
+    """Return the outcomes of concurrent writers of rows with *names*."""
     putting = (database.put(INSERT, workspace(name), name) for name in names)
     outcomes = await asyncio.gather(*putting, return_exceptions=True)
     return [getattr(outcome, "code", "ok" if outcome is True else repr(outcome)) for outcome in outcomes]
 
 
-async def names(database: Database) -> list[str]:
+async def read_names(database: Database) -> list[str]:
     query = select(tables.workspaces.c.name).order_by(tables.workspaces.c.name)
     return list(await database.read(lambda reading: reading.execute(query).scalars().all()))
 
 
 @pytest.fixture(scope="module")
 def own_server() -> Iterator[str]:
-    """A server that nobody else uses, since it is stopped."""
+    """A separate server, since the test stops it."""
     with postgres() as address:
         yield address
 
@@ -62,88 +62,88 @@ async def database(new_postgres: str) -> AsyncIterator[Database]:
         yield opened
 
 
-async def test_a_server_that_restarts_is_away_and_then_back_with_what_was_owed(own_server: str) -> None:
+async def test_a_restarted_server_receives_the_deferred_records(own_server: str) -> None:
     async with Database(new_database(own_server), seconds=4) as database:
         before = await put(database, "before")
         with stopped(own_server):
-            away = await put(database, "a", "b")
+            during_outage = await put(database, "a", "b")
             database.write_deferred(partial(_add, "owed"))
             await database.flush()
         after = await put(database, "c", "d")
         await database.flush()
 
-        assert (["ok"], ["storage_unavailable"] * 2, ["ok"] * 2) == (before, away, after)
-        assert ["before", "c", "d", "owed"] == await names(database)
+        assert (["ok"], ["storage_unavailable"] * 2, ["ok"] * 2) == (before, during_outage, after)
+        assert ["before", "c", "d", "owed"] == await read_names(database)
 
 
 def _add(name: str, writing: Connection) -> None:
     writing.execute(INSERT, workspace(name))
 
 
-async def test_a_session_that_does_not_know_what_was_prepared_is_asked_without_it(database: Database) -> None:
+async def test_a_session_without_the_prepared_statement_gets_the_plain_one(database: Database) -> None:
     forget = text("DEALLOCATE ALL")
     before = await put(database, *"abcdef")
     lost = [await database.write(lambda writing: writing.execute(forget).rowcount) for _ in range(12)]
-    told = [await put(database, name) for name in "ghijkl"]
+    outcomes = [await put(database, name) for name in "ghijkl"]
 
-    assert (["ok"] * 6, 12, [["ok"]] * 6) == (before, len(lost), told)
-    assert list("abcdefghijkl") == await names(database)
+    assert (["ok"] * 6, 12, [["ok"]] * 6) == (before, len(lost), outcomes)
+    assert list("abcdefghijkl") == await read_names(database)
 
 
-async def test_a_server_that_takes_connections_and_says_nothing_is_told_as_unavailable() -> None:
+async def test_a_silent_server_is_reported_as_unavailable() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"postgresql+psycopg://nobody@127.0.0.1:{silent.getsockname()[1]}/nothing"
         with pytest.raises(StorageUnavailable):
             await Database(address, seconds=2).__aenter__()
 
 
-async def test_of_several_addresses_the_one_that_takes_connections_is_used(new_postgres: str) -> None:
+async def test_the_reachable_one_of_several_addresses_is_used(new_postgres: str) -> None:
     async with (
         run_postgres_proxy(new_postgres) as (first, one),
         run_postgres_proxy(new_postgres) as (_, other),
-        Database(several(one, other), seconds=4) as database,
+        Database(join_addresses(one, other), seconds=4) as database,
     ):
         before = await put(database, "before")
         first.close()
         after = await put(database, "after")
 
         assert (["ok"], ["ok"]) == (before, after)
-        assert ["after", "before"] == await names(database)
+        assert ["after", "before"] == await read_names(database)
 
 
-async def test_after_a_failover_the_former_server_that_is_back_for_reading_only_is_not_used(
-    own_server: str, new_postgres: str
-) -> None:
-    former = make_url(own_server).set(database=make_url(new_postgres).database).render_as_string(hide_password=False)
-    execute(own_server, f"CREATE DATABASE {make_url(former).database}")
-    execute(own_server, f"ALTER DATABASE {make_url(former).database} SET default_transaction_read_only = on")
+async def test_a_read_only_former_primary_is_not_used_after_a_failover(own_server: str, new_postgres: str) -> None:
+    former_primary = (
+        make_url(own_server).set(database=make_url(new_postgres).database).render_as_string(hide_password=False)
+    )
+    execute(own_server, f"CREATE DATABASE {make_url(former_primary).database}")
+    execute(own_server, f"ALTER DATABASE {make_url(former_primary).database} SET default_transaction_read_only = on")
     async with (
-        run_postgres_proxy(former) as (_, one),
+        run_postgres_proxy(former_primary) as (_, one),
         run_postgres_proxy(new_postgres) as (_, other),
-        Database(several(one, other), seconds=4) as database,
+        Database(join_addresses(one, other), seconds=4) as database,
     ):
         assert ["ok"] == await put(database, "written")
 
 
-def several(*addresses: str) -> str:
-    """One address that names the servers of all *addresses*, as for a primary and those who may take its place."""
+def join_addresses(*addresses: str) -> str:
+    """Return one URL with the servers of all *addresses*, as for a primary and its standbys."""
     urls = [make_url(address) for address in addresses]
     hosts = [f"{url.host}:{url.port}" for url in urls]
     return urls[0].set(host=None, port=None, query={**urls[0].query, "host": hosts}).render_as_string(False)
 
 
-async def test_a_connection_to_a_server_that_takes_no_more_writes_is_left(database: Database) -> None:
+async def test_a_connection_to_a_server_that_became_read_only_is_dropped(database: Database) -> None:
     left: list[Any] = []
     event.listen(database._engine, "invalidate", lambda *connection: left.append(connection))
     with read_only(database):
-        refused = await put(database, "refused")
+        rejected = await put(database, "refused")
     taken = await put(database, "taken")
 
-    assert (["storage_unavailable"], ["ok"]) == (refused, taken)
+    assert (["storage_unavailable"], ["ok"]) == (rejected, taken)
     assert 1 == len(left)
 
 
-async def test_a_full_disk_is_told_as_unavailable_to_those_whose_rows_need_it_and_to_nobody_after_it(
+async def test_a_full_disk_fails_only_the_writers_that_need_space(
     database: Database,
 ) -> None:
     await database.write(lambda writing: writing.execute(text(FULL)))
@@ -151,14 +151,14 @@ async def test_a_full_disk_is_told_as_unavailable_to_those_whose_rows_need_it_an
     await database.write(lambda writing: writing.execute(text(trigger)))
     full = await put(database, "a", "b", "c")
     await database.write(lambda writing: writing.execute(text("DROP TRIGGER full_disk ON workspaces")))
-    room = await put(database, "d")
+    with_space = await put(database, "d")
 
-    assert (["storage_unavailable"] * 3, ["ok"]) == (full, room)
-    assert ["d"] == await names(database)
+    assert (["storage_unavailable"] * 3, ["ok"]) == (full, with_space)
+    assert ["d"] == await read_names(database)
 
 
-class Skewed(SystemClock):
-    """A wall clock that is wrong."""
+class SkewedClock(SystemClock):
+    """A wrong wall clock."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -167,17 +167,17 @@ class Skewed(SystemClock):
         return super().now() + self._seconds
 
 
-async def test_replicas_whose_clocks_are_an_hour_apart_leave_each_others_claims_alone(new_postgres: str) -> None:
+async def test_replicas_with_different_clocks_do_not_take_over_each_others_claims(new_postgres: str) -> None:
     name = ClaimName.create(WorkspaceId("ws"), ConnectionId("conn"), "make", KeyText.parse("key"))
     async with Database(new_postgres) as one, Database(new_postgres) as other:
         early, late = (replica(database, skew) for database, skew in ((one, -HOUR), (other, HOUR)))
         async with early[0], late[0]:
             recording = early[1].record(Run("http"), *WHAT, connection_id="conn")
-            claim = await early[2].take(name, ASKED, recording, 0)
+            claim = await early[2].take(name, DIGESTS, recording, 0)
             await late[0].heartbeat()
             await early[0].heartbeat()
             with pytest.raises(IdempotencyInProgress):
-                await late[2].take(name, ASKED, late[1].record(Run("http"), *WHAT, connection_id="conn"), 0)
+                await late[2].take(name, DIGESTS, late[1].record(Run("http"), *WHAT, connection_id="conn"), 0)
 
             alive = await other.read(lambda reading: len(reading.execute(select(tables.processes)).all()))
             assert isinstance(claim, Claim)
@@ -185,11 +185,11 @@ async def test_replicas_whose_clocks_are_an_hour_apart_leave_each_others_claims_
 
 
 WHAT = (WorkspaceId("ws"), "notes", "make")
-ASKED = RequestDigests("target", "parameters")
+DIGESTS = RequestDigests("target", "parameters")
 
 
 def replica(database: Database, skew: float) -> tuple[ProcessRegistry, RunStore, Claims]:
-    """What a process at another machine writes, and by which clock."""
-    process_id, clock = ProcessId(f"proc {skew}"), Skewed(skew)
+    """Return a process on another machine with its own clock."""
+    process_id, clock = ProcessId(f"proc {skew}"), SkewedClock(skew)
     runs, claims = RunStore(database, process_id, clock), Claims(database, process_id, clock)
     return ProcessRegistry(database, process_id, clock, runs=runs, claims=claims, single_instance=False), runs, claims

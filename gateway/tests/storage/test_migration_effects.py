@@ -1,4 +1,4 @@
-"""What each step of the schema does, as far as processes of the release before could notice it."""
+"""The effects of each migration that processes of the previous release could notice."""
 
 import re
 from collections.abc import Mapping
@@ -12,11 +12,11 @@ from connector_gateway.storage import schema
 from harness.postgres import temporary_database
 
 UNRELEASED = {"0029"}
-"""Steps that remove what only versions before the first release used."""
+"""Migrations that remove what only versions before the first release used."""
 
 VERSIONS = sorted(schema.versions())
 STEPS = [step for step in VERSIONS[1:] if step not in UNRELEASED]
-"""Steps that are made while processes of the release before may go on using the database."""
+"""Migrations during which processes of the previous release may use the database."""
 
 COLUMNS = text(
     "SELECT table_name, column_name, concat(data_type, character_maximum_length), is_nullable = 'YES', column_default"
@@ -31,7 +31,7 @@ KEYS = text(
 
 
 class Column(NamedTuple):
-    """One column, as who reads and writes it sees it."""
+    """One column, as its readers and writers see it."""
 
     table: str
     name: str
@@ -40,28 +40,28 @@ class Column(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """Everything that statements rely on."""
+    """The parts of the schema on which statements rely."""
 
     columns: dict[Column, str | None]
-    """Each with its default."""
+    """Columns with their defaults."""
 
     keys: set[tuple[str, str]]
-    """Tables and what their rows must meet: keys, conditions, references."""
+    """Tables with the constraints of their rows: keys, conditions, references."""
 
     def tables(self) -> set[str]:
-        """Their names."""
+        """Names of indexes."""
         return {column.table for column in self.columns}
 
 
-def shape_of(connection: Connection) -> Shape:
+def read_shape(connection: Connection) -> Shape:
     columns = {Column(*row[:4]): row[4] for row in connection.execute(COLUMNS)}
     return Shape(columns, {(table, rule) for table, rule in connection.execute(KEYS)})
 
 
 @pytest.fixture(scope="module")
 def shapes(postgres_server: str) -> Mapping[str, Shape]:
-    """The shape after each step."""
-    made: dict[str, Shape] = {}
+    """Return the shape after each migration."""
+    found_shapes: dict[str, Shape] = {}
     configuration = schema._configuration()
     with temporary_database(postgres_server) as address:
         engine = create_engine(make_url(address).set(drivername="postgresql+psycopg"))
@@ -69,9 +69,9 @@ def shapes(postgres_server: str) -> Mapping[str, Shape]:
             configuration.attributes["connection"] = connection
             for step in VERSIONS:
                 command.upgrade(configuration, step)
-                made[step] = shape_of(connection)
+                found_shapes[step] = read_shape(connection)
         engine.dispose()
-    return made
+    return found_shapes
 
 
 @pytest.fixture(params=STEPS)
@@ -79,13 +79,13 @@ def before_and_after(request: pytest.FixtureRequest, shapes: Mapping[str, Shape]
     return shapes[VERSIONS[VERSIONS.index(request.param) - 1]], shapes[request.param]
 
 
-def test_a_step_leaves_every_column_as_it_was(before_and_after: tuple[Shape, Shape]) -> None:
+def test_a_migration_preserves_every_column(before_and_after: tuple[Shape, Shape]) -> None:
     before, after = before_and_after
 
     assert set() == before.columns.keys() - after.columns.keys()
 
 
-def test_a_new_column_of_an_old_table_may_be_left_out(before_and_after: tuple[Shape, Shape]) -> None:
+def test_a_new_column_of_an_old_table_can_be_omitted(before_and_after: tuple[Shape, Shape]) -> None:
     before, after = before_and_after
     new = after.columns.keys() - before.columns.keys()
     required = {column for column in new if not column.nullable and after.columns[column] is None}
@@ -93,15 +93,15 @@ def test_a_new_column_of_an_old_table_may_be_left_out(before_and_after: tuple[Sh
     assert set() == {column for column in required if column.table in before.tables()}
 
 
-def test_a_step_changes_nothing_that_rows_of_old_tables_must_meet(before_and_after: tuple[Shape, Shape]) -> None:
+def test_a_migration_adds_no_constraint_to_old_tables(before_and_after: tuple[Shape, Shape]) -> None:
     before, after = before_and_after
-    # A process of the release before leaves new columns null, and null meets every unique index.
+    # A process of the previous release leaves new columns null, and null satisfies every unique index.
     new = {(column.table, column.name) for column in after.columns.keys() - before.columns.keys()}
-    beyond = {
+    added = {
         (table, rule)
         for table, rule in after.keys
         if rule.startswith("CREATE UNIQUE")
         and any(re.search(rf"\b{name}\b", rule) for one, name in new if one == table)
     }
 
-    assert before.keys == {(table, rule) for table, rule in after.keys - beyond if table in before.tables()}
+    assert before.keys == {(table, rule) for table, rule in after.keys - added if table in before.tables()}

@@ -1,4 +1,4 @@
-"""Writes that go another way after a refusal, and what a later attempt makes of them; on both databases."""
+"""Writes that take another path after an error, and their later attempts; on both databases."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ from harness.core_fixture import (
 ShelfCall = OperationContext[ShelfClient]
 
 FOG = "fog"
-"""While it lies on the shelf, nothing can be seen."""
+"""While this thing lies on the shelf, every search fails."""
 
 
 async def _put(call: ShelfCall, intent: StepInput, _: str) -> StepResult:
@@ -38,7 +38,7 @@ async def _find(call: ShelfCall, intent: StepInput, _: SentStep) -> list[Match]:
     return [Match({"id": intent["name"]})] if intent["name"] in things else []
 
 
-async def _take_away(call: ShelfCall, intent: StepInput, _: str) -> StepResult:
+async def _remove(call: ShelfCall, intent: StepInput, _: str) -> StepResult:
     await call.upstream.put(f"no {intent['name']}")
     call.upstream.shelf.things.remove(intent["name"])
     return {}
@@ -49,7 +49,7 @@ async def _find_gone(call: ShelfCall, intent: StepInput, _: SentStep) -> list[Ma
 
 
 COVER = WriteStep("put the lid on", _put, _find)
-TAKE_AWAY = WriteStep("take the thing away", _take_away, _find_gone)
+REMOVE = WriteStep("take the thing away", _remove, _find_gone)
 
 
 @writes("POST /boxes")
@@ -59,52 +59,52 @@ async def put_box(call: ShelfCall, params: PutThing) -> Thing:
     try:
         return Thing(thing_id=(await call.step(COVER, {"name": "lid"}))["id"])
     except GatewayError:
-        await call.undo(TAKE_AWAY, {"name": params.name})
+        await call.undo(REMOVE, {"name": params.name})
         raise
 
 
 @writes("POST /spares")
 async def put_or_spare(call: ShelfCall, params: PutThing) -> Thing:
-    """Put a thing on the shelf, or a spare one where that is refused."""
+    """Put a thing on the shelf, or a spare one if that is rejected."""
     try:
         return Thing(thing_id=(await call.step(PUT, {"name": params.name}))["id"])
     except UpstreamRefused:
         return Thing(thing_id=(await call.step(COVER, {"name": "spare"}))["id"])
 
 
-def refused_once() -> Failure:
-    """A definite refusal; one of its own each time, since it is told what stands."""
+def fail_once() -> Failure:
+    """Return a definite error, a new one each time, since finished steps are added to it."""
     return Failure(UpstreamRefused("No."))
 
 
-async def refusal(stage: CoreFixture, name: str, operation: Any, **more: Any) -> GatewayError:
-    with pytest.raises(GatewayError) as refused:
+async def catch_error(stage: CoreFixture, name: str, operation: Any, **more: Any) -> GatewayError:
+    with pytest.raises(GatewayError) as error:
         await stage.put(name, operation=operation, **more)
-    return refused.value
+    return error.value
 
 
-async def test_what_was_taken_back_is_not_told_and_gives_the_key_free(stage: CoreFixture) -> None:
-    stage.shelf.troubles += [None, refused_once()]
-    refused = await refusal(stage, "box", put_box)
+async def test_an_undone_step_is_not_reported_and_releases_the_key(stage: CoreFixture) -> None:
+    stage.shelf.troubles += [None, fail_once()]
+    error = await catch_error(stage, "box", put_box)
     await stage.put("crate", operation=put_box)
 
-    assert ("upstream_refused", []) == (refused.code, refused.details)
+    assert ("upstream_refused", []) == (error.code, error.details)
     assert ["no box", "crate", "lid"] == stage.shelf.things
 
 
-async def test_nothing_is_taken_back_while_a_later_step_is_in_doubt(stage: CoreFixture) -> None:
+async def test_no_step_is_undone_while_a_later_step_is_in_doubt(stage: CoreFixture) -> None:
     stage.shelf.troubles += [None, in_doubt("silent")]
-    unknown = await refusal(stage, "box", put_box)
+    unknown = await catch_error(stage, "box", put_box)
 
     assert [{"done": "put the thing", "id": "thing 1"}] == unknown.details
     assert ["box"] == stage.shelf.things
 
 
-async def test_nothing_is_taken_back_where_it_cannot_be_seen_what_became_of_a_later_step(stage: CoreFixture) -> None:
+async def test_no_step_is_undone_if_the_search_for_a_later_step_fails(stage: CoreFixture) -> None:
     stage.shelf.troubles += [None, in_doubt("silent", done=True)]
     stage.shelf.things.append(FOG)
-    await refusal(stage, "box", put_box)
-    unseen = await refusal(stage, "box", put_box)
+    await catch_error(stage, "box", put_box)
+    unseen = await catch_error(stage, "box", put_box)
     stage.shelf.things.remove(FOG)
     await stage.put("box", operation=put_box)
 
@@ -112,36 +112,32 @@ async def test_nothing_is_taken_back_where_it_cannot_be_seen_what_became_of_a_la
     assert ["box", "lid"] == stage.shelf.things
 
 
-async def test_what_may_not_have_been_taken_back_is_told_and_taken_back_by_the_repeat(
-    stage: CoreFixture, clock: ManualClock
-) -> None:
-    stage.shelf.troubles += [None, refused_once(), in_doubt("silent")]
-    refused = await refusal(stage, "box", put_box)
+async def test_an_uncertain_undo_is_reported_and_repeated_by_the_retry(stage: CoreFixture, clock: ManualClock) -> None:
+    stage.shelf.troubles += [None, fail_once(), in_doubt("silent")]
+    error = await catch_error(stage, "box", put_box)
     clock.at += SETTLE_SECONDS
-    again = await refusal(stage, "box", put_box)
+    again = await catch_error(stage, "box", put_box)
     await stage.put("crate", operation=put_box)
 
-    assert ("upstream_refused", [{"done": "put the thing", "id": "thing 1"}]) == (refused.code, refused.details)
+    assert ("upstream_refused", [{"done": "put the thing", "id": "thing 1"}]) == (error.code, error.details)
     assert ("upstream_refused", []) == (again.code, again.details)
     assert ["no box", "crate", "lid"] == stage.shelf.things
 
 
-async def test_a_refusal_that_is_told_again_keeps_its_own_remedy(stage: CoreFixture, clock: ManualClock) -> None:
+async def test_a_repeated_error_retains_its_own_remedy(stage: CoreFixture, clock: ManualClock) -> None:
     unwashed = UpstreamRefused("No.")
     unwashed.remedy = "Wash it first."
     stage.shelf.troubles += [None, Failure(unwashed), in_doubt("silent")]
-    await refusal(stage, "box", put_box)
+    await catch_error(stage, "box", put_box)
     clock.at += SETTLE_SECONDS
-    again = await refusal(stage, "box", put_box)
+    again = await catch_error(stage, "box", put_box)
 
     assert ("upstream_refused", "Wash it first.") == (again.code, again.remedy)
 
 
-async def test_a_step_without_which_a_write_went_on_is_not_sent_by_a_later_attempt(
-    stage: CoreFixture, clock: ManualClock
-) -> None:
-    stage.shelf.troubles += [refused_once(), in_doubt("silent")]
-    await refusal(stage, "cup", put_or_spare)
+async def test_a_skipped_optional_step_is_not_sent_by_a_later_attempt(stage: CoreFixture, clock: ManualClock) -> None:
+    stage.shelf.troubles += [fail_once(), in_doubt("silent")]
+    await catch_error(stage, "cup", put_or_spare)
     clock.at += SETTLE_SECONDS
     again = await stage.put("cup", operation=put_or_spare)
 
@@ -149,9 +145,9 @@ async def test_a_step_without_which_a_write_went_on_is_not_sent_by_a_later_attem
     assert ["spare"] == stage.shelf.things
 
 
-async def test_nothing_is_left_of_a_write_without_a_key_that_was_refused(stage: CoreFixture) -> None:
-    stage.shelf.troubles += [None, refused_once()]
-    refused = await refusal(stage, "box", put_box, key=None)
+async def test_a_rejected_write_without_a_key_leaves_nothing(stage: CoreFixture) -> None:
+    stage.shelf.troubles += [None, fail_once()]
+    error = await catch_error(stage, "box", put_box, key=None)
 
-    assert [] == refused.details
+    assert [] == error.details
     assert ["no box"] == stage.shelf.things

@@ -1,4 +1,4 @@
-"""Transactions on a PostgreSQL server: how often it is asked, what fences tell, and what a cut connection means."""
+"""Transactions on a PostgreSQL server: round trips, results of fences, and lost connections."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -30,35 +30,35 @@ def workspace(name: str) -> dict[str, Any]:
 
 
 def claim(key: str, run_id: str) -> dict[str, Any]:
-    names = dict.fromkeys(("workspace_id", "connection_id", "operation"), "x")
+    columns = dict.fromkeys(("workspace_id", "connection_id", "operation"), "x")
     row = {"idempotency_key": key, "run_id": run_id, "attempt": 1, "state": "held", "process_id": "p"}
-    return {**names, **row, "settle_seconds": 0.0, "expires_at": 9e9}
+    return {**columns, **row, "settle_seconds": 0.0, "expires_at": 9e9}
 
 
-def mine(key: str, run_id: str, sealed: bytes) -> dict[str, Any]:
-    names = dict.fromkeys(("_workspace_id", "_connection_id", "_operation"), "x")
-    return {**names, "_idempotency_key": key, "_run_id": run_id, "_sealed": sealed, "_settle": 1.5}
+def intent_row(key: str, run_id: str, sealed: bytes) -> dict[str, Any]:
+    columns = dict.fromkeys(("_workspace_id", "_connection_id", "_operation"), "x")
+    return {**columns, "_idempotency_key": key, "_run_id": run_id, "_sealed": sealed, "_settle": 1.5}
 
 
-def adding(name: str) -> Callable[[Connection], None]:
+def insert_workspace(name: str) -> Callable[[Connection], None]:
     def add(writing: Connection) -> None:
         writing.execute(INSERT, workspace(name))
 
     return add
 
 
-async def names(database: Database) -> list[str]:
+async def read_names(database: Database) -> list[str]:
     query = select(tables.workspaces.c.name).order_by(tables.workspaces.c.workspace_id)
     return list(await database.read(lambda reading: reading.execute(query).scalars().all()))
 
 
 @pytest.fixture
-async def relayed(new_postgres: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[PostgresProxy, Database]]:
-    """A database behind a relay, that was written to a moment ago."""
-    # However slow this machine is, no connection is asked whether it still lives.
+async def proxied(new_postgres: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[PostgresProxy, Database]]:
+    """A database behind a relay, recently written to."""
+    # However slow this machine is, no connection is checked before its use.
     monkeypatch.setattr(engines, "IDLE_SECONDS", 60)
     async with run_postgres_proxy(new_postgres) as (relay, address), Database(address) as database:
-        await asyncio.gather(*(database.write(adding(f"first {number}"), str(number)) for number in range(3)))
+        await asyncio.gather(*(database.write(insert_workspace(f"first {number}"), str(number)) for number in range(3)))
         relay.round_trips = 0
         yield relay, database
 
@@ -69,166 +69,166 @@ async def served(new_postgres: str) -> AsyncIterator[Database]:
         yield database
 
 
-async def test_rows_are_committed_in_one_round_trip(relayed: tuple[PostgresProxy, Database]) -> None:
-    relay, database = relayed
+async def test_rows_are_committed_in_one_round_trip(proxied: tuple[PostgresProxy, Database]) -> None:
+    relay, database = proxied
     await asyncio.gather(*(database.put(INSERT, workspace(f"ws {number}")) for number in range(40)))
 
     assert 1 == relay.round_trips
-    assert 43 == len(await names(database))
+    assert 43 == len(await read_names(database))
 
 
-async def test_rows_behind_fences_are_committed_in_one_as_well(relayed: tuple[PostgresProxy, Database]) -> None:
-    relay, database = relayed
+async def test_fenced_rows_are_committed_in_one_round_trip(proxied: tuple[PostgresProxy, Database]) -> None:
+    relay, database = proxied
     fences = [(CLAIM, claim(f"key {number}", f"run {number}")) for number in range(20)]
-    held = await asyncio.gather(*(database.put_all([(INSERT, workspace(f[1]["run_id"]))], f) for f in fences))
+    passed = await asyncio.gather(*(database.put_all([(INSERT, workspace(f[1]["run_id"]))], f) for f in fences))
 
     assert 1 == relay.round_trips
-    assert [True] * 20 == held
+    assert [True] * 20 == passed
 
 
-async def test_of_several_who_claim_one_name_in_one_commit_one_gets_it(served: Database) -> None:
+async def test_one_of_several_claims_of_a_name_in_a_commit_succeeds(served: Database) -> None:
     runs = ["run 3", "run 1", "run 2"]
     claims = [((CLAIM, claim("same", run)), [(INSERT, workspace(run))]) for run in runs]
     claims += [((CLAIM, claim("other", "run 4")), [(INSERT, workspace("run 4"))])]
-    held = await asyncio.gather(*(served.put_all(puts, fence) for fence, puts in claims))
+    passed = await asyncio.gather(*(served.put_all(puts, fence) for fence, puts in claims))
     again = await served.put_all([(INSERT, workspace("late"))], (CLAIM, claim("other", "run 5")))
 
     query = select(tables.claims.c.run_id).order_by(tables.claims.c.run_id)
     holders = await served.read(lambda reading: list(reading.execute(query).scalars()))
-    assert [True, False, False, True, False] == [*held, again]
-    assert ["run 3", "run 4"] == holders == await names(served)
+    assert [True, False, False, True, False] == [*passed, again]
+    assert ["run 3", "run 4"] == holders == await read_names(served)
 
 
-async def test_each_fence_of_a_commit_is_told_apart_by_who_holds_the_claim(served: Database) -> None:
+async def test_each_fence_of_a_commit_is_checked_separately(served: Database) -> None:
     await asyncio.gather(*(served.put_all([], (CLAIM, claim(key, f"run {key}"))) for key in "abc"))
     tries = [("a", "run a"), ("b", "run of another"), ("c", "run c"), ("d", "run d")]
-    held = await asyncio.gather(
+    passed = await asyncio.gather(
         *(
-            served.put_all([(INSERT, workspace(key))], (SET_INTENT, mine(key, run_id, key.encode() * 3)), key)
+            served.put_all([(INSERT, workspace(key))], (SET_INTENT, intent_row(key, run_id, key.encode() * 3)), key)
             for key, run_id in tries
         )
     )
 
     query = select(tables.claims.c.sealed).order_by(tables.claims.c.idempotency_key)
-    kept = await served.read(lambda reading: list(reading.execute(query).scalars()))
-    assert [True, False, True, False] == held
-    assert [b"aaa", None, b"ccc"] == kept
-    assert ["a", "c"] == await names(served)
+    rows = await served.read(lambda reading: list(reading.execute(query).scalars()))
+    assert [True, False, True, False] == passed
+    assert [b"aaa", None, b"ccc"] == rows
+    assert ["a", "c"] == await read_names(served)
 
 
-async def test_odd_values_come_through_as_they_are(served: Database) -> None:
+async def test_unusual_values_are_stored_unchanged(served: Database) -> None:
     odd = '“\\x00” {"a": [1]} \\ \' % %s \n\t \u2028 😀'
     await served.put(INSERT, workspace("odd") | {"name": odd, "created_at": 1_700_000_000.123_456_7})
     await served.put_all([], (CLAIM, claim("k", "r") | {"sealed": bytes(range(256)), "status": None}))
 
     workspaces, claims = select(tables.workspaces), select(tables.claims)
-    kept = await served.read(lambda reading: reading.execute(workspaces).one())
+    stored = await served.read(lambda reading: reading.execute(workspaces).one())
     claimed = await served.read(lambda reading: reading.execute(claims).one())
-    assert (odd, 1_700_000_000.123_456_7) == (kept.name, kept.created_at)
+    assert (odd, 1_700_000_000.123_456_7) == (stored.name, stored.created_at)
     assert (bytes(range(256)), None) == (claimed.sealed, claimed.status)
 
 
-async def test_a_commit_may_be_larger_than_what_a_socket_takes_at_once(served: Database) -> None:
+async def test_a_commit_can_exceed_the_socket_buffer(served: Database) -> None:
     rows = [claim(f"key {number}", f"run {number}") | {"sealed": bytes(500_000)} for number in range(8)]
-    held = await asyncio.gather(*(served.put_all([(INSERT, workspace(row["run_id"]))], (CLAIM, row)) for row in rows))
+    passed = await asyncio.gather(*(served.put_all([(INSERT, workspace(row["run_id"]))], (CLAIM, row)) for row in rows))
 
     length = select(func.sum(func.length(tables.claims.c.sealed)))
-    assert [True] * 8 == held
+    assert [True] * 8 == passed
     assert 4_000_000 == await served.read(lambda reading: reading.execute(length).scalar())
-    assert 8 == len(await names(served))
+    assert 8 == len(await read_names(served))
 
 
-async def test_what_is_about_one_thing_is_written_in_order_and_other_things_go_on(served: Database) -> None:
+async def test_writes_about_one_subject_are_ordered_and_others_continue(served: Database) -> None:
     stuck = Stuck()
     first = asyncio.ensure_future(served.write(stuck, "one"))
     await asyncio.to_thread(stuck.begun.wait, 10)
-    second = asyncio.ensure_future(served.write(adding("one"), "one"))
-    await served.write(adding("other"), "other")
-    before = await names(served)
+    second = asyncio.ensure_future(served.write(insert_workspace("one"), "one"))
+    await served.write(insert_workspace("other"), "other")
+    before = await read_names(served)
     stuck.go.set()
     await asyncio.gather(first, second)
 
     assert ["other"] == before
-    assert ["one", "other"] == await names(served)
+    assert ["one", "other"] == await read_names(served)
 
 
-async def test_two_writers_about_one_thing_never_share_a_statement(served: Database) -> None:
+async def test_writers_about_one_subject_do_not_share_a_statement(served: Database) -> None:
     await served.put(INSERT, workspace("ws"))
     renamed = [(RENAME, {"_id": "ws", "_name": name}) for name in ("second", "third")]
     await asyncio.gather(*(served.put_all([], fence, "ws") for fence in renamed))
 
-    assert ["third"] == await names(served)
+    assert ["third"] == await read_names(served)
 
 
-async def test_what_was_cut_after_it_was_sent_is_not_tried_again(relayed: tuple[PostgresProxy, Database]) -> None:
-    relay, database = relayed
+async def test_a_transaction_interrupted_after_sending_is_not_retried(proxied: tuple[PostgresProxy, Database]) -> None:
+    relay, database = proxied
     relay.cut_after = b"INSERT"
     outcomes = await asyncio.gather(*(database.put(INSERT, workspace(name)) for name in "ab"), return_exceptions=True)
     await database.put(INSERT, workspace("c"))
 
     assert [StorageUnavailable] * 2 == [type(outcome) for outcome in outcomes]
-    assert ["a", "b", "c"] == (await names(database))[:3]
+    assert ["a", "b", "c"] == (await read_names(database))[:3]
 
 
-async def test_rows_behind_fences_that_were_cut_after_they_were_sent_are_not_tried_again(
-    relayed: tuple[PostgresProxy, Database],
+async def test_fenced_rows_interrupted_after_sending_are_not_retried(
+    proxied: tuple[PostgresProxy, Database],
 ) -> None:
-    relay, database = relayed
+    relay, database = proxied
     relay.cut_after = b"COMMIT"
     fenced = [([(INSERT, workspace(name))], (TAKE, workspace(f"fence {name}")), name) for name in "ab"]
     outcomes = await asyncio.gather(*(database.put_all(*each) for each in fenced), return_exceptions=True)
     await database.put(INSERT, workspace("c"))
 
     assert [StorageUnavailable] * 2 == [type(outcome) for outcome in outcomes]
-    assert ["a", "b", "c"] == (await names(database))[:3]
+    assert ["a", "b", "c"] == (await read_names(database))[:3]
 
 
-async def test_what_was_cut_before_its_commit_was_sent_is_tried_again(relayed: tuple[PostgresProxy, Database]) -> None:
-    relay, database = relayed
+async def test_a_transaction_interrupted_before_its_commit_is_retried(proxied: tuple[PostgresProxy, Database]) -> None:
+    relay, database = proxied
     relay.cut_after = b"INSERT"
-    await asyncio.gather(*(database.write(adding(name), name) for name in "ab"))
+    await asyncio.gather(*(database.write(insert_workspace(name), name) for name in "ab"))
 
-    assert ["a", "b"] == (await names(database))[:2]
+    assert ["a", "b"] == (await read_names(database))[:2]
 
 
-async def test_rows_behind_a_fence_that_does_not_hold_are_not_written_beside_others_that_are(served: Database) -> None:
+async def test_rows_of_a_failed_fence_are_not_written_alongside_others(served: Database) -> None:
     await served.put_all([(INSERT, workspace("kept"))], (CLAIM, claim("taken", "first")))
     rename = [(RENAME, {"_id": "kept", "_name": "renamed"})]
-    held = await asyncio.gather(
+    passed = await asyncio.gather(
         served.put_all([(INSERT, workspace("without a fence"))]),
         served.put_all(rename, (CLAIM, claim("taken", "second"))),
-        served.put_all([(INSERT, workspace("fenced"))], (SET_INTENT, mine("taken", "first", b"x"))),
-        served.put_all([(INSERT, workspace("lost"))], (SET_INTENT, mine("taken", "second", b"y")), "second"),
+        served.put_all([(INSERT, workspace("fenced"))], (SET_INTENT, intent_row("taken", "first", b"x"))),
+        served.put_all([(INSERT, workspace("lost"))], (SET_INTENT, intent_row("taken", "second", b"y")), "second"),
     )
 
-    assert [True, False, True, False] == list(held)
-    assert ["fenced", "kept", "without a fence"] == await names(served)
+    assert [True, False, True, False] == list(passed)
+    assert ["fenced", "kept", "without a fence"] == await read_names(served)
 
 
-async def test_connections_that_were_cut_while_idle_are_noticed_before_they_are_used(
-    relayed: tuple[PostgresProxy, Database],
+async def test_connections_lost_while_idle_are_detected_before_use(
+    proxied: tuple[PostgresProxy, Database],
 ) -> None:
-    relay, database = relayed
+    relay, database = proxied
     relay.cut()
     await asyncio.sleep(0)
 
     assert True is await database.put(INSERT, workspace("after"))
 
 
-async def test_processes_that_insert_the_same_rows_in_another_order_do_not_block_each_other(new_postgres: str) -> None:
+async def test_processes_inserting_equal_rows_in_different_order_do_not_deadlock(new_postgres: str) -> None:
     async with Database(new_postgres) as one, Database(new_postgres) as other:
         keys = [f"key {number}" for number in range(50)]
-        held = await asyncio.gather(
+        passed = await asyncio.gather(
             *(one.put_all([], (CLAIM, claim(key, f"one {key}"))) for key in keys),
             *(other.put_all([], (CLAIM, claim(key, f"other {key}"))) for key in reversed(keys)),
         )
 
         deadlocks = text("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
-        assert 50 == sum(held)
+        assert 50 == sum(passed)
         assert 0 == await one.read(lambda reading: reading.execute(deadlocks).scalar())
 
 
-async def test_a_pooler_that_takes_no_options_gets_the_time_outs_in_each_transaction(new_postgres: str) -> None:
+async def test_a_pooler_without_options_gets_timeouts_in_each_transaction(new_postgres: str) -> None:
     query = select(func.current_setting("statement_timeout"))
     async with (
         run_postgres_proxy(new_postgres, refuses_options=True) as (_, address),
@@ -239,33 +239,33 @@ async def test_a_pooler_that_takes_no_options_gets_the_time_outs_in_each_transac
         await database.put(INSERT, workspace("put"))
 
         assert ("2s", "2s") == (reading, writing)
-        assert ["put"] == await names(database)
+        assert ["put"] == await read_names(database)
 
 
 PREPARED = text("SELECT count(*) FROM pg_prepared_statements")
 
 
 async def test_a_statement_is_prepared_once_for_each_session(served: Database) -> None:
-    kept = [await served.put(INSERT, workspace(f"ws {number}")) for number in range(30)]
+    results = [await served.put(INSERT, workspace(f"ws {number}")) for number in range(30)]
     counts = [await served.write(lambda writing: writing.execute(PREPARED).scalar_one()) for _ in range(12)]
 
-    assert (30, 1) == (sum(kept), max(counts))
+    assert (30, 1) == (sum(results), max(counts))
 
 
-async def test_nothing_is_prepared_behind_a_pooler(new_postgres: str) -> None:
+async def test_no_statement_is_prepared_behind_a_pooler(new_postgres: str) -> None:
     async with run_postgres_proxy(new_postgres, refuses_options=True) as (_, address), Database(address) as database:
-        kept = [await database.put(INSERT, workspace(f"ws {number}")) for number in range(6)]
+        results = [await database.put(INSERT, workspace(f"ws {number}")) for number in range(6)]
         counts = [await database.write(lambda writing: writing.execute(PREPARED).scalar_one()) for _ in range(12)]
 
-        assert (6, 0) == (sum(kept), max(counts))
+        assert (6, 0) == (sum(results), max(counts))
 
 
-async def test_a_schema_is_made_by_one_process_while_the_others_wait(new_postgres: str) -> None:
+async def test_one_process_creates_the_schema_while_others_wait(new_postgres: str) -> None:
     async with Database(new_postgres) as one, Database(new_postgres) as other, Database(new_postgres) as third:
         databases = [one, other, third]
-        kept = text("SELECT count(*) FROM pg_class WHERE relname LIKE 'runs%'")
-        before = await one.read(lambda reading: reading.execute(kept).scalar())
+        count = text("SELECT count(*) FROM pg_class WHERE relname LIKE 'runs%'")
+        before = await one.read(lambda reading: reading.execute(count).scalar())
         await one.write(lambda writing: writing.execute(text("DROP SCHEMA public CASCADE; CREATE SCHEMA public")))
         await asyncio.gather(*(asyncio.to_thread(database.migrate) for database in databases))
 
-        assert before == await one.read(lambda reading: reading.execute(kept).scalar())
+        assert before == await one.read(lambda reading: reading.execute(count).scalar())

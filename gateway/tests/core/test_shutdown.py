@@ -1,4 +1,4 @@
-"""Those who wait for their turn when the process is told to stop."""
+"""Calls that wait for a reservation during shutdown."""
 
 import asyncio
 
@@ -17,7 +17,7 @@ FAR = Deadline(2_000_000_000.0)
 
 
 class Queue:
-    """An application that takes one request an hour, and who wants to send some."""
+    """A vendor that accepts one request an hour, and callers that send some."""
 
     def __init__(self) -> None:
         self.clock = SystemClock()
@@ -34,19 +34,19 @@ class Queue:
 
 
 @requirement("common-143")
-async def test_who_waits_for_a_turn_is_refused_at_once_and_gives_the_turn_back() -> None:
+async def test_a_call_waiting_for_a_reservation_is_rejected_and_releases_it() -> None:
     queue = Queue()
     await queue.pacer().acquire(ONE, FAR)
     outcomes = await asyncio.gather(queue.pacer().acquire(ONE, FAR), queue.stop_soon(), return_exceptions=True)
-    (ledger,) = queue.shared._logs.values()
+    (window,) = queue.shared._logs.values()
 
     assert isinstance(outcomes[0], Overloaded)
     assert outcomes[0].retry_after
-    assert 0 == ledger.remaining(queue.clock.now())
-    assert 1 == len(ledger._entries)
+    assert 0 == window.remaining(queue.clock.now())
+    assert 1 == len(window._entries)
 
 
-async def test_who_comes_while_stopping_is_refused() -> None:
+async def test_a_call_during_shutdown_is_rejected() -> None:
     queue = Queue()
     queue.stopping.start()
 
@@ -54,7 +54,7 @@ async def test_who_comes_while_stopping_is_refused() -> None:
         await queue.pacer().acquire(ONE, FAR)
 
 
-async def test_who_has_begun_goes_on_waiting() -> None:
+async def test_a_started_call_continues_to_wait() -> None:
     queue = Queue()
     begun = queue.pacer()
     await begun.acquire(ONE, FAR)
@@ -67,28 +67,28 @@ async def test_who_has_begun_goes_on_waiting() -> None:
     assert set() == done
 
 
-async def test_looks_are_ended_by_those_who_take_them() -> None:
+async def test_polls_are_not_ended_by_shutdown_itself() -> None:
     queue = Queue()
     queue.stopping.start()
 
-    turn = await queue.pacer(BackgroundPacer).acquire(ONE, FAR)
+    reservation = await queue.pacer(BackgroundPacer).acquire(ONE, FAR)
 
-    assert 0 == turn.wait
+    assert 0 == reservation.wait
 
 
-async def test_what_is_there_in_time_is_given() -> None:
+async def test_a_result_before_shutdown_is_returned() -> None:
     stopping = Shutdown()
 
     assert "there" == await stopping.wait(asyncio.sleep(0, "there"))
     assert set() == stopping._waiting
 
 
-async def test_a_time_out_of_what_is_waited_for_stays_one() -> None:
+async def test_a_timeout_of_the_awaited_work_is_raised_unchanged() -> None:
     with pytest.raises(TimeoutError):
         await Shutdown().wait(asyncio.wait_for(asyncio.Event().wait(), 0.001))
 
 
-async def test_the_first_reason_to_stop_is_kept() -> None:
+async def test_the_first_shutdown_reason_is_retained() -> None:
     stopping = Shutdown()
     stopping.start()
     stopping.start("Another process has taken over.")

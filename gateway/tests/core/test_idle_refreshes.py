@@ -1,4 +1,4 @@
-"""Renewal of tokens that nobody uses, on both databases: when, how fast, and how they are found."""
+"""Refreshes of idle tokens, on both databases: when, how fast, and how they are found."""
 
 import asyncio
 from dataclasses import replace
@@ -13,7 +13,7 @@ from connector_gateway.core.connections.token_refresh import MAX_PER_ROUND, RETR
 from connector_gateway.core.history.retention import ROUND_SECONDS
 from connector_gateway.kit.errors import UpstreamError
 from connector_gateway.storage import tables
-from gateway.tests.core.test_renewal import DAY, HOUR, OAUTH, Desk, desk, idle
+from gateway.tests.core.test_token_refresh import DAY, HOUR, OAUTH, Desk, desk, idle
 from harness.requirement import requirement
 
 __all__ = ["desk"]
@@ -22,37 +22,37 @@ table = tables.connections
 
 
 @requirement("connections-29")
-async def test_tokens_that_nobody_uses_are_renewed_long_before_they_end_of_that(desk: Desk) -> None:
+async def test_idle_tokens_are_refreshed_long_before_they_expire(desk: Desk) -> None:
     desk.clock.at += 39 * DAY
     early = await desk.idle.refresh_idle_tokens()
     desk.clock.at += 2 * DAY
     due = await desk.idle.refresh_idle_tokens()
     after = await desk.idle.refresh_idle_tokens()
 
-    assert ((0, 1, 0), ["refresh-token-1"]) == ((early, due, after), desk.issuer.asked)
+    assert ((0, 1, 0), ["refresh-token-1"]) == ((early, due, after), desk.issuer.requests)
     assert "access-token-2" == (await desk.connection(desk.elsewhere)).stored["token"]
 
 
 @requirement("connections-29")
-async def test_they_are_renewed_again_after_as_long(desk: Desk) -> None:
+async def test_idle_tokens_are_refreshed_again_after_the_same_time(desk: Desk) -> None:
     desk.clock.at += 41 * DAY
     await desk.idle.refresh_idle_tokens()
     desk.clock.at += 41 * DAY
     await desk.idle.refresh_idle_tokens()
 
-    assert ["refresh-token-1", "refresh-token-2"] == desk.issuer.asked
+    assert ["refresh-token-1", "refresh-token-2"] == desk.issuer.requests
 
 
 @requirement("connections-29")
-async def test_two_processes_renew_an_idle_token_once(desk: Desk) -> None:
+async def test_two_processes_refresh_an_idle_token_once(desk: Desk) -> None:
     desk.clock.at += 41 * DAY
     await asyncio.gather(desk.idle.refresh_idle_tokens(), idle(desk.elsewhere, desk.clock).refresh_idle_tokens())
 
-    assert ["refresh-token-1"] == desk.issuer.asked
+    assert ["refresh-token-1"] == desk.issuer.requests
 
 
 @requirement("connections-21", "connections-29")
-async def test_an_idle_renewal_that_fails_is_tried_again_the_next_day(desk: Desk) -> None:
+async def test_a_failed_idle_refresh_is_retried_the_next_day(desk: Desk) -> None:
     desk.issuer.troubles = [UpstreamError("The application failed.")]
     desk.clock.at += 41 * DAY
     await desk.idle.refresh_idle_tokens()
@@ -61,24 +61,24 @@ async def test_an_idle_renewal_that_fails_is_tried_again_the_next_day(desk: Desk
     desk.clock.at += RETRY_SECONDS
     later = await desk.idle.refresh_idle_tokens()
 
-    assert (0, 1, ["refresh-token-1", "refresh-token-1"]) == (soon, later, desk.issuer.asked)
+    assert (0, 1, ["refresh-token-1", "refresh-token-1"]) == (soon, later, desk.issuer.requests)
     assert ("active", None) == await desk.status()
 
 
 @requirement("connections-29")
-async def test_tokens_that_do_not_end_of_that_are_looked_at_once(desk: Desk) -> None:
+async def test_tokens_that_do_not_expire_when_idle_are_checked_only_once(desk: Desk) -> None:
     desk.issuer.known = replace(OAUTH, idle_seconds=None)
     desk.clock.at += 41 * DAY
     looked_at, again = await desk.idle.refresh_idle_tokens(), await desk.idle.refresh_idle_tokens()
 
-    assert ((1, 0), []) == ((looked_at, again), desk.issuer.asked)
+    assert ((1, 0), []) == ((looked_at, again), desk.issuer.requests)
 
 
-# Many at once
+# Many refreshes
 
 
-async def copies(desk: Desk, count: int, **columns: Any) -> None:
-    """So many more connections like that of *desk*; what they hold cannot be opened, so that nothing is asked for."""
+async def create_copies(desk: Desk, count: int, **columns: Any) -> None:
+    """Create *count* copies of *desk*'s connection. Their secrets cannot be decrypted, so no token is requested."""
     query = select(table).where(table.c.connection_id == desk.connection_id)
 
     def copy(writing: Transaction) -> None:
@@ -90,8 +90,8 @@ async def copies(desk: Desk, count: int, **columns: Any) -> None:
 
 
 @requirement("connections-29")
-async def test_many_that_are_due_take_half_of_the_budget_and_no_more(desk: Desk) -> None:
-    await copies(desk, MAX_PER_ROUND)
+async def test_many_due_refreshes_use_at_most_half_of_the_budget(desk: Desk) -> None:
+    await create_copies(desk, MAX_PER_ROUND)
     desk.clock.at += 41 * DAY
     renewed = [await desk.idle.refresh_idle_tokens(), await desk.idle.refresh_idle_tokens()]
     budget = BUDGETS["tokens"]
@@ -102,8 +102,8 @@ async def test_many_that_are_due_take_half_of_the_budget_and_no_more(desk: Desk)
 
 @requirement("connections-29")
 @pytest.mark.parametrize(("processes", "share"), [(2, 5), (3, 3), (100, 1)])
-async def test_several_processes_take_that_half_together(desk: Desk, processes: int, share: int) -> None:
-    await copies(desk, MAX_PER_ROUND)
+async def test_several_processes_share_half_of_the_budget(desk: Desk, processes: int, share: int) -> None:
+    await create_copies(desk, MAX_PER_ROUND)
     desk.clock.at += 41 * DAY
     desk.idle_processes = processes
 
@@ -111,14 +111,14 @@ async def test_several_processes_take_that_half_together(desk: Desk, processes: 
 
 
 @requirement("connections-29")
-async def test_those_that_are_due_are_found_by_an_index_among_revoked_ones(desk: Desk) -> None:
-    await copies(desk, 3000, status="revoked", refresh_due_at=1.0)
+async def test_due_connections_among_revoked_ones_are_found_by_an_index(desk: Desk) -> None:
+    await create_copies(desk, 3000, status="revoked", refresh_due_at=1.0)
     await desk.here.database.write(lambda writing: writing.execute(text("ANALYZE connections")))
     database = desk.here.database
     query = select_due(desk.clock.at + 41 * DAY)
-    asked = query.compile(database._engine, compile_kwargs={"literal_binds": True})
+    compiled = query.compile(database._engine, compile_kwargs={"literal_binds": True})
     explain = "EXPLAIN QUERY PLAN" if database.embedded else "EXPLAIN"
-    plan = await database.read(lambda reading: reading.exec_driver_sql(f"{explain} {asked}").all())
+    plan = await database.read(lambda reading: reading.exec_driver_sql(f"{explain} {compiled}").all())
 
     assert "ix_connections_refresh_due_at" in repr(plan)
     assert "SCAN connections" not in repr(plan)
