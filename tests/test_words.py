@@ -27,7 +27,6 @@ OLD = frozenset(
         "Lateness",
         "Refusal",
         "Shown",
-        "WantedEmail",
         "_doubtful",
         "_get_lateness",
         "_held_by_process",
@@ -42,7 +41,6 @@ OLD = frozenset(
         "_refused",
         "_require_room",
         "_tell",
-        "_told_apart",
         "asked",
         "beyond",
         "count_fitting",
@@ -69,7 +67,6 @@ OLD = frozenset(
         "told",
         "told_back",
         "told_code",
-        "told_of",
         "wanted",
     )
 )

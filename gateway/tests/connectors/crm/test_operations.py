@@ -229,7 +229,7 @@ def test_everything_that_is_wrong_with_the_properties_of_a_contact_is_told_at_on
     ("properties", "message"),
     [
         ({"renewal_date": "2026-02-30"}, f"cannot become date without loss: {NOT_A_DATETIME}."),
-        ({"last_demo_at": 10**30}, "cannot become datetime without loss: it is beyond the years 1 to 9999."),
+        ({"last_demo_at": 10**30}, "cannot become datetime without loss: it is outside the years 1 to 9999."),
         ({"last_demo_at": "0001-01-01T00:00:00+14:00"}, f"without loss: {NOT_A_DATETIME}."),
         ({"nps_score": "many"}, "cannot become number without loss: it is no plain decimal number."),
         ({"tier": "pla'ti\"num"}, '"tier" has no option "pla\'ti"num".'),
