@@ -20,8 +20,8 @@ from jsonschema import Draft202012Validator
 
 from connector_gateway_client import Gateway as Client
 from connector_gateway_client import webhooks
-from gateway.tests.connectors.chat.observing import change, connect, prove, say, watching
-from gateway.tests.connectors.chat.reading import GENERAL, RANDOM
+from gateway.tests.connectors.chat.event_feed import change, connect, prove, say, watching
+from gateway.tests.connectors.chat.vendor_view import GENERAL, RANDOM
 from harness.gateway_server import OPERATOR, Gateway
 from harness.requirement import requirement
 

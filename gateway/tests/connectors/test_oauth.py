@@ -46,7 +46,7 @@ ENDED: dict[str, dict[str, Any]] = {
 
 @requirement("connections-3")
 @pytest.mark.parametrize("connector", CONNECTORS.values(), ids=lambda one: one.name)
-def test_users_are_asked_in_words_and_not_in_names_of_scopes(connector: AnyConnector) -> None:
+def test_consent_pages_describe_scopes_in_words(connector: AnyConnector) -> None:
     oauth = connector.oauth
     assert oauth is not None
     words = [*oauth.readable, *oauth.changeable]
@@ -123,7 +123,7 @@ def test_an_account_is_connected_and_used(gateway: Gateway, someone: BrowserUser
     assert 200 == called(gateway, room, connection_id).status
 
 
-def test_whoever_cancels_has_connected_nothing(gateway: Gateway, someone: BrowserUser, room: str) -> None:
+def test_a_cancelled_consent_connects_nothing(gateway: Gateway, someone: BrowserUser, room: str) -> None:
     invitation = open_link(gateway, connector=room)
     page = someone.cancel(invitation["connect_url"])
 
@@ -136,16 +136,16 @@ def test_another_account_is_connected_only_where_that_is_allowed(
     gateway: Gateway, someone: BrowserUser, room: str
 ) -> None:
     connection_id, other = connected(someone, room), second(gateway, room)
-    refused = someone.allow(reconnecting(gateway, connection_id), account=other)
+    page = someone.allow(reconnecting(gateway, connection_id), account=other)
     before = page_texts(gateway, connection_id)["account_name"]
     someone.allow(reconnecting(gateway, connection_id, allow_other_account=True), account=other)
 
-    assert "This is another account" == heading(refused)
+    assert "This is another account" == heading(page)
     assert NAMES[room] == (before, page_texts(gateway, connection_id)["account_name"])
 
 
 @pytest.mark.parametrize("room", sorted(DIALECTS.keys() - {"notes"}), indirect=True, scope="module")
-def test_a_token_near_its_end_is_renewed_once_for_all_calls(gateway: Gateway, someone: BrowserUser, room: str) -> None:
+def test_an_expiring_token_is_refreshed_once_for_all_calls(gateway: Gateway, someone: BrowserUser, room: str) -> None:
     gateway.knob(room, token_seconds=30)
     connection_id = connected(someone, room)
     gateway.knob(room, token_seconds=86_400)
@@ -158,9 +158,7 @@ def test_a_token_near_its_end_is_renewed_once_for_all_calls(gateway: Gateway, so
 
 
 @requirement("connections-18", "connections-23")
-def test_a_token_that_is_refused_is_renewed_and_the_call_sent_again(
-    gateway: Gateway, someone: BrowserUser, room: str
-) -> None:
+def test_a_rejected_token_is_refreshed_and_the_call_resent(gateway: Gateway, someone: BrowserUser, room: str) -> None:
     gateway.knob(room, token_seconds=86_400)
     connection_id = connected(someone, room)
     gateway.fault(room, path=API[room], times=1, fault="status", **ENDED[room])
@@ -172,7 +170,7 @@ def test_a_token_that_is_refused_is_renewed_and_the_call_sent_again(
 
 
 @pytest.mark.parametrize("room", ["boards"], indirect=True, scope="module")
-def test_a_board_out_of_sight_is_no_reason_to_renew(gateway: Gateway, someone: BrowserUser, room: str) -> None:
+def test_an_invisible_board_does_not_cause_a_refresh(gateway: Gateway, someone: BrowserUser, room: str) -> None:
     gateway.connections[room] = connected(someone, room)
     gateway.sandbox.emulators[room].context.request_log.clear()
     reply = read(gateway, room, calls_of(room).readings(gateway.examples(room))[1])
@@ -186,7 +184,7 @@ def test_a_board_out_of_sight_is_no_reason_to_renew(gateway: Gateway, someone: B
     indirect=["room"],
     scope="module",
 )
-def test_tokens_are_given_back_where_they_are_taken(
+def test_tokens_are_revoked_if_the_vendor_supports_it(
     gateway: Gateway, someone: BrowserUser, room: str, path: str
 ) -> None:
     remove_all(gateway)
@@ -196,16 +194,16 @@ def test_tokens_are_given_back_where_they_are_taken(
     assert ("POST", path, 200) == gateway.journal(room)[-1]
 
 
-def test_a_withdrawn_authorisation_is_told_and_mended_by_connecting_again(
+def test_a_revoked_authorisation_is_reported_and_restored_by_reconnecting(
     gateway: Gateway, someone: BrowserUser, room: str
 ) -> None:
     connection_id = connected(someone, room)
     gateway.revoke(room)
-    refused = called(gateway.with_key(manages_connections=True), room, connection_id)
-    someone.allow(refused.details[-1]["reconnect_url"])
-    again = called(gateway, room, connection_id)
+    response = called(gateway.with_key(manages_connections=True), room, connection_id)
+    someone.allow(response.details[-1]["reconnect_url"])
+    repeat = called(gateway, room, connection_id)
 
-    assert (401, "connection_revoked", 200) == (refused.status, refused.code, again.status)
+    assert (401, "connection_revoked", 200) == (response.status, response.code, repeat.status)
     assert "active" == page_texts(gateway, connection_id)["status"]
 
 
@@ -214,37 +212,37 @@ def test_a_withdrawn_authorisation_is_told_and_mended_by_connecting_again(
 def test_an_unused_code_of_one_consent_connects_nothing_in_another(
     gateway: Gateway, someone: BrowserUser, room: str
 ) -> None:
-    made = open_link(gateway, connector=room)
+    created = open_link(gateway, connector=room)
     with user(gateway) as victim, Browser() as there, Browser() as here:
         stolen = there.allow(victim.depart(open_link(gateway, connector=room)["connect_url"]))
-        own = someone.depart(made["connect_url"])
+        own = someone.depart(created["connect_url"])
         page = someone.come_back(own, {**here.allow(own), "code": stolen["code"]})
 
     assert (400, "The consent does not hold any more") == (page.status_code, heading(page))
-    assert ("pending", None) == (page_texts(gateway, made["connection_id"])["status"], stolen.get("error"))
+    assert ("pending", None) == (page_texts(gateway, created["connection_id"])["status"], stolen.get("error"))
 
 
-def test_credentials_that_were_pasted_are_asked_about(gateway: Gateway, room: str) -> None:
+def test_pasted_credentials_are_checked_with_the_vendor(gateway: Gateway, room: str) -> None:
     good = gateway.sandbox.emulators[room].credentials()
     body = {"workspace_id": gateway.workspace_id, "connector": room}
-    made = gateway.operator("POST", "/v1/connections", json=body | {"credentials": good})
+    response = gateway.operator("POST", "/v1/connections", json=body | {"credentials": good})
     wrong = good | {"token": f"{good['token'][:-4]}AAAA"}
-    refused = gateway.operator("POST", "/v1/connections", json=body | {"credentials": wrong})
+    reply = gateway.operator("POST", "/v1/connections", json=body | {"credentials": wrong})
 
-    assert ("active", NAMES[room][0]) == (made.data["status"], made.data["account_name"])
-    assert (422, "credentials_refused") == (refused.status, refused.code)
+    assert ("active", NAMES[room][0]) == (response.data["status"], response.data["account_name"])
+    assert (422, "credentials_refused") == (reply.status, reply.code)
 
 
 @requirement("connections-25", "connections-30")
 @pytest.mark.parametrize("room", ["boards"], indirect=True, scope="module")
-def test_a_token_of_somebody_elses_key_is_told_of_and_not_given_back(gateway: Gateway, room: str) -> None:
+def test_a_token_of_a_foreign_key_is_reported_and_not_revoked(gateway: Gateway, room: str) -> None:
     credentials = gateway.sandbox.emulators[room].credentials()
     body = {"workspace_id": gateway.workspace_id, "connector": room, "credentials": credentials}
-    made = gateway.operator("POST", "/v1/connections", json=body).data
-    tested = gateway.operator("POST", f"/v1/connections/{made['connection_id']}/test").data
-    gateway.operator("DELETE", f"/v1/connections/{made['connection_id']}")
+    created = gateway.operator("POST", "/v1/connections", json=body).data
+    tested = gateway.operator("POST", f"/v1/connections/{created['connection_id']}/test").data
+    gateway.operator("DELETE", f"/v1/connections/{created['connection_id']}")
 
-    assert (["read", "write"], []) == (made["scopes"], tested["missing_scopes"])
+    assert (["read", "write"], []) == (created["scopes"], tested["missing_scopes"])
     assert [] == [seen for seen in gateway.journal(room) if seen[0] == "DELETE"]
 
 
@@ -255,9 +253,9 @@ def test_tokens_are_kept_as_long_as_another_connection_lives_by_them(
 ) -> None:
     first, second = connected(someone, room), connected(someone, room)
     gateway.operator("DELETE", f"/v1/connections/{first}")
-    kept = called(gateway, room, second)
+    stored = called(gateway, room, second)
 
-    assert (200, False) == (kept.status, any("revoke" in path for _, path, _ in gateway.journal(room)))
+    assert (200, False) == (stored.status, any("revoke" in path for _, path, _ in gateway.journal(room)))
 
 
 @pytest.mark.parametrize(
@@ -319,7 +317,7 @@ def test_a_token_request_that_fails_connects_nothing(
 
 @requirement("connections-7")
 @pytest.mark.parametrize("room", ["mail"], indirect=True, scope="module")
-def test_an_answer_in_the_name_of_another_sender_connects_nothing(
+def test_an_response_in_the_name_of_another_sender_connects_nothing(
     gateway: Gateway, someone: BrowserUser, room: str
 ) -> None:
     invitation = open_link(gateway, connector=room)
@@ -337,13 +335,16 @@ def test_an_answer_in_the_name_of_another_sender_connects_nothing(
 def reused(someone: BrowserUser, room: str) -> tuple[str, httpx.Response]:
     """A pending connection, and the page that a code gets there which was redeemed for another one."""
     gateway = someone.gateway
-    spent, made = someone.depart(open_link(gateway, connector=room)["connect_url"]), open_link(gateway, connector=room)
+    spent, created = (
+        someone.depart(open_link(gateway, connector=room)["connect_url"]),
+        open_link(gateway, connector=room),
+    )
     with Browser() as there:
         answer = there.allow(spent)
     assert "Connected" == heading(someone.come_back(spent, answer))
-    consent = someone.depart(made["connect_url"])
+    consent = someone.depart(created["connect_url"])
     state = dict(parse_qsl(urlsplit(consent).query))["state"]
-    return made["connection_id"], someone.come_back(consent, answer | {"state": state})
+    return created["connection_id"], someone.come_back(consent, answer | {"state": state})
 
 
 @requirement("connections-9")
@@ -403,9 +404,9 @@ def test_tokens_that_are_lost_on_the_way_back_are_had_again_or_told(
     ended(gateway, room, 2)
     failed = called(gateway, room, connection_id)
     rested(gateway)
-    again = called(gateway, room, connection_id)
+    repeat = called(gateway, room, connection_id)
     after = page_texts(gateway, connection_id)
 
-    told = (401, "revoked", "refresh_interrupted")
+    fields = (401, "revoked", "refresh_interrupted")
     assert (502, "upstream_error") == (failed.status, failed.code)
-    assert ((200, "active", None) if room in SURVIVE else told) == (again.status, after["status"], after["reason"])
+    assert ((200, "active", None) if room in SURVIVE else fields) == (repeat.status, after["status"], after["reason"])

@@ -18,9 +18,9 @@ from connector_gateway.kit.errors import Overloaded, UpstreamError
 from connector_gateway.kit.events import FORMER, RENEWED_AT, HookRequest, HookResult
 from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.storage import tables
-from gateway.tests.connectors.chat.observing import APP, BOT_USER, TEAM, callback, signed
-from gateway.tests.connectors.chat.observing import events as feed
-from gateway.tests.connectors.chat.reading import (
+from gateway.tests.connectors.chat.event_feed import APP, BOT_USER, TEAM, callback, signed
+from gateway.tests.connectors.chat.event_feed import events as feed
+from gateway.tests.connectors.chat.vendor_view import (
     ARCHIVED,
     EMPTY,
     FOREIGN,
@@ -32,7 +32,7 @@ from gateway.tests.connectors.chat.reading import (
     asked,
     without,
 )
-from gateway.tests.connectors.chat.reading import workspace as standing
+from gateway.tests.connectors.chat.vendor_view import workspace as standing
 from harness.all_connectors import only
 from harness.clocks import ShiftedClock
 from harness.gateway_server import Gateway, run_gateway
@@ -117,11 +117,11 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 def watching(gateway: Gateway, **settings: Any) -> Watching:
     """A new connection, polled at for the first time."""
     app, credentials = gateway.app, gateway.sandbox.emulators["chat"].credentials()
-    made = gateway.run(
+    created = gateway.run(
         app.connections.create(WorkspaceId(gateway.workspace_id), "chat", credentials, settings=settings)
     )
     (claimed,) = gateway.run(app._watches.claim("chat", 10))
-    watch = Watching(gateway, made["connection_id"], claimed, time.time())
+    watch = Watching(gateway, created["connection_id"], claimed, time.time())
     watch.poll(behind_since=claimed.behind_since)
     return watch
 
@@ -134,9 +134,9 @@ def say(gateway: Gateway, channel_id: str, text: str, **more: Any) -> str:
 @pytest.fixture
 def channel_id(gateway: Gateway) -> str:
     """A channel of the test's own, which the app is in."""
-    made: str = gateway.act("chat", action="create", name=f"history-{time.time_ns()}")["channel_id"]
-    gateway.act("chat", action="invite", channel_id=made)
-    return made
+    created: str = gateway.act("chat", action="create", name=f"history-{time.time_ns()}")["channel_id"]
+    gateway.act("chat", action="invite", channel_id=created)
+    return created
 
 
 # What is read
@@ -162,9 +162,7 @@ def test_a_first_look_that_comes_late_finds_what_was_written_since_the_connectio
 
 
 @requirement("chat-46")
-def test_a_channel_that_is_watched_anew_begins_when_the_settings_were_changed(
-    gateway: Gateway, channel_id: str
-) -> None:
+def test_a_newly_watched_channel_starts_at_the_change_of_settings(gateway: Gateway, channel_id: str) -> None:
     watch = watching(gateway, channels=[EMPTY])
     say(gateway, channel_id, "before it was watched")
     began = time.time()
@@ -182,20 +180,20 @@ def test_a_channel_that_is_watched_anew_begins_when_the_settings_were_changed(
 
 
 @requirement("chat-46")
-def test_a_channel_that_the_app_has_just_entered_is_read_since_the_last_look(gateway: Gateway) -> None:
+def test_a_channel_that_the_app_has_just_joined_is_read_since_the_last_poll(gateway: Gateway) -> None:
     watch = watching(gateway)
-    made = gateway.act("chat", action="create", name=f"entered-{time.time_ns()}")["channel_id"]
-    say(gateway, made, "long before")
-    looked_at = time.time()
-    say(gateway, made, "just before")
-    gateway.act("chat", action="invite", channel_id=made)
-    watch.poll(behind_since=looked_at, pushed=False)
+    created = gateway.act("chat", action="create", name=f"entered-{time.time_ns()}")["channel_id"]
+    say(gateway, created, "long before")
+    polled_at = time.time()
+    say(gateway, created, "just before")
+    gateway.act("chat", action="invite", channel_id=created)
+    watch.poll(behind_since=polled_at, pushed=False)
 
     assert ["just before"] == watch.texts
 
 
 @requirement("chat-46")
-def test_credentials_of_another_workspace_begin_anew(gateway: Gateway, channel_id: str) -> None:
+def test_credentials_of_another_workspace_start_a_new_watch(gateway: Gateway, channel_id: str) -> None:
     watch = watching(gateway, channels=[channel_id])
     say(gateway, channel_id, "of the time of the other workspace")
     renewed_at = time.time()
@@ -339,7 +337,7 @@ def test_a_look_that_was_cut_short_goes_on_where_it_was(gateway: Gateway, channe
     assert {} == watch.notes
 
 
-def test_what_was_found_before_a_look_was_cut_short_is_kept(gateway: Gateway, channel_id: str) -> None:
+def test_messages_read_before_a_poll_was_interrupted_are_stored(gateway: Gateway, channel_id: str) -> None:
     watch = watching(gateway, channels=[channel_id])
     parent = say(gateway, channel_id, "a question")
     say(gateway, channel_id, "an answer", thread_ts=parent)
@@ -354,7 +352,7 @@ def test_what_was_found_before_a_look_was_cut_short_is_kept(gateway: Gateway, ch
 
 
 @requirement("chat-47")
-def test_threads_that_are_not_reached_in_time_are_told_to_be_missing(gateway: Gateway, channel_id: str) -> None:
+def test_threads_that_are_not_read_in_time_are_reported_as_a_gap(gateway: Gateway, channel_id: str) -> None:
     watch = watching(gateway, channels=[channel_id])
     for number in range(3):
         parent = say(gateway, channel_id, f"question {number}")
@@ -367,9 +365,7 @@ def test_threads_that_are_not_reached_in_time_are_told_to_be_missing(gateway: Ga
 
 
 @requirement("chat-47")
-def test_channels_that_are_not_reached_in_time_are_told_to_be_missing_and_read_next(
-    gateway: Gateway, channel_id: str
-) -> None:
+def test_channels_that_are_not_read_in_time_are_a_gap_and_read_next(gateway: Gateway, channel_id: str) -> None:
     watch = watching(gateway, channels=[channel_id, RANDOM])
     say(gateway, channel_id, "in one")
     say(gateway, RANDOM, "in the other")
@@ -390,7 +386,7 @@ def test_channels_that_are_not_reached_in_time_are_told_to_be_missing_and_read_n
 
 
 @requirement("chat-47")
-def test_more_than_can_be_read_of_a_channel_is_told_to_be_missing(gateway: Gateway, channel_id: str) -> None:
+def test_more_messages_than_a_poll_can_read_are_reported_as_a_gap(gateway: Gateway, channel_id: str) -> None:
     watch = watching(gateway, channels=[channel_id])
     channel = standing(gateway).channels[channel_id]
     for number in range(800):
@@ -411,7 +407,7 @@ def test_more_than_can_be_read_of_a_channel_is_told_to_be_missing(gateway: Gatew
     [(UNJOINED, ()), (FOREIGN, ()), ("C0NOSUCHONE", ()), (RANDOM, ("channels:history",))],
     ids=["not-in-it", "private", "unknown", "not-permitted"],
 )
-def test_a_channel_that_may_not_be_read_is_told_and_the_others_are_read(
+def test_an_unreadable_channel_is_reported_and_the_others_are_read(
     gateway: Gateway, channel_id: str, channel: str, scopes: Sequence[str]
 ) -> None:
     if_permitted = PRIVATE
@@ -435,7 +431,7 @@ def test_a_channel_that_may_not_be_read_is_told_and_the_others_are_read(
     ],
     ids=str,
 )
-def test_an_answer_that_nobody_knows_stops_one_channel_only(gateway: Gateway, channel_id: str, odd: Any) -> None:
+def test_an_unknown_error_stops_one_channel_only(gateway: Gateway, channel_id: str, odd: Any) -> None:
     watch = watching(gateway, channels=[channel_id, RANDOM])
     say(gateway, channel_id, "in one")
     say(gateway, RANDOM, "in the other")
@@ -455,7 +451,7 @@ def test_an_app_that_may_read_nothing_says_so(gateway: Gateway) -> None:
     assert 1 == len(watch.warnings)
 
 
-def test_a_thread_that_went_away_is_no_gap(gateway: Gateway, channel_id: str) -> None:
+def test_a_deleted_thread_is_no_gap(gateway: Gateway, channel_id: str) -> None:
     watch = watching(gateway, channels=[channel_id])
     parent = say(gateway, channel_id, "a question")
     say(gateway, channel_id, "an answer", thread_ts=parent)
@@ -469,24 +465,24 @@ def test_a_thread_that_went_away_is_no_gap(gateway: Gateway, channel_id: str) ->
 
 @requirement("chat-47")
 @pytest.mark.parametrize(
-    ("absent_seconds", "channel", "told"),
+    ("absent_seconds", "channel", "expected"),
     [(HOUR, GENERAL, True), (HOUR, EMPTY, False), (4 * MINUTE, GENERAL, False)],
     ids=["long", "long-but-all-is-seen", "short"],
 )
 def test_an_absence_that_is_too_long_for_repeated_deliveries_hides_replies_in_old_threads(
-    gateway: Gateway, channel: str, absent_seconds: float, *, told: bool
+    gateway: Gateway, channel: str, absent_seconds: float, *, expected: bool
 ) -> None:
     gateway.knob("chat", history_tier="restricted")
     watch = watching(gateway, channels=[channel])
     watch.poll(ShiftedClock(ahead=MINUTE + absent_seconds), behind_since=watch.began + MINUTE)
 
-    assert told is bool(watch.warnings)
+    assert expected is bool(watch.warnings)
 
 
 # Where nothing is delivered, and polls are all there is
 
 
-def test_where_nothing_is_delivered_old_threads_are_not_told_at_every_look(gateway: Gateway) -> None:
+def test_without_deliveries_old_threads_are_not_reported_at_every_poll(gateway: Gateway) -> None:
     watch = watching(gateway, channels=[GENERAL])
     watch.poll(ShiftedClock(ahead=HOUR), behind_since=watch.began + MINUTE, pushed=False)
 
@@ -494,9 +490,7 @@ def test_where_nothing_is_delivered_old_threads_are_not_told_at_every_look(gatew
 
 
 @pytest.mark.parametrize("pushed", [False, True], ids=["frequent", "seldom"])
-def test_where_looks_are_frequent_only_the_first_tells_that_a_channel_may_not_be_read(
-    gateway: Gateway, *, pushed: bool
-) -> None:
+def test_with_frequent_polls_only_the_first_reports_an_unreadable_channel(gateway: Gateway, *, pushed: bool) -> None:
     watch = watching(gateway, channels=[UNJOINED])
     before = len(watch.warnings)
     polls = [watch.poll(behind_since=watch.began, pushed=pushed) for _ in range(2)]
@@ -505,7 +499,7 @@ def test_where_looks_are_frequent_only_the_first_tells_that_a_channel_may_not_be
     assert [pushed, pushed] == [poll.missed for poll in polls]
 
 
-def test_a_watched_name_beyond_the_channels_that_can_be_listed_is_told(
+def test_a_watched_name_after_the_listed_channels_is_reported(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client, "MAX_CHANNEL_PAGES", 1)
@@ -517,7 +511,7 @@ def test_a_watched_name_beyond_the_channels_that_can_be_listed_is_told(
     assert {"no-such-channel": None} == watch.state["names"]
 
 
-def test_where_looks_are_frequent_names_are_not_looked_up_every_time(gateway: Gateway) -> None:
+def test_with_frequent_polls_names_are_not_looked_up_every_time(gateway: Gateway) -> None:
     watch = watching(gateway, channels=["random", "no-such-channel"])
     gateway.clear("chat")
     watch.poll(behind_since=watch.began, pushed=False)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gateway.tests.connectors.chat.observing import (
+from gateway.tests.connectors.chat.event_feed import (
     APP,
     BOT_USER,
     TEAM,
@@ -19,7 +19,7 @@ from gateway.tests.connectors.chat.observing import (
     texts,
     watching,
 )
-from gateway.tests.connectors.chat.reading import EMPTY, PERSON, PRIVATE
+from gateway.tests.connectors.chat.vendor_view import EMPTY, PERSON, PRIVATE
 from harness.gateway_server import Gateway
 from harness.requirement import requirement
 from harness.wait import wait_until
@@ -97,7 +97,7 @@ def test_neither_a_team_nor_an_unproven_identity_is_an_authorisation(
 
 
 @requirement("chat-53", "connections-33")
-def test_a_bot_that_is_known_to_be_of_one_app_hears_nothing_that_is_made_for_another(gateway: Gateway) -> None:
+def test_a_bot_of_one_app_receives_no_deliveries_of_another(gateway: Gateway) -> None:
     ours = connect(gateway)
     deliver(gateway, callback(message(EMPTY, "of another app"), api_app_id="A0ANOTHER"))
 

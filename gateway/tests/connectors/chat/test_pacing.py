@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from connector_gateway.connectors.chat import CHAT
-from gateway.tests.connectors.chat.reading import PRIVATE, RANDOM, UNJOINED
+from gateway.tests.connectors.chat.vendor_view import PRIVATE, RANDOM, UNJOINED
 from harness.gateway_server import Gateway, Reply, run_gateway
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
@@ -47,12 +47,12 @@ def test_posts_into_one_channel_leave_a_second_apart_and_others_do_not_wait(gate
 
 
 @requirement("common-77")
-def test_a_call_that_cannot_start_in_time_is_refused_at_once(gateway: Gateway) -> None:
+def test_a_call_that_cannot_start_in_time_is_rejected_immediately(gateway: Gateway) -> None:
     throttled(gateway)
-    asked = len(gateway.journal("chat"))
+    request_count = len(gateway.journal("chat"))
 
-    refused = gateway.post("/chat/messages", channel=UNJOINED, text="not yet", idempotency_key="later")
+    response = gateway.post("/chat/messages", channel=UNJOINED, text="not yet", idempotency_key="later")
 
-    assert asked == len(gateway.journal("chat"))
-    assert (429, "upstream_rate_limited") == (refused.status, refused.code)
-    assert 80 <= refused.body["retry_after"] <= 90
+    assert request_count == len(gateway.journal("chat"))
+    assert (429, "upstream_rate_limited") == (response.status, response.code)
+    assert 80 <= response.body["retry_after"] <= 90

@@ -10,15 +10,15 @@ WRITE = ("tables.create_records", "/v0/app")
 
 def readings(known: Examples) -> Sequence[Reading]:
     """The calls that change nothing; the first of them asks the application each time."""
-    place = {"base_id": known["base_id"], "table": known["table"]}
+    target = {"base_id": known["base_id"], "table": known["table"]}
     nowhere = "rec11111111111111"
     return [
-        Reading("GET", "/records", {**place, "limit": 5}),
-        Reading("GET", "/records", {**place, "view": known["view"], "limit": 5}),
-        Reading("GET", "/records", {**place, "table": "no such table"}),
+        Reading("GET", "/records", {**target, "limit": 5}),
+        Reading("GET", "/records", {**target, "view": known["view"], "limit": 5}),
+        Reading("GET", "/records", {**target, "table": "no such table"}),
         Reading("GET", "/tables", {"base_id": known["base_id"]}),
         Reading("GET", "/tables", {"base_id": known["hidden_base_id"]}),
-        Reading("POST", "/records", {**place, "records": [{"No such field": 1}]}),
-        Reading("PATCH", f"/records/{nowhere}", {**place, "fields": {"Name": "x"}}),
+        Reading("POST", "/records", {**target, "records": [{"No such field": 1}]}),
+        Reading("PATCH", f"/records/{nowhere}", {**target, "fields": {"Name": "x"}}),
         Reading("POST", "/attachments", {"record_id": nowhere, "field": "Files", "url": "https://files.example/a.png"}),
     ]

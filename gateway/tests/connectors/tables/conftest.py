@@ -9,7 +9,7 @@ import pytest
 
 from connector_gateway.core.upstream_files.remote_files import PublicFileFetcher
 from connector_gateway.kit.identifiers import WorkspaceId
-from gateway.tests.connectors.tables.looking import VendorInspector, copied, looking_at
+from gateway.tests.connectors.tables.vendor_view import VendorInspector, copied, looking_at
 from harness.all_connectors import only
 from harness.gateway_server import Gateway, run_gateway
 from workspace_sandbox.sandbox import Sandbox
@@ -42,8 +42,8 @@ def gateway(room: Gateway, seeded: list[Base]) -> Gateway:
     room.clear("tables")
     room.forget_writes()
     workspace_id = WorkspaceId(room.workspace_id)
-    made = room.run(room.app.connections.create(workspace_id, "tables", emulator.credentials()))
-    return replace(room, connections={"tables": made["connection_id"]})
+    created = room.run(room.app.connections.create(workspace_id, "tables", emulator.credentials()))
+    return replace(room, connections={"tables": created["connection_id"]})
 
 
 @pytest.fixture

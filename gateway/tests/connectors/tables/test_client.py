@@ -72,14 +72,14 @@ def refusal(kind: str, message: str = "No.") -> dict[str, Any]:
         (422, b'"UNKNOWN_FIELD_NAME"', UpstreamRefused),
     ],
 )
-def test_a_refusal_becomes_ours(status: int, body: Any, expected: type[GatewayError]) -> None:
+def test_a_vendor_error_becomes_an_error_of_the_catalogue(status: int, body: Any, expected: type[GatewayError]) -> None:
     with pytest.raises(GatewayError) as raised:
         unwrap(answer(status, body), wire.RecordFields)
 
     assert expected is type(raised.value)
 
 
-def test_what_is_missing_depends_on_what_was_asked_for() -> None:
+def test_the_error_of_a_404_depends_on_the_request() -> None:
     with pytest.raises(BaseNotFound):
         unwrap(answer(404), wire.RecordFields, missing=BaseNotFound)
     with pytest.raises(BaseNotFound):
@@ -97,33 +97,33 @@ def test_the_applications_words_are_in_the_details_and_not_in_the_message() -> N
     ] == raised.value.details
 
 
-def test_why_something_is_forbidden_is_told_without_credentials() -> None:
+def test_the_reason_of_a_403_is_reported_without_credentials() -> None:
     with pytest.raises(UpstreamForbidden) as raised:
         unwrap(answer(403, refusal("INVALID_PERMISSIONS", "Bearer patSecret may not do that.")), wire.RecordFields)
 
     assert [{"vendor_code": "INVALID_PERMISSIONS", "vendor_message": "… may not do that."}] == raised.value.details
 
 
-def test_what_was_not_found_is_told_in_our_words_only() -> None:
+def test_a_missing_object_is_reported_without_the_vendors_words() -> None:
     with pytest.raises(FieldNotFound) as raised:
         unwrap(answer(422, refusal("UNKNOWN_FIELD_NAME", 'Unknown field name: "Nmae"')), wire.RecordFields)
 
     assert [] == raised.value.details
 
 
-def test_an_accepted_answer_is_read() -> None:
+def test_an_accepted_response_is_read() -> None:
     assert wire.RecordFields(id="recA", fields={"fld1": 5}) == unwrap(
         answer(200, {"id": "recA", "fields": {"fld1": 5}}), wire.RecordFields
     )
 
 
 @pytest.mark.parametrize("body", [{}, [], {"id": 5}, {"id": "recA", "fields": []}, None, "recA"])
-def test_an_accepted_answer_in_an_unknown_shape_is_unexpected(body: Any) -> None:
+def test_an_accepted_response_in_an_unknown_shape_is_unexpected(body: Any) -> None:
     with pytest.raises(UpstreamUnexpected):
         unwrap(answer(200, body), wire.RecordFields)
 
 
-def test_an_accepted_answer_that_is_no_json_is_a_failure() -> None:
+def test_an_accepted_response_that_is_no_json_is_a_failure() -> None:
     with pytest.raises(UpstreamError):
         unwrap(answer(200, b"<html>"), wire.RecordFields)
 

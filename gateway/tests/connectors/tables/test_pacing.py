@@ -39,7 +39,7 @@ def read(gateway: Gateway, base_id: str, table: str) -> Reply:
 
 
 @requirement("common-76")
-def test_a_burst_is_spread_over_the_seconds_it_needs_and_none_of_it_is_refused(paced: Gateway) -> None:
+def test_a_burst_is_spread_over_time_without_rejections(paced: Gateway) -> None:
     examples = paced.examples("tables")
     tables = [(examples["base_id"], "Leads"), (examples["other_base_id"], "Inventory")] * 8
     replies = paced.together(*[partial(read, paced, *table) for table in tables])

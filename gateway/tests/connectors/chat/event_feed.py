@@ -1,4 +1,4 @@
-"""What the tests of observed messages share: connections that listen, people who write, and deliveries by hand."""
+"""Watching connections, user actions and manual deliveries for the tests of observed messages."""
 
 import hashlib
 import hmac
@@ -35,7 +35,7 @@ def watching(folder: Path, secrets: str = SIGNING_SECRET, **settings: str) -> It
 
 def connect(gateway: Gateway, **settings: Any) -> str:
     """A new connection, once it listens."""
-    made = gateway.operator(
+    response = gateway.operator(
         "POST",
         "/v1/connections",
         json={
@@ -45,7 +45,7 @@ def connect(gateway: Gateway, **settings: Any) -> str:
             "settings": settings,
         },
     )
-    connection_id: str = made.data["connection_id"]
+    connection_id: str = response.data["connection_id"]
     prove(gateway, connection_id)
     return connection_id
 
@@ -102,7 +102,7 @@ def say(gateway: Gateway, channel_id: str, text: str, times: int = 1, **more: An
 
 
 def deliveries(gateway: Gateway) -> Sequence[dict[str, Any]]:
-    """How deliveries went."""
+    """Return the attempts of deliveries."""
     tried: Sequence[dict[str, Any]] = gateway.act("chat", action="deliveries")["deliveries"]
     return tried
 

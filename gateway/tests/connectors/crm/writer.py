@@ -1,4 +1,4 @@
-"""A caller whose writes leave traces that are its own, and what may go wrong with them."""
+"""A caller whose writes are recognisable, and the faults of its requests."""
 
 from dataclasses import dataclass, replace
 from itertools import count
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.tests.connectors.crm.looking import Looking
+from gateway.tests.connectors.crm.vendor_view import VendorInspector
 from harness.gateway_server import Gateway, Reply
 
 OBJECTS = "/crm/objects/2026-09"
@@ -22,7 +22,7 @@ class Writer:
     """A caller whose every write leaves one trace that is its own."""
 
     gateway: Gateway
-    portal: Looking
+    portal: VendorInspector
     mark: str
     deal_id: str
 
@@ -53,16 +53,16 @@ class Writer:
     def note(self, **more: Any) -> Reply:
         return self.gateway.patch(f"/crm/deals/{self.deal_id}", note=self.mark, **more)
 
-    def harm(self, request: tuple[str, str], **fault: Any) -> None:
+    def harm(self, request: tuple[str, str], **injected: Any) -> None:
         """Let the next such request to the application go wrong."""
         method, path = request
         if request == CREATE_CONTACT:
             # Reading by email goes to an address that begins alike, just before.
             self.gateway.fault("crm", method=method, path=path, fault="delay", seconds=0)
-        self.gateway.fault("crm", method=method, path=path, **fault)
+        self.gateway.fault("crm", method=method, path=path, **injected)
 
     def insist(self, write: str, **more: Any) -> Reply:
-        """The first answer to repeats that is neither a doubt nor a look that took too long."""
+        """Repeat a write until its response is neither in doubt nor a timeout, and return it."""
         reply: Reply = getattr(self, write)(**more)
         while reply.status in {502, 504}:
             reply = getattr(self, write)(**more)
@@ -78,7 +78,7 @@ class Writer:
         return sum((seen[0], seen[1]) == (method, path) for seen in self.gateway.journal("crm"))
 
     def traces(self) -> int:
-        """How often the portal holds what was to be written once."""
+        """Return how often the portal contains the intended write."""
         return sum(
             (
                 self.portal.count("contacts", jobtitle=self.mark),
@@ -89,13 +89,13 @@ class Writer:
         )
 
 
-def new_writer(gateway: Gateway, portal: Looking) -> Writer:
+def new_writer(gateway: Gateway, portal: VendorInspector) -> Writer:
     """A new writer, with a deal of its own, and a search that learns of nothing for a minute."""
     mark = f"fault-{next(numbers)}"
     properties = {"dealname": f"of {mark}", "pipeline": "default", "dealstage": "qualifiedtobuy"}
-    made = gateway.act("crm", action="create_deal", properties=properties)
+    created = gateway.act("crm", action="create_deal", properties=properties)
     gateway.knob("crm", search_lag_seconds=60)
-    return Writer(gateway, portal, mark, made["id"])
+    return Writer(gateway, portal, mark, created["id"])
 
 
 SINGLE = [
