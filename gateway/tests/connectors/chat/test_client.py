@@ -1,4 +1,4 @@
-"""What the application's refusals mean."""
+"""Classification of the vendor's errors."""
 
 import json
 from typing import Any
@@ -23,7 +23,7 @@ from connector_gateway.kit.errors import (
 from connector_gateway.kit.upstream.pool import UpstreamResponse
 
 
-def refusal(code: str, **more: Any) -> GatewayError:
+def vendor_error(code: str, **more: Any) -> GatewayError:
     with pytest.raises(GatewayError) as error:
         unwrap(UpstreamResponse(200, {}, json.dumps({"ok": False, "error": code, **more}).encode()), wire.Posted)
     return error.value
@@ -49,7 +49,7 @@ def refusal(code: str, **more: Any) -> GatewayError:
     ],
 )
 def test_an_error_with_status_200_is_classified_by_its_code(code: str, error: type[GatewayError]) -> None:
-    raised = refusal(code)
+    raised = vendor_error(code)
 
     assert error is type(raised)
     assert code not in raised.message
@@ -57,7 +57,7 @@ def test_an_error_with_status_200_is_classified_by_its_code(code: str, error: ty
 
 @pytest.mark.parametrize("remarks", ["odd", {"messages": "odd"}, {"messages": [{"odd": 1}]}])
 def test_remarks_that_cannot_be_read_are_left_out(remarks: Any) -> None:
-    assert [{"vendor_code": "no_text"}] == refusal("no_text", response_metadata=remarks).details
+    assert [{"vendor_code": "no_text"}] == vendor_error("no_text", response_metadata=remarks).details
 
 
 @pytest.mark.parametrize(
@@ -65,4 +65,4 @@ def test_remarks_that_cannot_be_read_are_left_out(remarks: Any) -> None:
     [("edit_window_closed", "Post a new message"), ("restricted_action_thread_locked", "Post outside of the thread")],
 )
 def test_an_error_has_a_specific_remedy(code: str, remedy: str) -> None:
-    assert refusal(code).remedy.startswith(remedy)
+    assert vendor_error(code).remedy.startswith(remedy)

@@ -1,4 +1,4 @@
-"""Messages as they are delivered: each once, on the connections that watch for it."""
+"""Delivered messages are stored once, for the connections that watch them."""
 
 import json
 import time
@@ -28,11 +28,11 @@ from gateway.tests.connectors.chat.event_feed import (
     message,
     post,
     prove,
+    run_watching_gateway,
     say,
     signed,
     status_of,
     texts,
-    watching,
 )
 from gateway.tests.connectors.chat.vendor_view import EMPTY, GENERAL, PERSON, PRIVATE, RANDOM, UNJOINED
 from harness.gateway_server import Gateway
@@ -49,13 +49,13 @@ BOT = "B05RELAY9KD"
 def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     secrets = f"an older secret,{SIGNING_SECRET}"
     settings = {"GATEWAY_MAX_BODY_BYTES": str(MAX_BODY_BYTES)}
-    with watching(tmp_path_factory.mktemp("events"), secrets, **settings) as gateway:
+    with run_watching_gateway(tmp_path_factory.mktemp("events"), secrets, **settings) as gateway:
         yield gateway
 
 
 @pytest.fixture
 def gateway(room: Gateway) -> Gateway:
-    """The gateway, told of everything that happens in the workspace."""
+    """Return the gateway, with deliveries of all events of the workspace."""
     room.clear("chat")
     room.authorise("chat")
     room.knob("chat", events_url=f"{room.base_url}/hooks/chat")
@@ -64,7 +64,7 @@ def gateway(room: Gateway) -> Gateway:
 
 @pytest.fixture(scope="module")
 def lasting(room: Gateway) -> str:
-    """A connection for tests that deliver by hand into channels of their own."""
+    """Return a connection for tests that send deliveries for their own channels."""
     room.clear("chat")
     room.authorise("chat")
     return connect(room, channels=[RANDOM])
@@ -349,7 +349,7 @@ def test_a_delivery_that_was_signed_at_another_time_is_rejected(gateway: Gateway
 
 
 def rejected(gateway: Gateway, connection_id: str) -> Any:
-    """What a connection tells of a delivery that was rejected."""
+    """Return a connection's report of a rejected delivery."""
     return gateway.operator("GET", f"/v1/connections/{connection_id}").data["deliveries_rejected"]
 
 

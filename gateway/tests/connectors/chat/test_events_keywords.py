@@ -1,4 +1,4 @@
-"""Keywords: what a reader would find in a message, in any script."""
+"""Keyword matches in messages of any script."""
 
 from typing import Any
 

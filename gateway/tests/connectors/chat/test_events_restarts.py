@@ -1,4 +1,4 @@
-"""Messages over restarts: what is written while no process listens is there afterwards, each message once."""
+"""Messages written during a restart are stored once."""
 
 import signal
 from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ def sandbox() -> Iterator[Sandbox]:
 
 @pytest.fixture(scope="module")
 def installation(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    """A process that listens to two channels."""
+    """Run a process that watches two channels."""
     settings = {"GATEWAY_WATCH": "on", "GATEWAY_CHAT_HOOK_SECRET": SIGNING_SECRET}
     with httpx.Client(timeout=30) as http:
         created = Installation(sandbox, tmp_path_factory.mktemp("restarts"), http, settings)
@@ -51,7 +51,7 @@ def control(installation: Installation, what: str, **body: Any) -> None:
 
 
 def say(installation: Installation, *spoken: str) -> Sequence[str]:
-    """Write messages, in turns in both channels."""
+    """Write messages to both channels alternately."""
     for number, text in enumerate(spoken):
         control(installation, "act", action="message", channel_id=[GENERAL, RANDOM][number % 2], text=text)
     return spoken
@@ -66,12 +66,12 @@ def feed(installation: Installation) -> httpx.Response:
 
 
 def heard(installation: Installation, what: str) -> Sequence[str]:
-    """The texts of the feed that begin with *what*."""
+    """Return the texts of the feed that begin with *what*."""
     return [event["text"] for event in feed(installation).json()["data"] if event["text"].startswith(what)]
 
 
 def delivered(installation: Installation) -> int:
-    """How many deliveries were taken."""
+    """Return the number of accepted deliveries."""
     tried = installation.sandbox.emulators["chat"].perform({"action": "deliveries"})["deliveries"]
     return sum(delivery["reason"] is None for delivery in tried)
 

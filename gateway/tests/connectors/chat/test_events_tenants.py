@@ -1,4 +1,4 @@
-"""Two customers, one chat workspace, two apps: deliveries reach the authorised identity and nobody else."""
+"""Two customers, one chat workspace, two apps: deliveries reach only the authorised identity."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,9 +15,9 @@ from gateway.tests.connectors.chat.event_feed import (
     events,
     heed,
     message,
+    run_watching_gateway,
     status_of,
     texts,
-    watching,
 )
 from gateway.tests.connectors.chat.vendor_view import EMPTY, PERSON, PRIVATE
 from harness.gateway_server import Gateway
@@ -33,7 +33,7 @@ MANY = 1000
 
 @pytest.fixture(scope="module")
 def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    with watching(tmp_path_factory.mktemp("tenants"), GATEWAY_CHAT_WATCH_SECONDS="3600") as gateway:
+    with run_watching_gateway(tmp_path_factory.mktemp("tenants"), GATEWAY_CHAT_WATCH_SECONDS="3600") as gateway:
         yield gateway
 
 
@@ -47,7 +47,7 @@ def gateway(room: Gateway) -> Gateway:
 
 @pytest.fixture
 def other(gateway: Gateway) -> str:
-    """A connection of the other app in another customer's workspace."""
+    """Create a connection of the other app in another customer's workspace."""
     workspace_id = gateway.operator("POST", "/v1/workspaces", json={"name": "B"}).data["workspace_id"]
     body = {"workspace_id": workspace_id, "connector": "chat", "credentials": {"token": VISITOR_TOKEN}}
     connection_id: str = gateway.operator("POST", "/v1/connections", json=body).data["connection_id"]
@@ -58,7 +58,7 @@ def other(gateway: Gateway) -> str:
 
 
 def seen(gateway: Gateway, connection_id: str) -> list[str]:
-    """The texts in the feed of a connection of any customer."""
+    """Return the texts in the feed of any customer's connection."""
     rows, _ = gateway.run(gateway.app._feed.latest(connection_id))
     return [row["data"]["text"] for row in rows]
 

@@ -1,4 +1,4 @@
-"""The chat room when things go wrong: refusals, throttling, failures, and writes whose answer never came."""
+"""Errors, throttling, failures and lost responses of the chat connector."""
 
 from functools import partial
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from gateway.tests.connectors.chat.vendor_view import (
     THEIRS,
     UNJOINED,
     another_connection,
-    asked,
+    count_requests,
     message,
     said,
     without,
@@ -34,7 +34,7 @@ GLITCH = "<!doctype html><title>There has been a glitch</title>"
 
 
 class Write(NamedTuple):
-    """A call that writes, and the vendor's method that it comes down to."""
+    """A write, with the vendor's method that it calls."""
 
     method: str
     path: str
@@ -54,8 +54,8 @@ WRITES = {
 every_write = pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
 
 
-def refuse(gateway: Gateway, path: str, code: str, **more: Any) -> None:
-    """Let the application refuse in its own way: with status 200."""
+def inject_error(gateway: Gateway, path: str, code: str, **more: Any) -> None:
+    """Inject a vendor error with status 200."""
     body = {"ok": False, "error": code}
     gateway.fault("chat", path=path, fault="status", **{"status": 200, "body": body} | more)
 
@@ -107,7 +107,7 @@ UNDONE: dict[str, dict[str, Any]] = {
     "without what was made": {"fault": "status", "status": 200, "body": {"ok": True}},
     "without its identifier": {"fault": "status", "status": 200, "body": {"ok": True, "channel": "C", "message": {}}},
 }
-"""What leaves a write undone, and its caller in doubt."""
+"""Faults after which a write was not done but its outcome is unknown."""
 
 
 def test_a_post_is_not_started_if_the_workspace_cannot_be_read(gateway: Gateway) -> None:
@@ -117,7 +117,7 @@ def test_a_post_is_not_started_if_the_workspace_cannot_be_read(gateway: Gateway)
     failed = gateway.post("/chat/messages", connection_id=fresh, channel=RANDOM, text="never begun")
 
     assert "upstream_error" == failed.code
-    assert 0 == asked(gateway, "chat.postMessage")
+    assert 0 == count_requests(gateway, "chat.postMessage")
 
 
 # Posts whose answer never came
@@ -257,7 +257,7 @@ def test_a_post_that_went_on_to_another_channel_of_the_name_is_never_sent_to_the
     new = gateway.act("chat", action="create", name="news-billing")["channel_id"]
     gateway.act("chat", action="invite", channel_id=new)
     post = partial(gateway.post, "/chat/messages", channel="news-billing", text="moved on", idempotency_key="moved on")
-    refuse(gateway, POST, "is_archived")
+    inject_error(gateway, POST, "is_archived")
     gateway.fault("chat", path=POST, fault="drop_after")
     gateway.fault("chat", path=HISTORY, fault="status", status=500, times=6)
 

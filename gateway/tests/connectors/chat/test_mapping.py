@@ -1,4 +1,4 @@
-"""Between the vendor's JSON and our shapes."""
+"""Conversions between the vendor's JSON and our shapes."""
 
 from datetime import UTC, datetime
 from typing import Any

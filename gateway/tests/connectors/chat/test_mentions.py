@@ -1,4 +1,4 @@
-"""Mentions in what is written: neutralised where the key, the call or its surface demands it."""
+"""Mentions in written texts are neutralised if the key, the call or its surface requires it."""
 
 from functools import partial
 from typing import Any
@@ -18,7 +18,7 @@ ASKED = {"Prefer": "mentions=neutralise"}
 
 
 def written(gateway: Gateway, ts: str) -> str:
-    """The text of a message as the stand-in has it."""
+    """Return the emulator's text of a message."""
     return str(message(gateway, RANDOM, ts).text)
 
 

@@ -1,11 +1,11 @@
-"""The chat room when the application answers with something of another shape than it documents."""
+"""Undocumented response shapes of the chat vendor."""
 
 from functools import partial
 from typing import Any
 
 import pytest
 
-from gateway.tests.connectors.chat.vendor_view import GENERAL, OURS, RANDOM, another_connection, asked, said
+from gateway.tests.connectors.chat.vendor_view import GENERAL, OURS, RANDOM, another_connection, count_requests, said
 from harness.gateway_server import Gateway, Reply
 
 CHANNEL = {"id": "C1", "name": "ops", "is_private": False, "is_member": True, "num_members": 3}
@@ -13,12 +13,12 @@ FOUND = {"user": "U05RELAYBOT", "type": "message", "text": "hello", "ts": OURS}
 
 
 def answer(gateway: Gateway, method: str, body: Any, times: int = 1) -> None:
-    """Let the application answer a method with *body*, as though that were a success."""
+    """Make a method of the vendor respond with *body* as a success."""
     gateway.fault("chat", path=f"/api/{method}", fault="status", status=200, body=body, times=times)
 
 
 def write(gateway: Gateway, method: str, **more: Any) -> Reply:
-    """The call that comes down to one method which writes."""
+    """The call of a writing method."""
     if method == "chat.postMessage":
         return gateway.post("/chat/messages", channel=RANDOM, text="odd", **more)
     if method == "chat.update":
@@ -54,7 +54,7 @@ def test_what_other_apps_say_in_their_metadata_is_theirs(gateway: Gateway, paylo
     unknown = gateway.post("/chat/messages", channel=RANDOM, text="not theirs")
 
     assert (502, "outcome_unknown") == (unknown.status, unknown.code)
-    assert 2 == asked(gateway, "conversations.history")
+    assert 2 == count_requests(gateway, "conversations.history")
 
 
 @pytest.mark.parametrize(

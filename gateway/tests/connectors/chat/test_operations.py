@@ -16,7 +16,7 @@ from gateway.tests.connectors.chat.vendor_view import (
     RANDOM,
     THEIRS,
     UNJOINED,
-    asked,
+    count_requests,
     message,
     said,
     without,
@@ -118,7 +118,7 @@ def test_the_thread_of_another_authors_reply_is_looked_up_once(gateway: Gateway)
     replies = [post(gateway, f"ours {number}", GENERAL, thread_ts=theirs) for number in range(2)]
 
     assert [THEIRS, THEIRS] == [message(gateway, GENERAL, ts).thread_ts for ts in replies]
-    assert 1 == asked(gateway, "conversations.replies")
+    assert 1 == count_requests(gateway, "conversations.replies")
 
 
 def test_the_thread_of_an_own_message_is_not_looked_up(gateway: Gateway) -> None:
@@ -126,7 +126,7 @@ def test_the_thread_of_an_own_message_is_not_looked_up(gateway: Gateway) -> None
 
     post(gateway, "an answer", thread_ts=root)
 
-    assert 0 == asked(gateway, "conversations.replies")
+    assert 0 == count_requests(gateway, "conversations.replies")
 
 
 def test_where_the_app_may_not_read_a_reply_goes_where_it_was_sent(gateway: Gateway) -> None:
@@ -284,12 +284,12 @@ def test_a_name_of_two_channels_is_rejected_with_their_identifiers(gateway: Gate
 
 def test_names_are_read_once_for_many_posts(gateway: Gateway) -> None:
     post(gateway, "first", "general")
-    before = asked(gateway, "conversations.list")
+    before = count_requests(gateway, "conversations.list")
 
     post(gateway, "second", "random")
     post(gateway, "third", "news-billing")
 
-    assert asked(gateway, "conversations.list") == before
+    assert count_requests(gateway, "conversations.list") == before
 
 
 def test_a_channel_that_was_renamed_is_found_by_its_new_name(gateway: Gateway) -> None:
@@ -467,7 +467,7 @@ def test_a_short_page_is_filled_up_by_one_more_request_at_most(gateway: Gateway)
     assert 2 == len(first.data)
     assert [] == second.data
     assert second.body["next_cursor"] is not None
-    assert 4 == asked(gateway, "conversations.list")
+    assert 4 == count_requests(gateway, "conversations.list")
 
 
 def test_a_cursor_that_the_vendor_no_longer_recognises_is_invalid(gateway: Gateway) -> None:
@@ -602,5 +602,5 @@ def test_a_permission_that_was_not_granted_is_missed(
 
 
 def no(code: str) -> dict[str, Any]:
-    """A refusal in the application's words."""
+    """An error in the vendor's words."""
     return {"ok": False, "error": code}

@@ -1,4 +1,4 @@
-"""The chat room within the budgets that the vendor allows."""
+"""Requests of the chat connector within the vendor's budgets."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -16,7 +16,7 @@ from workspace_sandbox.chat import ChatEmulator
 
 @pytest.fixture
 def gateway(tmp_path: Path) -> Iterator[Gateway]:
-    """One for each test, since a budget that the vendor has closed stays closed."""
+    """One gateway per test, because a blocked budget stays blocked."""
     with (
         run_emulators(chat=ChatEmulator) as sandbox,
         run_gateway(sandbox, tmp_path, connectors={"chat": CHAT}) as gateway,
@@ -25,7 +25,7 @@ def gateway(tmp_path: Path) -> Iterator[Gateway]:
 
 
 def throttled(gateway: Gateway) -> Reply:
-    """The answer to a post that the vendor refuses for a minute and a half."""
+    """Return the response to a post that the vendor throttles for ninety seconds."""
     gateway.fault(
         "chat", path="/api/chat.postMessage", fault="status", status=429, headers={"Retry-After": "90"}, body=""
     )

@@ -27,7 +27,7 @@ def workspace(gateway: Gateway) -> Workspace:
 
 
 def said(gateway: Gateway, text: str) -> Sequence[str]:
-    """Where *text* was said, once for every time."""
+    """Return the channel of each message with *text*."""
     return [
         channel.id
         for channel in workspace(gateway).channels.values()
@@ -40,13 +40,13 @@ def message(gateway: Gateway, channel_id: str, ts: str) -> Message:
     return workspace(gateway).channels[channel_id].messages[ts]
 
 
-def asked(gateway: Gateway, method: str) -> int:
+def count_requests(gateway: Gateway, method: str) -> int:
     """Return how often a method of the vendor was called."""
     return [path for _, path, _ in gateway.journal("chat")].count(f"/api/{method}")
 
 
 def without(*scopes: str) -> str:
-    """Every scope but these, in the form of the emulator's knob."""
+    """Return every scope except these, in the form of the emulator's knob."""
     return ",".join(scope for scope in EVERY_SCOPE.split(",") if scope not in scopes)
 
 

@@ -1,4 +1,4 @@
-"""What happens when the application, the way to it, or the caller's key fails."""
+"""Failures of the vendor, of the connection to it, and of the caller's key."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +16,7 @@ from workspace_sandbox.sandbox import Sandbox
 
 @pytest.fixture(scope="module")
 def hurried(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    """A gateway that waits half a second for an answer, and as long as it does in earnest for a doubt to settle."""
+    """A gateway with a timeout of half a second and the usual settling time."""
     folder = tmp_path_factory.mktemp("hurried")
     waits: dict[str, Any] = {"GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "0.5", "GATEWAY_CRM_SETTLE_SECONDS": "160"}
     with run_gateway(sandbox, folder, connectors=only("crm"), **waits) as gateway:
@@ -31,7 +31,7 @@ def waiting(hurried: Gateway, portal: VendorInspector) -> Writer:
 
 @pytest.fixture
 def hasty(sandbox: Sandbox, tmp_path: Path, portal: VendorInspector) -> Iterator[Writer]:
-    """A caller of a gateway of its own, which lets nothing queue for longer than a moment."""
+    """A caller of a separate gateway with a very short queue timeout."""
     waits: dict[str, Any] = {"GATEWAY_QUEUE_SECONDS": "0.5", "GATEWAY_RUN_SECONDS": "0.5"}
     with run_gateway(sandbox, tmp_path, connectors=only("crm"), **waits) as gateway:
         gateway.clear("crm")

@@ -1,4 +1,4 @@
-"""Values between callers and the vendor, and what the vendor's answers mean."""
+"""Conversion of values, and classification of the vendor's responses."""
 
 import json
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""Answers of another shape than the vendor documents: told as such, never a fault of ours, and never remembered."""
+"""Undocumented response shapes are reported as such and never cached."""
 
 from pathlib import Path
 from typing import Any
@@ -27,12 +27,12 @@ PREPARED = [
         "link", f"{OBJECTS}/companies/search", {"results": [{**RECORD, "id": 7}]}, "results[0].id", id="company"
     ),
 ]
-"""What writes ask before they write, answered oddly, and the place that is odd."""
+"""Malformed responses to the reads before a write, with the path of the error."""
 
 
 @pytest.fixture
 def fresh(sandbox: Sandbox, portal: VendorInspector, tmp_path: Path) -> Any:
-    """A caller of a gateway that remembers nothing yet."""
+    """A caller of a gateway with an empty cache."""
     with run_gateway(sandbox, tmp_path, connectors=only("crm")) as gateway:
         gateway.clear("crm")
         yield new_writer(gateway, portal)

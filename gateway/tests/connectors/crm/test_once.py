@@ -1,4 +1,4 @@
-"""That a write happens once, and that nothing else is taken for its work, whatever fails."""
+"""Writes happen once, and no other object is matched as their result."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,7 +33,7 @@ def keyed(writer: Writer, key: str = "") -> dict[str, Any]:
 
 
 def deal_of(writer: Writer, **more: str) -> dict[str, str]:
-    """What a deal holds that the writer opens."""
+    """The properties of a deal that the writer opens."""
     return {"dealname": writer.mark, "pipeline": "default", "dealstage": "closedwon", "amount": "1.5"} | more
 
 
@@ -298,6 +298,6 @@ def test_a_successful_response_without_required_fields_is_in_doubt(
 
 
 def _associations(contact_id: str | None) -> list[dict[str, Any]]:
-    """What makes a new deal one of a contact, as the vendor writes it."""
+    """The vendor's form of a new deal's association with a contact."""
     kind = {"associationCategory": "HUBSPOT_DEFINED", "associationTypeId": 3}
     return [] if contact_id is None else [{"to": {"id": contact_id}, "types": [kind]}]

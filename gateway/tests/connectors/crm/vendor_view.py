@@ -14,11 +14,11 @@ class VendorInspector:
     emulator: CrmEmulator
 
     def contact(self, email: str) -> dict[str, str]:
-        """The properties of the live contact with that address; none if there is no contact."""
+        """Return the properties of the contact with that address, or an empty dictionary."""
         return next((dict(one.properties) for one in self._live("contacts") if self._has(one, email=email)), {})
 
     def count(self, plural: str, **properties: str) -> int:
-        """How many live records have these values."""
+        """Return the number of live records with these values."""
         return sum(self._has(one, **properties) for one in self._live(plural))
 
     def deal(self, deal_id: str) -> dict[str, str]:

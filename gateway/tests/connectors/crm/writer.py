@@ -19,7 +19,7 @@ numbers = count(1)
 
 @dataclass(frozen=True)
 class Writer:
-    """A caller whose every write leaves one trace that is its own."""
+    """A caller whose writes can be counted in the portal."""
 
     gateway: Gateway
     portal: VendorInspector
@@ -54,7 +54,7 @@ class Writer:
         return self.gateway.patch(f"/crm/deals/{self.deal_id}", note=self.mark, **more)
 
     def harm(self, request: tuple[str, str], **injected: Any) -> None:
-        """Let the next such request to the application go wrong."""
+        """Inject a fault into the next such request to the vendor."""
         method, path = request
         if request == CREATE_CONTACT:
             # Reading by email goes to an address that begins alike, just before.
@@ -69,11 +69,11 @@ class Writer:
         return reply
 
     def through(self, gateway: Gateway) -> "Writer":
-        """The same caller after a restart, when another process answers."""
+        """Return the same caller for another process after a restart."""
         return replace(self, gateway=gateway.asked_by(self.gateway))
 
     def sent(self, request: tuple[str, str]) -> int:
-        """How often such a request has reached the application."""
+        """Return how often such a request has reached the vendor."""
         method, path = request
         return sum((seen[0], seen[1]) == (method, path) for seen in self.gateway.journal("crm"))
 
@@ -90,7 +90,7 @@ class Writer:
 
 
 def new_writer(gateway: Gateway, portal: VendorInspector) -> Writer:
-    """A new writer, with a deal of its own, and a search that learns of nothing for a minute."""
+    """Create a writer with its own deal, and delay the search index by a minute."""
     mark = f"fault-{next(numbers)}"
     properties = {"dealname": f"of {mark}", "pipeline": "default", "dealstage": "qualifiedtobuy"}
     created = gateway.act("crm", action="create_deal", properties=properties)
@@ -106,6 +106,6 @@ SINGLE = [
     pytest.param("move", ("PATCH", f"{OBJECTS}/deals"), id="move"),
     pytest.param("note", ("POST", f"{OBJECTS}/notes"), id="note"),
 ]
-"""Writes, and the one request that each comes down to."""
+"""Writes, with the single request that each sends."""
 
 LINK = pytest.param("link", ("PUT", f"{OBJECTS}/contacts/"), id="link")

@@ -15,7 +15,7 @@ PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(100))
 LARGEST_UPLOAD = 5_000_000
 MOST = 12_000_000
 WRITES = {"/logo.png": "POST", "/film.mp4": "PATCH"}
-"""The method that small files are sent with, and the one that large ones are handed over with."""
+"""The method that uploads small files, and the one that passes URLs of large ones."""
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def attach(gateway: Gateway, url: str, field: str = "Files", **more: Any) -> Rep
 
 
 def see(gateway: Gateway, table: str = "Leads", **query: Any) -> list[str]:
-    """Read a page of records, so that the connection has seen them."""
+    """Read a page of records, so that their locations are cached."""
     query = {"base_id": gateway.examples("tables")["base_id"], "table": table, "limit": 100} | query
     return [record["record_id"] for record in gateway.get("/tables/records", **query).data]
 

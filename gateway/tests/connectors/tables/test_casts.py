@@ -1,4 +1,4 @@
-"""Cell values: what every type of field takes, what would be lost, and what is the same whichever way it is told."""
+"""Cell values: accepted values of every type, lossy values, and equal forms."""
 
 import re
 from decimal import Decimal

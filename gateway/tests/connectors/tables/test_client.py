@@ -1,4 +1,4 @@
-"""What the application's answers mean."""
+"""Classification of the vendor's responses."""
 
 import json
 from collections.abc import Mapping
@@ -33,29 +33,29 @@ def answer(status: int, body: Any = b"", headers: Mapping[str, str] | None = Non
     return UpstreamResponse(status, headers or {}, body if isinstance(body, bytes) else json.dumps(body).encode())
 
 
-def refusal(kind: str, message: str = "No.") -> dict[str, Any]:
+def vendor_error(kind: str, message: str = "No.") -> dict[str, Any]:
     return {"error": {"type": kind, "message": message}}
 
 
 @pytest.mark.parametrize(
     ("status", "body", "expected"),
     [
-        (401, refusal("AUTHENTICATION_REQUIRED"), ConnectionRevoked),
+        (401, vendor_error("AUTHENTICATION_REQUIRED"), ConnectionRevoked),
         (401, b"", ConnectionRevoked),
-        (403, refusal("INVALID_PERMISSIONS"), UpstreamForbidden),
-        (403, refusal("INVALID_PERMISSIONS_OR_MODEL_NOT_FOUND"), TableNotFound),
+        (403, vendor_error("INVALID_PERMISSIONS"), UpstreamForbidden),
+        (403, vendor_error("INVALID_PERMISSIONS_OR_MODEL_NOT_FOUND"), TableNotFound),
         (403, b"<html>", UpstreamForbidden),
         (404, {"error": "NOT_FOUND"}, RecordNotFound),
-        (404, refusal("MODEL_ID_NOT_FOUND"), RecordNotFound),
+        (404, vendor_error("MODEL_ID_NOT_FOUND"), RecordNotFound),
         (404, b"", RecordNotFound),
-        (413, refusal("REQUEST_TOO_LARGE"), FileTooLarge),
-        (422, refusal("UNKNOWN_FIELD_NAME"), FieldNotFound),
-        (422, refusal("INVALID_MULTIPLE_CHOICE_OPTIONS"), SelectOptionMissing),
-        (422, refusal("INVALID_VALUE_FOR_COLUMN"), UpstreamRefused),
-        (422, refusal("ROW_DOES_NOT_EXIST"), UpstreamRefused),
-        (422, refusal("SOMETHING_NEW"), UpstreamRefused),
-        (422, refusal("VIEW_NAME_NOT_FOUND"), ViewNotFound),
-        (422, refusal("VIEW_ID_NOT_FOUND"), ViewNotFound),
+        (413, vendor_error("REQUEST_TOO_LARGE"), FileTooLarge),
+        (422, vendor_error("UNKNOWN_FIELD_NAME"), FieldNotFound),
+        (422, vendor_error("INVALID_MULTIPLE_CHOICE_OPTIONS"), SelectOptionMissing),
+        (422, vendor_error("INVALID_VALUE_FOR_COLUMN"), UpstreamRefused),
+        (422, vendor_error("ROW_DOES_NOT_EXIST"), UpstreamRefused),
+        (422, vendor_error("SOMETHING_NEW"), UpstreamRefused),
+        (422, vendor_error("VIEW_NAME_NOT_FOUND"), ViewNotFound),
+        (422, vendor_error("VIEW_ID_NOT_FOUND"), ViewNotFound),
         (422, {"error": {"type": "LIST_RECORDS_ITERATOR_NOT_AVAILABLE"}}, InvalidCursor),
         (429, {"errors": [{"error": "PUBLIC_API_BILLING_LIMIT_EXCEEDED", "message": "Used up."}]}, UpstreamForbidden),
         (400, {"error": "BAD_REQUEST"}, UpstreamRefused),
@@ -83,12 +83,14 @@ def test_the_error_of_a_404_depends_on_the_request() -> None:
     with pytest.raises(BaseNotFound):
         unwrap(answer(404), wire.RecordFields, missing=BaseNotFound)
     with pytest.raises(BaseNotFound):
-        unwrap(answer(403, refusal("INVALID_PERMISSIONS_OR_MODEL_NOT_FOUND")), wire.RecordFields, model=BaseNotFound)
+        unwrap(
+            answer(403, vendor_error("INVALID_PERMISSIONS_OR_MODEL_NOT_FOUND")), wire.RecordFields, model=BaseNotFound
+        )
 
 
 def test_the_applications_words_are_in_the_details_and_not_in_the_message() -> None:
     with pytest.raises(UpstreamRefused) as raised:
-        unwrap(answer(422, refusal("INVALID_VALUE_FOR_COLUMN", 'Field "Größe" takes no text')), wire.RecordFields)
+        unwrap(answer(422, vendor_error("INVALID_VALUE_FOR_COLUMN", 'Field "Größe" takes no text')), wire.RecordFields)
 
     assert 'INVALID_VALUE_FOR_COLUMN: Field "Größe" takes no text' == raised.value.private
     assert "The application refused the values." == raised.value.message
@@ -99,14 +101,14 @@ def test_the_applications_words_are_in_the_details_and_not_in_the_message() -> N
 
 def test_the_reason_of_a_403_is_reported_without_credentials() -> None:
     with pytest.raises(UpstreamForbidden) as raised:
-        unwrap(answer(403, refusal("INVALID_PERMISSIONS", "Bearer patSecret may not do that.")), wire.RecordFields)
+        unwrap(answer(403, vendor_error("INVALID_PERMISSIONS", "Bearer patSecret may not do that.")), wire.RecordFields)
 
     assert [{"vendor_code": "INVALID_PERMISSIONS", "vendor_message": "… may not do that."}] == raised.value.details
 
 
 def test_a_missing_object_is_reported_without_the_vendors_words() -> None:
     with pytest.raises(FieldNotFound) as raised:
-        unwrap(answer(422, refusal("UNKNOWN_FIELD_NAME", 'Unknown field name: "Nmae"')), wire.RecordFields)
+        unwrap(answer(422, vendor_error("UNKNOWN_FIELD_NAME", 'Unknown field name: "Nmae"')), wire.RecordFields)
 
     assert [] == raised.value.details
 

@@ -1,4 +1,4 @@
-"""Writes whose outcome is not known: once per key, nobody else's taken, and what stands is told."""
+"""Writes with an unknown outcome happen once per key, match no other object, and report completed steps."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -13,7 +13,7 @@ from harness.requirement import requirement
 HTML = "<html>Bad gateway</html>"
 FORBIDDEN = {"error": {"type": "INVALID_PERMISSIONS", "message": "No."}}
 NOBODY = {"Name": "bad", "Owner": "usrNobody"}
-"""A record that the application refuses."""
+"""A record that the vendor rejects."""
 
 NOT_DONE = [
     {"fault": "drop_before"},
@@ -26,7 +26,7 @@ NOT_DONE = [
     {"fault": "status", "status": 200, "body": {"records": [{"fields": {}}]}},
     {"fault": "status", "status": 200, "body": HTML},
 ]
-"""Answers, or none, after which nothing was done; nobody can tell."""
+"""Faults after which nothing was done, although the outcome is unknown."""
 
 PNG, OTHER = (
     scripted_response(b"\x89PNG\r\n\x1a\n" + bytes(100)),
@@ -41,7 +41,7 @@ def create(gateway: Gateway, *records: Any, key: str | None = None, **more: Any)
 
 
 def create_both(gateway: Gateway, name: str, key: str | None = None) -> Reply:
-    """Two records, of which the second brings an option and so takes a request of its own."""
+    """Create two records. The second adds an option and therefore has its own request."""
     records = [{"Name": name}, {"Name": name, "Stage": "Paused"}]
     return create(gateway, *records, key=key, allow_new_options=True)
 
@@ -58,7 +58,7 @@ def attach(gateway: Gateway, url: str, key: str | None = None, **more: Any) -> R
 
 
 def standing(reply: Reply) -> list[dict[str, Any]]:
-    """The details that tell of steps which stand."""
+    """Return the details of completed steps."""
     return [detail for detail in reply.details if "done" in detail]
 
 
@@ -67,14 +67,14 @@ def keyed(key: str | None) -> Mapping[str, str]:
 
 
 def fail(gateway: Gateway, method: str = "POST", *, after: int = 0, **injected: Any) -> None:
-    """Let a request that writes go wrong, *after* some that go well."""
+    """Inject a fault into a writing request, *after* some that succeed."""
     if after:
         gateway.fault("tables", method=method, fault="delay", times=after)
     gateway.fault("tables", method=method, **injected)
 
 
 def see(gateway: Gateway) -> None:
-    """Read the leads, so that the connection knows the base and the records."""
+    """Read the leads, so that the base and the records are cached."""
     gateway.get("/tables/records", base_id=gateway.examples("tables")["base_id"], table="Leads", limit=100)
 
 

@@ -1,4 +1,4 @@
-"""What becomes of calls when the application, the connection or the key does not play along."""
+"""Failures of the vendor, the connection and the key."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which record was made of what, and which field a refusal is about."""
+"""Matching of records, and identification of the rejected field."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ def leads(*more: Mapping[str, Any]) -> wire.Table:
 TABLE = leads()
 
 
-def held(record_id: str, at: str = "2026-11-02T09:30:00.000Z", **fields: Any) -> wire.Record:
+def stored_record(record_id: str, at: str = "2026-11-02T09:30:00.000Z", **fields: Any) -> wire.Record:
     return convert({"id": record_id, "createdTime": at, "fields": fields}, wire.Record)
 
 
@@ -60,17 +60,17 @@ def test_names_of_tables_are_compared_by_every_character() -> None:
         mapping.schemas.find_table([TABLE], "Leads ")
 
 
-def wanted(*rows: Mapping[str, Any]) -> dict[str, Any]:
+def create_intent(*rows: Mapping[str, Any]) -> dict[str, Any]:
     return {"base_id": "appA", "table_id": "tblA", "rows": list(rows), "typecast": False, "filled_in": {}}
 
 
-def slots(found: Sequence[tuple[int, Any]]) -> list[tuple[int, str]]:
-    return [(slot, record.id) for slot, record in found]
+def slots(pairs: Sequence[tuple[int, Any]]) -> list[tuple[int, str]]:
+    return [(slot, record.id) for slot, record in pairs]
 
 
 def test_a_record_that_holds_more_than_was_written_is_another() -> None:
-    full, bare = held("rec1", fldName="A", fldStage="Open"), held("rec2", fldName="A")
-    intent = wanted({"fldName": "A"}, {"fldName": "A", "fldStage": "Open"})
+    full, bare = stored_record("rec1", fldName="A", fldStage="Open"), stored_record("rec2", fldName="A")
+    intent = create_intent({"fldName": "A"}, {"fldName": "A", "fldStage": "Open"})
 
     assert [(0, "rec2"), (1, "rec1")] == slots(mapping.evidence.matching_records(TABLE, intent, [full, bare]))
 
@@ -94,9 +94,9 @@ def test_what_a_table_was_seen_to_fill_in_by_itself_makes_no_other_record(
 
 
 def test_equal_rows_may_have_each_of_the_records_the_oldest_first() -> None:
-    younger, older = held("rec1", fldName="A"), held("rec2", "2026-11-02T09:29:59.000Z", fldName="A")
+    younger, older = stored_record("rec1", fldName="A"), stored_record("rec2", "2026-11-02T09:29:59.000Z", fldName="A")
     matches = mapping.evidence.matching_records(
-        TABLE, wanted({"fldName": "A"}, {"fldName": " A", "fldStage": None}), [younger, older]
+        TABLE, create_intent({"fldName": "A"}, {"fldName": " A", "fldStage": None}), [younger, older]
     )
 
     assert [(0, "rec2"), (0, "rec1"), (1, "rec2"), (1, "rec1")] == slots(matches)
@@ -106,13 +106,13 @@ def test_equal_rows_may_have_each_of_the_records_the_oldest_first() -> None:
     "rows", [[{"fldName": "A"}, {"fldName": "B"}], [{"fldName": "A"}, {"fldName": "A"}], [{"fldName": "A", "fldX": 1}]]
 )
 def test_a_part_of_the_records_is_none_of_them(rows: list[dict[str, Any]]) -> None:
-    assert [] == mapping.evidence.matching_records(TABLE, wanted(*rows), [held("rec1", fldName="A")])
+    assert [] == mapping.evidence.matching_records(TABLE, create_intent(*rows), [stored_record("rec1", fldName="A")])
 
 
 def test_rows_that_make_records_which_look_alike_have_equal_contents() -> None:
     first = {"fldName": "A ", "fldStage": "", "fldCompany": ["recB", "recA"]}
     second = {"fldCompany": ["recA", "recB"], "fldName": "A"}
-    contents = mapping.evidence.comparison_keys(wanted(first, second, {"fldName": "A"}))
+    contents = mapping.evidence.comparison_keys(create_intent(first, second, {"fldName": "A"}))
 
     assert contents[0] == contents[1]
     assert contents[1] != contents[2]
@@ -121,7 +121,7 @@ def test_rows_that_make_records_which_look_alike_have_equal_contents() -> None:
 @pytest.mark.parametrize(("author", "expected"), [({"id": "usrMe"}, True), ({"id": "usrYou"}, False), (None, True)])
 def test_a_record_that_names_another_creator_is_not_ours(author: Any, *, expected: bool) -> None:
     table = leads({"id": "fldBy", "name": "By", "type": "createdBy"})
-    record = held("rec1", **({"fldBy": author} if author else {}))
+    record = stored_record("rec1", **({"fldBy": author} if author else {}))
 
     assert expected == mapping.evidence.may_be_by(table, record, "usrMe")
 
@@ -130,7 +130,7 @@ def test_an_author_in_an_unknown_shape_is_no_author() -> None:
     table = leads({"id": "fldBy", "name": "By", "type": "createdBy"})
 
     with pytest.raises(UpstreamUnexpected):
-        mapping.evidence.may_be_by(table, held("rec1", fldBy="usrMe"), "usrMe")
+        mapping.evidence.may_be_by(table, stored_record("rec1", fldBy="usrMe"), "usrMe")
 
 
 def test_links_of_a_draft_are_grouped_by_field_and_table() -> None:
@@ -267,4 +267,4 @@ def test_a_field_with_unknown_options_is_reported_with_its_path(kind: str, optio
 @pytest.mark.parametrize("at", ["2026-11-02T09:30:00", "yesterday", "2026-13-01T00:00:00Z", 5, None])
 def test_a_record_without_a_valid_creation_time_is_rejected(at: Any) -> None:
     with pytest.raises(UnexpectedShape):
-        held("rec1", at)
+        stored_record("rec1", at)

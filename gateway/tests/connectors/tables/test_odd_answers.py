@@ -1,4 +1,4 @@
-"""Answers of the application in another shape than it documents: told as such, never a fault of the service."""
+"""Undocumented response shapes are reported as the vendor's errors."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -32,7 +32,7 @@ PAGES: list[Any] = [
     {"records": [RECORD | {"fields": []}]},
     {"records": [RECORD], "offset": 5},
 ]
-REFUSALS: list[Any] = [
+ERRORS: list[Any] = [
     {"error": {"type": {"name": "?"}}},
     {"error": ["NOT_FOUND"]},
     {"errors": [5]},

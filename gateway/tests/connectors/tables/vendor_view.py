@@ -83,7 +83,7 @@ class VendorInspector:
 
 
 def copied(bases: Sequence[Base]) -> list[Base]:
-    """*bases* with everything in them that requests or tests may change; far quicker than seeding anew."""
+    """Return a copy of all changeable parts of *bases*, which is much faster than seeding again."""
     return [replace(base, tables=[_copied_table(table) for table in base.tables]) for base in bases]
 
 
@@ -92,7 +92,7 @@ def _copied_table(table: Table) -> Table:
     return replace(table, fields=deepcopy(table.fields), views=list(table.views), records=records)
 
 
-def looking_at(gateway: Gateway) -> VendorInspector:
+def inspect(gateway: Gateway) -> VendorInspector:
     """Return an inspector of the emulator behind *gateway*."""
     emulator = gateway.sandbox.emulators["tables"]
     assert isinstance(emulator, TablesEmulator)
