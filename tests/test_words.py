@@ -28,13 +28,11 @@ OLD = frozenset(
     (
         "Refusal",
         "Shown",
-        "WantedEmail",
         "_is_always_shown",
         "_is_beyond",
         "_is_shown_once",
         "_refused",
         "_tell",
-        "_told_apart",
         "asked",
         "beyond",
         "count_fitting",
@@ -58,7 +56,6 @@ OLD = frozenset(
         "told",
         "told_back",
         "told_code",
-        "told_of",
         "wanted",
     )
 )

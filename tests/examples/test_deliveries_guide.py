@@ -20,8 +20,8 @@ from jsonschema import Draft202012Validator
 
 from connector_gateway_client import Gateway as Client
 from connector_gateway_client import webhooks
-from gateway.tests.connectors.chat.observing import change, connect, prove, say, watching
-from gateway.tests.connectors.chat.reading import GENERAL, RANDOM
+from gateway.tests.connectors.chat.event_feed import change, connect, prove, run_watching_gateway, say
+from gateway.tests.connectors.chat.vendor_view import GENERAL, RANDOM
 from harness.gateway_server import OPERATOR, Gateway
 from harness.requirement import requirement
 
@@ -33,7 +33,7 @@ PLACE = "http://127.0.0.1:8000/events"
 
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    with watching(tmp_path_factory.mktemp("deliveries"), GATEWAY_PRIVATE_WEBHOOKS="on") as gateway:
+    with run_watching_gateway(tmp_path_factory.mktemp("deliveries"), GATEWAY_PRIVATE_WEBHOOKS="on") as gateway:
         gateway.clear("chat")
         gateway.knob("chat", events_url=f"{gateway.base_url}/hooks/chat")
         yield gateway

@@ -27,7 +27,7 @@ from connector_gateway.kit.clock import SystemClock
 from connector_gateway.kit.events import HookRequest
 from connector_gateway.settings import Settings
 from connector_gateway.storage import tables
-from gateway.tests.connectors.chat.observing import signed
+from gateway.tests.connectors.chat.event_feed import signed
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET
 
 SCOPES = ["channels:history", "groups:history"]

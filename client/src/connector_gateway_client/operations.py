@@ -834,7 +834,7 @@ class Chat:
     def list_channels(
         self, *, connection_id: str, types: str | None = None, limit: int | None = None, cursor: str | None = None
     ) -> Pages[Channel]:
-        """List the channels that the connection can post into."""
+        """List the channels that the connection can post to."""
         return Pages(
             self._sending,
             RequestSpec(
@@ -856,7 +856,7 @@ class Chat:
         idempotency_key: str | None = None,
         dry_run: bool = False,
     ) -> Response[AddedReaction]:
-        """Add an emoji reaction to a message; one that is there already is left as it is."""
+        """Add an emoji reaction to a message. An existing reaction is left unchanged."""
         return self._sending.send(
             RequestSpec(
                 "POST",
@@ -965,7 +965,7 @@ class AsyncChat:
     def list_channels(
         self, *, connection_id: str, types: str | None = None, limit: int | None = None, cursor: str | None = None
     ) -> AsyncPages[Channel]:
-        """List the channels that the connection can post into."""
+        """List the channels that the connection can post to."""
         return AsyncPages(
             self._sending,
             RequestSpec(
@@ -987,7 +987,7 @@ class AsyncChat:
         idempotency_key: str | None = None,
         dry_run: bool = False,
     ) -> Response[AddedReaction]:
-        """Add an emoji reaction to a message; one that is there already is left as it is."""
+        """Add an emoji reaction to a message. An existing reaction is left unchanged."""
         return await self._sending.send(
             RequestSpec(
                 "POST",
@@ -1321,7 +1321,7 @@ class Tables:
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Pages[Record]:
-        """Read records of a table or a view; a view's own filter and order apply."""
+        """Read records of a table or a view, with the view's own filter and order."""
         return Pages(
             self._sending,
             RequestSpec(
@@ -1444,7 +1444,7 @@ class AsyncTables:
         limit: int | None = None,
         cursor: str | None = None,
     ) -> AsyncPages[Record]:
-        """Read records of a table or a view; a view's own filter and order apply."""
+        """Read records of a table or a view, with the view's own filter and order."""
         return AsyncPages(
             self._sending,
             RequestSpec(

@@ -197,7 +197,7 @@ class CreatedDraft(TypedDict):
 
 
 class PostedMessage(TypedDict):
-    """The message that was posted."""
+    """The posted message."""
 
     message_ts: str
     channel_id: str
@@ -206,7 +206,7 @@ class PostedMessage(TypedDict):
 
 
 class EditedMessage(TypedDict):
-    """The message after the edit."""
+    """The edited message."""
 
     message_ts: str
     channel_id: str
@@ -214,7 +214,7 @@ class EditedMessage(TypedDict):
 
 
 class Channel(TypedDict):
-    """A channel, or a conversation with one person, that can be posted into."""
+    """A channel, or a conversation with one person, that the connection can post to."""
 
     channel_id: str
     name: str
@@ -223,7 +223,7 @@ class Channel(TypedDict):
 
 
 class AddedReaction(TypedDict):
-    """The reaction as it now is."""
+    """The reaction after the call."""
 
     message_ts: str
     emoji: str
@@ -231,7 +231,7 @@ class AddedReaction(TypedDict):
 
 
 class ChatEvent(TypedDict):
-    """A message that was observed."""
+    """An observed message."""
 
     event_id: str
     type: str
@@ -253,7 +253,7 @@ class WrittenContact(TypedDict):
 
 
 class Contact(TypedDict):
-    """A contact; the property it was looked up by is one more field. Values are text, as the application keeps them."""
+    """A contact. The searched property is an additional field. Values are text, as the vendor stores them."""
 
     contact_id: str
     email: str | None
@@ -267,7 +267,7 @@ class Contact(TypedDict):
 
 
 class CreatedDeal(TypedDict):
-    """The deal that was made."""
+    """The created deal."""
 
     deal_id: str
     dealname: str
@@ -306,7 +306,7 @@ class Record(TypedDict):
 
 
 class FailedRecord(TypedDict):
-    """One thing that is wrong with a record, which was not made; a record may have several."""
+    """One error of a record that was not created. A record may have several."""
 
     index: int
     error: Literal["select_option_missing", "lossy_cast", "read_only_field", "field_not_found", "upstream_refused"]
@@ -318,14 +318,14 @@ class FailedRecord(TypedDict):
 
 
 class CreatedRecords(TypedDict):
-    """What became of the records."""
+    """The created records, and the errors of the others."""
 
     created: list[str]
     failed: list[FailedRecord]
 
 
 class UpdatedRecord(TypedDict):
-    """The record after the change."""
+    """The updated record."""
 
     record_id: str
     updated_fields: list[str]
@@ -333,7 +333,7 @@ class UpdatedRecord(TypedDict):
 
 
 class AttachedFile(TypedDict):
-    """The attachment that was made; what the field held before is still there."""
+    """The created attachment. Earlier attachments in the field are retained."""
 
     record_id: str
     field: str

@@ -26,7 +26,7 @@ from connector_gateway.kit.errors import GatewayError, all_errors
 from connector_gateway.kit.operation import AnyConnector, AnyOperation
 from connector_gateway.management.routes import MANAGEMENT
 from connector_gateway.mcp import resources
-from gateway.tests.connectors.chat.reading import without
+from gateway.tests.connectors.chat.vendor_view import without
 from harness.all_connectors import UNHURRIED
 from harness.file_server import scripted_response, serve_files
 from harness.gateway_server import Gateway, Reply, run_gateway

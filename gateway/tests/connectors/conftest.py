@@ -1,4 +1,4 @@
-"""The connector that a folder is named after, alone behind a gateway and in front of its emulator."""
+"""Gateways with only the connector of the test's folder, in front of its emulator."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -52,6 +52,6 @@ def beside(room: Gateway, tmp_path: Path) -> Iterator[Beside]:
 
 @pytest.fixture
 def restarting(room: Gateway, tmp_path: Path) -> Restarting:
-    """A gateway of its own that can be started again."""
+    """Return a separate, restartable gateway."""
     (name,) = room.connections
     return serving_again(room.sandbox, tmp_path, connectors=only(name))

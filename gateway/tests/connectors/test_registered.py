@@ -1,4 +1,4 @@
-"""The rooms that there are, and the ones that are registered."""
+"""The existing connectors and the registered ones."""
 
 from importlib import import_module
 from pathlib import Path
@@ -18,10 +18,10 @@ SECTIONS = (
     "Budgets",
     "Known differences and decisions",
 )
-"""How the README of every room begins; what only some of them have comes behind, and the checklist last."""
+"""The first sections of every connector's README. Optional ones follow, and the checklist is last."""
 
 MAX_LINES = 400
-"""A module of a room that grows beyond them has a second noun, and becomes a package of the same name."""
+"""Maximum lines of a connector's module. A longer one becomes a package of the same name."""
 
 
 def test_every_room_is_registered() -> None:

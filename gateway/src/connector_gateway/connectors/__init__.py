@@ -16,6 +16,6 @@ CONNECTOR_NAMES = (
 """Folder names of the connectors. Each package declares its connector under this name in capitals."""
 
 CONNECTORS: Mapping[str, AnyConnector] = {
-    room: getattr(import_module(f"{__name__}.{room}"), room.upper()) for room in CONNECTOR_NAMES
+    name: getattr(import_module(f"{__name__}.{name}"), name.upper()) for name in CONNECTOR_NAMES
 }
 """Every connector by name."""

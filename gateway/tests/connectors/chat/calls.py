@@ -1,15 +1,15 @@
-"""Calls of this room for the tests that all rooms share."""
+"""Calls of this connector for the tests that all connectors share."""
 
 from collections.abc import Sequence
 
 from harness.operation_calls import Examples, Reading
 
 WRITE = ("chat.post_message", "/api/chat.postMessage")
-"""A write as the simulation names it, and where the request begins that carries it out."""
+"""A write by its name in the simulation, and the start of its request's path."""
 
 
 def readings(known: Examples) -> Sequence[Reading]:
-    """The calls that change nothing; the first of them asks the application each time."""
+    """The calls that change nothing. The first one always sends a request to the vendor."""
     gone = "1111111111.111111"
     return [
         Reading("GET", "/channels", {"limit": 20}),

@@ -1,4 +1,4 @@
-"""What the application's refusals mean."""
+"""Classification of the vendor's errors."""
 
 import json
 from typing import Any
@@ -23,10 +23,10 @@ from connector_gateway.kit.errors import (
 from connector_gateway.kit.upstream.pool import UpstreamResponse
 
 
-def refusal(code: str, **more: Any) -> GatewayError:
-    with pytest.raises(GatewayError) as refused:
+def vendor_error(code: str, **more: Any) -> GatewayError:
+    with pytest.raises(GatewayError) as error:
         unwrap(UpstreamResponse(200, {}, json.dumps({"ok": False, "error": code, **more}).encode()), wire.Posted)
-    return refused.value
+    return error.value
 
 
 @pytest.mark.parametrize(
@@ -48,21 +48,21 @@ def refusal(code: str, **more: Any) -> GatewayError:
         *[(code, ConnectionRevoked) for code in ("account_inactive", "token_revoked", "token_expired", "not_authed")],
     ],
 )
-def test_a_refusal_with_status_200_has_its_own_meaning(code: str, error: type[GatewayError]) -> None:
-    refused = refusal(code)
+def test_an_error_with_status_200_is_classified_by_its_code(code: str, error: type[GatewayError]) -> None:
+    raised = vendor_error(code)
 
-    assert error is type(refused)
-    assert code not in refused.message
+    assert error is type(raised)
+    assert code not in raised.message
 
 
 @pytest.mark.parametrize("remarks", ["odd", {"messages": "odd"}, {"messages": [{"odd": 1}]}])
 def test_remarks_that_cannot_be_read_are_left_out(remarks: Any) -> None:
-    assert [{"vendor_code": "no_text"}] == refusal("no_text", response_metadata=remarks).details
+    assert [{"vendor_code": "no_text"}] == vendor_error("no_text", response_metadata=remarks).details
 
 
 @pytest.mark.parametrize(
     ("code", "remedy"),
     [("edit_window_closed", "Post a new message"), ("restricted_action_thread_locked", "Post outside of the thread")],
 )
-def test_a_refusal_comes_with_what_helps_against_it(code: str, remedy: str) -> None:
-    assert refusal(code).remedy.startswith(remedy)
+def test_an_error_has_a_specific_remedy(code: str, remedy: str) -> None:
+    assert vendor_error(code).remedy.startswith(remedy)

@@ -1,4 +1,4 @@
-"""Messages as they are delivered: each once, on the connections that watch for it."""
+"""Delivered messages are stored once, for the connections that watch them."""
 
 import json
 import time
@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 
 from connector_gateway.cli import main
 from connector_gateway.core.events import inbound_hooks
-from gateway.tests.connectors.chat.observing import (
+from gateway.tests.connectors.chat.event_feed import (
     APP,
     BOT_USER,
     TEAM,
@@ -28,13 +28,13 @@ from gateway.tests.connectors.chat.observing import (
     message,
     post,
     prove,
+    run_watching_gateway,
     say,
     signed,
     status_of,
     texts,
-    watching,
 )
-from gateway.tests.connectors.chat.reading import EMPTY, GENERAL, PERSON, PRIVATE, RANDOM, UNJOINED
+from gateway.tests.connectors.chat.vendor_view import EMPTY, GENERAL, PERSON, PRIVATE, RANDOM, UNJOINED
 from harness.gateway_server import Gateway
 from harness.requirement import requirement
 from harness.wait import wait_until
@@ -49,13 +49,13 @@ BOT = "B05RELAY9KD"
 def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     secrets = f"an older secret,{SIGNING_SECRET}"
     settings = {"GATEWAY_MAX_BODY_BYTES": str(MAX_BODY_BYTES)}
-    with watching(tmp_path_factory.mktemp("events"), secrets, **settings) as gateway:
+    with run_watching_gateway(tmp_path_factory.mktemp("events"), secrets, **settings) as gateway:
         yield gateway
 
 
 @pytest.fixture
 def gateway(room: Gateway) -> Gateway:
-    """The gateway, told of everything that happens in the workspace."""
+    """Return the gateway, with deliveries of all events of the workspace."""
     room.clear("chat")
     room.authorise("chat")
     room.knob("chat", events_url=f"{room.base_url}/hooks/chat")
@@ -64,7 +64,7 @@ def gateway(room: Gateway) -> Gateway:
 
 @pytest.fixture(scope="module")
 def lasting(room: Gateway) -> str:
-    """A connection for tests that deliver by hand into channels of their own."""
+    """Return a connection for tests that send deliveries for their own channels."""
     room.clear("chat")
     room.authorise("chat")
     return connect(room, channels=[RANDOM])
@@ -200,7 +200,7 @@ def test_what_was_posted_through_the_connection_is_not_observed(gateway: Gateway
     assert ["from them"] == texts(gateway, connection)
 
 
-def test_a_connection_to_another_workspace_is_told_nothing(gateway: Gateway, lasting: str) -> None:
+def test_a_connection_to_another_workspace_receives_no_events(gateway: Gateway, lasting: str) -> None:
     bot = {"team_id": "T0ELSEWHERE", "user_id": BOT_USER, "is_bot": True}
     reply = deliver(gateway, callback(message(RANDOM, "of another team"), team_id="T0ELSEWHERE", authorizations=[bot]))
 
@@ -217,17 +217,17 @@ def test_a_message_of_a_shared_channel_is_heard_by_the_bot_that_the_delivery_nam
 
 
 @pytest.mark.parametrize(
-    "given",
+    "value",
     [None, [], {}, "all", 7, [None], [TEAM], [{"team_id": TEAM}], [{"team_id": TEAM, "user_id": 7}], [[]]],
     ids=str,
 )
-def test_a_delivery_that_names_no_bot_makes_the_connections_of_its_app_look_for_themselves(
-    gateway: Gateway, given: Any, request: pytest.FixtureRequest
+def test_a_delivery_without_a_bot_makes_the_connections_of_its_app_poll(
+    gateway: Gateway, value: Any, request: pytest.FixtureRequest
 ) -> None:
     connection = connect(gateway, channels=[EMPTY])
     gateway.knob("chat", events_url="")
     gateway.act("chat", action="message", channel_id=EMPTY, text=request.node.name)
-    deliver(gateway, callback(message(EMPTY, "as delivered"), authorizations=given))
+    deliver(gateway, callback(message(EMPTY, "as delivered"), authorizations=value))
     wait_until(lambda: texts(gateway, connection))
 
     assert [request.node.name] == texts(gateway, connection)
@@ -265,9 +265,9 @@ def test_a_channel_that_is_not_there_has_no_feed(gateway: Gateway) -> None:
 def test_a_channel_that_the_app_sees_is_looked_up_once(gateway: Gateway) -> None:
     connection = connect(gateway, channels=[GENERAL])
     gateway.clear("chat")
-    found = [texts(gateway, connection, channel=GENERAL), texts(gateway, connection, channel=GENERAL)]
+    matches = [texts(gateway, connection, channel=GENERAL), texts(gateway, connection, channel=GENERAL)]
 
-    assert [[], []] == found
+    assert [[], []] == matches
     assert 1 == [path for _, path, _ in gateway.journal("chat")].count("/api/conversations.info")
 
 
@@ -330,7 +330,7 @@ def test_the_address_proves_itself_to_the_vendor(gateway: Gateway) -> None:
     ],
     ids=["none", "empty", "wrong", "upper-case", "bare", "no-time", "word", "negative", "endless", "other-time"],
 )
-def test_a_delivery_that_is_not_signed_is_refused(gateway: Gateway, lasting: str, spoil: Any) -> None:
+def test_a_delivery_that_is_not_signed_is_rejected(gateway: Gateway, lasting: str, spoil: Any) -> None:
     body = json.dumps(callback(message(RANDOM, "forged"))).encode()
     reply = post(gateway, body, spoil(signed(body)))
 
@@ -340,7 +340,7 @@ def test_a_delivery_that_is_not_signed_is_refused(gateway: Gateway, lasting: str
 
 @requirement("chat-51")
 @pytest.mark.parametrize("seconds", [-310, 310], ids=["old", "future"])
-def test_a_delivery_that_was_signed_at_another_time_is_refused(gateway: Gateway, lasting: str, seconds: float) -> None:
+def test_a_delivery_that_was_signed_at_another_time_is_rejected(gateway: Gateway, lasting: str, seconds: float) -> None:
     body = json.dumps(callback(message(RANDOM, "replayed"))).encode()
     reply = post(gateway, body, signed(body, time.time() + seconds))
 
@@ -349,12 +349,12 @@ def test_a_delivery_that_was_signed_at_another_time_is_refused(gateway: Gateway,
 
 
 def rejected(gateway: Gateway, connection_id: str) -> Any:
-    """What a connection tells of a delivery that was rejected."""
+    """Return a connection's report of a rejected delivery."""
     return gateway.operator("GET", f"/v1/connections/{connection_id}").data["deliveries_rejected"]
 
 
 @requirement("chat-51")
-def test_a_connection_whose_deliveries_are_rejected_says_so_and_the_log_does_once(
+def test_rejected_deliveries_are_reported_by_the_connection_and_logged_once(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(inbound_hooks, "REJECTED_SECONDS", 0.0)
@@ -363,10 +363,10 @@ def test_a_connection_whose_deliveries_are_rejected_says_so_and_the_log_does_onc
     with capture_logs() as lines:
         post(gateway, body, signed(body, secret="of nobody"))
         post(gateway, body, signed(body, secret="of nobody"))
-    told = rejected(gateway, connection)
+    fields = rejected(gateway, connection)
     deliver(gateway, callback(message(RANDOM, "signed as it should be")))
 
-    assert "The delivery is not signed with a secret of this installation." == told["why"]
+    assert "The delivery is not signed with a secret of this installation." == fields["why"]
     assert 1 == sum(connection in line.get("connection_ids", ()) for line in lines)
     assert rejected(gateway, connection) is None
 
@@ -397,14 +397,14 @@ def test_signatures_are_judged_as_the_vendors_own_library_judges_them(
     [b"", b"not JSON", b"[]", b'"text"', b'{"type": ', b"\xff\xfe", b"[" * 20_000],
     ids=["empty", "text", "list", "string", "cut", "bytes", "deep"],
 )
-def test_a_delivery_that_is_no_json_object_is_refused(gateway: Gateway, body: bytes) -> None:
+def test_a_delivery_that_is_no_json_object_is_rejected(gateway: Gateway, body: bytes) -> None:
     reply = post(gateway, body, signed(body))
 
     assert (400, "invalid_json") == (reply.status, reply.code)
 
 
 @requirement("chat-52")
-def test_an_oversized_delivery_is_refused(gateway: Gateway, lasting: str) -> None:
+def test_an_oversized_delivery_is_rejected(gateway: Gateway, lasting: str) -> None:
     body = json.dumps(callback(message(RANDOM, "x" * MAX_BODY_BYTES))).encode()
     reply = post(gateway, body, signed(body))
 
@@ -482,22 +482,22 @@ def test_what_was_written_while_the_app_was_removed_is_there_once_it_is_back(gat
 
 
 @requirement("chat-49", "common-69")
-def test_a_reader_notices_a_withdrawal_that_nobody_delivered_and_misses_nothing(gateway: Gateway) -> None:
+def test_a_reader_notices_an_undelivered_revocation_and_misses_no_event(gateway: Gateway) -> None:
     connection = connect(gateway, channels=[EMPTY])
     gateway.knob("chat", events_url="")
     gateway.revoke("chat")
     gateway.act("chat", action="message", channel_id=EMPTY, text="unnoticed")
-    refused = gateway.get("/chat/events", connection_id=connection)
+    response = gateway.get("/chat/events", connection_id=connection)
     gateway.authorise("chat")
-    again = gateway.get("/chat/events", connection_id=connection)
+    repeat = gateway.get("/chat/events", connection_id=connection)
     heed(gateway, connection)
 
-    assert (401, "connection_revoked", 200) == (refused.status, refused.code, again.status)
+    assert (401, "connection_revoked", 200) == (response.status, response.code, repeat.status)
     assert ["unnoticed"] == texts(gateway, connection)
 
 
 @requirement("chat-46")
-def test_credentials_that_are_replaced_before_anybody_noticed_lose_nothing(gateway: Gateway) -> None:
+def test_replacing_credentials_before_a_poll_loses_no_event(gateway: Gateway) -> None:
     connection = connect(gateway, channels=[EMPTY])
     gateway.knob("chat", events_url="")
     gateway.act("chat", action="message", channel_id=EMPTY, text="unnoticed")
@@ -524,7 +524,7 @@ def test_messages_that_were_left_out_are_read_from_the_history(gateway: Gateway)
 
 
 @requirement("chat-47")
-def test_what_cannot_be_read_is_told_with_the_feed_and_in_the_history(gateway: Gateway) -> None:
+def test_unreadable_channels_are_reported_with_the_feed_and_in_the_history(gateway: Gateway) -> None:
     connection = connect(gateway, channels=[UNJOINED])
     reply = gateway.get("/chat/events", connection_id=connection)
     warning, *_ = reply.headers.get_list("warning")
@@ -536,7 +536,7 @@ def test_what_cannot_be_read_is_told_with_the_feed_and_in_the_history(gateway: G
 
 
 @pytest.mark.parametrize("ahead", [0, 3600])
-def test_a_look_waits_until_deliveries_are_complete_again(gateway: Gateway, ahead: int) -> None:
+def test_a_poll_waits_until_deliveries_are_complete_again(gateway: Gateway, ahead: int) -> None:
     connection = connect(gateway, channels=[EMPTY])
     minute = int(time.time() // 60) * 60
     left_out = {"team_id": TEAM, "minute_rate_limited": minute + ahead, "api_app_id": APP}
@@ -548,7 +548,7 @@ def test_a_look_waits_until_deliveries_are_complete_again(gateway: Gateway, ahea
     assert minute + 120 <= watch_of(gateway, connection).due_at < minute + 600
 
 
-def test_a_look_that_failed_is_taken_again_once_the_vendor_is_known_to_have_room(gateway: Gateway) -> None:
+def test_a_failed_poll_is_retried_when_the_vendors_budget_allows(gateway: Gateway) -> None:
     connection = connect(gateway, channels=[EMPTY])
     minute = int(time.time() // 60) * 60
     deliver(gateway, {"type": "app_rate_limited", "team_id": TEAM, "minute_rate_limited": minute, "api_app_id": APP})

@@ -1,4 +1,4 @@
-"""Messages from the channels' history: what is read after deliveries may have been missed, and what cannot be."""
+"""Reads of the channels' history after missed deliveries, and their gaps."""
 
 import json
 import time
@@ -18,9 +18,9 @@ from connector_gateway.kit.errors import Overloaded, UpstreamError
 from connector_gateway.kit.events import FORMER, RENEWED_AT, HookRequest, HookResult
 from connector_gateway.kit.identifiers import WorkspaceId
 from connector_gateway.storage import tables
-from gateway.tests.connectors.chat.observing import APP, BOT_USER, TEAM, callback, signed
-from gateway.tests.connectors.chat.observing import events as feed
-from gateway.tests.connectors.chat.reading import (
+from gateway.tests.connectors.chat.event_feed import APP, BOT_USER, TEAM, callback, signed
+from gateway.tests.connectors.chat.event_feed import events as feed
+from gateway.tests.connectors.chat.vendor_view import (
     ARCHIVED,
     EMPTY,
     FOREIGN,
@@ -29,10 +29,10 @@ from gateway.tests.connectors.chat.reading import (
     PRIVATE,
     RANDOM,
     UNJOINED,
-    asked,
+    count_requests,
     without,
 )
-from gateway.tests.connectors.chat.reading import workspace as standing
+from gateway.tests.connectors.chat.vendor_view import workspace as standing
 from harness.all_connectors import only
 from harness.clocks import ShiftedClock
 from harness.gateway_server import Gateway, run_gateway
@@ -49,8 +49,8 @@ HOUR = 3600.0
 
 
 @dataclass
-class Watching:
-    """A connection whose polls are taken by hand, and at any time."""
+class WatchedConnection:
+    """A connection whose polls are run by the test, at any time."""
 
     gateway: Gateway
     connection_id: str
@@ -60,7 +60,7 @@ class Watching:
     def poll(
         self, clock: ShiftedClock | None = None, *, behind_since: float | None, pushed: bool = True
     ) -> PollSession:
-        """Take a poll; what it was."""
+        """Run a poll and return it."""
         claimed = replace(self.claimed, behind_since=behind_since, state=self.state)
         taken = self.gateway.run(self._prepare(claimed, clock or ShiftedClock()))
         taken.receives_changes = pushed
@@ -79,7 +79,7 @@ class Watching:
         return watch_of(self.gateway, self.connection_id).state
 
     def note(self, state: Any) -> None:
-        """Have it noted that things are otherwise."""
+        """Change the stored state of the watch."""
         query = update(tables.watches).where(tables.watches.c.connection_id == self.connection_id)
 
         async def note() -> None:
@@ -93,13 +93,13 @@ class Watching:
 
     @property
     def warnings(self) -> Sequence[str]:
-        """What readers are warned of."""
+        """The warnings for readers."""
         reply = self.gateway.get("/chat/events", connection_id=self.connection_id)
         return reply.headers.get_list("warning")
 
     @property
     def notes(self) -> Any:
-        """The snapshots of channels that were read."""
+        """The snapshots of read channels."""
         poll = self.gateway.run(self._prepare(self.claimed, ShiftedClock()))
         return self.gateway.run(poll.snapshots(events.backfill.READ_UNTIL))
 
@@ -114,14 +114,14 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
         yield gateway
 
 
-def watching(gateway: Gateway, **settings: Any) -> Watching:
-    """A new connection, polled at for the first time."""
+def create_watch(gateway: Gateway, **settings: Any) -> WatchedConnection:
+    """Create a connection and run its first poll."""
     app, credentials = gateway.app, gateway.sandbox.emulators["chat"].credentials()
-    made = gateway.run(
+    created = gateway.run(
         app.connections.create(WorkspaceId(gateway.workspace_id), "chat", credentials, settings=settings)
     )
     (claimed,) = gateway.run(app._watches.claim("chat", 10))
-    watch = Watching(gateway, made["connection_id"], claimed, time.time())
+    watch = WatchedConnection(gateway, created["connection_id"], claimed, time.time())
     watch.poll(behind_since=claimed.behind_since)
     return watch
 
@@ -133,10 +133,10 @@ def say(gateway: Gateway, channel_id: str, text: str, **more: Any) -> str:
 
 @pytest.fixture
 def channel_id(gateway: Gateway) -> str:
-    """A channel of the test's own, which the app is in."""
-    made: str = gateway.act("chat", action="create", name=f"history-{time.time_ns()}")["channel_id"]
-    gateway.act("chat", action="invite", channel_id=made)
-    return made
+    """Create a channel with the app as a member."""
+    created: str = gateway.act("chat", action="create", name=f"history-{time.time_ns()}")["channel_id"]
+    gateway.act("chat", action="invite", channel_id=created)
+    return created
 
 
 # What is read
@@ -144,7 +144,7 @@ def channel_id(gateway: Gateway) -> str:
 
 def test_the_first_look_finds_nothing_from_before_the_connection(gateway: Gateway, channel_id: str) -> None:
     say(gateway, channel_id, "long before")
-    watch = watching(gateway, channels=[channel_id, GENERAL])
+    watch = create_watch(gateway, channels=[channel_id, GENERAL])
 
     assert [] == watch.texts
     assert [] == watch.warnings
@@ -153,7 +153,7 @@ def test_the_first_look_finds_nothing_from_before_the_connection(gateway: Gatewa
 
 def test_a_first_look_that_comes_late_finds_what_was_written_since_the_connection(gateway: Gateway) -> None:
     gateway.knob("chat", history_tier="restricted")
-    watch = watching(gateway, channels=[GENERAL])
+    watch = create_watch(gateway, channels=[GENERAL])
     say(gateway, GENERAL, "just after")
     watch.poll(ShiftedClock(ahead=HOUR), behind_since=watch.claimed.behind_since)
 
@@ -162,10 +162,8 @@ def test_a_first_look_that_comes_late_finds_what_was_written_since_the_connectio
 
 
 @requirement("chat-46")
-def test_a_channel_that_is_watched_anew_begins_when_the_settings_were_changed(
-    gateway: Gateway, channel_id: str
-) -> None:
-    watch = watching(gateway, channels=[EMPTY])
+def test_a_newly_watched_channel_starts_at_the_change_of_settings(gateway: Gateway, channel_id: str) -> None:
+    watch = create_watch(gateway, channels=[EMPTY])
     say(gateway, channel_id, "before it was watched")
     began = time.time()
     say(gateway, channel_id, "after")
@@ -182,21 +180,21 @@ def test_a_channel_that_is_watched_anew_begins_when_the_settings_were_changed(
 
 
 @requirement("chat-46")
-def test_a_channel_that_the_app_has_just_entered_is_read_since_the_last_look(gateway: Gateway) -> None:
-    watch = watching(gateway)
-    made = gateway.act("chat", action="create", name=f"entered-{time.time_ns()}")["channel_id"]
-    say(gateway, made, "long before")
-    looked_at = time.time()
-    say(gateway, made, "just before")
-    gateway.act("chat", action="invite", channel_id=made)
-    watch.poll(behind_since=looked_at, pushed=False)
+def test_a_channel_that_the_app_has_just_joined_is_read_since_the_last_poll(gateway: Gateway) -> None:
+    watch = create_watch(gateway)
+    created = gateway.act("chat", action="create", name=f"entered-{time.time_ns()}")["channel_id"]
+    say(gateway, created, "long before")
+    polled_at = time.time()
+    say(gateway, created, "just before")
+    gateway.act("chat", action="invite", channel_id=created)
+    watch.poll(behind_since=polled_at, pushed=False)
 
     assert ["just before"] == watch.texts
 
 
 @requirement("chat-46")
-def test_credentials_of_another_workspace_begin_anew(gateway: Gateway, channel_id: str) -> None:
-    watch = watching(gateway, channels=[channel_id])
+def test_credentials_of_another_workspace_start_a_new_watch(gateway: Gateway, channel_id: str) -> None:
+    watch = create_watch(gateway, channels=[channel_id])
     say(gateway, channel_id, "of the time of the other workspace")
     renewed_at = time.time()
     say(gateway, channel_id, "since then")
@@ -208,7 +206,7 @@ def test_credentials_of_another_workspace_begin_anew(gateway: Gateway, channel_i
 
 @requirement("chat-47")
 def test_what_was_missed_is_read_oldest_first_and_once(gateway: Gateway, channel_id: str) -> None:
-    watch = watching(gateway, channels=[channel_id], keywords=["deploy"])
+    watch = create_watch(gateway, channels=[channel_id], keywords=["deploy"])
     spoken = [f"deploy {number}" for number in range(5)]
     for text in [*spoken, "lunch"]:
         say(gateway, channel_id, text)
@@ -220,7 +218,7 @@ def test_what_was_missed_is_read_oldest_first_and_once(gateway: Gateway, channel
 
 @requirement("chat-44")
 def test_what_was_delivered_is_not_read_once_more(gateway: Gateway, channel_id: str) -> None:
-    watch = watching(gateway, channels=[channel_id])
+    watch = create_watch(gateway, channels=[channel_id])
     ts = say(gateway, channel_id, "delivered")
     event = {"type": "message", "channel": channel_id, "user": PERSON, "text": "delivered", "ts": ts, "team": "T0X"}
     state = watch.state
@@ -233,7 +231,7 @@ def test_what_was_delivered_is_not_read_once_more(gateway: Gateway, channel_id: 
 
 @pytest.mark.usefixtures("gateway")
 def test_every_channel_that_the_app_is_in_is_read_but_archived_ones(gateway: Gateway) -> None:
-    watch = watching(gateway)
+    watch = create_watch(gateway)
     say(gateway, PRIVATE, "in private")
     say(gateway, "D04IM000001", "to the app itself")
     gateway.clear("chat")
@@ -241,7 +239,9 @@ def test_every_channel_that_the_app_is_in_is_read_but_archived_ones(gateway: Gat
     in_it = [channel for channel in standing(gateway).channels.values() if standing(gateway).is_member(channel)]
 
     assert {"in private", "to the app itself"} == set(watch.texts)
-    assert len([channel for channel in in_it if not channel.is_archived]) == asked(gateway, "conversations.history")
+    assert len([channel for channel in in_it if not channel.is_archived]) == count_requests(
+        gateway, "conversations.history"
+    )
     assert standing(gateway).is_member(standing(gateway).channels[ARCHIVED])
 
 
@@ -253,7 +253,7 @@ def test_a_poll_counts_what_it_holds_with_all_calls(tmp_path: Path) -> None:
         run_gateway(sandbox, tmp_path, connectors=only("chat"), GATEWAY_MAX_HELD_BYTES="1000000") as narrow,
     ):
         narrow.run(narrow.app._watches.claim("chat", 10))
-        watch = watching(narrow, channels=[GENERAL])
+        watch = create_watch(narrow, channels=[GENERAL])
         narrow.fault("chat", path="/api/conversations.history", fault="status", status=200, body=large)
 
         with pytest.raises(Overloaded):
@@ -264,7 +264,7 @@ def test_replies_are_read_after_what_stands_in_the_channel(gateway: Gateway, cha
     old = say(gateway, channel_id, "an old question")
     idle = say(gateway, channel_id, "an older thread")
     say(gateway, channel_id, "an old answer", thread_ts=idle)
-    watch = watching(gateway, channels=[channel_id])
+    watch = create_watch(gateway, channels=[channel_id])
     say(gateway, channel_id, "a late answer", thread_ts=old)
     new = say(gateway, channel_id, "a question")
     for number in range(3):
@@ -274,11 +274,11 @@ def test_replies_are_read_after_what_stands_in_the_channel(gateway: Gateway, cha
     watch.poll(behind_since=watch.began)
 
     assert ["a question", "for all", "a late answer", "answer 0", "answer 1", "answer 2"] == watch.texts
-    assert 2 == asked(gateway, "conversations.replies")
+    assert 2 == count_requests(gateway, "conversations.replies")
 
 
 def test_our_own_messages_edits_and_arrivals_are_not_read(gateway: Gateway, channel_id: str) -> None:
-    watch = watching(gateway, channels=[channel_id])
+    watch = create_watch(gateway, channels=[channel_id])
     gateway.post("/chat/messages", channel=channel_id, text="ours")
     deleted = say(gateway, channel_id, "gone")
     gateway.act("chat", action="delete", channel_id=channel_id, ts=deleted)
@@ -291,7 +291,7 @@ def test_our_own_messages_edits_and_arrivals_are_not_read(gateway: Gateway, chan
 
 
 def test_many_pages_of_messages_and_replies_are_read_in_order(gateway: Gateway, channel_id: str) -> None:
-    watch = watching(gateway, channels=[channel_id])
+    watch = create_watch(gateway, channels=[channel_id])
     gateway.knob("chat", history_tier="restricted")
     spoken = [f"message {number}" for number in range(40)]
     first, *_ = [say(gateway, channel_id, text) for text in spoken]
@@ -305,7 +305,7 @@ def test_many_pages_of_messages_and_replies_are_read_in_order(gateway: Gateway, 
 
 
 def test_a_look_without_need_reads_no_history(gateway: Gateway) -> None:
-    watch = watching(gateway, channels=[GENERAL])
+    watch = create_watch(gateway, channels=[GENERAL])
     gateway.clear("chat")
     watch.poll(behind_since=None)
 
@@ -316,7 +316,7 @@ def test_a_look_without_need_reads_no_history(gateway: Gateway) -> None:
 
 
 def test_a_look_that_was_cut_short_goes_on_where_it_was(gateway: Gateway, channel_id: str) -> None:
-    watch = watching(gateway, channels=[channel_id, RANDOM, PRIVATE])
+    watch = create_watch(gateway, channels=[channel_id, RANDOM, PRIVATE])
     say(gateway, channel_id, "first")
     gateway.clear("chat")
     gateway.fault(
@@ -335,12 +335,12 @@ def test_a_look_that_was_cut_short_goes_on_where_it_was(gateway: Gateway, channe
     watch.poll(behind_since=watch.began)
 
     assert 1 == len(done)
-    assert 3 == asked(gateway, "conversations.history")
+    assert 3 == count_requests(gateway, "conversations.history")
     assert {} == watch.notes
 
 
-def test_what_was_found_before_a_look_was_cut_short_is_kept(gateway: Gateway, channel_id: str) -> None:
-    watch = watching(gateway, channels=[channel_id])
+def test_messages_read_before_a_poll_was_interrupted_are_stored(gateway: Gateway, channel_id: str) -> None:
+    watch = create_watch(gateway, channels=[channel_id])
     parent = say(gateway, channel_id, "a question")
     say(gateway, channel_id, "an answer", thread_ts=parent)
     gateway.fault("chat", path="/api/conversations.replies", times=3, fault="status", status=500)
@@ -354,8 +354,8 @@ def test_what_was_found_before_a_look_was_cut_short_is_kept(gateway: Gateway, ch
 
 
 @requirement("chat-47")
-def test_threads_that_are_not_reached_in_time_are_told_to_be_missing(gateway: Gateway, channel_id: str) -> None:
-    watch = watching(gateway, channels=[channel_id])
+def test_threads_that_are_not_read_in_time_are_reported_as_a_gap(gateway: Gateway, channel_id: str) -> None:
+    watch = create_watch(gateway, channels=[channel_id])
     for number in range(3):
         parent = say(gateway, channel_id, f"question {number}")
         say(gateway, channel_id, f"answer {number}", thread_ts=parent)
@@ -367,10 +367,8 @@ def test_threads_that_are_not_reached_in_time_are_told_to_be_missing(gateway: Ga
 
 
 @requirement("chat-47")
-def test_channels_that_are_not_reached_in_time_are_told_to_be_missing_and_read_next(
-    gateway: Gateway, channel_id: str
-) -> None:
-    watch = watching(gateway, channels=[channel_id, RANDOM])
+def test_channels_that_are_not_read_in_time_are_a_gap_and_read_next(gateway: Gateway, channel_id: str) -> None:
+    watch = create_watch(gateway, channels=[channel_id, RANDOM])
     say(gateway, channel_id, "in one")
     say(gateway, RANDOM, "in the other")
     watch.poll(ShiftedClock(step=events.backfill.MAX_BACKFILL_SECONDS / 3), behind_since=watch.began)
@@ -390,8 +388,8 @@ def test_channels_that_are_not_reached_in_time_are_told_to_be_missing_and_read_n
 
 
 @requirement("chat-47")
-def test_more_than_can_be_read_of_a_channel_is_told_to_be_missing(gateway: Gateway, channel_id: str) -> None:
-    watch = watching(gateway, channels=[channel_id])
+def test_more_messages_than_a_poll_can_read_are_reported_as_a_gap(gateway: Gateway, channel_id: str) -> None:
+    watch = create_watch(gateway, channels=[channel_id])
     channel = standing(gateway).channels[channel_id]
     for number in range(800):
         standing(gateway).post(channel, f"message {number}", PERSON)
@@ -411,11 +409,11 @@ def test_more_than_can_be_read_of_a_channel_is_told_to_be_missing(gateway: Gatew
     [(UNJOINED, ()), (FOREIGN, ()), ("C0NOSUCHONE", ()), (RANDOM, ("channels:history",))],
     ids=["not-in-it", "private", "unknown", "not-permitted"],
 )
-def test_a_channel_that_may_not_be_read_is_told_and_the_others_are_read(
+def test_an_unreadable_channel_is_reported_and_the_others_are_read(
     gateway: Gateway, channel_id: str, channel: str, scopes: Sequence[str]
 ) -> None:
     if_permitted = PRIVATE
-    watch = watching(gateway, channels=[channel, if_permitted])
+    watch = create_watch(gateway, channels=[channel, if_permitted])
     say(gateway, if_permitted, "legible")
     gateway.knob("chat", scopes=without(*scopes))
     watch.poll(behind_since=watch.began)
@@ -435,8 +433,8 @@ def test_a_channel_that_may_not_be_read_is_told_and_the_others_are_read(
     ],
     ids=str,
 )
-def test_an_answer_that_nobody_knows_stops_one_channel_only(gateway: Gateway, channel_id: str, odd: Any) -> None:
-    watch = watching(gateway, channels=[channel_id, RANDOM])
+def test_an_unknown_error_stops_one_channel_only(gateway: Gateway, channel_id: str, odd: Any) -> None:
+    watch = create_watch(gateway, channels=[channel_id, RANDOM])
     say(gateway, channel_id, "in one")
     say(gateway, RANDOM, "in the other")
     gateway.fault("chat", path="/api/conversations.history", fault="status", status=200, body=odd)
@@ -447,7 +445,7 @@ def test_an_answer_that_nobody_knows_stops_one_channel_only(gateway: Gateway, ch
 
 
 def test_an_app_that_may_read_nothing_says_so(gateway: Gateway) -> None:
-    watch = watching(gateway)
+    watch = create_watch(gateway)
     gateway.knob("chat", scopes="chat:write")
     watch.poll(behind_since=watch.began)
 
@@ -455,8 +453,8 @@ def test_an_app_that_may_read_nothing_says_so(gateway: Gateway) -> None:
     assert 1 == len(watch.warnings)
 
 
-def test_a_thread_that_went_away_is_no_gap(gateway: Gateway, channel_id: str) -> None:
-    watch = watching(gateway, channels=[channel_id])
+def test_a_deleted_thread_is_no_gap(gateway: Gateway, channel_id: str) -> None:
+    watch = create_watch(gateway, channels=[channel_id])
     parent = say(gateway, channel_id, "a question")
     say(gateway, channel_id, "an answer", thread_ts=parent)
     gone = {"ok": False, "error": "thread_not_found"}
@@ -469,35 +467,33 @@ def test_a_thread_that_went_away_is_no_gap(gateway: Gateway, channel_id: str) ->
 
 @requirement("chat-47")
 @pytest.mark.parametrize(
-    ("absent_seconds", "channel", "told"),
+    ("absent_seconds", "channel", "expected"),
     [(HOUR, GENERAL, True), (HOUR, EMPTY, False), (4 * MINUTE, GENERAL, False)],
     ids=["long", "long-but-all-is-seen", "short"],
 )
 def test_an_absence_that_is_too_long_for_repeated_deliveries_hides_replies_in_old_threads(
-    gateway: Gateway, channel: str, absent_seconds: float, *, told: bool
+    gateway: Gateway, channel: str, absent_seconds: float, *, expected: bool
 ) -> None:
     gateway.knob("chat", history_tier="restricted")
-    watch = watching(gateway, channels=[channel])
+    watch = create_watch(gateway, channels=[channel])
     watch.poll(ShiftedClock(ahead=MINUTE + absent_seconds), behind_since=watch.began + MINUTE)
 
-    assert told is bool(watch.warnings)
+    assert expected is bool(watch.warnings)
 
 
 # Where nothing is delivered, and polls are all there is
 
 
-def test_where_nothing_is_delivered_old_threads_are_not_told_at_every_look(gateway: Gateway) -> None:
-    watch = watching(gateway, channels=[GENERAL])
+def test_without_deliveries_old_threads_are_not_reported_at_every_poll(gateway: Gateway) -> None:
+    watch = create_watch(gateway, channels=[GENERAL])
     watch.poll(ShiftedClock(ahead=HOUR), behind_since=watch.began + MINUTE, pushed=False)
 
     assert [] == watch.warnings
 
 
 @pytest.mark.parametrize("pushed", [False, True], ids=["frequent", "seldom"])
-def test_where_looks_are_frequent_only_the_first_tells_that_a_channel_may_not_be_read(
-    gateway: Gateway, *, pushed: bool
-) -> None:
-    watch = watching(gateway, channels=[UNJOINED])
+def test_with_frequent_polls_only_the_first_reports_an_unreadable_channel(gateway: Gateway, *, pushed: bool) -> None:
+    watch = create_watch(gateway, channels=[UNJOINED])
     before = len(watch.warnings)
     polls = [watch.poll(behind_since=watch.began, pushed=pushed) for _ in range(2)]
 
@@ -505,32 +501,32 @@ def test_where_looks_are_frequent_only_the_first_tells_that_a_channel_may_not_be
     assert [pushed, pushed] == [poll.missed for poll in polls]
 
 
-def test_a_watched_name_beyond_the_channels_that_can_be_listed_is_told(
+def test_a_watched_name_after_the_listed_channels_is_reported(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client, "MAX_CHANNEL_PAGES", 1)
     monkeypatch.setattr(client, "PAGE_SIZE", 1)
-    watch = watching(gateway, channels=["no-such-channel"])
+    watch = create_watch(gateway, channels=["no-such-channel"])
     poll = watch.poll(behind_since=watch.began)
 
     assert poll.missed
     assert {"no-such-channel": None} == watch.state["names"]
 
 
-def test_where_looks_are_frequent_names_are_not_looked_up_every_time(gateway: Gateway) -> None:
-    watch = watching(gateway, channels=["random", "no-such-channel"])
+def test_with_frequent_polls_names_are_not_looked_up_every_time(gateway: Gateway) -> None:
+    watch = create_watch(gateway, channels=["random", "no-such-channel"])
     gateway.clear("chat")
     watch.poll(behind_since=watch.began, pushed=False)
-    soon = asked(gateway, "users.conversations")
+    soon = count_requests(gateway, "users.conversations")
     watch.poll(ShiftedClock(ahead=HOUR), behind_since=watch.began, pushed=False)
-    later = asked(gateway, "users.conversations")
+    later = count_requests(gateway, "users.conversations")
 
     assert (0, True) == (soon, later > 0)
     assert {"random": RANDOM, "no-such-channel": None} == watch.state["names"]
 
 
 def test_where_looks_are_frequent_what_is_late_is_read_by_the_next(gateway: Gateway, channel_id: str) -> None:
-    watch = watching(gateway, channels=[channel_id, RANDOM])
+    watch = create_watch(gateway, channels=[channel_id, RANDOM])
     say(gateway, channel_id, "in one")
     say(gateway, RANDOM, "in the other")
     watch.poll(ShiftedClock(step=events.backfill.MAX_BACKFILL_SECONDS / 3), behind_since=watch.began, pushed=False)
@@ -544,7 +540,7 @@ def test_where_looks_are_frequent_what_is_late_is_read_by_the_next(gateway: Gate
 
 
 def authorised(**about: Any) -> HookResult:
-    """A receipt for the bot of the app."""
+    """Return a receipt for the bot of the app."""
     return HookResult(app=APP, accounts={f"{TEAM}/{BOT_USER}"}, app_accounts={f"{TEAM}/{BOT_USER}"}, **about)
 
 

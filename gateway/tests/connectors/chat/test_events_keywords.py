@@ -1,4 +1,4 @@
-"""Keywords: what a reader would find in a message, in any script."""
+"""Keyword matches in messages of any script."""
 
 from typing import Any
 
@@ -12,8 +12,8 @@ STATE = {"team_id": "T1", "user_id": "U0", "bot_id": "B0", "names": {"ops": "C1"
 
 
 def said(**fields: Any) -> wire.Message:
-    told = {"type": "message", "ts": "1790000000.000100", "user": "U7", "text": "deploy now"}
-    return convert(told | fields, wire.Message)
+    expected = {"type": "message", "ts": "1790000000.000100", "user": "U7", "text": "deploy now"}
+    return convert(expected | fields, wire.Message)
 
 
 @requirement("chat-42")
@@ -69,7 +69,7 @@ def said(**fields: Any) -> wire.Message:
         ("deploy", "de\u00adploy"),
     ],
 )
-def test_a_keyword_is_found_as_a_reader_would_find_it(keyword: str, text: str) -> None:
+def test_a_keyword_matches_complete_words_as_displayed(keyword: str, text: str) -> None:
     assert [keyword] == mapping.keywords.matching_keywords(text, [keyword])
 
 
@@ -106,7 +106,7 @@ def test_keywords_that_are_the_same_to_a_reader_count_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "visible"),
     [
         ("a <b> &amp; c", "a b & c"),
         ("<#C1> and <@U1>", "<#C1> and <@U1>"),
@@ -117,8 +117,8 @@ def test_keywords_that_are_the_same_to_a_reader_count_once() -> None:
         ("1 &lt; 2 &gt; 0 &amp;gt;", "1 < 2 > 0 &gt;"),
     ],
 )
-def test_markup_is_read_as_it_is_shown(text: str, shown: str) -> None:
-    assert shown == mapping.texts.plain_text(text)
+def test_markup_is_read_as_it_is_displayed(text: str, visible: str) -> None:
+    assert visible == mapping.texts.plain_text(text)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_each_keyword_is_an_observation_of_its_own() -> None:
     assert 2 == len({one.identity for one in seen})
 
 
-def test_a_keyword_spelt_anew_is_the_same_observation() -> None:
+def test_a_respelt_keyword_is_the_same_observation() -> None:
     (before,) = mapping.events.observe(said(), "C1", {"keywords": ["Deploy"]}, STATE)
     (after,) = mapping.events.observe(said(team="T2"), "C1", {"keywords": ["DEPLOY "]}, STATE)
 
@@ -168,7 +168,7 @@ def test_a_keyword_spelt_anew_is_the_same_observation() -> None:
 
 
 @pytest.mark.parametrize("subtype", [None, "bot_message", "file_share", "me_message", "thread_broadcast"])
-def test_what_somebody_wrote_is_observed(subtype: str | None) -> None:
+def test_messages_of_people_and_apps_are_observed(subtype: str | None) -> None:
     assert mapping.events.observe(said(subtype=subtype), "C1", {}, STATE)
 
 
@@ -209,9 +209,7 @@ def test_a_message_without_a_person_is_by_its_bot() -> None:
     ],
     ids=str,
 )
-def test_channels_are_watched_by_identifier_or_by_the_name_they_were_found_by(
-    channels: list[str], *, watched: bool
-) -> None:
+def test_channels_are_watched_by_identifier_or_by_resolved_name(channels: list[str], *, watched: bool) -> None:
     assert watched is mapping.events.is_watched("C1", {"channels": channels}, STATE)
 
 
@@ -225,7 +223,7 @@ def test_channels_are_watched_by_identifier_or_by_the_name_they_were_found_by(
     ],
     ids=["public", "private", "direct", "none"],
 )
-def test_conversations_are_read_where_both_permissions_are_held(scopes: set[str], types: str) -> None:
+def test_conversations_are_read_if_both_permissions_are_granted(scopes: set[str], types: str) -> None:
     assert types == mapping.events.readable_types(scopes)
 
 

@@ -1,4 +1,4 @@
-"""Messages over restarts: what is written while no process listens is there afterwards, each message once."""
+"""Messages written during a restart are stored once."""
 
 import signal
 from collections.abc import Iterator, Sequence
@@ -8,8 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
-from gateway.tests.connectors.chat.observing import texts
-from gateway.tests.connectors.chat.reading import GENERAL, RANDOM
+from gateway.tests.connectors.chat.event_feed import texts
+from gateway.tests.connectors.chat.vendor_view import GENERAL, RANDOM
 from harness.all_connectors import only
 from harness.gateway_server import run_gateway
 from harness.installation import Installation
@@ -29,18 +29,20 @@ def sandbox() -> Iterator[Sandbox]:
 
 @pytest.fixture(scope="module")
 def installation(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    """A process that listens to two channels."""
+    """Run a process that watches two channels."""
     settings = {"GATEWAY_WATCH": "on", "GATEWAY_CHAT_HOOK_SECRET": SIGNING_SECRET}
     with httpx.Client(timeout=30) as http:
-        made = Installation(sandbox, tmp_path_factory.mktemp("restarts"), http, settings)
-        made.start()
-        workspace = {"workspace_id": made.manage("POST", "/v1/workspaces", name="tests")["workspace_id"]}
-        made.key = made.manage("POST", "/v1/keys", **workspace, scope="read")["key"]
+        created = Installation(sandbox, tmp_path_factory.mktemp("restarts"), http, settings)
+        created.start()
+        workspace = {"workspace_id": created.manage("POST", "/v1/workspaces", name="tests")["workspace_id"]}
+        created.key = created.manage("POST", "/v1/keys", **workspace, scope="read")["key"]
         credentials = sandbox.emulators["chat"].credentials()
         connection = {"connector": "chat", "credentials": credentials, "settings": {"channels": [GENERAL, RANDOM]}}
-        made.connections = {"chat": made.manage("POST", "/v1/connections", **workspace, **connection)["connection_id"]}
-        yield made
-        made.end()
+        created.connections = {
+            "chat": created.manage("POST", "/v1/connections", **workspace, **connection)["connection_id"]
+        }
+        yield created
+        created.end()
 
 
 def control(installation: Installation, what: str, **body: Any) -> None:
@@ -49,7 +51,7 @@ def control(installation: Installation, what: str, **body: Any) -> None:
 
 
 def say(installation: Installation, *spoken: str) -> Sequence[str]:
-    """Write messages, in turns in both channels."""
+    """Write messages to both channels alternately."""
     for number, text in enumerate(spoken):
         control(installation, "act", action="message", channel_id=[GENERAL, RANDOM][number % 2], text=text)
     return spoken
@@ -64,12 +66,12 @@ def feed(installation: Installation) -> httpx.Response:
 
 
 def heard(installation: Installation, what: str) -> Sequence[str]:
-    """The texts of the feed that begin with *what*."""
+    """Return the texts of the feed that begin with *what*."""
     return [event["text"] for event in feed(installation).json()["data"] if event["text"].startswith(what)]
 
 
 def delivered(installation: Installation) -> int:
-    """How many deliveries were taken."""
+    """Return the number of accepted deliveries."""
     tried = installation.sandbox.emulators["chat"].perform({"action": "deliveries"})["deliveries"]
     return sum(delivery["reason"] is None for delivery in tried)
 
@@ -99,7 +101,7 @@ def test_nothing_is_lost_when_the_process_is_killed_while_deliveries_come_double
 
 
 @requirement("chat-44", "chat-47")
-def test_what_is_both_delivered_again_and_read_after_a_stop_is_there_once(installation: Installation) -> None:
+def test_a_message_that_is_redelivered_and_read_is_stored_once(installation: Installation) -> None:
     address = f"{installation.base_url}/hooks/chat"
     control(installation, "knobs", events_url=address, retry_seconds=[0.5] * 120, deliver_twice=False)
     code = installation.end(signal.SIGTERM)

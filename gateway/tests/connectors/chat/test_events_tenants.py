@@ -1,11 +1,11 @@
-"""Two customers, one chat workspace, two apps: deliveries reach the authorised identity and nobody else."""
+"""Two customers, one chat workspace, two apps: deliveries reach only the authorised identity."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from gateway.tests.connectors.chat.observing import (
+from gateway.tests.connectors.chat.event_feed import (
     APP,
     BOT_USER,
     TEAM,
@@ -15,11 +15,11 @@ from gateway.tests.connectors.chat.observing import (
     events,
     heed,
     message,
+    run_watching_gateway,
     status_of,
     texts,
-    watching,
 )
-from gateway.tests.connectors.chat.reading import EMPTY, PERSON, PRIVATE
+from gateway.tests.connectors.chat.vendor_view import EMPTY, PERSON, PRIVATE
 from harness.gateway_server import Gateway
 from harness.requirement import requirement
 from harness.wait import wait_until
@@ -33,7 +33,7 @@ MANY = 1000
 
 @pytest.fixture(scope="module")
 def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    with watching(tmp_path_factory.mktemp("tenants"), GATEWAY_CHAT_WATCH_SECONDS="3600") as gateway:
+    with run_watching_gateway(tmp_path_factory.mktemp("tenants"), GATEWAY_CHAT_WATCH_SECONDS="3600") as gateway:
         yield gateway
 
 
@@ -47,7 +47,7 @@ def gateway(room: Gateway) -> Gateway:
 
 @pytest.fixture
 def other(gateway: Gateway) -> str:
-    """A connection of the other app in another customer's workspace."""
+    """Create a connection of the other app in another customer's workspace."""
     workspace_id = gateway.operator("POST", "/v1/workspaces", json={"name": "B"}).data["workspace_id"]
     body = {"workspace_id": workspace_id, "connector": "chat", "credentials": {"token": VISITOR_TOKEN}}
     connection_id: str = gateway.operator("POST", "/v1/connections", json=body).data["connection_id"]
@@ -58,7 +58,7 @@ def other(gateway: Gateway) -> str:
 
 
 def seen(gateway: Gateway, connection_id: str) -> list[str]:
-    """The texts in the feed of a connection of any customer."""
+    """Return the texts in the feed of any customer's connection."""
     rows, _ = gateway.run(gateway.app._feed.latest(connection_id))
     return [row["data"]["text"] for row in rows]
 
@@ -97,7 +97,7 @@ def test_neither_a_team_nor_an_unproven_identity_is_an_authorisation(
 
 
 @requirement("chat-53", "connections-33")
-def test_a_bot_that_is_known_to_be_of_one_app_hears_nothing_that_is_made_for_another(gateway: Gateway) -> None:
+def test_a_bot_of_one_app_receives_no_deliveries_of_another(gateway: Gateway) -> None:
     ours = connect(gateway)
     deliver(gateway, callback(message(EMPTY, "of another app"), api_app_id="A0ANOTHER"))
 

@@ -1,4 +1,4 @@
-"""The chat room when things go wrong: refusals, throttling, failures, and writes whose answer never came."""
+"""Errors, throttling, failures and lost responses of the chat connector."""
 
 from functools import partial
 from typing import Any, NamedTuple
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from connector_gateway.connectors.chat import client
-from gateway.tests.connectors.chat.reading import (
+from gateway.tests.connectors.chat.vendor_view import (
     GENERAL,
     OURS,
     PERSON,
@@ -15,7 +15,7 @@ from gateway.tests.connectors.chat.reading import (
     THEIRS,
     UNJOINED,
     another_connection,
-    asked,
+    count_requests,
     message,
     said,
     without,
@@ -34,7 +34,7 @@ GLITCH = "<!doctype html><title>There has been a glitch</title>"
 
 
 class Write(NamedTuple):
-    """A call that writes, and the vendor's method that it comes down to."""
+    """A write, with the vendor's method that it calls."""
 
     method: str
     path: str
@@ -54,8 +54,8 @@ WRITES = {
 every_write = pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
 
 
-def refuse(gateway: Gateway, path: str, code: str, **more: Any) -> None:
-    """Let the application refuse in its own way: with status 200."""
+def inject_error(gateway: Gateway, path: str, code: str, **more: Any) -> None:
+    """Inject a vendor error with status 200."""
     body = {"ok": False, "error": code}
     gateway.fault("chat", path=path, fault="status", **{"status": 200, "body": body} | more)
 
@@ -64,15 +64,15 @@ def refuse(gateway: Gateway, path: str, code: str, **more: Any) -> None:
 
 
 @requirement("common-48")
-def test_what_the_application_remarks_on_a_refusal_is_passed_on_without_secrets(gateway: Gateway) -> None:
+def test_the_vendors_warnings_on_an_error_are_reported_without_secrets(gateway: Gateway) -> None:
     remarks = ["[ERROR] must be less than 3001 characters", "[ERROR] token=xoxb-1-2 is odd"]
     body = {"ok": False, "error": "invalid_arguments", "response_metadata": {"messages": remarks}}
     gateway.fault("chat", path=POST, fault="status", status=200, body=body)
 
-    refused = gateway.post("/chat/messages", channel=RANDOM, text="hello")
+    response = gateway.post("/chat/messages", channel=RANDOM, text="hello")
 
-    told = "[ERROR] must be less than 3001 characters; [ERROR] token=… is odd"
-    assert [{"vendor_code": "invalid_arguments", "vendor_message": told}] == refused.facts
+    fields = "[ERROR] must be less than 3001 characters; [ERROR] token=… is odd"
+    assert [{"vendor_code": "invalid_arguments", "vendor_message": fields}] == response.facts
 
 
 # Throttling
@@ -91,7 +91,7 @@ def test_a_throttle_that_does_not_say_how_long_lasts_a_second(gateway: Gateway) 
 
 
 @pytest.mark.parametrize("answer", [{"ok": False, "error": "internal_error"}, {"ok": False}, [], ""])
-def test_a_listing_that_keeps_failing_with_status_200_says_how(gateway: Gateway, answer: Any) -> None:
+def test_a_listing_that_repeatedly_fails_with_status_200_reports_the_error(gateway: Gateway, answer: Any) -> None:
     gateway.fault("chat", path=LIST, fault="status", status=200, body=answer, times=10)
 
     failed = gateway.get("/chat/channels", limit=1)
@@ -107,17 +107,17 @@ UNDONE: dict[str, dict[str, Any]] = {
     "without what was made": {"fault": "status", "status": 200, "body": {"ok": True}},
     "without its identifier": {"fault": "status", "status": 200, "body": {"ok": True, "channel": "C", "message": {}}},
 }
-"""What leaves a write undone, and its caller in doubt."""
+"""Faults after which a write was not done but its outcome is unknown."""
 
 
-def test_a_post_is_not_begun_when_the_workspace_cannot_be_asked(gateway: Gateway) -> None:
+def test_a_post_is_not_started_if_the_workspace_cannot_be_read(gateway: Gateway) -> None:
     fresh = another_connection(gateway)
     gateway.fault("chat", path="/api/auth.test", fault="status", status=500, times=3)
 
     failed = gateway.post("/chat/messages", connection_id=fresh, channel=RANDOM, text="never begun")
 
     assert "upstream_error" == failed.code
-    assert 0 == asked(gateway, "chat.postMessage")
+    assert 0 == count_requests(gateway, "chat.postMessage")
 
 
 # Posts whose answer never came
@@ -127,21 +127,21 @@ CUTS = [{"fault": "drop_after"}, {"fault": "garbage"}]
 
 
 @requirement("common-80")
-def test_a_post_that_could_not_be_looked_for_is_found_by_the_repetition(gateway: Gateway) -> None:
+def test_a_post_that_could_not_be_searched_is_matched_by_the_repeat(gateway: Gateway) -> None:
     post = partial(gateway.post, "/chat/messages", channel=RANDOM, text="blind", idempotency_key="blind")
     gateway.fault("chat", path=POST, fault="drop_after")
     gateway.fault("chat", path=HISTORY, fault="status", status=500, times=6)
     unknown = post()
 
-    found = post()
+    response = post()
 
     assert (502, "outcome_unknown") == (unknown.status, unknown.code)
     assert [RANDOM] == said(gateway, "blind")
-    assert "blind" == message(gateway, RANDOM, found.data["message_ts"]).text
+    assert "blind" == message(gateway, RANDOM, response.data["message_ts"]).text
 
 
 @pytest.mark.parametrize("channel", [PERSON, "leadership-sync"])
-def test_a_post_is_found_however_its_channel_was_named(gateway: Gateway, channel: str) -> None:
+def test_a_post_is_matched_by_any_name_of_its_channel(gateway: Gateway, channel: str) -> None:
     gateway.fault("chat", path=POST, fault="drop_after")
 
     posted = gateway.post("/chat/messages", channel=channel, text=f"found in {channel}").data
@@ -149,7 +149,7 @@ def test_a_post_is_found_however_its_channel_was_named(gateway: Gateway, channel
     assert said(gateway, f"found in {channel}") == [posted["channel_id"]]
 
 
-def test_a_reply_without_an_answer_is_found_in_its_thread(gateway: Gateway) -> None:
+def test_a_reply_with_a_lost_response_is_matched_in_its_thread(gateway: Gateway) -> None:
     gateway.fault("chat", path=POST, fault="drop_after")
 
     reply = gateway.post("/chat/messages", channel=GENERAL, text="a cut reply", thread_ts=THEIRS).data
@@ -159,7 +159,7 @@ def test_a_reply_without_an_answer_is_found_in_its_thread(gateway: Gateway) -> N
     assert reply["permalink"].endswith(f"?thread_ts={THEIRS}&cid={GENERAL}")
 
 
-def test_a_reply_to_a_reply_without_an_answer_is_found_in_the_thread(gateway: Gateway) -> None:
+def test_a_reply_to_a_reply_with_a_lost_response_is_matched(gateway: Gateway) -> None:
     first = gateway.post("/chat/messages", channel=GENERAL, text="reply one", thread_ts=THEIRS).data["message_ts"]
     gateway.fault("chat", path=POST, fault="drop_after")
 
@@ -169,7 +169,7 @@ def test_a_reply_to_a_reply_without_an_answer_is_found_in_the_thread(gateway: Ga
     assert THEIRS == message(gateway, GENERAL, second).thread_ts
 
 
-def test_of_a_long_text_that_the_application_split_the_first_part_is_found(gateway: Gateway) -> None:
+def test_the_first_part_of_a_split_text_is_matched(gateway: Gateway) -> None:
     gateway.knob("chat", long_text="split")
     gateway.fault("chat", path=POST, fault="drop_after")
 
@@ -178,7 +178,7 @@ def test_of_a_long_text_that_the_application_split_the_first_part_is_found(gatew
     assert message(gateway, RANDOM, posted["message_ts"]).text == "1" * 4_000
 
 
-def test_a_post_is_found_beyond_the_first_page_of_what_was_written_since(gateway: Gateway) -> None:
+def test_a_post_is_matched_after_the_first_page_of_later_messages(gateway: Gateway) -> None:
     post = partial(gateway.post, "/chat/messages", channel=RANDOM, text="buried", idempotency_key="buried")
     gateway.fault("chat", path=POST, fault="drop_after")
     gateway.fault("chat", path=HISTORY, fault="status", status=500, times=6)
@@ -186,14 +186,14 @@ def test_a_post_is_found_beyond_the_first_page_of_what_was_written_since(gateway
     space = workspace(gateway)
     [space.post(space.channels[RANDOM], "chatter", PERSON) for _ in range(250)]
 
-    found = post()
+    response = post()
 
-    assert "buried" == message(gateway, RANDOM, found.data["message_ts"]).text
+    assert "buried" == message(gateway, RANDOM, response.data["message_ts"]).text
     assert [RANDOM] == said(gateway, "buried")
 
 
 @requirement("common-97")
-def test_an_equal_post_of_somebody_elses_is_not_taken_for_ones_own(gateway: Gateway) -> None:
+def test_an_equal_post_of_another_author_is_not_matched(gateway: Gateway) -> None:
     post = partial(gateway.post, "/chat/messages", channel=RANDOM, text="+1", idempotency_key="plus one")
     gateway.fault("chat", path=POST, fault="drop_before")
     post()
@@ -201,15 +201,15 @@ def test_an_equal_post_of_somebody_elses_is_not_taken_for_ones_own(gateway: Gate
     theirs = space.post(space.channels[RANDOM], "+1", PERSON).ts
     others = gateway.post("/chat/messages", channel=RANDOM, text="+1", idempotency_key="another one").data["message_ts"]
 
-    again = post()
+    repeat = post()
 
-    assert again.data["message_ts"] not in {theirs, others}
+    assert repeat.data["message_ts"] not in {theirs, others}
     assert said(gateway, "+1") == [RANDOM] * 3
 
 
 @requirement("common-94")
 @pytest.mark.parametrize("was_posted", [0, 1])
-def test_a_post_of_a_process_that_died_is_made_once(gateway: Gateway, was_posted: int) -> None:
+def test_a_post_of_a_dead_process_is_created_once(gateway: Gateway, was_posted: int) -> None:
     key, text = f"died {was_posted}", f"last words {was_posted}"
     space, mark = (
         workspace(gateway),
@@ -218,10 +218,10 @@ def test_a_post_of_a_process_that_died_is_made_once(gateway: Gateway, was_posted
     [space.post_as_bot(space.channels[RANDOM], text, metadata=mark) for _ in range(was_posted)]
     intent = {"channel_id": RANDOM, "text": text, "thread_ts": None}
     step = sent_step("post the message", intent, at=gateway.app.clock.now() - 1, mark=f"mark {was_posted}")
-    place = planned_step({"channel_id": RANDOM, "remembered": False})
+    target = planned_step({"channel_id": RANDOM, "remembered": False})
     body = {"channel": "random", "text": text}
     interrupted_write(
-        gateway, "chat", "post_message", key, body, [planned_step("https://northwind-labs.slack.com/"), place, step]
+        gateway, "chat", "post_message", key, body, [planned_step("https://northwind-labs.slack.com/"), target, step]
     )
 
     posted = gateway.post("/chat/messages", channel="random", text="another text", idempotency_key=key)
@@ -231,7 +231,7 @@ def test_a_post_of_a_process_that_died_is_made_once(gateway: Gateway, was_posted
 
 
 @requirement("common-81")
-def test_while_not_all_that_was_written_can_be_read_nothing_is_posted_again(
+def test_nothing_is_reposted_while_later_messages_cannot_all_be_read(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     post = partial(gateway.post, "/chat/messages", channel=RANDOM, text="too much", idempotency_key="too much")
@@ -242,9 +242,9 @@ def test_while_not_all_that_was_written_can_be_read_nothing_is_posted_again(
     monkeypatch.setattr(client, "MAX_MESSAGE_PAGES", 2)
     monkeypatch.setattr(client, "PAGE_SIZE", 2)
 
-    again = post()
+    repeat = post()
 
-    assert (502, "outcome_unknown") == (again.status, again.code)
+    assert (502, "outcome_unknown") == (repeat.status, repeat.code)
     assert [] == said(gateway, "too much")
 
 
@@ -257,15 +257,15 @@ def test_a_post_that_went_on_to_another_channel_of_the_name_is_never_sent_to_the
     new = gateway.act("chat", action="create", name="news-billing")["channel_id"]
     gateway.act("chat", action="invite", channel_id=new)
     post = partial(gateway.post, "/chat/messages", channel="news-billing", text="moved on", idempotency_key="moved on")
-    refuse(gateway, POST, "is_archived")
+    inject_error(gateway, POST, "is_archived")
     gateway.fault("chat", path=POST, fault="drop_after")
     gateway.fault("chat", path=HISTORY, fault="status", status=500, times=6)
 
     unknown = post()
     gateway.act("chat", action="unarchive", channel_id=old)
-    found = post()
+    response = post()
 
-    assert (unknown.status, found.data["channel_id"]) == (502, new)
+    assert (unknown.status, response.data["channel_id"]) == (502, new)
     assert said(gateway, "moved on") == [new]
 
 
@@ -273,9 +273,9 @@ def test_a_post_into_a_channel_that_the_app_may_not_read_stays_unknown(gateway: 
     post = partial(gateway.post, "/chat/messages", channel=UNJOINED, text="unread", idempotency_key="unread")
     gateway.fault("chat", path=POST, fault="drop_after")
 
-    first, again = post(), post()
+    first, repeat = post(), post()
 
-    assert ("outcome_unknown", "outcome_unknown") == (first.code, again.code)
+    assert ("outcome_unknown", "outcome_unknown") == (first.code, repeat.code)
     assert [UNJOINED] == said(gateway, "unread")
 
 
@@ -299,7 +299,7 @@ def test_one_look_is_enough_where_history_is_rationed(gateway: Gateway) -> None:
 # Edits and reactions whose answer never came
 
 
-def test_an_edit_of_a_reply_without_an_answer_is_found(gateway: Gateway) -> None:
+def test_an_edit_of_a_reply_with_a_lost_response_is_matched(gateway: Gateway) -> None:
     ts = gateway.post("/chat/messages", channel=GENERAL, text="to edit", thread_ts=THEIRS).data["message_ts"]
     gateway.fault("chat", path=UPDATE, fault="drop_after")
 
@@ -318,13 +318,13 @@ def test_an_edit_of_a_message_that_has_gone_meanwhile_says_so(gateway: Gateway) 
 
 @requirement("chat-24", "common-95")
 @pytest.mark.parametrize("emoji", ["eyes", "thumbsup"])
-@pytest.mark.parametrize("fault", [*CUTS, UNDONE["cut"], UNDONE["failed"], UNDONE["edge"], UNDONE["unavailable"]])
+@pytest.mark.parametrize("injected", [*CUTS, UNDONE["cut"], UNDONE["failed"], UNDONE["edge"], UNDONE["unavailable"]])
 def test_a_reaction_that_a_repeat_completes_was_not_there_before(
-    gateway: Gateway, fault: dict[str, Any], emoji: str
+    gateway: Gateway, injected: dict[str, Any], emoji: str
 ) -> None:
     ts = gateway.post("/chat/messages", channel=RANDOM, text="cut reaction").data["message_ts"]
     body = {"channel": RANDOM, "message_ts": ts, "emoji": emoji}
-    gateway.fault("chat", path=REACT, **fault)
+    gateway.fault("chat", path=REACT, **injected)
 
     gateway.post("/chat/reactions", headers={"Idempotency-Key": ts}, **body)
     added = gateway.post("/chat/reactions", headers={"Idempotency-Key": ts}, **body)
@@ -334,7 +334,7 @@ def test_a_reaction_that_a_repeat_completes_was_not_there_before(
 
 
 @requirement("chat-24")
-def test_a_reaction_that_cannot_be_looked_for_is_completed_all_the_same(gateway: Gateway) -> None:
+def test_a_reaction_that_cannot_be_searched_is_still_completed(gateway: Gateway) -> None:
     ts = gateway.post("/chat/messages", channel=PRIVATE, text="unseen reaction").data["message_ts"]
     body = {"channel": PRIVATE, "message_ts": ts, "emoji": "eyes"}
     gateway.knob("chat", scopes=without("groups:history"))

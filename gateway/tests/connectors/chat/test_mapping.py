@@ -1,4 +1,4 @@
-"""Between the vendor's JSON and our shapes."""
+"""Conversions between the vendor's JSON and our shapes."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -15,8 +15,8 @@ MEMBERS_ONLY = {"chat:write"}
 
 
 def channel(**fields: Any) -> wire.Conversation:
-    told = {"id": "C1", "name": "ops", "is_private": False, "is_member": False, "num_members": 4}
-    return convert(told | fields, wire.Conversation)
+    expected = {"id": "C1", "name": "ops", "is_private": False, "is_member": False, "num_members": 4}
+    return convert(expected | fields, wire.Conversation)
 
 
 def conversation(**fields: Any) -> wire.Conversation:
@@ -44,12 +44,12 @@ def message(**fields: Any) -> wire.Message:
         ("UPDATES", False, False),
     ],
 )
-def test_identifiers_are_told_from_names(named: str, *, is_channel: bool, is_user: bool) -> None:
+def test_identifiers_are_distinguished_from_names(named: str, *, is_channel: bool, is_user: bool) -> None:
     assert (is_channel, is_user) == (mapping.channels.is_channel_id(named), mapping.channels.is_user_id(named))
 
 
 @pytest.mark.parametrize("name", ["büro", "#büro", "BÜRO", "bu\u0308ro"])
-def test_a_name_is_found_however_it_is_written(name: str) -> None:
+def test_a_name_matches_in_any_notation(name: str) -> None:
     known = mapping.channels.names([channel(id="C7", name="büro")])
 
     assert "C7" == mapping.channels.named(known, name)
@@ -64,9 +64,11 @@ def test_capitals_are_an_identifier_where_no_channel_is_called_that(*, complete:
     )
 
 
-@pytest.mark.parametrize(("found", "expected"), [("UPDATES", True), ("W04NW000002", True), ("C1", False), ("", False)])
-def test_people_are_told_from_channels(found: str, *, expected: bool) -> None:
-    assert expected is mapping.channels.is_person(found)
+@pytest.mark.parametrize(
+    ("matches", "expected"), [("UPDATES", True), ("W04NW000002", True), ("C1", False), ("", False)]
+)
+def test_people_are_distinguished_from_channels(matches: str, *, expected: bool) -> None:
+    assert expected is mapping.channels.is_person(matches)
 
 
 def test_a_channel_that_is_listed_twice_is_one() -> None:
@@ -81,39 +83,39 @@ def test_an_archived_channel_keeps_a_name_that_no_other_has() -> None:
     assert {"ops": ["C1"]} == mapping.channels.names([channel(id="C1", is_archived=True)]).ids
 
 
-def test_a_name_of_two_channels_is_refused_with_both() -> None:
+def test_a_name_of_two_channels_is_rejected_with_both() -> None:
     known = mapping.channels.names([channel(id="C1"), channel(id="G2")])
 
-    with pytest.raises(AmbiguousChannel) as refusal:
+    with pytest.raises(AmbiguousChannel) as error:
         mapping.channels.named(known, "ops")
 
-    assert ["C1", "G2"] == [detail["channel_id"] for detail in refusal.value.details]
+    assert ["C1", "G2"] == [detail["channel_id"] for detail in error.value.details]
 
 
 def test_a_name_that_is_not_among_some_of_the_channels_is_not_called_unknown() -> None:
     known = mapping.channels.names([channel(id="C1", name="dev")], complete=False)
 
-    with pytest.raises(ChannelListTooLong) as refusal:
+    with pytest.raises(ChannelListTooLong) as error:
         mapping.channels.named(known, "#ops")
 
     assert "C1" == mapping.channels.named(known, "dev")
-    assert [{"parameter": "channel", "value": "#ops"}] == refusal.value.details
+    assert [{"parameter": "channel", "value": "#ops"}] == error.value.details
 
 
-def test_a_name_of_no_channel_is_refused() -> None:
-    with pytest.raises(ChannelNotFound) as refusal:
+def test_a_name_of_no_channel_is_rejected() -> None:
+    with pytest.raises(ChannelNotFound) as error:
         mapping.channels.named(mapping.channels.names([]), "#ops")
 
-    assert [{"parameter": "channel", "value": "#ops", "allowed": []}] == refusal.value.details
+    assert [{"parameter": "channel", "value": "#ops", "allowed": []}] == error.value.details
 
 
 @pytest.mark.parametrize(("count", "listed"), [(1, 1), (50, 50), (200, 50)])
 def test_an_unknown_channel_is_rejected_with_the_nearest_ones(count: int, listed: int) -> None:
     known = mapping.channels.names([channel(id=f"C{number}", name=f"ops-{number}") for number in range(count)])
-    with pytest.raises(ChannelNotFound) as refusal:
+    with pytest.raises(ChannelNotFound) as error:
         mapping.channels.named(known, "opps-0")
 
-    assert (listed, "ops-0") == (len(refusal.value.details[0]["allowed"]), refusal.value.details[0]["allowed"][0])
+    assert (listed, "ops-0") == (len(error.value.details[0]["allowed"]), error.value.details[0]["allowed"][0])
 
 
 @requirement("chat-17")
@@ -144,16 +146,14 @@ def test_types_become_the_vendors(types: str, expected: str) -> None:
         (conversation(is_user_deleted=True), MEMBERS_ONLY, False),
     ],
 )
-def test_only_channels_that_can_be_posted_into_are_shown(
-    seen: wire.Conversation, scopes: set[str], *, listed: bool
-) -> None:
+def test_only_channels_that_accept_posts_are_listed(seen: wire.Conversation, scopes: set[str], *, listed: bool) -> None:
     assert listed == bool(mapping.channels.channels([seen], scopes))
 
 
 def test_a_conversation_is_called_by_the_person_it_is_with() -> None:
-    shown = mapping.channels.channel(conversation())
+    visible = mapping.channels.channel(conversation())
 
-    assert {"channel_id": "D1", "name": "U1", "is_private": True, "member_count": 2} == shown.model_dump()
+    assert {"channel_id": "D1", "name": "U1", "is_private": True, "member_count": 2} == visible.model_dump()
 
 
 @pytest.mark.parametrize(
@@ -185,18 +185,18 @@ def test_a_message_identifier_names_an_instant_to_the_microsecond(ts: str, expec
 def test_an_edit_that_the_vendor_does_not_date_happened_now() -> None:
     now = datetime(2026, 11, 2, tzinfo=UTC)
 
-    kept = mapping.messages.stored_edit("C1", "1790000001.000200", None, now.timestamp())
+    stored = mapping.messages.stored_edit("C1", "1790000001.000200", None, now.timestamp())
 
-    assert mapping.messages.edited_message(kept).edited_at == now
+    assert mapping.messages.edited_message(stored).edited_at == now
 
 
 @requirement("chat-22")
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("value", "expected"),
     [("eyes", "eyes"), (":eyes:", "eyes"), (":+1:", "+1"), (":wave::skin-tone-3:", "wave::skin-tone-3")],
 )
-def test_an_emoji_loses_the_colons_around_it(given: str, expected: str) -> None:
-    assert expected == mapping.reactions.emoji_name(given)
+def test_an_emoji_loses_the_colons_around_it(value: str, expected: str) -> None:
+    assert expected == mapping.reactions.emoji_name(value)
 
 
 @pytest.mark.parametrize(

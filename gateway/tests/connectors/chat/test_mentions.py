@@ -1,4 +1,4 @@
-"""Mentions in what is written: neutralised where the key, the call or its surface demands it."""
+"""Mentions in written texts are neutralised if the key, the call or its surface requires it."""
 
 from functools import partial
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 
 from connector_gateway.connectors.chat.models import EDIT_LENGTH, PostMessage
 from connector_gateway.core.calls.arguments import Arguments, Body
-from gateway.tests.connectors.chat.reading import RANDOM, message, said
+from gateway.tests.connectors.chat.vendor_view import RANDOM, message, said
 from harness.gateway_server import Gateway
 from harness.mcp_clients import agent
 from harness.requirement import requirement
@@ -18,7 +18,7 @@ ASKED = {"Prefer": "mentions=neutralise"}
 
 
 def written(gateway: Gateway, ts: str) -> str:
-    """The text of a message as the stand-in has it."""
+    """Return the emulator's text of a message."""
     return str(message(gateway, RANDOM, ts).text)
 
 
@@ -46,7 +46,7 @@ def test_mentions_become_plain_text_and_nothing_else_does(text: str, neutral: st
 
 
 @requirement("connections-36")
-def test_a_call_may_ask_that_nobody_is_notified(gateway: Gateway) -> None:
+def test_a_call_can_request_neutralised_mentions(gateway: Gateway) -> None:
     loud = gateway.post("/chat/messages", channel=RANDOM, text=LOUD)
     quiet = gateway.post("/chat/messages", channel=RANDOM, text=LOUD, headers=ASKED)
 
@@ -57,7 +57,7 @@ def test_a_call_may_ask_that_nobody_is_notified(gateway: Gateway) -> None:
 
 
 @requirement("connections-36")
-def test_a_key_may_be_made_to_notify_nobody(gateway: Gateway) -> None:
+def test_a_key_can_enforce_neutralised_mentions(gateway: Gateway) -> None:
     quiet = gateway.with_key(mentions="neutralise")
     posted = quiet.post("/chat/messages", channel=RANDOM, text=LOUD).data
     first = written(gateway, posted["message_ts"])
@@ -68,18 +68,20 @@ def test_a_key_may_be_made_to_notify_nobody(gateway: Gateway) -> None:
 
 @requirement("connections-36")
 @pytest.mark.parametrize(("mentions", "text"), [(None, QUIET), ("neutralise", QUIET), ("allow", LOUD)])
-async def test_an_agent_notifies_nobody_unless_its_key_allows_that(gateway: Gateway, mentions: Any, text: str) -> None:
-    given = {"connection_id": gateway.connections["chat"], "channel": RANDOM, "text": LOUD}
+async def test_an_agents_mentions_are_neutralised_unless_its_key_allows_them(
+    gateway: Gateway, mentions: Any, text: str
+) -> None:
+    arguments = {"connection_id": gateway.connections["chat"], "channel": RANDOM, "text": LOUD}
     async with agent(gateway.with_key(mentions=mentions)) as client:
-        result = await client.call_tool("chat_post_message", given)
-    told: Any = result.structured_content
+        result = await client.call_tool("chat_post_message", arguments)
+    fields: Any = result.structured_content
 
-    assert text == written(gateway, told["data"]["message_ts"])
+    assert text == written(gateway, fields["data"]["message_ts"])
 
 
 @requirement("connections-36")
 @pytest.mark.parametrize("value", ["mentions=allow", "mentions", 'mentions="neutral"', "dry-run, mentions=off"])
-def test_another_wish_about_mentions_is_refused_and_nothing_is_written(gateway: Gateway, value: str) -> None:
+def test_an_unknown_mentions_preference_is_rejected_without_a_write(gateway: Gateway, value: str) -> None:
     reply = gateway.post("/chat/messages", channel=RANDOM, text=f"refused {value}", headers={"Prefer": value})
 
     assert (422, "invalid_parameters") == (reply.status, reply.code)
@@ -97,13 +99,13 @@ def test_a_dry_run_shows_the_text_that_would_be_sent(gateway: Gateway) -> None:
 
 
 @requirement("connections-35")
-@pytest.mark.parametrize("again", [{}, ASKED], ids=["without the wish", "with the wish"])
-def test_a_post_that_was_cut_is_found_by_what_was_written(gateway: Gateway, again: dict[str, str]) -> None:
-    key = f"cut {bool(again)}"
+@pytest.mark.parametrize("repeat", [{}, ASKED], ids=["without the wish", "with the wish"])
+def test_an_interrupted_post_is_matched_by_its_written_text(gateway: Gateway, repeat: dict[str, str]) -> None:
+    key = f"cut {bool(repeat)}"
     post = partial(gateway.post, "/chat/messages", channel=RANDOM, text=f"{LOUD} {key}", idempotency_key=key)
     gateway.fault("chat", path="/api/chat.postMessage", fault="drop_after")
     post(headers=ASKED)
-    repeated = post(headers=again)
+    repeated = post(headers=repeat)
 
     assert 200 == repeated.status
     assert [RANDOM] == said(gateway, f"{QUIET} {key}")
@@ -111,7 +113,7 @@ def test_a_post_that_was_cut_is_found_by_what_was_written(gateway: Gateway, agai
 
 
 @requirement("connections-35")
-def test_an_edit_that_was_cut_is_found_by_what_was_written(gateway: Gateway) -> None:
+def test_an_interrupted_edit_is_matched_by_its_written_text(gateway: Gateway) -> None:
     ts = gateway.post("/chat/messages", channel=RANDOM, text="before").data["message_ts"]
     gateway.fault("chat", path="/api/chat.update", fault="drop_after")
     edit = partial(gateway.patch, f"/chat/messages/{ts}", channel=RANDOM, text=LOUD, headers=ASKED)

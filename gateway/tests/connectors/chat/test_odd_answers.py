@@ -1,11 +1,11 @@
-"""The chat room when the application answers with something of another shape than it documents."""
+"""Undocumented response shapes of the chat vendor."""
 
 from functools import partial
 from typing import Any
 
 import pytest
 
-from gateway.tests.connectors.chat.reading import GENERAL, OURS, RANDOM, another_connection, asked, said
+from gateway.tests.connectors.chat.vendor_view import GENERAL, OURS, RANDOM, another_connection, count_requests, said
 from harness.gateway_server import Gateway, Reply
 
 CHANNEL = {"id": "C1", "name": "ops", "is_private": False, "is_member": True, "num_members": 3}
@@ -13,12 +13,12 @@ FOUND = {"user": "U05RELAYBOT", "type": "message", "text": "hello", "ts": OURS}
 
 
 def answer(gateway: Gateway, method: str, body: Any, times: int = 1) -> None:
-    """Let the application answer a method with *body*, as though that were a success."""
+    """Make a method of the vendor respond with *body* as a success."""
     gateway.fault("chat", path=f"/api/{method}", fault="status", status=200, body=body, times=times)
 
 
 def write(gateway: Gateway, method: str, **more: Any) -> Reply:
-    """The call that comes down to one method which writes."""
+    """The call of a writing method."""
     if method == "chat.postMessage":
         return gateway.post("/chat/messages", channel=RANDOM, text="odd", **more)
     if method == "chat.update":
@@ -36,7 +36,7 @@ def write(gateway: Gateway, method: str, **more: Any) -> Reply:
         [FOUND | {"metadata": {"event_type": "gateway_post", "event_payload": []}}],
     ],
 )
-def test_a_post_that_cannot_be_looked_for_in_what_is_answered_stays_in_doubt(gateway: Gateway, messages: Any) -> None:
+def test_a_post_stays_in_doubt_if_the_search_response_is_unreadable(gateway: Gateway, messages: Any) -> None:
     gateway.fault("chat", path="/api/chat.postMessage", fault="drop_after")
     answer(gateway, "conversations.history", {"ok": True, "messages": messages}, times=2)
 
@@ -54,15 +54,13 @@ def test_what_other_apps_say_in_their_metadata_is_theirs(gateway: Gateway, paylo
     unknown = gateway.post("/chat/messages", channel=RANDOM, text="not theirs")
 
     assert (502, "outcome_unknown") == (unknown.status, unknown.code)
-    assert 2 == asked(gateway, "conversations.history")
+    assert 2 == count_requests(gateway, "conversations.history")
 
 
 @pytest.mark.parametrize(
     "reactions", ["eyes", [{"name": "rocket"}], [{"name": 5, "users": []}], [{"name": "rocket", "users": [None]}]]
 )
-def test_a_reaction_that_cannot_be_looked_for_in_what_is_answered_stays_in_doubt(
-    gateway: Gateway, reactions: Any
-) -> None:
+def test_a_reaction_stays_in_doubt_if_the_search_response_is_unreadable(gateway: Gateway, reactions: Any) -> None:
     gateway.fault("chat", path="/api/reactions.add", fault="drop_after")
     answer(gateway, "conversations.replies", {"ok": True, "messages": [FOUND | {"reactions": reactions}]}, times=2)
 
@@ -78,14 +76,14 @@ def test_a_thread_that_cannot_be_read_is_not_remembered_and_not_replied_to(gatew
     answer(gateway, "conversations.replies", {"ok": True, "messages": messages})
 
     odd = reply(text="into an odd thread")
-    again = reply(text="into the thread")
+    repeat = reply(text="into the thread")
 
-    assert (502, "upstream_unexpected", 200) == (odd.status, odd.code, again.status)
+    assert (502, "upstream_unexpected", 200) == (odd.status, odd.code, repeat.status)
     assert [] == said(gateway, "into an odd thread")
 
 
 @pytest.mark.parametrize("body", [{"ok": True}, {"ok": True, "team_id": 5}, {"ok": "yes"}, {"ok": False, "error": {}}])
-def test_reading_events_survives_any_answer(gateway: Gateway, body: Any) -> None:
+def test_reading_events_survives_any_vendor_response(gateway: Gateway, body: Any) -> None:
     answer(gateway, "auth.test", body)
     answer(gateway, "conversations.info", body)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gateway.tests.connectors.chat.reading import (
+from gateway.tests.connectors.chat.vendor_view import (
     ARCHIVED,
     EMPTY,
     FOREIGN,
@@ -16,7 +16,7 @@ from gateway.tests.connectors.chat.reading import (
     RANDOM,
     THEIRS,
     UNJOINED,
-    asked,
+    count_requests,
     message,
     said,
     without,
@@ -36,7 +36,7 @@ def post(gateway: Gateway, text: str, channel: str = RANDOM, **more: Any) -> str
 
 
 @requirement("chat-1", "common-3", "common-11", "common-12")
-def test_a_post_answers_with_the_message_and_nothing_else(gateway: Gateway) -> None:
+def test_a_post_responses_with_the_message_and_nothing_else(gateway: Gateway) -> None:
     reply = gateway.post("/chat/messages", channel=RANDOM, text="deploy *ok*")
 
     ts = reply.data["message_ts"]
@@ -111,22 +111,22 @@ def test_a_reply_to_a_reply_stands_in_the_thread_of_its_root(gateway: Gateway) -
 
 
 @requirement("chat-8")
-def test_the_thread_of_a_reply_that_somebody_else_wrote_is_looked_up_once(gateway: Gateway) -> None:
+def test_the_thread_of_another_authors_reply_is_looked_up_once(gateway: Gateway) -> None:
     gateway.knob("chat", reply_to_reply="stray")
     theirs = gateway.act("chat", action="message", channel_id=GENERAL, text="theirs", thread_ts=THEIRS)["ts"]
 
     replies = [post(gateway, f"ours {number}", GENERAL, thread_ts=theirs) for number in range(2)]
 
     assert [THEIRS, THEIRS] == [message(gateway, GENERAL, ts).thread_ts for ts in replies]
-    assert 1 == asked(gateway, "conversations.replies")
+    assert 1 == count_requests(gateway, "conversations.replies")
 
 
-def test_the_thread_of_a_message_of_ones_own_is_not_looked_up(gateway: Gateway) -> None:
+def test_the_thread_of_an_own_message_is_not_looked_up(gateway: Gateway) -> None:
     root = post(gateway, "a question")
 
     post(gateway, "an answer", thread_ts=root)
 
-    assert 0 == asked(gateway, "conversations.replies")
+    assert 0 == count_requests(gateway, "conversations.replies")
 
 
 def test_where_the_app_may_not_read_a_reply_goes_where_it_was_sent(gateway: Gateway) -> None:
@@ -137,7 +137,7 @@ def test_where_the_app_may_not_read_a_reply_goes_where_it_was_sent(gateway: Gate
     assert OURS == message(gateway, GENERAL, ts).thread_ts
 
 
-def test_where_the_thread_may_not_be_looked_up_now_a_reply_goes_where_it_was_sent(
+def test_a_reply_is_posted_to_its_target_if_the_thread_cannot_be_looked_up(
     gateway: Gateway, restarting: Restarting
 ) -> None:
     ration = {"status": 429, "headers": {"Retry-After": "600"}, "body": {"ok": False, "error": "ratelimited"}}
@@ -150,26 +150,26 @@ def test_where_the_thread_may_not_be_looked_up_now_a_reply_goes_where_it_was_sen
     assert theirs == message(gateway, EMPTY, ts).thread_ts
 
 
-def test_a_reply_to_nothing_that_the_list_of_its_thread_shows_is_refused(gateway: Gateway) -> None:
+def test_a_reply_to_a_message_missing_in_its_thread_is_rejected(gateway: Gateway) -> None:
     nothing = {"ok": True, "messages": []}
     gateway.fault("chat", path="/api/conversations.replies", fault="status", status=200, body=nothing)
     theirs = gateway.act("chat", action="message", channel_id=EMPTY, text="theirs")["ts"]
 
-    refused = gateway.post("/chat/messages", channel=EMPTY, text="to nothing", thread_ts=theirs)
+    response = gateway.post("/chat/messages", channel=EMPTY, text="to nothing", thread_ts=theirs)
 
-    assert (404, "thread_not_found") == (refused.status, refused.code)
+    assert (404, "thread_not_found") == (response.status, response.code)
     assert [] == said(gateway, "to nothing")
 
 
 @pytest.mark.parametrize("capitals", ["CNOSUCHCHANNEL", "UNOSUCHPERSON"])
 def test_capitals_that_name_nothing_are_no_channel(gateway: Gateway, capitals: str) -> None:
-    refused = gateway.post("/chat/messages", channel=capitals, text="to nobody")
+    response = gateway.post("/chat/messages", channel=capitals, text="to nobody")
 
-    assert (404, "channel_not_found") == (refused.status, refused.code)
+    assert (404, "channel_not_found") == (response.status, response.code)
     assert "channel_not_found" == gateway.get("/chat/events", channel=capitals).code
 
 
-def test_a_permalink_is_the_one_the_application_gives(gateway: Gateway) -> None:
+def test_a_permalink_is_the_one_the_vendor_gives(gateway: Gateway) -> None:
     root = post(gateway, "permalink root")
     posted = gateway.post("/chat/messages", channel=RANDOM, text="permalink reply", thread_ts=root).data
     address = gateway.sandbox.emulators["chat"].context.addresses["base"]
@@ -184,15 +184,15 @@ def test_a_permalink_is_the_one_the_application_gives(gateway: Gateway) -> None:
     assert theirs.json()["permalink"] == posted["permalink"]
 
 
-def test_a_thread_that_is_not_there_is_refused(gateway: Gateway) -> None:
-    refused = gateway.post("/chat/messages", channel=RANDOM, text="lost", thread_ts=UNKNOWN_TS)
+def test_a_thread_that_is_not_there_is_rejected(gateway: Gateway) -> None:
+    response = gateway.post("/chat/messages", channel=RANDOM, text="lost", thread_ts=UNKNOWN_TS)
 
-    assert (404, "thread_not_found") == (refused.status, refused.code)
+    assert (404, "thread_not_found") == (response.status, response.code)
     assert [] == said(gateway, "lost")
 
 
 @requirement("chat-5")
-def test_markup_reaches_the_application_unchanged(gateway: Gateway) -> None:
+def test_markup_reaches_the_vendor_unchanged(gateway: Gateway) -> None:
     text = f"*bold* <@{PERSON}> <https://example.com|link> &amp; :tada:\n> quoted"
 
     ts = post(gateway, text)
@@ -209,11 +209,11 @@ def test_forty_thousand_characters_are_one_message(gateway: Gateway) -> None:
 
 @requirement("chat-6")
 @pytest.mark.parametrize("text", ["x" * 40_001, "", "  \n "])
-def test_a_text_that_is_too_long_or_blank_is_refused_before_anything_is_asked(gateway: Gateway, text: str) -> None:
-    refused = gateway.post("/chat/messages", channel=RANDOM, text=text)
+def test_a_text_that_is_too_long_or_blank_is_rejected_before_any_request(gateway: Gateway, text: str) -> None:
+    response = gateway.post("/chat/messages", channel=RANDOM, text=text)
 
-    assert (422, "invalid_parameters") == (refused.status, refused.code)
-    assert ["text"] == [detail["parameter"] for detail in refused.details]
+    assert (422, "invalid_parameters") == (response.status, response.code)
+    assert ["text"] == [detail["parameter"] for detail in response.details]
     assert [] == gateway.journal("chat")
 
 
@@ -232,9 +232,9 @@ def test_the_marker_of_a_post_does_not_show_the_key(gateway: Gateway) -> None:
 @requirement("chat-25")
 @pytest.mark.parametrize("channel", [FOREIGN, "compensation-2025", "C00NOWHERE0", "no-such-channel", "#nowhere"])
 def test_an_unknown_channel_and_a_private_one_without_invitation_are_not_found(gateway: Gateway, channel: str) -> None:
-    refused = gateway.post("/chat/messages", channel=channel, text="hello")
+    response = gateway.post("/chat/messages", channel=channel, text="hello")
 
-    assert (404, "channel_not_found") == (refused.status, refused.code)
+    assert (404, "channel_not_found") == (response.status, response.code)
 
 
 @requirement("chat-4")
@@ -250,32 +250,32 @@ def test_a_private_channel_is_found_by_name_once_the_app_is_invited(gateway: Gat
 
 @requirement("chat-26")
 @pytest.mark.parametrize("channel", [UNJOINED, "finance"])
-def test_a_public_channel_without_membership_is_refused_where_the_app_may_not_post_everywhere(
+def test_a_channel_without_membership_is_rejected_unless_posts_are_allowed_everywhere(
     gateway: Gateway, channel: str
 ) -> None:
     gateway.knob("chat", scopes=without("chat:write.public"))
 
-    refused = gateway.post("/chat/messages", channel=channel, text="outside")
+    response = gateway.post("/chat/messages", channel=channel, text="outside")
 
-    assert (403, "not_in_channel") == (refused.status, refused.code)
+    assert (403, "not_in_channel") == (response.status, response.code)
     assert [] == said(gateway, "outside")
 
 
 @requirement("chat-28")
 @pytest.mark.parametrize("channel", [ARCHIVED, "2024-project-01"])
-def test_an_archived_channel_is_refused(gateway: Gateway, channel: str) -> None:
-    refused = gateway.post("/chat/messages", channel=channel, text="hello")
+def test_an_archived_channel_is_rejected(gateway: Gateway, channel: str) -> None:
+    response = gateway.post("/chat/messages", channel=channel, text="hello")
 
-    assert (409, "channel_archived") == (refused.status, refused.code)
+    assert (409, "channel_archived") == (response.status, response.code)
 
 
 @requirement("chat-27")
 @pytest.mark.parametrize("name", ["war-room", "#war-room"])
-def test_a_name_of_two_channels_is_refused_with_their_identifiers(gateway: Gateway, name: str) -> None:
-    refused = gateway.post("/chat/messages", channel=name, text="which?")
+def test_a_name_of_two_channels_is_rejected_with_their_identifiers(gateway: Gateway, name: str) -> None:
+    response = gateway.post("/chat/messages", channel=name, text="which?")
 
-    assert (409, "ambiguous_channel") == (refused.status, refused.code)
-    assert {"C04WARROOM1", "G04WARROOM2"} == {detail["channel_id"] for detail in refused.details}
+    assert (409, "ambiguous_channel") == (response.status, response.code)
+    assert {"C04WARROOM1", "G04WARROOM2"} == {detail["channel_id"] for detail in response.details}
     assert [] == said(gateway, "which?")
 
 
@@ -284,12 +284,12 @@ def test_a_name_of_two_channels_is_refused_with_their_identifiers(gateway: Gatew
 
 def test_names_are_read_once_for_many_posts(gateway: Gateway) -> None:
     post(gateway, "first", "general")
-    before = asked(gateway, "conversations.list")
+    before = count_requests(gateway, "conversations.list")
 
     post(gateway, "second", "random")
     post(gateway, "third", "news-billing")
 
-    assert asked(gateway, "conversations.list") == before
+    assert count_requests(gateway, "conversations.list") == before
 
 
 def test_a_channel_that_was_renamed_is_found_by_its_new_name(gateway: Gateway) -> None:
@@ -314,7 +314,7 @@ def test_a_name_that_went_to_another_channel_is_followed_once_the_first_is_archi
 
 
 @requirement("chat-10", "chat-12")
-def test_an_edit_answers_with_when_it_was_made(gateway: Gateway) -> None:
+def test_an_edit_returns_its_time(gateway: Gateway) -> None:
     ts = post(gateway, "draft")
 
     reply = gateway.patch(f"/chat/messages/{ts}", channel=RANDOM, text="final")
@@ -345,10 +345,10 @@ def test_an_edit_leaves_the_marker_of_the_post(gateway: Gateway) -> None:
 
 @requirement("chat-6")
 @pytest.mark.parametrize("text", ["x" * 4_001, "", " "])
-def test_an_edit_that_is_too_long_or_blank_is_refused_before_anything_is_asked(gateway: Gateway, text: str) -> None:
-    refused = gateway.patch(f"/chat/messages/{OURS}", channel=GENERAL, text=text)
+def test_an_edit_that_is_too_long_or_blank_is_rejected_before_any_request(gateway: Gateway, text: str) -> None:
+    response = gateway.patch(f"/chat/messages/{OURS}", channel=GENERAL, text=text)
 
-    assert (422, "invalid_parameters") == (refused.status, refused.code)
+    assert (422, "invalid_parameters") == (response.status, response.code)
     assert [] == gateway.journal("chat")
 
 
@@ -362,27 +362,27 @@ def test_what_fits_an_edit_once_it_is_escaped_is_taken(gateway: Gateway, text: s
 
 @requirement("chat-6")
 @pytest.mark.parametrize("text", ["a" * 3_996 + "&", "<" * 1_001, "> " * 1_000, "&amp;" * 798 + "&lt & co"])
-def test_what_is_too_long_for_an_edit_once_it_is_escaped_is_refused(gateway: Gateway, text: str) -> None:
-    refused = gateway.patch(f"/chat/messages/{OURS}", channel=GENERAL, text=text)
+def test_an_edit_that_is_too_long_after_escaping_is_rejected(gateway: Gateway, text: str) -> None:
+    response = gateway.patch(f"/chat/messages/{OURS}", channel=GENERAL, text=text)
 
-    assert (422, "invalid_parameters") == (refused.status, refused.code)
-    assert ["text"] == [detail["parameter"] for detail in refused.details]
-    assert "4,000 characters" in refused.details[0]["message"]
+    assert (422, "invalid_parameters") == (response.status, response.code)
+    assert ["text"] == [detail["parameter"] for detail in response.details]
+    assert "4,000 characters" in response.details[0]["message"]
     assert [] == gateway.journal("chat")
 
 
 @requirement("chat-13")
 def test_a_message_of_someone_else_cannot_be_edited(gateway: Gateway) -> None:
-    refused = gateway.patch(f"/chat/messages/{THEIRS}", channel=GENERAL, text="mine now")
+    response = gateway.patch(f"/chat/messages/{THEIRS}", channel=GENERAL, text="mine now")
 
-    assert (403, "not_message_author") == (refused.status, refused.code)
+    assert (403, "not_message_author") == (response.status, response.code)
 
 
 @requirement("chat-14")
 def test_a_message_that_is_not_there_cannot_be_edited(gateway: Gateway) -> None:
-    refused = gateway.patch(f"/chat/messages/{UNKNOWN_TS}", channel=GENERAL, text="hello")
+    response = gateway.patch(f"/chat/messages/{UNKNOWN_TS}", channel=GENERAL, text="hello")
 
-    assert (404, "message_not_found") == (refused.status, refused.code)
+    assert (404, "message_not_found") == (response.status, response.code)
 
 
 @requirement("chat-11")
@@ -394,18 +394,18 @@ def test_a_message_of_an_archived_channel_cannot_be_edited(gateway: Gateway) -> 
     ts = post(gateway, "last words", EMPTY)
     gateway.act("chat", action="archive", channel_id=EMPTY)
 
-    refused = gateway.patch(f"/chat/messages/{ts}", channel=EMPTY, text="hello")
+    response = gateway.patch(f"/chat/messages/{ts}", channel=EMPTY, text="hello")
     gateway.act("chat", action="unarchive", channel_id=EMPTY)
 
-    assert (409, "channel_archived") == (refused.status, refused.code)
+    assert (409, "channel_archived") == (response.status, response.code)
 
 
 def test_an_edit_after_the_workspace_closed_the_message_is_forbidden(gateway: Gateway) -> None:
     gateway.knob("chat", edit_window_seconds=60)
 
-    refused = gateway.patch(f"/chat/messages/{OURS}", channel=GENERAL, text="too late")
+    response = gateway.patch(f"/chat/messages/{OURS}", channel=GENERAL, text="too late")
 
-    assert (403, "upstream_forbidden") == (refused.status, refused.code)
+    assert (403, "upstream_forbidden") == (response.status, response.code)
 
 
 # Listing channels
@@ -467,23 +467,23 @@ def test_a_short_page_is_filled_up_by_one_more_request_at_most(gateway: Gateway)
     assert 2 == len(first.data)
     assert [] == second.data
     assert second.body["next_cursor"] is not None
-    assert 4 == asked(gateway, "conversations.list")
+    assert 4 == count_requests(gateway, "conversations.list")
 
 
-def test_a_cursor_that_the_application_no_longer_knows_is_refused_as_such(gateway: Gateway) -> None:
+def test_a_cursor_that_the_vendor_no_longer_recognises_is_invalid(gateway: Gateway) -> None:
     cursor = gateway.get("/chat/channels", limit=5).body["next_cursor"]
     gateway.fault("chat", path="/api/conversations.list", fault="status", status=200, body=no("invalid_cursor"))
 
-    refused = gateway.get("/chat/channels", limit=5, cursor=cursor)
+    response = gateway.get("/chat/channels", limit=5, cursor=cursor)
 
-    assert (422, "invalid_cursor") == (refused.status, refused.code)
+    assert (422, "invalid_cursor") == (response.status, response.code)
 
 
 # Reactions
 
 
 @requirement("chat-20", "chat-21", "chat-22")
-def test_a_reaction_answers_with_whether_it_was_there(gateway: Gateway) -> None:
+def test_a_reaction_responses_with_whether_it_was_there(gateway: Gateway) -> None:
     ts = post(gateway, "react to me")
 
     first = gateway.post("/chat/reactions", channel=RANDOM, message_ts=ts, emoji="eyes")
@@ -518,16 +518,16 @@ def test_emoji_may_have_skin_tones_and_be_the_workspaces_own(gateway: Gateway, e
 @requirement("chat-23")
 @pytest.mark.parametrize("emoji", ["no_such_emoji", ":no_such_emoji:", "👀", "wave::skin-tone-9"])
 def test_an_unknown_emoji_is_not_found(gateway: Gateway, emoji: str) -> None:
-    refused = gateway.post("/chat/reactions", channel=GENERAL, message_ts=OURS, emoji=emoji)
+    response = gateway.post("/chat/reactions", channel=GENERAL, message_ts=OURS, emoji=emoji)
 
-    assert (404, "emoji_not_found") == (refused.status, refused.code)
+    assert (404, "emoji_not_found") == (response.status, response.code)
 
 
 @pytest.mark.parametrize("emoji", ["", "::", "two words", "a:b"])
-def test_what_is_no_name_of_an_emoji_is_refused(gateway: Gateway, emoji: str) -> None:
-    refused = gateway.post("/chat/reactions", channel=GENERAL, message_ts=OURS, emoji=emoji)
+def test_an_invalid_emoji_name_is_rejected(gateway: Gateway, emoji: str) -> None:
+    response = gateway.post("/chat/reactions", channel=GENERAL, message_ts=OURS, emoji=emoji)
 
-    assert (422, "invalid_parameters") == (refused.status, refused.code)
+    assert (422, "invalid_parameters") == (response.status, response.code)
 
 
 @pytest.mark.parametrize(
@@ -543,24 +543,24 @@ def test_what_is_no_name_of_an_emoji_is_refused(gateway: Gateway, emoji: str) ->
 def test_a_message_that_cannot_be_reached_gets_no_reaction(
     gateway: Gateway, channel: str, ts: str, status: int, code: str
 ) -> None:
-    refused = gateway.post("/chat/reactions", channel=channel, message_ts=ts, emoji="eyes")
+    response = gateway.post("/chat/reactions", channel=channel, message_ts=ts, emoji="eyes")
 
-    assert (refused.status, refused.code) == (status, code)
+    assert (response.status, response.code) == (status, code)
 
 
 def test_a_message_of_an_archived_channel_gets_no_reaction(gateway: Gateway) -> None:
     ts = next(iter(workspace(gateway).channels[ARCHIVED].messages))
 
-    refused = gateway.post("/chat/reactions", channel=ARCHIVED, message_ts=ts, emoji="eyes")
+    response = gateway.post("/chat/reactions", channel=ARCHIVED, message_ts=ts, emoji="eyes")
 
-    assert (409, "channel_archived") == (refused.status, refused.code)
+    assert (409, "channel_archived") == (response.status, response.code)
 
 
 # Events and what is watched
 
 
 @requirement("chat-39")
-def test_what_a_connection_watches_is_kept_with_it(gateway: Gateway) -> None:
+def test_watch_settings_are_stored_with_the_connection(gateway: Gateway) -> None:
     settings = {"channels": ["general", RANDOM], "keywords": ["outage"]}
     path = f"/v1/connections/{gateway.connections['chat']}"
 
@@ -573,7 +573,7 @@ def test_what_a_connection_watches_is_kept_with_it(gateway: Gateway) -> None:
 @pytest.mark.parametrize(
     "settings", [{"keywords": "outage"}, {"keywords": [" "]}, {"words": []}, {"channels": ["a b"]}]
 )
-def test_what_cannot_be_watched_is_refused(gateway: Gateway, settings: dict[str, Any]) -> None:
+def test_invalid_watch_settings_are_rejected(gateway: Gateway, settings: dict[str, Any]) -> None:
     path = f"/v1/connections/{gateway.connections['chat']}"
 
     assert "invalid_parameters" == gateway.operator("PATCH", path, json={"settings": settings}).code
@@ -596,11 +596,11 @@ def test_a_permission_that_was_not_granted_is_missed(
 ) -> None:
     gateway.knob("chat", scopes=without(scope))
 
-    refused: Reply = getattr(gateway, method)(path, **body)
+    response: Reply = getattr(gateway, method)(path, **body)
 
-    assert (403, "connection_scope_missing") == (refused.status, refused.code)
+    assert (403, "connection_scope_missing") == (response.status, response.code)
 
 
 def no(code: str) -> dict[str, Any]:
-    """A refusal in the application's words."""
+    """An error in the vendor's words."""
     return {"ok": False, "error": code}

@@ -1,4 +1,4 @@
-"""The chat room within the budgets that the vendor allows."""
+"""Requests of the chat connector within the vendor's budgets."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from connector_gateway.connectors.chat import CHAT
-from gateway.tests.connectors.chat.reading import PRIVATE, RANDOM, UNJOINED
+from gateway.tests.connectors.chat.vendor_view import PRIVATE, RANDOM, UNJOINED
 from harness.gateway_server import Gateway, Reply, run_gateway
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
@@ -16,7 +16,7 @@ from workspace_sandbox.chat import ChatEmulator
 
 @pytest.fixture
 def gateway(tmp_path: Path) -> Iterator[Gateway]:
-    """One for each test, since a budget that the vendor has closed stays closed."""
+    """One gateway per test, because a blocked budget stays blocked."""
     with (
         run_emulators(chat=ChatEmulator) as sandbox,
         run_gateway(sandbox, tmp_path, connectors={"chat": CHAT}) as gateway,
@@ -25,7 +25,7 @@ def gateway(tmp_path: Path) -> Iterator[Gateway]:
 
 
 def throttled(gateway: Gateway) -> Reply:
-    """The answer to a post that the vendor refuses for a minute and a half."""
+    """Return the response to a post that the vendor throttles for ninety seconds."""
     gateway.fault(
         "chat", path="/api/chat.postMessage", fault="status", status=429, headers={"Retry-After": "90"}, body=""
     )
@@ -47,12 +47,12 @@ def test_posts_into_one_channel_leave_a_second_apart_and_others_do_not_wait(gate
 
 
 @requirement("common-77")
-def test_a_call_that_cannot_start_in_time_is_refused_at_once(gateway: Gateway) -> None:
+def test_a_call_that_cannot_start_in_time_is_rejected_immediately(gateway: Gateway) -> None:
     throttled(gateway)
-    asked = len(gateway.journal("chat"))
+    request_count = len(gateway.journal("chat"))
 
-    refused = gateway.post("/chat/messages", channel=UNJOINED, text="not yet", idempotency_key="later")
+    response = gateway.post("/chat/messages", channel=UNJOINED, text="not yet", idempotency_key="later")
 
-    assert asked == len(gateway.journal("chat"))
-    assert (429, "upstream_rate_limited") == (refused.status, refused.code)
-    assert 80 <= refused.body["retry_after"] <= 90
+    assert request_count == len(gateway.journal("chat"))
+    assert (429, "upstream_rate_limited") == (response.status, response.code)
+    assert 80 <= response.body["retry_after"] <= 90

@@ -1,20 +1,20 @@
-"""The portal, looked into, and what writes to it."""
+"""Fixtures: the portal's inspector, and a writer."""
 
 import pytest
 
-from gateway.tests.connectors.crm.looking import Looking
-from gateway.tests.connectors.crm.writing import Writer, new_writer
+from gateway.tests.connectors.crm.vendor_view import VendorInspector
+from gateway.tests.connectors.crm.writer import Writer, new_writer
 from harness.gateway_server import Gateway
 from workspace_sandbox.crm import CrmEmulator
 
 
 @pytest.fixture
-def portal(room: Gateway) -> Looking:
+def portal(room: Gateway) -> VendorInspector:
     emulator = room.sandbox.emulators["crm"]
     assert isinstance(emulator, CrmEmulator)
-    return Looking(emulator)
+    return VendorInspector(emulator)
 
 
 @pytest.fixture
-def writer(gateway: Gateway, portal: Looking) -> Writer:
+def writer(gateway: Gateway, portal: VendorInspector) -> Writer:
     return new_writer(gateway, portal)

@@ -1,4 +1,4 @@
-"""What the crm client asks for, and what it makes of single answers."""
+"""Requests of the crm client, and its interpretation of single responses."""
 
 import json
 from collections.abc import Mapping
@@ -24,22 +24,22 @@ from harness.requirement import requirement
 
 
 class Questions:
-    """A way upstream that keeps what is asked, and answers everything alike."""
+    """An upstream that records requests and always returns the same response."""
 
     def __init__(self, **body: Any) -> None:
-        self.asked: list[Mapping[str, Any]] = []
+        self.bodies: list[Mapping[str, Any]] = []
         self._answer = UpstreamResponse(200, {}, json.dumps(body).encode())
 
     async def send(self, method: str, path: str, charge: Charge, *, writes: bool, **more: Any) -> UpstreamResponse:
         del method, path, charge, writes
-        self.asked.append(more["json"])
+        self.bodies.append(more["json"])
         return self._answer
 
 
-def refusal(status: int, **body: Any) -> GatewayError:
-    with pytest.raises(GatewayError) as refused:
+def vendor_error(status: int, **body: Any) -> GatewayError:
+    with pytest.raises(GatewayError) as error:
         unwrap(UpstreamResponse(status, {}, json.dumps(body).encode()), Record)
-    return refused.value
+    return error.value
 
 
 async def test_a_batch_read_asks_for_everything_that_the_published_document_requires() -> None:
@@ -50,15 +50,15 @@ async def test_a_batch_read_asks_for_everything_that_the_published_document_requ
     )
 
     required = {"properties": ["a"], "propertiesWithHistory": []}
-    assert [required, required] == [{name: body[name] for name in required} for body in questions.asked]
-    assert [100, 1] == [len(body["inputs"]) for body in questions.asked]
+    assert [required, required] == [{name: body[name] for name in required} for body in questions.bodies]
+    assert [100, 1] == [len(body["inputs"]) for body in questions.bodies]
 
 
 MANY = 30
 
 
 class LargeAnswers(Questions):
-    """Answers only what is asked for few records."""
+    """Responds only to requests for few records."""
 
     async def send(self, method: str, path: str, charge: Charge, *, writes: bool, **more: Any) -> UpstreamResponse:
         answer = await super().send(method, path, charge, writes=writes, **more)
@@ -68,13 +68,13 @@ class LargeAnswers(Questions):
 
 
 @requirement("common-189")
-async def test_a_batch_whose_answer_is_too_large_is_read_in_smaller_ones() -> None:
+async def test_a_batch_whose_response_is_too_large_is_read_in_smaller_ones() -> None:
     questions = LargeAnswers(results=[])
 
     await CrmClient(cast(UpstreamClient, questions)).batch_read_objects("deals", [str(n) for n in range(60)], ["a"])
 
     # A quarter of what was asked for, then as much again as is left.
-    assert [60, 15, 45, 11, 34, 8, 26] == [len(body["inputs"]) for body in questions.asked]
+    assert [60, 15, 45, 11, 34, 8, 26] == [len(body["inputs"]) for body in questions.bodies]
 
 
 async def test_a_search_that_goes_on_behind_nothing_is_not_taken_as_ended() -> None:
@@ -84,21 +84,23 @@ async def test_a_search_that_goes_on_behind_nothing_is_not_taken_as_ended() -> N
         await CrmClient(cast(UpstreamClient, questions)).search_all("deals", lambda after: {"after": after})
 
 
-def test_the_reason_of_a_refusal_is_passed_on_without_credentials() -> None:
-    refused = refusal(403, category="FORBIDDEN", message="No.\nAuthorization: Bearer pat-na1-secret")
+def test_the_vendors_reason_is_reported_without_credentials() -> None:
+    error = vendor_error(403, category="FORBIDDEN", message="No.\nAuthorization: Bearer pat-na1-secret")
 
-    assert UpstreamForbidden is type(refused)
-    assert [{"vendor_code": "FORBIDDEN", "vendor_message": "No. Authorization: Bearer …"}] == refused.details
+    assert UpstreamForbidden is type(error)
+    assert [{"vendor_code": "FORBIDDEN", "vendor_message": "No. Authorization: Bearer …"}] == error.details
 
 
-def test_each_property_is_told_with_the_reason_of_its_own() -> None:
+def test_each_property_is_reported_with_its_own_reason() -> None:
     faults = [
         {"error": "INVALID_EMAIL", "name": "email", "message": "Email address x is invalid"},
         {"error": "INVALID_OPTION", "name": "tier", "message": "x was not one of the allowed options"},
     ]
-    refused = refusal(400, category="VALIDATION_ERROR", message=f"Property values were not valid: {json.dumps(faults)}")
+    error = vendor_error(
+        400, category="VALIDATION_ERROR", message=f"Property values were not valid: {json.dumps(faults)}"
+    )
 
-    assert OptionMissing is type(refused)
+    assert OptionMissing is type(error)
     assert [
         {"code": "option_missing", "property": "tier"},
         {
@@ -107,11 +109,11 @@ def test_each_property_is_told_with_the_reason_of_its_own() -> None:
             "vendor_code": "INVALID_EMAIL",
             "vendor_message": "Email address x is invalid",
         },
-    ] == refused.details
+    ] == error.details
 
 
-def test_a_fault_without_a_property_is_told_by_its_reason() -> None:
-    refused = refusal(400, errors=[{"code": "LIMIT", "message": "Too many.", "context": None}, {"code": {}}, 7])
+def test_an_error_without_a_property_is_reported_with_its_reason() -> None:
+    error = vendor_error(400, errors=[{"code": "LIMIT", "message": "Too many.", "context": None}, {"code": {}}, 7])
 
-    assert UpstreamRefused is type(refused)
-    assert [{"code": "upstream_refused", "vendor_code": "LIMIT", "vendor_message": "Too many."}] == refused.details
+    assert UpstreamRefused is type(error)
+    assert [{"code": "upstream_refused", "vendor_code": "LIMIT", "vendor_message": "Too many."}] == error.details

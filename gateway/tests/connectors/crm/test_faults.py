@@ -1,4 +1,4 @@
-"""What happens when the application, the way to it, or the caller's key fails."""
+"""Failures of the vendor, of the connection to it, and of the caller's key."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from gateway.tests.connectors.crm.looking import Looking
-from gateway.tests.connectors.crm.writing import CREATE_CONTACT, HTML, OBJECTS, Writer, new_writer
+from gateway.tests.connectors.crm.vendor_view import VendorInspector
+from gateway.tests.connectors.crm.writer import CREATE_CONTACT, HTML, OBJECTS, Writer, new_writer
 from harness.all_connectors import only
 from harness.gateway_server import Gateway, run_gateway
 from harness.requirement import requirement
@@ -16,7 +16,7 @@ from workspace_sandbox.sandbox import Sandbox
 
 @pytest.fixture(scope="module")
 def hurried(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    """A gateway that waits half a second for an answer, and as long as it does in earnest for a doubt to settle."""
+    """A gateway with a timeout of half a second and the usual settling time."""
     folder = tmp_path_factory.mktemp("hurried")
     waits: dict[str, Any] = {"GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "0.5", "GATEWAY_CRM_SETTLE_SECONDS": "160"}
     with run_gateway(sandbox, folder, connectors=only("crm"), **waits) as gateway:
@@ -24,14 +24,14 @@ def hurried(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 
 @pytest.fixture
-def waiting(hurried: Gateway, portal: Looking) -> Writer:
+def waiting(hurried: Gateway, portal: VendorInspector) -> Writer:
     hurried.clear("crm")
     return new_writer(hurried, portal)
 
 
 @pytest.fixture
-def hasty(sandbox: Sandbox, tmp_path: Path, portal: Looking) -> Iterator[Writer]:
-    """A caller of a gateway of its own, which lets nothing queue for longer than a moment."""
+def hasty(sandbox: Sandbox, tmp_path: Path, portal: VendorInspector) -> Iterator[Writer]:
+    """A caller of a separate gateway with a very short queue timeout."""
     waits: dict[str, Any] = {"GATEWAY_QUEUE_SECONDS": "0.5", "GATEWAY_RUN_SECONDS": "0.5"}
     with run_gateway(sandbox, tmp_path, connectors=only("crm"), **waits) as gateway:
         gateway.clear("crm")
@@ -49,20 +49,20 @@ READS = [
 # Writes in doubt
 
 
-def test_a_company_whose_answer_is_lost_is_not_made_twice(writer: Writer) -> None:
+def test_a_company_with_a_lost_response_is_not_created_twice(writer: Writer) -> None:
     writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/companies", fault="delay", seconds=0, times=1)
     writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/companies", fault="delay", seconds=0, times=1)
     writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/companies", fault="drop_after")
-    found = writer.found(headers={"Idempotency-Key": writer.mark})
+    response = writer.found(headers={"Idempotency-Key": writer.mark})
 
-    assert "created" == found.data["action"]
+    assert "created" == response.data["action"]
     assert 1 == writer.portal.count("companies", domain=f"{writer.mark}.test")
-    assert writer.portal.linked("contacts", found.data["contact_id"], "companies") == [
+    assert writer.portal.linked("contacts", response.data["contact_id"], "companies") == [
         writer.portal.company_id(f"{writer.mark}.test")
     ]
 
 
-def test_a_link_that_fails_is_made_by_a_repeat_which_tells_what_happened_first(writer: Writer) -> None:
+def test_a_failed_link_is_created_by_a_repeat_that_reports_the_first_result(writer: Writer) -> None:
     writer.gateway.fault("crm", method="PUT", fault="status", status=500)
     failed = writer.link(headers={"Idempotency-Key": writer.mark})
     repeated = writer.link(headers={"Idempotency-Key": writer.mark})
@@ -75,7 +75,7 @@ def test_a_link_that_fails_is_made_by_a_repeat_which_tells_what_happened_first(w
     assert 1 == len(writer.portal.linked("contacts", repeated.data["contact_id"], "companies"))
 
 
-def test_a_contact_found_after_a_lost_answer_was_updated_if_it_is_older(writer: Writer) -> None:
+def test_a_contact_found_after_a_lost_response_was_updated_if_it_is_older(writer: Writer) -> None:
     email = "ana.lindqvist@aurora-archi.example"
     writer.harm(("POST", f"{OBJECTS}/contacts/batch/upsert"), fault="drop_after")
     updated = writer.upsert(email=email)
@@ -91,15 +91,15 @@ def test_a_contact_found_after_a_lost_answer_was_updated_if_it_is_older(writer: 
 
 @requirement("crm-29")
 @pytest.mark.parametrize(
-    "fault",
+    "injected",
     [
         {"status": 400, "body": {"category": "VALIDATION_ERROR"}},
         {"status": 403, "body": {"category": "FORBIDDEN"}},
         {"status": 500, "body": {"category": "INTERNAL_ERROR"}},
     ],
 )
-def test_a_change_stands_even_if_its_note_fails(writer: Writer, fault: dict[str, Any]) -> None:
-    writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/notes", fault="status", **fault)
+def test_a_change_stands_even_if_its_note_fails(writer: Writer, injected: dict[str, Any]) -> None:
+    writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/notes", fault="status", **injected)
     reply = writer.move(note="lost words")
 
     assert reply.data["note_logged"] is False
@@ -109,7 +109,7 @@ def test_a_change_stands_even_if_its_note_fails(writer: Writer, fault: dict[str,
 
 
 @requirement("common-145")
-def test_why_a_note_was_not_logged_is_told_as_a_warning(writer: Writer) -> None:
+def test_a_note_that_was_not_logged_is_reported_as_a_warning(writer: Writer) -> None:
     body = {"category": "FORBIDDEN", "message": "Notes are switched off for this portal."}
     writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/notes", fault="status", status=403, body=body)
     reply = writer.move(note="lost words")
@@ -119,11 +119,11 @@ def test_why_a_note_was_not_logged_is_told_as_a_warning(writer: Writer) -> None:
 
 
 @requirement("crm-30")
-@pytest.mark.parametrize("fault", [{"fault": "status", "status": 502, "body": HTML}, {"fault": "drop_before"}])
+@pytest.mark.parametrize("injected", [{"fault": "status", "status": 502, "body": HTML}, {"fault": "drop_before"}])
 def test_a_note_that_may_still_come_is_in_doubt_and_logged_once_by_a_repeat(
-    writer: Writer, fault: dict[str, Any]
+    writer: Writer, injected: dict[str, Any]
 ) -> None:
-    writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/notes", **fault)
+    writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/notes", **injected)
     doubtful = writer.move(note="some words", headers={"Idempotency-Key": writer.mark})
     repeated = writer.move(note="some words", headers={"Idempotency-Key": writer.mark})
 
@@ -135,7 +135,7 @@ def test_a_note_that_may_still_come_is_in_doubt_and_logged_once_by_a_repeat(
 
 
 @requirement("crm-30")
-def test_a_note_whose_fate_cannot_be_told_is_not_denied(writer: Writer) -> None:
+def test_a_note_with_an_unknown_outcome_stays_in_doubt(writer: Writer) -> None:
     writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/notes", fault="drop_after")
     writer.gateway.fault("crm", method="POST", path="/crm/associations", fault="status", status=500, times=6)
     doubtful = writer.move(note="some words", headers={"Idempotency-Key": writer.mark})

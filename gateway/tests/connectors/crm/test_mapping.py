@@ -1,4 +1,4 @@
-"""Values between callers and the vendor, and what the vendor's answers mean."""
+"""Conversion of values, and classification of the vendor's responses."""
 
 import json
 from decimal import Decimal
@@ -98,24 +98,24 @@ def test_a_value_becomes_the_text_of_its_type(definition: Definition, value: Any
         (ONE, ["a"]),
     ],
 )
-def test_a_value_that_would_lose_something_is_refused(definition: Definition, value: Any) -> None:
-    with pytest.raises(LossyCast) as refused:
+def test_a_lossy_value_is_rejected(definition: Definition, value: Any) -> None:
+    with pytest.raises(LossyCast) as error:
         casts.cast(definition, value)
 
-    assert "p" == refused.value.details[0]["property"]
+    assert "p" == error.value.details[0]["property"]
 
 
 @requirement("crm-36")
 @pytest.mark.parametrize(("definition", "value"), [(ONE, "c"), (ONE, "A"), (SEVERAL, ["a", "c"]), (ONE, "a;b")])
-def test_a_value_that_is_no_option_is_refused_with_those_that_are(definition: Definition, value: Any) -> None:
-    with pytest.raises(OptionMissing) as refused:
+def test_an_unknown_option_is_rejected_with_the_allowed_options(definition: Definition, value: Any) -> None:
+    with pytest.raises(OptionMissing) as error:
         casts.cast(definition, value)
 
-    assert ["a", "b"] == refused.value.details[0]["allowed"]
+    assert ["a", "b"] == error.value.details[0]["allowed"]
 
 
 @pytest.mark.parametrize(
-    ("definition", "sent", "held"),
+    ("definition", "sent", "current"),
     [
         (described("string"), " a ", "a"),
         (described("string"), "", None),
@@ -127,12 +127,12 @@ def test_a_value_that_is_no_option_is_refused_with_those_that_are(definition: De
         (SEVERAL, ";b", "a;b"),
     ],
 )
-def test_texts_that_mean_the_same_are_the_same(definition: Definition, sent: str, held: str | None) -> None:
-    assert casts.equal_values(definition, sent, held)
+def test_texts_that_mean_the_same_are_the_same(definition: Definition, sent: str, current: str | None) -> None:
+    assert casts.equal_values(definition, sent, current)
 
 
 @pytest.mark.parametrize(
-    ("definition", "sent", "held"),
+    ("definition", "sent", "current"),
     [
         (described("string"), "a", "A"),
         (described("string"), "a", None),
@@ -144,12 +144,12 @@ def test_texts_that_mean_the_same_are_the_same(definition: Definition, sent: str
         (SEVERAL, ";b", "a"),
     ],
 )
-def test_texts_that_mean_something_else_are_not(definition: Definition, sent: str, held: str | None) -> None:
-    assert not casts.equal_values(definition, sent, held)
+def test_texts_that_mean_something_else_are_not(definition: Definition, sent: str, current: str | None) -> None:
+    assert not casts.equal_values(definition, sent, current)
 
 
 @pytest.mark.parametrize(
-    ("definition", "value", "wanted"),
+    ("definition", "value", "expected"),
     [
         (described("string"), "Ana", "Ana"),
         (ONE, "gone", "gone"),
@@ -159,21 +159,21 @@ def test_texts_that_mean_something_else_are_not(definition: Definition, sent: st
         (described("datetime"), "2026-11-02T01:00:00+01:00", "1793577600000"),
     ],
 )
-def test_a_search_compares_instants_as_milliseconds(definition: Definition, value: str, wanted: str) -> None:
-    assert casts.filter_value(definition, value) == wanted
+def test_a_search_compares_instants_as_milliseconds(definition: Definition, value: str, expected: str) -> None:
+    assert casts.filter_value(definition, value) == expected
 
 
 def test_every_computed_property_is_named() -> None:
     computed = described("string", modificationMetadata={"readOnlyValue": True})
     known = dict.fromkeys("ab", computed)
 
-    with pytest.raises(ReadOnlyField) as refused:
+    with pytest.raises(ReadOnlyField) as error:
         mapping.properties.values(known, {"a": 1, "b": 2})
 
     assert [
         {"code": "read_only_field", "property": "a"},
         {"code": "read_only_field", "property": "b"},
-    ] == refused.value.details
+    ] == error.value.details
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_a_note_keeps_its_words_and_lines() -> None:
     assert {"hs_timestamp": "2026-11-20T09:12:00.000Z", "hs_note_body": 'a &lt; b &amp; "c"<br>d<br>e'} == note
 
 
-def test_a_note_that_grows_too_long_is_refused() -> None:
+def test_a_note_that_grows_too_long_is_rejected() -> None:
     with pytest.raises(InvalidParameters):
         mapping.notes.note_properties("&" * 13_108, mapping.records.parse_datetime("2026-11-20T09:12:00Z"))
 
@@ -215,7 +215,7 @@ def answer(status: int, body: Any = "", **headers: str) -> UpstreamResponse:
 
 
 @pytest.mark.parametrize(
-    ("given", "pause"),
+    ("value", "pause"),
     [
         (answer(200), None),
         (answer(409), None),
@@ -229,12 +229,12 @@ def answer(status: int, body: Any = "", **headers: str) -> UpstreamResponse:
         (answer(477), 60.0),
     ],
 )
-def test_a_throttled_answer_says_how_long_to_rest(given: UpstreamResponse, pause: float | None) -> None:
-    assert throttle_delay(given) == pause
+def test_a_throttled_response_says_how_long_to_rest(value: UpstreamResponse, pause: float | None) -> None:
+    assert throttle_delay(value) == pause
 
 
 @pytest.mark.parametrize(
-    ("given", "refusal"),
+    ("value", "error"),
     [
         (answer(400), UpstreamRefused),
         (answer(400, {"errors": [{"code": "INVALID_OBJECT_IDS"}]}), DealNotFound),
@@ -250,19 +250,19 @@ def test_a_throttled_answer_says_how_long_to_rest(given: UpstreamResponse, pause
         (answer(415), UpstreamUnexpected),
     ],
 )
-def test_a_refusal_is_one_of_the_catalogue(given: UpstreamResponse, refusal: type[GatewayError]) -> None:
-    with pytest.raises(refusal) as refused:
-        unwrap(given, Record, DealNotFound, "7")
+def test_a_vendor_error_becomes_an_error_of_the_catalogue(value: UpstreamResponse, error: type[GatewayError]) -> None:
+    with pytest.raises(error) as raised:
+        unwrap(value, Record, DealNotFound, "7")
 
-    assert refused.type is refusal
-    assert refused.value.private == given.text
+    assert raised.type is error
+    assert raised.value.private == value.text
 
 
-def test_what_was_sought_is_named_where_it_is_missing() -> None:
-    with pytest.raises(ContactNotFound) as refused:
+def test_a_missing_record_is_reported_with_the_requested_id() -> None:
+    with pytest.raises(ContactNotFound) as error:
         unwrap(answer(404, {"message": "no"}), Record, ContactNotFound, "50912")
 
-    assert [{"value": "50912"}] == refused.value.details
+    assert [{"value": "50912"}] == error.value.details
 
 
 OWNERS = {

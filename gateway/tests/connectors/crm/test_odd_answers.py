@@ -1,12 +1,12 @@
-"""Answers of another shape than the vendor documents: told as such, never a fault of ours, and never remembered."""
+"""Undocumented response shapes are reported as such and never cached."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gateway.tests.connectors.crm.looking import Looking
-from gateway.tests.connectors.crm.writing import OBJECTS, Writer, new_writer
+from gateway.tests.connectors.crm.vendor_view import VendorInspector
+from gateway.tests.connectors.crm.writer import OBJECTS, Writer, new_writer
 from harness.all_connectors import only
 from harness.gateway_server import run_gateway
 from harness.requirement import requirement
@@ -27,19 +27,19 @@ PREPARED = [
         "link", f"{OBJECTS}/companies/search", {"results": [{**RECORD, "id": 7}]}, "results[0].id", id="company"
     ),
 ]
-"""What writes ask before they write, answered oddly, and the place that is odd."""
+"""Malformed responses to the reads before a write, with the path of the error."""
 
 
 @pytest.fixture
-def fresh(sandbox: Sandbox, portal: Looking, tmp_path: Path) -> Any:
-    """A caller of a gateway that remembers nothing yet."""
+def fresh(sandbox: Sandbox, portal: VendorInspector, tmp_path: Path) -> Any:
+    """A caller of a gateway with an empty cache."""
     with run_gateway(sandbox, tmp_path, connectors=only("crm")) as gateway:
         gateway.clear("crm")
         yield new_writer(gateway, portal)
 
 
 @pytest.mark.parametrize("amount", ["a lot", "NaN", "Infinity", "1e999"])
-def test_a_new_deal_whose_amount_is_no_number_is_a_doubt(writer: Writer, amount: str) -> None:
+def test_a_new_deal_with_a_non_numeric_amount_is_in_doubt(writer: Writer, amount: str) -> None:
     deal = RECORD | {"properties": {"amount": amount}}
     writer.gateway.fault("crm", method="POST", path=f"{OBJECTS}/deals", fault="status", status=200, body=deal)
     reply = writer.open()
@@ -47,7 +47,7 @@ def test_a_new_deal_whose_amount_is_no_number_is_a_doubt(writer: Writer, amount:
     assert (502, "outcome_unknown") == (reply.status, reply.code)
 
 
-def test_an_association_that_was_accepted_but_not_made_is_refused(writer: Writer) -> None:
+def test_an_accepted_association_that_was_not_created_is_rejected(writer: Writer) -> None:
     errors = [{"status": "error", "category": "VALIDATION_ERROR", "message": "Limit of associations exceeded."}]
     writer.gateway.fault("crm", method="PUT", fault="status", status=200, body={"results": [], "errors": errors})
     reply = writer.link()
@@ -61,9 +61,7 @@ def test_an_association_that_was_accepted_but_not_made_is_refused(writer: Writer
 
 @pytest.mark.parametrize("write", ["upsert", "link"])
 @pytest.mark.parametrize("body", [{"results": []}, {"results": [], "errors": [7]}, {"results": [], "errors": {}}])
-def test_a_batch_that_tells_of_nothing_done_and_of_no_reason_is_looked_for(
-    writer: Writer, write: str, body: dict[str, Any]
-) -> None:
+def test_a_batch_without_results_and_reason_is_searched(writer: Writer, write: str, body: dict[str, Any]) -> None:
     method, path = {"upsert": ("POST", f"{OBJECTS}/contacts/batch/upsert"), "link": ("PUT", f"{OBJECTS}/contacts")}[
         write
     ]
@@ -77,16 +75,16 @@ def test_a_batch_that_tells_of_nothing_done_and_of_no_reason_is_looked_for(
 
 
 @pytest.mark.parametrize("owners", [[], [{"id": "771203", "archived": False}]])
-def test_an_owner_whom_one_list_does_not_tell_is_looked_for_again(fresh: Writer, owners: list[Any]) -> None:
+def test_an_owner_missing_in_one_list_is_searched_again(fresh: Writer, owners: list[Any]) -> None:
     fresh.gateway.fault("crm", path="/crm/owners", fault="status", status=200, body={"results": owners}, times=2)
     untold = fresh.gateway.get("/crm/contacts", email="ana.lindqvist@aurora-archi.example")
-    again = fresh.gateway.get("/crm/contacts", email="ana.lindqvist@aurora-archi.example")
+    repeat = fresh.gateway.get("/crm/contacts", email="ana.lindqvist@aurora-archi.example")
 
     assert untold.data[0]["owner_email"] is None
-    assert "mei.tanaka@fjordlicht.example" == again.data[0]["owner_email"]
+    assert "mei.tanaka@fjordlicht.example" == repeat.data[0]["owner_email"]
 
 
-def test_an_owner_whom_no_list_tells_is_looked_for_twice(fresh: Writer) -> None:
+def test_an_owner_missing_in_all_lists_is_searched_twice(fresh: Writer) -> None:
     fresh.gateway.fault("crm", path="/crm/owners", fault="status", status=200, body={"results": []}, times=99)
     for_owners = ("GET", "/crm/owners/2026-09")
     replies = [fresh.gateway.get("/crm/contacts", email="ana.lindqvist@aurora-archi.example") for _ in range(4)]

@@ -1,4 +1,4 @@
-"""That a write happens once, and that nothing else is taken for its work, whatever fails."""
+"""Writes happen once, and no other object is matched as their result."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from gateway.tests.connectors.crm.looking import Looking
-from gateway.tests.connectors.crm.writing import CREATE_CONTACT, OBJECTS, SINGLE, Writer, new_writer
+from gateway.tests.connectors.crm.vendor_view import VendorInspector
+from gateway.tests.connectors.crm.writer import CREATE_CONTACT, OBJECTS, SINGLE, Writer, new_writer
 from harness.all_connectors import only
 from harness.gateway_server import run_gateway
 from harness.requirement import requirement
@@ -22,7 +22,7 @@ SLOW: dict[str, Any] = {"GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "0.5", "GATEWAY_CRM_
 
 
 @pytest.fixture
-def slow(sandbox: Sandbox, tmp_path: Path, portal: Looking) -> Iterator[Writer]:
+def slow(sandbox: Sandbox, tmp_path: Path, portal: VendorInspector) -> Iterator[Writer]:
     with run_gateway(sandbox, tmp_path, connectors=only("crm"), **SLOW) as gateway:
         gateway.clear("crm")
         yield new_writer(gateway, portal)
@@ -33,7 +33,7 @@ def keyed(writer: Writer, key: str = "") -> dict[str, Any]:
 
 
 def deal_of(writer: Writer, **more: str) -> dict[str, str]:
-    """What a deal holds that the writer opens."""
+    """The properties of a deal that the writer opens."""
     return {"dealname": writer.mark, "pipeline": "default", "dealstage": "closedwon", "amount": "1.5"} | more
 
 
@@ -41,7 +41,7 @@ def deal_of(writer: Writer, **more: str) -> dict[str, str]:
 
 
 @requirement("crm-31")
-def test_a_repeat_tells_the_stage_before_the_first_call(writer: Writer) -> None:
+def test_a_repeat_returns_the_stage_before_the_first_call(writer: Writer) -> None:
     writer.harm(("PATCH", f"{OBJECTS}/deals"), fault="drop_after")
     writer.gateway.fault("crm", method="GET", path=f"{OBJECTS}/deals", fault="delay")
     writer.gateway.fault("crm", method="GET", path=f"{OBJECTS}/deals", fault="status", status=500, times=6)
@@ -68,7 +68,7 @@ def test_a_repeat_tells_the_stage_before_the_first_call(writer: Writer) -> None:
         pytest.param({"amount": ""}, {"app_id": 2204117}, id="without the amount"),
     ],
 )
-def test_a_deal_that_another_made_meanwhile_is_not_returned(
+def test_a_deal_created_meanwhile_by_another_is_not_returned(
     writer: Writer, properties: dict[str, str], maker: dict[str, Any], contact_id: str | None
 ) -> None:
     writer.upsert(email=f"learned-{writer.mark}@acme.test", properties={})
@@ -106,7 +106,7 @@ def test_a_deal_with_a_contact_is_not_taken_for_one_without(writer: Writer) -> N
 
 
 @requirement("crm-39")
-def test_a_deal_made_by_hand_is_not_returned_to_a_call_without_a_key(writer: Writer) -> None:
+def test_a_manually_created_deal_is_not_returned_to_a_call_without_key(writer: Writer) -> None:
     writer.gateway.act("crm", action="create_deal", properties=deal_of(writer))
     writer.harm(CREATE_DEAL, fault="drop_before")
     lost = writer.open()
@@ -117,45 +117,45 @@ def test_a_deal_made_by_hand_is_not_returned_to_a_call_without_a_key(writer: Wri
 
 
 @requirement("crm-39")
-def test_a_deal_made_by_an_application_is_ours_while_it_is_not_known_how_we_are_named(
-    sandbox: Sandbox, tmp_path: Path, portal: Looking
+def test_a_deal_created_by_any_app_matches_while_our_id_is_unknown(
+    sandbox: Sandbox, tmp_path: Path, portal: VendorInspector
 ) -> None:
     with run_gateway(sandbox, tmp_path, connectors=only("crm")) as gateway:
         gateway.clear("crm")
         writer = new_writer(gateway, portal)
         writer.harm(CREATE_DEAL, fault="drop_after")
-        found = writer.open()
+        response = writer.open()
 
-    assert found.data["dealname"] == writer.mark
+    assert response.data["dealname"] == writer.mark
     assert 1 == writer.traces()
 
 
 @requirement("crm-39")
 @pytest.mark.parametrize(("maker", "action"), [({}, "skipped"), ({"app_id": 2204117}, "created")])
-def test_a_contact_that_a_person_made_meanwhile_is_skipped(writer: Writer, maker: dict[str, Any], action: str) -> None:
+def test_a_contact_created_meanwhile_by_a_person_is_skipped(writer: Writer, maker: dict[str, Any], action: str) -> None:
     properties = {"email": f"{writer.mark}@acme.test", "jobtitle": writer.mark}
     writer.harm(CREATE_CONTACT, fault="drop_before")
     lost = writer.skip(**keyed(writer))
-    made = writer.gateway.act("crm", action="create_contact", properties=properties, **maker)
+    created = writer.gateway.act("crm", action="create_contact", properties=properties, **maker)
     repeated = writer.skip(**keyed(writer))
 
     assert "outcome_unknown" == lost.code
-    assert (repeated.data["contact_id"], repeated.data["action"]) == (made["id"], action)
+    assert (repeated.data["contact_id"], repeated.data["action"]) == (created["id"], action)
     assert 1 == writer.traces()
 
 
 def test_a_contact_that_appears_between_planning_and_sending_is_skipped(writer: Writer) -> None:
-    made = writer.upsert()
+    response = writer.upsert()
     writer.gateway.fault(
         "crm", method="POST", path=f"{OBJECTS}/contacts/batch/read", fault="status", status=200, body={"results": []}
     )
     skipped = writer.skip(**keyed(writer))
 
-    assert (skipped.data["contact_id"], skipped.data["action"]) == (made.data["contact_id"], "skipped")
+    assert (skipped.data["contact_id"], skipped.data["action"]) == (response.data["contact_id"], "skipped")
     assert [] == skipped.data["properties_written"]
 
 
-def test_a_change_of_whoever_has_a_second_address_is_found(writer: Writer) -> None:
+def test_a_change_of_a_contact_with_a_second_address_is_matched(writer: Writer) -> None:
     contacts = f"{OBJECTS}/contacts/"
     writer.harm(("PATCH", contacts), fault="drop_after")
     writer.gateway.fault("crm", method="GET", path=contacts, fault="delay")
@@ -173,7 +173,7 @@ def test_a_change_of_whoever_has_a_second_address_is_found(writer: Writer) -> No
 
 
 @requirement("crm-40")
-def test_a_contact_belongs_to_the_key_that_made_it(writer: Writer) -> None:
+def test_a_contact_belongs_to_the_key_that_created_it(writer: Writer) -> None:
     writer.harm(CREATE_CONTACT, fault="drop_before")
     lost = writer.skip(**keyed(writer, "K1"))
     second = writer.skip(**keyed(writer, "K2"))
@@ -188,7 +188,7 @@ def test_a_contact_belongs_to_the_key_that_made_it(writer: Writer) -> None:
 
 
 @requirement("crm-41")
-def test_a_company_made_slower_than_the_time_out_is_made_once(slow: Writer) -> None:
+def test_a_company_created_after_the_timeout_is_created_once(slow: Writer) -> None:
     slow.gateway.fault("crm", method="POST", path=f"{OBJECTS}/companies/search", fault="delay", times=2)
     slow.harm(CREATE_COMPANY, fault="delay", seconds=1.1)
     silent = slow.found(**keyed(slow))
@@ -203,23 +203,23 @@ def test_a_company_made_slower_than_the_time_out_is_made_once(slow: Writer) -> N
 
 
 @requirement("crm-43")
-@pytest.mark.parametrize("fault", [{"fault": "drop_after"}, {"fault": "garbage"}])
-def test_a_deal_that_only_the_lagging_search_will_know_is_waited_for(slow: Writer, fault: dict[str, Any]) -> None:
+@pytest.mark.parametrize("injected", [{"fault": "drop_after"}, {"fault": "garbage"}])
+def test_a_deal_that_only_the_lagging_search_will_know_is_waited_for(slow: Writer, injected: dict[str, Any]) -> None:
     slow.gateway.knob("crm", search_lag_seconds=1)
     slow.gateway.fault(
         "crm", method="GET", path=f"{OBJECTS}/deals", fault="status", status=200, body={"results": []}, times=99
     )
-    slow.harm(CREATE_DEAL, **fault)
+    slow.harm(CREATE_DEAL, **injected)
     unseen = slow.open(**keyed(slow))
-    found = slow.insist("open", **keyed(slow))
+    response = slow.insist("open", **keyed(slow))
 
     assert "outcome_unknown" == unseen.code
-    assert 200 == found.status
+    assert 200 == response.status
     assert (1, 1) == (slow.sent(CREATE_DEAL), slow.traces())
 
 
 @requirement("crm-43")
-def test_a_failure_is_not_settled_before_the_search_knows_what_it_may_have_made(slow: Writer) -> None:
+def test_a_failure_stays_in_doubt_until_the_search_includes_new_records(slow: Writer) -> None:
     slow.harm(CREATE_DEAL, fault="status", status=500)
     failed = slow.open(**keyed(slow))
     early = slow.open(**keyed(slow))
@@ -239,10 +239,10 @@ def test_deals_of_a_contact_that_cannot_be_listed_to_their_end_prove_nothing(wri
     unlisted = writer.open_for(**keyed(writer))
     # How often both have looked is a matter of time.
     writer.gateway.sandbox.emulators["crm"].context.clear_faults()
-    found = writer.open_for(**keyed(writer))
+    response = writer.open_for(**keyed(writer))
 
     assert ("outcome_unknown", "upstream_error") == (lost.code, unlisted.code)
-    assert 200 == found.status
+    assert 200 == response.status
     assert (1, 1) == (writer.sent(CREATE_DEAL), writer.traces())
 
 
@@ -250,14 +250,14 @@ def test_deals_of_a_contact_that_cannot_be_listed_to_their_end_prove_nothing(wri
 
 
 @requirement("crm-44")
-def test_a_company_that_was_made_before_a_refusal_is_told_and_used_by_a_repeat(writer: Writer) -> None:
+def test_a_company_created_before_an_error_is_reported_and_reused(writer: Writer) -> None:
     writer.harm(UPSERT, fault="status", status=400, body={"category": "VALIDATION_ERROR"})
-    refused = writer.found(**keyed(writer))
+    response = writer.found(**keyed(writer))
     done = writer.found(**keyed(writer))
     company_id = writer.portal.company_id(f"{writer.mark}.test")
 
-    assert 422 == refused.status
-    assert refused.facts == [
+    assert 422 == response.status
+    assert response.facts == [
         {"vendor_code": "VALIDATION_ERROR"},
         {"done": "create the company", "company_id": str(company_id)},
     ]
@@ -266,13 +266,13 @@ def test_a_company_that_was_made_before_a_refusal_is_told_and_used_by_a_repeat(w
 
 
 @requirement("crm-44")
-def test_a_contact_that_was_written_before_its_link_was_refused_is_told(writer: Writer) -> None:
+def test_a_contact_written_before_its_link_was_rejected_is_reported(writer: Writer) -> None:
     writer.gateway.fault("crm", method="PUT", fault="status", status=403, body={"category": "FORBIDDEN"})
-    refused = writer.link(**keyed(writer))
+    response = writer.link(**keyed(writer))
     done = writer.link(**keyed(writer))
 
-    assert "upstream_forbidden" == refused.code
-    assert refused.facts == [
+    assert "upstream_forbidden" == response.code
+    assert response.facts == [
         {"vendor_code": "FORBIDDEN"},
         {"done": "write the contact", "contact_id": done.data["contact_id"], "action": "created"},
     ]
@@ -285,7 +285,7 @@ def test_a_contact_that_was_written_before_its_link_was_refused_is_told(writer: 
 @requirement("crm-42")
 @pytest.mark.parametrize(("write", "request_of"), SINGLE)
 @pytest.mark.parametrize("body", [{}, {"results": [{}]}, {"results": [{"id": "1"}], "properties": {}}])
-def test_an_accepted_answer_without_what_is_needed_is_a_doubt(
+def test_a_successful_response_without_required_fields_is_in_doubt(
     writer: Writer, write: str, request_of: tuple[str, str], body: dict[str, Any]
 ) -> None:
     writer.harm(request_of, fault="status", status=200, body=body)
@@ -298,6 +298,6 @@ def test_an_accepted_answer_without_what_is_needed_is_a_doubt(
 
 
 def _associations(contact_id: str | None) -> list[dict[str, Any]]:
-    """What makes a new deal one of a contact, as the vendor writes it."""
+    """The vendor's form of a new deal's association with a contact."""
     kind = {"associationCategory": "HUBSPOT_DEFINED", "associationTypeId": 3}
     return [] if contact_id is None else [{"to": {"id": contact_id}, "types": [kind]}]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.kit.casts import NOT_A_DATETIME
-from gateway.tests.connectors.crm.looking import Looking
+from gateway.tests.connectors.crm.vendor_view import VendorInspector
 from harness.gateway_server import Gateway
 from harness.requirement import requirement
 from workspace_sandbox.crm.data.default_data import OWNERS
@@ -24,15 +24,15 @@ def contact(gateway: Gateway, email: str, properties: Mapping[str, Any] | None =
 
 
 def deal(gateway: Gateway, **more: Any) -> Any:
-    given = {"dealname": "Acme renewal", "pipeline": "default", "dealstage": "qualifiedtobuy"}
-    return gateway.post("/crm/deals", **(given | more))
+    arguments = {"dealname": "Acme renewal", "pipeline": "default", "dealstage": "qualifiedtobuy"}
+    return gateway.post("/crm/deals", **(arguments | more))
 
 
 # Writing contacts
 
 
 @requirement("crm-1", "crm-2")
-def test_a_new_contact_is_created(gateway: Gateway, portal: Looking) -> None:
+def test_a_new_contact_is_created(gateway: Gateway, portal: VendorInspector) -> None:
     reply = contact(gateway, "  Ana.New@Acme.test ", {"firstname": "Ana", "lifecyclestage": "lead"})
 
     assert 200 == reply.status
@@ -51,11 +51,13 @@ def test_a_new_contact_is_created(gateway: Gateway, portal: Looking) -> None:
 
 
 @requirement("crm-1", "crm-3", "crm-5")
-def test_an_email_that_differs_in_case_and_blanks_updates_the_contact(gateway: Gateway, portal: Looking) -> None:
+def test_an_email_that_differs_in_case_and_blanks_updates_the_contact(
+    gateway: Gateway, portal: VendorInspector
+) -> None:
     first = contact(gateway, "case@acme.test", {"firstname": "Ana"})
-    again = contact(gateway, "\tCASE@Acme.Test ", {"lastname": "Poe", "email": " Case@acme.test"})
+    repeat = contact(gateway, "\tCASE@Acme.Test ", {"lastname": "Poe", "email": " Case@acme.test"})
 
-    assert again.data == {
+    assert repeat.data == {
         "contact_id": first.data["contact_id"],
         "action": "updated",
         "email": "case@acme.test",
@@ -67,13 +69,13 @@ def test_an_email_that_differs_in_case_and_blanks_updates_the_contact(gateway: G
 
 @requirement("crm-5", "crm-6")
 def test_an_existing_contact_is_left_untouched_when_conflicts_are_to_be_skipped(
-    gateway: Gateway, portal: Looking
+    gateway: Gateway, portal: VendorInspector
 ) -> None:
     first = contact(gateway, "skip@acme.test", {"firstname": "Ana"})
     gateway.clear("crm")
-    again = contact(gateway, "Skip@acme.test", {"firstname": "Eve"}, on_conflict="skip", associate_company="no.test")
+    repeat = contact(gateway, "Skip@acme.test", {"firstname": "Eve"}, on_conflict="skip", associate_company="no.test")
 
-    assert again.data == {
+    assert repeat.data == {
         "contact_id": first.data["contact_id"],
         "action": "skipped",
         "email": "skip@acme.test",
@@ -91,7 +93,7 @@ def test_a_contact_that_is_not_there_is_created_when_conflicts_are_to_be_skipped
     assert ("created", ["email", "firstname"]) == (reply.data["action"], reply.data["properties_written"])
 
 
-def test_a_second_address_updates_the_contact_that_has_it(gateway: Gateway, portal: Looking) -> None:
+def test_a_second_address_updates_the_contact_that_has_it(gateway: Gateway, portal: VendorInspector) -> None:
     reply = contact(gateway, "old.address5@mail.example", {"jobtitle": "Owner of two addresses"})
 
     assert "updated" == reply.data["action"]
@@ -107,7 +109,7 @@ def test_an_address_taken_between_reading_and_creating_is_skipped(gateway: Gatew
     assert ("POST", "/crm/objects/2026-09/contacts", 409) in gateway.journal("crm")
 
 
-def test_many_writers_of_one_new_address_make_one_contact(gateway: Gateway, portal: Looking) -> None:
+def test_many_writers_of_one_new_address_make_one_contact(gateway: Gateway, portal: VendorInspector) -> None:
     replies = gateway.together(*[lambda: contact(gateway, "crowd@acme.test", {"firstname": "Ana"})] * 20)
 
     assert sorted(reply.data["action"] for reply in replies) == ["created", *["updated"] * 19]
@@ -115,7 +117,9 @@ def test_many_writers_of_one_new_address_make_one_contact(gateway: Gateway, port
 
 
 @requirement("crm-4")
-def test_values_are_written_as_the_types_of_their_properties_want_them(gateway: Gateway, portal: Looking) -> None:
+def test_values_are_written_as_the_types_of_their_properties_want_them(
+    gateway: Gateway, portal: VendorInspector
+) -> None:
     sent = {
         "firstname": "Ünal <b>",
         "phone": 4712345678,
@@ -139,7 +143,7 @@ def test_values_are_written_as_the_types_of_their_properties_want_them(gateway: 
     } == {name: portal.contact("typed@acme.test")[name] for name in sent}
 
 
-def test_null_clears_a_property(gateway: Gateway, portal: Looking) -> None:
+def test_null_clears_a_property(gateway: Gateway, portal: VendorInspector) -> None:
     contact(gateway, "cleared@acme.test", {"firstname": "Ana", "tier": "gold"})
     reply = contact(gateway, "cleared@acme.test", {"firstname": None, "tier": ""})
 
@@ -148,7 +152,7 @@ def test_null_clears_a_property(gateway: Gateway, portal: Looking) -> None:
 
 
 @requirement("crm-55")
-def test_the_owner_of_a_deal_is_set_by_address(gateway: Gateway, portal: Looking) -> None:
+def test_the_owner_of_a_deal_is_set_by_address(gateway: Gateway, portal: VendorInspector) -> None:
     deal_id = deal(gateway).data["deal_id"]
 
     gateway.patch(f"/crm/deals/{deal_id}", properties={"hubspot_owner_id": OWNERS[0].email})
@@ -165,7 +169,7 @@ def test_a_value_that_the_portal_did_not_take_is_not_reported_as_written(gateway
     assert "lifecyclestage" in reply.headers["warning"]
 
 
-def test_a_property_defined_a_moment_ago_can_be_written(gateway: Gateway, portal: Looking) -> None:
+def test_a_property_defined_a_moment_ago_can_be_written(gateway: Gateway, portal: VendorInspector) -> None:
     contact(gateway, "warm@acme.test")
     portal.emulator.portal.define(CONTACTS, Definition("brand_new", "Brand new", built_in=False))
     reply = contact(gateway, "warm@acme.test", {"brand_new": "yes"})
@@ -190,7 +194,7 @@ def test_a_property_defined_a_moment_ago_can_be_written(gateway: Gateway, portal
     ],
 )
 def test_a_property_that_cannot_be_written_is_named_and_nothing_is_written(
-    gateway: Gateway, portal: Looking, properties: dict[str, Any], code: str, detail: dict[str, Any]
+    gateway: Gateway, portal: VendorInspector, properties: dict[str, Any], code: str, detail: dict[str, Any]
 ) -> None:
     reply = contact(gateway, "refused@acme.test", properties, associate_company="untouched.test", create_company=True)
 
@@ -200,9 +204,7 @@ def test_a_property_that_cannot_be_written_is_named_and_nothing_is_written(
 
 
 @requirement("common-30", "common-47", "crm-45")
-def test_everything_that_is_wrong_with_the_properties_of_a_contact_is_told_at_once(
-    gateway: Gateway, portal: Looking
-) -> None:
+def test_one_response_reports_all_invalid_properties_of_a_contact(gateway: Gateway, portal: VendorInspector) -> None:
     properties = {
         "firstname": "Ana",
         "nps_score": [1.5, {"a": True}],
@@ -229,7 +231,7 @@ def test_everything_that_is_wrong_with_the_properties_of_a_contact_is_told_at_on
     ("properties", "message"),
     [
         ({"renewal_date": "2026-02-30"}, f"cannot become date without loss: {NOT_A_DATETIME}."),
-        ({"last_demo_at": 10**30}, "cannot become datetime without loss: it is beyond the years 1 to 9999."),
+        ({"last_demo_at": 10**30}, "cannot become datetime without loss: it is outside the years 1 to 9999."),
         ({"last_demo_at": "0001-01-01T00:00:00+14:00"}, f"without loss: {NOT_A_DATETIME}."),
         ({"nps_score": "many"}, "cannot become number without loss: it is no plain decimal number."),
         ({"tier": "pla'ti\"num"}, '"tier" has no option "pla\'ti"num".'),
@@ -237,14 +239,14 @@ def test_everything_that_is_wrong_with_the_properties_of_a_contact_is_told_at_on
         ({f"no_such_{number}": 1 for number in range(5)}, "And 2 more."),
     ],
 )
-def test_a_refusal_speaks_in_sentences(gateway: Gateway, properties: dict[str, Any], message: str) -> None:
+def test_an_error_message_is_a_sentence(gateway: Gateway, properties: dict[str, Any], message: str) -> None:
     reply = contact(gateway, "sentences@acme.test", properties)
 
     assert reply.body["error"]["message"].endswith(message)
 
 
 @pytest.mark.parametrize("email", ["", "ana", "ana@", "@acme.test", "ana@acme", "ana b@acme.test", "a@b@acme.test", 7])
-def test_an_invalid_email_is_refused_before_anything_is_sent(gateway: Gateway, email: Any) -> None:
+def test_an_invalid_email_is_rejected_before_anything_is_sent(gateway: Gateway, email: Any) -> None:
     reply = contact(gateway, email)
 
     assert (422, "invalid_parameters") == (reply.status, reply.code)
@@ -252,7 +254,7 @@ def test_an_invalid_email_is_refused_before_anything_is_sent(gateway: Gateway, e
     assert [] == gateway.journal("crm")
 
 
-def test_another_email_among_the_properties_is_refused(gateway: Gateway) -> None:
+def test_another_email_among_the_properties_is_rejected(gateway: Gateway) -> None:
     reply = contact(gateway, "one@acme.test", {"email": "other@acme.test"})
 
     assert (422, "invalid_parameters") == (reply.status, reply.code)
@@ -291,26 +293,26 @@ def test_a_unique_value_of_another_contact_is_named_with_the_contact_that_has_it
 @pytest.mark.parametrize("value", ["Lead", " lead ", "lead"])
 def test_an_option_is_looked_up_by_its_value_or_its_label(gateway: Gateway, value: str) -> None:
     by_value = gateway.get("/crm/contacts", property="lifecyclestage", value="lead")
-    found = gateway.get("/crm/contacts", property="lifecyclestage", value=value)
+    response = gateway.get("/crm/contacts", property="lifecyclestage", value=value)
 
-    assert by_value.data == found.data != []
-    assert "warning" not in found.headers
+    assert by_value.data == response.data != []
+    assert "warning" not in response.headers
 
 
 @requirement("crm-52")
 def test_a_look_up_by_what_is_no_option_warns(gateway: Gateway) -> None:
-    found = gateway.get("/crm/contacts", property="lifecyclestage", value="Laed")
+    response = gateway.get("/crm/contacts", property="lifecyclestage", value="Laed")
 
-    assert [] == found.data
-    assert "did you mean" in found.headers["warning"]
+    assert [] == response.data
+    assert "did you mean" in response.headers["warning"]
 
 
 def test_an_owner_property_is_looked_up_by_the_owners_address(gateway: Gateway) -> None:
     address = next(owner.email for owner in OWNERS if owner.email and owner.id == 771203)
     by_id = gateway.get("/crm/contacts", property="hubspot_owner_id", value="771203").data
-    found = gateway.get("/crm/contacts", property="hubspot_owner_id", value=address).data
+    matches = gateway.get("/crm/contacts", property="hubspot_owner_id", value=address).data
 
-    assert [one["contact_id"] for one in by_id] == [one["contact_id"] for one in found] != []
+    assert [one["contact_id"] for one in by_id] == [one["contact_id"] for one in matches] != []
 
 
 # Owners
@@ -327,7 +329,9 @@ def test_an_owner_property_is_looked_up_by_the_owners_address(gateway: Gateway) 
         {"owner_email": "{address}", "hubspot_owner_id": "771203"},
     ],
 )
-def test_an_owner_is_set_by_address_or_id(gateway: Gateway, portal: Looking, properties: dict[str, str]) -> None:
+def test_an_owner_is_set_by_address_or_id(
+    gateway: Gateway, portal: VendorInspector, properties: dict[str, str]
+) -> None:
     address = next(owner.email for owner in OWNERS if owner.email and owner.id == 771203)
     sent = {name: text.format(address=address, ADDRESS=address.upper()) for name, text in properties.items()}
     reply = contact(gateway, "owned@acme.test", sent)
@@ -374,7 +378,7 @@ def test_two_names_of_different_owners_are_rejected(gateway: Gateway) -> None:
     ["aurora-archi.example", " HTTPS://www.Aurora-Archi.example/about?x=1 ", "aurora-archi.example.", "{company_id}"],
 )
 def test_a_contact_is_linked_to_the_oldest_company_of_a_domain_or_to_one_by_identifier(
-    gateway: Gateway, portal: Looking, reference: str
+    gateway: Gateway, portal: VendorInspector, reference: str
 ) -> None:
     company_id = portal.company_id("aurora-archi.example")
     reference = reference.format(company_id=company_id)
@@ -394,8 +398,8 @@ def test_a_contact_is_linked_to_the_oldest_company_of_a_domain_or_to_one_by_iden
         ("no-such", {"create_company": True}),
     ],
 )
-def test_a_missing_company_is_refused_before_the_contact_is_written(
-    gateway: Gateway, portal: Looking, reference: str, more: dict[str, Any]
+def test_a_missing_company_is_rejected_before_the_contact_is_written(
+    gateway: Gateway, portal: VendorInspector, reference: str, more: dict[str, Any]
 ) -> None:
     reply = contact(gateway, "nowhere@acme.test", associate_company=reference, **more)
 
@@ -405,7 +409,7 @@ def test_a_missing_company_is_refused_before_the_contact_is_written(
 
 
 @pytest.mark.parametrize("reference", [" ", "two words.test", "ana@acme.test"])
-def test_what_is_neither_a_domain_nor_an_identifier_is_refused(gateway: Gateway, reference: str) -> None:
+def test_a_company_that_is_neither_domain_nor_identifier_is_rejected(gateway: Gateway, reference: str) -> None:
     reply = contact(gateway, "nowhere@acme.test", associate_company=reference)
 
     assert 422 == reply.status
@@ -416,7 +420,7 @@ def test_what_is_neither_a_domain_nor_an_identifier_is_refused(gateway: Gateway,
 
 @requirement("crm-8")
 def test_a_missing_company_is_created_once_even_if_the_search_does_not_know_it_yet(
-    gateway: Gateway, portal: Looking
+    gateway: Gateway, portal: VendorInspector
 ) -> None:
     gateway.knob("crm", search_lag_seconds=60)
     first = contact(gateway, "first@newco.test", associate_company="newco.test", create_company=True)
@@ -431,9 +435,7 @@ def test_a_missing_company_is_created_once_even_if_the_search_does_not_know_it_y
 
 
 @requirement("crm-47")
-def test_a_company_made_a_moment_ago_is_used_while_neither_search_nor_list_show_it(
-    gateway: Gateway, portal: Looking
-) -> None:
+def test_a_new_company_is_used_before_search_and_list_include_it(gateway: Gateway, portal: VendorInspector) -> None:
     gateway.knob("crm", search_lag_seconds=60)
     unlisted: dict[str, Any] = {"fault": "status", "status": 200, "body": {"results": []}, "times": 9}
     gateway.fault("crm", method="GET", path="/crm/objects/2026-09/companies", **unlisted)
@@ -447,18 +449,20 @@ def test_a_company_made_a_moment_ago_is_used_while_neither_search_nor_list_show_
     ]
 
 
-def test_a_company_that_was_deleted_a_moment_after_it_was_made_is_made_again(gateway: Gateway, portal: Looking) -> None:
+def test_a_company_deleted_immediately_after_creation_is_created_again(
+    gateway: Gateway, portal: VendorInspector
+) -> None:
     gateway.knob("crm", search_lag_seconds=60)
     contact(gateway, "first@gone.test", associate_company="gone.test", create_company=True)
-    made = portal.company_id("gone.test")
-    portal.emulator.portal.archive(portal.emulator.portal.records["companies"][made])
+    created = portal.company_id("gone.test")
+    portal.emulator.portal.archive(portal.emulator.portal.records["companies"][created])
     second = contact(gateway, "second@gone.test", associate_company="gone.test", create_company=True)
 
-    assert made != portal.company_id("gone.test")
+    assert created != portal.company_id("gone.test")
     assert [portal.company_id("gone.test")] == portal.linked("contacts", second.data["contact_id"], "companies")
 
 
-def test_contacts_that_want_the_same_new_company_at_once_share_it(gateway: Gateway, portal: Looking) -> None:
+def test_contacts_that_want_the_same_new_company_at_once_share_it(gateway: Gateway, portal: VendorInspector) -> None:
     gateway.together(
         *(
             lambda name=name: contact(gateway, f"{name}@rush.test", associate_company="rush.test", create_company=True)
@@ -498,24 +502,24 @@ def test_a_contact_is_looked_up_by_email(gateway: Gateway) -> None:
 
 
 @requirement("crm-10")
-def test_an_email_that_nobody_has_finds_nothing(gateway: Gateway) -> None:
+def test_an_unknown_email_returns_no_contact(gateway: Gateway) -> None:
     reply = gateway.get("/crm/contacts", email="nobody+here@acme.test")
 
     assert ([], None) == (reply.data, reply.body["next_cursor"])
 
 
-def test_a_contact_is_found_by_email_and_unique_values_at_once_whatever_the_search_knows(gateway: Gateway) -> None:
+def test_email_and_unique_values_return_a_contact_before_it_is_indexed(gateway: Gateway) -> None:
     gateway.knob("crm", search_lag_seconds=60)
-    made = contact(gateway, "lag+1@acme.test", {"erp_id": "ERP-LAG/1"})
-    found = [
+    response = contact(gateway, "lag+1@acme.test", {"erp_id": "ERP-LAG/1"})
+    matches = [
         gateway.get("/crm/contacts", email="lag+1@acme.test"),
         gateway.get("/crm/contacts", property="email", value="LAG+1@acme.test"),
         gateway.get("/crm/contacts", property="erp_id", value="ERP-LAG/1"),
-        gateway.get("/crm/contacts", property="hs_object_id", value=made.data["contact_id"]),
+        gateway.get("/crm/contacts", property="hs_object_id", value=response.data["contact_id"]),
     ]
 
-    assert [[item["contact_id"] for item in reply.data] for reply in found] == [[made.data["contact_id"]]] * 4
-    assert "ERP-LAG/1" == found[2].data[0]["erp_id"]
+    assert [[item["contact_id"] for item in reply.data] for reply in matches] == [[response.data["contact_id"]]] * 4
+    assert "ERP-LAG/1" == matches[2].data[0]["erp_id"]
 
 
 def test_the_search_learns_of_a_contact_after_a_while(gateway: Gateway) -> None:
@@ -530,10 +534,10 @@ def test_the_search_learns_of_a_contact_after_a_while(gateway: Gateway) -> None:
 
 
 @requirement("crm-13", "crm-17")
-def test_all_contacts_are_listed_page_by_page(gateway: Gateway, portal: Looking) -> None:
-    found = gateway.items("/crm/contacts", limit=100)
+def test_all_contacts_are_listed_page_by_page(gateway: Gateway, portal: VendorInspector) -> None:
+    matches = gateway.items("/crm/contacts", limit=100)
 
-    assert [item["contact_id"] for item in found] == portal.live_ids("contacts")
+    assert [item["contact_id"] for item in matches] == portal.live_ids("contacts")
 
 
 def test_a_search_goes_on_past_the_cap_of_the_application(gateway: Gateway) -> None:
@@ -551,13 +555,13 @@ def test_a_search_goes_on_past_the_cap_of_the_application(gateway: Gateway) -> N
     [("Rita.Poe@fjordlicht.example", 50), ("former.rep@fjordlicht.example", 50), ("nobody@fjordlicht.example", 0)],
 )
 def test_contacts_are_looked_up_by_the_address_of_their_owner(gateway: Gateway, email: str, at_least: int) -> None:
-    found = gateway.items("/crm/contacts", property="owner_email", value=email, limit=100)
+    matches = gateway.items("/crm/contacts", property="owner_email", value=email, limit=100)
 
-    assert len(found) >= at_least
-    assert {item["owner_email"] for item in found} <= {email.lower()}
+    assert len(matches) >= at_least
+    assert {item["owner_email"] for item in matches} <= {email.lower()}
 
 
-def test_owners_are_asked_for_once_for_many_lookups(gateway: Gateway) -> None:
+def test_owners_are_requested_once_for_many_lookups(gateway: Gateway) -> None:
     gateway.get("/crm/contacts", limit=100)
     gateway.clear("crm")
     gateway.get("/crm/contacts", limit=100)
@@ -569,7 +573,7 @@ def test_owners_are_asked_for_once_for_many_lookups(gateway: Gateway) -> None:
 
 @requirement("crm-11", "crm-15")
 @pytest.mark.parametrize(
-    ("name", "value", "shown"),
+    ("name", "value", "visible"),
     [
         ("renewal_date", "2029-03-15", "2029-03-15"),
         ("last_demo_at", "2029-03-15T12:00:00+01:00", "2029-03-15T11:00:00.000Z"),
@@ -579,13 +583,13 @@ def test_owners_are_asked_for_once_for_many_lookups(gateway: Gateway) -> None:
         ("firstname", " ZEBEDEE ", "Zebedee"),
     ],
 )
-def test_a_property_of_any_type_is_matched(gateway: Gateway, name: str, value: str, shown: str) -> None:
+def test_a_property_of_any_type_is_matched(gateway: Gateway, name: str, value: str, visible: str) -> None:
     gateway.knob("crm", search_lag_seconds=0)
-    contact(gateway, "typed.search@acme.test", {name: shown})
-    found = gateway.items("/crm/contacts", property=name, value=value, limit=100)
+    contact(gateway, "typed.search@acme.test", {name: visible})
+    matches = gateway.items("/crm/contacts", property=name, value=value, limit=100)
 
-    assert {item[name] for item in found} == {shown}
-    assert "typed.search@acme.test" in {item["email"] for item in found}
+    assert {item[name] for item in matches} == {visible}
+    assert "typed.search@acme.test" in {item["email"] for item in matches}
 
 
 @requirement("crm-12", "crm-16")
@@ -602,7 +606,7 @@ def test_a_property_of_any_type_is_matched(gateway: Gateway, name: str, value: s
         ({"tier": "gold"}, "tier"),
     ],
 )
-def test_a_lookup_that_makes_no_sense_is_refused(gateway: Gateway, query: dict[str, Any], parameter: str) -> None:
+def test_an_inconsistent_lookup_is_rejected(gateway: Gateway, query: dict[str, Any], parameter: str) -> None:
     reply = gateway.get("/crm/contacts", **query)
 
     assert (422, "invalid_parameters") == (reply.status, reply.code)
@@ -643,7 +647,7 @@ def test_what_is_wrong_with_a_filter_is_said_in_words(gateway: Gateway, query: d
 
 
 @requirement("crm-18", "crm-19", "crm-24")
-def test_a_deal_is_opened_in_a_stage_and_for_a_contact(gateway: Gateway, portal: Looking) -> None:
+def test_a_deal_is_opened_in_a_stage_and_for_a_contact(gateway: Gateway, portal: VendorInspector) -> None:
     reply = deal(gateway, pipeline="Sales Pipeline", dealstage="Qualified To Buy", amount=1250.5, contact_id="50912")
     deal_id = reply.data["deal_id"]
 
@@ -677,7 +681,7 @@ def test_pipeline_and_stage_go_by_identifier_or_name(gateway: Gateway, pipeline:
 
 @requirement("crm-23")
 @pytest.mark.parametrize(
-    ("sent", "kept"),
+    ("sent", "stored"),
     [
         ("1250.50", "1250.50"),
         ("0.1", "0.1"),
@@ -688,7 +692,7 @@ def test_pipeline_and_stage_go_by_identifier_or_name(gateway: Gateway, pipeline:
         ("123456789012345", "123456789012345"),
     ],
 )
-def test_an_amount_arrives_digit_by_digit(gateway: Gateway, portal: Looking, sent: str, kept: str) -> None:
+def test_an_amount_arrives_digit_by_digit(gateway: Gateway, portal: VendorInspector, sent: str, stored: str) -> None:
     connection_id = gateway.connections["crm"]
     reply = gateway.request(
         "POST",
@@ -699,11 +703,11 @@ def test_an_amount_arrives_digit_by_digit(gateway: Gateway, portal: Looking, sen
     )
 
     assert reply.data["amount"] == float(sent)
-    assert portal.deal(reply.data["deal_id"])["amount"] == kept
+    assert portal.deal(reply.data["deal_id"])["amount"] == stored
 
 
 @pytest.mark.parametrize("amount", [123456789012345678901234567890, 12345678901234567, "12", True, [1]])
-def test_an_amount_that_no_json_number_returns_unchanged_is_refused(gateway: Gateway, amount: Any) -> None:
+def test_an_amount_that_json_numbers_cannot_represent_is_rejected(gateway: Gateway, amount: Any) -> None:
     reply = deal(gateway, amount=amount)
 
     assert (422, "invalid_parameters") == (reply.status, reply.code)
@@ -711,7 +715,7 @@ def test_an_amount_that_no_json_number_returns_unchanged_is_refused(gateway: Gat
 
 
 @requirement("crm-20")
-def test_a_pipeline_that_does_not_exist_is_refused_with_those_that_do(gateway: Gateway) -> None:
+def test_a_pipeline_that_does_not_exist_is_rejected_with_those_that_do(gateway: Gateway) -> None:
     reply = deal(gateway, pipeline="Renewals")
 
     assert (404, "pipeline_not_found") == (reply.status, reply.code)
@@ -721,7 +725,7 @@ def test_a_pipeline_that_does_not_exist_is_refused_with_those_that_do(gateway: G
 
 @requirement("crm-22", "crm-37")
 @pytest.mark.parametrize("stage", ["Pilot", "98112232", "nowhere"])
-def test_a_stage_of_another_pipeline_is_refused_with_those_of_the_pipeline(gateway: Gateway, stage: str) -> None:
+def test_a_stage_of_another_pipeline_is_rejected_with_those_of_the_pipeline(gateway: Gateway, stage: str) -> None:
     before = len(gateway.journal("crm"))
     reply = deal(gateway, dealstage=stage)
 
@@ -730,16 +734,16 @@ def test_a_stage_of_another_pipeline_is_refused_with_those_of_the_pipeline(gatew
     assert [] == [path for method, path, _ in gateway.journal("crm")[before:] if method == "POST"]
 
 
-def test_a_pipeline_made_a_moment_ago_is_found(gateway: Gateway) -> None:
+def test_a_pipeline_created_a_moment_ago_is_found(gateway: Gateway) -> None:
     deal(gateway)
-    made = gateway.act("crm", action="create_pipeline", label="Fresh", stages=["One", "Two"])
+    created = gateway.act("crm", action="create_pipeline", label="Fresh", stages=["One", "Two"])
     reply = deal(gateway, pipeline="Fresh", dealstage="Two")
 
-    assert reply.data["pipeline"] == made["id"]
+    assert reply.data["pipeline"] == created["id"]
 
 
 @requirement("crm-21")
-def test_a_name_that_two_pipelines_share_is_refused_with_their_identifiers(gateway: Gateway) -> None:
+def test_a_name_that_two_pipelines_share_is_rejected_with_their_identifiers(gateway: Gateway) -> None:
     ids = [gateway.act("crm", action="create_pipeline", label="Twins", stages=["One"])["id"] for _ in range(2)]
     reply = deal(gateway, pipeline="twins", dealstage="One")
 
@@ -755,7 +759,7 @@ def test_an_archived_pipeline_does_not_count(gateway: Gateway) -> None:
 
 
 @pytest.mark.parametrize("contact_id", ["424242"])
-def test_a_deal_for_an_unknown_contact_is_refused(gateway: Gateway, portal: Looking, contact_id: str) -> None:
+def test_a_deal_for_an_unknown_contact_is_rejected(gateway: Gateway, portal: VendorInspector, contact_id: str) -> None:
     reply = deal(gateway, dealname="for nobody", contact_id=contact_id)
 
     assert (404, "contact_not_found") == (reply.status, reply.code)
@@ -774,7 +778,7 @@ def test_a_deal_needs_name_pipeline_and_stage(gateway: Gateway) -> None:
 
 
 @requirement("crm-25", "crm-27", "crm-28")
-def test_a_deal_is_moved_changed_and_noted(gateway: Gateway, portal: Looking) -> None:
+def test_a_deal_is_moved_changed_and_noted(gateway: Gateway, portal: VendorInspector) -> None:
     deal_id = deal(gateway).data["deal_id"]
     reply = gateway.patch(
         f"/crm/deals/{deal_id}",
@@ -802,7 +806,7 @@ def test_a_deal_is_moved_changed_and_noted(gateway: Gateway, portal: Looking) ->
 
 
 @requirement("crm-26")
-def test_properties_alone_leave_the_stage(gateway: Gateway, portal: Looking) -> None:
+def test_properties_alone_leave_the_stage(gateway: Gateway, portal: VendorInspector) -> None:
     deal_id = deal(gateway).data["deal_id"]
     reply = gateway.patch(f"/crm/deals/{deal_id}", properties={"dealname": "Renamed", "amount": 0.3})
 
@@ -811,7 +815,7 @@ def test_properties_alone_leave_the_stage(gateway: Gateway, portal: Looking) -> 
     assert 1 == portal.count("deals", hs_object_id=deal_id, dealname="Renamed", amount="0.3")
 
 
-def test_a_note_alone_writes_nothing_else(gateway: Gateway, portal: Looking) -> None:
+def test_a_note_alone_writes_nothing_else(gateway: Gateway, portal: VendorInspector) -> None:
     deal_id = deal(gateway).data["deal_id"]
     before = portal.deal(deal_id)
     reply = gateway.patch(f"/crm/deals/{deal_id}", note="Just a word")
@@ -821,7 +825,7 @@ def test_a_note_alone_writes_nothing_else(gateway: Gateway, portal: Looking) -> 
     assert 1 == len(portal.notes(deal_id, "Just a word"))
 
 
-def test_a_move_to_the_same_stage_is_no_fault(gateway: Gateway) -> None:
+def test_a_move_to_the_same_stage_is_no_error(gateway: Gateway) -> None:
     deal_id = deal(gateway).data["deal_id"]
     reply = gateway.patch(f"/crm/deals/{deal_id}", dealstage="Qualified To Buy")
 
@@ -835,7 +839,7 @@ def test_the_stage_may_stand_among_the_properties(gateway: Gateway) -> None:
     assert "contractsent" == reply.data["dealstage_to"]
 
 
-def test_a_deal_goes_to_another_pipeline_with_a_stage_of_it(gateway: Gateway, portal: Looking) -> None:
+def test_a_deal_goes_to_another_pipeline_with_a_stage_of_it(gateway: Gateway, portal: VendorInspector) -> None:
     deal_id = deal(gateway).data["deal_id"]
     without_stage = gateway.patch(f"/crm/deals/{deal_id}", properties={"pipeline": "Partnerships"})
     reply = gateway.patch(f"/crm/deals/{deal_id}", dealstage="Pilot", properties={"pipeline": "Partnerships"})
@@ -861,8 +865,8 @@ def test_a_deal_goes_to_another_pipeline_with_a_stage_of_it(gateway: Gateway, po
         ({}, 422, "invalid_parameters"),
     ],
 )
-def test_a_change_that_cannot_be_made_whole_is_not_made(
-    gateway: Gateway, portal: Looking, change: dict[str, Any], status: int, code: str
+def test_a_change_that_cannot_be_applied_completely_is_not_applied(
+    gateway: Gateway, portal: VendorInspector, change: dict[str, Any], status: int, code: str
 ) -> None:
     deal_id = deal(gateway).data["deal_id"]
     before = portal.deal(deal_id)
@@ -873,7 +877,7 @@ def test_a_change_that_cannot_be_made_whole_is_not_made(
 
 
 @requirement("common-30", "crm-45")
-def test_everything_that_is_wrong_with_a_change_of_a_deal_is_told_at_once(gateway: Gateway) -> None:
+def test_one_response_reports_all_errors_of_a_deals_change(gateway: Gateway) -> None:
     deal_id = deal(gateway).data["deal_id"]
     properties = {"risk": "none", "no_such": 1, "amount": "a lot"}
     reply = gateway.patch(f"/crm/deals/{deal_id}", dealstage="Nowhere", properties=properties)
@@ -935,7 +939,7 @@ def test_options_of_deals_include_pipelines_and_stages(gateway: Gateway) -> None
     assert ["low", "medium", "high"] == options["risk"]
 
 
-def test_an_unknown_object_type_is_refused_with_those_that_there_are(gateway: Gateway) -> None:
+def test_an_unknown_object_type_is_rejected_with_the_allowed_types(gateway: Gateway) -> None:
     reply = gateway.get("/crm/properties", object_type="tickets", custom_only="perhaps")
 
     assert (422, "invalid_parameters") == (reply.status, reply.code)

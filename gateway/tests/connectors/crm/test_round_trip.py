@@ -1,10 +1,10 @@
-"""Whatever a lookup says of a contact can be written back, and changes nothing."""
+"""Values returned by a look-up can be written back unchanged."""
 
 from typing import Any
 
 import pytest
 
-from gateway.tests.connectors.crm.looking import Looking
+from gateway.tests.connectors.crm.vendor_view import VendorInspector
 from harness.gateway_server import Gateway
 from harness.requirement import requirement
 
@@ -24,48 +24,50 @@ VALUES = {
 """A value for a property of every writable type."""
 
 
-def kept(portal: Looking, email: str) -> dict[str, str]:
-    """What the portal has of a contact, but for when it was changed."""
+def stored_properties(portal: VendorInspector, email: str) -> dict[str, str]:
+    """Return the portal's properties of a contact, without its change times."""
     return {name: text for name, text in portal.contact(email).items() if not name.endswith("modifieddate")}
 
 
-def looked_up(gateway: Gateway, name: str, value: str, email: str) -> Any:
-    found = gateway.items("/crm/contacts", property=name, value=value)
-    return next(item[name] for item in found if item["email"] == email)
+def look_up(gateway: Gateway, name: str, value: str, email: str) -> Any:
+    matches = gateway.items("/crm/contacts", property=name, value=value)
+    return next(item[name] for item in matches if item["email"] == email)
 
 
 @requirement("crm-53")
 @pytest.mark.parametrize("name", VALUES)
-def test_a_value_of_every_type_can_be_written_back_as_it_was_read(gateway: Gateway, portal: Looking, name: str) -> None:
+def test_a_value_of_every_type_can_be_written_back_as_it_was_read(
+    gateway: Gateway, portal: VendorInspector, name: str
+) -> None:
     gateway.knob("crm", search_lag_seconds=0)
     email = f"round.{name.replace('_', '.')}@acme.test"
     gateway.post("/crm/contacts", email=email, properties={name: VALUES[name]})
-    before = kept(portal, email)
-    read = looked_up(gateway, name, before[name], email)
+    before = stored_properties(portal, email)
+    read = look_up(gateway, name, before[name], email)
 
     reply = gateway.post("/crm/contacts", email=email, properties={name: read})
 
     assert [name] == reply.data["properties_written"]
-    assert before == kept(portal, email)
+    assert before == stored_properties(portal, email)
 
 
 @requirement("crm-53")
 @pytest.mark.parametrize("owned", [True, False])
-def test_a_whole_contact_can_be_written_back(gateway: Gateway, portal: Looking, *, owned: bool) -> None:
+def test_a_whole_contact_can_be_written_back(gateway: Gateway, portal: VendorInspector, *, owned: bool) -> None:
     contacts = gateway.get("/crm/contacts", limit=100).data
     read = next(one for one in contacts if (one["owner_email"] is not None) == owned)
-    before = kept(portal, read["email"])
+    before = stored_properties(portal, read["email"])
     properties = {name: value for name, value in read.items() if name != "contact_id"}
 
     reply = gateway.post("/crm/contacts", email=read["email"], properties=properties)
 
     assert 200 == reply.status, reply.body
-    assert before == {name: text for name, text in kept(portal, read["email"]).items() if text}
+    assert before == {name: text for name, text in stored_properties(portal, read["email"]).items() if text}
 
 
 @requirement("common-225", "crm-4")
 @pytest.mark.parametrize("name", VALUES)
-def test_null_restores_what_a_new_contact_has(gateway: Gateway, portal: Looking, name: str) -> None:
+def test_null_restores_what_a_new_contact_has(gateway: Gateway, portal: VendorInspector, name: str) -> None:
     filled, new = f"filled.{name}@acme.test", f"new.{name}@acme.test"
     value = "ERP-null" if name == "erp_id" else VALUES[name]
     assert 200 == gateway.post("/crm/contacts", email=filled, properties={name: value}).status

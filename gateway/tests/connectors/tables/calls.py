@@ -1,24 +1,24 @@
-"""Calls of this room for the tests that all rooms share."""
+"""Calls of this connector for the tests that all connectors share."""
 
 from collections.abc import Sequence
 
 from harness.operation_calls import Examples, Reading
 
 WRITE = ("tables.create_records", "/v0/app")
-"""A write as the simulation names it, and where the request begins that carries it out."""
+"""A write by its name in the simulation, and the start of its request's path."""
 
 
 def readings(known: Examples) -> Sequence[Reading]:
-    """The calls that change nothing; the first of them asks the application each time."""
-    place = {"base_id": known["base_id"], "table": known["table"]}
+    """The calls that change nothing. The first one always sends a request to the vendor."""
+    target = {"base_id": known["base_id"], "table": known["table"]}
     nowhere = "rec11111111111111"
     return [
-        Reading("GET", "/records", {**place, "limit": 5}),
-        Reading("GET", "/records", {**place, "view": known["view"], "limit": 5}),
-        Reading("GET", "/records", {**place, "table": "no such table"}),
+        Reading("GET", "/records", {**target, "limit": 5}),
+        Reading("GET", "/records", {**target, "view": known["view"], "limit": 5}),
+        Reading("GET", "/records", {**target, "table": "no such table"}),
         Reading("GET", "/tables", {"base_id": known["base_id"]}),
         Reading("GET", "/tables", {"base_id": known["hidden_base_id"]}),
-        Reading("POST", "/records", {**place, "records": [{"No such field": 1}]}),
-        Reading("PATCH", f"/records/{nowhere}", {**place, "fields": {"Name": "x"}}),
+        Reading("POST", "/records", {**target, "records": [{"No such field": 1}]}),
+        Reading("PATCH", f"/records/{nowhere}", {**target, "fields": {"Name": "x"}}),
         Reading("POST", "/attachments", {"record_id": nowhere, "field": "Files", "url": "https://files.example/a.png"}),
     ]

@@ -1,4 +1,4 @@
-"""The gateway in front of a stand-in for Airtable with the seed in it."""
+"""The gateway in front of the seeded Airtable emulator."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -9,7 +9,7 @@ import pytest
 
 from connector_gateway.core.upstream_files.remote_files import PublicFileFetcher
 from connector_gateway.kit.identifiers import WorkspaceId
-from gateway.tests.connectors.tables.looking import VendorInspector, copied, looking_at
+from gateway.tests.connectors.tables.vendor_view import VendorInspector, copied, inspect
 from harness.all_connectors import only
 from harness.gateway_server import Gateway, run_gateway
 from workspace_sandbox.sandbox import Sandbox
@@ -17,7 +17,7 @@ from workspace_sandbox.tables.data.state import Base
 
 
 def local_files() -> PublicFileFetcher:
-    """Files that may lie on this machine."""
+    """Return a file fetcher that also accepts local URLs."""
     return PublicFileFetcher(2, 12_000_000, is_reachable=lambda address: address == "127.0.0.1")
 
 
@@ -30,25 +30,25 @@ def room(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 @pytest.fixture(scope="module")
 def seeded(room: Gateway) -> list[Base]:
-    return copied(looking_at(room).emulator.workspace.bases)
+    return copied(inspect(room).emulator.workspace.bases)
 
 
 @pytest.fixture
 def gateway(room: Gateway, seeded: list[Base]) -> Gateway:
-    """The gateway before the seed, with a connection that remembers nothing."""
-    emulator = looking_at(room).emulator
+    """Return the gateway with the default data and an empty cache."""
+    emulator = inspect(room).emulator
     emulator.workspace.bases = copied(seeded)
     emulator.authorise()
     room.clear("tables")
     room.forget_writes()
     workspace_id = WorkspaceId(room.workspace_id)
-    made = room.run(room.app.connections.create(workspace_id, "tables", emulator.credentials()))
-    return replace(room, connections={"tables": made["connection_id"]})
+    created = room.run(room.app.connections.create(workspace_id, "tables", emulator.credentials()))
+    return replace(room, connections={"tables": created["connection_id"]})
 
 
 @pytest.fixture
 def unsettled(gateway: Gateway, tmp_path: Path) -> Iterator[Gateway]:
-    """A gateway in front of an application that may work on a request for a minute."""
+    """A gateway whose vendor may process a request for up to a minute."""
     settings = {"GATEWAY_TABLES_SETTLE_SECONDS": "60", "GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "0.5"}
     rooms: dict[str, Any] = {"connectors": only("tables"), **settings}
     with run_gateway(gateway.sandbox, tmp_path, files=local_files(), **rooms) as unhurried:
@@ -57,4 +57,4 @@ def unsettled(gateway: Gateway, tmp_path: Path) -> Iterator[Gateway]:
 
 @pytest.fixture
 def inside(gateway: Gateway) -> VendorInspector:
-    return looking_at(gateway)
+    return inspect(gateway)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.tests.connectors.tables.looking import VendorInspector
+from gateway.tests.connectors.tables.vendor_view import VendorInspector
 from harness.file_server import ScriptedResponse, redirect_to, scripted_response, serve_files
 from harness.gateway_server import Gateway, Reply
 from harness.requirement import requirement
@@ -15,7 +15,7 @@ PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(100))
 LARGEST_UPLOAD = 5_000_000
 MOST = 12_000_000
 WRITES = {"/logo.png": "POST", "/film.mp4": "PATCH"}
-"""The method that small files are sent with, and the one that large ones are handed over with."""
+"""The method that uploads small files, and the one that passes URLs of large ones."""
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def attach(gateway: Gateway, url: str, field: str = "Files", **more: Any) -> Rep
 
 
 def see(gateway: Gateway, table: str = "Leads", **query: Any) -> list[str]:
-    """Read a page of records, so that the connection has seen them."""
+    """Read a page of records, so that their locations are cached."""
     query = {"base_id": gateway.examples("tables")["base_id"], "table": table, "limit": 100} | query
     return [record["record_id"] for record in gateway.get("/tables/records", **query).data]
 
@@ -95,7 +95,7 @@ def test_a_file_is_named_by_its_link(gateway: Gateway, site: str) -> None:
 
 
 @requirement("tables-22")
-def test_a_file_may_be_given_another_name(gateway: Gateway, inside: VendorInspector, site: str) -> None:
+def test_a_file_can_have_another_name(gateway: Gateway, inside: VendorInspector, site: str) -> None:
     reply = attach(gateway, f"{site}/logo.png", filename="Logo, neu.png")
 
     assert "Logo, neu.png" == reply.data["filename"]
@@ -210,14 +210,14 @@ def test_parameters_must_be_right(gateway: Gateway, more: dict[str, Any], parame
 
 
 @requirement("tables-23")
-def test_a_record_that_was_seen_is_not_looked_for(gateway: Gateway, inside: VendorInspector, site: str) -> None:
+def test_a_record_that_was_seen_is_not_searched(gateway: Gateway, inside: VendorInspector, site: str) -> None:
     see(gateway)
     attach(gateway, f"{site}/logo.png")
 
     assert "/v0/meta/bases" not in inside.sent("GET")
 
 
-def test_a_record_that_was_just_created_is_not_looked_for(gateway: Gateway, inside: VendorInspector, site: str) -> None:
+def test_a_record_that_was_just_created_is_not_searched(gateway: Gateway, inside: VendorInspector, site: str) -> None:
     base_id = gateway.examples("tables")["base_id"]
     created = gateway.post("/tables/records", base_id=base_id, table="Leads", records=[{"Name": "new"}])
     attach(gateway, f"{site}/logo.png", record_id=created.data["created"][0])
@@ -226,7 +226,7 @@ def test_a_record_that_was_just_created_is_not_looked_for(gateway: Gateway, insi
 
 
 @requirement("tables-24")
-def test_a_record_that_was_never_seen_is_looked_for_in_every_base(
+def test_a_record_that_was_never_seen_is_searched_in_every_base(
     gateway: Gateway, inside: VendorInspector, site: str
 ) -> None:
     gateway.knob("tables", bases_per_page=1)
@@ -237,7 +237,7 @@ def test_a_record_that_was_never_seen_is_looked_for_in_every_base(
     assert "logo.png" == inside.record(record_id, inside.office)["Photos"][0]["filename"]
 
 
-def test_a_record_is_looked_for_once(gateway: Gateway, inside: VendorInspector, site: str) -> None:
+def test_a_record_is_searched_once(gateway: Gateway, inside: VendorInspector, site: str) -> None:
     attach(gateway, f"{site}/logo.png")
     gateway.clear("tables")
     attach(gateway, f"{site}/logo.png")
@@ -245,7 +245,7 @@ def test_a_record_is_looked_for_once(gateway: Gateway, inside: VendorInspector, 
     assert "/v0/meta/bases" not in inside.sent("GET")
 
 
-def test_a_field_name_that_several_tables_have_is_told_apart_by_the_record(
+def test_a_field_name_that_several_tables_have_is_distinguished_by_the_record(
     gateway: Gateway, inside: VendorInspector, site: str
 ) -> None:
     inside.field("Contracts", "Companies / Konten").name = "Files"
@@ -281,7 +281,7 @@ def test_a_record_that_was_deleted_since_it_was_seen_is_not_found(
     assert "record_not_found" == attach(gateway, f"{site}/logo.png", record_id=record_id).code
 
 
-def test_a_record_whose_base_went_away_since_it_was_seen_is_not_found(
+def test_a_record_of_a_base_removed_since_its_read_is_not_found(
     gateway: Gateway, inside: VendorInspector, site: str
 ) -> None:
     seen = see(gateway, "Inventory", base_id=inside.office.id)
@@ -312,7 +312,7 @@ def test_a_field_of_another_table_is_not_found(gateway: Gateway, site: str) -> N
     assert "field_not_found" == attach(gateway, f"{site}/logo.png", "Contracts").code
 
 
-def test_a_field_that_holds_no_files_is_refused(gateway: Gateway, site: str) -> None:
+def test_a_field_that_cannot_contain_files_is_rejected(gateway: Gateway, site: str) -> None:
     reply = attach(gateway, f"{site}/logo.png", "Notes")
 
     assert (422, "lossy_cast") == (reply.status, reply.code)
@@ -320,7 +320,7 @@ def test_a_field_that_holds_no_files_is_refused(gateway: Gateway, site: str) -> 
     assert [about] == reply.details
 
 
-def test_a_computed_field_is_refused(gateway: Gateway, site: str) -> None:
+def test_a_computed_field_is_rejected(gateway: Gateway, site: str) -> None:
     assert "read_only_field" == attach(gateway, f"{site}/logo.png", "Value per star").code
 
 
@@ -337,12 +337,12 @@ def test_a_field_that_was_added_since_the_table_was_seen_is_found(
 
 
 @pytest.mark.parametrize("path", ["/logo.png", "/film.mp4"])
-@pytest.mark.parametrize("fault", ["drop_after", "garbage"])
-def test_an_attachment_made_although_no_answer_came_is_found(
-    gateway: Gateway, inside: VendorInspector, site: str, path: str, fault: str
+@pytest.mark.parametrize("injected", ["drop_after", "garbage"])
+def test_an_attachment_with_a_lost_response_is_matched(
+    gateway: Gateway, inside: VendorInspector, site: str, path: str, injected: str
 ) -> None:
     attach(gateway, site + path)
-    gateway.fault("tables", method=WRITES[path], fault=fault)
+    gateway.fault("tables", method=WRITES[path], fault=injected)
     reply = attach(gateway, site + path)
 
     assert files(inside, reply.data["record_id"])[-1]["id"] == reply.data["attachment_id"]
@@ -355,7 +355,7 @@ def test_an_application_that_refuses_the_size_says_so_and_leaves_the_key_free(
     body = {"error": {"type": "REQUEST_TOO_LARGE", "message": "No."}}
     gateway.fault("tables", method="POST", fault="status", status=413, body=body)
     first = attach(gateway, f"{site}/logo.png", headers=keyed("big"))
-    again = attach(gateway, f"{site}/logo.png", headers=keyed("big"))
+    repeat = attach(gateway, f"{site}/logo.png", headers=keyed("big"))
 
     assert (413, "file_too_large") == (first.status, first.code)
-    assert "ok" == again.body["status"]
+    assert "ok" == repeat.body["status"]

@@ -1,4 +1,4 @@
-"""Cell values: what every type of field takes, what would be lost, and what is the same whichever way it is told."""
+"""Cell values: accepted values of every type, lossy values, and equal forms."""
 
 import re
 from decimal import Decimal
@@ -29,10 +29,10 @@ def each(kind: str, *values: Any) -> list[tuple[str, Any]]:
 
 
 def described(kind: str) -> Field:
-    return Field(id="fld1", name="It", type=kind, told=OPTIONS.get(kind))
+    return Field(id="fld1", name="It", type=kind, raw_options=OPTIONS.get(kind))
 
 
-def test_every_type_that_the_application_lets_write_has_a_cast() -> None:
+def test_every_writable_type_has_a_cast() -> None:
     assert STRICT.keys() == casts.to_vendor.CASTS.keys()
 
 
@@ -159,11 +159,11 @@ def test_a_value_that_fits_is_cast_exactly(kind: str, value: Any, expected: Any)
         *each("barcode", {"text": None}, 1, ["1"], {"type": "ean13"}, {"text": 1}, {"text": "1", "colour": "red"}),
     ],
 )
-def test_a_value_that_would_lose_something_is_refused(kind: str, value: Any) -> None:
-    with pytest.raises(LossyCast) as refused:
+def test_a_lossy_value_is_rejected(kind: str, value: Any) -> None:
+    with pytest.raises(LossyCast) as error:
         casts.to_vendor.cast(described(kind), value, creates=True)
 
-    assert [{"field": "It", "type": kind, "value": to_sent_json(value)}] == refused.value.details
+    assert [{"field": "It", "type": kind, "value": to_sent_json(value)}] == error.value.details
 
 
 @pytest.mark.parametrize(
@@ -176,22 +176,22 @@ def test_a_value_that_would_lose_something_is_refused(kind: str, value: Any) -> 
         *each("multipleAttachments", "http://[::1"),
     ],
 )
-def test_why_a_value_is_refused_is_said_without_words_of_python(kind: str, value: Any) -> None:
-    with pytest.raises(LossyCast) as refused:
+def test_the_reason_of_a_rejected_value_contains_no_python_terms(kind: str, value: Any) -> None:
+    with pytest.raises(LossyCast) as error:
         casts.to_vendor.cast(described(kind), value, creates=True)
 
-    assert not re.search(r"decimal\.|isoformat|[Ii]nvalid|<class|must be|range|limit|digits \(", refused.value.message)
+    assert not re.search(r"decimal\.|isoformat|[Ii]nvalid|<class|must be|range|limit|digits \(", error.value.message)
 
 
 @pytest.mark.parametrize(
     "value", [[{"id": "att1"}], [{"id": "att1", "url": "https://example.com/b", "filename": "b.png", "size": 1}]]
 )
-def test_an_update_keeps_attachments_by_their_id(value: Any) -> None:
+def test_an_update_preserves_attachments_by_their_id(value: Any) -> None:
     assert [{"id": "att1"}] == casts.to_vendor.cast(described("multipleAttachments"), value, creates=False)
 
 
 def test_digits_are_counted_as_the_field_shows_them() -> None:
-    whole = Field(id="fld1", name="It", type="duration", told={"durationFormat": "h:mm"})
+    whole = Field(id="fld1", name="It", type="duration", raw_options={"durationFormat": "h:mm"})
 
     assert 61 == casts.to_vendor.cast(whole, 61, creates=True)
     with pytest.raises(LossyCast):
@@ -222,7 +222,7 @@ def test_options_are_compared_by_every_character(kind: str, written: Any, missin
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"),
+    ("value", "visible"),
     [
         (Decimal("12.5"), 12.5),
         (Decimal("0.1"), 0.1),
@@ -230,15 +230,15 @@ def test_options_are_compared_by_every_character(kind: str, written: Any, missin
         ({"a": [Decimal("1.5"), "x", None, True, 3]}, {"a": [1.5, "x", None, True, 3]}),
     ],
 )
-def test_values_are_shown_as_they_were_given(value: Any, shown: Any) -> None:
-    assert shown == to_sent_json(value)
+def test_values_are_reported_as_they_were_sent(value: Any, visible: Any) -> None:
+    assert visible == to_sent_json(value)
 
 
 # Comparing
 
 
 @pytest.mark.parametrize(
-    ("kind", "written", "held"),
+    ("kind", "written", "current"),
     [
         ("singleLineText", "a ", "a"),
         ("richText", "**a**", "**a**\n"),
@@ -258,12 +258,12 @@ def test_values_are_shown_as_they_were_given(value: Any, shown: Any) -> None:
         ("barcode", {"text": "1"}, {"text": "1", "type": "ean13"}),
     ],
 )
-def test_what_was_written_is_recognised_when_it_is_read(kind: str, written: Any, held: Any) -> None:
-    assert casts.comparison.equals_written(kind, written, held)
+def test_what_was_written_is_recognised_when_it_is_read(kind: str, written: Any, current: Any) -> None:
+    assert casts.comparison.equals_written(kind, written, current)
 
 
 @pytest.mark.parametrize(
-    ("kind", "written", "held"),
+    ("kind", "written", "current"),
     [
         ("singleLineText", "a", "A"),
         ("singleLineText", "a", None),
@@ -280,5 +280,5 @@ def test_what_was_written_is_recognised_when_it_is_read(kind: str, written: Any,
         ("barcode", {"text": "1"}, {"text": "2"}),
     ],
 )
-def test_what_is_different_is_not_taken_for_the_same(kind: str, written: Any, held: Any) -> None:
-    assert not casts.comparison.equals_written(kind, written, held)
+def test_what_is_different_is_not_taken_for_the_same(kind: str, written: Any, current: Any) -> None:
+    assert not casts.comparison.equals_written(kind, written, current)

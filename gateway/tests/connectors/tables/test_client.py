@@ -1,4 +1,4 @@
-"""What the application's answers mean."""
+"""Classification of the vendor's responses."""
 
 import json
 from collections.abc import Mapping
@@ -33,29 +33,29 @@ def answer(status: int, body: Any = b"", headers: Mapping[str, str] | None = Non
     return UpstreamResponse(status, headers or {}, body if isinstance(body, bytes) else json.dumps(body).encode())
 
 
-def refusal(kind: str, message: str = "No.") -> dict[str, Any]:
+def vendor_error(kind: str, message: str = "No.") -> dict[str, Any]:
     return {"error": {"type": kind, "message": message}}
 
 
 @pytest.mark.parametrize(
     ("status", "body", "expected"),
     [
-        (401, refusal("AUTHENTICATION_REQUIRED"), ConnectionRevoked),
+        (401, vendor_error("AUTHENTICATION_REQUIRED"), ConnectionRevoked),
         (401, b"", ConnectionRevoked),
-        (403, refusal("INVALID_PERMISSIONS"), UpstreamForbidden),
-        (403, refusal("INVALID_PERMISSIONS_OR_MODEL_NOT_FOUND"), TableNotFound),
+        (403, vendor_error("INVALID_PERMISSIONS"), UpstreamForbidden),
+        (403, vendor_error("INVALID_PERMISSIONS_OR_MODEL_NOT_FOUND"), TableNotFound),
         (403, b"<html>", UpstreamForbidden),
         (404, {"error": "NOT_FOUND"}, RecordNotFound),
-        (404, refusal("MODEL_ID_NOT_FOUND"), RecordNotFound),
+        (404, vendor_error("MODEL_ID_NOT_FOUND"), RecordNotFound),
         (404, b"", RecordNotFound),
-        (413, refusal("REQUEST_TOO_LARGE"), FileTooLarge),
-        (422, refusal("UNKNOWN_FIELD_NAME"), FieldNotFound),
-        (422, refusal("INVALID_MULTIPLE_CHOICE_OPTIONS"), SelectOptionMissing),
-        (422, refusal("INVALID_VALUE_FOR_COLUMN"), UpstreamRefused),
-        (422, refusal("ROW_DOES_NOT_EXIST"), UpstreamRefused),
-        (422, refusal("SOMETHING_NEW"), UpstreamRefused),
-        (422, refusal("VIEW_NAME_NOT_FOUND"), ViewNotFound),
-        (422, refusal("VIEW_ID_NOT_FOUND"), ViewNotFound),
+        (413, vendor_error("REQUEST_TOO_LARGE"), FileTooLarge),
+        (422, vendor_error("UNKNOWN_FIELD_NAME"), FieldNotFound),
+        (422, vendor_error("INVALID_MULTIPLE_CHOICE_OPTIONS"), SelectOptionMissing),
+        (422, vendor_error("INVALID_VALUE_FOR_COLUMN"), UpstreamRefused),
+        (422, vendor_error("ROW_DOES_NOT_EXIST"), UpstreamRefused),
+        (422, vendor_error("SOMETHING_NEW"), UpstreamRefused),
+        (422, vendor_error("VIEW_NAME_NOT_FOUND"), ViewNotFound),
+        (422, vendor_error("VIEW_ID_NOT_FOUND"), ViewNotFound),
         (422, {"error": {"type": "LIST_RECORDS_ITERATOR_NOT_AVAILABLE"}}, InvalidCursor),
         (429, {"errors": [{"error": "PUBLIC_API_BILLING_LIMIT_EXCEEDED", "message": "Used up."}]}, UpstreamForbidden),
         (400, {"error": "BAD_REQUEST"}, UpstreamRefused),
@@ -72,23 +72,25 @@ def refusal(kind: str, message: str = "No.") -> dict[str, Any]:
         (422, b'"UNKNOWN_FIELD_NAME"', UpstreamRefused),
     ],
 )
-def test_a_refusal_becomes_ours(status: int, body: Any, expected: type[GatewayError]) -> None:
+def test_a_vendor_error_becomes_an_error_of_the_catalogue(status: int, body: Any, expected: type[GatewayError]) -> None:
     with pytest.raises(GatewayError) as raised:
         unwrap(answer(status, body), wire.RecordFields)
 
     assert expected is type(raised.value)
 
 
-def test_what_is_missing_depends_on_what_was_asked_for() -> None:
+def test_the_error_of_a_404_depends_on_the_request() -> None:
     with pytest.raises(BaseNotFound):
         unwrap(answer(404), wire.RecordFields, missing=BaseNotFound)
     with pytest.raises(BaseNotFound):
-        unwrap(answer(403, refusal("INVALID_PERMISSIONS_OR_MODEL_NOT_FOUND")), wire.RecordFields, model=BaseNotFound)
+        unwrap(
+            answer(403, vendor_error("INVALID_PERMISSIONS_OR_MODEL_NOT_FOUND")), wire.RecordFields, model=BaseNotFound
+        )
 
 
 def test_the_applications_words_are_in_the_details_and_not_in_the_message() -> None:
     with pytest.raises(UpstreamRefused) as raised:
-        unwrap(answer(422, refusal("INVALID_VALUE_FOR_COLUMN", 'Field "Größe" takes no text')), wire.RecordFields)
+        unwrap(answer(422, vendor_error("INVALID_VALUE_FOR_COLUMN", 'Field "Größe" takes no text')), wire.RecordFields)
 
     assert 'INVALID_VALUE_FOR_COLUMN: Field "Größe" takes no text' == raised.value.private
     assert "The application refused the values." == raised.value.message
@@ -97,33 +99,33 @@ def test_the_applications_words_are_in_the_details_and_not_in_the_message() -> N
     ] == raised.value.details
 
 
-def test_why_something_is_forbidden_is_told_without_credentials() -> None:
+def test_the_reason_of_a_403_is_reported_without_credentials() -> None:
     with pytest.raises(UpstreamForbidden) as raised:
-        unwrap(answer(403, refusal("INVALID_PERMISSIONS", "Bearer patSecret may not do that.")), wire.RecordFields)
+        unwrap(answer(403, vendor_error("INVALID_PERMISSIONS", "Bearer patSecret may not do that.")), wire.RecordFields)
 
     assert [{"vendor_code": "INVALID_PERMISSIONS", "vendor_message": "… may not do that."}] == raised.value.details
 
 
-def test_what_was_not_found_is_told_in_our_words_only() -> None:
+def test_a_missing_object_is_reported_without_the_vendors_words() -> None:
     with pytest.raises(FieldNotFound) as raised:
-        unwrap(answer(422, refusal("UNKNOWN_FIELD_NAME", 'Unknown field name: "Nmae"')), wire.RecordFields)
+        unwrap(answer(422, vendor_error("UNKNOWN_FIELD_NAME", 'Unknown field name: "Nmae"')), wire.RecordFields)
 
     assert [] == raised.value.details
 
 
-def test_an_accepted_answer_is_read() -> None:
+def test_an_accepted_response_is_read() -> None:
     assert wire.RecordFields(id="recA", fields={"fld1": 5}) == unwrap(
         answer(200, {"id": "recA", "fields": {"fld1": 5}}), wire.RecordFields
     )
 
 
 @pytest.mark.parametrize("body", [{}, [], {"id": 5}, {"id": "recA", "fields": []}, None, "recA"])
-def test_an_accepted_answer_in_an_unknown_shape_is_unexpected(body: Any) -> None:
+def test_an_accepted_response_in_an_unknown_shape_is_unexpected(body: Any) -> None:
     with pytest.raises(UpstreamUnexpected):
         unwrap(answer(200, body), wire.RecordFields)
 
 
-def test_an_accepted_answer_that_is_no_json_is_a_failure() -> None:
+def test_an_accepted_response_that_is_no_json_is_a_failure() -> None:
     with pytest.raises(UpstreamError):
         unwrap(answer(200, b"<html>"), wire.RecordFields)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gateway.tests.connectors.tables.looking import VendorInspector
+from gateway.tests.connectors.tables.vendor_view import VendorInspector
 from harness.gateway_server import Gateway, Reply
 from harness.requirement import requirement
 
@@ -106,7 +106,7 @@ def test_the_third_of_five_fails_alone(
 
 
 @requirement("tables-41")
-def test_everything_that_is_wrong_with_every_record_is_told(gateway: Gateway, inside: VendorInspector) -> None:
+def test_one_response_reports_all_errors_of_all_records(gateway: Gateway, inside: VendorInspector) -> None:
     wrong = {"Stage": "Maybe", "Value": "x", "Tags": ["us", "uk"], "Call": 1, "Nmae": 1}
     reply = create(gateway, wrong, {"Name": "fine"}, {"Hot": 5, "Due": "soon"})
 
@@ -125,14 +125,14 @@ def test_everything_that_is_wrong_with_every_record_is_told(gateway: Gateway, in
 
 
 @requirement("common-182")
-def test_what_was_probably_meant_is_told_of_each_record(gateway: Gateway) -> None:
+def test_each_failed_record_suggests_the_closest_match(gateway: Gateway) -> None:
     reply = create(gateway, {"Nmae": "Tags"}, {"Stage": "Opne"}, {"Zzz": "Nmae"}, {"Name": "fine"})
 
     assert ["Name", "Open", None] == [item.get("did_you_mean") for item in reply.data["failed"]]
 
 
 @requirement("tables-41")
-def test_every_link_that_leads_nowhere_is_told(gateway: Gateway) -> None:
+def test_every_dangling_link_is_reported(gateway: Gateway) -> None:
     fields = {"Stage": "Paused", "Company": ["recNowhere0000001", "recNowhere0000002"]}
     reply = create(gateway, fields, allow_new_options=True)
 
@@ -140,13 +140,13 @@ def test_every_link_that_leads_nowhere_is_told(gateway: Gateway) -> None:
 
 
 @requirement("tables-41")
-def test_a_repeat_tells_everything_again(gateway: Gateway) -> None:
+def test_a_repeat_reports_the_same_errors(gateway: Gateway) -> None:
     records = [{"Nmae": 1, "Value": "x"}, {"Name": "fine"}]
     first = create(gateway, *records, headers=keyed("faults"))
-    again = create(gateway, *records, headers=keyed("faults"))
+    repeat = create(gateway, *records, headers=keyed("faults"))
 
-    assert [0, 0] == [item["index"] for item in again.data["failed"]]
-    assert first.data == again.data
+    assert [0, 0] == [item["index"] for item in repeat.data["failed"]]
+    assert first.data == repeat.data
 
 
 @requirement("tables-46")
@@ -176,7 +176,7 @@ def test_when_all_fail_nothing_is_sent(gateway: Gateway, inside: VendorInspector
     assert [] == inside.sent("POST")
 
 
-def test_failures_of_both_kinds_are_told_in_the_order_of_the_request(gateway: Gateway) -> None:
+def test_failures_of_both_kinds_are_reported_in_the_order_of_the_request(gateway: Gateway) -> None:
     records = [{"Owner": "usrNobody"}, {"Name": "fine"}, {"Nmae": "x"}, {"Owner": "usrNobody", "Name": "x"}]
     reply = create(gateway, *records)
 
@@ -193,7 +193,7 @@ def test_failures_of_both_kinds_are_told_in_the_order_of_the_request(gateway: Ga
         ("Owner", "nobody@example.com", 'Field "Owner" cannot accept the provided value'),
     ],
 )
-def test_the_third_of_five_that_the_application_refuses_fails_alone_with_its_reason(
+def test_the_third_of_five_that_the_vendor_refuses_fails_alone_with_its_reason(
     gateway: Gateway, inside: VendorInspector, field: str, value: Any, reason: str
 ) -> None:
     bad = {"Name": "bad", field: value}
@@ -208,17 +208,17 @@ def test_the_third_of_five_that_the_application_refuses_fails_alone_with_its_rea
     assert [] == inside.records(Name="bad")
 
 
-def test_a_refusal_that_names_no_field_is_told_without_one(gateway: Gateway, inside: VendorInspector) -> None:
+def test_a_error_that_names_no_field_is_reported_without_one(gateway: Gateway, inside: VendorInspector) -> None:
     gateway.fault("tables", method="POST", fault="status", status=422, body={"error": "INVALID_REQUEST"}, times=2)
     reply = create(gateway, {"Name": "strange", "Notes": "x"})
 
-    told = {"index": 0, "error": "upstream_refused", "field": None, "value": None, "vendor_code": "INVALID_REQUEST"}
-    assert [told] == reply.data["failed"]
+    fields = {"index": 0, "error": "upstream_refused", "field": None, "value": None, "vendor_code": "INVALID_REQUEST"}
+    assert [fields] == reply.data["failed"]
     assert [] == inside.records(Name="strange")
 
 
 @requirement("tables-42")
-def test_a_refused_record_tells_the_applications_own_reason(gateway: Gateway) -> None:
+def test_a_rejected_record_reports_the_vendors_reason(gateway: Gateway) -> None:
     body = {"error": {"type": "INVALID_VALUE_FOR_COLUMN", "message": 'Field "Name" takes no numbers'}}
     gateway.fault("tables", method="POST", fault="status", status=422, body=body, times=2)
     reply = create(gateway, {"Name": "17"})
@@ -272,7 +272,7 @@ def test_an_option_that_is_allowed_is_added_once(gateway: Gateway, inside: Vendo
     )
 
     assert ("ok", 3) == (reply.body["status"], len(reply.data["created"]))
-    assert ["Paused", "Open", "Paused"] == [inside.record(made)["Stage"] for made in reply.data["created"]]
+    assert ["Paused", "Open", "Paused"] == [inside.record(created)["Stage"] for created in reply.data["created"]]
     assert 1 == inside.field("Stage").choices().count("Paused")
     assert ["eu", "us"] == inside.record(reply.data["created"][2])["Tags"]
 
@@ -312,25 +312,23 @@ def test_an_account_that_may_not_add_options_fails_those_records_only(
     assert 1 == len(reply.data["created"])
 
 
-def test_what_was_created_is_told_when_the_rest_is_forbidden(gateway: Gateway, inside: VendorInspector) -> None:
+def test_created_records_are_reported_if_the_others_are_forbidden(gateway: Gateway, inside: VendorInspector) -> None:
     gateway.fault("tables", method="POST", fault="delay", seconds=0)
     gateway.fault("tables", method="POST", fault="status", status=403, body=FORBIDDEN)
     reply = create(gateway, {"Name": "one"}, {"Name": "two", "Stage": "Paused"}, allow_new_options=True)
 
     assert ["one"] == names([inside.record(record_id) for record_id in reply.data["created"]])
-    told = {"index": 1, "error": "upstream_refused", "field": None, "value": None}
-    assert [told | {"vendor_code": "INVALID_PERMISSIONS", "vendor_message": "No."}] == reply.data["failed"]
+    fields = {"index": 1, "error": "upstream_refused", "field": None, "value": None}
+    assert [fields | {"vendor_code": "INVALID_PERMISSIONS", "vendor_message": "No."}] == reply.data["failed"]
 
 
 # Once, and not twice
 
 
 @requirement("common-79")
-@pytest.mark.parametrize("fault", ["drop_after", "garbage"])
-def test_records_that_were_made_although_no_answer_came_are_found(
-    gateway: Gateway, inside: VendorInspector, fault: str
-) -> None:
-    gateway.fault("tables", method="POST", fault=fault)
+@pytest.mark.parametrize("injected", ["drop_after", "garbage"])
+def test_records_with_a_lost_response_are_matched(gateway: Gateway, inside: VendorInspector, injected: str) -> None:
+    gateway.fault("tables", method="POST", fault=injected)
     fields = {
         "Name": "found",
         "Value": 2.5,

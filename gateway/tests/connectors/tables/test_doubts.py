@@ -1,11 +1,11 @@
-"""Writes whose outcome is not known: once per key, nobody else's taken, and what stands is told."""
+"""Writes with an unknown outcome happen once per key, match no other object, and report completed steps."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 
-from gateway.tests.connectors.tables.looking import VendorInspector
+from gateway.tests.connectors.tables.vendor_view import VendorInspector
 from harness.file_server import ScriptedResponse, scripted_response, serve_files
 from harness.gateway_server import Gateway, Reply
 from harness.requirement import requirement
@@ -13,7 +13,7 @@ from harness.requirement import requirement
 HTML = "<html>Bad gateway</html>"
 FORBIDDEN = {"error": {"type": "INVALID_PERMISSIONS", "message": "No."}}
 NOBODY = {"Name": "bad", "Owner": "usrNobody"}
-"""A record that the application refuses."""
+"""A record that the vendor rejects."""
 
 NOT_DONE = [
     {"fault": "drop_before"},
@@ -26,7 +26,7 @@ NOT_DONE = [
     {"fault": "status", "status": 200, "body": {"records": [{"fields": {}}]}},
     {"fault": "status", "status": 200, "body": HTML},
 ]
-"""Answers, or none, after which nothing was done; nobody can tell."""
+"""Faults after which nothing was done, although the outcome is unknown."""
 
 PNG, OTHER = (
     scripted_response(b"\x89PNG\r\n\x1a\n" + bytes(100)),
@@ -41,7 +41,7 @@ def create(gateway: Gateway, *records: Any, key: str | None = None, **more: Any)
 
 
 def create_both(gateway: Gateway, name: str, key: str | None = None) -> Reply:
-    """Two records, of which the second brings an option and so takes a request of its own."""
+    """Create two records. The second adds an option and therefore has its own request."""
     records = [{"Name": name}, {"Name": name, "Stage": "Paused"}]
     return create(gateway, *records, key=key, allow_new_options=True)
 
@@ -58,7 +58,7 @@ def attach(gateway: Gateway, url: str, key: str | None = None, **more: Any) -> R
 
 
 def standing(reply: Reply) -> list[dict[str, Any]]:
-    """The details that tell of steps which stand."""
+    """Return the details of completed steps."""
     return [detail for detail in reply.details if "done" in detail]
 
 
@@ -66,15 +66,15 @@ def keyed(key: str | None) -> Mapping[str, str]:
     return {} if key is None else {"Idempotency-Key": key}
 
 
-def fail(gateway: Gateway, method: str = "POST", *, after: int = 0, **fault: Any) -> None:
-    """Let a request that writes go wrong, *after* some that go well."""
+def fail(gateway: Gateway, method: str = "POST", *, after: int = 0, **injected: Any) -> None:
+    """Inject a fault into a writing request, *after* some that succeed."""
     if after:
         gateway.fault("tables", method=method, fault="delay", times=after)
-    gateway.fault("tables", method=method, **fault)
+    gateway.fault("tables", method=method, **injected)
 
 
 def see(gateway: Gateway) -> None:
-    """Read the leads, so that the connection knows the base and the records."""
+    """Read the leads, so that the base and the records are cached."""
     gateway.get("/tables/records", base_id=gateway.examples("tables")["base_id"], table="Leads", limit=100)
 
 
@@ -89,14 +89,12 @@ def attachments(gateway: Gateway, inside: VendorInspector) -> list[Any]:
 # Records, once per key
 
 
-def test_what_the_application_says_to_have_failed_is_not_waited_for(
-    unsettled: Gateway, inside: VendorInspector
-) -> None:
+def test_a_reported_failure_is_retried_without_waiting(unsettled: Gateway, inside: VendorInspector) -> None:
     fail(unsettled, fault="status", status=500, body={"error": {"type": "SERVER_ERROR"}})
     create(unsettled, {"Name": "failed"}, key="failed")
-    again = create(unsettled, {"Name": "failed"}, key="failed")
+    repeat = create(unsettled, {"Name": "failed"}, key="failed")
 
-    assert 1 == len(again.data["created"])
+    assert 1 == len(repeat.data["created"])
     assert 1 == len(inside.records(Name="failed"))
 
 
@@ -106,50 +104,50 @@ def test_what_the_application_says_to_have_failed_is_not_waited_for(
 @requirement("common-97", "tables-15")
 @pytest.mark.parametrize("key", [None, "older"])
 @pytest.mark.parametrize(
-    "fault", [{"fault": "drop_before"}, {"fault": "status", "status": 500}, {"fault": "status", "status": 502}], ids=str
+    "injected",
+    [{"fault": "drop_before"}, {"fault": "status", "status": 500}, {"fault": "status", "status": 502}],
+    ids=str,
 )
 @pytest.mark.parametrize("record", [{"Stage": "Open"}, {}], ids=str)
 def test_a_record_from_before_the_call_is_never_taken(
-    gateway: Gateway, inside: VendorInspector, record: dict[str, Any], fault: dict[str, Any], key: str | None
+    gateway: Gateway, inside: VendorInspector, record: dict[str, Any], injected: dict[str, Any], key: str | None
 ) -> None:
     inside.hide_authors()
     inside.made_by_hand(seconds_ago=30, **record)
-    fail(gateway, **fault)
-    reply = create(gateway, record, key=key and f"{key} {record} {fault}")
+    fail(gateway, **injected)
+    reply = create(gateway, record, key=key and f"{key} {record} {injected}")
 
     assert 502 == reply.status
 
 
 @requirement("common-97", "tables-15")
-def test_a_record_that_says_another_made_it_is_never_taken(gateway: Gateway, inside: VendorInspector) -> None:
+def test_a_record_of_another_creator_is_never_matched(gateway: Gateway, inside: VendorInspector) -> None:
     fail(gateway, fault="drop_before")
     create(gateway, {"Stage": "Open"}, key="authors")
     theirs = inside.made_by_hand(Stage="Open")
-    again = create(gateway, {"Stage": "Open"}, key="authors")
+    repeat = create(gateway, {"Stage": "Open"}, key="authors")
 
-    assert theirs not in again.data["created"]
+    assert theirs not in repeat.data["created"]
 
 
 @requirement("common-97", "tables-15")
 @pytest.mark.parametrize("more", [{"Notes": "by hand"}, {"Hot": True}, {"Tags": ["eu"]}], ids=str)
 @pytest.mark.parametrize("record", [{"Name": "same"}, {}], ids=str)
-def test_a_record_that_holds_more_than_was_asked_for_is_never_taken(
+def test_a_record_with_additional_values_is_never_matched(
     gateway: Gateway, inside: VendorInspector, record: dict[str, Any], more: dict[str, Any]
 ) -> None:
     inside.hide_authors()
     fail(gateway, fault="drop_before")
     create(gateway, record, key=f"more {record} {more}")
     theirs = inside.made_by_hand(**record, **more)
-    again = create(gateway, record, key=f"more {record} {more}")
+    repeat = create(gateway, record, key=f"more {record} {more}")
 
-    assert 1 == len(again.data["created"])
-    assert theirs not in again.data["created"]
+    assert 1 == len(repeat.data["created"])
+    assert theirs not in repeat.data["created"]
 
 
 @requirement("tables-15")
-def test_a_record_is_found_that_has_default_values_if_those_were_seen_before(
-    gateway: Gateway, inside: VendorInspector
-) -> None:
+def test_a_record_with_previously_seen_default_values_is_matched(gateway: Gateway, inside: VendorInspector) -> None:
     inside.field("Stage").default = "Open"
     create(gateway, {"Name": "seen"})
     fail(gateway, fault="drop_after")
@@ -166,15 +164,15 @@ def test_when_only_a_part_of_the_records_is_there_it_is_not_ours(gateway: Gatewa
     fail(gateway, fault="drop_before")
     create(gateway, {"Name": "part"}, {"Name": "whole"}, key="part")
     theirs = inside.made_by_hand(Name="part")
-    again = create(gateway, {"Name": "part"}, {"Name": "whole"}, key="part")
+    repeat = create(gateway, {"Name": "part"}, {"Name": "whole"}, key="part")
 
-    assert ["part", "whole"] == [inside.record(made)["Name"] for made in again.data["created"]]
-    assert theirs not in again.data["created"]
+    assert ["part", "whole"] == [inside.record(created)["Name"] for created in repeat.data["created"]]
+    assert theirs not in repeat.data["created"]
 
 
 @requirement("common-97", "tables-15")
 @pytest.mark.parametrize("record", [{"Name": "alike"}, {}], ids=str)
-def test_of_two_records_that_it_may_have_made_none_is_taken(
+def test_none_of_two_possible_records_is_matched(
     gateway: Gateway, inside: VendorInspector, record: dict[str, Any]
 ) -> None:
     inside.hide_authors()
@@ -184,10 +182,10 @@ def test_of_two_records_that_it_may_have_made_none_is_taken(
     create(gateway, record, key=f"alike {record}")
     gateway.clear("tables")
     theirs = inside.made_by_hand(**record)
-    again = create(gateway, record, key=f"alike {record}")
+    repeat = create(gateway, record, key=f"alike {record}")
 
-    assert (502, "outcome_unknown") == (again.status, again.code)
-    assert theirs in [detail["candidate"] for detail in again.details]
+    assert (502, "outcome_unknown") == (repeat.status, repeat.code)
+    assert theirs in [detail["candidate"] for detail in repeat.details]
     assert [] == inside.sent("POST")
 
 
@@ -195,13 +193,13 @@ def test_of_two_records_that_it_may_have_made_none_is_taken(
 
 
 @requirement("tables-16")
-@pytest.mark.parametrize("fault", NOT_DONE, ids=str)
+@pytest.mark.parametrize("injected", NOT_DONE, ids=str)
 @pytest.mark.parametrize("key", [None, "half"])
-def test_records_that_stand_are_told_when_the_others_are_in_doubt(
-    gateway: Gateway, inside: VendorInspector, fault: dict[str, Any], key: str | None
+def test_created_records_are_reported_if_the_others_are_in_doubt(
+    gateway: Gateway, inside: VendorInspector, injected: dict[str, Any], key: str | None
 ) -> None:
-    fail(gateway, after=1, **fault)
-    reply = create_both(gateway, "half", key and f"{key} {fault}")
+    fail(gateway, after=1, **injected)
+    reply = create_both(gateway, "half", key and f"{key} {injected}")
     (there,) = inside.records(Name="half")
 
     assert 502 == reply.status
@@ -211,73 +209,71 @@ def test_records_that_stand_are_told_when_the_others_are_in_doubt(
 
 
 @requirement("common-95", "tables-16")
-@pytest.mark.parametrize("fault", NOT_DONE, ids=str)
-def test_a_repeat_completes_what_was_half_made(
-    gateway: Gateway, inside: VendorInspector, fault: dict[str, Any]
+@pytest.mark.parametrize("injected", NOT_DONE, ids=str)
+def test_a_repeat_completes_a_partial_write(
+    gateway: Gateway, inside: VendorInspector, injected: dict[str, Any]
 ) -> None:
-    fail(gateway, after=1, **fault)
-    first = create_both(gateway, "rest", key=f"rest {fault}")
-    again = create_both(gateway, "rest", key=f"rest {fault}")
+    fail(gateway, after=1, **injected)
+    first = create_both(gateway, "rest", key=f"rest {injected}")
+    repeat = create_both(gateway, "rest", key=f"rest {injected}")
 
-    assert [again.data["created"][:1]] == [detail["created"] for detail in standing(first)]
-    assert [None, "Paused"] == [inside.record(made).get("Stage") for made in again.data["created"]]
+    assert [repeat.data["created"][:1]] == [detail["created"] for detail in standing(first)]
+    assert [None, "Paused"] == [inside.record(created).get("Stage") for created in repeat.data["created"]]
     assert 2 == len(inside.records(Name="rest"))
 
 
-def test_what_was_made_stays_made_when_the_table_has_changed_since(gateway: Gateway, inside: VendorInspector) -> None:
+def test_created_records_remain_after_the_table_has_changed(gateway: Gateway, inside: VendorInspector) -> None:
     fail(gateway, after=1, fault="status", status=500)
     records = [{"Name": "half", "Phone": "1"}, {"Name": "half", "Stage": "Paused"}]
     create(gateway, *records, allow_new_options=True, key="changed")
     inside.field("Phone").type = "autoNumber"
-    again = create(gateway, *records, allow_new_options=True, key="changed")
+    repeat = create(gateway, *records, allow_new_options=True, key="changed")
 
-    assert ("ok", 2) == (again.body["status"], len(again.data["created"]))
+    assert ("ok", 2) == (repeat.body["status"], len(repeat.data["created"]))
 
 
 @requirement("tables-16")
-@pytest.mark.parametrize("fault", NOT_DONE, ids=str)
-def test_records_that_are_created_singly_after_a_refusal_come_once(
-    gateway: Gateway, inside: VendorInspector, fault: dict[str, Any]
+@pytest.mark.parametrize("injected", NOT_DONE, ids=str)
+def test_records_created_singly_after_a_rejection_are_created_once(
+    gateway: Gateway, inside: VendorInspector, injected: dict[str, Any]
 ) -> None:
-    fail(gateway, after=2, **fault)
+    fail(gateway, after=2, **injected)
     records = [{"Name": "one"}, {"Name": "two"}, NOBODY, {"Name": "three"}]
-    first = create(gateway, *records, key=f"singly {fault}")
-    again = create(gateway, *records, key=f"singly {fault}")
+    first = create(gateway, *records, key=f"singly {injected}")
+    repeat = create(gateway, *records, key=f"singly {injected}")
 
     assert 502 == first.status
-    assert [["one"]] == [[inside.record(made)["Name"] for made in detail["created"]] for detail in standing(first)]
-    assert ["one", "two", "three"] == [inside.record(made)["Name"] for made in again.data["created"]]
-    assert [2] == [item["index"] for item in again.data["failed"]]
+    assert [["one"]] == [[inside.record(one)["Name"] for one in detail["created"]] for detail in standing(first)]
+    assert ["one", "two", "three"] == [inside.record(created)["Name"] for created in repeat.data["created"]]
+    assert [2] == [item["index"] for item in repeat.data["failed"]]
     assert [1, 1, 1] == [len(inside.records(Name=name)) for name in ("one", "two", "three")]
 
 
-def test_a_refusal_is_told_alike_by_a_repeat(gateway: Gateway, inside: VendorInspector) -> None:
+def test_a_repeat_reports_the_same_rejection(gateway: Gateway, inside: VendorInspector) -> None:
     fail(gateway, after=2, fault="drop_before")
     create(gateway, NOBODY, {"Name": "alone"}, key="told")
-    again = create(gateway, NOBODY, {"Name": "alone"}, key="told")
+    repeat = create(gateway, NOBODY, {"Name": "alone"}, key="told")
 
-    told = {"index": 0, "error": "upstream_refused", "field": "Owner", "value": "usrNobody"}
+    fields = {"index": 0, "error": "upstream_refused", "field": "Owner", "value": "usrNobody"}
     reason = {
         "vendor_code": "INVALID_VALUE_FOR_COLUMN",
         "vendor_message": 'Field "Owner" cannot accept the provided value',
     }
-    assert [told | reason] == again.data["failed"]
+    assert [fields | reason] == repeat.data["failed"]
     assert 1 == len(inside.records(Name="alone"))
     assert 4 == len(inside.sent("POST"))
 
 
-def test_a_refusal_is_not_told_as_done_and_leaves_the_key_free(gateway: Gateway, inside: VendorInspector) -> None:
+def test_a_rejection_leaves_the_idempotency_key_unused(gateway: Gateway, inside: VendorInspector) -> None:
     fail(gateway, after=1, fault="status", status=403, body=FORBIDDEN)
     first = create(gateway, NOBODY, {"Name": "fine"}, key="refused")
-    again = create(gateway, {"Name": "another"}, key="refused")
+    repeat = create(gateway, {"Name": "another"}, key="refused")
 
     assert (403, "upstream_forbidden", []) == (first.status, first.code, standing(first))
-    assert ["another"] == [inside.record(made)["Name"] for made in again.data["created"]]
+    assert ["another"] == [inside.record(created)["Name"] for created in repeat.data["created"]]
 
 
-def test_a_record_that_was_refused_does_not_stand_in_the_way_of_an_equal_one(
-    gateway: Gateway, inside: VendorInspector
-) -> None:
+def test_a_rejected_record_does_not_block_an_equal_one(gateway: Gateway, inside: VendorInspector) -> None:
     gateway.fault("tables", method="POST", fault="status", status=422, body={"error": "INVALID_REQUEST"}, times=2)
     create(gateway, {"Name": "equal"})
     fail(gateway, fault="drop_after")
@@ -288,30 +284,30 @@ def test_a_record_that_was_refused_does_not_stand_in_the_way_of_an_equal_one(
 
 
 @requirement("tables-16")
-def test_limits_that_are_met_on_the_way_tell_what_stands(unsettled: Gateway, inside: VendorInspector) -> None:
+def test_a_rate_limit_during_a_batch_reports_the_created_records(unsettled: Gateway, inside: VendorInspector) -> None:
     throttled = {"errors": [{"error": "RATE_LIMIT_REACHED", "message": "Rate limit exceeded."}]}
     fail(unsettled, after=1, fault="status", status=429, body=throttled, headers={"Retry-After": "3600"})
     reply = create_both(unsettled, "limits")
     (there,) = inside.records(Name="limits")
 
     assert (429, "upstream_rate_limited") == (reply.status, reply.code)
-    assert [there] == [inside.record(made) for made in reply.details[0]["created"]]
+    assert [there] == [inside.record(created) for created in reply.details[0]["created"]]
 
 
 # Changes
 
 
-def test_a_change_of_a_record_that_is_gone_since_ends_in_a_refusal(gateway: Gateway, inside: VendorInspector) -> None:
+def test_a_change_of_a_deleted_record_is_rejected(gateway: Gateway, inside: VendorInspector) -> None:
     fail(gateway, "PATCH", fault="drop_before")
     record_id = gateway.examples("tables")["record_id"]
     update(gateway, record_id, Phone="+46 1", key="gone")
     inside.forget(record_id)
-    again = update(gateway, record_id, Phone="+46 1", key="gone")
+    repeat = update(gateway, record_id, Phone="+46 1", key="gone")
 
-    assert (404, "record_not_found") == (again.status, again.code)
+    assert (404, "record_not_found") == (repeat.status, repeat.code)
 
 
-def test_a_change_that_is_refused_is_sent_again_only_if_the_table_has_changed(
+def test_a_change_that_is_rejected_is_sent_again_only_if_the_table_has_changed(
     gateway: Gateway, inside: VendorInspector
 ) -> None:
     reply = update(gateway, Owner="usrNobody")
@@ -338,22 +334,22 @@ WRITES = [("/logo.png", "POST"), ("/film.mp4", "PATCH")]
 
 
 @requirement("common-87")
-@pytest.mark.parametrize("fault", ["drop_before", "drop_after"])
+@pytest.mark.parametrize("injected", ["drop_before", "drop_after"])
 def test_a_repeat_with_another_link_gets_what_the_first_attached(
-    gateway: Gateway, inside: VendorInspector, site: str, fault: str
+    gateway: Gateway, inside: VendorInspector, site: str, injected: str
 ) -> None:
     before = attachments(gateway, inside)
-    fail(gateway, fault=fault)
-    attach(gateway, f"{site}/logo.png", key=f"links {fault}")
-    again = attach(gateway, f"{site}/film.mp4", key=f"links {fault}")
+    fail(gateway, fault=injected)
+    attach(gateway, f"{site}/logo.png", key=f"links {injected}")
+    repeat = attach(gateway, f"{site}/film.mp4", key=f"links {injected}")
 
-    assert "logo.png" == again.data["filename"]
-    assert [*before, again.data["attachment_id"]] == attachments(gateway, inside)
+    assert "logo.png" == repeat.data["filename"]
+    assert [*before, repeat.data["attachment_id"]] == attachments(gateway, inside)
 
 
 @requirement("common-98")
 @pytest.mark.parametrize(("path", "method"), WRITES)
-def test_equal_files_attached_at_once_and_both_cut_are_told_apart(
+def test_equal_files_attached_concurrently_are_distinguished(
     gateway: Gateway, inside: VendorInspector, site: str, path: str, method: str
 ) -> None:
     before = attachments(gateway, inside)
@@ -365,7 +361,7 @@ def test_equal_files_attached_at_once_and_both_cut_are_told_apart(
     assert 2 == len({reply.data["attachment_id"] for reply in replies})
 
 
-def test_files_of_one_name_and_size_that_were_both_cut_are_told_apart_by_their_number(
+def test_interrupted_files_of_one_name_and_size_are_matched_by_count(
     gateway: Gateway, inside: VendorInspector, site: str
 ) -> None:
     fail(gateway, fault="drop_before", times=2)
@@ -381,40 +377,40 @@ def test_an_attachment_of_another_size_is_not_taken(gateway: Gateway, inside: Ve
     fail(gateway, fault="drop_before")
     attach(gateway, f"{site}/logo.png", key="sizes")
     theirs = attach(gateway, f"{site}/film.mp4", filename="logo.png")
-    again = attach(gateway, f"{site}/logo.png", key="sizes")
+    repeat = attach(gateway, f"{site}/logo.png", key="sizes")
 
-    assert [theirs.data["attachment_id"], again.data["attachment_id"]] == attachments(gateway, inside)[-2:]
+    assert [theirs.data["attachment_id"], repeat.data["attachment_id"]] == attachments(gateway, inside)[-2:]
 
 
-def test_what_was_attached_in_between_stays_when_a_large_file_is_handed_over_again(
+def test_attachments_added_meanwhile_remain_when_a_large_file_is_resent(
     gateway: Gateway, inside: VendorInspector, site: str
 ) -> None:
     before = attachments(gateway, inside)
     fail(gateway, "PATCH", fault="drop_before")
     attach(gateway, f"{site}/film.mp4", key="between")
     between = attach(gateway, f"{site}/logo.png")
-    again = attach(gateway, f"{site}/film.mp4", key="between")
+    repeat = attach(gateway, f"{site}/film.mp4", key="between")
 
-    assert [*before, between.data["attachment_id"], again.data["attachment_id"]] == attachments(gateway, inside)
+    assert [*before, between.data["attachment_id"], repeat.data["attachment_id"]] == attachments(gateway, inside)
 
 
 @requirement("tables-32")
 @pytest.mark.parametrize("now", [OTHER, FILM], ids=["other", "large"])
-def test_a_link_that_leads_to_another_file_since_is_told_and_leaves_the_key_free(
+def test_a_changed_file_is_reported_and_leaves_the_key_unused(
     gateway: Gateway, inside: VendorInspector, site: str, pages: dict[str, ScriptedResponse], now: ScriptedResponse
 ) -> None:
     before = attachments(gateway, inside)
     fail(gateway, fault="drop_before")
     attach(gateway, f"{site}/logo.png", key=f"changed {now.headers}")
     pages["/logo.png"] = now
-    told = attach(gateway, f"{site}/logo.png", key=f"changed {now.headers}")
-    again = attach(gateway, f"{site}/logo.png", key=f"changed {now.headers}")
+    response = attach(gateway, f"{site}/logo.png", key=f"changed {now.headers}")
+    repeat = attach(gateway, f"{site}/logo.png", key=f"changed {now.headers}")
 
-    assert (422, "url_unreachable") == (told.status, told.code)
-    assert [*before, again.data["attachment_id"]] == attachments(gateway, inside)
+    assert (422, "url_unreachable") == (response.status, response.code)
+    assert [*before, repeat.data["attachment_id"]] == attachments(gateway, inside)
 
 
-def test_a_file_that_was_attached_is_found_although_its_link_leads_nowhere_since(
+def test_an_attached_file_is_matched_after_its_url_became_invalid(
     gateway: Gateway, inside: VendorInspector, site: str, pages: dict[str, ScriptedResponse]
 ) -> None:
     before = attachments(gateway, inside)
@@ -424,7 +420,7 @@ def test_a_file_that_was_attached_is_found_although_its_link_leads_nowhere_since
     first = attach(gateway, f"{site}/logo.png", key="nowhere")
     del pages["/logo.png"]
     gateway.clear("tables")
-    again = attach(gateway, f"{site}/logo.png", key="nowhere")
+    repeat = attach(gateway, f"{site}/logo.png", key="nowhere")
 
     assert 502 == first.status
-    assert [*before, again.data["attachment_id"]] == attachments(gateway, inside)
+    assert [*before, repeat.data["attachment_id"]] == attachments(gateway, inside)

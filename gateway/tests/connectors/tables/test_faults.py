@@ -1,11 +1,11 @@
-"""What becomes of calls when the application, the connection or the key does not play along."""
+"""Failures of the vendor, the connection and the key."""
 
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from gateway.tests.connectors.tables.looking import VendorInspector
+from gateway.tests.connectors.tables.vendor_view import VendorInspector
 from harness.gateway_server import Gateway, Reply
 from harness.requirement import requirement
 
@@ -61,17 +61,17 @@ def test_a_token_without_its_scopes_is_forbidden(gateway: Gateway, call: Call) -
 @requirement("common-7")
 @pytest.mark.parametrize("method", ["POST", "PATCH"])
 @pytest.mark.parametrize(
-    "fault",
+    "injected",
     [
         {"status": 429, "body": THROTTLED, "headers": {"Retry-After": "0"}},
         {"status": 503, "body": RETRIABLE, "headers": {"Retry-After": "0"}},
     ],
     ids=str,
 )
-def test_a_write_that_certainly_was_not_done_is_sent_again(
-    gateway: Gateway, inside: VendorInspector, method: str, fault: dict[str, Any]
+def test_a_write_that_was_certainly_not_done_is_resent(
+    gateway: Gateway, inside: VendorInspector, method: str, injected: dict[str, Any]
 ) -> None:
-    gateway.fault("tables", method=method, fault="status", **fault)
+    gateway.fault("tables", method=method, fault="status", **injected)
     reply = {"POST": create, "PATCH": update}[method](gateway)
 
     assert "ok" == reply.body["status"]

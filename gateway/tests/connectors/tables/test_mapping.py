@@ -1,4 +1,4 @@
-"""Which record was made of what, and which field a refusal is about."""
+"""Matching of records, and identification of the rejected field."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ def leads(*more: Mapping[str, Any]) -> wire.Table:
 TABLE = leads()
 
 
-def held(record_id: str, at: str = "2026-11-02T09:30:00.000Z", **fields: Any) -> wire.Record:
+def stored_record(record_id: str, at: str = "2026-11-02T09:30:00.000Z", **fields: Any) -> wire.Record:
     return convert({"id": record_id, "createdTime": at, "fields": fields}, wire.Record)
 
 
@@ -60,17 +60,17 @@ def test_names_of_tables_are_compared_by_every_character() -> None:
         mapping.schemas.find_table([TABLE], "Leads ")
 
 
-def wanted(*rows: Mapping[str, Any]) -> dict[str, Any]:
+def create_intent(*rows: Mapping[str, Any]) -> dict[str, Any]:
     return {"base_id": "appA", "table_id": "tblA", "rows": list(rows), "typecast": False, "filled_in": {}}
 
 
-def slots(found: Sequence[tuple[int, Any]]) -> list[tuple[int, str]]:
-    return [(slot, record.id) for slot, record in found]
+def slots(pairs: Sequence[tuple[int, Any]]) -> list[tuple[int, str]]:
+    return [(slot, record.id) for slot, record in pairs]
 
 
 def test_a_record_that_holds_more_than_was_written_is_another() -> None:
-    full, bare = held("rec1", fldName="A", fldStage="Open"), held("rec2", fldName="A")
-    intent = wanted({"fldName": "A"}, {"fldName": "A", "fldStage": "Open"})
+    full, bare = stored_record("rec1", fldName="A", fldStage="Open"), stored_record("rec2", fldName="A")
+    intent = create_intent({"fldName": "A"}, {"fldName": "A", "fldStage": "Open"})
 
     assert [(0, "rec2"), (1, "rec1")] == slots(mapping.evidence.matching_records(TABLE, intent, [full, bare]))
 
@@ -94,34 +94,34 @@ def test_what_a_table_was_seen_to_fill_in_by_itself_makes_no_other_record(
 
 
 def test_equal_rows_may_have_each_of_the_records_the_oldest_first() -> None:
-    younger, older = held("rec1", fldName="A"), held("rec2", "2026-11-02T09:29:59.000Z", fldName="A")
-    found = mapping.evidence.matching_records(
-        TABLE, wanted({"fldName": "A"}, {"fldName": " A", "fldStage": None}), [younger, older]
+    younger, older = stored_record("rec1", fldName="A"), stored_record("rec2", "2026-11-02T09:29:59.000Z", fldName="A")
+    matches = mapping.evidence.matching_records(
+        TABLE, create_intent({"fldName": "A"}, {"fldName": " A", "fldStage": None}), [younger, older]
     )
 
-    assert [(0, "rec2"), (0, "rec1"), (1, "rec2"), (1, "rec1")] == slots(found)
+    assert [(0, "rec2"), (0, "rec1"), (1, "rec2"), (1, "rec1")] == slots(matches)
 
 
 @pytest.mark.parametrize(
     "rows", [[{"fldName": "A"}, {"fldName": "B"}], [{"fldName": "A"}, {"fldName": "A"}], [{"fldName": "A", "fldX": 1}]]
 )
 def test_a_part_of_the_records_is_none_of_them(rows: list[dict[str, Any]]) -> None:
-    assert [] == mapping.evidence.matching_records(TABLE, wanted(*rows), [held("rec1", fldName="A")])
+    assert [] == mapping.evidence.matching_records(TABLE, create_intent(*rows), [stored_record("rec1", fldName="A")])
 
 
 def test_rows_that_make_records_which_look_alike_have_equal_contents() -> None:
     first = {"fldName": "A ", "fldStage": "", "fldCompany": ["recB", "recA"]}
     second = {"fldCompany": ["recA", "recB"], "fldName": "A"}
-    contents = mapping.evidence.comparison_keys(wanted(first, second, {"fldName": "A"}))
+    contents = mapping.evidence.comparison_keys(create_intent(first, second, {"fldName": "A"}))
 
     assert contents[0] == contents[1]
     assert contents[1] != contents[2]
 
 
 @pytest.mark.parametrize(("author", "expected"), [({"id": "usrMe"}, True), ({"id": "usrYou"}, False), (None, True)])
-def test_a_record_that_says_who_made_it_is_theirs(author: Any, *, expected: bool) -> None:
+def test_a_record_that_names_another_creator_is_not_ours(author: Any, *, expected: bool) -> None:
     table = leads({"id": "fldBy", "name": "By", "type": "createdBy"})
-    record = held("rec1", **({"fldBy": author} if author else {}))
+    record = stored_record("rec1", **({"fldBy": author} if author else {}))
 
     assert expected == mapping.evidence.may_be_by(table, record, "usrMe")
 
@@ -130,10 +130,10 @@ def test_an_author_in_an_unknown_shape_is_no_author() -> None:
     table = leads({"id": "fldBy", "name": "By", "type": "createdBy"})
 
     with pytest.raises(UpstreamUnexpected):
-        mapping.evidence.may_be_by(table, held("rec1", fldBy="usrMe"), "usrMe")
+        mapping.evidence.may_be_by(table, stored_record("rec1", fldBy="usrMe"), "usrMe")
 
 
-def test_what_a_draft_links_to_is_told_by_table() -> None:
+def test_links_of_a_draft_are_grouped_by_field_and_table() -> None:
     assert {"Company": ("tblB", ["recX"])} == mapping.batches.links(TABLE, draft(fldName="A", fldCompany=["recX"]))
 
 
@@ -148,18 +148,18 @@ def test_what_a_draft_links_to_is_told_by_table() -> None:
         ("", "upstream_refused", None),
     ],
 )
-def test_a_refusal_is_told_with_the_field_that_it_names(private: str, error: str, field: str | None) -> None:
+def test_a_rejection_is_reported_with_the_field_it_names(private: str, error: str, field: str | None) -> None:
     fields = {"Name": "A", "Stage": "Paused", "Company": ["recX"]}
-    made = draft(3, fldName="A", fldStage="Paused", fldCompany=["recX"])
-    failed = mapping.batches.rejected_record(NAMES, made, fields, UpstreamRefused("No.", private=private))
+    created = draft(3, fldName="A", fldStage="Paused", fldCompany=["recX"])
+    failed = mapping.batches.rejected_record(NAMES, created, fields, UpstreamRefused("No.", private=private))
 
     assert (3, error, field) == (failed.index, failed.error, failed.field)
     assert (fields[field] if field else None) == failed.value
 
 
 def test_a_missing_option_stays_one_when_its_field_is_known() -> None:
-    refused = SelectOptionMissing("No.", private='Insufficient permissions to create ""Paused""')
-    failed = mapping.batches.rejected_record(NAMES, draft(fldStage="Paused"), {"Stage": "Paused"}, refused)
+    error = SelectOptionMissing("No.", private='Insufficient permissions to create ""Paused""')
+    failed = mapping.batches.rejected_record(NAMES, draft(fldStage="Paused"), {"Stage": "Paused"}, error)
 
     assert ("select_option_missing", "Stage", "Paused") == (failed.error, failed.field, failed.value)
 
@@ -185,10 +185,10 @@ def test_an_attachment_is_known_by_its_name_and_if_it_was_sent_along_its_size(
 
 
 @pytest.mark.parametrize("name", ["fldFiles", "Files"])
-def test_attachments_are_found_whichever_way_their_field_is_named(name: str) -> None:
-    found = mapping.attachments.attachments(row(**{name: [{"id": "att1"}]}), FILES)
+def test_attachments_are_read_by_field_name_or_identifier(name: str) -> None:
+    matches = mapping.attachments.attachments(row(**{name: [{"id": "att1"}]}), FILES)
 
-    assert ["att1"] == [item.id for item in found]
+    assert ["att1"] == [item.id for item in matches]
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_attachments_in_an_unknown_shape_are_never_taken_for_none(cell: Any) -> 
 
 
 @pytest.mark.parametrize("cell", [None, [], "att1", [{"filename": "a"}], [{"id": "att0"}]])
-def test_a_file_that_the_answer_does_not_show_is_in_doubt(cell: Any) -> None:
+def test_a_file_missing_in_the_response_is_in_doubt(cell: Any) -> None:
     intent = {"field": FILES, "filename": "a.png", "size_bytes": 10, "digest": "d1"}
 
     with pytest.raises(OutcomeUnknown) as raised:
@@ -209,7 +209,7 @@ def test_a_file_that_the_answer_does_not_show_is_in_doubt(cell: Any) -> None:
     assert "garbled" == raised.value.doubt
 
 
-def test_bases_that_the_account_sees_from_outside_only_are_not_asked() -> None:
+def test_bases_without_record_access_are_not_searched() -> None:
     bases = [
         wire.Base(id="appA", permission_level="none"),
         wire.Base(id="appB", permission_level="read"),
@@ -222,7 +222,7 @@ def test_bases_that_the_account_sees_from_outside_only_are_not_asked() -> None:
 # Several faults
 
 
-def test_all_faults_are_told_in_the_order_given_and_the_first_names_the_error() -> None:
+def test_all_errors_are_reported_in_order_and_the_first_sets_the_code() -> None:
     with pytest.raises(GatewayError) as raised:
         mapping.records.to_vendor_fields(TABLE, {"Company": 5, "Nmae": "x", "Name": "fine", "Stage": "Open"})
 
@@ -257,7 +257,7 @@ def test_a_new_type_of_field_may_be_set_up_in_any_way(options: Any) -> None:
         ("multipleRecordLinks", {"linkedTableId": None}),
     ],
 )
-def test_a_known_field_that_is_set_up_in_an_unknown_way_is_told_with_its_place(kind: str, options: Any) -> None:
+def test_a_field_with_unknown_options_is_reported_with_its_path(kind: str, options: Any) -> None:
     with pytest.raises(UnexpectedShape) as raised:
         decode_json(schema(kind, options), wire.Schema)
 
@@ -265,6 +265,6 @@ def test_a_known_field_that_is_set_up_in_an_unknown_way_is_told_with_its_place(k
 
 
 @pytest.mark.parametrize("at", ["2026-11-02T09:30:00", "yesterday", "2026-13-01T00:00:00Z", 5, None])
-def test_a_record_made_at_no_known_instant_cannot_be_read(at: Any) -> None:
+def test_a_record_without_a_valid_creation_time_is_rejected(at: Any) -> None:
     with pytest.raises(UnexpectedShape):
-        held("rec1", at)
+        stored_record("rec1", at)

@@ -1,11 +1,11 @@
-"""Answers of the application in another shape than it documents: told as such, never a fault of the service."""
+"""Undocumented response shapes are reported as the vendor's errors."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from gateway.tests.connectors.tables.looking import VendorInspector
+from gateway.tests.connectors.tables.vendor_view import VendorInspector
 from harness.file_server import scripted_response, serve_files
 from harness.gateway_server import Gateway, Reply
 
@@ -32,7 +32,7 @@ PAGES: list[Any] = [
     {"records": [RECORD | {"fields": []}]},
     {"records": [RECORD], "offset": 5},
 ]
-REFUSALS: list[Any] = [
+ERRORS: list[Any] = [
     {"error": {"type": {"name": "?"}}},
     {"error": ["NOT_FOUND"]},
     {"errors": [5]},
@@ -66,8 +66,7 @@ def attach(gateway: Gateway, site: str) -> Reply:
 
 
 def base_id(gateway: Gateway) -> str:
-    found: str = gateway.examples("tables")["base_id"]
-    return found
+    return str(gateway.examples("tables")["base_id"])
 
 
 def fault(gateway: Gateway, path: str, body: Any, status: int = 200, method: str = "GET") -> None:
@@ -80,7 +79,7 @@ def site() -> Iterator[str]:
         yield address
 
 
-def test_a_table_whose_primary_field_is_not_among_its_fields_is_told(gateway: Gateway, site: str) -> None:
+def test_a_table_that_lacks_its_primary_field_is_reported(gateway: Gateway, site: str) -> None:
     fault(gateway, "/v0/meta/bases", {"tables": [TABLE | {"primaryFieldId": "fld2"}]})
 
     assert "upstream_unexpected" == describe(gateway, site).code
@@ -106,7 +105,7 @@ def test_attachments_in_an_unknown_shape_are_never_overwritten(
 
 
 @pytest.mark.parametrize("body", PAGES, ids=str)
-def test_records_that_cannot_be_looked_for_stay_in_doubt_until_they_can(
+def test_records_stay_in_doubt_until_they_can_be_searched(
     gateway: Gateway, inside: VendorInspector, site: str, body: Any
 ) -> None:
     describe(gateway, site)
@@ -114,15 +113,15 @@ def test_records_that_cannot_be_looked_for_stay_in_doubt_until_they_can(
     fault(gateway, f"/v0/{base_id(gateway)}/", body)
     first = create(gateway, site, key=f"odd {body}")
     gateway.clear("tables")
-    again = create(gateway, site, key=f"odd {body}")
+    repeat = create(gateway, site, key=f"odd {body}")
 
     assert (502, "outcome_unknown") == (first.status, first.code)
-    assert 1 == len(again.data["created"])
+    assert 1 == len(repeat.data["created"])
     assert 1 == len(inside.records(Name="odd"))
 
 
 @pytest.mark.parametrize("cell", [None, "att1", [5]])
-def test_a_file_that_the_answer_does_not_show_is_in_doubt(
+def test_a_file_missing_in_the_response_is_in_doubt(
     gateway: Gateway, inside: VendorInspector, site: str, cell: Any
 ) -> None:
     body = {"id": "rec1", "fields": {inside.field("Files").id: cell}}

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from connector_gateway.connectors.tables.casts.to_vendor import CASTS
-from gateway.tests.connectors.tables.looking import VendorInspector
+from gateway.tests.connectors.tables.vendor_view import VendorInspector
 from harness.gateway_server import Gateway, Reply
 from harness.requirement import requirement
 
@@ -45,20 +45,20 @@ def test_a_page_of_records_is_read(gateway: Gateway, inside: VendorInspector) ->
 @requirement("common-5", "common-38", "tables-5")
 def test_every_record_is_on_one_page_only(gateway: Gateway, inside: VendorInspector) -> None:
     pages = gateway.pages("/tables/records", base_id=gateway.examples("tables")["base_id"], table="Leads", limit=100)
-    found = [record["record_id"] for page in pages for record in page.data]
+    matches = [record["record_id"] for page in pages for record in page.data]
 
     assert [100, 100, 100, 100, 100, 100, 40] == [len(page.data) for page in pages]
-    assert list(inside.table().records) == found
+    assert list(inside.table().records) == matches
 
 
 @requirement("tables-3")
 def test_a_view_filters_and_sorts(gateway: Gateway, inside: VendorInspector) -> None:
-    place = {"base_id": gateway.examples("tables")["base_id"], "table": "Leads", "view": "Open leads"}
-    found = [record["fields"] for record in gateway.items("/tables/records", **place, limit=100)]
-    values = [fields.get("Value", 0) for fields in found]
+    target = {"base_id": gateway.examples("tables")["base_id"], "table": "Leads", "view": "Open leads"}
+    matches = [record["fields"] for record in gateway.items("/tables/records", **target, limit=100)]
+    values = [fields.get("Value", 0) for fields in matches]
 
-    assert len(inside.records(Stage="Open")) == len(found)
-    assert {"Open"} == {fields["Stage"] for fields in found}
+    assert len(inside.records(Stage="Open")) == len(matches)
+    assert {"Open"} == {fields["Stage"] for fields in matches}
     assert sorted(values, reverse=True) == values
 
 
@@ -66,7 +66,7 @@ def test_fields_hidden_in_a_view_are_read_all_the_same(gateway: Gateway) -> None
     assert "Email" in {name for record in read(gateway, view="Open leads").data for name in record["fields"]}
 
 
-def test_a_view_that_lets_nothing_through_gives_an_empty_page(gateway: Gateway) -> None:
+def test_a_view_that_matches_no_record_returns_an_empty_page(gateway: Gateway) -> None:
     reply = read(gateway, view="Nothing yet")
 
     assert ([], None) == (reply.data, reply.body["next_cursor"])
@@ -125,11 +125,11 @@ def test_calls_that_begin_together_read_the_schema_once(gateway: Gateway, inside
 @requirement("tables-36")
 @pytest.mark.parametrize("base_id", ["appDoesNotExist00", "hidden"])
 def test_an_unknown_base_is_not_found(gateway: Gateway, base_id: str) -> None:
-    wanted = gateway.examples("tables")["hidden_base_id"] if base_id == "hidden" else base_id
-    reply = read(gateway, base_id=wanted)
+    expected = gateway.examples("tables")["hidden_base_id"] if base_id == "hidden" else base_id
+    reply = read(gateway, base_id=expected)
 
     assert (404, "base_not_found") == (reply.status, reply.code)
-    assert [{"parameter": "base_id", "value": wanted}] == reply.facts
+    assert [{"parameter": "base_id", "value": expected}] == reply.facts
 
 
 @requirement("tables-37")
@@ -149,7 +149,7 @@ def test_an_unknown_view_is_not_found_and_the_views_are_named(gateway: Gateway) 
     assert [{"parameter": "view", "value": "Open leads", "allowed": ["Grid view"]}] == reply.facts
 
 
-def test_a_cursor_whose_list_is_no_longer_kept_is_invalid(gateway: Gateway) -> None:
+def test_a_cursor_of_an_expired_list_is_invalid(gateway: Gateway) -> None:
     cursor = read(gateway).body["next_cursor"]
     gateway.knob("tables", offset_seconds=0)
     reply = read(gateway, cursor=cursor)
@@ -224,7 +224,7 @@ def test_null_clears_a_field(gateway: Gateway, inside: VendorInspector) -> None:
         *("No.", "Call", "Summary", "Source", "Manual sort", "Mood"),
     ],
 )
-def test_a_field_that_is_computed_or_not_known_is_refused(
+def test_a_field_that_is_computed_or_not_known_is_rejected(
     gateway: Gateway, inside: VendorInspector, field: str
 ) -> None:
     reply = update(gateway, {"Name": "Never", field: "1"})
@@ -246,7 +246,7 @@ def test_unknown_fields_are_not_found_and_all_of_them_are_named(gateway: Gateway
 
 
 @requirement("common-182")
-def test_the_field_that_was_probably_meant_is_told_whatever_the_value_is(gateway: Gateway) -> None:
+def test_the_closest_field_is_suggested_for_any_value(gateway: Gateway) -> None:
     reply = update(gateway, {"Nmae": "Tgas", "Zzz": "Nmae"})
 
     assert ["Name", None] == [detail.get("did_you_mean") for detail in reply.details]
@@ -254,7 +254,7 @@ def test_the_field_that_was_probably_meant_is_told_whatever_the_value_is(gateway
 
 
 @requirement("common-30", "common-47", "tables-41")
-def test_all_that_is_wrong_with_a_change_is_told_at_once(gateway: Gateway, inside: VendorInspector) -> None:
+def test_one_response_reports_all_errors_of_a_change(gateway: Gateway, inside: VendorInspector) -> None:
     wrong = {"Value": "a lot", "Tags": ["us", "eu", "uk"], "Call": 1, "Due": None, "Nmae": {"a": [1]}, "Hot": "maybe"}
     reply = update(gateway, {"Name": "fine", **wrong})
 
@@ -272,16 +272,16 @@ def test_all_that_is_wrong_with_a_change_is_told_at_once(gateway: Gateway, insid
 
 @requirement("tables-13")
 @pytest.mark.parametrize(
-    ("field", "value", "told"),
+    ("field", "value", "expected"),
     [("Stage", "Maybe", {"value": "Maybe"}), ("Tags", ["eu", "EU"], {"value": "EU", "did_you_mean": "eu"})],
 )
 def test_an_option_that_is_missing_is_never_added(
-    gateway: Gateway, inside: VendorInspector, field: str, value: Any, told: Mapping[str, str]
+    gateway: Gateway, inside: VendorInspector, field: str, value: Any, expected: Mapping[str, str]
 ) -> None:
     reply = update(gateway, {field: value})
 
     assert (409, "select_option_missing") == (reply.status, reply.code)
-    about = {"code": "select_option_missing", "field": field, **told}
+    about = {"code": "select_option_missing", "field": field, **expected}
     assert [about | {"allowed": inside.field(field).choices()}] == reply.details
 
 
@@ -336,7 +336,7 @@ def test_an_option_added_while_the_others_were_remembered_is_used(gateway: Gatew
     assert ["Stage"] == update(gateway, {"Stage": "Paused"}).data["updated_fields"]
 
 
-def test_a_field_that_became_computed_while_it_was_remembered_is_refused(
+def test_a_field_that_became_computed_while_it_was_remembered_is_rejected(
     gateway: Gateway, inside: VendorInspector
 ) -> None:
     update(gateway, {"Phone": "+46"})
@@ -347,7 +347,7 @@ def test_a_field_that_became_computed_while_it_was_remembered_is_refused(
 
 @requirement("tables-45")
 @pytest.mark.parametrize(("field", "value"), [("Company", ["recDoesNotExist00"]), ("Owner", "nobody@example.com")])
-def test_a_value_that_the_application_refuses_is_named(gateway: Gateway, field: str, value: Any) -> None:
+def test_a_value_that_the_vendor_refuses_is_named(gateway: Gateway, field: str, value: Any) -> None:
     reply = update(gateway, {"Name": "Never", field: value})
     (detail,) = reply.details
 
@@ -432,20 +432,20 @@ def test_tables_are_described(gateway: Gateway, inside: VendorInspector) -> None
     }
 
 
-def test_types_that_nobody_knows_are_told_as_they_are(gateway: Gateway) -> None:
+def test_unknown_types_are_returned_unchanged(gateway: Gateway) -> None:
     leads = gateway.get("/tables/tables", base_id=gateway.examples("tables")["base_id"]).data[0]
 
     assert {"name": "Mood", "type": "emotionScale"} in leads["fields"]
 
 
 @requirement("tables-35")
-def test_views_are_left_out_when_they_are_not_wanted(gateway: Gateway) -> None:
+def test_views_are_omitted_unless_requested(gateway: Gateway) -> None:
     reply = gateway.get("/tables/tables", base_id=gateway.examples("tables")["base_id"], include_views="false")
 
     assert {"table", "table_id", "primary_field", "fields"} == set(reply.data[0])
 
 
-def test_tables_are_always_told_as_they_are_now(gateway: Gateway, inside: VendorInspector) -> None:
+def test_tables_are_always_returned_in_their_current_state(gateway: Gateway, inside: VendorInspector) -> None:
     base_id = gateway.examples("tables")["base_id"]
     gateway.get("/tables/tables", base_id=base_id)
     inside.table().name = "Prospects"

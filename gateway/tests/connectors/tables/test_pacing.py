@@ -1,4 +1,4 @@
-"""Bursts, and what the application says to those that are too many for it."""
+"""Bursts, and the vendor's throttling."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -19,7 +19,7 @@ THROTTLED = {"errors": [{"error": "RATE_LIMIT_REACHED", "message": "Rate limit e
 
 @pytest.fixture
 def paced(tmp_path: Path) -> Iterator[Gateway]:
-    """A gateway that keeps the application's limits, and lets nothing wait for longer than a few seconds."""
+    """A gateway that respects the vendor's limits with a queue timeout of a few seconds."""
     with (
         run_emulators(tables=TablesEmulator) as sandbox,
         run_gateway(
@@ -39,7 +39,7 @@ def read(gateway: Gateway, base_id: str, table: str) -> Reply:
 
 
 @requirement("common-76")
-def test_a_burst_is_spread_over_the_seconds_it_needs_and_none_of_it_is_refused(paced: Gateway) -> None:
+def test_a_burst_is_spread_over_time_without_rejections(paced: Gateway) -> None:
     examples = paced.examples("tables")
     tables = [(examples["base_id"], "Leads"), (examples["other_base_id"], "Inventory")] * 8
     replies = paced.together(*[partial(read, paced, *table) for table in tables])

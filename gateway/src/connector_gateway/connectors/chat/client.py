@@ -247,13 +247,13 @@ class ChatClient:
         """Yield the messages of a list with their metadata. Raises ``OutcomeUnknown`` if there are too many."""
         full_query = {**query, "include_all_metadata": "true"}
         pages = self._pages(
-            method, budget, full_query, wire.Messages, most=MAX_MESSAGE_PAGES, refusals=EVIDENCE_ERROR_MAP
+            method, budget, full_query, wire.Messages, most=MAX_MESSAGE_PAGES, error_map=EVIDENCE_ERROR_MAP
         )
         async for page in pages:
             for message in page.messages:
                 yield message
         if not pages.complete:
-            raise OutcomeUnknown("Too much was written in the channel since to look through all of it.")
+            raise OutcomeUnknown("The channel has more new messages than can be searched.")
 
     def _pages(
         self,
@@ -263,7 +263,7 @@ class ChatClient:
         shape: type[L],
         *,
         most: int,
-        refusals: ErrorMap | None = None,
+        error_map: ErrorMap | None = None,
     ) -> PageIterator[L]:
         """Return the pages of a list, at most *most*, because the vendor allows few per minute."""
 
@@ -271,7 +271,7 @@ class ChatClient:
             return await self._read(method, budget, {**query, "limit": size} | _from(cursor))
 
         async def fetch(cursor: str | None) -> tuple[L, str | None]:
-            page = unwrap(await with_smaller_pages(partial(ask, cursor), PAGE_SIZE), shape, refusals)
+            page = unwrap(await with_smaller_pages(partial(ask, cursor), PAGE_SIZE), shape, error_map)
             return page, next_cursor(page)
 
         return PageIterator(fetch, max_pages=most)

@@ -153,25 +153,25 @@ ERRORS = ErrorTable(
     messages={
         errors.ChannelArchived: "The channel is archived.",
         errors.ChannelNotFound: "The channel does not exist, or is private and the app was not invited.",
-        errors.ConnectionScopeMissing: "The connection lacks a permission that this needs.",
+        errors.ConnectionScopeMissing: "The connection lacks a permission that this operation needs.",
         errors.EmojiNotFound: "The workspace has no emoji of that name.",
-        errors.InvalidCursor: "The application no longer knows this place of the list.",
-        errors.MessageNotFound: "The channel holds no such message.",
+        errors.InvalidCursor: "The vendor no longer recognises this position in the list.",
+        errors.MessageNotFound: "The channel has no such message.",
         errors.NotInChannel: "The app is not a member of the channel.",
         errors.NotMessageAuthor: "The message was not posted through this connection.",
-        errors.OutcomeUnknown: "Whether it was done cannot be looked up, since the app may not read the channel.",
-        errors.ThreadNotFound: "The channel holds no such thread, or none that can be replied to.",
+        errors.OutcomeUnknown: "The outcome of the write cannot be checked, because the app may not read the channel.",
+        errors.ThreadNotFound: "The channel has no such thread, or the message cannot have replies.",
     },
     remedies={
         "edit_window_closed": "Post a new message; the workspace no longer lets this one be edited.",
         "msg_too_long": "Send a shorter text.",
         "not_reactable": "React to another message.",
         "restricted_action_non_threadable_channel": "Post without {thread_ts}.",
-        "restricted_action_thread_locked": "Post outside of the thread, or have it unlocked.",
+        "restricted_action_thread_locked": "Post outside of the thread, or ask an administrator to unlock it.",
         "restricted_action_thread_only_channel": "Reply to a message of the channel with {thread_ts}.",
         "streaming_state_conflict": "Edit the message once it is complete.",
-        "thread_locked": "Have the thread unlocked, or use another message.",
-        "too_many_emoji": "Use an emoji that the message already bears.",
+        "thread_locked": "Ask an administrator to unlock the thread, or use another message.",
+        "too_many_emoji": "Use an emoji that the message already has.",
         "too_many_reactions": "Remove a reaction of the app from the message first.",
     },
     rejections=(
@@ -198,10 +198,10 @@ def check_accepted(response: UpstreamResponse, error_map: ErrorMap | None = None
     if status.ok is True:
         return
     if get_error_code(status) in VENDOR_FAILURES:
-        raise errors.UpstreamError("The application failed over the request.", private=response.text)
+        raise errors.UpstreamError("The vendor failed to process the request.", private=response.text)
     # Neither accepted nor rejected with a known code. After a write, this must not count as a rejection.
     if response.is_success and (status.ok is not False or not status.error):
         raise errors.UpstreamError(
-            "The application answered something unreadable.", private=response.text, doubt=response.doubt
+            "The vendor's response cannot be decoded.", private=response.text, doubt=response.doubt
         )
     raise ERRORS.create_error(response, ERRORS.classify(response, codes=error_map))

@@ -1,4 +1,4 @@
-"""What the chat operations accept and return."""
+"""Parameters and results of the chat operations."""
 
 import re
 from typing import Annotated, Literal
@@ -40,27 +40,27 @@ EDIT_LENGTH = 4_000
 """Source: docs.slack.dev/reference/methods/chat.update, read 2026-11."""
 
 UNESCAPED = re.compile(r"<(?:@[UW]|#[CG]|!|https?:|mailto:|tel:)[^<>\n]*>|&(?:amp|lt|gt);")
-"""What the vendor keeps as it is: its own markup, and what is escaped already."""
+"""The texts that the vendor does not escape: its own markup and existing escapes."""
 
 
 MENTION = re.compile(r"<(?!!date\^)([@!][^<>]*)>?")
-"""A person, a group of people or a whole channel in the vendor's markup; closed or not, since that is its to judge."""
+"""A mention of a person, a group or a whole channel in the vendor's markup, closed or not."""
 
 
 def _without_mentions(text: str) -> str:
-    """*text* with its mentions as plain text, as the vendor escapes it."""
+    """Return *text* with its mentions as plain text, escaped like the vendor's."""
     return MENTION.sub(lambda mention: f"&lt;{mention[1]}{'&gt;' if mention[0].endswith('>') else ''}", text)
 
 
-def _require_editable(text: str) -> str:
-    """Refuse a text that is too long once the vendor has escaped it, which is when it counts."""
+def _check_editable(text: str) -> str:
+    """Reject a text that is too long. The vendor counts its characters after escaping."""
     bare = UNESCAPED.sub("", text)
     escaped = len(text) + 4 * bare.count("&") + 3 * (bare.count("<") + bare.count(">"))
     if escaped > EDIT_LENGTH:
         raise PydanticCustomError(
             "escaped_length",
-            "Should have at most 4,000 characters, with every '&' counted as 5 and every '<' and '>' as 4 "
-            "where they are not markup",
+            "Should have at most 4,000 characters, with every '&' counted as 5 and every '<' and '>' as 4, "
+            "unless they are markup",
         )
     return text
 
@@ -72,28 +72,28 @@ TYPES = TextPattern(
 
 
 class PostMessage(Params):
-    """A message to be posted."""
+    """A message to post."""
 
     channel: ChannelName
-    """Channel identifier, or name with or without ``#``; a person's identifier posts into the conversation with them.
+    """Channel identifier, or name with or without ``#``. A person's identifier posts to the conversation with them.
     Private channels work once the app has been invited."""
 
     text: Annotated[str, Field(max_length=40_000), NON_EMPTY, Mentions(_without_mentions)]
-    """Body in the application's own markup; what is longer than 4,000 characters cannot be edited as a whole."""
+    """Body in the vendor's markup. A text of more than 4,000 characters cannot be edited."""
 
     thread_ts: MessageTs | None = None
-    """``message_ts`` of the message to reply to, which makes this a threaded reply; a reply to a reply goes to the
-    thread of its root."""
+    """``message_ts`` of the message to reply to, which makes this a threaded reply. A reply to a reply goes to the
+    same thread."""
 
     idempotency_key: IdempotencyKey | None = None
     """Repeating it within 24 hours returns the original message instead of posting twice."""
 
 
 class PostedMessage(Result):
-    """The message that was posted."""
+    """The posted message."""
 
     message_ts: str
-    """Identifies the message within its channel only."""
+    """The message's identifier, which is unique only within its channel."""
 
     channel_id: str
     permalink: str
@@ -104,20 +104,20 @@ class EditMessage(Params):
     """The new body of a message."""
 
     message_ts: MessageTs
-    """The message to edit; it must have been posted through this connection."""
+    """The message to edit, which was posted through this connection."""
 
     channel: ChannelName
-    """Channel holding the message, named as for posting."""
+    """Channel containing the message: its identifier, or its name with or without ``#``."""
 
     text: Annotated[
-        str, Field(max_length=EDIT_LENGTH), NON_EMPTY, AfterValidator(_require_editable), Mentions(_without_mentions)
+        str, Field(max_length=EDIT_LENGTH), NON_EMPTY, AfterValidator(_check_editable), Mentions(_without_mentions)
     ]
-    """Replaces the whole body. Its characters are counted as the application escapes them: ``&`` as 5, ``<`` and ``>``
-    as 4, unless they are part of its markup."""
+    """Replacement body. Characters are counted after the vendor's escaping: ``&`` as 5, ``<`` and ``>`` as 4, unless
+    they are markup."""
 
 
 class EditedMessage(Result):
-    """The message after the edit."""
+    """The edited message."""
 
     message_ts: str
     channel_id: str
@@ -125,7 +125,7 @@ class EditedMessage(Result):
 
 
 class ListChannels(Params):
-    """Which channels to list."""
+    """The types of channels to list."""
 
     types: Annotated[str, Field(max_length=100), TYPES] = "public,private"
     """Comma-separated list of ``public``, ``private`` and ``im``."""
@@ -136,21 +136,21 @@ class ListChannels(Params):
 
 
 class Channel(Result):
-    """A channel, or a conversation with one person, that can be posted into."""
+    """A channel, or a conversation with one person, that the connection can post to."""
 
     channel_id: str
     name: str
-    """Of a conversation with one person: the identifier of that person."""
+    """The channel's name. For a conversation with one person, that person's identifier."""
 
     is_private: bool
     member_count: int
 
 
 class AddReaction(Params):
-    """A reaction to be added."""
+    """A reaction to add."""
 
     channel: ChannelName
-    """Channel containing the message, named as for posting."""
+    """Channel containing the message: its identifier, or its name with or without ``#``."""
 
     message_ts: MessageTs
     """The message to react to."""
@@ -162,25 +162,25 @@ class AddReaction(Params):
             r"^:?[^\s:]+(::[^\s:]+)?:?$", "Should be the short name of an emoji, with or without colons around it"
         ),
     ]
-    """Short name, with or without colons; a skin tone is part of it, as in ``wave::skin-tone-3``."""
+    """Short name, with or without colons and with any skin tone, as in ``wave::skin-tone-3``."""
 
 
 class AddedReaction(Result):
-    """The reaction as it now is."""
+    """The reaction after the call."""
 
     message_ts: str
     emoji: str
     """Short name without colons."""
 
     already_present: bool
-    """Whether the app had reacted with it before."""
+    """Whether the app had already reacted with this emoji."""
 
 
 class ReadChatEvents(Params):
-    """Which observed messages to read."""
+    """A filter for observed messages."""
 
     channel: ChannelName | None = None
-    """Only messages of this channel; otherwise of every channel that is watched."""
+    """Only messages of this channel. By default, messages of every watched channel."""
 
     since: UtcDatetime | None = None
     type: Literal["message.keyword", "message.posted"] | None = None
@@ -192,13 +192,13 @@ class ReadChatEvents(Params):
 
 
 class ChatEvent(Result):
-    """A message that was observed."""
+    """An observed message."""
 
     event_id: str
     type: str
     channel_id: str
     author: str
-    """Identifier of who wrote it."""
+    """Identifier of the message's author."""
 
     text: str
     matched_keyword: str | None
@@ -206,10 +206,10 @@ class ChatEvent(Result):
 
 
 class WatchSettings(Params):
-    """What a connection watches for."""
+    """The channels and keywords that a connection watches."""
 
     channels: list[ChannelName] = Field(default_factory=list, max_length=1000)
-    """Channels to watch; none means every channel the app is in."""
+    """Channels to watch. If empty, every channel the app is in."""
 
     keywords: list[Annotated[str, Field(max_length=100), NON_EMPTY]] = Field(default_factory=list, max_length=100)
-    """Words to look for in messages, whatever their case; none means every message."""
+    """Words to search for in messages, ignoring case. If empty, every message is reported."""

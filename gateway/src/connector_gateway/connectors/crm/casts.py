@@ -92,7 +92,7 @@ def _word(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, str | int):
         return str(value)
-    raise casts.UnfitValue("it is no option value")
+    raise casts.UnfitValue("it is not an option's value")
 
 
 def _parse_datetime(value: Any) -> datetime:
@@ -105,7 +105,7 @@ def _after_epoch(milliseconds: int) -> datetime:
     try:
         return EPOCH + timedelta(milliseconds=milliseconds)
     except OverflowError as error:
-        raise casts.UnfitValue("it is beyond the years 1 to 9999") from error
+        raise casts.UnfitValue("it is outside the years 1 to 9999") from error
 
 
 def _moment(text: str) -> datetime:

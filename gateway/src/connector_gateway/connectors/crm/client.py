@@ -161,7 +161,9 @@ class CrmClient:
         async def fetch(cursor: str | None) -> tuple[Sequence[wire.Record], str | None]:
             page = await self.search_objects(kind, search(cursor))
             if page.after and not page.results:
-                raise errors.UpstreamUnexpected("The application's search went on behind a page without records.")
+                raise errors.UpstreamUnexpected(
+                    "The vendor's search returned a next page after a page without records."
+                )
             # By identifier, because the vendor's positions shift when records change, and end at ten thousand.
             return page.results, page.results[-1].id if page.after else None
 

@@ -59,13 +59,13 @@ ERRORS = ErrorTable(
     by_status={409: errors.UpstreamConflict, 414: errors.UpstreamRefused},
     messages={
         errors.CompanyNotFound: "The portal has no such company.",
-        errors.ConnectionScopeMissing: "The connection was authorised without a permission that this needs.",
+        errors.ConnectionScopeMissing: "The connection was authorised without a permission that this operation needs.",
         errors.ContactNotFound: "The portal has no such contact.",
         errors.DealNotFound: "The portal has no such deal.",
-        errors.OptionMissing: "The application does not know one of the options.",
-        errors.PropertyNotFound: "The application does not know one of the properties.",
-        errors.ReadOnlyField: "The application computes one of the properties itself.",
-        errors.UpstreamConflict: "The application refused because of another record or another change.",
+        errors.OptionMissing: "The vendor does not have one of the options.",
+        errors.PropertyNotFound: "The vendor does not have one of the properties.",
+        errors.ReadOnlyField: "The vendor computes one of the properties.",
+        errors.UpstreamConflict: "The vendor rejected the write because of another record or change.",
     },
     rejections=(
         # The categories differ between endpoints, so any of them counts.
@@ -89,12 +89,12 @@ def unwrap(
     response: UpstreamResponse,
     shape: type[W],
     missing: type[errors.GatewayError] = errors.UpstreamUnexpected,
-    sought: str = "",
+    requested_id: str = "",
 ) -> W:
-    """Return the body of a successful response or raise its error, *missing* if the vendor does not know *sought*."""
+    """Return the body of a successful response or raise its error, *missing* if the vendor has no *requested_id*."""
     if response.is_success:
         return response.decode(shape)
-    raise _to_error(response, response.status, missing, sought)
+    raise _to_error(response, response.status, missing, requested_id)
 
 
 def check_not_taken(response: UpstreamResponse) -> None:
@@ -124,23 +124,23 @@ def batch_error(response: UpstreamResponse) -> errors.GatewayError:
     """Return the error of an accepted batch of one without results. Without a reason, the outcome is unknown."""
     if parse_vendor_error(response) is not None:
         return _to_error(response, 400, errors.UpstreamUnexpected, "")
-    message = "The application answered without what it did; whether it did the work is not known."
+    message = "The vendor's response does not contain the result, so the outcome is unknown."
     return errors.OutcomeUnknown(message, private=response.text, doubt="garbled")
 
 
 def _to_error(
-    response: UpstreamResponse, status: int, missing: type[errors.GatewayError], sought: str
+    response: UpstreamResponse, status: int, missing: type[errors.GatewayError], requested_id: str
 ) -> errors.GatewayError:
     vendor_error = parse_vendor_error(response)
-    told_of = vendor_error or wire.VendorError()
-    taken_error = _unique_value_error(told_of, response.text) if status == 409 else None
+    error_fields = vendor_error or wire.VendorError()
+    taken_error = _unique_value_error(error_fields, response.text) if status == 409 else None
     if taken_error is not None:
         return taken_error
     # A wrong path returns 404 without the vendor's envelope, which is our error and not a missing record.
     if status == 404 and vendor_error is not None:
-        return ERRORS.create_error(response, missing, {"value": sought})
-    vendor_details = _error_details(told_of)
-    if status == 403 and told_of.category == "MISSING_SCOPES":
+        return ERRORS.create_error(response, missing, {"value": requested_id})
+    vendor_details = _error_details(error_fields)
+    if status == 403 and error_fields.category == "MISSING_SCOPES":
         scopes = [
             {"scopes": list(detail.context.required_granular_scopes)} for detail in vendor_details if detail.context
         ]

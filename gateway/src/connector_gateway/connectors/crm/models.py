@@ -1,4 +1,4 @@
-"""What the crm operations accept and return."""
+"""Parameters and results of the crm operations."""
 
 from decimal import Decimal
 from typing import Annotated, Any, Literal, Self
@@ -20,15 +20,15 @@ from connector_gateway.kit.pasted_urls import id_or_url, name_or_url
 from connector_gateway.kit.shapes import NON_EMPTY, Cursor, Name, Params, Result, TextPattern, UtcDatetime
 
 MAX_TEXT = 65_536
-"""Characters of a note or of any other text the application keeps."""
+"""Maximum characters of a note or of any other text that the vendor stores."""
 
 
 def _email(text: str) -> str:
     address = text.strip().lower()
     try:
         validate_email(address, check_deliverability=False, test_environment=True)
-    except EmailNotValidError as fault:
-        raise PydanticCustomError("email", "Should be an e-mail address") from fault
+    except EmailNotValidError as error:
+        raise PydanticCustomError("email", "Should be an e-mail address") from error
     return address
 
 
@@ -42,7 +42,8 @@ def _amount(value: object) -> object:
     amount = Decimal(value)
     if not amount.is_finite() or Decimal(repr(float(amount))) != amount:
         raise PydanticCustomError(
-            "exact_number", "Should be a number that 64-bit floating point returns unchanged: 15 digits always are"
+            "exact_number",
+            "Should be a number that 64-bit floating point represents exactly, as it does up to 15 digits",
         )
     return amount
 
@@ -52,15 +53,15 @@ def _number(amount: Decimal) -> int | float:
 
 
 Email = Annotated[str, Field(min_length=3, max_length=320), AfterValidator(_email)]
-"""An e-mail address; trimmed and lower-cased."""
+"""An email address, trimmed and lower-cased."""
 
-WantedEmail = Annotated[
+SearchedEmail = Annotated[
     str,
     Field(min_length=3, max_length=320),
     TextPattern(r"^\s*[^@\s]+@[^@\s]+\s*$", "Should be an e-mail address"),
     AfterValidator(_trimmed_lower),
 ]
-"""An e-mail address to look for; trimmed and lower-cased."""
+"""An email address to search for, trimmed and lower-cased."""
 
 Amount = Annotated[
     Decimal, BeforeValidator(_amount), WithJsonSchema({"type": "number", "examples": [1250.5]}, mode="validation")
@@ -68,7 +69,7 @@ Amount = Annotated[
 """A decimal value, not minor units."""
 
 Number = Annotated[Decimal, PlainSerializer(_number, return_type=int | float), WithJsonSchema({"type": "number"})]
-"""A decimal value, given as a JSON number."""
+"""A decimal value, as a JSON number."""
 
 CompanyReference = Annotated[
     str,
@@ -88,16 +89,16 @@ Properties = dict[str, Any]
 
 
 class CreateOrUpdateContact(Params):
-    """A contact to be made, or to be changed if there is one with the email."""
+    """A contact to create, or to update if one has the email."""
 
     email: Email
     """Match key; trimmed and lowercased before comparison."""
 
     properties: Properties
-    """Internal property names to values, including custom properties; null clears."""
+    """Internal property names to values, including custom properties. Null clears a property."""
 
     on_conflict: Literal["update", "skip"] = "update"
-    """What happens to a contact that exists already: ``skip`` leaves it untouched."""
+    """The treatment of an existing contact. ``skip`` leaves it unchanged."""
 
     associate_company: CompanyReference | None = None
     """A company domain or identifier to link the contact to."""
@@ -107,8 +108,8 @@ class CreateOrUpdateContact(Params):
 
     @model_validator(mode="after")
     def _names_one_email(self) -> Self:
-        given = self.properties.get("email", self.email)
-        if not isinstance(given, str) or _trimmed_lower(given) != self.email:
+        email = self.properties.get("email", self.email)
+        if not isinstance(email, str) or _trimmed_lower(email) != self.email:
             raise PydanticCustomError("email_differs", "Should equal email", {"parameter": "properties.email"})
         return self
 
@@ -120,22 +121,22 @@ class WrittenContact(Result):
     action: Literal["created", "updated", "skipped"]
     email: str
     properties_written: list[str]
-    """Internal names of the properties that hold what was sent."""
+    """Internal names of the properties whose values were accepted."""
 
     portal_id: str
 
 
 class LookUpContacts(Params):
-    """Which contacts to look up: by email, by another property, or all."""
+    """A filter for contacts: by email, by another property, or none."""
 
-    email: WantedEmail | None = None
+    email: SearchedEmail | None = None
     """Exact email match."""
 
     property: Name | None = None
-    """Alternative property to match on; ``owner_email`` matches the address of the contact's owner."""
+    """Alternative property to match on. ``owner_email`` matches the email address of the contact's owner."""
 
     value: Annotated[str, Field(max_length=2000), NON_EMPTY] | None = None
-    """Value to match against ``property``: for an enumeration the option's value."""
+    """Value to match against ``property``. For an enumeration, the value of an option."""
 
     limit: Annotated[int, Field(ge=1, le=100)] = 25
     cursor: Cursor | None = None
@@ -144,15 +145,17 @@ class LookUpContacts(Params):
     @model_validator(mode="after")
     def _has_one_filter(self) -> Self:
         if (self.property is None) != (self.value is None):
-            missing = "value" if self.value is None else "property"
-            raise PydanticCustomError("pair", "property and value belong together", {"parameter": missing})
+            missing, present = ("value", "property") if self.value is None else ("property", "value")
+            raise PydanticCustomError("pair", f"Should be given together with {present}", {"parameter": missing})
         if self.email is not None and self.property is not None:
-            raise PydanticCustomError("one_filter", "Give email or property, not both", {"parameter": "property"})
+            raise PydanticCustomError(
+                "one_filter", "Should not be given together with email", {"parameter": "property"}
+            )
         return self
 
 
 class Contact(Result):
-    """A contact; the property it was looked up by is one more field. Values are text, as the application keeps them."""
+    """A contact. The searched property is an additional field. Values are text, as the vendor stores them."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -165,11 +168,11 @@ class Contact(Result):
     jobtitle: str | None
     lifecyclestage: str | None
     owner_email: str | None
-    """Address of the contact's owner."""
+    """Email address of the contact's owner."""
 
 
 class CreateDeal(Params):
-    """A deal to be opened."""
+    """A deal to open."""
 
     dealname: Title
     """Deal title."""
@@ -188,7 +191,7 @@ class CreateDeal(Params):
 
 
 class CreatedDeal(Result):
-    """The deal that was made."""
+    """The created deal."""
 
     deal_id: str
     dealname: str
@@ -203,14 +206,14 @@ class CreatedDeal(Result):
 
 
 class UpdateDeal(Params):
-    """What is to be changed of a deal, or noted on it; at least one of the three."""
+    """The changes of a deal: at least one of stage, properties and note."""
 
     deal_id: DealId
     dealstage: Name | None = None
-    """Name or identifier of the stage to move to; must exist in the deal's pipeline."""
+    """Name or identifier of the stage to move to, which must exist in the deal's pipeline."""
 
     properties: Properties | None = None
-    """Other deal properties; only keys sent are changed."""
+    """Other deal properties. Only keys sent are changed."""
 
     note: Annotated[str, Field(min_length=1, max_length=MAX_TEXT)] | None = None
     """Plain text logged on the deal timeline with the change."""
@@ -226,10 +229,12 @@ class UpdateDeal(Params):
     @model_validator(mode="after")
     def _changes_something(self) -> Self:
         if self.dealstage is None and self.properties is None and self.note is None:
-            raise PydanticCustomError("nothing_to_do", "Give dealstage, properties or note", {"parameter": "dealstage"})
+            raise PydanticCustomError(
+                "nothing_to_do", "Should be given, unless properties or note is", {"parameter": "dealstage"}
+            )
         if self.dealstage is not None and "dealstage" in (self.properties or {}):
             raise PydanticCustomError(
-                "given_twice", "Given as dealstage already", {"parameter": "properties.dealstage"}
+                "given_twice", "Should not be given together with dealstage", {"parameter": "properties.dealstage"}
             )
         return self
 
@@ -242,16 +247,16 @@ class UpdatedDeal(Result):
     """Identifier of the stage before the call."""
 
     dealstage_to: str | None
-    """Identifier of the stage afterwards; the same where the deal was not moved."""
+    """Identifier of the stage after the call, unchanged if the deal was not moved."""
 
     note_logged: bool
-    """False where no note was asked for, or where it could not be logged after the change was made."""
+    """False if no note was requested, or if it could not be logged after the change."""
 
     updated_at: UtcDatetime
 
 
 class ListProperties(Params):
-    """Which properties to list."""
+    """The properties to list."""
 
     object_type: Literal["contacts", "companies", "deals"]
     custom_only: bool = False
@@ -266,10 +271,10 @@ class PropertyDefinition(Result):
 
     label: str
     type: str
-    """Such as ``string``, ``number``, ``date``, ``datetime``, ``enumeration`` or ``bool``."""
+    """The vendor's type, such as ``string``, ``number``, ``date``, ``datetime``, ``enumeration`` or ``bool``."""
 
     options: list[str]
-    """The values that an enumeration accepts; empty for others."""
+    """The values that an enumeration accepts. Empty for other types."""
 
     custom: bool
-    """Whether it was defined in the portal."""
+    """Whether the property was defined in the portal."""

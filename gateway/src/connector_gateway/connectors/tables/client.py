@@ -112,13 +112,13 @@ class TablesClient:
 
     async def existing_records(self, base_id: str, table_id: str, record_ids: Sequence[str]) -> set[str]:
         """Return those of *record_ids* that are in exactly that table. Source: list-records."""
-        record_ids_found: set[str] = set()
+        existing_ids: set[str] = set()
         for start in range(0, len(record_ids), PAGE_SIZE):
             # With a filter, because reading a record by its identifier also finds those of other tables.
             tests = (f"RECORD_ID()='{record_id}'" for record_id in record_ids[start : start + PAGE_SIZE])
             async for record in self._filter(base_id, table_id, f"OR({','.join(tests)})"):
-                record_ids_found.add(record.id)
-        return record_ids_found
+                existing_ids.add(record.id)
+        return existing_ids
 
     async def get_record(self, base_id: str, table_id: str, record_id: str) -> wire.RecordFields:
         """Return a record from any table of the base. Source: get-record."""
@@ -190,5 +190,5 @@ def _segment(base_id: str) -> str:
     """Return a base identifier as a path segment. Words that are routes of the vendor are rejected."""
     # ``/v0/meta`` is a separate route, which no caller may reach by a base of that name.
     if not base_id.startswith("app"):
-        raise BaseNotFound(f"{base_id} is no identifier of a base.", {"parameter": "base_id", "value": base_id})
+        raise BaseNotFound(f"{base_id} is not an identifier of a base.", {"parameter": "base_id", "value": base_id})
     return quote(base_id, safe="")

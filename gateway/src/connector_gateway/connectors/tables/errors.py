@@ -54,16 +54,14 @@ ERRORS = ErrorTable(
     messages={
         errors.BaseNotFound: "The base does not exist or is not shared with this connection.",
         errors.FieldNotFound: "The table has no such field.",
-        errors.FileTooLarge: "The application does not take files of this size.",
-        errors.InvalidCursor: "The list this cursor belongs to is no longer kept by the application.",
+        errors.FileTooLarge: "The vendor does not accept files of this size.",
+        errors.InvalidCursor: "The vendor no longer stores the list of this cursor.",
         errors.RecordNotFound: "The table has no such record.",
         errors.SelectOptionMissing: "A select value is not a configured option, and the account may not add one.",
         errors.TableNotFound: "The table does not exist or is not shared with this connection.",
         errors.ViewNotFound: "The table has no such view.",
     },
-    remedies={
-        PLAN_LIMIT_EXCEEDED: "Wait for the next month, or have the plan of the application's workspace enlarged."
-    },
+    remedies={PLAN_LIMIT_EXCEEDED: "Wait for the next month, or upgrade the plan of the workspace in {vendor}."},
     rejections=(
         Rejection({400, 401, 403, 404, 413, 422}, PAGE, TYPE),
         Rejection({429}, "airtable.com/developers/web/api/rate-limits, read 2026-11", TYPE),

@@ -1,4 +1,4 @@
-"""What the tables operations accept and return."""
+"""Parameters and results of the tables operations."""
 
 from typing import Annotated, Any, Literal
 
@@ -9,7 +9,7 @@ from connector_gateway.kit.pasted_urls import id_or_url, name_or_url
 from connector_gateway.kit.shapes import Cursor, Name, Params, Result, TextPattern, UtcDatetime
 
 MAX_RECORDS = 10
-"""Records per call; more are refused by the operation, under a code of their own."""
+"""Maximum records per call. The operation rejects more with a code of its own."""
 
 MAX_URL = 4000
 
@@ -18,13 +18,13 @@ Fields = dict[str, Any]
 BaseId = Annotated[
     str,
     Field(max_length=200),
-    TextPattern(r"^app[A-Za-z0-9]+$", "Should be an identifier of `app` and letters and digits"),
+    TextPattern(r"^app[A-Za-z0-9]+$", "Should be `app` followed by letters and digits"),
     id_or_url("a base", *urls.BASE),
 ]
 RecordId = Annotated[
     str,
     Field(max_length=200),
-    TextPattern(r"^rec[A-Za-z0-9]+$", "Should be an identifier of `rec` and letters and digits"),
+    TextPattern(r"^rec[A-Za-z0-9]+$", "Should be `rec` followed by letters and digits"),
     id_or_url("a record", *urls.RECORD),
 ]
 TableName = Annotated[Name, name_or_url(*urls.TABLE)]
@@ -36,7 +36,7 @@ def _absent(value: object) -> bool:
 
 
 class ReadRecords(Params):
-    """Which records to read."""
+    """The records to read."""
 
     base_id: BaseId
     """Base to read from."""
@@ -45,11 +45,11 @@ class ReadRecords(Params):
     """Table name or identifier."""
 
     view: ViewName | None = None
-    """View name or identifier; its own filter and order apply."""
+    """View name or identifier. Its own filter and order apply."""
 
     limit: Annotated[int, Field(ge=1, le=100)] = 50
     cursor: Cursor | None = None
-    """``next_cursor`` of the previous response; it works for some minutes."""
+    """``next_cursor`` of the previous response, valid for some minutes."""
 
 
 class Record(Result):
@@ -57,13 +57,13 @@ class Record(Result):
 
     record_id: str
     fields: Fields
-    """Field name to value; empty fields are left out."""
+    """Field name to value, without empty fields."""
 
     created_at: UtcDatetime
 
 
 class CreateRecords(Params):
-    """Records to be made in one table."""
+    """Records to create in one table."""
 
     base_id: BaseId
     """Base holding the table."""
@@ -72,55 +72,55 @@ class CreateRecords(Params):
     """Table name or identifier."""
 
     records: Annotated[list[Fields], Field(min_length=1, json_schema_extra={"maxItems": MAX_RECORDS})]
-    """One to ten objects of field name to value; values are cast to the field's type, and refused where that would
-    lose something."""
+    """One to ten objects of field name to value. Values are cast to the field's type, and rejected if that would lose
+    data."""
 
-    allow_new_options: Annotated[bool, BeforeValidator(lambda given: given is not None and given)] = False
-    """Let a select field gain an option it lacks; otherwise the record fails."""
+    allow_new_options: Annotated[bool, BeforeValidator(lambda value: value is not None and value)] = False
+    """Let a select field gain an option it lacks. By default, the record fails."""
 
 
 class FailedRecord(Result):
-    """One thing that is wrong with a record, which was not made; a record may have several."""
+    """One error of a record that was not created. A record may have several."""
 
     index: int
-    """Its place in ``records``, from 0."""
+    """The record's position in ``records``, from 0."""
 
     error: Literal["select_option_missing", "lossy_cast", "read_only_field", "field_not_found", "upstream_refused"]
     field: str | None
-    """The field at fault; null when the application refused the record without saying which."""
+    """The invalid field. Null if the vendor rejected the record without naming one."""
 
     value: Any
     did_you_mean: Annotated[str | None, Field(exclude_if=_absent)] = None
-    """The field or option that was probably meant, where one is much like it."""
+    """The most similar field or option, if one is similar."""
 
     vendor_code: Annotated[str | None, Field(exclude_if=_absent)] = None
-    """The application's own code for its refusal, where it gave one."""
+    """The vendor's error code, if there is one."""
 
     vendor_message: Annotated[str | None, Field(exclude_if=_absent)] = None
-    """The application's own reason, where it gave one."""
+    """The vendor's reason, if there is one."""
 
 
 class CreatedRecords(Result):
-    """What became of the records."""
+    """The created records, and the errors of the others."""
 
     created: list[str]
-    """Identifiers of the records made, in the order they were given."""
+    """Identifiers of the created records, in the order of the request."""
 
     failed: list[FailedRecord]
 
     @property
     def complete(self) -> bool:
-        """Whether every record was made."""
+        """Whether every record was created."""
         return not self.failed
 
     @property
     def failed_parts(self) -> list[FailedRecord]:
-        """What is wrong with the others."""
+        """The errors of the records that were not created."""
         return self.failed
 
 
 class UpdateRecord(Params):
-    """What is to be changed of a record."""
+    """The changes of a record."""
 
     record_id: RecordId
     base_id: BaseId
@@ -130,37 +130,37 @@ class UpdateRecord(Params):
     """Table name or identifier."""
 
     fields: Annotated[Fields, Field(min_length=1)]
-    """Field name to value, null to clear; only the fields sent are changed, and computed fields are refused."""
+    """Field name to value, or null to clear. Only fields sent are changed, and computed fields are rejected."""
 
 
 class UpdatedRecord(Result):
-    """The record after the change."""
+    """The updated record."""
 
     record_id: str
     updated_fields: list[str]
-    """Names of the fields written."""
+    """Names of the written fields."""
 
     updated_at: UtcDatetime
 
 
 class AttachFile(Params):
-    """A file to be added to a record."""
+    """A file to attach to a record."""
 
     record_id: RecordId
-    """Record that holds the attachment."""
+    """Record to attach the file to."""
 
     field: Name
     """Attachment field name on the table."""
 
     url: Annotated[str, Field(min_length=1, max_length=MAX_URL)]
-    """Publicly reachable http or https link to the file."""
+    """Publicly reachable http or https URL of the file."""
 
     filename: Annotated[str, Field(min_length=1, max_length=255)] | None = None
-    """Display name; otherwise the last path segment of the link."""
+    """Display name. By default, the last path segment of the URL."""
 
 
 class AttachedFile(Result):
-    """The attachment that was made; what the field held before is still there."""
+    """The created attachment. Earlier attachments in the field are retained."""
 
     record_id: str
     field: str
@@ -170,7 +170,7 @@ class AttachedFile(Result):
 
 
 class ListTables(Params):
-    """Which base to describe."""
+    """The base to describe."""
 
     base_id: BaseId
     """Base to describe."""
@@ -184,7 +184,7 @@ class TableField(Result):
 
     name: str
     type: str
-    """The application's own word, such as singleSelect or number."""
+    """The vendor's type, such as ``singleSelect`` or ``number``."""
 
 
 class Table(Result):
@@ -197,4 +197,4 @@ class Table(Result):
     primary_field: str
     fields: list[TableField]
     views: Annotated[list[str] | None, Field(exclude_if=_absent)] = None
-    """View names, where they were asked for."""
+    """View names, if requested."""

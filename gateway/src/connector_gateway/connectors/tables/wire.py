@@ -70,7 +70,7 @@ class Field(WireModel):
     id: str
     name: str
     type: str
-    told: Any = field(default=None, name="options")
+    raw_options: Any = field(default=None, name="options")
 
     def __post_init__(self) -> None:
         """Reject undecodable options while the response is decoded, before it is cached."""
@@ -78,7 +78,11 @@ class Field(WireModel):
 
     def options(self) -> Options:
         """Return the configuration of the field."""
-        return NO_OPTIONS if self.told is None or self.type not in TYPES_WITH_OPTIONS else convert(self.told, Options)
+        return (
+            NO_OPTIONS
+            if self.raw_options is None or self.type not in TYPES_WITH_OPTIONS
+            else convert(self.raw_options, Options)
+        )
 
 
 class View(WireModel):

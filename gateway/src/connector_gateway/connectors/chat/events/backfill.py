@@ -173,7 +173,7 @@ class HistoryBackfill:
         if not pages.complete:
             self.hides_threads = True
             if earliest > history_range.after:
-                reason = "More was written than can be read."
+                reason = "The channel has more messages than one poll can read."
                 await self.watch.record_gap(history_range.since, float(earliest), reason, history_range.channel_id)
 
     async def _backfill_threads(self, history_range: HistoryRange) -> None:
@@ -185,7 +185,7 @@ class HistoryBackfill:
         except UNREADABLE as error:
             await self._warn_unreadable(history_range.channel_id, history_range.since, error.message)
         if not complete:
-            reason = "More was replied in threads than can be read."
+            reason = "The threads have more replies than one poll can read."
             await self.watch.record_gap(history_range.since, self.began, reason, history_range.channel_id)
         await self._store(history_range, observations, done=True)
 

@@ -56,7 +56,7 @@ def _require_signature(delivery: HookRequest, secrets: Sequence[str]) -> None:
     """Raise an error unless the delivery was signed recently with one of *secrets*."""
     timestamp = delivery.headers.get("x-slack-request-timestamp", "")
     if not TIMESTAMP.fullmatch(timestamp) or abs(delivery.received_at - int(timestamp)) > FRESH_SECONDS:
-        raise InvalidSignature("The delivery does not say when it was signed, or was signed too long ago.")
+        raise InvalidSignature("The delivery has no valid timestamp, or was signed too long ago.")
     # Over the raw bytes, because re-encoded JSON would not have the same signature.
     signed = b"v0:%s:%s" % (timestamp.encode(), delivery.body)
     sent_signature = delivery.headers.get("x-slack-signature", "").encode()
@@ -76,7 +76,7 @@ class _Audience:
     app: str
     accounts: Collection[str]
     bots: Collection[str]
-    """Those of *accounts* that are bots. A bot belongs to one app."""
+    """The *accounts* that are bots. A bot belongs to one app."""
 
     users: Collection[str]
     teams: Collection[str]

@@ -43,7 +43,7 @@ def _require_deliveries(watch: ChatWatch) -> None:
     minutes = [int(wake.removeprefix(LIMITED)) for wake in watch.wakes if wake.startswith(LIMITED)]
     wait = max(minutes, default=0) + MINUTE_SECONDS + SKEW_SECONDS - watch.clock.now()
     if wait > 0:
-        raise errors.UpstreamRateLimited("The application leaves deliveries out for now.", retry_after=wait)
+        raise errors.UpstreamRateLimited("The vendor currently omits deliveries.", retry_after=wait)
 
 
 def _former_state(watch: ChatWatch, team_id: str) -> State:

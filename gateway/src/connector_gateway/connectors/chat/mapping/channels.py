@@ -68,7 +68,7 @@ def named(known: Names, name: str) -> str:
         return name
     if not ids and not known.complete:
         raise ChannelListTooLong(
-            f"No channel called '{name}' is among the first that the application lists, and there are more.",
+            f"No channel called '{name}' is among the channels read from the vendor's list, which has more.",
             {"parameter": "channel", "value": name},
         )
     if not ids:

@@ -31,9 +31,9 @@ NAME_ERRORS = (errors.AmbiguousChannel, errors.ChannelArchived, errors.ChannelLi
 
 @reads("GET /channels")
 async def list_channels(ctx: ChatCall, params: ListChannels) -> Page[Channel]:
-    """List the channels that the connection can post into.
+    """List the channels that the connection can post to.
 
-    A page may hold fewer than were asked for, even none, while there is a next one.
+    A page may have fewer channels than requested, or none, even if there is a next page.
     """
     types = mapping.channels.vendor_types(params.types)
     cursor = ctx.position["cursor"] if ctx.position else None

@@ -13,8 +13,8 @@ from connector_gateway.kit.shapes import Page
 async def read_events(ctx: ChatCall, params: ReadChatEvents) -> Page[ChatEvent]:
     """Read the messages that were observed on the watched channels, oldest first.
 
-    They are kept for 30 days, on the free plan for 7.
-    A header ``Warning`` tells of times of which messages may be missing.
+    They are stored for 30 days, on the free plan for 7.
+    A ``Warning`` header reports periods whose messages may be missing.
     """
 
     async def read(channel_id: str | None) -> Page[ChatEvent]:

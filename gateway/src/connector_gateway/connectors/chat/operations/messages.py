@@ -92,7 +92,7 @@ async def post_message(ctx: ChatCall, params: PostMessage) -> PostedMessage:
 async def edit_message(ctx: ChatCall, params: EditMessage) -> EditedMessage:
     """Edit a message that was posted through this connection.
 
-    Edits of one message through this service happen one after the other.
+    Concurrent edits of one message through this service are applied one after the other.
     """
 
     async def edit(channel_id: str) -> StepResult:

@@ -53,7 +53,7 @@ def not_accepted_warning(stored: StoredData, texts: Mapping[str, str]) -> str | 
     names = [name for name in texts if name not in stored["written"]]
     if not names or stored["action"] == "skipped":
         return None
-    return f"Not written, since the application kept its own value: {quote_names(names)}."
+    return f"Not written, because the vendor kept its own value: {quote_names(names)}."
 
 
 def skipped_contact(record: wire.Record) -> StoredData:

@@ -21,7 +21,7 @@ def note_properties(text: str, at: datetime) -> dict[str, str]:
     if len(body) > MAX_TEXT:
         raise InvalidParameters(
             "The note is too long.",
-            {"parameter": "note", "message": f"Should have at most {MAX_TEXT} characters once written as HTML"},
+            {"parameter": "note", "message": f"Should have at most {MAX_TEXT} characters after conversion to HTML"},
         )
     return {"hs_timestamp": casts.format_datetime(at), BODY: body}
 

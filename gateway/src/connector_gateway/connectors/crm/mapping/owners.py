@@ -99,8 +99,8 @@ def _no_single_owner(owners: Owners, name: str, value: Any, matches: Sequence[wi
     if matches:
         allowed = [owner.id for owner in matches]
         return OptionMissing(
-            f"{len(matches)} owners have the address in {name}; name one by its id.",
+            f"{len(matches)} owners have the email address in {name}. Use the id of one of them.",
             {"property": name, "value": value, "allowed": allowed},
         )
     detail = {"property": name, "value": value, "allowed": nearest_first(str(value), addresses(owners))}
-    return OptionMissing(f"{name} names no owner of the portal.", detail)
+    return OptionMissing(f"{name} matches no owner of the portal.", detail)

@@ -1,4 +1,4 @@
-"""Properties given by callers, in the portal's form."""
+"""Callers' properties in the portal's form."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -85,7 +85,7 @@ def _value(by_name: Definitions, name: str, value: Any) -> str:
     if name not in by_name:
         raise _unknown(by_name, name)
     if by_name[name].modification_metadata.read_only_value:
-        raise ReadOnlyField(f'The application computes "{name}" itself.', {"property": name})
+        raise ReadOnlyField(f'The vendor computes "{name}".', {"property": name})
     return casts.cast(by_name[name], value)
 
 

@@ -42,5 +42,5 @@ def parse_datetime(text: str) -> datetime:
     try:
         moment = datetime.fromtimestamp(int(text) / 1000, UTC) if text.isdecimal() else datetime.fromisoformat(text)
     except (ValueError, OverflowError, OSError) as error:
-        raise UpstreamUnexpected("The application told a time in an unknown form.", private=text) from error
+        raise UpstreamUnexpected("The vendor returned a time in an unknown format.", private=text) from error
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

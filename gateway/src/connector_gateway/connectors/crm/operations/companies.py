@@ -93,7 +93,7 @@ async def _find_company(ctx: CrmCall, reference: str) -> str | None:
     domain = mapping.companies.company_domain(reference)
     if domain is None:
         if not mapping.records.is_record_id(reference.strip()):
-            message = "A company is named by its domain, or by its identifier, which is a number."
+            message = "A company is identified by its domain, or by its numeric identifier."
             raise CompanyNotFound(message, {"parameter": "associate_company", "value": reference})
         return (await ctx.upstream.read_object("companies", reference.strip(), ["domain"])).id
     companies = (await ctx.upstream.search_objects("companies", mapping.companies.domain_search(domain))).results

@@ -146,7 +146,7 @@ UPDATE_HOLDER = WriteStep(
 async def create_or_update_contact(ctx: CrmCall, params: CreateOrUpdateContact) -> WrittenContact:
     """Create a contact, or update the one that matches the email.
 
-    The properties and the company are checked first: if one of them is wrong, the contact is not written.
+    The properties and the company are checked first. If one of them is invalid, the contact is not written.
     """
     async with await companies.lock_company_domain(ctx, params):
         plan = await ctx.plan(partial(_plan, ctx, params))
@@ -167,8 +167,8 @@ async def create_or_update_contact(ctx: CrmCall, params: CreateOrUpdateContact) 
 async def look_up_contacts(ctx: CrmCall, params: LookUpContacts) -> Page[Contact]:
     """Look up contacts by email, by another property, or all of them.
 
-    By email and by properties whose values are unique, contacts are found as they are now; by other properties as the
-    application's search knows them, which learns of changes within a minute or so.
+    Look-ups by email and by properties with unique values return the current state. Other properties use the vendor's
+    search, which includes changes after about a minute.
     """
     selection = mapping.contacts.lookup_properties(params.property)
     warnings: list[str] = []

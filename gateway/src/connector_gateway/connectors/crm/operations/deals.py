@@ -135,7 +135,7 @@ async def create_deal(ctx: CrmCall, params: CreateDeal) -> CreatedDeal:
 async def update_deal(ctx: CrmCall, params: UpdateDeal) -> UpdatedDeal:
     """Move a deal to another stage of its pipeline, write properties, and log a note with the change.
 
-    Where the note fails after the change, the change stands and ``note_logged`` is false.
+    If only the note fails, the change remains and ``note_logged`` is false.
     """
     # Exclusive, so that the former stage in the result is the one that this change replaced.
     async with ctx.exclusive(f"deal {params.deal_id}"):

@@ -26,7 +26,7 @@ SCHEMA_SECONDS = 300.0
 OWNERS_SECONDS = 600.0
 PORTAL_SECONDS = 24 * 60 * 60.0
 
-MISSING_OWNERS = "owners untold"
+MISSING_OWNERS = "missing owners"
 """The cache key for the number of times that an owner was missing in the lists."""
 
 MOVE_ERRORS = (errors.PipelineNotFound, errors.AmbiguousPipeline, errors.StageNotFound)
@@ -42,7 +42,7 @@ def within_portal(intent: StepInput) -> str:
 async def list_properties(ctx: CrmCall, params: ListProperties) -> Listing[PropertyDefinition]:
     """List the properties of an object type.
 
-    The options of a property that holds an owner are the addresses of the owners.
+    The options of a property that contains an owner are the owners' email addresses.
     """
     definitions = [
         one
@@ -164,7 +164,7 @@ async def owner_emails(ctx: CrmCall, records: Iterable[wire.Record]) -> Mapping[
     all_owners = await owners(
         ctx, lambda all_owners: all(one in all_owners or missing_counts.get(one, 0) > 1 for one in owner_ids)
     )
-    untold = {one: missing_counts.get(one, 0) + 1 for one in owner_ids if one not in all_owners}
-    if untold:
-        ctx.cache.put(MISSING_OWNERS, {**missing_counts, **untold}, OWNERS_SECONDS)
+    missing = {one: missing_counts.get(one, 0) + 1 for one in owner_ids if one not in all_owners}
+    if missing:
+        ctx.cache.put(MISSING_OWNERS, {**missing_counts, **missing}, OWNERS_SECONDS)
     return {owner_id: owner.email for owner_id, owner in all_owners.items()}

@@ -24,7 +24,7 @@ def is_empty(value: Any) -> bool:
 
 
 def comparison_key(written: Any) -> Any:
-    """Return *written* without the differences that ``same`` ignores: surrounding blanks, or the order of a set."""
+    """Return *written* without the differences that ``equals_written`` ignores: outer blanks, or the order of a set."""
     if isinstance(written, str):
         return written.strip()
     is_set = isinstance(written, list) and all(isinstance(item, str) for item in written)
@@ -59,9 +59,11 @@ COMPARATORS: Mapping[str, Callable[[Any, Any], bool]] = {
     "multipleSelects": _same_set,
     "singleCollaborator": _same_person,
     "multipleCollaborators": _same_people,
-    "dateTime": lambda written, held: datetime.fromisoformat(written) == datetime.fromisoformat(held),
+    "dateTime": lambda written, current: datetime.fromisoformat(written) == datetime.fromisoformat(current),
     "multipleRecordLinks": _same_set,
-    "multipleAttachments": lambda written, held: len(written) == len(held) and all(map(_same_file, written, held)),
+    "multipleAttachments": lambda written, current: (
+        len(written) == len(current) and all(map(_same_file, written, current))
+    ),
     "barcode": _same_person,
 }
 """The types whose cells may be read in another form than they were written."""

@@ -28,4 +28,6 @@ def option_errors(field: Field, written: Any, *, new_options: bool) -> Iterator[
         if not new_options:
             yield create_missing_options_error(SelectOptionMissing, "field", field.name, [missing], options(field))
         elif missing != missing.strip() or not missing:
-            yield create_lossy_cast("field", field.name, field.type, missing, "an option has no blanks around its name")
+            yield create_lossy_cast(
+                "field", field.name, field.type, missing, "an option's name has no surrounding blanks"
+            )

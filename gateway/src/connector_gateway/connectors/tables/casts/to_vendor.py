@@ -97,7 +97,7 @@ def _digits(field: Field) -> int:
 
 
 def _date(_: Field, value: Any) -> str:
-    text = check_string(value, "it is no ISO 8601 date").strip()
+    text = check_string(value, "it is not an ISO 8601 date").strip()
     # The vendor rejects a time in a date field, and truncating it would lose data.
     if len(text) != len("2026-11-02"):
         raise UnfitValue(NO_DATE)
@@ -119,7 +119,7 @@ def _collaborator(field: Field, value: Any) -> dict[str, str]:
 def _links(_: Field, value: Any) -> list[str]:
     identifiers = [text.strip() for text in casts.to_strings(value, MAX_ITEMS)]
     if not all(RECORD_ID.fullmatch(text) for text in identifiers):
-        raise UnfitValue("it is no record identifier, or list of them")
+        raise UnfitValue("it is not a record identifier or a list of record identifiers")
     return list(dict.fromkeys(identifiers))
 
 
@@ -144,15 +144,15 @@ def _new_attachment(value: Any) -> dict[str, str]:
     if is_read and not value.get("url"):
         raise UnfitValue("a new record has no attachments to keep, so each needs a url")
     source = {name: value.get(name) for name in ("url", "filename")} if is_read else value
-    about = _text_object(source, "url", "filename", "it is neither a link nor an object of url and perhaps filename")
+    about = _text_object(source, "url", "filename", "it is neither a URL nor an object with url and optional filename")
     parts = urlsplit(about["url"])
     if parts.scheme not in {"http", "https"} or not parts.netloc or "" in about.values():
-        raise UnfitValue("it is no http or https link, or its file has an empty name")
+        raise UnfitValue("it is not an http or https URL, or its filename is empty")
     return about
 
 
 def _text_object(value: Any, required: str, optional: str, otherwise: str) -> dict[str, str]:
-    """Return an object of texts. The *required* one may be given alone, and null counts as absent."""
+    """Return an object of texts. The *required* one may be alone, and null counts as absent."""
     about = value if isinstance(value, dict) else {required: value}
     texts = {name: check_string(part, otherwise) for name, part in about.items() if part is not None}
     if not {required} <= texts.keys() <= {required, optional}:
@@ -170,14 +170,14 @@ CASTS: Mapping[str, Callable[[Field, Any], Any]] = {
     "richText": _text,
     "email": _email,
     "url": _url,
-    "phoneNumber": lambda _, value: check_string(value, "it is no text, and a number would lose leading signs"),
+    "phoneNumber": lambda _, value: check_string(value, "it is not a string, and a number would lose leading signs"),
     "number": lambda field, value: exact_number(value, _digits(field)),
     "currency": lambda field, value: exact_number(value, _digits(field)),
     "percent": lambda field, value: exact_number(value, _digits(field) + PERCENT_DIGITS),
     "duration": _duration,
     "rating": _rating,
     "checkbox": lambda _, value: casts.to_bool(value),
-    "singleSelect": lambda _, value: check_string(value, "it is no option name"),
+    "singleSelect": lambda _, value: check_string(value, "it is not an option's name"),
     "multipleSelects": lambda _, value: list(dict.fromkeys(casts.to_strings(value, MAX_ITEMS))),
     "singleCollaborator": _collaborator,
     "multipleCollaborators": lambda field, value: [
@@ -189,7 +189,7 @@ CASTS: Mapping[str, Callable[[Field, Any], Any]] = {
     "multipleRecordLinks": _links,
     "multipleAttachments": _attachments,
     "barcode": lambda _, value: _text_object(
-        value, "text", "type", "it is neither text nor an object of text and perhaps type"
+        value, "text", "type", "it is neither a string nor an object with text and optional type"
     ),
 }
 """The types that can be written. All others are computed or unknown, and only read."""

@@ -24,7 +24,9 @@ def attachment_cell(table: wire.Table, name: str) -> StoredData:
     if field.type not in casts.to_vendor.CASTS:
         raise combine_errors([errors.ReadOnlyField(f'"{name}" cannot be written.', about)])
     if field.type != ATTACHMENTS:
-        raise combine_errors([errors.LossyCast(f'"{name}" is of type {field.type}, which holds no files.', about)])
+        raise combine_errors(
+            [errors.LossyCast(f'"{name}" is of type {field.type}, which cannot contain files.', about)]
+        )
     return {"id": field.id, "name": field.name}
 
 
@@ -98,7 +100,9 @@ def created_attachment(row: wire.RecordFields, intent: StoredData, before: Colle
     except errors.UpstreamUnexpected as error:
         raise errors.OutcomeUnknown(error.message, *error.details, private=error.private, doubt="garbled") from error
     if not new:
-        raise errors.OutcomeUnknown("The application took the file, but does not show it.", doubt="garbled")
+        raise errors.OutcomeUnknown(
+            "The vendor accepted the file, but its response does not contain it.", doubt="garbled"
+        )
     return new[-1]
 
 

@@ -143,7 +143,7 @@ ERRORS: Mapping[str, tuple[type[errors.GatewayError], str, str | None]] = {
     ),
     "read_only_field": (errors.ReadOnlyField, '"{field}" is computed.', "Leave the field out."),
     "field_not_found": (errors.FieldNotFound, 'The table has no field "{field}".', None),
-    "upstream_refused": (errors.UpstreamRefused, "The application refused it. {vendor_message}", "Correct the values."),
+    "upstream_refused": (errors.UpstreamRefused, "The vendor rejected it. {vendor_message}", "Correct the values."),
 }
 """Errors of records that were not created, with their messages, and remedies that differ from those of a call."""
 
@@ -175,7 +175,9 @@ def links(table: wire.Table, draft: Draft) -> dict[str, tuple[str, list[str]]]:
 def _linked_table(field: wire.Field) -> str:
     linked = field.options().linked_table_id
     if not linked:
-        raise errors.UpstreamUnexpected("The application does not tell where a field links to.", {"place": field.id})
+        raise errors.UpstreamUnexpected(
+            "The vendor's description of a field lacks the linked table.", {"place": field.id}
+        )
     return linked
 
 

@@ -12,10 +12,10 @@ AUTHOR = "createdBy"
 
 def comparison_keys(intent: StoredData) -> list[Any]:
     """Return the intended content of each record, equal for records that cannot be distinguished."""
-    return [[intent["table_id"], _told_apart(row)] for row in intent["rows"]]
+    return [[intent["table_id"], _distinguishing_values(row)] for row in intent["rows"]]
 
 
-def _told_apart(row: StoredData) -> Values:
+def _distinguishing_values(row: StoredData) -> Values:
     return {
         field_id: casts.comparison.comparison_key(value)
         for field_id, value in row.items()
@@ -67,8 +67,8 @@ def matching_records(
         if is_record(table, record.fields, row, intent["filled_in"])
     ]
     expected, slot_counts = comparison_keys(intent), Counter(slot for slot, _ in candidates)
-    is_whole = all(slot_counts[slot] >= expected.count(content) for slot, content in enumerate(expected))
-    return candidates if is_whole else []
+    is_complete = all(slot_counts[slot] >= expected.count(content) for slot, content in enumerate(expected))
+    return candidates if is_complete else []
 
 
 def has_values(table: wire.Table, cells: wire.Cells, values: StoredData) -> bool:

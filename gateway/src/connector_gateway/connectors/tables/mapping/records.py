@@ -139,7 +139,7 @@ def with_field(
         "value": to_sent_json(fields[name]),
         **reason,
     }
-    message = f'The application refused the value of "{name}".'
+    message = f'The vendor rejected the value of "{name}".'
     return type(error)(message, detail, private=error.private, doubt=error.doubt)
 
 
@@ -150,5 +150,5 @@ def read_cell(value: Any, shape: type[W], field_id: str) -> W:
     except UnexpectedShape as error:
         where = f"fields.{field_id}{error.json_path}"
         raise errors.UpstreamUnexpected(
-            "The application answered in an unknown shape.", {"place": where}, private=f"{error}, in {where}"
+            "The vendor's response has an unexpected shape.", {"place": where}, private=f"{error}, in {where}"
         ) from error

@@ -27,7 +27,9 @@ def table(table: wire.Table, *, include_views: bool) -> Table:
 def _primary_field(table: wire.Table) -> str:
     name = next((field.name for field in table.fields if field.id == table.primary_field_id), None)
     if name is None:
-        raise UpstreamUnexpected("The application names a primary field that the table lacks.", {"place": table.id})
+        raise UpstreamUnexpected(
+            "The vendor's description of a table names a primary field that the table lacks.", {"place": table.id}
+        )
     return name
 
 

@@ -69,7 +69,7 @@ async def _find_file(ctx: TablesCall, intent: StepInput, sent: SentStep) -> Sequ
         matches = mapping.attachments.matching_attachments(row, intent, () if sent.restored else intent["before"])
         if sent.restored and matches:
             raise errors.OutcomeUnknown(
-                "A file like this one is in the cell, and whether this call attached it cannot be told.",
+                "The cell contains an equal file, but whether this call attached it is unknown.",
                 *({"candidate": item.id} for item in matches),
             )
         return [Match(mapping.attachments.stored_attachment(item, intent), item.id) for item in matches]
@@ -109,7 +109,7 @@ def attach_step(at_hand: LoadedFile) -> WriteStep[TablesCall]:
 async def attach_file(ctx: TablesCall, params: AttachFile) -> AttachedFile:
     """Attach a file to a record from a public link.
 
-    The link is fetched here, from public addresses only; a file of more than 5 MB is handed over by its address.
+    The gateway fetches the file, from public addresses only. The vendor fetches a file of more than 5 MB itself.
     """
     at_hand = LoadedFile()
     file = await ctx.plan(partial(_plan_file, ctx, params, at_hand))
@@ -143,9 +143,9 @@ async def _content(ctx: TablesCall, intent: StepInput, at_hand: LoadedFile) -> b
     file = at_hand.file or await ctx.fetch(intent["url"], UPLOAD_BYTES)
     if file.content is None or mapping.attachments.compute_digest(file.content) != intent["digest"]:
         raise errors.UrlUnreachable(
-            "The link leads to another file now than when this call was first made; nothing was attached.",
+            "The file at the URL has changed since the first attempt of this call. Nothing was attached.",
             {"parameter": "url", "value": intent["url"], "reason": "file_changed"},
-            remedy="Use a new {idempotency_key} to attach the file that the link leads to now.",
+            remedy="Use a new {idempotency_key} to attach the current file.",
         )
     return file.content
 
@@ -160,11 +160,11 @@ async def _locate_cell(ctx: TablesCall, params: AttachFile) -> StoredData:
 
 
 async def _locate_cell_in(ctx: TablesCall, params: AttachFile, base_id: str, table_id: str) -> StoredData:
-    async def place(table: wire.Table) -> StoredData:
+    async def locate(table: wire.Table) -> StoredData:
         cell = mapping.attachments.attachment_cell(table, params.field)
         return {"base_id": base_id, "table_id": table.id, "record_id": params.record_id, "field": cell}
 
-    return await with_table(ctx, base_id, table_id, place)
+    return await with_table(ctx, base_id, table_id, locate)
 
 
 async def _locate_record(ctx: TablesCall, params: AttachFile) -> tuple[str, str]:

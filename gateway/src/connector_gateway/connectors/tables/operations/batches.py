@@ -39,9 +39,7 @@ async def _send_records(ctx: TablesCall, intent: StepInput, _: str) -> StepResul
     base_id, table_id, rows = intent["base_id"], intent["table_id"], intent["rows"]
     created = await ctx.upstream.create_records(base_id, table_id, rows, typecast=intent["typecast"])
     if len(created) != len(rows):
-        raise errors.OutcomeUnknown(
-            "The application tells of another number of records than it was given.", doubt="garbled"
-        )
+        raise errors.OutcomeUnknown("The vendor returned another number of records than it was sent.", doubt="garbled")
     ctx.cache.put(f"filled in {table_id}", mapping.batches.unwritten_values(created[0], rows[0]), REMEMBER_SECONDS)
     return {"created": [row.id for row in created]}
 
@@ -67,7 +65,7 @@ CREATE_RECORDS = WriteStep(
     object_kind="record",
     content_keys=mapping.evidence.comparison_keys,
     object_ids=lambda learned: list(learned["created"]),
-    merge_matches=lambda found: {"created": [item.object_id for item in found]},
+    merge_matches=lambda matches: {"created": [item.object_id for item in matches]},
     public_result=lambda learned: {"created": learned["created"]},
     dry_run_result=mapping.batches.dry_run_records,
 )
@@ -80,11 +78,11 @@ CREATE_RECORDS = WriteStep(
 async def create_records(ctx: TablesCall, params: CreateRecords) -> CreatedRecords:
     """Create up to ten records, and report the success of each.
 
-    Every record is checked against the table first; those that fit are created even if others fail.
+    Every record is checked against the table first. Valid records are created even if others fail.
     """
     if len(params.records) > MAX_RECORDS:
         raise errors.TooManyRecords(
-            f"{len(params.records)} records are more than a call takes.",
+            f"{len(params.records)} records exceed the maximum per call.",
             {"parameter": "records", "count": len(params.records), "max": MAX_RECORDS},
         )
     batch = Batch(params)

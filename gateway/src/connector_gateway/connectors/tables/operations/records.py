@@ -44,15 +44,15 @@ UPDATE_RECORD = WriteStep(
     _send_change,
     _find_change,
     changes=lambda intent: [record_name(intent["base_id"], intent["record_id"])],
-    public_result=lambda kept: {"record_id": kept["id"]},
+    public_result=lambda stored: {"record_id": stored["id"]},
 )
 
 
 @reads("GET /records", errors=[*MISSING, ViewNotFound])
 async def read_records(ctx: TablesCall, params: ReadRecords) -> Page[Record]:
-    """Read records of a table or a view; a view's own filter and order apply.
+    """Read records of a table or a view, with the view's own filter and order.
 
-    A cursor is good for as long as the application keeps the list, which is some minutes.
+    A cursor is valid as long as the vendor stores the list, which is some minutes.
     """
 
     async def read(table: wire.Table) -> Page[Record]:
@@ -78,8 +78,8 @@ async def read_records(ctx: TablesCall, params: ReadRecords) -> Page[Record]:
 async def update_record(ctx: TablesCall, params: UpdateRecord) -> UpdatedRecord:
     """Update the named fields of one record.
 
-    Values are cast to the type of their field; where that would lose something, nothing is written.
-    Writes to one record through this service happen one after the other.
+    Values are cast to the type of their field. If a cast would lose data, nothing is written.
+    Concurrent writes to one record through this service are applied one after the other.
     """
     change = await ctx.plan(partial(_plan_change, ctx, params))
     async with ctx.exclusive(f"record {params.record_id}"):

@@ -1,4 +1,4 @@
-"""What a person would see in the portal, and pages read to the end."""
+"""The portal as the vendor shows it, read past the gateway."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,17 +8,17 @@ from workspace_sandbox.crm.data.records import Record
 
 
 @dataclass(frozen=True)
-class Looking:
-    """The stand-in's portal, looked at directly."""
+class VendorInspector:
+    """Reads the emulator's portal past the gateway."""
 
     emulator: CrmEmulator
 
     def contact(self, email: str) -> dict[str, str]:
-        """The properties of the live contact with that address; none if there is no contact."""
+        """Return the properties of the contact with that address, or an empty dictionary."""
         return next((dict(one.properties) for one in self._live("contacts") if self._has(one, email=email)), {})
 
     def count(self, plural: str, **properties: str) -> int:
-        """How many live records have these values."""
+        """Return the number of live records with these values."""
         return sum(self._has(one, **properties) for one in self._live(plural))
 
     def deal(self, deal_id: str) -> dict[str, str]:
@@ -32,8 +32,8 @@ class Looking:
     def notes(self, deal_id: str, body: str) -> list[dict[str, str]]:
         """The notes on a deal with that body."""
         notes = self.emulator.portal.records["notes"]
-        found = [notes[note_id].properties for note_id in self.linked("deals", deal_id, "notes")]
-        return [dict(properties) for properties in found if properties.get("hs_note_body") == body]
+        matches = [notes[note_id].properties for note_id in self.linked("deals", deal_id, "notes")]
+        return [dict(properties) for properties in matches if properties.get("hs_note_body") == body]
 
     def live_ids(self, plural: str) -> list[str]:
         """The ids of all live records."""

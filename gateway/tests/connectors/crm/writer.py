@@ -1,4 +1,4 @@
-"""A caller whose writes leave traces that are its own, and what may go wrong with them."""
+"""A caller whose writes are recognisable, and the faults of its requests."""
 
 from dataclasses import dataclass, replace
 from itertools import count
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.tests.connectors.crm.looking import Looking
+from gateway.tests.connectors.crm.vendor_view import VendorInspector
 from harness.gateway_server import Gateway, Reply
 
 OBJECTS = "/crm/objects/2026-09"
@@ -19,10 +19,10 @@ numbers = count(1)
 
 @dataclass(frozen=True)
 class Writer:
-    """A caller whose every write leaves one trace that is its own."""
+    """A caller whose writes can be counted in the portal."""
 
     gateway: Gateway
-    portal: Looking
+    portal: VendorInspector
     mark: str
     deal_id: str
 
@@ -53,32 +53,32 @@ class Writer:
     def note(self, **more: Any) -> Reply:
         return self.gateway.patch(f"/crm/deals/{self.deal_id}", note=self.mark, **more)
 
-    def harm(self, request: tuple[str, str], **fault: Any) -> None:
-        """Let the next such request to the application go wrong."""
+    def harm(self, request: tuple[str, str], **injected: Any) -> None:
+        """Inject a fault into the next such request to the vendor."""
         method, path = request
         if request == CREATE_CONTACT:
             # Reading by email goes to an address that begins alike, just before.
             self.gateway.fault("crm", method=method, path=path, fault="delay", seconds=0)
-        self.gateway.fault("crm", method=method, path=path, **fault)
+        self.gateway.fault("crm", method=method, path=path, **injected)
 
     def insist(self, write: str, **more: Any) -> Reply:
-        """The first answer to repeats that is neither a doubt nor a look that took too long."""
+        """Repeat a write until its response is neither in doubt nor a timeout, and return it."""
         reply: Reply = getattr(self, write)(**more)
         while reply.status in {502, 504}:
             reply = getattr(self, write)(**more)
         return reply
 
     def through(self, gateway: Gateway) -> "Writer":
-        """The same caller after a restart, when another process answers."""
+        """Return the same caller for another process after a restart."""
         return replace(self, gateway=gateway.asked_by(self.gateway))
 
     def sent(self, request: tuple[str, str]) -> int:
-        """How often such a request has reached the application."""
+        """Return how often such a request has reached the vendor."""
         method, path = request
         return sum((seen[0], seen[1]) == (method, path) for seen in self.gateway.journal("crm"))
 
     def traces(self) -> int:
-        """How often the portal holds what was to be written once."""
+        """Return how often the portal contains the intended write."""
         return sum(
             (
                 self.portal.count("contacts", jobtitle=self.mark),
@@ -89,13 +89,13 @@ class Writer:
         )
 
 
-def new_writer(gateway: Gateway, portal: Looking) -> Writer:
-    """A new writer, with a deal of its own, and a search that learns of nothing for a minute."""
+def new_writer(gateway: Gateway, portal: VendorInspector) -> Writer:
+    """Create a writer with its own deal, and delay the search index by a minute."""
     mark = f"fault-{next(numbers)}"
     properties = {"dealname": f"of {mark}", "pipeline": "default", "dealstage": "qualifiedtobuy"}
-    made = gateway.act("crm", action="create_deal", properties=properties)
+    created = gateway.act("crm", action="create_deal", properties=properties)
     gateway.knob("crm", search_lag_seconds=60)
-    return Writer(gateway, portal, mark, made["id"])
+    return Writer(gateway, portal, mark, created["id"])
 
 
 SINGLE = [
@@ -106,6 +106,6 @@ SINGLE = [
     pytest.param("move", ("PATCH", f"{OBJECTS}/deals"), id="move"),
     pytest.param("note", ("POST", f"{OBJECTS}/notes"), id="note"),
 ]
-"""Writes, and the one request that each comes down to."""
+"""Writes, with the single request that each sends."""
 
 LINK = pytest.param("link", ("PUT", f"{OBJECTS}/contacts/"), id="link")

@@ -1,4 +1,4 @@
-"""What stands in the workspace, looked at behind the gateway's back."""
+"""The workspace as the vendor shows it, read past the gateway."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,7 @@ def workspace(gateway: Gateway) -> Workspace:
 
 
 def said(gateway: Gateway, text: str) -> Sequence[str]:
-    """Where *text* was said, once for every time."""
+    """Return the channel of each message with *text*."""
     return [
         channel.id
         for channel in workspace(gateway).channels.values()
@@ -40,18 +40,18 @@ def message(gateway: Gateway, channel_id: str, ts: str) -> Message:
     return workspace(gateway).channels[channel_id].messages[ts]
 
 
-def asked(gateway: Gateway, method: str) -> int:
-    """How often a method of the vendor's was called."""
+def count_requests(gateway: Gateway, method: str) -> int:
+    """Return how often a method of the vendor was called."""
     return [path for _, path, _ in gateway.journal("chat")].count(f"/api/{method}")
 
 
 def without(*scopes: str) -> str:
-    """Every scope but these, as the stand-in's knob takes them."""
+    """Return every scope except these, in the form of the emulator's knob."""
     return ",".join(scope for scope in EVERY_SCOPE.split(",") if scope not in scopes)
 
 
 def another_connection(gateway: Gateway) -> str:
-    """A connection of the same account that remembers nothing yet."""
+    """Create a connection of the same account with an empty cache."""
     credentials = gateway.sandbox.emulators["chat"].credentials()
-    made = gateway.run(gateway.app.connections.create(gateway.workspace_id, "chat", credentials))
-    return str(made["connection_id"])
+    created = gateway.run(gateway.app.connections.create(gateway.workspace_id, "chat", credentials))
+    return str(created["connection_id"])

@@ -1,4 +1,4 @@
-"""What the tests of observed messages share: connections that listen, people who write, and deliveries by hand."""
+"""Watching connections, user actions and manual deliveries for the tests of observed messages."""
 
 import hashlib
 import hmac
@@ -23,8 +23,8 @@ APP = "A05RELAY7X2"
 
 
 @contextmanager
-def watching(folder: Path, secrets: str = SIGNING_SECRET, **settings: str) -> Iterator[Gateway]:
-    """A started gateway that takes the deliveries of chat, signed by one of *secrets*."""
+def run_watching_gateway(folder: Path, secrets: str = SIGNING_SECRET, **settings: str) -> Iterator[Gateway]:
+    """Run a gateway that accepts deliveries of chat signed with one of *secrets*."""
     watched: dict[str, Any] = {"GATEWAY_WATCH": "on", "GATEWAY_CHAT_HOOK_SECRET": secrets, **settings}
     with (
         run_emulators(chat=ChatEmulator) as sandbox,
@@ -34,8 +34,8 @@ def watching(folder: Path, secrets: str = SIGNING_SECRET, **settings: str) -> It
 
 
 def connect(gateway: Gateway, **settings: Any) -> str:
-    """A new connection, once it listens."""
-    made = gateway.operator(
+    """Create a connection and wait until it receives deliveries."""
+    response = gateway.operator(
         "POST",
         "/v1/connections",
         json={
@@ -45,13 +45,13 @@ def connect(gateway: Gateway, **settings: Any) -> str:
             "settings": settings,
         },
     )
-    connection_id: str = made.data["connection_id"]
+    connection_id: str = response.data["connection_id"]
     prove(gateway, connection_id)
     return connection_id
 
 
 def prove(gateway: Gateway, connection_id: str) -> None:
-    """Deliver something to the connection's bot, which proves its app, and wait until it listens."""
+    """Deliver an event to the connection's bot, which confirms its app, and wait until it receives deliveries."""
     gateway.loop.call_soon_threadsafe(gateway.app._watches.wake_event.set)
     wait_until(lambda: is_introduced(gateway, connection_id))
     deliver(gateway, callback({"type": "app_home_opened"}))
@@ -59,36 +59,36 @@ def prove(gateway: Gateway, connection_id: str) -> None:
 
 
 def is_introduced(gateway: Gateway, connection_id: str) -> bool:
-    """Whether the first poll of a connection has found out whose it is, and has ended."""
+    """Return True if the first poll of a connection has identified its account and has ended."""
     watch = watch_of(gateway, connection_id)
     return watch.account is not None and watch.lease is None
 
 
 def change(gateway: Gateway, connection_id: str, **settings: Any) -> None:
-    """Other settings, once they are heeded."""
+    """Change the settings and wait until a poll has used them."""
     gateway.operator("PATCH", f"/v1/connections/{connection_id}", json={"settings": settings})
     heed(gateway, connection_id)
 
 
 def heed(gateway: Gateway, connection_id: str) -> None:
-    """Let the watchers not wait for their next round, and wait until they have polled."""
+    """Wake the pollers and wait until they have polled."""
     gateway.loop.call_soon_threadsafe(gateway.app._watches.wake_event.set)
     wait_until(lambda: listens(gateway, connection_id))
 
 
 def listens(gateway: Gateway, connection_id: str) -> bool:
-    """Whether a connection has been polled, and nothing more is to be done."""
+    """Return True if a connection has been polled and no poll is due."""
     watch = watch_of(gateway, connection_id)
     return watch.account is not None and watch.due_at is None and watch.lease is None
 
 
 def status_of(gateway: Gateway, connection_id: str) -> str:
-    """Whether a connection is active."""
+    """Return the status of a connection."""
     return str(gateway.operator("GET", f"/v1/connections/{connection_id}").data["status"])
 
 
 def act(gateway: Gateway, times: int = 1, **action: Any) -> Any:
-    """Do what a person does, and wait for the acknowledgement of as many deliveries as come of it."""
+    """Perform a user action and wait until *times* deliveries were acknowledged."""
     known = len(deliveries(gateway))
     done = gateway.act("chat", **action)
     wait_until(lambda: len(deliveries(gateway)) >= known + times)
@@ -96,54 +96,54 @@ def act(gateway: Gateway, times: int = 1, **action: Any) -> Any:
 
 
 def say(gateway: Gateway, channel_id: str, text: str, times: int = 1, **more: Any) -> str:
-    """Write a message and wait until it was delivered; its identifier."""
+    """Write a message, wait until it was delivered, and return its identifier."""
     said = act(gateway, times, action="message", channel_id=channel_id, text=text, **more)
     return str(said["ts"])
 
 
 def deliveries(gateway: Gateway) -> Sequence[dict[str, Any]]:
-    """How deliveries went."""
+    """Return the attempts of deliveries."""
     tried: Sequence[dict[str, Any]] = gateway.act("chat", action="deliveries")["deliveries"]
     return tried
 
 
 def events(gateway: Gateway, connection_id: str, **query: Any) -> Sequence[dict[str, Any]]:
-    """The first page of the feed."""
+    """Return the first page of the feed."""
     data: Sequence[dict[str, Any]] = gateway.get("/chat/events", connection_id=connection_id, **query).data
     return data
 
 
 def texts(gateway: Gateway, connection_id: str, **query: Any) -> Sequence[str]:
-    """The texts of the first page of the feed."""
+    """Return the texts of the first page of the feed."""
     return [event["text"] for event in events(gateway, connection_id, **query)]
 
 
 def callback(event: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """The envelope of an event."""
+    """Return the envelope of an event."""
     authorizations = [{"team_id": TEAM, "user_id": BOT_USER, "is_bot": True}]
     outer = {"type": "event_callback", "team_id": TEAM, "api_app_id": APP, "event_id": "Ev0BYHAND"}
     return {**outer, "authorizations": authorizations, "event": event, **more}
 
 
 def message(channel_id: str, text: str, **more: Any) -> dict[str, Any]:
-    """The event of a new message."""
+    """Return the event of a new message."""
     ts = f"{time.time():.6f}"
     return {"type": "message", "channel": channel_id, "user": "U04NW000002", "text": text, "ts": ts, **more}
 
 
 def signed(body: bytes, at: float | None = None, secret: str = SIGNING_SECRET) -> dict[str, str]:
-    """The headers of a delivery that is signed at an instant."""
+    """Return the headers of a delivery signed at that time."""
     timestamp = str(int(time.time() if at is None else at))
     digest = hmac.new(secret.encode(), f"v0:{timestamp}:".encode() + body, hashlib.sha256).hexdigest()
     return {"X-Slack-Request-Timestamp": timestamp, "X-Slack-Signature": f"v0={digest}"}
 
 
 def deliver(gateway: Gateway, envelope: dict[str, Any], **headers: str) -> Reply:
-    """Deliver an envelope by hand, signed as it should be."""
+    """Deliver an envelope with a valid signature."""
     body = json.dumps(envelope).encode()
     return post(gateway, body, signed(body) | headers)
 
 
 def post(gateway: Gateway, body: bytes, headers: dict[str, str]) -> Reply:
-    """Deliver anything."""
+    """Send any delivery."""
     return gateway.request("POST", "/hooks/chat", headers=headers, content=body)

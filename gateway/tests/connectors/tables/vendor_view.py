@@ -1,4 +1,4 @@
-"""What is in the bases, as somebody sees it who looks into the application itself."""
+"""The bases as the vendor shows them, read past the gateway."""
 
 from collections.abc import Sequence
 from copy import deepcopy
@@ -15,38 +15,38 @@ LEADS = "Leads"
 
 @dataclass(frozen=True)
 class VendorInspector:
-    """Somebody who looks into the application, and changes things there."""
+    """Reads and changes the bases past the gateway."""
 
     emulator: TablesEmulator
 
     @property
     def sales(self) -> Base:
-        """The base with everything in it."""
+        """The base with all tables."""
         return self.emulator.workspace.bases[0]
 
     @property
     def office(self) -> Base:
-        """The base where the account may edit, and no more."""
+        """The base where the account may only edit."""
         return self.emulator.workspace.bases[1]
 
     def table(self, name: str = LEADS, base: Base | None = None) -> Table:
         """A table."""
-        found = find((base or self.sales).tables, name)
-        assert found is not None
-        return found
+        table = find((base or self.sales).tables, name)
+        assert table is not None
+        return table
 
     def field(self, name: str, table: str = LEADS) -> Field:
         """A field of a table of the sales base."""
-        found = find(self.table(table).fields, name)
-        assert found is not None
-        return found
+        field = find(self.table(table).fields, name)
+        assert field is not None
+        return field
 
     def records(self, table: str = LEADS, base: Base | None = None, **fields: Any) -> list[dict[str, Any]]:
         """The records that have these values."""
         base = base or self.sales
-        reader, shown = self.emulator.reader(base), self.table(table, base)
-        found = [reader.record(shown, record)["fields"] for record in list(shown.records.values())]
-        return [record for record in found if all(record.get(name) == value for name, value in fields.items())]
+        reader, listed = self.emulator.reader(base), self.table(table, base)
+        matches = [reader.record(listed, record)["fields"] for record in list(listed.records.values())]
+        return [record for record in matches if all(record.get(name) == value for name, value in fields.items())]
 
     def record(self, record_id: str, base: Base | None = None) -> dict[str, Any]:
         """The cells of a record."""
@@ -61,18 +61,18 @@ class VendorInspector:
         wait_until(lambda: self.records(**fields))
 
     def made_by_hand(self, *, seconds_ago: float = 0.0, **fields: Any) -> str:
-        """A lead that a colleague makes, now or some time ago."""
+        """Create a lead as a colleague, now or some time ago."""
         action = {"action": "create_record", "base_id": self.sales.id, "table": LEADS, "fields": fields}
         record_id: str = self.emulator.perform(action)["id"]
         self.table().records[record_id].created_at -= seconds_ago
         return record_id
 
     def hide_authors(self) -> None:
-        """Take the field away that says who made a lead."""
+        """Remove the field that names a lead's creator."""
         self.table().fields = [field for field in self.table().fields if field.type != "createdBy"]
 
     def forget(self, record_id: str) -> None:
-        """Take a record away."""
+        """Delete a record."""
         home = self.sales.find_record(record_id)
         assert home is not None
         self.emulator.workspace.delete(self.sales, home[0], [record_id])
@@ -83,7 +83,7 @@ class VendorInspector:
 
 
 def copied(bases: Sequence[Base]) -> list[Base]:
-    """*bases* with everything in them that requests or tests may change; far quicker than seeding anew."""
+    """Return a copy of all changeable parts of *bases*, which is much faster than seeding again."""
     return [replace(base, tables=[_copied_table(table) for table in base.tables]) for base in bases]
 
 
@@ -92,8 +92,8 @@ def _copied_table(table: Table) -> Table:
     return replace(table, fields=deepcopy(table.fields), views=list(table.views), records=records)
 
 
-def looking_at(gateway: Gateway) -> VendorInspector:
-    """A look into the application behind *gateway*."""
+def inspect(gateway: Gateway) -> VendorInspector:
+    """Return an inspector of the emulator behind *gateway*."""
     emulator = gateway.sandbox.emulators["tables"]
     assert isinstance(emulator, TablesEmulator)
     return VendorInspector(emulator)
