@@ -97,7 +97,7 @@ def test_what_is_restored_serves_and_does_no_write_twice(
         run(restore, **variables)
         declare(new_url, backup_at)
         with run_gateway(sandbox, tmp_path, connectors=ROOMS, database_url=new_url) as again:
-            caller = again.asked_by(before)
+            caller = again.for_caller_of(before)
             wait_until(lambda: time() > (again.app.restores.lost or LostPeriod(0, 0)).until + float(SETTLE_SECONDS))
             repeated = [write(caller, "before"), write(caller, "after"), write(caller, "after")]
             kept = caller.request("GET", "/v1/runs", params={"limit": 200}).data
@@ -118,6 +118,6 @@ def test_a_restore_in_place_is_noticed_without_being_told(tmp_path: Path) -> Non
         run(BLOCKS[1], **variables)
         with run_gateway(sandbox, tmp_path, connectors=ROOMS, database_url=url) as again:
             wait_until(lambda: time() > (again.app.restores.lost or LostPeriod(0, 0)).until + float(SETTLE_SECONDS))
-            repeated = write(again.asked_by(before), "after")
+            repeated = write(again.for_caller_of(before), "after")
 
     assert lost == repeated

@@ -18,7 +18,7 @@ from mcp.client.streamable_http import streamable_http_client
 from connector_gateway.connectors.chat import CHAT
 from connector_gateway.connectors.notes import NOTES
 from harness.gateway_server import Gateway, run_gateway
-from harness.mcp_clients import agent, words
+from harness.mcp_clients import agent, first_text
 from harness.sandbox_server import run_emulators
 from workspace_sandbox.chat import ChatEmulator
 from workspace_sandbox.notes import NotesEmulator
@@ -114,7 +114,7 @@ async def test_an_error_has_the_lines_that_are_shown(gateway: Gateway) -> None:
     (shown,) = blocks("text")
     gateway.revoke("notes")
     async with agent(gateway) as client:
-        told = words(await client.call_tool("notes_list_databases", {}))
+        told = first_text(await client.call_tool("notes_list_databases", {}))
     gateway.authorise("notes")
 
     assert ["connection_revoked", "What to do", "Run"] == LABEL.findall(told) == LABEL.findall(shown)

@@ -66,9 +66,9 @@ def user(gateway: Gateway) -> Iterator[BrowserUser]:
 
 def heading(page: httpx.Response) -> str:
     """What a page is headed with."""
-    found = re.search("<h1>(.*?)</h1>", page.text)
-    assert found is not None, page.text
-    return unescape(found[1])
+    match = re.search("<h1>(.*?)</h1>", page.text)
+    assert match is not None, page.text
+    return unescape(match[1])
 
 
 def open_link(gateway: Gateway, **more: Any) -> dict[str, Any]:

@@ -109,8 +109,8 @@ class Reply:
         codes = {detail["code"] for detail in self.details if "code" in detail}
         assert codes <= {self.code}, self.body
         shared = [("code", self.code), *GENERAL]
-        told = [{name: value for name, value in one.items() if (name, value) not in shared} for one in self.details]
-        return [detail for detail in told if detail]
+        details = [{name: value for name, value in one.items() if (name, value) not in shared} for one in self.details]
+        return [detail for detail in details if detail]
 
 
 def parse_reply(status: int, headers: list[tuple[str, str]], body: bytes) -> Reply:
@@ -190,7 +190,7 @@ class Gateway:
         key = self.run(self.app.keys.create(self.workspace_id, scope, **more))["key"]
         return replace(self, key=key)
 
-    def asked_by(self, caller: "Gateway") -> "Gateway":
+    def for_caller_of(self, caller: "Gateway") -> "Gateway":
         """This gateway as it answers the *caller* of another: a key and connections that it knows as well."""
         return replace(self, key=caller.key, workspace_id=caller.workspace_id, connections=caller.connections)
 
@@ -235,9 +235,9 @@ class Gateway:
         if isinstance(self.app._shared, LocalCounters):
             self.app._shared.unblock(f"{UPSTREAM}:{connector}:")
 
-    def fault(self, connector: str, **fault: Any) -> None:
+    def fault(self, connector: str, **options: Any) -> None:
         """Let the next matching request to the third party go wrong (see the control route)."""
-        self._control(connector, "faults", fault)
+        self._control(connector, "faults", options)
 
     def knob(self, connector: str, **knobs: Any) -> None:
         """Turn knobs of the stand-in."""
@@ -376,6 +376,6 @@ def restartable_gateway(sandbox: Sandbox, folder: Path, **more: Any) -> Restarti
     def start() -> Iterator[Gateway]:
         with run_gateway(sandbox, folder, **more) as gateway:
             first.append(gateway)
-            yield gateway.asked_by(first[0])
+            yield gateway.for_caller_of(first[0])
 
     return start

@@ -45,18 +45,18 @@ class HtmlPage:
 
     def one(self, selector: str) -> Tag:
         """The one element that *selector* finds."""
-        (found,) = self.html.select(selector)
-        return found
+        (matches,) = self.html.select(selector)
+        return matches
 
     def rows(self, selector: str = "table") -> list[list[str]]:
         """The cells of a table, row by row."""
-        found = self.html.select(f"{selector} tbody tr")
-        return [[" ".join(cell.get_text(" ").split()) for cell in row.select("td")] for row in found]
+        matches = self.html.select(f"{selector} tbody tr")
+        return [[" ".join(cell.get_text(" ").split()) for cell in row.select("td")] for row in matches]
 
     def link(self, words: str) -> str:
         """Where the first link leads that reads as *words*."""
-        found = [str(link["href"]) for link in self.html.select("a[href]") if words == link.get_text(" ", strip=True)]
-        return urljoin(str(self.response.url), found[0])
+        matches = [str(link["href"]) for link in self.html.select("a[href]") if words == link.get_text(" ", strip=True)]
+        return urljoin(str(self.response.url), matches[0])
 
     def form(self, button: str) -> Tag:
         """The form that has a button of that name."""

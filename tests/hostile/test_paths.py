@@ -8,7 +8,7 @@ import pytest
 
 from connector_gateway.connectors import CONNECTORS
 from harness.all_connectors import AllConnectors, run_all_connectors
-from harness.operation_calls import Reading, read
+from harness.operation_calls import ReadCall, read
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
 from hostile.values import answers
@@ -52,7 +52,7 @@ def test_no_text_leads_elsewhere(started: AllConnectors, room: str) -> None:
 def test_no_part_of_an_address_leads_elsewhere(started: AllConnectors, room: str, path: str, trick: str) -> None:
     started.gateway.clear(room)
     address = re.sub(r"\{\w+\}", quote(trick, safe=""), path)
-    reply = read(started.gateway, room, Reading("GET", address, {}))
+    reply = read(started.gateway, room, ReadCall("GET", address, {}))
 
     assert reply.status in {404, 422}
     assert [] == started.gateway.journal(room)

@@ -13,7 +13,7 @@ from structlog.typing import EventDict
 
 from harness.all_connectors import AllConnectors, run_all_connectors
 from harness.gateway_server import Reply
-from harness.operation_calls import Reading, defects, read, write, writings
+from harness.operation_calls import ReadCall, defects, read, write, writes_of
 from harness.sandbox_server import run_emulators
 from hostile.proxy import Mangling, mangling
 from workspace_sandbox import EMULATORS
@@ -39,12 +39,12 @@ class Hostile(AllConnectors):
 
     def faults(self, room: str, seeds: Iterable[int]) -> list[str]:
         """What is wrong with the answers to every call of a room while one answer in three is mangled."""
-        readings = self.readings(room)
+        readings = self.read_calls(room)
         return [fault for seed in seeds for fault in self._faults(room, readings, seed)]
 
-    def _faults(self, room: str, readings: Sequence[Reading], seed: int) -> Iterator[str]:
-        gateway = self.newly_connected(room)
-        contents = {name: f"{room} {seed} {number}" for number, name in enumerate(writings(room))}
+    def _faults(self, room: str, readings: Sequence[ReadCall], seed: int) -> Iterator[str]:
+        gateway = self.with_new_connection(room)
+        contents = {name: f"{room} {seed} {number}" for number, name in enumerate(writes_of(room))}
         for name, content in contents.items():
             self.prepare(name, content)
         self.proxy.begin(seed)
@@ -69,12 +69,12 @@ class Hostile(AllConnectors):
         return [
             f"{name}, seed {seed}: {wrong}"
             for seed in seeds
-            for name in writings(room)
+            for name in writes_of(room)
             for wrong in self._doubles(room, name, seed)
         ]
 
     def _doubles(self, room: str, name: str, seed: int) -> Iterator[str]:
-        content, gateway = f"{name.split('.')[1].replace('_', '')} {seed}", self.newly_connected(room)
+        content, gateway = f"{name.split('.')[1].replace('_', '')} {seed}", self.with_new_connection(room)
         self.prepare(name, content)
         for number in range(TRIES):
             self.proxy.begin(seed * TRIES + number, 0.5 if number else 1.0, only_done=True)
@@ -90,7 +90,7 @@ class Hostile(AllConnectors):
 
     def spoiled(self, room: str, seeds: Iterable[int]) -> list[str]:
         """The calls that are answered otherwise than they should be, after one whose answers were all mangled."""
-        expected = [(reading, read(self.gateway, room, reading)) for reading in self.readings(room)]
+        expected = [(reading, read(self.gateway, room, reading)) for reading in self.read_calls(room)]
         return [
             f"{reading.method} {reading.path}, seed {seed}: {wrong}"
             for seed in seeds
@@ -98,8 +98,8 @@ class Hostile(AllConnectors):
             if (wrong := self._spoiled(room, reading, answer, seed))
         ]
 
-    def _spoiled(self, room: str, reading: Reading, expected: Reply, seed: int) -> str:
-        gateway = self.newly_connected(room)
+    def _spoiled(self, room: str, reading: ReadCall, expected: Reply, seed: int) -> str:
+        gateway = self.with_new_connection(room)
         self.proxy.begin(seed, 1.0 if seed % 2 else 0.5)
         first = read(gateway, room, reading)
         self.proxy.stop()

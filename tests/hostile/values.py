@@ -8,8 +8,8 @@ from urllib.parse import quote
 from connector_gateway.connectors import CONNECTORS
 from harness.all_connectors import AllConnectors
 from harness.gateway_server import Reply
-from harness.operation_calls import Reading as Call
-from harness.operation_calls import read, writings
+from harness.operation_calls import ReadCall as Call
+from harness.operation_calls import read, writes_of
 from simulation.writes import KINDS
 
 LONGEST_QUERY = 60_000
@@ -38,10 +38,10 @@ class Placed:
 def calls(started: AllConnectors, room: str) -> list[Call]:
     """Valid calls of *room*, of every operation; first those that go through."""
     made = []
-    for name in writings(room):
+    for name in writes_of(room):
         started.prepare(name, PREPARED)
         made.append(Call(*KINDS[name].request(started.world, PREPARED)))
-    return [*made, *started.readings(room)]
+    return [*made, *started.read_calls(room)]
 
 
 def places(started: AllConnectors, room: str) -> list[Placed]:

@@ -81,7 +81,7 @@ class Watching:
     def connect(self, room: str) -> Gateway:
         """A new connection that watches, and has not been polled."""
         settings = {"channels": ["general"], "keywords": ["quetzal"]} if room == "chat" else {}
-        return self.hostile.newly_connected(room, **settings)
+        return self.hostile.with_new_connection(room, **settings)
 
     def change(self, room: str, text: str) -> None:
         """Let a person change something that is watched."""

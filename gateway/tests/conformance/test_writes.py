@@ -10,7 +10,7 @@ import pytest
 from connector_gateway.connectors import CONNECTORS
 from harness.all_connectors import AllConnectors, run_all_connectors
 from harness.gateway_server import Reply
-from harness.operation_calls import defects, write, writings
+from harness.operation_calls import defects, write, writes_of
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
 from hostile.outcomes import STEPS
@@ -21,7 +21,7 @@ from workspace_sandbox.sandbox import Sandbox
 
 HTML = "<html><body><h1>Bad Gateway</h1></body></html>"
 EDGE = {"fault": "status", "status": 502, "body": HTML}
-WRITES = [name for room in CONNECTORS for name in writings(room)]
+WRITES = [name for room in CONNECTORS for name in writes_of(room)]
 TWINS = [step for step in STEPS if KINDS[step[0]].twins and "long" not in step[0] and "checklists" not in step[2]]
 PATIENCE = {"GATEWAY_UPSTREAM_TIMEOUT_SECONDS": "0.3"}
 TOGETHER = 20
@@ -58,7 +58,7 @@ def started(sandbox: Sandbox, folder: Path) -> Iterator[AllConnectors]:
 def other_process(sandbox: Sandbox, folder: Path, started: AllConnectors) -> Iterator[AllConnectors]:
     """A gateway on the same database that remembers nothing of what the first one did."""
     with run_all_connectors(sandbox, folder, alone=False) as other:
-        other.gateway = other.gateway.asked_by(started.gateway)
+        other.gateway = other.gateway.for_caller_of(started.gateway)
         yield other
 
 

@@ -95,7 +95,7 @@ def connected(someone: BrowserUser, room: str, account: str = "") -> str:
 def called(gateway: Gateway, room: str, connection_id: str) -> Reply:
     """The answer to a call of the room that asks the application."""
     gateway.connections[room] = connection_id
-    return read(gateway, room, calls_of(room).readings(gateway.examples(room))[0])
+    return read(gateway, room, calls_of(room).read_calls(gateway.examples(room))[0])
 
 
 def asked(gateway: Gateway, room: str) -> int:
@@ -175,7 +175,7 @@ def test_a_token_that_is_refused_is_renewed_and_the_call_sent_again(
 def test_a_board_out_of_sight_is_no_reason_to_renew(gateway: Gateway, someone: BrowserUser, room: str) -> None:
     gateway.connections[room] = connected(someone, room)
     gateway.sandbox.emulators[room].context.request_log.clear()
-    reply = read(gateway, room, calls_of(room).readings(gateway.examples(room))[1])
+    reply = read(gateway, room, calls_of(room).read_calls(gateway.examples(room))[1])
 
     assert ("board_not_authorised", 0) == (reply.code, asked(gateway, room))
 

@@ -27,7 +27,7 @@ from connector_gateway.kit.shapes import format_timestamp
 from connector_gateway.storage import tables
 from harness.clocks import ManualClock
 from harness.core_fixture import (
-    REFUSED,
+    REJECTED,
     SETTLE_SECONDS,
     CoreFixture,
     Failure,
@@ -178,7 +178,7 @@ async def test_a_header_that_is_no_key_is_refused(stage: CoreFixture, header: st
 
 @requirement("common-92")
 async def test_a_definite_refusal_gives_the_key_free(stage: CoreFixture) -> None:
-    stage.shelf.troubles.append(REFUSED)
+    stage.shelf.troubles.append(REJECTED)
     refused = await refusal(stage)
     again = await stage.put()
 
@@ -188,7 +188,7 @@ async def test_a_definite_refusal_gives_the_key_free(stage: CoreFixture) -> None
 
 
 async def test_those_who_wait_for_a_call_that_is_refused_try_themselves(stage: CoreFixture) -> None:
-    stage.shelf.troubles.append(REFUSED)
+    stage.shelf.troubles.append(REJECTED)
     outcomes = await asyncio.gather(*(stage.put() for _ in range(5)), return_exceptions=True)
 
     assert 1 == sum(isinstance(outcome, UpstreamRefused) for outcome in outcomes)
@@ -215,7 +215,7 @@ async def test_a_caller_does_not_wait_forever_for_another_one(stage: CoreFixture
     async with run_core(stage.app.settings.database_url, ManualClock(), stage.shelf) as other:
         other.workspace_id, other.caller = stage.workspace_id, stage.caller
         other.connection_id = stage.connection_id
-        await stage.shelf.was_asked()
+        await stage.shelf.wait_for_request()
         refused = await refusal(other)
         stage.shelf.gate.set()
         await holding
@@ -230,7 +230,7 @@ async def test_a_repeat_at_another_process_waits_for_the_first_and_gets_its_resu
 ) -> None:
     stage.shelf.gate.clear()
     holding = asyncio.create_task(stage.put())
-    await stage.shelf.was_asked()
+    await stage.shelf.wait_for_request()
     clock.slept.clear()
     async with run_core(stage.app.settings.database_url, stage.clock, stage.shelf) as other:
         other.workspace_id, other.caller = stage.workspace_id, stage.caller
@@ -286,7 +286,7 @@ async def test_what_was_not_done_in_doubt_is_said_to_be_unknown(stage: CoreFixtu
     refused = await refusal(stage)
 
     assert isinstance(refused, OutcomeUnknown)
-    assert 1 == stage.shelf.asked
+    assert 1 == stage.shelf.request_count
 
 
 @requirement("common-93", "outcomes-7", "outcomes-10")
@@ -306,8 +306,10 @@ async def test_a_call_in_doubt_searches_at_growing_intervals_before_it_is_put_of
         first.retry_after,
         again.retry_after,
     )
-    assert [at + pause for at in (sent_at, told_at) for pause in (0, 0.5, 1.5, GRACE_SECONDS)] == stage.shelf.looked_at
-    assert 1 == stage.shelf.asked
+    assert [
+        at + pause for at in (sent_at, told_at) for pause in (0, 0.5, 1.5, GRACE_SECONDS)
+    ] == stage.shelf.searched_at
+    assert 1 == stage.shelf.request_count
 
 
 @requirement("common-93")
@@ -386,7 +388,7 @@ async def test_after_a_failure_that_the_application_told_a_repeat_looks_and_writ
 
     assert {"thing_id": "thing 1"} == data(again)
     assert before == clock.at
-    assert 2 == len(stage.shelf.looks)
+    assert 2 == len(stage.shelf.searches)
 
 
 async def test_an_answer_of_another_shape_is_a_doubt_like_any_other(stage: CoreFixture) -> None:
@@ -401,7 +403,7 @@ async def test_an_answer_of_another_shape_is_a_doubt_like_any_other(stage: CoreF
 async def test_a_call_that_is_cancelled_leaves_the_write_in_doubt(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.gate.clear()
     cancelled = asyncio.create_task(stage.put())
-    await stage.shelf.was_asked()
+    await stage.shelf.wait_for_request()
     cancelled.cancel()
     await asyncio.gather(cancelled, return_exceptions=True)
     stage.shelf.gate.set()
@@ -417,7 +419,7 @@ async def test_a_call_that_is_cancelled_leaves_the_write_in_doubt(stage: CoreFix
 async def test_a_cancelled_call_is_told_as_interrupted(stage: CoreFixture) -> None:
     stage.shelf.gate.clear()
     cancelled = asyncio.create_task(stage.put())
-    await stage.shelf.was_asked()
+    await stage.shelf.wait_for_request()
     cancelled.cancel()
     await asyncio.gather(cancelled, return_exceptions=True)
     (run,) = await stage.app.runs.list(stage.workspace_id)
@@ -447,7 +449,7 @@ async def test_a_repeat_ends_a_doubt_as_soon_as_the_work_is_there(stage: CoreFix
 
     assert {"thing_id": "thing 1"} == data(again)
     assert began == clock.at
-    assert 1 == stage.shelf.asked
+    assert 1 == stage.shelf.request_count
 
 
 @requirement("outcomes-8")
@@ -480,7 +482,7 @@ async def test_without_a_key_nothing_is_sent_twice_and_the_remedy_speaks_of_look
 
     assert isinstance(refused, OutcomeUnknown)
     assert (CHECK_UPSTREAM_FIRST, None) == (refused.remedy, refused.retry_after)
-    assert 1 == stage.shelf.asked
+    assert 1 == stage.shelf.request_count
 
 
 async def test_when_looking_fails_as_well_the_doubt_stays(stage: CoreFixture, clock: ManualClock) -> None:
@@ -506,7 +508,7 @@ async def test_what_a_dead_process_held_is_looked_for_before_it_is_written(
     async with run_core(database_url, clock) as dead:
         dead.shelf.gate.clear()
         lost = asyncio.create_task(dead.put())
-        await dead.shelf.was_asked()
+        await dead.shelf.wait_for_request()
         async with run_core(database_url, clock, dead.shelf) as living:
             living.workspace_id, living.caller = dead.workspace_id, dead.caller
             living.connection_id = dead.connection_id
@@ -525,7 +527,7 @@ async def test_what_a_living_process_holds_is_left_alone(stage: CoreFixture, clo
     stage.shelf.gate.clear()
     await stage.app._processes.heartbeat()
     holding = asyncio.create_task(stage.put())
-    await stage.shelf.was_asked()
+    await stage.shelf.wait_for_request()
     clock.at += DEAD_AFTER_SECONDS - 1
     await stage.app._processes.heartbeat()
     stage.shelf.gate.set()

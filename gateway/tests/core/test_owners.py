@@ -36,7 +36,7 @@ async def test_what_was_made_since_and_belongs_to_nobody_is_the_calls_own(
 ) -> None:
     await dropped(stage)
     stage.shelf.things.append("cup")
-    stage.shelf.made_at["thing 1"] = clock.at
+    stage.shelf.created_at["thing 1"] = clock.at
     again = await make(stage)
 
     assert "thing 1" == again
@@ -46,7 +46,7 @@ async def test_what_was_made_since_and_belongs_to_nobody_is_the_calls_own(
 @requirement("common-97")
 async def test_what_was_there_before_is_not_taken_for_the_calls_own(stage: CoreFixture, clock: ManualClock) -> None:
     stage.shelf.things.append("cup")
-    stage.shelf.made_at["thing 1"] = clock.at - 3
+    stage.shelf.created_at["thing 1"] = clock.at - 3
     await dropped(stage)
     clock.at += SETTLE_SECONDS
     again = await make(stage)
@@ -101,11 +101,11 @@ async def test_an_object_that_another_call_in_doubt_may_have_made_is_not_taken_w
 ) -> None:
     await dropped(stage, "key-1")
     stage.shelf.things.append("cup")
-    stage.shelf.made_at["thing 1"] = clock.at
+    stage.shelf.created_at["thing 1"] = clock.at
     await dropped(stage, "key-2")
     refused = await refusal(stage, "key-2")
     stage.shelf.things.append("cup")
-    stage.shelf.made_at["thing 2"] = clock.at
+    stage.shelf.created_at["thing 2"] = clock.at
     clock.at += SETTLE_SECONDS
     made = {await make(stage, "key-1"), await make(stage, "key-2")}
 
@@ -138,7 +138,7 @@ async def test_while_another_call_is_making_an_equal_object_nothing_is_claimed(
     stage.shelf.gate.clear()
     stage.shelf.visited.clear()
     making = asyncio.create_task(make(stage, "key-1"))
-    await stage.shelf.was_asked()
+    await stage.shelf.wait_for_request()
     stage.shelf.things.append("cup")
     refused = await refusal(stage, "key-2")
     stage.shelf.gate.set()
@@ -166,10 +166,10 @@ async def test_what_is_taken_over_is_one_call_s_until_it_has_ended(stage: CoreFi
     stage.shelf.things.append("cup")
     stage.shelf.gate.clear()
     first = asyncio.create_task(stage.put(key=None, operation=cover_thing))
-    await stage.shelf.was_asked()
+    await stage.shelf.wait_for_request()
     stage.shelf.visited.clear()
     second = asyncio.create_task(stage.put(key=None, operation=cover_thing))
-    await stage.shelf.was_asked()
+    await stage.shelf.wait_for_request()
     stage.shelf.gate.set()
     covered = [data(await first)["thing_id"], data(await second)["thing_id"]]
     after = data(await stage.put(key=None, operation=cover_thing))["thing_id"]
@@ -182,7 +182,7 @@ async def test_what_is_taken_over_is_one_call_s_until_it_has_ended(stage: CoreFi
 async def test_a_call_that_lost_its_claim_changes_nothing_any_more(stage: CoreFixture) -> None:
     stage.shelf.gate.clear()
     late = asyncio.create_task(refusal(stage))
-    await stage.shelf.was_asked()
+    await stage.shelf.wait_for_request()
     taken = update(tables.claims).values(run_id="run_of_another", attempt=2)
     await stage.app.database.write(lambda writing: writing.execute(taken))
     stage.shelf.gate.set()
@@ -207,7 +207,7 @@ async def test_a_first_call_that_can_no_longer_be_read_is_told_and_nothing_is_se
 
     assert (OutcomeUnknown, OutcomeUnknown) == (type(refused), type(again))
     assert "can no longer be read" in refused.message
-    assert 1 == stage.shelf.asked
+    assert 1 == stage.shelf.request_count
 
 
 @requirement("common-84")

@@ -165,7 +165,7 @@ async def test_what_cannot_be_told_apart_is_unknown_and_made_by_a_call_without_a
 async def test_an_object_from_before_the_backup_is_not_taken_for_a_new_one(lives: Lives) -> None:
     async with lives.restored() as stage:
         stage.shelf.things.append("cup")
-        stage.shelf.made_at["thing 1"] = lives.backup_at - HOUR
+        stage.shelf.created_at["thing 1"] = lives.backup_at - HOUR
         again = await stage.put(operation=make_thing)
 
     assert {"thing_id": "thing 2"} == data(again)
@@ -183,7 +183,7 @@ async def test_keys_of_the_backup_are_replayed_without_a_look(
         again = await stage.put()
 
     assert data(first) == data(again)
-    assert [] == stage.shelf.looks
+    assert [] == stage.shelf.searches
 
 
 @requirement("keys-11", "writes-6")
@@ -221,7 +221,7 @@ async def test_without_a_key_nothing_is_looked_for(lives: Lives) -> None:
     async with lives.restored(settled=False) as stage:
         await stage.put(key=None)
 
-    assert ([], ["cup"]) == (stage.shelf.looks, stage.shelf.things)
+    assert ([], ["cup"]) == (stage.shelf.searches, stage.shelf.things)
 
 
 @requirement("keys-11")

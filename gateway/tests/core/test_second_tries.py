@@ -8,7 +8,7 @@ from connector_gateway.kit.operation import writes
 from harness.clocks import ManualClock
 from harness.core_fixture import (
     MAKE,
-    REFUSED,
+    REJECTED,
     SETTLE_SECONDS,
     CoreFixture,
     Failure,
@@ -40,11 +40,11 @@ async def refusal(stage: CoreFixture) -> GatewayError:
 
 
 async def test_what_is_refused_is_tried_otherwise(stage: CoreFixture) -> None:
-    stage.shelf.troubles = [REFUSED]
+    stage.shelf.troubles = [REJECTED]
     made = await stage.put(operation=try_twice)
 
     assert {"thing_id": "thing 1"} == data(made)
-    assert 2 == stage.shelf.asked
+    assert 2 == stage.shelf.request_count
 
 
 async def test_what_is_not_refused_in_that_way_ends_the_write(stage: CoreFixture) -> None:
@@ -52,24 +52,24 @@ async def test_what_is_not_refused_in_that_way_ends_the_write(stage: CoreFixture
     failed = await refusal(stage)
 
     assert "upstream_error" == failed.code
-    assert 1 == stage.shelf.asked
+    assert 1 == stage.shelf.request_count
 
 
 @requirement("common-93")
 async def test_what_was_passed_over_is_not_sent_again_by_a_repeat(stage: CoreFixture, clock: ManualClock) -> None:
-    stage.shelf.troubles = [REFUSED, in_doubt("silent")]
+    stage.shelf.troubles = [REJECTED, in_doubt("silent")]
     await refusal(stage)
     stage.shelf.things.append("cup")
     clock.at += SETTLE_SECONDS
     again = await stage.put(operation=try_twice)
 
     assert {"thing_id": "thing 1"} == data(again)
-    assert (["cup"], 2) == (stage.shelf.things, stage.shelf.asked)
+    assert (["cup"], 2) == (stage.shelf.things, stage.shelf.request_count)
 
 
 @requirement("common-93")
 async def test_what_was_refused_is_no_twin_of_what_is_made(stage: CoreFixture) -> None:
-    stage.shelf.troubles = [REFUSED, None, in_doubt("cut", done=True)]
+    stage.shelf.troubles = [REJECTED, None, in_doubt("cut", done=True)]
     await stage.app._processes.heartbeat()
     await stage.put(operation=try_twice)
     another = await stage.put(key="key-2", operation=make_thing)
@@ -79,7 +79,7 @@ async def test_what_was_refused_is_no_twin_of_what_is_made(stage: CoreFixture) -
 
 
 async def test_a_write_that_is_refused_both_ways_gives_its_key_free(stage: CoreFixture) -> None:
-    stage.shelf.troubles = [REFUSED, REFUSED]
+    stage.shelf.troubles = [REJECTED, REJECTED]
     refused = await refusal(stage)
     again = await stage.put("plate", operation=try_twice)
 

@@ -70,7 +70,7 @@ class Writer:
 
     def through(self, gateway: Gateway) -> "Writer":
         """The same caller after a restart, when another process answers."""
-        return replace(self, gateway=gateway.asked_by(self.gateway))
+        return replace(self, gateway=gateway.for_caller_of(self.gateway))
 
     def sent(self, request: tuple[str, str]) -> int:
         """How often such a request has reached the application."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from harness.operation_calls import Examples, Reading
+from harness.operation_calls import Examples, ReadCall
 
 WRITE = ("notes.create_page", "/v1/pages")
 """A write as the simulation names it, and where the request begins that carries it out."""
@@ -10,15 +10,15 @@ WRITE = ("notes.create_page", "/v1/pages")
 NOWHERE = "11111111111141118111111111111111"
 
 
-def readings(known: Examples) -> Sequence[Reading]:
+def readings(known: Examples) -> Sequence[ReadCall]:
     """The calls that change nothing; the first of them asks the application each time."""
     leads = {"database_id": known["database_id"]}
     return [
-        Reading("GET", "/databases", {}),
-        Reading("POST", "/pages/search", {**leads, "property": "Name", "value": "Acme GmbH: pilot"}),
-        Reading("POST", "/pages/search", {**leads, "property": "Name", "value": "pilot", "match": "contains"}),
-        Reading("POST", "/pages/search", {"database_id": NOWHERE, "property": "Name", "value": "x"}),
-        Reading("POST", "/pages", {**leads, "properties": {"No such property": 1}}),
-        Reading("PATCH", f"/pages/{NOWHERE}", {"properties": {"Name": "x"}}),
-        Reading("GET", "/events", {}),
+        ReadCall("GET", "/databases", {}),
+        ReadCall("POST", "/pages/search", {**leads, "property": "Name", "value": "Acme GmbH: pilot"}),
+        ReadCall("POST", "/pages/search", {**leads, "property": "Name", "value": "pilot", "match": "contains"}),
+        ReadCall("POST", "/pages/search", {"database_id": NOWHERE, "property": "Name", "value": "x"}),
+        ReadCall("POST", "/pages", {**leads, "properties": {"No such property": 1}}),
+        ReadCall("PATCH", f"/pages/{NOWHERE}", {"properties": {"Name": "x"}}),
+        ReadCall("GET", "/events", {}),
     ]
