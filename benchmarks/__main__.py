@@ -21,9 +21,9 @@ from benchmarks import (
     pacing,
     rates,
     records,
-    starting,
+    startup,
 )
-from benchmarks.filled import Wanted
+from benchmarks.history_database import Wanted
 
 Rows = Iterable[tuple[str, str, str, bool]]
 
@@ -52,7 +52,7 @@ def _benchmarks(wanted: Wanted) -> Mapping[str, Callable[[], Rows]]:
         "overhead": overhead.rows,
         "rates": rates.rows,
         "records": records.rows,
-        "starting": starting.rows,
+        "starting": startup.rows,
         "history": partial(history.rows, wanted),
         "mail": mail.rows,
         "memory": memory.rows,

@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 
-from chaos.moved import WallClock
+from chaos.wall_clock import WallClock
 from connector_gateway.connectors import CONNECTOR_NAMES
 from harness.databases import postgres_on
 from harness.gateway_server import OPERATOR, free_port, settings_for
@@ -50,7 +50,7 @@ class Node:
 
     def start(self) -> None:
         """Start it, without waiting until it answers."""
-        command = [sys.executable, "-m", "chaos.moved", str(self._clock_file), "serve", "--port", str(self.port)]
+        command = [sys.executable, "-m", "chaos.wall_clock", str(self._clock_file), "serve", "--port", str(self.port)]
         environment = {**os.environ, **self._environment}
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(command, cwd=TESTS, env=environment, stdout=log, stderr=log)

@@ -13,8 +13,8 @@ import httpx
 from chaos.installation import Installation, Node
 from simulation.accounts import Way
 from simulation.checks import STORAGE
-from simulation.forms import FORMS, Request, request
 from simulation.history import Asked, final
+from simulation.key_forms import FORMS, Request, request
 from simulation.process import BROKEN, Reply
 from simulation.story import Write
 from simulation.writes import KINDS, World

@@ -13,7 +13,7 @@ from chaos.installation import installed
 from chaos.load import BOUND_SECONDS, Load
 from chaos.speed import Speed
 from chaos.verdict import verdict
-from chaos.windows import Windows
+from chaos.window_usage import Windows
 from harness.valkey import Server
 from simulation.story import ByHand
 from simulation.writes import KINDS

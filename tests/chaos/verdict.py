@@ -12,7 +12,7 @@ from sqlalchemy import create_engine, make_url, text
 
 from chaos.faults import Faults
 from chaos.load import Load
-from chaos.windows import Windows
+from chaos.window_usage import Windows
 from harness.wait import until
 from simulation.checks import STORAGE, content_of, objects
 from simulation.story import ByHand, Story

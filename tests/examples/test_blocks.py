@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from examples.blocks import PAGES, RUN_BY, counted
-from examples.documented import ROOT, blocks_of
+from examples.code_blocks import ROOT, blocks_of
+from examples.page_coverage import PAGES, RUN_BY, counted
 
 LANGUAGES = {"", "sh", "python", "json", "text", "js", "typescript"}
 """The first is of drawings."""

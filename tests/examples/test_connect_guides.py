@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from connector_gateway.cli import main
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.kit.errors import all_errors
-from examples.shells import PATHS, Shell, shell, typed_in, until_told
+from examples.dev_shell import PATHS, Shell, shell, typed_in, until_told
 
 __all__ = ["shell"]
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from examples.blocks import FOLLOWED
-from examples.documented import ROOT
-from examples.following import Reader
-from examples.shells import EXPORTS, LONGEST_SECONDS, Shell, shell
+from examples.code_blocks import ROOT
+from examples.dev_shell import EXPORTS, LONGEST_SECONDS, Shell, shell
+from examples.page_coverage import FOLLOWED
+from examples.page_reader import Reader
 from harness.wait import wait_until
 
 __all__ = ["shell"]

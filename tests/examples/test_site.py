@@ -4,7 +4,7 @@ import re
 from os.path import normpath
 from pathlib import Path
 
-from examples.documented import ROOT, WRITTEN
+from examples.code_blocks import ROOT, WRITTEN
 
 CODE = re.compile(r"^ *```.*?^ *```|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)")

@@ -10,9 +10,9 @@ from pathlib import Path
 from harness.installation import Installation, run_installation
 from harness.sandbox_server import run_emulators
 from hostile.attacks import ATTACKS
-from hostile.beside import Seen, beside
-from hostile.guessing import RATE, compare
-from hostile.outcomes import every_case, failures, walking
+from hostile.bystander import Seen, beside
+from hostile.outcome_cases import every_case, failures, walking
+from hostile.token_guesses import RATE, compare
 from workspace_sandbox.mail import MailEmulator
 from workspace_sandbox.notes import NotesEmulator
 from workspace_sandbox.sandbox import Sandbox

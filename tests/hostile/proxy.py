@@ -13,7 +13,7 @@ from aiohttp import web
 from multidict import CIMultiDict
 from yarl import URL
 
-from hostile.mangling import mangled
+from hostile.odd_responses import mangled
 from simulation.vendors import READS
 from workspace_sandbox.kit.threads import event_loop_thread
 from workspace_sandbox.sandbox import Sandbox

@@ -9,7 +9,7 @@ from harness.installation import run_installation
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
 from hostile.attacks import ATTACKS, Attack
-from hostile.beside import Seen, beside, tries
+from hostile.bystander import Seen, beside, tries
 from workspace_sandbox.mail import MailEmulator
 from workspace_sandbox.notes import NotesEmulator
 from workspace_sandbox.sandbox import Sandbox

@@ -11,7 +11,7 @@ from harness.all_connectors import AllConnectors, run_all_connectors
 from harness.operation_calls import ReadCall, read
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
-from hostile.values import answers
+from hostile.hostile_texts import answers
 from workspace_sandbox import EMULATORS
 
 TRICKS = ("..", ".", "../..", "a/../b", "%2e%2e", "?x=1", "#x", "//", "\\..", "..;", "\u2025", "x/")

@@ -16,8 +16,8 @@ from harness.installation import Installation, run_installation
 from harness.operation_calls import VendorView
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
-from hostile.beside import least_held_ms
-from hostile.values import Placed, answers
+from hostile.bystander import least_held_ms
+from hostile.hostile_texts import Placed, answers
 from simulation.writes import World
 from workspace_sandbox import EMULATORS
 from workspace_sandbox.sandbox import Sandbox

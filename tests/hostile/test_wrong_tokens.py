@@ -11,8 +11,8 @@ import pytest
 from harness.installation import Installation, run_installation
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
-from hostile.beside import MEBIBYTE
-from hostile.guessing import compare, guessing
+from hostile.bystander import MEBIBYTE
+from hostile.token_guesses import compare, guessing
 from workspace_sandbox.notes import NotesEmulator
 
 GROWN_MIB = 32

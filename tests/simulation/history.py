@@ -27,7 +27,7 @@ from connector_gateway.storage.sql.epochs import FileWitness
 from harness.clocks import NOON, ManualClock
 from simulation.accounts import WAYS, Rewire, Way, connected, rewire
 from simulation.checks import left_over, verdict
-from simulation.forms import FORMS, request
+from simulation.key_forms import FORMS, request
 from simulation.loop import Stopped, simulate, simulated_loop
 from simulation.process import BROKEN, Process, Reply, settings, steady_time
 from simulation.storage import Storage, copied

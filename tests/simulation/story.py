@@ -6,7 +6,7 @@ from random import Random
 from typing import Literal
 
 from simulation.accounts import WAYS, Rewire, overwrites, rewired, spread
-from simulation.forms import FORMS, Form
+from simulation.key_forms import FORMS, Form
 from simulation.vendors import SHAPES, Trouble, Unexpected
 from simulation.writes import KINDS, by_hand
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from simulation.forms import FORMS, Form
+from simulation.key_forms import FORMS, Form
 from simulation.story import ByHand, Crash, Disk, Freeze, Item, Network, Restore, Story, Write
 from simulation.vendors import Trouble
 from simulation.workers import Stage

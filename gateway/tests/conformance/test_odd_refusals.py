@@ -14,7 +14,7 @@ from harness.gateway_server import Reply
 from harness.operation_calls import read, write, writes_of
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
-from hostile.trials import misshapen
+from hostile.call_trials import misshapen
 from workspace_sandbox import EMULATORS
 
 BODIES: Sequence[object] = (

@@ -13,7 +13,7 @@ from harness.gateway_server import Reply
 from harness.operation_calls import defects, write, writes_of
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
-from hostile.outcomes import STEPS
+from hostile.outcome_cases import STEPS
 from simulation.vendors import READS
 from simulation.writes import KINDS, OVER
 from workspace_sandbox import EMULATORS

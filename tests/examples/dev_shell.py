@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from examples.documented import decoded
+from examples.code_blocks import decoded
 from harness.wait import wait_until
 
 PATHS = {"PATH": f"{sys.prefix}/bin:{os.environ['PATH']}"}

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from connector_gateway.connectors import CONNECTORS
-from hostile.trials import Hostile, hostile
+from hostile.call_trials import Hostile, hostile
 
 every_room = pytest.mark.parametrize("room", CONNECTORS)
 

@@ -1,4 +1,4 @@
-"""``python -m hostile.guessing URL TOKENS RATE ADDRESSES``: send wrong tokens at a steady rate, and count the answers.
+"""``python -m hostile.token_guesses URL TOKENS RATE ADDRESSES``: send wrong tokens at a steady rate, and count the answers.
 
 A process of its own, so that what guessing costs the guesser delays nobody who is measured. ``compare`` measures what
 the operator and a key notice of it.
@@ -66,7 +66,13 @@ async def _knock(host: str, port: int, path: str, address: str, number: int) -> 
 @contextmanager
 def guessing(installation: Installation, tokens: int, rate: float, addresses: int = 1) -> Iterator[Counter[str]]:
     """Have so many wrong tokens sent while inside; afterwards it is known how they were answered."""
-    command = [sys.executable, "-m", "hostile.guessing", installation.base_url, *map(str, (tokens, rate, addresses))]
+    command = [
+        sys.executable,
+        "-m",
+        "hostile.token_guesses",
+        installation.base_url,
+        *map(str, (tokens, rate, addresses)),
+    ]
     statuses: Counter[str] = Counter()
     process = subprocess.Popen(command, cwd=TESTS, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None

@@ -15,8 +15,8 @@ from connector_gateway.storage import tables
 from gateway.tests.connectors.notes.watching import share
 from harness.gateway_server import Gateway
 from harness.watches import settle
-from hostile.mangling import mangled
-from hostile.trials import UNEXPECTED, Hostile, cause_of, hostile, misshapen
+from hostile.call_trials import UNEXPECTED, Hostile, cause_of, hostile, misshapen
+from hostile.odd_responses import mangled
 from workspace_sandbox.chat.deliveries import SIGNING_SECRET
 
 NOTES_SECRET = "secret_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGH"

@@ -1,4 +1,4 @@
-"""``python -m chaos.moved FILE serve …``: the gateway, on a machine whose wall clock is as far off as *FILE* says."""
+"""``python -m chaos.wall_clock FILE serve …``: the gateway, on a machine whose wall clock is as far off as *FILE* says."""
 
 import mmap
 import runpy

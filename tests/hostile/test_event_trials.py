@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from hostile.watching import Watching, watching
+from hostile.event_trials import Watching, watching
 
 
 @pytest.fixture(scope="module")

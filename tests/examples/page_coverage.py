@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from examples.documented import WRITTEN, Block, blocks_of
+from examples.code_blocks import WRITTEN, Block, blocks_of
 
 GUIDE = "docs/guide"
 SANDBOX = ("sandbox/guides/test_pages.py", {"python": 1, "js": 1})

@@ -4,9 +4,9 @@ import json
 import re
 from typing import Any
 
-from examples.blocks import shown
-from examples.documented import Block, decoded, has_lines, is_as_shown
-from examples.shells import EXPORTS, LONGEST_SECONDS, Shell
+from examples.code_blocks import Block, decoded, has_lines, is_as_shown
+from examples.dev_shell import EXPORTS, LONGEST_SECONDS, Shell
+from examples.page_coverage import shown
 from harness.wait import wait_until
 
 BEGUN = {"make run\n", EXPORTS}

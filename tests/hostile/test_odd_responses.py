@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from harness.sandbox_server import run_emulators
-from hostile.mangling import ODD_BODIES, ODD_REFUSALS, changed, mangled
+from hostile.odd_responses import ODD_BODIES, ODD_REFUSALS, changed, mangled
 from hostile.proxy import Mangling, mangling
 from workspace_sandbox.boards import BoardsEmulator
 from workspace_sandbox.sandbox import Sandbox

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from hostile.outcomes import STATUSES, STEPS, Walk, failures, some_cases, walking
+from hostile.outcome_cases import STATUSES, STEPS, Walk, failures, some_cases, walking
 
 
 @pytest.fixture(scope="module")
