@@ -78,7 +78,7 @@ class PacingBench:
 
 
 @contextmanager
-def place(processes: int = 1) -> Iterator[PacingBench]:
+def pacing_bench(processes: int = 1) -> Iterator[PacingBench]:
     """Sandbox and gateways in processes of their own, budgets as they are, and timeouts for long queues.
 
     Several gateways share PostgreSQL and Valkey; one alone uses SQLite and its memory, unless *processes* is 0.
@@ -171,7 +171,7 @@ def orders(examples: Mapping[str, Any]) -> Iterator[Order]:
 
 def rows() -> Iterator[tuple[str, str, str, bool]]:
     """What is measured, the figure, the bar, and whether it is reached."""
-    with place() as here:
+    with pacing_bench() as here:
         for order in orders(here.sandbox["examples"]):
             if order.connector in here.connections:
                 yield _saturate(here, order)
@@ -192,17 +192,17 @@ def orders_together(examples: Mapping[str, Any]) -> Iterator[Order]:
 def rows_together() -> Iterator[tuple[str, str, str, bool]]:
     """The same of one, two and four processes that share a store, and the minute of a key; all of it at once."""
     with ExitStack() as stack, ThreadPoolExecutor() as threads:
-        places = [stack.enter_context(place(processes if processes > 1 else 0)) for processes in PROCESSES]
-        for rows in threads.map(_together, places):
+        benches = [stack.enter_context(pacing_bench(processes if processes > 1 else 0)) for processes in PROCESSES]
+        for rows in threads.map(_measure_together, benches):
             yield from rows
 
 
-def _together(here: PacingBench) -> Sequence[tuple[str, str, str, bool]]:
+def _measure_together(here: PacingBench) -> Sequence[tuple[str, str, str, bool]]:
     with ThreadPoolExecutor(max_workers=len(CONNECTORS) + 1) as threads:
         minute = threads.submit(_minute, here)
         saturated = threads.map(lambda order: _saturate(here, order), orders_together(here.sandbox["examples"]))
-        told = f"{len(here.gateways)} on Valkey, "
-        return [(told + what, figure, bar, good) for what, figure, bar, good in (*saturated, minute.result())]
+        label = f"{len(here.gateways)} on Valkey, "
+        return [(label + what, figure, bar, good) for what, figure, bar, good in (*saturated, minute.result())]
 
 
 def _minute(here: PacingBench) -> tuple[str, str, str, bool]:
@@ -225,9 +225,9 @@ def _saturate(here: PacingBench, order: Order) -> tuple[str, str, str, bool]:
     each = int(budget.limit / order.units)
     windows = (len(seen) - 1) // each
     lasted = seen[windows * each]["at"] - seen[0]["at"]
-    used, refused = windows * budget.per_seconds / lasted, sum(entry["status"] == 429 for entry in seen)
-    good = used >= 0.98 and refused == 0 and statuses == {"200": order.calls}
-    figure = f"{used:.1%} ({windows} windows in {lasted:.1f} s); {refused} refused upstream; answers {statuses}"
+    used, throttled = windows * budget.per_seconds / lasted, sum(entry["status"] == 429 for entry in seen)
+    good = used >= 0.98 and throttled == 0 and statuses == {"200": order.calls}
+    figure = f"{used:.1%} ({windows} windows in {lasted:.1f} s); {throttled} refused upstream; answers {statuses}"
     return f"{order.connector}: budget used at saturation; upstream 429s", figure, ">= 98%; 0", good
 
 

@@ -16,8 +16,8 @@ def command_page() -> str:
         "# Commands",
         "Generated from the commands; do not edit. [The guide](../guide/command-line.md) tells what they print.",
     ]
-    whole = click.Context(main, info_name="connector-gateway")
-    return "\n\n".join([*head, *sections(main, whole)]) + "\n"
+    context = click.Context(main, info_name="connector-gateway")
+    return "\n\n".join([*head, *sections(main, context)]) + "\n"
 
 
 def sections(command: click.Command, context: click.Context) -> Iterator[str]:

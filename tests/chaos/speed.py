@@ -51,13 +51,17 @@ class Speed:
         """What is not right with the reads of one round, in words."""
         nodes = self.load.installation.nodes
         self.rounds += 1
-        rooms = enumerate(CONNECTOR_NAMES, self.rounds)
-        found = await asyncio.gather(*(self._slow(room, nodes[number % len(nodes)]) for number, room in rooms))
+        connectors = enumerate(CONNECTOR_NAMES, self.rounds)
+        results = await asyncio.gather(
+            *(self._slow(connector, nodes[number % len(nodes)]) for number, connector in connectors)
+        )
         await asyncio.sleep(PAUSE_SECONDS)
-        return [one for one in found if one]
+        return [one for one in results if one]
 
-    async def _slow(self, room: str, node: Node) -> str:
+    async def _slow(self, connector: str, node: Node) -> str:
         began = time.monotonic()
-        reply = await self.load.glance(room, node)
+        reply = await self.load.glance(connector, node)
         took = time.monotonic() - began
-        return "" if reply.status == 200 and took < FULL_SPEED_SECONDS else f"{room} {reply.told} in {took:.1f} s"
+        return (
+            "" if reply.status == 200 and took < FULL_SPEED_SECONDS else f"{connector} {reply.summary} in {took:.1f} s"
+        )

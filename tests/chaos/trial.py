@@ -37,7 +37,7 @@ class Outcome:
     reads: Counter[str]
     faults: Counter[str]
     objects: int
-    refused: Counter[str]
+    throttled: Counter[str]
     """Requests that applications refused as too many, while the store was away or right after."""
 
     small: int
@@ -88,10 +88,10 @@ async def trial(
             broken.append(f"recovery took {recovery:.1f} s")
         return Outcome(
             broken,
-            Counter(asked.reply.told if asked.reply else "nothing" for asked in load.asked),
+            Counter(call.reply.summary if call.reply else "nothing" for call in load.calls),
             load.reads,
             faults.done,
-            len({asked.write.content for asked in load.asked if asked.reply and asked.reply.status == 200}),
+            len({call.write.content for call in load.calls if call.reply and call.reply.status == 200}),
             windows.excused,
             windows.small,
             sorted(load.took),

@@ -10,7 +10,7 @@ import pytest
 from connector_gateway.connectors import CONNECTORS
 from connector_gateway.settings import Settings
 from deploy.deployment import Deployment
-from deploy.manifests import CONFIGURED, KEPT, PODS, UNIT
+from deploy.manifests import CONFIGURED, MANIFEST_SETTINGS, PODS, UNIT
 from deploy.processes import COMPOSE, Gateway, balancer, environment_of, gateways, nginx_program
 from harness.gateway_server import free_port, settings_for
 from harness.load import under_load
@@ -43,21 +43,21 @@ def deployment(
             "GATEWAY_NOTES_BUDGET": "10/1",
         }
         with gateways(folder, logs, SECRETS, **own, **settings_for(sandbox, ["notes"])) as both:
-            made = Deployment(both, sandbox, folder, SECRETS["GATEWAY_OPERATOR_TOKEN"])
-            made.prepare()
-            yield made
+            deployed = Deployment(both, sandbox, folder, SECRETS["GATEWAY_OPERATOR_TOKEN"])
+            deployed.prepare()
+            yield deployed
 
 
 def test_the_two_gateways_of_the_compose_file_serve_together(deployment: Deployment) -> None:
     seen = deployment.manage(1, "GET", "/v1/workspaces")
-    hidden = [httpx.get(f"{address}/metrics") for address in told_by(deployment.gateways[1])]
+    hidden = [httpx.get(f"{address}/metrics") for address in urls_of(deployment.gateways[1])]
 
     assert ["tests"] == [one["name"] for one in seen]
     assert [404, 401] == [one.status_code for one in hidden]
     assert [] == list(deployment.folder.iterdir())
 
 
-def told_by(gateway: Gateway) -> tuple[str, str]:
+def urls_of(gateway: Gateway) -> tuple[str, str]:
     return gateway.address, gateway.admin_address
 
 
@@ -102,8 +102,13 @@ def test_the_settings_of_the_compose_file_can_be_used(service: str) -> None:
 def test_the_manifests_name_settings_that_there_are(tmp_path: Path) -> None:
     trusted = tmp_path / "ca.crt"
     trusted.touch()
-    told = {**CONFIGURED, **{name: value.replace("/run/trusted/ca.crt", str(trusted)) for name, value in KEPT.items()}}
-    settings = Settings.read(told | {name: value for name, value in SECRETS.items() if name in told}, CONNECTORS)
+    variables = {
+        **CONFIGURED,
+        **{name: value.replace("/run/trusted/ca.crt", str(trusted)) for name, value in MANIFEST_SETTINGS.items()},
+    }
+    settings = Settings.read(
+        variables | {name: value for name, value in SECRETS.items() if name in variables}, CONNECTORS
+    )
 
     assert ("https://gateway.example.com", 8081) == (settings.base_url, settings.admin_port)
     assert settings.shareable

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from sqlalchemy import make_url
 
-from deploy.manifests import KEPT, MANIFESTS, PODS, UNIT
+from deploy.manifests import MANIFEST_SETTINGS, MANIFESTS, PODS, UNIT
 from deploy.processes import COMPOSE, CONTAINERFILE, DEPLOY
 from harness.requirement import requirement
 
@@ -90,8 +90,8 @@ def test_no_policy_lets_a_gateway_reach_what_is_inside_by_its_address(address: s
 
 
 def reaches(block: Mapping[str, Any], address: str) -> bool:
-    found = ip_address(address)
-    return found in ip_network(block["cidr"]) and not any(found in ip_network(one) for one in block.get("except", []))
+    ip = ip_address(address)
+    return ip in ip_network(block["cidr"]) and not any(ip in ip_network(one) for one in block.get("except", []))
 
 
 @requirement("deployment-10")
@@ -110,9 +110,9 @@ def test_the_stores_are_reached_by_tls() -> None:
     (valkey,) = PODS["valkey"]["containers"]
 
     assert {"sslmode": "verify-full", "sslrootcert": "/run/trusted/ca.crt"} == dict(
-        make_url(KEPT["GATEWAY_DATABASE_URL"]).query
+        make_url(MANIFEST_SETTINGS["GATEWAY_DATABASE_URL"]).query
     )
-    assert KEPT["GATEWAY_SHARED_URL"].startswith("rediss://")
+    assert MANIFEST_SETTINGS["GATEWAY_SHARED_URL"].startswith("rediss://")
     assert "--port 0 --tls-port 6379" in valkey["args"][0]
 
 
@@ -137,10 +137,10 @@ def test_every_extra_is_locked_with_what_it_is_added_to() -> None:
 
     extras = project["optional-dependencies"]
     assert ["workspace-sandbox"] == extras.pop("sandbox")
-    for extra, wanted in extras.items():
+    for extra, requirements in extras.items():
         locked = dict(PINNED.findall(LOCKS[extra]))
         assert run.items() <= locked.items()
-        assert {re.split("[<>=]", one)[0] for one in wanted} <= locked.keys()
+        assert {re.split("[<>=]", one)[0] for one in requirements} <= locked.keys()
 
 
 @requirement("deployment-13")
@@ -157,10 +157,10 @@ def test_a_lock_has_a_hash_for_each_package_and_names_no_index(name: str) -> Non
 def test_systemd_finds_little_that_the_service_could_still_be_denied() -> None:
     unit = str(DEPLOY / "connector-gateway.service")
     command = ["systemd-analyze", "security", "--offline=true", "--threshold=15", unit]
-    told = subprocess.run(command, capture_output=True, text=True, check=False)
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
 
     # Of ten; the threshold is in tenths.
-    assert 0 == told.returncode, told.stdout[-400:]
+    assert 0 == result.returncode, result.stdout[-400:]
     assert "\nLimitCORE=0\n" in UNIT
 
 
@@ -170,6 +170,6 @@ def test_systemd_understands_the_unit(tmp_path: Path) -> None:
     unit = re.sub(r"^ExecStart=\S+", f"ExecStart={sys.executable}", UNIT, flags=re.MULTILINE)
     path = tmp_path / "connector-gateway.service"
     path.write_text(re.sub(r"^(User|Group)=.*", r"\1=daemon", unit, flags=re.MULTILINE), encoding="utf-8")
-    told = subprocess.run(["systemd-analyze", "verify", path], capture_output=True, text=True, check=False)
+    result = subprocess.run(["systemd-analyze", "verify", path], capture_output=True, text=True, check=False)
 
-    assert (0, "") == (told.returncode, told.stderr)
+    assert (0, "") == (result.returncode, result.stderr)

@@ -26,15 +26,15 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def command(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The command of an environment that has the wheel, and borrows what that depends on."""
-    made = tmp_path_factory.mktemp("production")
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(made)], check=True, timeout=60)
-    python = made / "bin" / "python"
+    environment = tmp_path_factory.mktemp("production")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True, timeout=60)
+    python = environment / "bin" / "python"
     install = ["--python", str(python), "install", "--quiet", "--no-deps", "--no-index", str(wheel)]
     subprocess.run([sys.executable, "-m", "pip", *install], check=True, capture_output=True, timeout=60)
     # By a folder in the path, in which no .pth file counts: the one of the sources would bring the sandbox back.
-    packages = next(made.glob("lib/python*/site-packages"))
+    packages = next(environment.glob("lib/python*/site-packages"))
     (packages / "borrowed.pth").write_text(f"{sysconfig.get_path('purelib')}\n", encoding="utf-8")
-    return made / "bin" / "connector-gateway"
+    return environment / "bin" / "connector-gateway"
 
 
 def run(command: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -62,12 +62,14 @@ def test_the_wheel_has_the_guides_that_are_served(wheel: Path) -> None:
 def test_what_needs_the_sandbox_says_what_to_install(command: Path, name: str) -> None:
     ended = run(command, name)
 
-    told = f"Error: '{name}' needs the package workspace-sandbox: run pip install ./sandbox in a copy of the sources.\n"
-    assert (1, told) == (ended.returncode, ended.stderr)
+    message = (
+        f"Error: '{name}' needs the package workspace-sandbox: run pip install ./sandbox in a copy of the sources.\n"
+    )
+    assert (1, message) == (ended.returncode, ended.stderr)
 
 
 def test_help_lists_the_commands_that_are_there(command: Path) -> None:
-    told = run(command, "--help").stdout
+    output = run(command, "--help").stdout
 
-    assert "serve" in told
-    assert "sandbox" not in told
+    assert "serve" in output
+    assert "sandbox" not in output

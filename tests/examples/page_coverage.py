@@ -39,15 +39,15 @@ RUN_BY: Mapping[str, tuple[str, Mapping[str, int]]] = {
 PAGES = [path for path in WRITTEN if "/decisions/" not in path]
 
 
-def shown(page: str) -> list[Block]:
+def visible_blocks(page: str) -> list[Block]:
     """The blocks of a page that something has to run: those in a language, and not marked as not run."""
     return [block for block in blocks_of(page) if block.language and block.not_run is None]
 
 
 def counted(page: str) -> Mapping[str, int]:
     """How many blocks of each language something has to run."""
-    return Counter(block.language for block in shown(page))
+    return Counter(block.language for block in visible_blocks(page))
 
 
-FOLLOWED = [page for page in PAGES if page not in RUN_BY and shown(page)]
+FOLLOWED = [page for page in PAGES if page not in RUN_BY and visible_blocks(page)]
 """All others that show code; they are typed from the first block to the last."""

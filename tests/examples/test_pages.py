@@ -63,29 +63,29 @@ def test_the_write_makes_one_page_however_often_it_is_repeated(shell: Shell) -> 
 
 def is_watching(shell: Shell) -> bool:
     """Whether changes of notes are seen; asked of the service, since a command takes a second of the processor."""
-    told = shell.described
-    url = f"{told['base_url']}/v1/connections/{told['connections']['notes']}"
-    answer = httpx.get(url, headers={"Authorization": f"Bearer {told['operator_token']}"}, timeout=30)
+    installation = shell.described
+    url = f"{installation['base_url']}/v1/connections/{installation['connections']['notes']}"
+    answer = httpx.get(url, headers={"Authorization": f"Bearer {installation['operator_token']}"}, timeout=30)
     return answer.json()["data"]["watching_since"] is not None
 
 
 def test_the_command_line_makes_the_same_calls_and_explains_them(shell: Shell) -> None:
     (envelope,) = shell.answers(TRIED[1].removeprefix(EXPORTS))
     typed = COMMANDS[0].replace("run_…", envelope["run_id"])
-    told = shell.type(typed)
+    output = shell.type(typed)
 
     assert (1, 3) == (len(COMMANDS), len(typed.splitlines()))
-    assert "chat post_message" in told
-    assert envelope["run_id"] in told
+    assert "chat post_message" in output
+    assert envelope["run_id"] in output
 
 
 def test_the_exports_name_a_read_key_and_the_operator_token_where_that_is_wanted(shell: Shell) -> None:
     read = shell.type(".venv/bin/connector-gateway env --key read --operator")
-    kept = shell.described
-    named = {"GATEWAY_OPERATOR_TOKEN": kept["operator_token"], "WORKSPACE_ID": kept["workspace_id"]}
+    installation = shell.described
+    named = {"GATEWAY_OPERATOR_TOKEN": installation["operator_token"], "WORKSPACE_ID": installation["workspace_id"]}
 
-    assert f"export GATEWAY_API_KEY={kept['keys']['read']}\n" in read
-    assert kept["keys"]["write"] not in read
+    assert f"export GATEWAY_API_KEY={installation['keys']['read']}\n" in read
+    assert installation["keys"]["write"] not in read
     assert [True, True] == [f"export {name}={value}\n" in read for name, value in named.items()]
 
 

@@ -328,8 +328,8 @@ def run_gateway(
     finally:
         running.should_exit = True
         thread.join(60)
-        told = [line for ending in ("", "-wal") for line in LEAKS.stored(folder / f"gateway.db{ending}")]
-    assert [] == told
+        variables = [line for ending in ("", "-wal") for line in LEAKS.stored(folder / f"gateway.db{ending}")]
+    assert [] == variables
 
 
 def free_port() -> int:

@@ -63,19 +63,19 @@ def write(gateway: Gateway, world: World, name: str, content: str, key: str | No
     """What is answered to a write, with or without a key."""
     kind = KINDS[name]
     method, path, body = kind.request(world, content)
-    sent = {"connection_id": gateway.connections[kind.room], **body}
+    sent = {"connection_id": gateway.connections[kind.connector], **body}
     return gateway.request(
-        method, f"/v1/connectors/{kind.room}{path}", json=sent, headers={"Idempotency-Key": key} if key else {}
+        method, f"/v1/connectors/{kind.connector}{path}", json=sent, headers={"Idempotency-Key": key} if key else {}
     )
 
 
 def defects(world: World, name: str, content: str, reply: Reply) -> Iterator[str]:
     """Yield what is wrong with the objects upstream after *reply* to a write."""
-    kind, objects = KINDS[name], list(KINDS[name].made(world, content))
+    kind, objects = KINDS[name], list(KINDS[name].created(world, content))
     if reply.status != 200:
         yield f"in the end {reply.status} {reply.body['error']}"
         return
-    for part, returned in enumerate(kind.told(reply.data)):
+    for part, returned in enumerate(kind.returned_ids(reply.data)):
         parts = [one for one in objects if one.part == part]
         if len(parts) != kind.expected(reply.data, part) or returned not in {None, *[one.id for one in parts]}:
             yield f"{returned} is returned, {parts} are there"

@@ -37,19 +37,19 @@ class Hostile(AllConnectors):
 
     # What every answer must be
 
-    def faults(self, room: str, seeds: Iterable[int]) -> list[str]:
+    def violations(self, connector: str, seeds: Iterable[int]) -> list[str]:
         """What is wrong with the answers to every call of a room while one answer in three is mangled."""
-        readings = self.read_calls(room)
-        return [fault for seed in seeds for fault in self._faults(room, readings, seed)]
+        readings = self.read_calls(connector)
+        return [violation for seed in seeds for violation in self._violations(connector, readings, seed)]
 
-    def _faults(self, room: str, readings: Sequence[ReadCall], seed: int) -> Iterator[str]:
-        gateway = self.with_new_connection(room)
-        contents = {name: f"{room} {seed} {number}" for number, name in enumerate(writes_of(room))}
+    def _violations(self, connector: str, readings: Sequence[ReadCall], seed: int) -> Iterator[str]:
+        gateway = self.with_new_connection(connector)
+        contents = {name: f"{connector} {seed} {number}" for number, name in enumerate(writes_of(connector))}
         for name, content in contents.items():
             self.prepare(name, content)
         self.proxy.begin(seed)
         for reading in readings:
-            yield from self._judged(f"{reading.method} {reading.path}", seed, read(gateway, room, reading))
+            yield from self._judged(f"{reading.method} {reading.path}", seed, read(gateway, connector, reading))
         for name, content in contents.items():
             yield from self._judged(name, seed, write(gateway, self.world, name, content, content))
         self.proxy.stop()
@@ -64,17 +64,17 @@ class Hostile(AllConnectors):
 
     # What becomes of writes
 
-    def doubles(self, room: str, seeds: Iterable[int]) -> list[str]:
+    def doubles(self, connector: str, seeds: Iterable[int]) -> list[str]:
         """What is wrong with what writes made whose answers were mangled, and that were repeated until answered."""
         return [
             f"{name}, seed {seed}: {wrong}"
             for seed in seeds
-            for name in writes_of(room)
-            for wrong in self._doubles(room, name, seed)
+            for name in writes_of(connector)
+            for wrong in self._doubles(connector, name, seed)
         ]
 
-    def _doubles(self, room: str, name: str, seed: int) -> Iterator[str]:
-        content, gateway = f"{name.split('.')[1].replace('_', '')} {seed}", self.with_new_connection(room)
+    def _doubles(self, connector: str, name: str, seed: int) -> Iterator[str]:
+        content, gateway = f"{name.split('.')[1].replace('_', '')} {seed}", self.with_new_connection(connector)
         self.prepare(name, content)
         for number in range(TRIES):
             self.proxy.begin(seed * TRIES + number, 0.5 if number else 1.0, only_done=True)
@@ -88,33 +88,35 @@ class Hostile(AllConnectors):
 
     # What is remembered
 
-    def spoiled(self, room: str, seeds: Iterable[int]) -> list[str]:
+    def spoiled(self, connector: str, seeds: Iterable[int]) -> list[str]:
         """The calls that are answered otherwise than they should be, after one whose answers were all mangled."""
-        expected = [(reading, read(self.gateway, room, reading)) for reading in self.read_calls(room)]
+        expected = [(reading, read(self.gateway, connector, reading)) for reading in self.read_calls(connector)]
         return [
             f"{reading.method} {reading.path}, seed {seed}: {wrong}"
             for seed in seeds
             for reading, answer in expected
-            if (wrong := self._spoiled(room, reading, answer, seed))
+            if (wrong := self._spoiled(connector, reading, answer, seed))
         ]
 
-    def _spoiled(self, room: str, reading: ReadCall, expected: Reply, seed: int) -> str:
-        gateway = self.with_new_connection(room)
+    def _spoiled(self, connector: str, reading: ReadCall, expected: Reply, seed: int) -> str:
+        gateway = self.with_new_connection(connector)
         self.proxy.begin(seed, 1.0 if seed % 2 else 0.5)
-        first = read(gateway, room, reading)
+        first = read(gateway, connector, reading)
         self.proxy.stop()
-        told = read(gateway, room, reading)
-        if _lasting(told) == _lasting(expected):
+        second = read(gateway, connector, reading)
+        if _lasting(second) == _lasting(expected):
             return ""
-        return f"{told.body} instead of {expected.body} after {first.body} by {self.proxy.mangled}"
+        return f"{second.body} instead of {expected.body} after {first.body} by {self.proxy.mangled}"
 
 
 def cause_of(entry: Mapping[str, Any]) -> str:
     """What was logged, and from where in a room it came."""
-    fault = entry.get("exc_info")
-    frames = traceback.extract_tb(fault.__traceback__) if isinstance(fault, BaseException) else []
-    rooms = [f"{Path(frame.filename).name}:{frame.lineno}" for frame in frames if "/connectors/" in frame.filename]
-    return f"{entry['event']}, {fault or entry.get('private')!r}, at {rooms[-1:]}"
+    error = entry.get("exc_info")
+    frames = traceback.extract_tb(error.__traceback__) if isinstance(error, BaseException) else []
+    frames_in_connectors = [
+        f"{Path(frame.filename).name}:{frame.lineno}" for frame in frames if "/connectors/" in frame.filename
+    ]
+    return f"{entry['event']}, {error or entry.get('private')!r}, at {frames_in_connectors[-1:]}"
 
 
 def _with_cause(_: Any, __: str, entry: EventDict) -> EventDict:
@@ -128,8 +130,8 @@ def misshapen(reply: Reply) -> str:
         return f"{reply.status} {reply.body['error']['code']}"
     if reply.status == 200:
         return "" if {"run_id", "connector", "data"} <= set(reply.body) else f"no envelope: {reply.body}"
-    told = reply.body.get("error", {}) if isinstance(reply.body, dict) else {}
-    return "" if {"code", "message", "remedy", "details", "docs"} == set(told) else f"no error of ours: {reply.body}"
+    error = reply.body.get("error", {}) if isinstance(reply.body, dict) else {}
+    return "" if {"code", "message", "remedy", "details", "docs"} == set(error) else f"no error of ours: {reply.body}"
 
 
 def _lasting(reply: Reply) -> Any:
@@ -139,8 +141,8 @@ def _lasting(reply: Reply) -> Any:
 
 def _without(value: Any, names: Collection[str]) -> Any:
     if isinstance(value, dict):
-        return {name: _without(held, names) for name, held in value.items() if name not in names}
-    return [_without(held, names) for held in value] if isinstance(value, list) else value
+        return {name: _without(item, names) for name, item in value.items() if name not in names}
+    return [_without(item, names) for item in value] if isinstance(value, list) else value
 
 
 @contextmanager

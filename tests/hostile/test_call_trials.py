@@ -7,7 +7,7 @@ import pytest
 from connector_gateway.connectors import CONNECTORS
 from hostile.call_trials import Hostile, hostile
 
-every_room = pytest.mark.parametrize("room", CONNECTORS)
+every_connector = pytest.mark.parametrize("connector", CONNECTORS)
 
 
 @pytest.fixture(scope="module")
@@ -16,23 +16,23 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hostile]:
         yield behind_the_proxy
 
 
-@every_room
-def test_no_odd_answer_is_a_fault_of_ours(started: Hostile, room: str) -> None:
-    faults = started.faults(room, range(14))
+@every_connector
+def test_no_odd_answer_is_a_fault_of_ours(started: Hostile, connector: str) -> None:
+    violations = started.violations(connector, range(14))
 
-    assert [] == faults
+    assert [] == violations
     assert started.proxy.mangled_answers > 50
 
 
-@every_room
-def test_a_write_with_an_odd_answer_happens_once(started: Hostile, room: str) -> None:
-    doubles = started.doubles(room, range(16))
+@every_connector
+def test_a_write_with_an_odd_answer_happens_once(started: Hostile, connector: str) -> None:
+    doubles = started.doubles(connector, range(16))
 
     assert [] == doubles
 
 
-@every_room
-def test_nothing_odd_is_remembered(started: Hostile, room: str) -> None:
-    spoiled = started.spoiled(room, range(14))
+@every_connector
+def test_nothing_odd_is_remembered(started: Hostile, connector: str) -> None:
+    spoiled = started.spoiled(connector, range(14))
 
     assert [] == spoiled

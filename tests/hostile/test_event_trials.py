@@ -4,24 +4,26 @@ from collections.abc import Iterator
 
 import pytest
 
-from hostile.event_trials import Watching, watching
+from hostile.event_trials import EventTrials, run_event_trials
 
 
 @pytest.fixture(scope="module")
-def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watching]:
-    with watching(tmp_path_factory.mktemp("watching")) as behind_the_proxy:
+def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EventTrials]:
+    with run_event_trials(tmp_path_factory.mktemp("watching")) as behind_the_proxy:
         yield behind_the_proxy
 
 
-@pytest.mark.parametrize("room", ["notes", "chat"])
-def test_no_odd_answer_to_a_poll_is_a_fault_of_ours_or_loses_what_comes_later(watched: Watching, room: str) -> None:
-    faults = watched.poll_faults(room, range(12))
+@pytest.mark.parametrize("connector", ["notes", "chat"])
+def test_no_odd_answer_to_a_poll_is_a_fault_of_ours_or_loses_what_comes_later(
+    watched: EventTrials, connector: str
+) -> None:
+    violations = watched.poll_violations(connector, range(12))
 
-    assert [] == faults
+    assert [] == violations
 
 
-@pytest.mark.parametrize("room", ["notes", "chat"])
-def test_no_odd_delivery_is_a_fault_of_ours(watched: Watching, room: str) -> None:
-    faults = watched.delivery_faults(room, range(12))
+@pytest.mark.parametrize("connector", ["notes", "chat"])
+def test_no_odd_delivery_is_a_fault_of_ours(watched: EventTrials, connector: str) -> None:
+    violations = watched.delivery_violations(connector, range(12))
 
-    assert [] == faults
+    assert [] == violations

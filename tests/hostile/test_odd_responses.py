@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from harness.sandbox_server import run_emulators
-from hostile.odd_responses import ODD_BODIES, ODD_REFUSALS, changed, mangled
+from hostile.odd_responses import ODD_BODIES, ODD_ERRORS, changed, mangled
 from hostile.proxy import Mangling, mangling
 from workspace_sandbox.boards import BoardsEmulator
 from workspace_sandbox.sandbox import Sandbox
@@ -48,8 +48,8 @@ def some_bodies(status: int) -> set[str]:
 def read_lists(sandbox: Sandbox, proxy: Mangling) -> list[str]:
     """What is answered through the proxy to thirty equal requests."""
     emulator = sandbox.emulators["boards"]
-    given = emulator.credentials()
-    headers = {"Authorization": f'OAuth oauth_consumer_key="{given["key"]}", oauth_token="{given["token"]}"'}
+    replies = emulator.credentials()
+    headers = {"Authorization": f'OAuth oauth_consumer_key="{replies["key"]}", oauth_token="{replies["token"]}"'}
     url = f"{proxy.addresses['GATEWAY_BOARDS_BASE_URL']}/1/lists/{emulator.examples()['list_ids'][0]}"
     with httpx.Client(headers=headers) as client:
         return [client.get(url).text for _ in range(30)]
@@ -67,17 +67,17 @@ def test_keys_go_lists_are_emptied_and_types_change() -> None:
 
 
 def test_whole_bodies_are_replaced_and_refusals_are_odd() -> None:
-    accepted, refused = some_bodies(200), some_bodies(404)
+    accepted, rejections = some_bodies(200), some_bodies(404)
 
     assert {json.dumps(body) for body in ODD_BODIES} <= accepted
-    assert {json.dumps(body) for body in ODD_REFUSALS} <= refused
-    assert set() == {json.dumps(body) for body in ODD_REFUSALS} & accepted
+    assert {json.dumps(body) for body in ODD_ERRORS} <= rejections
+    assert set() == {json.dumps(body) for body in ODD_ERRORS} & accepted
 
 
 def test_what_is_no_json_is_replaced() -> None:
     body, _ = mangled(b"invalid id", 400, Random(1))
 
-    assert body in {json.dumps(odd).encode() for odd in (*ODD_BODIES, *ODD_REFUSALS)}
+    assert body in {json.dumps(odd).encode() for odd in (*ODD_BODIES, *ODD_ERRORS)}
 
 
 def test_a_third_of_the_answers_is_mangled_the_same_for_a_seed(boards: Sandbox, proxy: Mangling) -> None:

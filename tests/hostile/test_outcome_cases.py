@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from hostile.outcome_cases import STATUSES, STEPS, Walk, failures, some_cases, walking
+from hostile.outcome_cases import STATUSES, STEPS, Walk, failures, run_cases, some_cases
 
 
 @pytest.fixture(scope="module")
 def walk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walk]:
-    with walking(tmp_path_factory.mktemp("outcomes")) as started:
+    with run_cases(tmp_path_factory.mktemp("outcomes")) as started:
         yield started
 
 

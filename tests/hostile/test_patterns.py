@@ -20,13 +20,13 @@ def patterns() -> list[PatternUse]:
 
 
 def test_no_pattern_takes_longer_for_texts_that_are_made_to_be_slow(patterns: list[PatternUse]) -> None:
-    assert [] == [(found.where, text) for found in patterns for text in slow(found)]
+    assert [] == [(use.where, text) for use in patterns for text in slow(use)]
 
 
 def test_patterns_are_looked_for_in_every_part_of_the_package(patterns: list[PatternUse]) -> None:
-    rooms = {found.where.split(".")[2].partition(":")[0] for found in patterns if ".connectors." in found.where}
+    connectors = {use.where.split(".")[2].partition(":")[0] for use in patterns if ".connectors." in use.where}
 
-    assert {"notes", "boards", "mail", "chat", "crm", "tables"} <= rooms
+    assert {"notes", "boards", "mail", "chat", "crm", "tables"} <= connectors
 
 
 @pytest.mark.parametrize(
@@ -55,10 +55,10 @@ SECRETS = ("aaaaaaaa", "%&#0 +/\\")
 
 @pytest.mark.parametrize("form", sorted(ADDRESSES))
 def test_the_form_of_a_pasted_address_costs_little_at_the_length_up_to_which_it_is_looked_at(form: str) -> None:
-    found = PatternUse(form, re.compile(form), searched=False)
-    texts = slow_texts(found.pattern, MAX_URL_LENGTH)
+    use = PatternUse(form, re.compile(form), searched=False)
+    texts = slow_texts(use.pattern, MAX_URL_LENGTH)
 
-    assert max(seconds(found, text) for text in texts) < 0.02
+    assert max(seconds(use, text) for text in texts) < 0.02
 
 
 @pytest.mark.parametrize("secret", SECRETS)

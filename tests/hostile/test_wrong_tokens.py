@@ -12,7 +12,7 @@ from harness.installation import Installation, run_installation
 from harness.requirement import requirement
 from harness.sandbox_server import run_emulators
 from hostile.bystander import MEBIBYTE
-from hostile.token_guesses import compare, guessing
+from hostile.token_guesses import compare, guess_tokens
 from workspace_sandbox.notes import NotesEmulator
 
 GROWN_MIB = 32
@@ -38,7 +38,7 @@ def test_ten_thousand_wrong_tokens_from_a_hundred_addresses_are_remembered_in_li
     installation: Installation,
 ) -> None:
     before = size_mib(installation)
-    with guessing(installation, tokens=10_000, rate=1000, addresses=100) as wrong:
+    with guess_tokens(installation, tokens=10_000, rate=1000, addresses=100) as wrong:
         workspaces = installation.manage("GET", "/v1/workspaces")
     after = size_mib(installation)
 

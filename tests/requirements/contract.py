@@ -49,7 +49,7 @@ def clauses(page: Path) -> Sequence[Clause]:
 
 
 def _clause(item: str) -> Clause:
-    found = _CLAUSE.fullmatch(item)
-    if found is None:
+    match = _CLAUSE.fullmatch(item)
+    if match is None:
         raise ValueError(f"This is no clause: {item}")
-    return Clause(found["page"], int(found["number"]), found["text"])
+    return Clause(match["page"], int(match["number"]), match["text"])

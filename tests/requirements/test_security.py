@@ -20,10 +20,10 @@ STANDING = {clause.name for page in PAGES for clause in clauses(page) if clause.
 
 @pytest.mark.parametrize("sentence", SENTENCES)
 def test_a_sentence_cites_clauses_that_are_kept(sentence: str) -> None:
-    found = CITED.search(sentence)
+    match = CITED.search(sentence)
 
-    assert found, "It cites no clause."
-    assert [] == [name for name in found[1].split(", ") if name not in STANDING]
+    assert match, "It cites no clause."
+    assert [] == [name for name in match[1].split(", ") if name not in STANDING]
 
 
 def test_there_are_promises() -> None:

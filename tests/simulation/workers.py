@@ -68,12 +68,12 @@ def stage() -> Iterator[Stage]:
         process.join()
 
 
-def _perform(asked: "Connection[Any, Any]") -> None:
+def _perform(requests: "Connection[Any, Any]") -> None:
     """Tell what becomes of each story that comes, until no more can."""
     installation = install()
     try:
         while True:
-            asked.send(one(installation, asked.recv()))
+            requests.send(one(installation, requests.recv()))
     except EOFError:
         pass
     finally:
@@ -159,7 +159,7 @@ def _received(receiving: "Connection[Any, Any]", story: Story) -> Outcome:
     return Outcome(story, broken, lines)
 
 
-def smaller(installation: Installation, outcome: Outcome, tell: Callable[[str], None]) -> Outcome:
+def smaller(installation: Installation, outcome: Outcome, report: Callable[[str], None]) -> Outcome:
     """The same failure with as little story as possible: items are left out one by one as long as it still fails."""
     index = 0
     while index < len(outcome.story.items):
@@ -168,5 +168,5 @@ def smaller(installation: Installation, outcome: Outcome, tell: Callable[[str], 
             outcome = tried
         else:
             index += 1
-    tell(f"made smaller: {len(outcome.story.items)} items are left")
+    report(f"made smaller: {len(outcome.story.items)} items are left")
     return outcome

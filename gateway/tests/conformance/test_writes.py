@@ -80,7 +80,7 @@ class Writing:
 
     def __init__(self, started: AllConnectors, step: tuple[str, str, str] | str, content: str, **fault: Any) -> None:
         self.name, self.method, self.path = (step, "", "") if isinstance(step, str) else step
-        self.started, self.room = started, KINDS[self.name].room
+        self.started, self.room = started, KINDS[self.name].connector
         self.content = f"{content} {next(NUMBERS)}"
         started.gateway.clear(self.room)
         started.prepare(self.name, self.content)
@@ -110,7 +110,7 @@ class Writing:
         return "ok" if reply.status == 200 else reply.code
 
     def made(self) -> int:
-        return len([one for one in KINDS[self.name].made(self.started.world, self.content) if one.part == 0])
+        return len([one for one in KINDS[self.name].created(self.started.world, self.content) if one.part == 0])
 
 
 @requirement("common-79", "common-97", "notes-23", "tables-15")
