@@ -73,9 +73,7 @@ def count_created(gateway: Gateway) -> Counter[str]:
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 @requirement("keys-11")
-def test_what_is_restored_serves_and_does_no_write_twice(
-    kind: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+def test_a_restored_installation_repeats_no_write(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     server = request.getfixturevalue("postgres_server") if kind == "postgresql" else ""
     url = postgres_on(server) if server else sqlite_in(tmp_path)
     new_url = new_database(server) if server else url
@@ -108,7 +106,7 @@ def test_what_is_restored_serves_and_does_no_write_twice(
     assert sent == sent_again
 
 
-def test_a_restore_in_place_is_noticed_without_being_told(tmp_path: Path) -> None:
+def test_a_restore_in_place_is_detected_without_a_declaration(tmp_path: Path) -> None:
     url = sqlite_in(tmp_path)
     variables = {"DATABASE": str(tmp_path / "gateway.db"), "BACKUP": str(tmp_path / "backup")}
     with run_emulators(**{name: EMULATORS[name] for name in BACKED_UP}) as sandbox:

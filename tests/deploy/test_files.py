@@ -63,9 +63,7 @@ def urls_of(gateway: Gateway) -> tuple[str, str]:
 
 @requirement("common-218")
 @pytest.mark.parametrize("kind", ["like nginx", "nginx"])
-def test_gateways_behind_a_balancer_are_replaced_in_turn_without_a_failed_call(
-    kind: str, deployment: Deployment, tmp_path: Path
-) -> None:
+def test_a_rolling_restart_behind_a_balancer_fails_no_call(kind: str, deployment: Deployment, tmp_path: Path) -> None:
     program = program_of(kind)
     port = free_port()
     load = deployment.key, deployment.connection_id, deployment.database_id
@@ -93,13 +91,13 @@ def program_of(kind: str) -> str | None:
 
 
 @pytest.mark.parametrize("service", ["gateway-1", "gateway-2"])
-def test_the_settings_of_the_compose_file_can_be_used(service: str) -> None:
+def test_the_compose_file_has_valid_settings(service: str) -> None:
     settings = Settings.read(environment_of(service, SECRETS), CONNECTORS)
 
     assert "valkey://default:pw-of-valkey@valkey:6379/0" == settings.shared_url
 
 
-def test_the_manifests_name_settings_that_there_are(tmp_path: Path) -> None:
+def test_the_manifests_name_existing_settings(tmp_path: Path) -> None:
     trusted = tmp_path / "ca.crt"
     trusted.touch()
     variables = {
@@ -114,7 +112,7 @@ def test_the_manifests_name_settings_that_there_are(tmp_path: Path) -> None:
     assert settings.shareable
 
 
-def test_whoever_stops_a_gateway_waits_longer_than_its_calls_may_take() -> None:
+def test_stop_timeouts_exceed_the_longest_call() -> None:
     pod = PODS["connector-gateway"]
     retire = CONFIGURED["GATEWAY_RETIRE_SECONDS"]
     settings = Settings.read(environment_of("gateway-1", SECRETS) | {"GATEWAY_RETIRE_SECONDS": retire}, CONNECTORS)

@@ -62,13 +62,13 @@ def test_the_guide_names_every_metric_and_no_other(metrics: dict[str, set[str]])
     assert sorted(metrics) == sorted(exposed_labels())
 
 
-def test_the_guide_names_every_label_that_was_seen(metrics: dict[str, set[str]]) -> None:
+def test_the_guide_names_every_exposed_label(metrics: dict[str, set[str]]) -> None:
     unnamed = {name: labels - exposed_labels()[name] for name, labels in metrics.items()}
 
     assert {} == {name: labels for name, labels in unnamed.items() if labels}
 
 
-def test_the_dashboard_shows_every_metric_of_ours_and_no_unknown_one(metrics: dict[str, set[str]]) -> None:
+def test_the_dashboard_plots_every_gateway_metric_and_no_unknown_one(metrics: dict[str, set[str]]) -> None:
     plotted = used(expressions())
 
     assert {name for name in metrics if name.startswith("gateway_")} == {
@@ -77,7 +77,7 @@ def test_the_dashboard_shows_every_metric_of_ours_and_no_unknown_one(metrics: di
     assert plotted <= set(metrics)
 
 
-def test_alerts_are_about_metrics_that_there_are(metrics: dict[str, set[str]]) -> None:
+def test_alerts_use_existing_metrics(metrics: dict[str, set[str]]) -> None:
     queries = [rule["expr"] for rule in RULES]
 
     assert used(queries) <= set(metrics)
@@ -91,7 +91,7 @@ def test_the_guide_explains_every_alert_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("query", [*expressions(), *(rule["expr"] for rule in RULES)])
-def test_a_query_uses_only_labels_that_its_metrics_have(query: str) -> None:
+def test_queries_use_only_labels_of_their_metrics(query: str) -> None:
     named = {label for group in re.findall(r"by \(([^)]*)\)", query) for label in re.findall(r"\w+", group)}
     matched = set(re.findall(r"(\w+)(?:=~|!=|=|!~)\"", query))
     known = {label for name in used([query]) for label in exposed_labels()[name]} | {"instance", "job", "worker", "le"}
@@ -99,7 +99,7 @@ def test_a_query_uses_only_labels_that_its_metrics_have(query: str) -> None:
     assert named | matched <= known
 
 
-def test_placeholders_of_alerts_and_legends_are_kept_by_their_queries() -> None:
+def test_queries_retain_the_labels_of_alert_and_legend_placeholders() -> None:
     annotated = [(rule["expr"], rule["annotations"]["summary"]) for rule in RULES]
     pairs = [(query, re.findall(r"\$labels\.(\w+)", text)) for query, text in annotated]
 

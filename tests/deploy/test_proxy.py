@@ -78,7 +78,7 @@ def get_status(port: int, path: str) -> int:
 
 
 @requirement("deployment-8")
-def test_no_token_code_or_query_is_logged(program: str, gateway: Installation, tmp_path: Path) -> None:
+def test_tokens_codes_and_queries_are_not_logged(program: str, gateway: Installation, tmp_path: Path) -> None:
     port = free_port()
     with nginx(backends(gateway), port, tmp_path, program):
         for path in LOGGED:
@@ -91,7 +91,7 @@ def test_no_token_code_or_query_is_logged(program: str, gateway: Installation, t
 
 
 @requirement("deployment-8")
-def test_nor_is_it_where_the_gateways_are_away_or_too_much_is_asked(program: str, tmp_path: Path) -> None:
+def test_tokens_are_not_logged_for_unreachable_gateways_or_rate_limited_requests(program: str, tmp_path: Path) -> None:
     port, no_gateways = free_port(), (free_port(), free_port())
     slow = {"limit_req_zone": "$client zone=requests:10m rate=1r/m", "limit_req": "zone=requests burst=20 nodelay"}
     with nginx([no_gateways, no_gateways], port, tmp_path, program, **slow):
@@ -103,9 +103,7 @@ def test_nor_is_it_where_the_gateways_are_away_or_too_much_is_asked(program: str
 
 
 @requirement("deployment-7")
-def test_an_address_that_asks_too_often_is_refused_in_our_shape(
-    program: str, gateway: Installation, tmp_path: Path
-) -> None:
+def test_rate_limited_clients_get_an_error_of_the_gateway(program: str, gateway: Installation, tmp_path: Path) -> None:
     port = free_port()
     slow = {"limit_req_zone": "$client zone=requests:10m rate=1r/m", "limit_req": "zone=requests burst=4 nodelay"}
     with nginx(backends(gateway), port, tmp_path, program, **slow):
@@ -120,7 +118,7 @@ def test_an_address_that_asks_too_often_is_refused_in_our_shape(
 
 
 @requirement("deployment-7")
-def test_an_address_with_too_many_connections_is_refused(program: str, gateway: Installation, tmp_path: Path) -> None:
+def test_clients_with_too_many_connections_are_rejected(program: str, gateway: Installation, tmp_path: Path) -> None:
     port = free_port()
     half = b"POST /v1/connectors/notes/pages HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{"
     with nginx(backends(gateway), port, tmp_path, program, limit_conn="connections 2"):
@@ -141,7 +139,7 @@ def test_an_address_with_too_many_connections_is_refused(program: str, gateway: 
         ("client_body_timeout", b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{"),
     ],
 )
-def test_a_client_that_sends_too_slowly_is_cut(directive: str, sent: bytes, program: str, tmp_path: Path) -> None:
+def test_slow_clients_are_disconnected(directive: str, sent: bytes, program: str, tmp_path: Path) -> None:
     port, no_gateways = free_port(), (free_port(), free_port())
     with (
         nginx([no_gateways, no_gateways], port, tmp_path, program, **{directive: "1s"}),
@@ -153,7 +151,7 @@ def test_a_client_that_sends_too_slowly_is_cut(directive: str, sent: bytes, prog
 
 
 @requirement("deployment-9")
-def test_operators_have_a_listener_of_their_own(program: str, gateway: Installation, tmp_path: Path) -> None:
+def test_operators_have_a_separate_listener(program: str, gateway: Installation, tmp_path: Path) -> None:
     port = free_port()
     paths = ("/console/sign-in", "/v1/workspaces", "/v1/keys", "/metrics")
     with (
@@ -183,7 +181,7 @@ class Echo(BaseHTTPRequestHandler):
 
 
 @requirement("deployment-7")
-def test_what_a_client_says_of_its_address_is_not_passed_on(program: str, tmp_path: Path) -> None:
+def test_forwarding_headers_of_clients_are_not_passed_on(program: str, tmp_path: Path) -> None:
     port, server = free_port(), HTTPServer(("127.0.0.1", 0), Echo)
     forged = {"X-Forwarded-For": "192.0.2.1", "Forwarded": "for=192.0.2.1"}
     thread = Thread(target=server.serve_forever)

@@ -61,7 +61,7 @@ def deployment(address: str, valkey_of_tests: Server, tmp_path: Path) -> Iterato
         yield deployed
 
 
-def test_both_go_on_reading_and_writing_and_nothing_is_lost_or_done_twice(deployment: Deployment, address: str) -> None:
+def test_old_and_new_release_run_together_without_lost_or_repeated_writes(deployment: Deployment, address: str) -> None:
     old, new = deployment.gateways
     load = deployment.key, deployment.connection_id, deployment.database_id
     first = deployment.write(OLD, "by old")
@@ -89,7 +89,7 @@ def test_both_go_on_reading_and_writing_and_nothing_is_lost_or_done_twice(deploy
 
 
 @pytest.mark.skipif(NEWEST_BEFORE == schema.newest_version(), reason="the release before has the same schema")
-def test_the_release_before_does_not_start_on_the_new_schema_and_says_why(deployment: Deployment) -> None:
+def test_the_old_release_rejects_the_new_schema_with_the_reason(deployment: Deployment) -> None:
     old, new = deployment.gateways
     new.start()
     old.terminate()

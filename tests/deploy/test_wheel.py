@@ -45,13 +45,13 @@ def run(command: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 @requirement("deployment-3")
-def test_the_wheel_has_the_gateway_alone(wheel: Path) -> None:
+def test_the_wheel_contains_only_the_gateway(wheel: Path) -> None:
     packages = {name.partition("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
 
     assert {"connector_gateway"} == {name for name in packages if not name.endswith(".dist-info")}
 
 
-def test_the_wheel_has_the_guides_that_are_served(wheel: Path) -> None:
+def test_the_wheel_contains_the_served_guides(wheel: Path) -> None:
     names = {name.removeprefix("connector_gateway/docs/") for name in zipfile.ZipFile(wheel).namelist()}
 
     assert set() == guides().keys() - names
@@ -59,7 +59,7 @@ def test_the_wheel_has_the_guides_that_are_served(wheel: Path) -> None:
 
 @requirement("deployment-3")
 @pytest.mark.parametrize("name", ["dev", "sandbox"])
-def test_what_needs_the_sandbox_says_what_to_install(command: Path, name: str) -> None:
+def test_commands_that_need_the_sandbox_name_the_package_to_install(command: Path, name: str) -> None:
     ended = run(command, name)
 
     message = (
@@ -68,7 +68,7 @@ def test_what_needs_the_sandbox_says_what_to_install(command: Path, name: str) -
     assert (1, message) == (ended.returncode, ended.stderr)
 
 
-def test_help_lists_the_commands_that_are_there(command: Path) -> None:
+def test_help_lists_only_available_commands(command: Path) -> None:
     output = run(command, "--help").stdout
 
     assert "serve" in output

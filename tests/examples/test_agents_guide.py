@@ -59,7 +59,7 @@ def configured(number: int, gateway: Gateway) -> dict[str, Any]:
     return servers["connector-gateway"]
 
 
-def test_a_key_is_made_as_written(gateway: Gateway, folder: Path) -> None:
+def test_the_documented_commands_create_a_key(gateway: Gateway, folder: Path) -> None:
     workspace = gateway.operator("POST", "/v1/workspaces", json={"name": "Agents"}).data
     settings = {
         "WORKSPACE_ID": workspace["workspace_id"],
@@ -77,7 +77,7 @@ def test_a_key_is_made_as_written(gateway: Gateway, folder: Path) -> None:
     assert [["notes_*", "chat_list_channels"]] == [key["operations"] for key in keys]
 
 
-async def test_a_client_is_configured_over_http(gateway: Gateway) -> None:
+async def test_the_documented_http_configuration_connects_a_client(gateway: Gateway) -> None:
     server = configured(0, gateway)
     async with (
         httpx2.AsyncClient(headers=server["headers"]) as http,
@@ -88,7 +88,7 @@ async def test_a_client_is_configured_over_http(gateway: Gateway) -> None:
     assert 10 == len(tools)
 
 
-async def test_a_client_is_configured_with_a_command(gateway: Gateway) -> None:
+async def test_the_documented_command_configuration_connects_a_client(gateway: Gateway) -> None:
     server = configured(1, gateway)
     environment = {**PATHS, **server["env"], "GATEWAY_ENV_FILE": os.devnull}
     command = StdioServerParameters(command=server["command"], args=server["args"], env=environment)
@@ -98,7 +98,7 @@ async def test_a_client_is_configured_with_a_command(gateway: Gateway) -> None:
     assert 10 == len(tools)
 
 
-async def test_the_lines_in_python_list_and_call(gateway: Gateway) -> None:
+async def test_the_documented_python_lists_and_calls_tools(gateway: Gateway) -> None:
     (text,) = blocks("python")
     program = await asyncio.create_subprocess_exec(
         sys.executable, "-c", here(text, gateway), stdout=asyncio.subprocess.PIPE
@@ -110,7 +110,7 @@ async def test_the_lines_in_python_list_and_call(gateway: Gateway) -> None:
     assert 3 == output.decode().count("database_id")
 
 
-async def test_an_error_has_the_lines_that_are_shown(gateway: Gateway) -> None:
+async def test_errors_have_the_documented_lines(gateway: Gateway) -> None:
     (expected,) = blocks("text")
     gateway.revoke("notes")
     async with agent(gateway) as client:

@@ -60,7 +60,7 @@ def test_the_index_leads_to_every_guide() -> None:
 
 
 @pytest.mark.parametrize("connector", GUIDED)
-def test_the_codes_of_what_goes_wrong_are_those_of_the_catalogue(connector: str) -> None:
+def test_the_codes_in_the_troubleshooting_tables_exist(connector: str) -> None:
     codes = {error.code for error in all_errors()} | {"withdrawn", "refresh_interrupted"}
     rows = TEXTS[connector].partition("## What goes wrong\n")[2].partition("\n## ")[0].splitlines()[3:]
     named = {code for row in rows for code in re.findall(r"`([a-z_]+)`", row.split("|")[1:2][0] if "|" in row else "")}
@@ -93,7 +93,7 @@ def returning(shell: Shell, installation_file: Mapping[str, Any]) -> None:
 
 @pytest.mark.usefixtures("returning")
 @pytest.mark.parametrize(("name", "line"), LINES)
-def test_every_command_line_of_a_guide_does_what_it_says(
+def test_every_command_line_of_a_guide_prints_the_documented_output(
     shell: Shell, installation_file: Mapping[str, Any], name: str, line: str
 ) -> None:
     connector = ACCOUNTS[name]
@@ -119,7 +119,7 @@ OUTPUTS = {
 """What the answer to a command tells, by its word."""
 
 
-def test_the_guide_opens_a_window_for_the_token_of_deliveries(tmp_path: Path) -> None:
+def test_the_guide_opens_a_window_for_the_verification_token(tmp_path: Path) -> None:
     """The sandbox of ``dev`` has handed its token over from the start, so that no window can be opened there."""
     environment = {
         "GATEWAY_DATABASE_URL": f"sqlite:///{tmp_path / 'gateway.db'}",
@@ -168,7 +168,7 @@ def installation(installation_file: Mapping[str, Any], tmp_path: Path) -> Iterat
             process.terminate()
 
 
-def test_the_first_real_call_is_made_as_written(installation: Path, installation_file: Mapping[str, Any]) -> None:
+def test_the_documented_first_call_succeeds(installation: Path, installation_file: Mapping[str, Any]) -> None:
     workspace, key, connection = STEPS[1].splitlines()
     workspace_row = typed_in(installation, f"{workspace} --json")
     key_row = typed_in(installation, f"{key.replace('ws_…', workspace_row['workspace_id'])} --json")

@@ -104,7 +104,7 @@ def schema_violations(gateway: Gateway, bodies: list[Any]) -> list[str]:
 
 
 @requirement("deliveries-1", "deliveries-3", "deliveries-4", "deliveries-7", "deliveries-11")
-def test_a_message_is_delivered_and_replayed_as_written(gateway: Gateway) -> None:
+def test_the_documented_receiver_accepts_deliveries_and_replays(gateway: Gateway) -> None:
     connection = gateway.connections["chat"]
     prove(gateway, connection)
     change(gateway, connection, channels=[GENERAL], keywords=["deploy"])
@@ -133,7 +133,7 @@ def test_a_message_is_delivered_and_replayed_as_written(gateway: Gateway) -> Non
     )
 
 
-def test_events_are_followed_as_they_come(gateway: Gateway) -> None:
+def test_the_documented_loop_reads_new_events(gateway: Gateway) -> None:
     connection = connect(gateway, channels=[RANDOM])
     say(gateway, RANDOM, "one")
     with Client(gateway.base_url, gateway.key) as client:

@@ -50,7 +50,7 @@ class Defaults(Environment):
         self.values: dict[str, str] = {}
 
 
-def test_the_guide_tells_the_defaults_there_are() -> None:
+def test_the_guide_names_the_current_defaults() -> None:
     environment = Defaults()
     Settings.read_from(environment, CONNECTORS)
     documented = dict(re.findall(r"^\| `(GATEWAY_\w+)` \| `([^`]+)` \|", GUIDE, re.MULTILINE))
@@ -60,7 +60,7 @@ def test_the_guide_tells_the_defaults_there_are() -> None:
 
 
 @pytest.mark.parametrize("connector", CONNECTOR_READMES)
-def test_every_room_has_a_checklist_with_nothing_open(connector: str) -> None:
+def test_every_connector_has_a_completed_checklist(connector: str) -> None:
     readme = ROOT / "gateway" / "src" / "connector_gateway" / "connectors" / connector / "README.md"
     lines = [line for line in readme.read_text(encoding="utf-8").splitlines() if line.startswith("- [")]
 
@@ -69,7 +69,7 @@ def test_every_room_has_a_checklist_with_nothing_open(connector: str) -> None:
 
 
 @pytest.mark.parametrize("line", COMMAND_LINES)
-def test_every_command_line_of_the_guide_is_understood(line: str) -> None:
+def test_every_command_line_of_the_guide_parses(line: str) -> None:
     """Nobody is there to answer, so that a command which was understood ends with 1, and another one with 2."""
     no_one = {
         "GATEWAY_URL": "http://127.0.0.1:1",
@@ -87,7 +87,7 @@ def test_every_command_line_of_the_guide_is_understood(line: str) -> None:
     assert 1 == ended.exit_code
 
 
-def test_the_arguments_of_the_guide_are_those_of_operations() -> None:
+def test_the_guide_passes_existing_arguments_of_operations() -> None:
     (text,) = re.findall(r"```json\n(.*?)```", COMMANDS, re.DOTALL)
     known = {
         f"{connector.name}_{operation.name}": {*operation.parameters}
@@ -101,7 +101,7 @@ def test_the_arguments_of_the_guide_are_those_of_operations() -> None:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_completion_of_the_guide_is_there_for_every_shell(shell: str) -> None:
+def test_the_documented_completion_exists_for_every_shell(shell: str) -> None:
     variable, _, command = f"_CONNECTOR_GATEWAY_COMPLETE={shell}_source connector-gateway".partition("=")
 
     ended = CliRunner().invoke(main, [], prog_name="connector-gateway", env={variable: command.split()[0]})

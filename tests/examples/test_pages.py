@@ -35,27 +35,27 @@ TRIED = blocks("Try it")
 COMMANDS = blocks("The command line")
 
 
-def test_the_first_envelope_is_less_than_a_screen_away() -> None:
+def test_the_readme_has_the_first_envelope_within_one_screen() -> None:
     way = section("Try it").partition(TRIED[1])[0] + TRIED[1]
 
     assert "make run\n" == TRIED[0]
     assert SCREEN > len(way.splitlines())
 
 
-def test_nothing_is_typed_that_only_new_or_clever_shells_know() -> None:
+def test_blocks_use_only_portable_shell_syntax() -> None:
     typed = "".join(re.findall(r"```sh\n(.*?)```", README, re.DOTALL))
 
     assert [] == re.findall(r"curl[^\n]* --json|python3 -c", typed)
 
 
-def test_the_first_envelope(shell: Shell) -> None:
+def test_the_first_call_returns_an_envelope(shell: Shell) -> None:
     (envelope,) = shell.answers(TRIED[1].removeprefix(EXPORTS))
 
     assert ("ok", "notes") == (envelope["status"], envelope["connector"])
     assert [] != envelope["data"]
 
 
-def test_the_write_makes_one_page_however_often_it_is_repeated(shell: Shell) -> None:
+def test_a_repeated_write_creates_one_page(shell: Shell) -> None:
     first, again = shell.answers(TRIED[2] + TRIED[2])
 
     assert ("ok", first["data"]) == (again["status"], again["data"])
@@ -69,7 +69,7 @@ def is_watching(shell: Shell) -> bool:
     return answer.json()["data"]["watching_since"] is not None
 
 
-def test_the_command_line_makes_the_same_calls_and_explains_them(shell: Shell) -> None:
+def test_the_command_line_makes_the_same_calls_and_explains_runs(shell: Shell) -> None:
     (envelope,) = shell.answers(TRIED[1].removeprefix(EXPORTS))
     typed = COMMANDS[0].replace("run_…", envelope["run_id"])
     output = shell.type(typed)
@@ -79,7 +79,7 @@ def test_the_command_line_makes_the_same_calls_and_explains_them(shell: Shell) -
     assert envelope["run_id"] in output
 
 
-def test_the_exports_name_a_read_key_and_the_operator_token_where_that_is_wanted(shell: Shell) -> None:
+def test_the_exports_contain_a_read_key_and_on_request_the_operator_token(shell: Shell) -> None:
     read = shell.type(".venv/bin/connector-gateway env --key read --operator")
     installation = shell.described
     named = {"GATEWAY_OPERATOR_TOKEN": installation["operator_token"], "WORKSPACE_ID": installation["workspace_id"]}
@@ -89,7 +89,7 @@ def test_the_exports_name_a_read_key_and_the_operator_token_where_that_is_wanted
     assert [True, True] == [f"export {name}={value}\n" in read for name, value in named.items()]
 
 
-def test_without_a_dev_installation_the_exports_say_how_to_start_one(tmp_path: Path) -> None:
+def test_exports_without_an_installation_name_the_start_command(tmp_path: Path) -> None:
     command = [f"{sys.prefix}/bin/connector-gateway", "env"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=LONGEST_SECONDS)
 
@@ -98,7 +98,7 @@ def test_without_a_dev_installation_the_exports_say_how_to_start_one(tmp_path: P
 
 
 @pytest.mark.parametrize("page", FOLLOWED)
-def test_what_a_page_shows_comes_when_it_is_typed(shell: Shell, page: str) -> None:
+def test_typed_pages_print_the_documented_output(shell: Shell, page: str) -> None:
     wait_until(lambda: is_watching(shell), LONGEST_SECONDS)
 
     assert [] == Reader(shell).follow(page)

@@ -14,7 +14,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EventTrials]:
 
 
 @pytest.mark.parametrize("connector", ["notes", "chat"])
-def test_no_odd_answer_to_a_poll_is_a_fault_of_ours_or_loses_what_comes_later(
+def test_odd_poll_responses_cause_no_internal_error_and_lose_no_later_event(
     watched: EventTrials, connector: str
 ) -> None:
     violations = watched.poll_violations(connector, range(12))
@@ -23,7 +23,7 @@ def test_no_odd_answer_to_a_poll_is_a_fault_of_ours_or_loses_what_comes_later(
 
 
 @pytest.mark.parametrize("connector", ["notes", "chat"])
-def test_no_odd_delivery_is_a_fault_of_ours(watched: EventTrials, connector: str) -> None:
+def test_odd_deliveries_cause_no_internal_error(watched: EventTrials, connector: str) -> None:
     violations = watched.delivery_violations(connector, range(12))
 
     assert [] == violations

@@ -13,7 +13,7 @@ def walk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walk]:
         yield started
 
 
-def test_no_response_releases_a_write_that_was_done(walk: Walk) -> None:
+def test_no_response_releases_a_completed_write(walk: Walk) -> None:
     cases = list(some_cases())
 
     assert set(STATUSES) == {case.status for case in cases}

@@ -30,7 +30,7 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AllConnectors]
 
 @requirement("common-162")
 @pytest.mark.parametrize("connector", CONNECTORS)
-def test_no_text_leads_elsewhere(started: AllConnectors, connector: str) -> None:
+def test_hostile_texts_do_not_change_the_requested_path(started: AllConnectors, connector: str) -> None:
     parameter = list(answers(started, connector, TRICKS))
     paths = {path for _, path, _ in started.gateway.journal(connector)}
 
@@ -49,7 +49,9 @@ def test_no_text_leads_elsewhere(started: AllConnectors, connector: str) -> None
         if operation.method == "GET" and operation.path_names
     ],
 )
-def test_no_part_of_an_address_leads_elsewhere(started: AllConnectors, connector: str, path: str, trick: str) -> None:
+def test_hostile_url_parts_do_not_change_the_requested_path(
+    started: AllConnectors, connector: str, path: str, trick: str
+) -> None:
     started.gateway.clear(connector)
     address = re.sub(r"\{\w+\}", quote(trick, safe=""), path)
     reply = read(started.gateway, connector, ReadCall("GET", address, {}))

@@ -19,11 +19,11 @@ def patterns() -> list[PatternUse]:
     return patterns_of(connector_gateway)
 
 
-def test_no_pattern_takes_longer_for_texts_that_are_made_to_be_slow(patterns: list[PatternUse]) -> None:
+def test_slow_texts_do_not_slow_any_pattern(patterns: list[PatternUse]) -> None:
     assert [] == [(use.where, text) for use in patterns for text in slow(use)]
 
 
-def test_patterns_are_looked_for_in_every_part_of_the_package(patterns: list[PatternUse]) -> None:
+def test_patterns_are_collected_from_every_part_of_the_package(patterns: list[PatternUse]) -> None:
     connectors = {use.where.split(".")[2].partition(":")[0] for use in patterns if ".connectors." in use.where}
 
     assert {"notes", "boards", "mail", "chat", "crm", "tables"} <= connectors
@@ -34,7 +34,7 @@ def test_patterns_are_looked_for_in_every_part_of_the_package(patterns: list[Pat
     [(r"[^\s/@]+\.[^\s/@]+(/\S*)?", False, 12 * KIB), (r"oauth_\w+=", True, 48 * KIB)],
     ids=["nested", "repeated"],
 )
-def test_a_pattern_that_backtracks_is_found(pattern: str, *, searched: bool, size: int) -> None:
+def test_backtracking_patterns_are_detected(pattern: str, *, searched: bool, size: int) -> None:
     backtracking = PatternUse("here", re.compile(pattern), searched)
 
     assert slow(backtracking, size)
@@ -54,7 +54,7 @@ SECRETS = ("aaaaaaaa", "%&#0 +/\\")
 
 
 @pytest.mark.parametrize("form", sorted(ADDRESSES))
-def test_the_form_of_a_pasted_address_costs_little_at_the_length_up_to_which_it_is_looked_at(form: str) -> None:
+def test_pasted_urls_of_maximum_length_are_parsed_quickly(form: str) -> None:
     use = PatternUse(form, re.compile(form), searched=False)
     texts = slow_texts(use.pattern, MAX_URL_LENGTH)
 
@@ -62,7 +62,7 @@ def test_the_form_of_a_pasted_address_costs_little_at_the_length_up_to_which_it_
 
 
 @pytest.mark.parametrize("secret", SECRETS)
-def test_a_secret_is_looked_for_in_such_texts_without_backtracking(secret: str) -> None:
+def test_slow_texts_are_searched_for_secrets_without_backtracking(secret: str) -> None:
     pattern = Redaction(lambda: [secret])._pattern
     assert pattern is not None
 

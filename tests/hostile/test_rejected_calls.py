@@ -48,7 +48,7 @@ def row_counts(installation: Installation) -> Any:
 
 
 @requirement("common-121")
-def test_whoever_calls_on_after_the_minute_is_used_up_fills_no_disk(installation: Installation) -> None:
+def test_rate_limited_calls_do_not_fill_the_disk(installation: Installation) -> None:
     rejections = call_on(installation, narrow_key(installation), 1 + MAX_RECORDED + MORE)[1:]
     wait_until(lambda: row_counts(installation) == (MAX_RECORDED, MORE))
     headers = {"Authorization": f"Bearer {OPERATOR}"}

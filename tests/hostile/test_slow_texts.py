@@ -76,9 +76,7 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Installa
 
 @requirement("common-166")
 @pytest.mark.parametrize("connector", CONNECTORS)
-def test_nobody_waits_for_a_text_that_is_made_to_be_slow(
-    started: tuple[Installation, AllConnectors], connector: str
-) -> None:
+def test_slow_texts_do_not_block_other_calls(started: tuple[Installation, AllConnectors], connector: str) -> None:
     installation, connectors = started
     parameter: list[tuple[TextParameter, str, Reply]] = []
     blocked_ms = least_blocked_ms(
@@ -90,7 +88,7 @@ def test_nobody_waits_for_a_text_that_is_made_to_be_slow(
     assert blocked_ms < BLOCKED_MS
 
 
-def test_a_process_that_stands_still_for_longer_is_noticed_each_time(
+def test_every_long_block_of_the_process_is_detected(
     started: tuple[Installation, AllConnectors],
 ) -> None:
     installation, _ = started

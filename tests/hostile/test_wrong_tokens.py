@@ -26,7 +26,7 @@ def installation(tmp_path: Path) -> Iterator[Installation]:
 
 
 @requirement("limits-1")
-def test_correct_tokens_are_accepted_beside_two_hundred_wrong_ones_a_second(installation: Installation) -> None:
+def test_correct_tokens_are_accepted_during_two_hundred_wrong_ones_a_second(installation: Installation) -> None:
     noticed = compare(installation, rounds=1)
 
     assert {200} == set(noticed.statuses)
@@ -34,7 +34,7 @@ def test_correct_tokens_are_accepted_beside_two_hundred_wrong_ones_a_second(inst
 
 
 @requirement("limits-3")
-def test_ten_thousand_wrong_tokens_from_a_hundred_addresses_are_remembered_in_little_memory(
+def test_ten_thousand_wrong_tokens_from_a_hundred_addresses_use_little_memory(
     installation: Installation,
 ) -> None:
     before = size_mib(installation)

@@ -37,7 +37,7 @@ def broken(stage: Stage, *items: Item, processes: int = 1) -> list[str]:
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: f"{WAYS[pair[0]]} then {WAYS[pair[1]]}")
 @pytest.mark.parametrize("kind", CREATED)
-def test_an_equal_object_of_another_connection_is_not_taken(stage: Stage, kind: str, pair: tuple[int, int]) -> None:
+def test_an_equal_object_of_another_connection_is_not_adopted(stage: Stage, kind: str, pair: tuple[int, int]) -> None:
     mine, theirs = pair
 
     violations = broken(
@@ -52,9 +52,7 @@ def test_an_equal_object_of_another_connection_is_not_taken(stage: Stage, kind: 
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: f"{WAYS[pair[0]]} then {WAYS[pair[1]]}")
-def test_a_checklist_that_a_key_may_finish_is_not_adopted_through_another_connection(
-    stage: Stage, pair: tuple[int, int]
-) -> None:
+def test_an_unfinished_checklist_is_not_adopted_through_another_connection(stage: Stage, pair: tuple[int, int]) -> None:
     mine, theirs = pair
     kind = "boards.attach_checklist"
 
@@ -72,7 +70,7 @@ def test_a_checklist_that_a_key_may_finish_is_not_adopted_through_another_connec
 
 @requirement("writes-3")
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: f"{WAYS[pair[0]]} and {WAYS[pair[1]]}")
-def test_two_connections_make_one_company(stage: Stage, pair: tuple[int, int]) -> None:
+def test_two_connections_create_one_company(stage: Stage, pair: tuple[int, int]) -> None:
     kind = "crm.create_or_update_contact"
 
     violations = broken(
@@ -106,7 +104,7 @@ def test_a_change_in_doubt_is_not_sent_over_a_later_one(
 
 @pytest.mark.parametrize("what", ["learned", "forgotten", "other", "removed"])
 @pytest.mark.parametrize("kind", CREATED)
-def test_objects_keep_their_owner_whatever_becomes_of_its_connection(stage: Stage, kind: str, what: str) -> None:
+def test_objects_retain_their_owner_after_connection_changes(stage: Stage, kind: str, what: str) -> None:
     violations = broken(
         stage,
         LOST,
@@ -120,7 +118,7 @@ def test_objects_keep_their_owner_whatever_becomes_of_its_connection(stage: Stag
 
 
 @pytest.mark.parametrize("kind", CREATED)
-def test_a_doubt_in_one_account_is_not_settled_in_another(stage: Stage, kind: str) -> None:
+def test_a_write_in_doubt_is_not_settled_in_another_account(stage: Stage, kind: str) -> None:
     late = Network(0, Trouble("silence", done_after=20.0))
 
     violations = broken(

@@ -38,12 +38,12 @@ def result() -> CompletedProcess[str]:
     return run(command, cwd=TESTS, capture_output=True, text=True, check=False)
 
 
-def test_the_promise_about_writes_holds_whatever_fails(result: CompletedProcess[str]) -> None:
+def test_writes_hold_their_promise_under_random_failures(result: CompletedProcess[str]) -> None:
     assert 0 == result.returncode, result.stdout
     assert f"{len(BROKE) + 2 * HISTORIES} histories in " in result.stdout
 
 
 @pytest.mark.parametrize("seed", BROKE, ids=BROKE.get)
-def test_what_once_broke_a_promise_does_so_no_more(result: CompletedProcess[str], seed: int) -> None:
+def test_seeds_that_once_broke_a_promise_pass(result: CompletedProcess[str], seed: int) -> None:
     assert f"{len(BROKE) + 2 * HISTORIES} histories in " in result.stdout
     assert f"seed {seed}:" not in result.stdout

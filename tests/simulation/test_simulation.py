@@ -27,7 +27,7 @@ print(json.dumps(told))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_without_faults_every_write_keeps_the_promise(stage: Stage, kind: str) -> None:
+def test_every_write_keeps_its_promise_without_failures(stage: Stage, kind: str) -> None:
     write = Write(0.5, kind, "Content", "key")
     outcome = stage(Story(1, (write, Write(0.6, kind, "Content", "key"), Write(9.0, kind, "Content", "key"))))
 
@@ -43,7 +43,7 @@ def lines_in_new_process() -> list[list[str]]:
     return lines
 
 
-def test_a_seed_gives_the_same_history_again(stage: Stage) -> None:
+def test_a_seed_reproduces_its_history(stage: Stage) -> None:
     lines = [list(stage(story(seed)).lines) for seed in SEEDS]
 
     assert lines == lines_in_new_process()
@@ -51,7 +51,7 @@ def test_a_seed_gives_the_same_history_again(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("processes", [1, 2])
-def test_what_colleagues_make_is_seen_once_and_in_order(stage: Stage, processes: int) -> None:
+def test_objects_of_colleagues_are_observed_once_and_in_order(stage: Stage, processes: int) -> None:
     by_hand = [
         ByHand(2.0, "notes.create_page", "First"),
         ByHand(3.0, "chat.post_message", "Second"),

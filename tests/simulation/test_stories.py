@@ -55,20 +55,20 @@ def test_a_repeat_with_another_body_does_not_write_again(stage: Stage, kind: str
 
 @pytest.mark.parametrize("trouble", [LOST, Trouble("failure")], ids=["cut", "failed"])
 @pytest.mark.parametrize("kind", ["tables.create_vague_record", "notes.create_vague_page", "crm.create_deal"])
-def test_an_object_that_a_colleague_made_before_is_not_taken(stage: Stage, kind: str, trouble: Trouble) -> None:
+def test_an_older_object_of_a_colleague_is_not_adopted(stage: Stage, kind: str, trouble: Trouble) -> None:
     broken = broken_promises(stage, ByHand(-30, kind, "nothing"), Network(0, trouble), write(kind, content="nothing"))
 
     assert [] == broken
 
 
-def test_without_a_key_an_object_that_a_colleague_made_before_is_not_taken(stage: Stage) -> None:
+def test_an_unkeyed_call_does_not_adopt_an_older_object_of_a_colleague(stage: Stage) -> None:
     by_hand = ByHand(-30, "crm.create_deal", "Content")
     broken = broken_promises(stage, by_hand, Network(0, LOST), write("crm.create_deal", key=None))
 
     assert [] == broken
 
 
-def test_a_page_of_nothing_is_not_an_older_one(stage: Stage) -> None:
+def test_an_empty_page_is_not_matched_with_an_older_one(stage: Stage) -> None:
     older = write("notes.create_vague_page", key="older", content="nothing")
     newer = write("notes.create_vague_page", at=20, key="newer", content="nothing")
     broken = broken_promises(stage, older, dies(1, at=10), Network(1, LOST), newer)
@@ -93,7 +93,7 @@ def test_two_keys_do_not_share_an_object_after_a_restart(stage: Stage, kind: str
     assert [] == broken
 
 
-def test_what_a_repeat_under_a_key_may_go_on_with_is_not_finished_without_a_key(stage: Stage) -> None:
+def test_an_unkeyed_call_does_not_finish_a_keyed_write(stage: Stage) -> None:
     kind = "boards.attach_checklist"
     broken = broken_promises(
         stage,
@@ -111,28 +111,28 @@ def test_what_a_repeat_under_a_key_may_go_on_with_is_not_finished_without_a_key(
 # 4. Nothing is sent while the last step may still be carried out
 
 
-def test_blocks_that_come_late_are_not_appended_twice(stage: Stage) -> None:
+def test_late_blocks_are_not_appended_twice(stage: Stage) -> None:
     late = Network(1, Trouble("silence", done_after=25.0))
     broken = broken_promises(stage, late, write("notes.create_long_page"), write("notes.create_long_page", at=14))
 
     assert [] == broken
 
 
-def test_blocks_on_their_way_when_the_process_dies_are_not_appended_twice(stage: Stage) -> None:
+def test_blocks_in_transit_at_a_crash_are_not_appended_twice(stage: Stage) -> None:
     late = Network(1, Trouble("silence", done_after=8.0))
     broken = broken_promises(stage, late, write("notes.create_long_page"), dies(1, at=1.2))
 
     assert [] == broken
 
 
-def test_a_note_on_its_way_when_the_process_dies_is_not_logged_twice(stage: Stage) -> None:
+def test_a_note_in_transit_at_a_crash_is_not_logged_twice(stage: Stage) -> None:
     late = Network(1, Trouble("silence", done_after=20.0))
     broken = broken_promises(stage, late, write("crm.update_deal"), dies(1, at=2))
 
     assert [] == broken
 
 
-def test_a_note_that_comes_late_is_not_told_as_missing(stage: Stage) -> None:
+def test_a_late_note_is_not_reported_as_missing(stage: Stage) -> None:
     late = Network(1, Trouble("silence", done_after=25.0))
     broken = broken_promises(stage, late, write("crm.update_deal"))
 
@@ -140,7 +140,7 @@ def test_a_note_that_comes_late_is_not_told_as_missing(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("key", ["key", None], ids=["with a key", "without"])
-def test_a_draft_is_not_sent_again_while_it_may_be_on_its_way(stage: Stage, key: str | None) -> None:
+def test_a_draft_in_transit_is_not_sent_again(stage: Stage, key: str | None) -> None:
     late = Network(1, Trouble("cut", done_after=3.0))
     broken = broken_promises(stage, late, write("mail.send_message", key=key))
 
@@ -151,7 +151,7 @@ def test_a_draft_is_not_sent_again_while_it_may_be_on_its_way(stage: Stage, key:
 
 
 @pytest.mark.parametrize("kind", ONE_REQUEST_KINDS)
-def test_a_request_that_outlives_the_process_by_far_is_not_repeated(stage: Stage, kind: str) -> None:
+def test_a_request_that_outlives_the_process_is_not_repeated(stage: Stage, kind: str) -> None:
     late = Network(0, Trouble("silence", done_after=25.0))
     broken = broken_promises(stage, late, write(kind), dies(1, at=2))
 
@@ -170,9 +170,9 @@ def test_a_request_that_outlives_the_edge_is_not_repeated(stage: Stage, kind: st
 # 6. Storage may fail
 
 
-@pytest.mark.parametrize("away", [1.0, 25.0])
+@pytest.mark.parametrize("seconds", [1.0, 25.0])
 @pytest.mark.parametrize("at", [0.02, 0.12])
-def test_storage_that_is_away_blocks_no_key(stage: Stage, at: float, seconds: float) -> None:
+def test_unavailable_storage_does_not_block_a_key(stage: Stage, at: float, seconds: float) -> None:
     broken = broken_promises(stage, write("boards.comment_on_card"), Disk(at, "away", seconds))
 
     assert [] == broken
@@ -180,7 +180,7 @@ def test_storage_that_is_away_blocks_no_key(stage: Stage, at: float, seconds: fl
 
 @pytest.mark.parametrize("what", ["refused", "unacknowledged"])
 @pytest.mark.parametrize("at", [0.0, 0.02, 0.2])
-def test_a_commit_that_fails_blocks_no_key(stage: Stage, at: float, what: str) -> None:
+def test_a_failed_commit_does_not_block_a_key(stage: Stage, at: float, what: str) -> None:
     kind = "refused" if what == "refused" else "unacknowledged"
     broken = broken_promises(stage, write("chat.post_message"), Disk(at, kind, 2))  # type: ignore[arg-type]
 
@@ -191,7 +191,7 @@ def test_a_commit_that_fails_blocks_no_key(stage: Stage, at: float, what: str) -
 
 
 @pytest.mark.parametrize("kind", ONE_REQUEST_KINDS)
-def test_a_second_process_does_not_take_what_a_living_one_holds(stage: Stage, kind: str) -> None:
+def test_a_second_process_does_not_take_over_a_held_claim(stage: Stage, kind: str) -> None:
     elsewhere = Write(0.0, "mail.create_draft", "Other", "other", process=1)
     broken = broken_promises(
         stage,
@@ -207,7 +207,7 @@ def test_a_second_process_does_not_take_what_a_living_one_holds(stage: Stage, ki
 
 
 @pytest.mark.parametrize("kind", ONE_REQUEST_KINDS)
-def test_a_process_that_wakes_up_late_overwrites_nothing(stage: Stage, kind: str) -> None:
+def test_a_process_resumed_late_overwrites_nothing(stage: Stage, kind: str) -> None:
     broken = broken_promises(
         stage,
         write(kind),
@@ -244,7 +244,7 @@ def test_a_guarded_update_can_be_finished(stage: Stage, trouble: Trouble) -> Non
         "boards.attach_checklist",
     ],
 )
-def test_a_refusal_halfway_tells_what_stands(stage: Stage, kind: str) -> None:
+def test_a_rejection_halfway_reports_the_completed_steps(stage: Stage, kind: str) -> None:
     broken = broken_promises(stage, Network(1, Trouble("refusal")), write(kind))
 
     assert [] == broken
@@ -254,7 +254,7 @@ def test_a_refusal_halfway_tells_what_stands(stage: Stage, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ONE_REQUEST_KINDS)
-def test_an_accepted_step_with_an_answer_of_another_shape_is_not_repeated(stage: Stage, kind: str) -> None:
+def test_an_accepted_step_with_an_odd_response_is_not_repeated(stage: Stage, kind: str) -> None:
     broken = broken_promises(stage, Network(0, Trouble("odd", done_after=0.05, response_after=0.2)), write(kind))
 
     assert [] == broken
@@ -264,12 +264,12 @@ def test_an_accepted_step_with_an_answer_of_another_shape_is_not_repeated(stage:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_key_is_the_same_in_every_form(stage: Stage, form: Form) -> None:
+def test_a_key_is_equal_in_every_form(stage: Stage, form: Form) -> None:
     kind = "notes.create_page"
     assert [] == broken_promises(stage, write(kind), Write(1, kind, "Content", "key", form=form))
 
 
-def test_a_key_that_was_used_for_another_card_is_refused(stage: Stage) -> None:
+def test_a_key_reused_for_another_card_is_rejected(stage: Stage) -> None:
     kind = "boards.comment_on_card"
     outcome = stage(Story(0, (write(kind), write(kind, at=5, content="Content changed")), sleeps=False))
 
@@ -282,22 +282,22 @@ def test_a_key_that_was_used_for_another_card_is_refused(stage: Stage) -> None:
 
 @pytest.mark.parametrize("declared", [True, False], ids=["declared", "noticed"])
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if "vague" not in kind])
-def test_what_a_restored_database_does_not_know_is_not_made_again(stage: Stage, kind: str, *, declared: bool) -> None:
+def test_writes_unknown_to_a_restored_database_are_not_repeated(stage: Stage, kind: str, *, declared: bool) -> None:
     assert [] == broken_promises(stage, write(kind, at=1), Restore(20, 0.5, declared))
 
 
 @pytest.mark.parametrize("kind", ["notes.create_long_page", "boards.attach_checklist", "mail.send_message"])
-def test_what_was_half_done_when_it_was_lost_is_finished(stage: Stage, kind: str) -> None:
+def test_a_write_lost_halfway_is_finished_after_a_restore(stage: Stage, kind: str) -> None:
     assert [] == broken_promises(stage, write(kind, at=1), Network(1, LOST), Restore(20, 0.5, declared=False))
 
 
 @pytest.mark.parametrize("kind", ["boards.comment_on_card", "mail.send_message"])
-def test_what_may_still_be_carried_out_after_a_restore_is_waited_for(stage: Stage, kind: str) -> None:
+def test_requests_in_transit_are_awaited_after_a_restore(stage: Stage, kind: str) -> None:
     late = Network(0, Trouble("silence", done_after=26.0))
     assert [] == broken_promises(stage, write(kind, at=1), late, Restore(5, 0.5, declared=True))
 
 
-def test_a_guarded_change_of_ones_own_is_no_conflict_after_a_restore(stage: Stage) -> None:
+def test_an_own_guarded_change_is_no_conflict_after_a_restore(stage: Stage) -> None:
     kind = "notes.update_page"
     late = Network(1, Trouble("silence", done_after=0.05))
     assert [] == broken_promises(stage, write(kind, at=1.6), late, Restore(3.5, 0.5, declared=False), processes=2)
