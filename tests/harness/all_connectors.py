@@ -47,7 +47,7 @@ class AllConnectors:
 
     def read_calls(self, connector: str) -> Sequence[ReadCall]:
         """The calls of a room that change nothing; the first of them asks the third party each time."""
-        readings: Sequence[ReadCall] = calls_of(connector).read_calls(self.gateway.examples(connector))
+        readings: Sequence[ReadCall] = calls_of(connector).readings(self.gateway.examples(connector))
         return readings
 
     def with_new_connection(self, connector: str, **settings: Any) -> Gateway:
