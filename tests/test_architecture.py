@@ -4,6 +4,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import grimp
+import pytest
+
 PROJECT = Path(__file__).parent.parent
 GATEWAY = PROJECT / "gateway" / "src" / "connector_gateway"
 TREE = (PROJECT / "ARCHITECTURE.md").read_text(encoding="utf-8").split("```")[1]
@@ -50,3 +53,16 @@ def test_no_folder_has_too_many_modules() -> None:
         for folder in packages()
         if (count := sum(path.name != "__init__.py" for path in folder.glob("*.py"))) > MAX_MODULES
     }
+
+
+@pytest.mark.parametrize("package", ["connector_gateway", "connector_gateway_client", "workspace_sandbox"])
+def test_no_modules_import_each_other(package: str) -> None:
+    graph = grimp.build_graph(package, exclude_type_checking_imports=True, cache_dir=None)
+    cycles = {
+        f"{module} -> {imported}"
+        for module in graph.modules
+        for imported in graph.find_modules_directly_imported_by(module)
+        if graph.chain_exists(importer=imported, imported=module)
+    }
+
+    assert set() == cycles

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from examples.code_blocks import WRITTEN, Block, blocks_of
 
 GUIDE = "docs/guide"
-SANDBOX = ("sandbox/guides/test_pages.py", {"python": 1, "js": 1})
-CONNECTING = "examples/test_connect_guides.py"
+SANDBOX = ("sandbox/tests/guides/test_pages.py", {"python": 1, "js": 1})
+CONNECTING = "tests/examples/test_connect_guides.py"
 
 RUN_BY: Mapping[str, tuple[str, Mapping[str, int]]] = {
-    "README.md": ("examples/test_pages.py", {"sh": 5}),
-    "client/README.md": ("client/test_client.py", {"python": 1}),
-    f"{GUIDE}/agents.md": ("examples/test_agents_guide.py", {"sh": 1, "json": 2, "python": 1, "text": 1}),
-    f"{GUIDE}/command-line.md": ("examples/test_docs.py", {"sh": 5, "json": 1}),
+    "README.md": ("tests/examples/test_pages.py", {"sh": 5}),
+    "client/README.md": ("client/tests/test_client.py", {"python": 1}),
+    f"{GUIDE}/agents.md": ("tests/examples/test_agents_guide.py", {"sh": 1, "json": 2, "python": 1, "text": 1}),
+    f"{GUIDE}/command-line.md": ("tests/examples/test_docs.py", {"sh": 5, "json": 1}),
     f"{GUIDE}/connect/README.md": (CONNECTING, {"sh": 6}),
     f"{GUIDE}/connect/boards.md": (CONNECTING, {"sh": 2}),
     f"{GUIDE}/connect/chat.md": (CONNECTING, {"sh": 3}),
@@ -22,11 +22,11 @@ RUN_BY: Mapping[str, tuple[str, Mapping[str, int]]] = {
     f"{GUIDE}/connect/mail.md": (CONNECTING, {"sh": 2}),
     f"{GUIDE}/connect/notes.md": (CONNECTING, {"sh": 3}),
     f"{GUIDE}/connect/tables.md": (CONNECTING, {"sh": 2}),
-    f"{GUIDE}/deliveries.md": ("examples/test_deliveries_guide.py", {"sh": 5, "python": 1, "json": 1}),
+    f"{GUIDE}/deliveries.md": ("tests/examples/test_deliveries_guide.py", {"sh": 5, "python": 1, "json": 1}),
     f"{GUIDE}/events.md": (CONNECTING, {"sh": 1}),
-    f"{GUIDE}/generated-clients.md": ("clients/test_generated.py", {"python": 1, "typescript": 1}),
-    f"{GUIDE}/operate.md": ("deploy/test_backup.py", {"sh": 5}),
-    "sandbox/README.md": ("sandbox/guides/test_pages.py", {"sh": 2, "python": 1}),
+    f"{GUIDE}/generated-clients.md": ("gateway/tests/clients/test_generated.py", {"python": 1, "typescript": 1}),
+    f"{GUIDE}/operate.md": ("tests/deploy/test_backup.py", {"sh": 5}),
+    "sandbox/README.md": ("sandbox/tests/guides/test_pages.py", {"sh": 2, "python": 1}),
     f"{GUIDE}/sandbox/boards.md": SANDBOX,
     f"{GUIDE}/sandbox/chat.md": SANDBOX,
     f"{GUIDE}/sandbox/crm.md": SANDBOX,

@@ -17,7 +17,7 @@ MARKED = {page: [block.not_run for block in blocks_of(page) if block.not_run is 
 def test_page_tests_run_as_many_blocks_as_the_page_has(page: str) -> None:
     module, blocks = RUN_BY[page]
 
-    assert (ROOT / "tests" / module).exists()
+    assert (ROOT / module).exists()
     assert dict(blocks) == dict(counted(page))
 
 

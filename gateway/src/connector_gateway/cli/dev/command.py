@@ -7,35 +7,19 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from connector_gateway.cli.dev.folder import SANDBOX, lock_folder
+from connector_gateway.cli.dev.folder import HOST, SANDBOX, DevInstallation, lock_folder
 from connector_gateway.cli.serve.gc_control import gc_disabled
 
-HOST = "127.0.0.1"
 MAX_PORT = 65_535
 MAX_SANDBOX_PORT = 65_500
 """The maximum first port of the sandbox, which leaves enough ports for the emulators."""
 
 RELEASE_SECONDS = 5.0
 """Seconds to wait for ports and files that a previous process is releasing."""
-
-
-@dataclass(frozen=True)
-class DevInstallation:
-    """The ports and the data folder of a dev installation."""
-
-    port: int
-    sandbox_port: int
-    data: Path
-
-    @property
-    def base_url(self) -> str:
-        """The base URL of the gateway."""
-        return f"http://{HOST}:{self.port}"
 
 
 @click.command()

@@ -9,6 +9,7 @@ import socket
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -24,6 +25,7 @@ from connector_gateway.storage.sql.sqlite_files import (
     write_private,
 )
 
+HOST = "127.0.0.1"
 DEFAULT_FOLDER = Path(".data")
 DESCRIPTION, STATE, FORMER_STATE = "dev.json", "secrets.json", "kept.json"
 SANDBOX = "sandbox"
@@ -41,6 +43,20 @@ STATE_FILES = (
 
 State = Mapping[str, Any]
 """The retained state: secrets, workspace, keys and connections."""
+
+
+@dataclass(frozen=True)
+class DevInstallation:
+    """The ports and the data folder of a dev installation."""
+
+    port: int
+    sandbox_port: int
+    data: Path
+
+    @property
+    def base_url(self) -> str:
+        """The base URL of the gateway."""
+        return f"http://{HOST}:{self.port}"
 
 
 def describe(data: Path) -> Mapping[str, Any]:

@@ -21,8 +21,16 @@ from rich.json import JSON
 from rich.text import Text
 
 from connector_gateway.app import App
-from connector_gateway.cli.dev.command import HOST, DevInstallation
-from connector_gateway.cli.dev.folder import DESCRIPTION, State, clear, load_state, save_state, write
+from connector_gateway.cli.dev.folder import (
+    DESCRIPTION,
+    HOST,
+    DevInstallation,
+    State,
+    clear,
+    load_state,
+    save_state,
+    write,
+)
 from connector_gateway.cli.dev.reset import reset_upstream_state
 from connector_gateway.cli.dev.samples import SampleRequest, curl, sample_requests
 from connector_gateway.cli.installation import dev_settings, load_environment
